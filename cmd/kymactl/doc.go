@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kymactl makes, signs, ships and runs modules. Its commands are in
-// internal/cli.
+// Command kymactl builds, signs, distributes and runs modules. Its commands are in internal/cli.
 package main

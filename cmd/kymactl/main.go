@@ -16,10 +16,10 @@ import (
 )
 
 func main() {
-	// Libraries must not write to stderr what is not for people.
+	// Libraries must not write their logs to stderr.
 	log.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// What waits for a person, such as for a password, cannot be told to stop: the second signal ends the process.
+	// The first signal cancels ctx. Prompts, such as for a password, can't be cancelled, so the second signal ends the process.
 	context.AfterFunc(ctx, stop)
 	code := cli.Run(ctx, command.Process(), os.Args[1:])
 	stop()

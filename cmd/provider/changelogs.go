@@ -14,10 +14,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
 )
 
-// changeLogs sends what is changed to a service behind a socket. The service may start later: it is connected to when there
-// is a change to tell. The function that is returned ends the connection.
+// changeLogs returns options that send changes to a change log service on a Unix socket. The service can start later: the
+// connection is established with the first change. The returned function closes the connection.
 func changeLogs(socket string) (*controller.ChangeLogOptions, func(), error) {
-	// Who may open the socket is up to the file system, as the service is a container of the same pod.
+	// The service runs in a container of the same pod, so the file system controls who can open the socket.
 	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return nil, nil, errors.Wrapf(err, "--changelogs-socket-path %q", socket)

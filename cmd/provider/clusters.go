@@ -11,13 +11,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// clusters are the target clusters as the controllers see them.
+// clusters give controllers access to target clusters.
 type clusters struct {
 	resolver *target.Resolver
 	pool     *target.Pool
 }
 
-// Get the cluster of a config.
+// Get returns the target cluster of a config. user identifies the object that uses the connection.
 func (c *clusters) Get(ctx context.Context, user string, cfg *config.Config) (cluster.Cluster, error) {
 	creds, err := c.resolver.Resolve(ctx, cfg.Namespace, cfg.Spec)
 	if err != nil {
@@ -26,7 +26,7 @@ func (c *clusters) Get(ctx context.Context, user string, cfg *config.Config) (cl
 	return c.pool.Get(user, creds) //nolint:contextcheck // The connection outlives the call.
 }
 
-// Last is the cluster that a user got last.
+// Last returns the cluster that Get returned last for a user, and whether there is one.
 func (c *clusters) Last(user string) (cluster.Cluster, bool) {
 	cluster, ok := c.pool.Last(user)
 	if !ok {
@@ -35,14 +35,15 @@ func (c *clusters) Last(user string) (cluster.Cluster, bool) {
 	return cluster, true
 }
 
-// Forget a user.
+// Forget releases the connection of a user.
 func (c *clusters) Forget(user string) { c.pool.Forget(user) }
 
-// changes passes on which set has changed in a cluster. The pool needs it before the controller exists that listens.
+// changes forwards changes in target clusters to a controller. The pool needs it before the controller exists.
 type changes struct {
 	to atomic.Pointer[func(id string)]
 }
 
+// tell reports a change of an object to the controller, by the ID of the ApplySet of the object.
 func (c *changes) tell(id string, _ cluster.ObjectRef, _, _ *cluster.ObjectState) {
 	if f := c.to.Load(); f != nil {
 		(*f)(id)

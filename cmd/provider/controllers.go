@@ -19,19 +19,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// controllers are all of the provider, with what they work with.
+// controllers contains what the controllers of the provider need.
 type controllers struct {
 	mgr   ctrl.Manager
 	flags *flags
-	// manifests are the options of the controller of Manifests; the others take from them what they share.
+	// manifests are the options of the controller of Manifests. The other controllers share parts of them.
 	manifests manifestcontroller.Options
 	notify    *changes
-	// resolver reads components of ModuleTemplates, whose signatures keys verify.
+	// resolver reads the components of ModuleTemplates. keys verify their signatures.
 	resolver moduletemplate.Resolver
 	keys     []ocm.Key
 }
 
-// steps in which they are set up, with the kinds that each of them watches or reads.
+// steps returns the steps that set up the controllers, with the kinds that each controller watches or reads.
 func (c *controllers) steps(ctx context.Context) []step {
 	configs := []schema.GroupVersionKind{
 		v1alpha1.ProviderConfigGroupVersionKind, v1alpha1.ClusterProviderConfigGroupVersionKind, v1alpha1.ProviderConfigUsageGroupVersionKind,
@@ -90,7 +90,7 @@ func (c *controllers) kymas(ctx context.Context) error {
 	return c.record(&v1alpha1.KymaList{})
 }
 
-// record metrics of the states of a kind.
+// record adds the metrics of the states of a kind to the manager.
 func (c *controllers) record(list resource.ManagedList) error {
 	return errors.Wrap(c.mgr.Add(newStates(c.mgr.GetClient(), list, c.manifests.Options.Options)), "cannot set up the metrics of states")
 }

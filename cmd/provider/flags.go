@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// flags of the command. Each can be given as an environment variable too, in capitals and with underscores.
+// flags of the command. Each can also be set as an environment variable, see variableOf.
 type flags struct {
 	debug                   bool
 	sync                    time.Duration
@@ -51,6 +51,7 @@ type flags struct {
 	controlPlaneConfig   string
 }
 
+// parse parses and validates the command line.
 func parse(args []string) (*flags, error) {
 	f := &flags{}
 	if _, err := application(f).Parse(args); err != nil {
@@ -59,7 +60,7 @@ func parse(args []string) (*flags, error) {
 	return f, f.validate()
 }
 
-// validate what the types of the flags do not.
+// validate checks the ranges of values.
 func (f *flags) validate() error {
 	if f.pollJitter >= 100 {
 		return errors.Errorf("--poll-jitter-percentage is %d and must be less than 100", f.pollJitter)
@@ -78,7 +79,7 @@ func (f *flags) validate() error {
 	return nil
 }
 
-// application that fills the flags.
+// application returns the command, which stores the values of flags in f.
 func application(f *flags) *kingpin.Application {
 	app := kingpin.New("provider", "Crossplane provider that installs modules into Kubernetes clusters.").DefaultEnvars()
 	app.Version(version.Get().String())
@@ -96,10 +97,11 @@ func application(f *flags) *kingpin.Application {
 	return app
 }
 
-// jitter is the share of the poll interval by which it varies.
+// jitter returns the jitter of the poll interval as a fraction of it.
 func (f *flags) jitter() float64 { return float64(f.pollJitter) / 100 }
 
-// standardVariables are the environment variables that users of other providers know flags by. Those with our prefix win.
+// standardVariables returns environment variables of flags that other providers use too. Variables with our prefix take
+// precedence.
 func standardVariables() map[string]string {
 	return map[string]string{
 		"leader-election":            "LEADER_ELECTION",
@@ -111,53 +113,61 @@ func standardVariables() map[string]string {
 	}
 }
 
-// variableOf a flag, with our prefix, as kingpin calls it.
+// variableOf returns the environment variable of a flag, as kingpin derives it: PROVIDER_, and the name in capitals with
+// underscores.
 func variableOf(name string) string {
 	return strings.ToUpper("provider_" + strings.ReplaceAll(name, "-", "_"))
 }
 
 func (f *flags) process(app *kingpin.Application) {
 	app.Flag("debug", "Log at debug level.").Short('d').BoolVar(&f.debug)
-	app.Flag("leader-election", "Work only while holding the lease of the leader.").Short('l').BoolVar(&f.leaderElection)
-	app.Flag("leader-election-namespace", "Namespace of the lease; by default that of the pod. Needed outside of a pod.").
+	app.Flag("leader-election", "Enable leader election.").Short('l').BoolVar(&f.leaderElection)
+	app.Flag("leader-election-namespace", "Namespace of the lease. Defaults to that of the pod; required outside of a pod.").
 		PlaceHolder("NAMESPACE").StringVar(&f.leaderElectionNamespace)
-	app.Flag("sync", "Interval of a full resync of all resources.").Short('s').Default("1h").DurationVar(&f.sync)
-	app.Flag("metrics-bind-address", "Address of the metrics; 0 turns them off.").Default(":8080").StringVar(&f.metricsAddress)
-	app.Flag("health-probe-bind-addr", "Address of the probes.").Default(":8081").StringVar(&f.probeAddress)
-	app.Flag("poll-state-metric", "How often the metrics of the states of managed resources are taken.").Default("5s").DurationVar(&f.stateMetric)
+	app.Flag("sync", "Interval of the full resync of all resources.").Short('s').Default("1h").DurationVar(&f.sync)
+	app.Flag("metrics-bind-address", "Address of the metrics; 0 disables them.").Default(":8080").StringVar(&f.metricsAddress)
+	app.Flag("health-probe-bind-addr", "Address of the health and readiness probes.").Default(":8081").StringVar(&f.probeAddress)
+	app.Flag("poll-state-metric", "Interval at which the metrics of the states of managed resources are updated.").
+		Default("5s").DurationVar(&f.stateMetric)
 	app.Flag("enable-management-policies", "Respect spec.managementPolicies.").Default("true").BoolVar(&f.managementPolicies)
 	app.Flag("enable-changelogs", "Send each change of a managed resource to a change log service.").BoolVar(&f.changeLogs)
-	app.Flag("changelogs-socket-path", "Unix socket of that service.").Default("/var/run/changelogs/changelogs.sock").StringVar(&f.changeLogsSocket)
+	app.Flag("changelogs-socket-path", "Unix socket of the change log service.").
+		Default("/var/run/changelogs/changelogs.sock").StringVar(&f.changeLogsSocket)
 }
 
 func (f *flags) work(app *kingpin.Application) {
-	app.Flag("poll", "Interval in which a Manifest is checked if no event triggers it.").Default("10m").DurationVar(&f.poll)
-	app.Flag("poll-jitter-percentage", "Percentage of its interval by which each poll comes sooner or later.").Default("10").UintVar(&f.pollJitter)
-	app.Flag("min-poll-interval", "The shortest interval that annotation crossplane.io/poll-interval may ask for.").Default("10s").DurationVar(&f.minPoll)
-	app.Flag("timeout", "How long one pass over a Manifest may take.").Default("2m").DurationVar(&f.timeout)
-	app.Flag("max-reconcile-rate", "How many Manifests are worked on at the same time.").Default("10").IntVar(&f.concurrency)
-	app.Flag("max-object-concurrency", "How many objects of one Manifest are applied at the same time.").Default("8").IntVar(&f.objectConcurrency)
-	app.Flag("inventory-namespace", "Namespace in the target cluster that holds the inventories; never change it while modules are installed.").
+	app.Flag("poll", "Interval at which a Manifest is polled if no event triggers it.").Default("10m").DurationVar(&f.poll)
+	app.Flag("poll-jitter-percentage", "Percentage by which each poll interval varies at random. Less than 100.").
+		Default("10").UintVar(&f.pollJitter)
+	app.Flag("min-poll-interval", "Minimum interval that the annotation crossplane.io/poll-interval can request.").
+		Default("10s").DurationVar(&f.minPoll)
+	app.Flag("timeout", "Maximum duration of one pass over a Manifest.").Default("2m").DurationVar(&f.timeout)
+	app.Flag("max-reconcile-rate", "Maximum number of Manifests that are reconciled concurrently.").Default("10").IntVar(&f.concurrency)
+	app.Flag("max-object-concurrency", "Maximum number of objects of one Manifest that are applied concurrently.").
+		Default("8").IntVar(&f.objectConcurrency)
+	app.Flag("inventory-namespace", "Namespace in the target cluster that contains the inventories. Don't change it while modules are installed.").
 		Default(manifest.DefaultNamespace).StringVar(&f.namespace)
-	app.Flag("cache-dir", "Directory for the cache of pulled blobs.").Default(filepath.Join(os.TempDir(), "provider-kyma")).StringVar(&f.cacheDir)
-	app.Flag("cache-size", "Size of that directory in bytes; the least recently used blobs go first.").Default("1073741824").Int64Var(&f.cacheSize)
-	app.Flag("max-archive-size", "Largest chart or layer that is pulled, in bytes.").Default("67108864").Int64Var(&f.maxArchive)
-	app.Flag("max-unpacked-size", "Largest size that it may unpack to, in bytes.").Default("536870912").Int64Var(&f.maxUnpacked)
-	app.Flag("max-archive-files", "Most files that it may hold.").Default("10000").IntVar(&f.maxFiles)
+	app.Flag("cache-dir", "Directory for pulled blobs.").Default(filepath.Join(os.TempDir(), "provider-kyma")).StringVar(&f.cacheDir)
+	app.Flag("cache-size", "Maximum size of the cache directory in bytes. The least recently used blobs are removed first.").
+		Default("1073741824").Int64Var(&f.cacheSize)
+	app.Flag("max-archive-size", "Maximum size of a chart or layer, in bytes.").Default("67108864").Int64Var(&f.maxArchive)
+	app.Flag("max-unpacked-size", "Maximum unpacked size of a chart or layer, in bytes.").Default("536870912").Int64Var(&f.maxUnpacked)
+	app.Flag("max-archive-files", "Maximum number of files in a chart or layer.").Default("10000").IntVar(&f.maxFiles)
 }
 
 func (f *flags) trust(app *kingpin.Application) {
 	app.Flag("allow-kubeconfig-exec", "Allow kubeconfigs to name commands (exec, auth-provider) that run in the provider.").BoolVar(&f.allowExec)
-	app.Flag("allow-kubeconfig-files", "Allow kubeconfigs to name files of the provider.").BoolVar(&f.allowFiles)
-	app.Flag("allow-tenant-identity", "Allow a namespaced ProviderConfig to use the provider's own identity, files and environment.").
+	app.Flag("allow-kubeconfig-files", "Allow kubeconfigs to refer to files of the provider.").BoolVar(&f.allowFiles)
+	app.Flag("allow-tenant-identity", "Allow a ProviderConfig to use the identity, files and environment of the provider.").
 		BoolVar(&f.allowTenantIdentity)
 }
 
 func (f *flags) modules(app *kingpin.Application) {
-	app.Flag("module-verification-key", "Public key as PEM, for signatures of a name, that ModuleTemplates are verified with. May be given several times.").
+	app.Flag("module-verification-key", "PEM public key for signatures with a name, to verify ModuleTemplates. Can be repeated.").
 		PlaceHolder("NAME=FILE").StringsVar(&f.moduleKeys)
-	app.Flag("module-registry-config", "ClusterProviderConfig whose registries the components of ModuleTemplates are fetched from; by default any, anonymously.").
+	app.Flag("module-registry-config", "ClusterProviderConfig with the registries that components of ModuleTemplates can come from. "+
+		"By default, all registries are allowed, with the docker configuration of the provider or anonymously.").
 		PlaceHolder("NAME").StringVar(&f.moduleRegistryConfig)
-	app.Flag("control-plane-config", "ClusterProviderConfig that modules with target control-plane are installed with.").
+	app.Flag("control-plane-config", "ClusterProviderConfig used to install modules with target control-plane.").
 		Default("control-plane").StringVar(&f.controlPlaneConfig)
 }

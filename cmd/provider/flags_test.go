@@ -20,7 +20,7 @@ func TestParse(t *testing.T) {
 		t.Errorf("parse(): defaults are %+v", f)
 	}
 	if f.allowExec || f.allowFiles || f.allowTenantIdentity || f.leaderElection {
-		t.Errorf("parse(): what lends the rights of the provider must be off by default: %+v", f)
+		t.Errorf("parse(): flags that grant the permissions of the provider to others must be off by default: %+v", f)
 	}
 }
 
@@ -38,34 +38,34 @@ func TestParseArguments(t *testing.T) {
 			check:  func(f *flags) bool { return f.poll == time.Minute && !f.managementPolicies && f.allowExec },
 		},
 		"Unknown": {
-			reason: "A flag that is misspelt is named.",
+			reason: "An unknown flag is named in the error.",
 			args:   []string{"--pool=1m"},
 			err:    "--pool",
 		},
 		"BadValue": {
-			reason: "A value that is none is an error.",
+			reason: "An invalid value is an error.",
 			args:   []string{"--max-reconcile-rate=many"},
 			err:    "many",
 		},
 		"Defaults": {
-			reason: "Polls are spread a little, and nothing that needs a setup of its own is on.",
+			reason: "By default, polls have some jitter, and features that need a setup are off.",
 			check: func(f *flags) bool {
 				return f.jitter() == 0.1 && f.managementPolicies && !f.changeLogs && !f.leaderElection && f.leaderElectionNamespace == "" &&
 					f.changeLogsSocket == "/var/run/changelogs/changelogs.sock"
 			},
 		},
 		"NoJitter": {
-			reason: "Polls may be regular.",
+			reason: "The jitter can be zero.",
 			args:   []string{"--poll-jitter-percentage=0"},
 			check:  func(f *flags) bool { return f.jitter() == 0 },
 		},
 		"Variable": {
-			reason: "An environment variable is read, by our name of it.",
+			reason: "An environment variable with our prefix is read.",
 			env:    map[string]string{"PROVIDER_POLL": "7m", "PROVIDER_LEADER_ELECTION": "true"},
 			check:  func(f *flags) bool { return f.poll == 7*time.Minute && f.leaderElection },
 		},
 		"StandardVariable": {
-			reason: "Some have a name that all providers share.",
+			reason: "Some variables have a second name, which other providers use too.",
 			env: map[string]string{
 				"LEADER_ELECTION": "true", "POD_NAMESPACE": "crossplane-system", "ENABLE_MANAGEMENT_POLICIES": "false",
 				"ENABLE_CHANGE_LOGS": "true", "CHANGELOGS_SOCKET_PATH": "/s", "METRICS_BIND_ADDRESS": ":1",
@@ -76,7 +76,7 @@ func TestParseArguments(t *testing.T) {
 			},
 		},
 		"OwnVariableWins": {
-			reason: "Of two names, the narrower one wins; a flag wins over both.",
+			reason: "A variable with our prefix takes precedence, and a flag over both.",
 			env: map[string]string{
 				"POD_NAMESPACE": "a", "PROVIDER_LEADER_ELECTION_NAMESPACE": "b", "METRICS_BIND_ADDRESS": ":1", "PROVIDER_METRICS_BIND_ADDRESS": ":2",
 			},
@@ -84,16 +84,16 @@ func TestParseArguments(t *testing.T) {
 			check: func(f *flags) bool { return f.leaderElectionNamespace == "b" && f.metricsAddress == ":3" },
 		},
 		"OtherVariable": {
-			reason: "Others without our prefix could mean anything.",
+			reason: "Other variables without our prefix are ignored.",
 			env:    map[string]string{"POLL": "1m", "DEBUG": "true"},
 			check:  func(f *flags) bool { return f.poll == 10*time.Minute && !f.debug },
 		},
-		"AllJitter":    {reason: "A poll must come later than at once.", args: []string{"--poll-jitter-percentage=100"}, err: "--poll-jitter-percentage is 100"},
-		"BelowJitter":  {reason: "A share is not negative.", args: []string{"--poll-jitter-percentage=-1"}, err: "-1"},
-		"NoWorkers":    {reason: "Without workers nothing would happen.", args: []string{"--max-reconcile-rate=0"}, err: "--max-reconcile-rate is 0"},
-		"NoPoll":       {reason: "Polls are the safety net.", args: []string{"--poll=0s"}, err: "--poll is 0s"},
-		"NoTimeout":    {reason: "No pass could do anything.", args: []string{"--timeout=-1s"}, err: "--timeout is -1s"},
-		"NoStateCheck": {reason: "Nor can metrics be taken all the time.", args: []string{"--poll-state-metric=0s"}, err: "--poll-state-metric is 0s"},
+		"AllJitter":    {reason: "The jitter must be less than the interval.", args: []string{"--poll-jitter-percentage=100"}, err: "--poll-jitter-percentage is 100"},
+		"BelowJitter":  {reason: "The jitter must not be negative.", args: []string{"--poll-jitter-percentage=-1"}, err: "-1"},
+		"NoWorkers":    {reason: "At least one worker is required.", args: []string{"--max-reconcile-rate=0"}, err: "--max-reconcile-rate is 0"},
+		"NoPoll":       {reason: "Polls cannot be disabled.", args: []string{"--poll=0s"}, err: "--poll is 0s"},
+		"NoTimeout":    {reason: "A pass needs some time.", args: []string{"--timeout=-1s"}, err: "--timeout is -1s"},
+		"NoStateCheck": {reason: "Metrics need an interval.", args: []string{"--poll-state-metric=0s"}, err: "--poll-state-metric is 0s"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestParseArguments(t *testing.T) {
 	}
 }
 
-// unset variables of the user who runs the test, while it runs.
+// unset removes environment variables of the flags while the test runs.
 func unset(t *testing.T, names ...string) {
 	t.Helper()
 	for _, n := range names {
@@ -126,7 +126,7 @@ func unset(t *testing.T, names ...string) {
 	}
 }
 
-// TestDocumented holds that each flag is in the documentation, with its environment variables.
+// TestDocumented checks that docs/operations.md lists each flag with its environment variables.
 func TestDocumented(t *testing.T) {
 	b, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
@@ -145,7 +145,7 @@ func TestDocumented(t *testing.T) {
 		if standard := standardVariables()[flag.Name]; standard != "" {
 			want = append(want, "`"+standard+"`")
 		} else if flag.Envar != variableOf(flag.Name) {
-			t.Errorf("--%s is set by %s, and said to be by %s", flag.Name, flag.Envar, variableOf(flag.Name))
+			t.Errorf("--%s is set by %s, but documented as %s", flag.Name, flag.Envar, variableOf(flag.Name))
 		}
 		for _, w := range want {
 			if !strings.Contains(string(b), w) {

@@ -41,7 +41,7 @@ import (
 
 const (
 	leaderElectionID = "crossplane-leader-election-provider-kyma"
-	// shutdownTimeout leaves time to give up the lease within the 30 s that a pod gets to end.
+	// shutdownTimeout leaves time to release the lease within the grace period of a pod, which is 30 s by default.
 	shutdownTimeout = 25 * time.Second
 )
 
@@ -63,7 +63,7 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot get the configuration of the control plane")
 	}
-	// The API server has its own means against too many requests, and a limit here would only mask what is slow.
+	// The API server has its own protection against too many requests, and a client-side limit would only mask slow requests.
 	cfg.QPS = -1
 	local, m := rest.CopyConfig(cfg), metrics.New(registry.Registry, version.Get())
 	cfg.Wrap(countRequests(m.ControlPlaneRequests))
@@ -86,7 +86,7 @@ func run(ctx context.Context, f *flags) error {
 	return errors.Wrap(mgr.Start(ctx), "cannot run the controller manager")
 }
 
-// logger for us. Libraries tell errors only, panics among them, unless at debug level.
+// logger returns the logger of the provider. Libraries only log errors, including panics, unless debug is set.
 func logger(debug bool) logging.Logger {
 	zl := zap.New(zap.UseDevMode(debug), zap.WriteTo(os.Stderr))
 	libraries := zl
@@ -95,12 +95,13 @@ func logger(debug bool) logging.Logger {
 	}
 	ctrl.SetLogger(libraries)
 	klog.SetLogger(libraries)
-	// Helm warns here, and shows values, which may be secret.
+	// Helm logs warnings here that contain values, which can be secret.
 	stdlog.SetOutput(io.Discard)
 	return logging.NewLogrLogger(zl.WithName("provider-kyma"))
 }
 
-// newClient returns the client of the controllers: it reads what it has written, and suppresses updates that would change nothing.
+// newClient returns the client of the controllers. It waits until the cache contains its own writes, and omits updates that would
+// change nothing.
 func newClient(cfg *rest.Config, o client.Options) (client.Client, error) {
 	c, err := client.New(cfg, o)
 	if err != nil {
@@ -109,6 +110,7 @@ func newClient(cfg *rest.Config, o client.Options) (client.Client, error) {
 	return noopupdate.New(readyourwrites.New(c), c), nil
 }
 
+// options returns the options of the controller manager.
 func options(f *flags, cfg *rest.Config) ctrl.Options {
 	s := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(s))
@@ -134,7 +136,7 @@ func options(f *flags, cfg *rest.Config) ctrl.Options {
 		LeaderElectionNamespace:    f.leaderElectionNamespace,
 		LeaderElectionConfig:       rest.CopyConfig(cfg),
 		LeaderElectionResourceLock: resourcelock.LeasesResourceLock,
-		// A leader that stops lets the next one begin at once.
+		// When the leader stops, the next one can start immediately.
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 &lease,
 		RenewDeadline:                 &renew,
@@ -142,8 +144,8 @@ func options(f *flags, cfg *rest.Config) ctrl.Options {
 	}
 }
 
-// stripAnnotations of Secrets and ConfigMaps, of which only the version is of interest: kubectl writes all that they hold
-// into one of them.
+// stripAnnotations removes the annotations and managed fields of cached Secrets and ConfigMaps, which nothing reads. kubectl
+// stores the whole content of an object in an annotation.
 func stripAnnotations(in any) (any, error) {
 	if o, ok := in.(metav1.Object); ok {
 		o.SetManagedFields(nil)

@@ -8,16 +8,16 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 )
 
-// memoryShare of what the container may use is for the Go heap. The rest is for stacks, and for what is not Go's.
+// memoryShare is the share of the memory limit of the container that the Go runtime can use. The rest is for other memory.
 const memoryShare = 0.9
 
-// limitMemory makes the garbage collector work harder before the container is killed, unless GOMEMLIMIT says how much there
-// is. The options are for tests.
+// limitMemory sets the memory limit of the Go runtime to memoryShare of that of the container, so that garbage is collected
+// before the container is killed. GOMEMLIMIT takes precedence. The options are for tests.
 func limitMemory(log logging.Logger, options ...memlimit.Option) {
 	limit, err := memlimit.Set(append([]memlimit.Option{memlimit.WithRatio(memoryShare)}, options...)...)
 	if err != nil {
-		log.Debug("There is no limit of memory to keep to", "error", err)
+		log.Debug("No memory limit is set", "error", err)
 		return
 	}
-	log.Debug("Keeping to a limit of memory", "bytes", limit)
+	log.Debug("Set the memory limit", "bytes", limit)
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// verificationKeys given as name=file.
+// verificationKeys reads the public keys of the values of --module-verification-key, which have the form NAME=FILE.
 func verificationKeys(flags []string) ([]ocm.Key, error) {
 	out := make([]ocm.Key, 0, len(flags))
 	for _, flag := range flags {
 		name, file, ok := strings.Cut(flag, "=")
 		if !ok || name == "" || file == "" {
-			return nil, errors.Errorf("%q is not NAME=FILE: the name of the signature and a file with the public key in PEM", flag)
+			return nil, errors.Errorf("%q is not NAME=FILE, the name of the signature and a file with the public key as PEM", flag)
 		}
-		b, err := os.ReadFile(file) //nolint:gosec // Who starts the provider names its files.
+		b, err := os.ReadFile(file) //nolint:gosec // The administrator names the file.
 		if err != nil {
 			return nil, errors.Wrapf(err, "signature %q", name)
 		}

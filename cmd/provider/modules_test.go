@@ -33,10 +33,10 @@ func TestVerificationKeys(t *testing.T) {
 		err    string
 	}{
 		"None":      {reason: "There are no keys by default."},
-		"Two":       {reason: "There may be several.", args: []string{"a=" + good, "b=" + good}, want: 2},
-		"NoName":    {reason: "A key needs the name of its signatures.", args: []string{bad}, err: "is not NAME=FILE"},
-		"NoFile":    {reason: "A file that is missing is named.", args: []string{"a=" + filepath.Join(dir, "none.pem")}, err: "none.pem"},
-		"Malformed": {reason: "So is one that holds no key, without its content.", args: []string{"a=" + bad}, err: "bad.pem"},
+		"Two":       {reason: "Several keys are possible.", args: []string{"a=" + good, "b=" + good}, want: 2},
+		"NoName":    {reason: "A key requires the name of its signatures.", args: []string{bad}, err: "is not NAME=FILE"},
+		"NoFile":    {reason: "A missing file is named in the error.", args: []string{"a=" + filepath.Join(dir, "none.pem")}, err: "none.pem"},
+		"Malformed": {reason: "A file without a key is named in the error, without its content.", args: []string{"a=" + bad}, err: "bad.pem"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

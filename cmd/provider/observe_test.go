@@ -27,7 +27,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
 )
 
-// service keeps the entries that it is sent.
+// service stores the entries that it receives.
 type service struct {
 	changelogs.UnimplementedChangeLogServiceServer
 
@@ -46,7 +46,7 @@ func TestChangeLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	// The service starts after the provider, as containers of a pod do.
+	// The service starts after the provider, as it can in a pod.
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
 	if err != nil {
 		t.Fatal(err)
@@ -109,11 +109,11 @@ func TestLimitMemory(t *testing.T) {
 		provider memlimit.Provider
 		want     int64
 	}{
-		"Limited":   {reason: "Nine tenths of what the container may use.", provider: memlimit.Limit(1000 * mib), want: 900 * mib},
-		"Unlimited": {reason: "No limit is none.", provider: func() (uint64, error) { return 0, memlimit.ErrNoLimit }, want: math.MaxInt64},
-		"NoCgroup":  {reason: "Outside of a container nothing changes.", provider: func() (uint64, error) { return 0, errors.New("boom") }, want: 77 * mib},
-		"Explicit":  {reason: "GOMEMLIMIT wins: Go has set it.", env: map[string]string{"GOMEMLIMIT": "77MiB"}, provider: memlimit.Limit(1000 * mib), want: 77 * mib},
-		"Off":       {reason: "It can be turned off.", env: map[string]string{"AUTOMEMLIMIT": "off"}, provider: memlimit.Limit(1000 * mib), want: 77 * mib},
+		"Limited":   {reason: "The limit is 90 % of the memory limit of the container.", provider: memlimit.Limit(1000 * mib), want: 900 * mib},
+		"Unlimited": {reason: "Without a limit of the container, there is none.", provider: func() (uint64, error) { return 0, memlimit.ErrNoLimit }, want: math.MaxInt64},
+		"NoCgroup":  {reason: "Outside of a container, nothing changes.", provider: func() (uint64, error) { return 0, errors.New("boom") }, want: 77 * mib},
+		"Explicit":  {reason: "GOMEMLIMIT takes precedence.", env: map[string]string{"GOMEMLIMIT": "77MiB"}, provider: memlimit.Limit(1000 * mib), want: 77 * mib},
+		"Off":       {reason: "An environment variable disables it.", env: map[string]string{"AUTOMEMLIMIT": "off"}, provider: memlimit.Limit(1000 * mib), want: 77 * mib},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -138,10 +138,10 @@ func TestVerbOf(t *testing.T) {
 		url    string
 		want   string
 	}{
-		"List":   {reason: "The method says it.", method: "GET", url: "/apis/kyma.m.crossplane.io/v1alpha1/kymas", want: "GET"},
-		"Watch":  {reason: "A watch is open for long.", method: "GET", url: "/api/v1/secrets?watch=true", want: "WATCH"},
-		"Create": {reason: "This writes.", method: "POST", url: "/api/v1/namespaces/n/events", want: "POST"},
-		"Review": {reason: "This does not.", method: "POST", url: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", want: "REVIEW"},
+		"List":   {reason: "By default, the verb is the method.", method: "GET", url: "/apis/kyma.m.crossplane.io/v1alpha1/kymas", want: "GET"},
+		"Watch":  {reason: "A watch has its own verb.", method: "GET", url: "/api/v1/secrets?watch=true", want: "WATCH"},
+		"Create": {reason: "A POST that creates an object is a write.", method: "POST", url: "/api/v1/namespaces/n/events", want: "POST"},
+		"Review": {reason: "A POST that creates an access review is not a write.", method: "POST", url: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", want: "REVIEW"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 )
 
-// countRequests returns a wrapper of transports that counts what is sent. The target package counts what is sent to target clusters.
+// countRequests returns a wrapper of transports that counts requests. Package target counts those to target clusters.
 func countRequests(r metrics.Requests) transport.WrapperFunc {
 	return func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(req *http.Request) (*http.Response, error) {
@@ -27,12 +27,12 @@ func countRequests(r metrics.Requests) transport.WrapperFunc {
 	}
 }
 
-// verbOf a request is its method, but for those that are something else than their method says.
+// verbOf returns the HTTP method of a request, but WATCH for watches and REVIEW for access reviews.
 func verbOf(r *http.Request) string {
 	if w := r.URL.Query().Get("watch"); w == "true" || w == "1" {
 		return "WATCH"
 	}
-	// These are created, and never stored.
+	// The API server doesn't store access reviews, although clients create them.
 	if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/apis/"+authorizationv1.GroupName+"/") {
 		return "REVIEW"
 	}

@@ -22,28 +22,29 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/customresourcesgate"
 )
 
-// unserved is how long an established kind that is not served yet is left before the next look.
+// unserved is the interval at which discovery is checked for established kinds that are not served yet.
 const unserved = 500 * time.Millisecond
 
 // A step sets up one or more controllers.
 type step struct {
-	// name of the kind that they work on.
+	// name is the plural of the kind that the controllers reconcile.
 	name string
-	// kinds that must be served.
+	// kinds that must be served before setup.
 	kinds []schema.GroupVersionKind
-	// after is the name of an earlier step, whose indexes this one uses.
+	// after is the name of an earlier step whose indexes this step uses; empty for none.
 	after string
 	setup func() error
 }
 
-// begin sets up each step once its kinds are served, where the provider may watch which are, and all of them otherwise.
+// begin sets up each step once its kinds are served. If the provider is not allowed to watch CRDs, begin sets up all steps
+// immediately.
 func begin(ctx context.Context, mgr ctrl.Manager, steps []step, o controller.Options) error {
-	watch, err := mayWatchDefinitions(ctx, mgr.GetClient())
+	watch, err := mayWatchCRDs(ctx, mgr.GetClient())
 	if err != nil {
 		return err
 	}
 	if !watch {
-		o.Logger.Info("Starting all controllers at once, as the provider may not get, list and watch CustomResourceDefinitions")
+		o.Logger.Info("Starting all controllers at once, because the provider is not allowed to get, list and watch CustomResourceDefinitions")
 		return all(steps)
 	}
 	a := newActivation(mgr.GetRESTMapper(), steps, o.Logger)
@@ -56,8 +57,8 @@ func begin(ctx context.Context, mgr ctrl.Manager, steps []step, o controller.Opt
 	return errors.Wrap(mgr.Add(a), "cannot set up the start of controllers")
 }
 
-// mayWatchDefinitions asks the control plane what it grants.
-func mayWatchDefinitions(ctx context.Context, c client.Client) (bool, error) {
+// mayWatchCRDs returns whether the provider is allowed to get, list and watch CRDs.
+func mayWatchCRDs(ctx context.Context, c client.Client) (bool, error) {
 	for _, verb := range []string{"get", "list", "watch"} {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 			ResourceAttributes: &authorizationv1.ResourceAttributes{
@@ -65,7 +66,7 @@ func mayWatchDefinitions(ctx context.Context, c client.Client) (bool, error) {
 			},
 		}}
 		if err := c.Create(ctx, review); err != nil {
-			return false, errors.Wrap(err, "cannot ask the control plane whether the provider may watch CustomResourceDefinitions")
+			return false, errors.Wrap(err, "cannot check whether the provider is allowed to watch CustomResourceDefinitions")
 		}
 		if !review.Status.Allowed {
 			return false, nil
@@ -74,13 +75,13 @@ func mayWatchDefinitions(ctx context.Context, c client.Client) (bool, error) {
 	return true, nil
 }
 
-// all steps, in their order.
+// all sets up all steps, in their order.
 func all(steps []step) error {
 	for i := range steps {
 		switch err := steps[i].setup(); {
 		case meta.IsNoMatchError(err):
-			return errors.Wrapf(err, "cannot start the controller of %s: a provider that may not watch CustomResourceDefinitions needs all of %s when it starts",
-				steps[i].name, strings.Join(names(steps[i].kinds), ", "))
+			return errors.Wrapf(err, "cannot start the controller of %s: without permission to watch CustomResourceDefinitions, "+
+				"the provider needs all of %s when it starts", steps[i].name, strings.Join(names(steps[i].kinds), ", "))
 		case err != nil:
 			return errors.Wrapf(err, "cannot start the controller of %s", steps[i].name)
 		}
@@ -88,22 +89,23 @@ func all(steps []step) error {
 	return nil
 }
 
-// An activation is the part of the manager that sets up steps while it runs, one after the other. An error ends it, and with
-// it the manager: a provider without one of its controllers would look well and do nothing.
+// An activation is a runnable of the manager that sets up steps while the manager runs, one at a time. If a setup fails, it ends
+// the manager: without one of its controllers, the provider would look healthy but not reconcile everything.
 type activation struct {
 	mapper meta.RESTMapper
 	log    logging.Logger
-	// steps that are not set up, in their order.
+	// steps that are not set up yet, in their order.
 	steps []step
-	// released are the names of steps whose kinds are established. The gate tells them once, from goroutines of its own.
+	// released receives the names of steps whose kinds are established. The gate sends each once, from goroutines of its own.
 	released chan string
 }
 
+// newActivation returns an activation of steps.
 func newActivation(mapper meta.RESTMapper, steps []step, log logging.Logger) *activation {
 	return &activation{mapper: mapper, log: log, steps: slices.Clone(steps), released: make(chan string, len(steps))}
 }
 
-// register the steps at a gate.
+// register registers the steps at a gate.
 func (a *activation) register(g controller.Gate) {
 	for i := range a.steps {
 		name := a.steps[i].name
@@ -112,7 +114,7 @@ func (a *activation) register(g controller.Gate) {
 	}
 }
 
-// Start sets up steps until all are, or the context is done.
+// Start sets up steps until all are set up, or the context is done.
 func (a *activation) Start(ctx context.Context) error {
 	ready := map[string]bool{}
 	for len(a.steps) > 0 {
@@ -129,7 +131,7 @@ func (a *activation) Start(ctx context.Context) error {
 		}
 		if err := a.advance(ready); err != nil {
 			if ctx.Err() != nil {
-				return nil //nolint:nilerr // A manager that stops takes no more controllers.
+				return nil //nolint:nilerr // A manager that stops accepts no more controllers.
 			}
 			return err
 		}
@@ -137,7 +139,8 @@ func (a *activation) Start(ctx context.Context) error {
 	return nil
 }
 
-// advance sets up the steps that can be, in their order, and takes them out.
+// advance sets up the steps whose kinds are served and whose earlier step is set up, and removes them from a.steps. ready
+// contains the names of released steps.
 func (a *activation) advance(ready map[string]bool) error {
 	var left []step
 	for _, s := range a.steps {
@@ -155,7 +158,7 @@ func (a *activation) advance(ready map[string]bool) error {
 	return nil
 }
 
-// served says whether discovery shows the kinds. It may lag behind the condition of a CustomResourceDefinition.
+// served reports whether discovery contains the kinds. Discovery can lag behind the condition Established of a CRD.
 func (a *activation) served(kinds []schema.GroupVersionKind) bool {
 	for _, k := range kinds {
 		if _, err := a.mapper.RESTMapping(k.GroupKind(), k.Version); err != nil {
@@ -166,6 +169,7 @@ func (a *activation) served(kinds []schema.GroupVersionKind) bool {
 	return true
 }
 
+// names returns the names of kinds.
 func names(kinds []schema.GroupVersionKind) []string {
 	out := make([]string, 0, len(kinds))
 	for _, k := range kinds {

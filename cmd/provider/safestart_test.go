@@ -27,7 +27,7 @@ func kindOf(name string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: name}
 }
 
-// journal of the steps that were set up.
+// A journal records the steps that were set up.
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -52,7 +52,7 @@ func (j *journal) read() []string {
 	return slices.Clone(j.lines)
 }
 
-// mapper knows the kinds that are served.
+// mapper knows the served kinds.
 type mapper struct {
 	meta.RESTMapper
 
@@ -80,39 +80,39 @@ func TestActivation(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		steps  func(j *journal) []step
-		// established kinds, in this order. Those with a "!" are not served.
+		// established kinds, in their order. Kinds with a "!" are not served.
 		established []string
 		want        []string
 		err         string
 	}{
 		"None": {
-			reason: "Nothing starts before its kinds are there.",
+			reason: "A step waits until all its kinds are served.",
 			steps:  func(j *journal) []step { return []step{j.step("a", "", nil, "A", "B")} },
 			want:   nil, established: []string{"B"},
 		},
 		"Some": {
-			reason: "What has all its kinds starts, and does not wait for the others.",
+			reason: "A step whose kinds are served does not wait for the other steps.",
 			steps: func(j *journal) []step {
 				return []step{j.step("a", "", nil, "A"), j.step("b", "", nil, "B", "C")}
 			},
 			established: []string{"C", "B"}, want: []string{"b"},
 		},
 		"After": {
-			reason: "Of two that start by the same kind, the one goes first whose indexes the other uses.",
+			reason: "A step starts after the step whose indexes it uses.",
 			steps: func(j *journal) []step {
 				return []step{j.step("a", "", nil, "A"), j.step("b", "a", nil, "A"), j.step("c", "b", nil, "A")}
 			},
 			established: []string{"A"}, want: []string{"a", "b", "c"},
 		},
 		"NotServed": {
-			reason: "Established is not served: with a setup this early there would be an error.",
+			reason: "An established kind that is not served yet would make the setup fail.",
 			steps: func(j *journal) []step {
 				return []step{j.step("a", "", nil, "A"), j.step("b", "", nil, "B")}
 			},
 			established: []string{"!A", "B"}, want: []string{"b"},
 		},
 		"Error": {
-			reason: "An error ends it, with the name of the controller.",
+			reason: "The error names the controller.",
 			steps: func(j *journal) []step {
 				return []step{j.step("a", "", boom, "A"), j.step("b", "a", nil, "A")}
 			},
@@ -184,9 +184,9 @@ func TestAll(t *testing.T) {
 		steps  []step
 		err    string
 	}{
-		"Good":    {reason: "All start.", steps: []step{j.step("a", "", nil), j.step("b", "a", nil)}},
-		"Error":   {reason: "An error names the controller.", steps: []step{j.step("a", "", errors.New("boom"))}, err: "cannot start the controller of a: boom"},
-		"Missing": {reason: "A kind that is missing is explained.", steps: []step{j.step("a", "", errors.Wrap(missing, "index"), "A", "B")}, err: "needs all of A, B when it starts: index: no matches"},
+		"Good":    {reason: "All steps are set up.", steps: []step{j.step("a", "", nil), j.step("b", "a", nil)}},
+		"Error":   {reason: "The error names the controller.", steps: []step{j.step("a", "", errors.New("boom"))}, err: "cannot start the controller of a: boom"},
+		"Missing": {reason: "The error for a missing kind says what the provider needs.", steps: []step{j.step("a", "", errors.Wrap(missing, "index"), "A", "B")}, err: "needs all of A, B when it starts: index: no matches"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestAll(t *testing.T) {
 	}
 }
 
-func TestMayWatchDefinitions(t *testing.T) {
+func TestMayWatchCRDs(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		denied string
@@ -205,11 +205,11 @@ func TestMayWatchDefinitions(t *testing.T) {
 		want   bool
 		fails  bool
 	}{
-		"Granted":  {reason: "With all rights kinds can be waited for.", want: true},
-		"NoGet":    {reason: "Each right is needed.", denied: "get"},
-		"NoList":   {reason: "Each right is needed.", denied: "list"},
-		"NoWatch":  {reason: "Each right is needed.", denied: "watch"},
-		"NoAnswer": {reason: "Without an answer nothing is known.", err: errors.New("boom"), fails: true},
+		"Granted":  {reason: "With all permissions, the provider can wait for CRDs.", want: true},
+		"NoGet":    {reason: "Each permission is required.", denied: "get"},
+		"NoList":   {reason: "Each permission is required.", denied: "list"},
+		"NoWatch":  {reason: "Each permission is required.", denied: "watch"},
+		"NoAnswer": {reason: "An error of the API server is returned.", err: errors.New("boom"), fails: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -224,15 +224,15 @@ func TestMayWatchDefinitions(t *testing.T) {
 					return tc.err
 				},
 			}).Build()
-			got, err := mayWatchDefinitions(t.Context(), c)
+			got, err := mayWatchCRDs(t.Context(), c)
 			if got != tc.want || (err != nil) != tc.fails {
-				t.Errorf("\n%s\nmayWatchDefinitions(...): got %t, %v", tc.reason, got, err)
+				t.Errorf("\n%s\nmayWatchCRDs(...): got %t, %v", tc.reason, got, err)
 			}
 		})
 	}
 }
 
-// TestSteps holds that no step uses indexes of a later one, nor of one that might never be set up.
+// TestSteps checks that no step uses indexes of a later step, or of a step that might never be set up.
 func TestSteps(t *testing.T) {
 	earlier := map[string][]schema.GroupVersionKind{}
 	for _, s := range (&controllers{}).steps(t.Context()) {

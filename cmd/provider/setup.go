@@ -29,8 +29,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// setup the controllers. Local is the provider's own access to the control plane. What it returns stops what the manager
-// does not stop.
+// setup sets up the controllers. local is the access of the provider to the control plane. The returned function closes what the
+// manager does not close.
 func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics.Metrics, f *flags, log logging.Logger) (func(), error) {
 	keys, err := verificationKeys(f.moduleKeys)
 	if err != nil {
@@ -40,7 +40,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics
 	agent := "provider-kyma/" + version.Version
 	puller, err := pull.New(pull.WithCacheDir(f.cacheDir), pull.WithCacheSize(f.cacheSize), pull.WithLimits(limits), pull.WithUserAgent(agent))
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot set up pulling")
+		return nil, errors.Wrap(err, "cannot set up access to registries")
 	}
 	options, disconnect, err := controllerOptions(f, log)
 	if err != nil {
@@ -77,7 +77,8 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics
 	}, nil
 }
 
-// controllerOptions that all controllers share. What is returned with them closes a connection that they use.
+// controllerOptions returns the options that all controllers share, and a function that closes the connection to the change log
+// service.
 func controllerOptions(f *flags, log logging.Logger) (controller.Options, func(), error) {
 	mr, state := managed.NewMRMetricRecorder(), statemetrics.NewMRStateMetrics()
 	registry.Registry.MustRegister(mr, state)

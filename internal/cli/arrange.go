@@ -4,21 +4,22 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// width of help, in characters, as terminals break lines anywhere.
+// width is the maximum length of a line of help, in characters. Terminals would break longer lines inside words.
 const width = 100
 
-// An area is a group of commands. They are in the order of the work.
+// An area is a group of commands in the help.
 type area struct {
 	id, title string
 	commands  []string
 }
 
+// areas returns the groups in the order of a user's workflow.
 func areas() []area {
 	return []area{
 		{id: "module", title: "Modules:", commands: []string{"module"}},
-		{id: "make", title: "Make modules:", commands: []string{"init", "create", "inspect", "diff", "unpack"}},
+		{id: "make", title: "Create and inspect modules:", commands: []string{"init", "create", "inspect", "diff", "unpack"}},
 		{id: "sign", title: "Sign and verify modules:", commands: []string{"keygen", "sign", "verify"}},
-		{id: "ship", title: "Ship and release modules:", commands: []string{"push", "pull", "copy", "template", "manifest", "convert"}},
+		{id: "ship", title: "Distribute and release modules:", commands: []string{"push", "pull", "copy", "template", "manifest", "convert"}},
 		{
 			id: "run", title: "Run modules in clusters:",
 			commands: []string{"plan", "deploy", "list", "enable", "disable", "status", "wait", "test", "undeploy"},
@@ -27,7 +28,8 @@ func areas() []area {
 	}
 }
 
-// arrange commands in groups, in the help of each parent that has some of them.
+// arrange assigns the commands of the parents to groups, and adds the groups to the help of the parents that have commands in
+// them. The first parent is the root command.
 func arrange(parents ...*cobra.Command) {
 	for _, parent := range parents {
 		for _, g := range areas() {

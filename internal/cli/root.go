@@ -18,8 +18,8 @@ import (
 	build "github.com/crossplane-contrib/provider-kyma/internal/version"
 )
 
-// Run a command line, without the name of the program, and return what to exit
-// with. It returns early where ctx ends.
+// Run runs a command line, given without the name of the program, and returns the exit code. If ctx ends, it returns early with
+// ExitFailure.
 func Run(ctx context.Context, e *command.Environment, args []string) command.ExitCode {
 	root := New(e) //nolint:contextcheck // Commands get theirs from cobra.
 	root.SetArgs(args)
@@ -40,13 +40,13 @@ func Run(ctx context.Context, e *command.Environment, args []string) command.Exi
 	})
 	err := root.ExecuteContext(ctx)
 	if err != nil && !started {
-		// Cobra itself refuses unknown commands and flags, and wrong numbers of arguments.
+		// Cobra rejects unknown commands and flags, and wrong numbers of arguments, before it runs a command.
 		err = command.WithCode(command.ExitUsage, err)
 	}
 	return report(ctx, e, err)
 }
 
-// each command that does something.
+// each calls do for c, unless it only groups other commands, and for each command below c.
 func each(c *cobra.Command, do func(*cobra.Command)) {
 	if c.RunE != nil {
 		do(c)
@@ -56,11 +56,11 @@ func each(c *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
-// limit a command to its time.
+// limit returns a context that ends after the timeout of e.
 func limit(ctx context.Context, e *command.Environment) (context.Context, context.CancelFunc, error) {
 	switch {
 	case e.Timeout < 0:
-		return nil, nil, command.Usagef("--timeout is %s: want 0 for none, or more", e.Timeout)
+		return nil, nil, command.Usagef("--timeout is %s: use 0 for no limit, or a positive duration", e.Timeout)
 	case e.Timeout == 0:
 		return ctx, func() {}, nil
 	}
@@ -68,6 +68,7 @@ func limit(ctx context.Context, e *command.Environment) (context.Context, contex
 	return limited, cancel, nil
 }
 
+// report prints the error of a command, if any, and returns the exit code for it.
 func report(ctx context.Context, e *command.Environment, err error) command.ExitCode {
 	code := command.CodeOf(err)
 	switch {
@@ -76,7 +77,7 @@ func report(ctx context.Context, e *command.Environment, err error) command.Exit
 	case code == command.ExitTimeout:
 		e.Failf("%s (--timeout is %s)", line(err), e.Timeout)
 	case ctx.Err() != nil:
-		e.Failf("interrupted: run it again to complete it")
+		e.Failf("interrupted: run the command again to complete it")
 		return command.ExitFailure
 	default:
 		e.Failf("%s", line(err))
@@ -87,17 +88,17 @@ func report(ctx context.Context, e *command.Environment, err error) command.Exit
 	return code
 }
 
-// line is an error in one line, as scripts read it.
+// line returns the message of an error on a single line, because scripts read it line by line.
 func line(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
-// New returns the command kymactl with all commands below it.
+// New returns the kymactl command with all its subcommands.
 func New(e *command.Environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kymactl",
-		Short: "Make, sign, ship and run modules",
-		Long: "kymactl makes modules of charts and manifests, signs them, ships them as OCI artifacts, " +
-			"and runs them in clusters by way of a control plane with provider-kyma.\n\n" +
-			"Data is written to stdout, and everything else to stderr.\n\n" +
+		Short: "Build, sign, distribute and run modules",
+		Long: "kymactl builds modules from charts and manifests, signs them, distributes them as OCI artifacts, " +
+			"and runs them in clusters through a control plane with provider-kyma.\n\n" +
+			"Data goes to stdout, everything else to stderr.\n\n" +
 			"Exit codes: 0 ok, 1 failure, 2 wrong usage, 3 not found, 4 verification failed, 5 exists with other content, 6 timeout, " +
 			"7 changes (plan --exit-code).",
 		Version:       build.Installed(),
@@ -113,11 +114,11 @@ func New(e *command.Environment) *cobra.Command {
 	root.SetGlobalNormalizationFunc(normalise)
 	root.SetFlagErrorFunc(explainFlag)
 	f := root.PersistentFlags()
-	f.BoolVarP(&e.Quiet, "quiet", "q", false, "write nothing but data, warnings and errors")
-	f.DurationVar(&e.Timeout, "timeout", command.DefaultTimeout, "`TIME` for the whole command, such as 90s or 10m; 0 is no limit")
+	f.BoolVarP(&e.Quiet, "quiet", "q", false, "print only data, warnings and errors")
+	f.DurationVar(&e.Timeout, "timeout", command.DefaultTimeout, "maximum `DURATION` of the whole command, such as 90s or 10m; 0 means no limit")
 
 	modules := &cobra.Command{
-		Use: "module", Aliases: []string{"modules"}, Short: "Make, sign, ship, list, enable and disable modules",
+		Use: "module", Aliases: []string{"modules"}, Short: "Build, sign, distribute, list, enable and disable modules",
 		Args: subcommand, RunE: group,
 	}
 	modules.AddCommand(module.Commands(e)...)
@@ -128,10 +129,10 @@ func New(e *command.Environment) *cobra.Command {
 	return root
 }
 
-// group prints the help of a command that only has commands below it.
+// group prints the help of a command that only groups other commands.
 func group(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-// normalise lets flags be written with _ for -, as kubectl does.
+// normalise accepts underscores instead of dashes in the names of flags, as kubectl does.
 func normalise(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 }

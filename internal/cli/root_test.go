@@ -29,22 +29,22 @@ func TestRun(t *testing.T) {
 		want   want
 	}{
 		"Version": {
-			reason: "The version is data.",
+			reason: "The version is written to stdout.",
 			args:   []string{"--version"},
 			want:   want{Out: version.Installed() + "\n"},
 		},
 		"UnknownCommand": {
-			reason: "A command that does not exist is wrong usage, and named.",
+			reason: "An unknown command is wrong usage, with a suggestion.",
 			args:   []string{"modul"},
 			want:   want{Code: command.ExitUsage, Err: `Error: unknown command "modul" for "kymactl"; did you mean kymactl module?`},
 		},
 		"UnknownSubcommand": {
-			reason: "So is one of a group.",
+			reason: "An unknown command of a group is wrong usage.",
 			args:   []string{"module", "nonsense"},
 			want:   want{Code: command.ExitUsage, Err: `Error: unknown command "nonsense" for "kymactl module"`},
 		},
 		"UnknownFlag": {
-			reason: "So is a flag.",
+			reason: "An unknown flag is wrong usage.",
 			args:   []string{"--nope"},
 			want:   want{Code: command.ExitUsage, Err: "Error: unknown flag: --nope"},
 		},
@@ -54,22 +54,22 @@ func TestRun(t *testing.T) {
 			want:   want{Code: command.ExitUsage, Err: "Error: unknown flag: --namespcae; did you mean --namespace?"},
 		},
 		"MistypedShorthand": {
-			reason: "Nothing is like a letter.",
+			reason: "There is no suggestion for a short flag.",
 			args:   []string{"status", "-X"},
 			want:   want{Code: command.ExitUsage, Err: "Error: unknown shorthand flag: 'X' in -X"},
 		},
 		"MissingArgument": {
-			reason: "So is a missing argument.",
+			reason: "A missing argument is wrong usage.",
 			args:   []string{"module", "inspect"},
 			want:   want{Code: command.ExitUsage, Err: "Error: accepts 1 arg(s), received 0"},
 		},
 		"NegativeTimeout": {
-			reason: "A time that cannot be is wrong usage.",
+			reason: "A negative timeout is wrong usage.",
 			args:   []string{"module", "--timeout", "-1s"},
-			want:   want{Code: command.ExitUsage, Err: "Error: --timeout is -1s: want 0 for none, or more"},
+			want:   want{Code: command.ExitUsage, Err: "Error: --timeout is -1s: use 0 for no limit, or a positive duration"},
 		},
 		"Underscores": {
-			reason: "Flags may have underscores, as those of kubectl.",
+			reason: "As in kubectl, flags can have underscores.",
 			args:   []string{"module", "inspect", "--plain_http"},
 			want:   want{Code: command.ExitUsage, Err: "Error: accepts 1 arg(s), received 0"},
 		},
@@ -86,7 +86,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunGroup holds that a command with commands below it prints its help and succeeds, as those of kubectl do.
+// TestRunGroup checks that a command that only groups other commands prints its help and succeeds, as in kubectl.
 func TestRunGroup(t *testing.T) {
 	each(New(&command.Environment{}), func(c *cobra.Command) {
 		if !c.HasAvailableSubCommands() {
@@ -115,7 +115,7 @@ func TestRunEnds(t *testing.T) {
 	}
 }
 
-// TestRunEndsAtStdin holds that the time of a command is over even where stdin gives nothing.
+// TestRunEndsAtStdin checks that --timeout ends a command that waits for stdin.
 func TestRunEndsAtStdin(t *testing.T) {
 	template := filepath.Join(t.TempDir(), "oci-layout")
 	for _, args := range [][]string{
@@ -134,7 +134,7 @@ func TestRunEndsAtStdin(t *testing.T) {
 	}
 }
 
-// TestHelp holds all commands to the form of their documentation.
+// TestHelp checks the form of the help of all commands.
 func TestHelp(t *testing.T) {
 	root := New(&command.Environment{})
 	each(root, func(c *cobra.Command) {

@@ -17,16 +17,16 @@ func TestLikeCommand(t *testing.T) {
 		typed  string
 		want   []string
 	}{
-		"Prefix":    {reason: "The beginning of a name is enough.", typed: "modul", want: []string{"kymactl module"}},
-		"Swapped":   {reason: "Two letters may be swapped.", typed: "wiat", want: []string{"kymactl wait"}},
-		"Wrong":     {reason: "A long name may have two wrong letters.", typed: "undeplxx", want: []string{"kymactl undeploy"}},
-		"Short":     {reason: "A name with half of its letters wrong is another one, and list is a command of a group.", typed: "list", want: []string{"kymactl module list"}},
-		"Alias":     {reason: "So is its alias.", typed: "ls", want: []string{"kymactl module list"}},
-		"OtherTool": {reason: "What other tools call get is status.", typed: "get", want: []string{"kymactl status"}},
-		"Above":     {reason: "A command of the root may be looked for in a group.", group: []string{"module"}, typed: "deploy", want: []string{"kymactl deploy"}},
-		"Below":     {reason: "A command of a group is corrected in this group.", group: []string{"module"}, typed: "cretae", want: []string{"kymactl module create"}},
-		"Nothing":   {reason: "Not every text is like a command.", typed: "nonsense"},
-		"Empty":     {reason: "An empty text is like none.", typed: ""},
+		"Prefix":    {reason: "A prefix of a name matches.", typed: "modul", want: []string{"kymactl module"}},
+		"Swapped":   {reason: "Two letters can be swapped.", typed: "wiat", want: []string{"kymactl wait"}},
+		"Wrong":     {reason: "A long name can have two wrong letters.", typed: "undeplxx", want: []string{"kymactl undeploy"}},
+		"Short":     {reason: "A command of a group is found from the root. A name with half of its letters wrong doesn't match.", typed: "list", want: []string{"kymactl module list"}},
+		"Alias":     {reason: "An alias of a command of a group is found.", typed: "ls", want: []string{"kymactl module list"}},
+		"OtherTool": {reason: "Names of other tools are known.", typed: "get", want: []string{"kymactl status"}},
+		"Above":     {reason: "A command of the root is found from a group.", group: []string{"module"}, typed: "deploy", want: []string{"kymactl deploy"}},
+		"Below":     {reason: "A similar name in the group is found.", group: []string{"module"}, typed: "cretae", want: []string{"kymactl module create"}},
+		"Nothing":   {reason: "Not every text is similar to a command.", typed: "nonsense"},
+		"Empty":     {reason: "An empty text has no suggestions.", typed: ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -47,12 +47,12 @@ func TestDistance(t *testing.T) {
 		a, b   string
 		want   int
 	}{
-		"Same":     {reason: "Equal names have none.", a: "plan", b: "plan"},
-		"Empty":    {reason: "All letters are added.", b: "plan", want: 4},
-		"Replaced": {reason: "A wrong letter is one.", a: "plam", b: "plan", want: 1},
-		"Missing":  {reason: "So is a missing one.", a: "pan", b: "plan", want: 1},
-		"Swapped":  {reason: "Two swapped letters are one.", a: "paln", b: "plan", want: 1},
-		"Other":    {reason: "Two wrong letters are two.", a: "list", b: "test", want: 2},
+		"Same":     {reason: "Equal names have no distance.", a: "plan", b: "plan"},
+		"Empty":    {reason: "All letters are inserted.", b: "plan", want: 4},
+		"Replaced": {reason: "A wrong letter counts as one.", a: "plam", b: "plan", want: 1},
+		"Missing":  {reason: "A missing letter counts as one.", a: "pan", b: "plan", want: 1},
+		"Swapped":  {reason: "Two swapped letters count as one.", a: "paln", b: "plan", want: 1},
+		"Other":    {reason: "Two wrong letters count as two.", a: "list", b: "test", want: 2},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

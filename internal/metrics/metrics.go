@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
 )
 
-// Metrics are the metrics of the provider. No metric has a label for a cluster or a Manifest, so the number of series does not
+// Metrics are the metrics of the provider. No metric has a label for a cluster or a Manifest, so the number of series doesn't
 // grow with the fleet.
 type Metrics struct {
 	// TargetConnections is the number of open connections to target clusters.
@@ -23,31 +23,31 @@ type Metrics struct {
 	// ControlPlaneRequests counts the requests to the control plane.
 	ControlPlaneRequests Requests
 
-	// BuildInfo says what runs.
+	// BuildInfo has the version, the commit and the Go version as labels.
 	BuildInfo prometheus.Gauge
 }
 
-// New returns metrics that count from zero, and registers them. Without a registerer nothing exports them. It panics if one of
-// the names is registered already.
+// New returns metrics that start at zero, and registers them, unless r is nil. It panics if a metric with one of the names is
+// already registered.
 func New(r prometheus.Registerer, b version.Build) *Metrics {
 	f := promauto.With(r)
 	m := &Metrics{
 		TargetConnections: f.NewGauge(prometheus.GaugeOpts{
 			Name: "provider_kyma_target_connections",
-			Help: "Target clusters that the provider holds a connection to.",
+			Help: "Number of open connections to target clusters.",
 		}),
 		TargetRequests: Requests{f.NewCounterVec(prometheus.CounterOpts{
 			Name: "provider_kyma_target_requests_total",
-			Help: "Requests sent to target clusters, by method (WATCH for watches) and status code (0 if there was no answer).",
+			Help: "Requests sent to target clusters, by method (WATCH for watches) and status code (0 if there was no response).",
 		}, []string{"verb", "code"})},
 		ControlPlaneRequests: Requests{f.NewCounterVec(prometheus.CounterOpts{
 			Name: "provider_kyma_control_plane_requests_total",
-			Help: "Requests sent to the control plane, by method (WATCH for watches, REVIEW for questions about rights) and status code " +
-				"(0 if there was no answer).",
+			Help: "Requests sent to the control plane, by method (WATCH for watches, REVIEW for access reviews) and status code " +
+				"(0 if there was no response).",
 		}, []string{"verb", "code"})},
 		BuildInfo: f.NewGauge(prometheus.GaugeOpts{
 			Name:        "provider_kyma_build_info",
-			Help:        "What the provider was built from, as labels. Always 1.",
+			Help:        "Build information as labels. Always 1.",
 			ConstLabels: prometheus.Labels{"version": b.Version, "commit": b.Commit, "goversion": b.Go},
 		}),
 	}
@@ -58,7 +58,7 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 // Requests counts requests by verb and status code.
 type Requests struct{ *prometheus.CounterVec }
 
-// Count a request. The code is 0 if there was no response.
+// Count counts a request. The code is 0 if there was no response.
 func (r Requests) Count(verb string, code int) {
 	r.WithLabelValues(verb, strconv.Itoa(code)).Inc()
 }

@@ -24,16 +24,16 @@ func TestMetrics(t *testing.T) {
 	m.TargetRequests.Count("GET", 200)
 	m.ControlPlaneRequests.Count("WATCH", 0)
 	want := `
-# HELP provider_kyma_build_info What the provider was built from, as labels. Always 1.
+# HELP provider_kyma_build_info Build information as labels. Always 1.
 # TYPE provider_kyma_build_info gauge
 provider_kyma_build_info{commit="c",goversion="go1",version="v1"} 1
-# HELP provider_kyma_control_plane_requests_total Requests sent to the control plane, by method (WATCH for watches, REVIEW for questions about rights) and status code (0 if there was no answer).
+# HELP provider_kyma_control_plane_requests_total Requests sent to the control plane, by method (WATCH for watches, REVIEW for access reviews) and status code (0 if there was no response).
 # TYPE provider_kyma_control_plane_requests_total counter
 provider_kyma_control_plane_requests_total{code="0",verb="WATCH"} 1
-# HELP provider_kyma_target_connections Target clusters that the provider holds a connection to.
+# HELP provider_kyma_target_connections Number of open connections to target clusters.
 # TYPE provider_kyma_target_connections gauge
 provider_kyma_target_connections 1
-# HELP provider_kyma_target_requests_total Requests sent to target clusters, by method (WATCH for watches) and status code (0 if there was no answer).
+# HELP provider_kyma_target_requests_total Requests sent to target clusters, by method (WATCH for watches) and status code (0 if there was no response).
 # TYPE provider_kyma_target_requests_total counter
 provider_kyma_target_requests_total{code="200",verb="GET"} 1
 `
@@ -51,7 +51,7 @@ type names struct {
 
 var fullName = regexp.MustCompile(`fqName: "(\w+)"`)
 
-// MustRegister keeps the names of collectors of one metric each.
+// MustRegister collects the names of collectors that have one metric each.
 func (n *names) MustRegister(collectors ...prometheus.Collector) {
 	for _, c := range collectors {
 		d := make(chan *prometheus.Desc, 1)
@@ -60,7 +60,7 @@ func (n *names) MustRegister(collectors ...prometheus.Collector) {
 	}
 }
 
-// TestDocumented holds that the table in docs/operations.md has each metric.
+// TestDocumented checks that the table in docs/operations.md lists each metric.
 func TestDocumented(t *testing.T) {
 	n := &names{}
 	New(n, version.Build{})

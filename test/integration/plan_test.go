@@ -205,7 +205,7 @@ metadata: {name: fine}
 		Expect(p.ok(ctx, "plan", "-f", file(next))).To(SatisfyAll(
 			ContainSubstring("+ create ConfigMap "+s.name+"/one\n"), ContainSubstring("1 to create, 0 to change, 0 to prune. Nothing was applied.")))
 		s.awaitGone(ctx, "plain")
-		Expect(p.ok(ctx, "plan", "-f", file(next), "--apply")).To(ContainSubstring("It is being applied."))
+		Expect(p.ok(ctx, "plan", "-f", file(next), "--apply")).To(ContainSubstring("The provider is applying it."))
 		before := s.awaitReady(ctx, "plain")
 
 		By("planning a change of what is there")

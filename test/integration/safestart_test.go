@@ -100,7 +100,7 @@ var _ = Describe("A control plane that does not serve all kinds", func() {
 
 		By("ending without the right to see which kinds there are, as some are missing")
 		_, err := f.start(ctx, f.outsider())
-		Expect(err).To(MatchError(ContainSubstring("cannot start the controller of ModuleTemplates: a provider that may not watch CustomResourceDefinitions needs all of")))
+		Expect(err).To(MatchError(ContainSubstring("cannot start the controller of ModuleTemplates: without permission to watch CustomResourceDefinitions, the provider needs all of")))
 
 		By("starting with ProviderConfigs alone")
 		f.serve(ctx, "providerconfigs", "clusterproviderconfigs", "providerconfigusages")

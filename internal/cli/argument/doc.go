@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package argument checks and reads what the command line of several commands
-// names: modules, channels, and files with an object.
+// Package argument checks and reads arguments that several commands have in common: names of modules and channels, and files with
+// an object.
 package argument

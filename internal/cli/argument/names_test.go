@@ -15,14 +15,14 @@ func TestIsModuleName(t *testing.T) {
 		name   string
 		want   bool
 	}{
-		"Plain":   {"Letters, digits, dashes and dots.", "a-1.b", true},
+		"Plain":   {"A name has letters, digits, dashes and dots.", "a-1.b", true},
 		"One":     {"One character is enough.", "a", true},
-		"Longest": {"At most 63.", strings.Repeat("a", 63), true},
-		"Longer":  {"And no more.", strings.Repeat("a", 64), false},
-		"Empty":   {"Nothing is no name.", "", false},
+		"Longest": {"At most 63 characters are allowed.", strings.Repeat("a", 63), true},
+		"Longer":  {"More than 63 characters are not allowed.", strings.Repeat("a", 64), false},
+		"Empty":   {"A name must not be empty.", "", false},
 		"Upper":   {"Upper case is not allowed.", "A", false},
-		"End":     {"It does not end with a dash.", "a-", false},
-		"Lines":   {"It is one line.", "a\nb", false},
+		"End":     {"A name must not end with a dash.", "a-", false},
+		"Lines":   {"A name must not contain line breaks.", "a\nb", false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -39,11 +39,11 @@ func TestIsChannelName(t *testing.T) {
 		name   string
 		want   bool
 	}{
-		"Shortest": {"At least 3 letters.", "abc", true},
-		"Shorter":  {"And no less.", "ab", false},
-		"Longest":  {"At most 32.", strings.Repeat("a", 32), true},
-		"Longer":   {"And no more.", strings.Repeat("a", 33), false},
-		"Digit":    {"Letters only.", "abc1", false},
+		"Shortest": {"At least 3 letters are required.", "abc", true},
+		"Shorter":  {"Fewer than 3 letters are not allowed.", "ab", false},
+		"Longest":  {"At most 32 letters are allowed.", strings.Repeat("a", 32), true},
+		"Longer":   {"More than 32 letters are not allowed.", strings.Repeat("a", 33), false},
+		"Digit":    {"Digits are not allowed.", "abc1", false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -16,17 +16,17 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
-// maxObject bounds a file with an object, in bytes. An API server takes no more.
+// maxObject is the maximum size of a file with an object, in bytes. An API server accepts about as much.
 const maxObject = 1 << 20
 
-// What a file with one YAML object holds.
+// Kinds of objects in a YAML file, as they are called in errors.
 const (
-	KubernetesObject = "Kubernetes object, which has apiVersion, kind and metadata"
-	Values           = "object of values, as in \"replicas: 2\""
+	KubernetesObject = "a Kubernetes object with apiVersion, kind and metadata"
+	Values           = "an object of values, as in \"replicas: 2\""
 )
 
-// ReadObject reads the YAML file that a flag names, or stdin where the path is a dash. An error calls what is missing by kind,
-// which is KubernetesObject or Values. The object is never nil.
+// ReadObject reads one object from the YAML file at path, or from stdin if path is a dash. Errors are usage errors that begin
+// with the name of the flag. They call the expected object by kind, which is KubernetesObject or Values. The object is never nil.
 func ReadObject(in io.Reader, flag, path, kind string) (map[string]any, error) {
 	data, err := readBounded(in, path)
 	if err != nil {
@@ -51,21 +51,22 @@ func readBounded(in io.Reader, path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(in, maxObject+1))
 }
 
-// parseObject parses YAML as the API server does: numbers that are whole are so, and none is rounded.
+// parseObject parses one YAML document as the API server does: whole numbers become int64 and are not rounded. An empty document
+// is an empty object.
 func parseObject(data []byte, kind string) (map[string]any, error) {
 	if err := (yamlsize.Limits{Bytes: maxObject}).Check(data); err != nil {
 		return nil, err
 	}
 	encoded, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {
-		return nil, errors.Wrap(err, "it is no YAML")
+		return nil, errors.Wrap(err, "invalid YAML")
 	}
 	if err := checkSingle(data); err != nil {
 		return nil, err
 	}
 	object := map[string]any{}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(encoded, &object); err != nil {
-		return nil, errors.New("it is no " + kind)
+		return nil, errors.New("expected " + kind)
 	}
 	if object == nil {
 		// The file is empty.
@@ -74,7 +75,8 @@ func parseObject(data []byte, kind string) (map[string]any, error) {
 	return object, nil
 }
 
-// checkSingle refuses what holds a second YAML document, which YAMLToJSONStrict ignores. Documents without content do not count.
+// checkSingle returns an error if data contains a second YAML document, which YAMLToJSONStrict would ignore. Empty documents
+// don't count.
 func checkSingle(data []byte) error {
 	d := yamlv3.NewDecoder(bytes.NewReader(data))
 	for first := true; ; first = false {
@@ -83,14 +85,14 @@ func checkSingle(data []byte) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return errors.Wrap(err, "it is no YAML")
+			return errors.Wrap(err, "invalid YAML")
 		case !first && !isEmpty(&n):
-			return errors.New("it holds more than one YAML document: want one")
+			return errors.New("it contains more than one YAML document")
 		}
 	}
 }
 
-// isEmpty reports whether a YAML document holds comments at most.
+// isEmpty reports whether a YAML document has no content besides comments.
 func isEmpty(document *yamlv3.Node) bool {
 	return len(document.Content) == 0 || document.Content[0].Tag == "!!null"
 }

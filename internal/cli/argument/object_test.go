@@ -20,16 +20,16 @@ func TestParseObject(t *testing.T) {
 		text   string
 		want   want
 	}{
-		"Object":    {"Whole numbers stay so.", "a: 1\nb: {c: 9007199254740993, d: null}\n", want{values: map[string]any{"a": int64(1), "b": map[string]any{"c": int64(9007199254740993), "d": nil}}}},
-		"Empty":     {"Nothing is no value.", "# nothing\n", want{values: map[string]any{}}},
-		"List":      {"A list has no names.", "- a\n", want{part: "no object of values"}},
-		"Duplicate": {"Of two none is picked.", "a: 1\na: 2\n", want{part: "already set"}},
-		"Broken":    {"What is no YAML is said to be none.", "a: [", want{part: "no YAML"}},
-		"Start":     {"A document may have a start and an end.", "# a\n---\na: b\n---\n# nothing\n---\n...\n", want{values: map[string]any{"a": "b"}}},
-		"Second":    {"Of two documents none is left out.", "a: b\n---\nc: d\n", want{part: "more than one YAML document"}},
-		"Late":      {"Nor is one behind an empty one.", "---\n# nothing\n---\nc: d\n", want{part: "more than one YAML document"}},
-		"Rest":      {"What follows must be YAML too.", "a: b\n---\nc: [", want{part: "no YAML"}},
-		"Large":     {"There is a limit.", "a: " + strings.Repeat("x", maxObject), want{part: "larger"}},
+		"Object":    {"Whole numbers are not rounded.", "a: 1\nb: {c: 9007199254740993, d: null}\n", want{values: map[string]any{"a": int64(1), "b": map[string]any{"c": int64(9007199254740993), "d": nil}}}},
+		"Empty":     {"An empty file is an empty object.", "# nothing\n", want{values: map[string]any{}}},
+		"List":      {"A list is not an object.", "- a\n", want{part: "expected an object of values"}},
+		"Duplicate": {"A duplicate key is an error.", "a: 1\na: 2\n", want{part: "already set"}},
+		"Broken":    {"Invalid YAML is reported.", "a: [", want{part: "invalid YAML"}},
+		"Start":     {"A document can have start and end markers.", "# a\n---\na: b\n---\n# nothing\n---\n...\n", want{values: map[string]any{"a": "b"}}},
+		"Second":    {"A second document is not ignored.", "a: b\n---\nc: d\n", want{part: "more than one YAML document"}},
+		"Late":      {"A document after an empty one is not ignored either.", "---\n# nothing\n---\nc: d\n", want{part: "more than one YAML document"}},
+		"Rest":      {"Invalid YAML after the first document is reported.", "a: b\n---\nc: [", want{part: "invalid YAML"}},
+		"Large":     {"The size is limited.", "a: " + strings.Repeat("x", maxObject), want{part: "larger"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestParseObject(t *testing.T) {
 	}
 }
 
-// FuzzParseObject holds that what is read can be written.
+// FuzzParseObject checks that each object that can be read can also be written.
 func FuzzParseObject(f *testing.F) {
 	f.Add([]byte("a: 1\n"))
 	f.Add([]byte("a: &x [1]\nb: *x\n"))

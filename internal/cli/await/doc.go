@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package await follows objects of a control plane until they are as they should
-// be: a Kyma that is Ready or gone, modules that are, or what a verdict asks for.
+// Package await watches objects of a control plane until they meet a condition: a Kyma or its modules are Ready or deleted, or
+// any other condition that a Verdict expresses.
 package await

@@ -18,28 +18,29 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// relisting is how soon objects are listed again when a watch has ended.
+// relisting returns the backoff for listing objects again after a watch has ended.
 func relisting() wait.Backoff {
 	return wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 6, Cap: 5 * time.Second}
 }
 
-// Objects by namespace and name.
+// Objects are the current objects of a Follower, by namespace and name.
 type Objects map[types.NamespacedName]client.Object
 
-// A Follower follows what a list has, by a watch. Unlike client-go's UntilWithSync and RetryWatcher, which log why a list or a watch
-// fails and try again, it ends where the API server refuses either, and tells what the trouble is meanwhile.
+// A Follower lists and watches the objects of one kind. Unlike UntilWithSync and RetryWatcher of client-go, which log errors of
+// lists and watches and retry, it ends when the API server refuses a request, and reports other errors while it retries.
 type Follower struct {
 	Client client.WithWatch
 	// List returns an empty list of the kind.
-	List    func() client.ObjectList
+	List func() client.ObjectList
+	// Options restrict the list and the watch.
 	Options []client.ListOption
-	// trouble is told why the objects cannot be seen for now. May be nil.
+	// trouble is called with each error that is retried. It can be nil.
 	trouble func(err error)
 }
 
-// follow calls look with what there is now, and again after each change, until it is done or fails. A watch that
-// expires or breaks is replaced by a new list and a new watch, however long the server is away. What keeps the first list from
-// being read is an error, and so is a refusal. The objects belong to follow and are not changed after look was called with them.
+// follow calls look with the current objects, and again after each change, until look is done or fails. If a watch expires or
+// breaks, follow lists and watches again, for as long as the server is unavailable. It fails if the first list fails, or if the
+// API server refuses a request. look must not keep or change the map: follow updates it. The objects in it never change.
 func (f *Follower) follow(ctx context.Context, look func(Objects) (done bool, err error)) error {
 	pause := relisting()
 	for seen := false; ; {
@@ -66,21 +67,23 @@ func (f *Follower) follow(ctx context.Context, look func(Objects) (done bool, er
 	}
 }
 
-// A blindError says that a look failed because something else could not be seen.
+// A blindError marks an error as temporary: another object that look needs could not be read.
 type blindError struct{ error }
 
 // Unwrap returns the cause.
 func (e *blindError) Unwrap() error { return e.error }
 
-// Blind marks the error of a judge that cannot see for now what it needs besides the objects. They are listed again then, and
-// the judge is asked again.
+// Blind marks the error of a judge as temporary: it could not read something that it needs besides the objects. The objects are
+// then listed again, and the judge is called again.
 func Blind(err error) error { return &blindError{err} }
 
+// isBlind reports whether an error is marked by Blind.
 func isBlind(err error) bool {
 	return errors.As(err, new(*blindError))
 }
 
-// session is one list and one watch. lasted says that the watch told something, done that look needs no more.
+// session lists once and watches until the watch ends. lasted reports whether the watch delivered an event, done whether follow
+// must return err. seen is set to true after the list was read.
 func (f *Follower) session(ctx context.Context, seen *bool, look func(Objects) (bool, error)) (lasted, done bool, err error) {
 	l := f.List()
 	if err := f.Client.List(ctx, l, f.Options...); err != nil {
@@ -109,7 +112,7 @@ func (f *Follower) session(ctx context.Context, seen *bool, look func(Objects) (
 	return f.hear(ctx, w, all, look)
 }
 
-// hear what a watch tells until it ends.
+// hear calls look after each event of a watch, until the watch ends. For the results, see session.
 func (f *Follower) hear(ctx context.Context, w watch.Interface, all Objects, look func(Objects) (bool, error)) (lasted, done bool, err error) {
 	for {
 		select {

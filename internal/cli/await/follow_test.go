@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// scripted is a server that answers one list or watch after the other.
+// scripted is a server that answers lists and watches with the given results, in their order.
 type scripted struct {
 	client.WithWatch
 
@@ -71,25 +71,25 @@ func TestFollow(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		server *scripted
-		// until so many objects are there.
+		// until is the number of objects at which look is done.
 		until int
-		// blind is which look fails because something else cannot be seen; 0 is none.
+		// blind is the number of the call of look that fails with a temporary error; 0 means none.
 		blind int
 		want  want
 	}{
-		"AtOnce":  {"A list may be enough.", &scripted{lists: []any{[]string{"a"}}}, 1, 0, want{seen: []int{1}}},
-		"Watched": {"A watch tells what is new and what is gone.", &scripted{lists: []any{[]string{"a"}}, watches: []any{[]watch.Event{{Type: watch.Added, Object: named("b")}, {Type: watch.Deleted, Object: named("a")}, {Type: watch.Deleted, Object: named("b")}}}}, 0, 0, want{seen: []int{1, 2, 1, 0}}},
-		"Ended":   {"A watch that ends is no trouble.", &scripted{lists: []any{[]string{"a"}, []string{"a", "b"}}, watches: []any{[]watch.Event{}}}, 2, 0, want{seen: []int{1, 2}}},
-		"Expired": {"After one that expires all is listed again.", &scripted{lists: []any{[]string{"a"}, []string{"a", "b"}}, watches: []any{[]watch.Event{{Type: watch.Error, Object: &expired}}}}, 2, 0, want{seen: []int{1, 2}, trouble: 1}},
-		"Away":    {"A server that is away is waited for.", &scripted{lists: []any{[]string{"a"}, boom, []string{"a", "b"}}, watches: []any{boom}}, 2, 0, want{seen: []int{1, 2}, trouble: 2}},
-		"Blind":   {"A look that fails for now is tried again.", &scripted{lists: []any{[]string{"a"}, []string{"a"}}}, 1, 1, want{seen: []int{1, 1}, trouble: 1}},
+		"AtOnce":  {"The list already meets the condition.", &scripted{lists: []any{[]string{"a"}}}, 1, 0, want{seen: []int{1}}},
+		"Watched": {"A watch adds and deletes objects.", &scripted{lists: []any{[]string{"a"}}, watches: []any{[]watch.Event{{Type: watch.Added, Object: named("b")}, {Type: watch.Deleted, Object: named("a")}, {Type: watch.Deleted, Object: named("b")}}}}, 0, 0, want{seen: []int{1, 2, 1, 0}}},
+		"Ended":   {"A watch that ends is replaced without an error.", &scripted{lists: []any{[]string{"a"}, []string{"a", "b"}}, watches: []any{[]watch.Event{}}}, 2, 0, want{seen: []int{1, 2}}},
+		"Expired": {"After a watch has expired, objects are listed again.", &scripted{lists: []any{[]string{"a"}, []string{"a", "b"}}, watches: []any{[]watch.Event{{Type: watch.Error, Object: &expired}}}}, 2, 0, want{seen: []int{1, 2}, trouble: 1}},
+		"Away":    {"If the server is unavailable, lists and watches are retried.", &scripted{lists: []any{[]string{"a"}, boom, []string{"a", "b"}}, watches: []any{boom}}, 2, 0, want{seen: []int{1, 2}, trouble: 2}},
+		"Blind":   {"A temporary error of look after a list is retried.", &scripted{lists: []any{[]string{"a"}, []string{"a"}}}, 1, 1, want{seen: []int{1, 1}, trouble: 1}},
 		"BlindWatch": {
-			"So is one at a change.", &scripted{lists: []any{[]string{}, []string{"a"}}, watches: []any{[]watch.Event{{Type: watch.Added, Object: named("a")}}}}, 1, 2,
+			"A temporary error of look after a change is retried.", &scripted{lists: []any{[]string{}, []string{"a"}}, watches: []any{[]watch.Event{{Type: watch.Added, Object: named("a")}}}}, 1, 2,
 			want{seen: []int{0, 1, 1}, trouble: 1},
 		},
-		"Unauthorized": {"A list that is refused is the end.", &scripted{lists: []any{[]string{}, unauthorized}, watches: []any{boom}}, 1, 0, want{seen: []int{0}, trouble: 1, err: unauthorized}},
-		"Forbidden":    {"So is a watch.", &scripted{lists: []any{[]string{}}, watches: []any{forbidden}}, 1, 0, want{seen: []int{0}, err: forbidden}},
-		"Never":        {"One that never was there is not.", &scripted{lists: []any{boom}}, 1, 0, want{err: boom}},
+		"Unauthorized": {"A refused list is an error.", &scripted{lists: []any{[]string{}, unauthorized}, watches: []any{boom}}, 1, 0, want{seen: []int{0}, trouble: 1, err: unauthorized}},
+		"Forbidden":    {"A refused watch is an error.", &scripted{lists: []any{[]string{}}, watches: []any{forbidden}}, 1, 0, want{seen: []int{0}, err: forbidden}},
+		"Never":        {"A server that is unavailable at the first list is an error.", &scripted{lists: []any{boom}}, 1, 0, want{err: boom}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

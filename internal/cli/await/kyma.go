@@ -18,26 +18,27 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 )
 
-// A Kyma says which Kyma to wait for, or which of its modules.
+// A Kyma waits for a Kyma, or for some of its modules.
 type Kyma struct {
 	Environment *command.Environment
 	Client      client.WithWatch
 	Namespace   string
 	Name        string
-	// Modules to wait for; none means the Kyma itself.
+	// Modules are the names of the modules to wait for; empty means the Kyma itself.
 	Modules []string
-	// FailFast ends the wait at a state Error.
+	// FailFast makes Ready fail as soon as a state is Error.
 	FailFast bool
 }
 
-// Ready waits until all is Ready, for the spec as it is then.
+// Ready waits until the Kyma or the modules are Ready with the current spec. It fails with ExitNotFound if the Kyma does not
+// exist or a module is not enabled.
 func (k *Kyma) Ready(ctx context.Context) error {
-	return k.Until(ctx, "not Ready", func(now *v1alpha1.Kyma) (Verdict, error) {
+	return k.Until(ctx, "to become Ready", func(now *v1alpha1.Kyma) (Verdict, error) {
 		if now == nil {
 			return Verdict{}, lookup.NoKyma(k.Namespace, k.Name)
 		}
 		if meta.WasDeleted(now) {
-			return Verdict{}, errors.Errorf("Kyma %s/%s is being deleted, and does not become Ready", k.Namespace, k.Name)
+			return Verdict{}, errors.Errorf("Kyma %s/%s is being deleted and cannot become Ready", k.Namespace, k.Name)
 		}
 		v, err := readiness(now, k.Modules)
 		if err == nil && v.Failed && k.FailFast {
@@ -47,23 +48,26 @@ func (k *Kyma) Ready(ctx context.Context) error {
 	})
 }
 
-// Deleted waits until the Kyma is gone.
+// Deleted waits until the Kyma no longer exists.
 func (k *Kyma) Deleted(ctx context.Context) error {
-	return k.Until(ctx, "still there", func(now *v1alpha1.Kyma) (Verdict, error) {
+	return k.Until(ctx, "to be deleted", func(now *v1alpha1.Kyma) (Verdict, error) {
 		switch {
 		case now == nil:
 			return Verdict{Met: true}, nil
 		case !meta.WasDeleted(now):
-			return NotYet("nobody has deleted it"), nil
+			return NotYet("it has not been deleted yet"), nil
 		}
-		return NotYet("%s", cmp.Or(now.Status.AtProvider.Message, "is being deleted")), nil
+		return NotYet("%s", cmp.Or(now.Status.AtProvider.Message, "it is being deleted")), nil
 	})
 }
 
-// Removed waits until nothing is left of the modules.
+// toRemove is the goal of Removed.
+const toRemove = "to remove the modules"
+
+// Removed waits until nothing is left of the modules: the status of the Kyma no longer lists them, and they have no Manifests.
 func (k *Kyma) Removed(ctx context.Context) error {
 	var uid types.UID
-	err := k.Until(ctx, "not rid of its modules", func(now *v1alpha1.Kyma) (Verdict, error) {
+	err := k.Until(ctx, toRemove, func(now *v1alpha1.Kyma) (Verdict, error) {
 		if now == nil {
 			return Verdict{Met: true}, nil
 		}
@@ -73,30 +77,31 @@ func (k *Kyma) Removed(ctx context.Context) error {
 	if err != nil || uid == "" {
 		return err
 	}
-	// The report is as old as the provider's view. What counts is what the API server has.
+	// The status is only as recent as the cache of the provider, so ask the API server too.
 	return k.emptied(ctx, uid)
 }
 
-// Until waits until the verdict of judge is met. now is the Kyma, or nil where it does not exist.
-func (k *Kyma) Until(ctx context.Context, state string, judge func(now *v1alpha1.Kyma) (Verdict, error)) error {
+// Until waits until the verdict of judge is met. now is the current Kyma, or nil if it does not exist. For goal, see the function
+// Until.
+func (k *Kyma) Until(ctx context.Context, goal string, judge func(now *v1alpha1.Kyma) (Verdict, error)) error {
 	key := types.NamespacedName{Namespace: k.Namespace, Name: k.Name}
 	f := &Follower{
 		Client: k.Client, List: func() client.ObjectList { return &v1alpha1.KymaList{} },
 		Options: []client.ListOption{client.InNamespace(k.Namespace), client.MatchingFields{"metadata.name": k.Name}},
 	}
-	return Until(ctx, k.Environment, k.subject(), f, state, func(all Objects) (Verdict, error) {
+	return Until(ctx, k.Environment, k.subject(), f, goal, func(all Objects) (Verdict, error) {
 		now, _ := all[key].(*v1alpha1.Kyma)
 		return judge(now)
 	})
 }
 
-// emptied waits until a Kyma has no Manifests of the modules.
+// emptied waits until the Kyma with this UID has no Manifests of the modules.
 func (k *Kyma) emptied(ctx context.Context, kyma types.UID) error {
 	f := &Follower{
 		Client: k.Client, List: func() client.ObjectList { return &v1alpha1.ManifestList{} },
 		Options: []client.ListOption{client.InNamespace(k.Namespace)},
 	}
-	return Until(ctx, k.Environment, k.subject(), f, "not rid of its modules", func(all Objects) (Verdict, error) {
+	return Until(ctx, k.Environment, k.subject(), f, toRemove, func(all Objects) (Verdict, error) {
 		var left []string
 		for _, o := range all {
 			if lookup.Owns(kyma, o) && k.concerns(o) {
@@ -107,11 +112,11 @@ func (k *Kyma) emptied(ctx context.Context, kyma types.UID) error {
 			return Verdict{Met: true}, nil
 		}
 		m, _ := all[types.NamespacedName{Namespace: k.Namespace, Name: slices.Min(left)}].(*v1alpha1.Manifest)
-		return NotYet("Manifest %s: %s", m.Name, cmp.Or(m.Status.AtProvider.Message, "is being removed")), nil
+		return NotYet("Manifest %s: %s", m.Name, cmp.Or(m.Status.AtProvider.Message, "it is being removed")), nil
 	})
 }
 
-// concerns says whether a Manifest is that of one of the modules.
+// concerns reports whether a Manifest belongs to one of the modules.
 func (k *Kyma) concerns(m client.Object) bool {
 	return slices.ContainsFunc(k.Modules, func(name string) bool {
 		return m.GetLabels()[v1alpha1.LabelModuleName] == name || m.GetName() == k.Name+"-"+name

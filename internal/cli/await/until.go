@@ -12,12 +12,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 )
 
-// Until follows objects until a verdict about a subject is met, and says meanwhile what it waits for. State is what the subject is
-// as long as the verdict is not met, such as "not Ready". A judge that fails ends it.
+// Until watches objects until the verdict of judge is met, and shows on stderr what it waits for: a spinner on a terminal,
+// otherwise a line for each change. subject and goal name that, such as "Kyma team-a/default" and "to become Ready". Until fails
+// if judge fails, unless the error is marked by Blind, and with ExitTimeout if ctx expires.
 func Until(
-	ctx context.Context, e *command.Environment, subject string, f *Follower, state string, judge func(Objects) (Verdict, error),
+	ctx context.Context, e *command.Environment, subject string, f *Follower, goal string, judge func(Objects) (Verdict, error),
 ) error {
-	show, end := e.Waiting(subject)
+	waiting := "Waiting for " + subject + " " + goal
+	show, end := e.Waiting(waiting)
 	defer end()
 	last := ""
 	note := func(text string) {
@@ -25,12 +27,12 @@ func Until(
 			return
 		}
 		last = text
-		show(subject + ": " + text)
+		show(waiting + ": " + text)
 		if !e.Terminal {
-			e.Sayf("%s is %s: %s", subject, state, text)
+			e.Sayf("%s: %s", waiting, text)
 		}
 	}
-	f.trouble = func(err error) { note("cannot be seen for now: " + err.Error()) }
+	f.trouble = func(err error) { note("cannot read from the control plane, retrying: " + err.Error()) }
 	var judged error
 	err := f.follow(ctx, func(all Objects) (bool, error) {
 		v, err := judge(all)
@@ -46,10 +48,10 @@ func Until(
 	case err == nil:
 		return nil
 	case judged != nil:
-		// It is an answer, and stands for itself.
+		// The error of judge is complete as it is.
 		return judged
 	case ctx.Err() != nil:
-		return command.Ended(ctx, errors.Errorf("%s is %s in time: %s", subject, state, cmp.Or(last, "the control plane did not answer")))
+		return command.Ended(ctx, errors.Errorf("timed out waiting for %s %s: %s", subject, goal, cmp.Or(last, "the control plane did not answer")))
 	}
-	return lookup.Explain(err, "wait for "+subject)
+	return lookup.Explain(err, "wait for "+subject+" "+goal)
 }

@@ -15,33 +15,34 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// A Verdict says whether what is waited for is there.
+// A Verdict is the result of checking whether a condition is met.
 type Verdict struct {
 	Met bool
-	// Failed says that a state is Error, which may pass.
+	// Failed reports that a state is Error, which can be temporary.
 	Failed bool
-	// Message says what is missing.
+	// Message says what is missing; empty if the condition is met.
 	Message string
 }
 
-// NotYet is the verdict with a message of what is missing.
+// NotYet returns a verdict that is not met. The message says what is missing.
 func NotYet(format string, args ...any) Verdict {
 	return Verdict{Message: fmt.Sprintf(format, args...)}
 }
 
-// Observed reports whether the provider has reconciled the current spec of a Kyma, and if not, why.
+// Observed reports whether the provider has reconciled the current spec of a Kyma. If not, the verdict says why.
 func Observed(k *v1alpha1.Kyma) (Verdict, bool) {
 	synced := k.GetCondition(xpv2.TypeSynced)
 	switch {
 	case meta.IsPaused(k):
-		return NotYet("the Kyma is paused: annotation %s", meta.AnnotationKeyReconciliationPaused), false
+		return NotYet("the Kyma is paused by annotation %s", meta.AnnotationKeyReconciliationPaused), false
 	case synced.ObservedGeneration != k.Generation, synced.Reason == xpv2.ReasonReconcilePaused:
-		return NotYet("the provider has not seen the Kyma as it is now"), false
+		return NotYet("the provider has not reconciled the current spec of the Kyma"), false
 	}
 	return Verdict{}, true
 }
 
-// readiness of a Kyma, or of some of its modules. It fails where a module is not enabled.
+// readiness returns whether a Kyma, or all of the given modules, are Ready. It fails with ExitNotFound if a module is not
+// enabled.
 func readiness(k *v1alpha1.Kyma, modules []string) (Verdict, error) {
 	for _, name := range modules {
 		if !catalog.Enables(k, name) {
@@ -62,7 +63,7 @@ func readiness(k *v1alpha1.Kyma, modules []string) (Verdict, error) {
 	return Verdict{Met: true}, nil
 }
 
-// wholly is for all modules of a Kyma.
+// wholly returns whether a Kyma and all its modules are Ready.
 func wholly(k *v1alpha1.Kyma) Verdict {
 	synced, ready := k.GetCondition(xpv2.TypeSynced), k.GetCondition(xpv2.TypeReady)
 	at := &k.Status.AtProvider
@@ -82,6 +83,7 @@ func wholly(k *v1alpha1.Kyma) Verdict {
 	return Verdict{Met: true}
 }
 
+// moduleReady returns whether a module of a Kyma is Ready.
 func moduleReady(k *v1alpha1.Kyma, name string) Verdict {
 	s, ok := catalog.StatusOf(k, name)
 	switch {
@@ -92,15 +94,15 @@ func moduleReady(k *v1alpha1.Kyma, name string) Verdict {
 	}
 	return Verdict{
 		Failed:  s.State == v1alpha1.StateError,
-		Message: name + ": " + cmp.Or(s.Message, "is in state "+string(s.State)),
+		Message: name + ": " + cmp.Or(s.Message, "it is in state "+string(s.State)),
 	}
 }
 
-// removal of modules from a Kyma.
+// removal returns whether a Kyma neither enables the modules nor lists them in its status.
 func removal(k *v1alpha1.Kyma, modules []string) Verdict {
 	for _, name := range modules {
 		if catalog.Enables(k, name) {
-			return NotYet("%s: it is enabled", name)
+			return NotYet("%s: it is still enabled", name)
 		}
 	}
 	if v, ok := Observed(k); !ok {
@@ -108,7 +110,7 @@ func removal(k *v1alpha1.Kyma, modules []string) Verdict {
 	}
 	for _, name := range modules {
 		if s, ok := catalog.StatusOf(k, name); ok {
-			return NotYet("%s: %s", name, cmp.Or(s.Message, "is being removed"))
+			return NotYet("%s: %s", name, cmp.Or(s.Message, "it is being removed"))
 		}
 	}
 	return Verdict{Met: true}

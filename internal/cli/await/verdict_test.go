@@ -31,20 +31,20 @@ func TestReadiness(t *testing.T) {
 		modules []string
 		want    Verdict
 	}{
-		"Ready":     {"All of it is there.", kyma(func(*v1alpha1.Kyma) {}), nil, Verdict{Met: true}},
-		"Empty":     {"So is nothing.", kyma(func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules, k.Status.AtProvider.Modules = nil, nil }), nil, Verdict{Met: true}},
-		"New":       {"Of a new one nothing is said.", &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Generation: 1}}, nil, Verdict{Message: "the provider has not seen the Kyma as it is now"}},
-		"Old":       {"What is said of another spec does not count.", kyma(func(k *v1alpha1.Kyma) { k.Generation = 4 }), []string{"a"}, Verdict{Message: "the provider has not seen the Kyma as it is now"}},
-		"WasPaused": {"Nobody has looked since the pause.", kyma(func(k *v1alpha1.Kyma) { k.SetConditions(xpv2.ReconcilePaused().WithObservedGeneration(3)) }), nil, Verdict{Message: "the provider has not seen the Kyma as it is now"}},
-		"Paused":    {"Nobody looks.", kyma(func(k *v1alpha1.Kyma) { k.Annotations = map[string]string{"crossplane.io/paused": "true"} }), nil, Verdict{Message: "the Kyma is paused: annotation crossplane.io/paused"}},
-		"NotSynced": {"What cannot be checked is not Ready.", kyma(func(k *v1alpha1.Kyma) {
+		"Ready":     {"The Kyma and its modules are Ready.", kyma(func(*v1alpha1.Kyma) {}), nil, Verdict{Met: true}},
+		"Empty":     {"A Kyma without modules is Ready.", kyma(func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules, k.Status.AtProvider.Modules = nil, nil }), nil, Verdict{Met: true}},
+		"New":       {"A new Kyma has no status.", &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Generation: 1}}, nil, Verdict{Message: "the provider has not reconciled the current spec of the Kyma"}},
+		"Old":       {"The status of an earlier spec does not count.", kyma(func(k *v1alpha1.Kyma) { k.Generation = 4 }), []string{"a"}, Verdict{Message: "the provider has not reconciled the current spec of the Kyma"}},
+		"WasPaused": {"The provider has not reconciled it since the pause.", kyma(func(k *v1alpha1.Kyma) { k.SetConditions(xpv2.ReconcilePaused().WithObservedGeneration(3)) }), nil, Verdict{Message: "the provider has not reconciled the current spec of the Kyma"}},
+		"Paused":    {"The provider does not reconcile it.", kyma(func(k *v1alpha1.Kyma) { k.Annotations = map[string]string{"crossplane.io/paused": "true"} }), nil, Verdict{Message: "the Kyma is paused by annotation crossplane.io/paused"}},
+		"NotSynced": {"A Kyma that is not Synced is not Ready.", kyma(func(k *v1alpha1.Kyma) {
 			k.SetConditions(xpv2.ReconcileError(errors.New("no")).WithObservedGeneration(3))
 		}), nil, Verdict{Message: "no"}},
-		"NotReady":   {"The condition counts.", kyma(func(k *v1alpha1.Kyma) { k.SetConditions(xpv2.Unavailable()) }), nil, Verdict{Message: "it is not Ready"}},
-		"Unreported": {"A module that is wanted has to be there.", kyma(func(k *v1alpha1.Kyma) { k.Status.AtProvider.Modules = k.Status.AtProvider.Modules[:1] }), nil, Verdict{Message: "b: " + catalog.Unseen}},
-		"Other":      {"Other modules do not count where some are named.", kyma(func(k *v1alpha1.Kyma) { k.Status.AtProvider.Modules[1].State = v1alpha1.StateError }), []string{"a"}, Verdict{Met: true}},
-		"Failed":     {"An error is one.", kyma(func(k *v1alpha1.Kyma) { k.Status.AtProvider.Modules[1].State = v1alpha1.StateError }), []string{"b"}, Verdict{Failed: true, Message: "b: is in state Error"}},
-		"AllFailed": {"So it is for the whole.", kyma(func(k *v1alpha1.Kyma) {
+		"NotReady":   {"The condition Ready is required.", kyma(func(k *v1alpha1.Kyma) { k.SetConditions(xpv2.Unavailable()) }), nil, Verdict{Message: "it is not Ready"}},
+		"Unreported": {"The status must list each enabled module.", kyma(func(k *v1alpha1.Kyma) { k.Status.AtProvider.Modules = k.Status.AtProvider.Modules[:1] }), nil, Verdict{Message: "b: " + catalog.Unseen}},
+		"Other":      {"If modules are named, others do not count.", kyma(func(k *v1alpha1.Kyma) { k.Status.AtProvider.Modules[1].State = v1alpha1.StateError }), []string{"a"}, Verdict{Met: true}},
+		"Failed":     {"A module in state Error is reported as failed.", kyma(func(k *v1alpha1.Kyma) { k.Status.AtProvider.Modules[1].State = v1alpha1.StateError }), []string{"b"}, Verdict{Failed: true, Message: "b: it is in state Error"}},
+		"AllFailed": {"A Kyma in state Error is reported as failed.", kyma(func(k *v1alpha1.Kyma) {
 			k.Status.AtProvider.State, k.Status.AtProvider.Message = v1alpha1.StateError, "b: no"
 		}), nil, Verdict{Failed: true, Message: "b: no"}},
 	}
@@ -80,15 +80,15 @@ func TestRemoval(t *testing.T) {
 		modules []string
 		want    Verdict
 	}{
-		"Gone":    {"Neither the spec nor the status has it.", kyma(func(*v1alpha1.Kyma) {}), []string{"b"}, Verdict{Met: true}},
-		"Enabled": {"What is enabled is not removed.", kyma(func(*v1alpha1.Kyma) {}), []string{"b", "a"}, Verdict{Message: "a: it is enabled"}},
+		"Gone":    {"Neither the spec nor the status lists the module.", kyma(func(*v1alpha1.Kyma) {}), []string{"b"}, Verdict{Met: true}},
+		"Enabled": {"A module that is still enabled is not removed.", kyma(func(*v1alpha1.Kyma) {}), []string{"b", "a"}, Verdict{Message: "a: it is still enabled"}},
 		"Old": {
-			"What is said of another spec does not count.", kyma(func(k *v1alpha1.Kyma) { k.Generation = 4 }), []string{"b"},
-			Verdict{Message: "the provider has not seen the Kyma as it is now"},
+			"The status of an earlier spec does not count.", kyma(func(k *v1alpha1.Kyma) { k.Generation = 4 }), []string{"b"},
+			Verdict{Message: "the provider has not reconciled the current spec of the Kyma"},
 		},
-		"Says":  {"The provider says what it waits for.", kyma(left("waits for Samples")), []string{"b"}, Verdict{Message: "b: waits for Samples"}},
-		"Quiet": {"Or it says nothing.", kyma(left("")), []string{"b"}, Verdict{Message: "b: is being removed"}},
-		"Other": {"What is left of another module does not count.", kyma(left("")), []string{"c"}, Verdict{Met: true}},
+		"Says":  {"The message of the provider is used.", kyma(left("waits for Samples")), []string{"b"}, Verdict{Message: "b: waits for Samples"}},
+		"Quiet": {"Without a message, there is a default.", kyma(left("")), []string{"b"}, Verdict{Message: "b: it is being removed"}},
+		"Other": {"Other modules do not count.", kyma(left("")), []string{"c"}, Verdict{Met: true}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

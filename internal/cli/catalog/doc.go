@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package catalog says which modules there are: what the ModuleTemplates of a
-// control plane offer, and what Kymas have enabled of it.
+// Package catalog lists modules: those that the ModuleTemplates of a control plane offer, and those that Kymas have enabled.
 package catalog

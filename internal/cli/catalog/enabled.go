@@ -10,27 +10,27 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// An EnabledModule is one module of a Kyma: wanted, or still being removed.
+// An EnabledModule is a module of a Kyma that is enabled, or still being removed.
 type EnabledModule struct {
-	// Namespace and Kyma that the module is of.
+	// Namespace and Kyma identify the Kyma of the module.
 	Namespace string `json:"namespace"`
 	Kyma      string `json:"kyma"`
 	// Name of the module.
 	Name string `json:"name"`
 	// Enabled is false for a module that is still being removed.
 	Enabled bool `json:"enabled"`
-	// Channel that is wanted; that of the Kyma where the module has none of its own.
+	// Channel is the desired channel: that of the module, or that of the Kyma if the module has none. Empty if it is not enabled.
 	Channel string `json:"channel"`
-	// Active channel and version are those of what is installed; empty where nothing is yet.
+	// ActiveChannel and Version are those of the installed module; empty if nothing is installed yet.
 	ActiveChannel string `json:"activeChannel"`
 	Version       string `json:"version"`
-	// State of the module, empty as long as the provider has said nothing of it.
+	// State of the module; empty until the provider reports it.
 	State string `json:"state"`
-	// Manifest of the module, by name.
+	// Manifest is the name of the Manifest of the module.
 	Manifest string `json:"manifest"`
-	// Message says what to look at.
+	// Message says what the module is waiting for, or why it failed.
 	Message string `json:"message"`
-	// Available are versions other than the one that is installed, by channel.
+	// Available lists the versions in all channels that differ from the installed one.
 	Available []Available `json:"available"`
 }
 
@@ -38,14 +38,14 @@ type EnabledModule struct {
 type Available struct {
 	Channel string `json:"channel"`
 	Version string `json:"version"`
-	// Newer than the version that is installed.
+	// Newer is true if Version is higher than the installed one.
 	Newer bool `json:"newer"`
 }
 
-// Unseen is said of what the provider has reported nothing about.
-const Unseen = "the provider has not seen it yet"
+// Unseen is the message for objects and modules that the provider has not reported on.
+const Unseen = "the provider has not reconciled it yet"
 
-// EnabledModules of Kymas, sorted by namespace, Kyma and name.
+// EnabledModules returns the modules of Kymas, sorted by namespace, Kyma and name. offer is where Available comes from.
 func EnabledModules(kymas []v1alpha1.Kyma, offer Releases) []EnabledModule {
 	out := []EnabledModule{}
 	for i := range kymas {
@@ -57,7 +57,7 @@ func EnabledModules(kymas []v1alpha1.Kyma, offer Releases) []EnabledModule {
 	return out
 }
 
-// modulesOf a Kyma: what the spec wants, and what the status has besides.
+// modulesOf returns the modules in the spec of a Kyma, followed by those that are only in its status.
 func modulesOf(k *v1alpha1.Kyma, offer Releases) []EnabledModule {
 	reported := make(map[string]v1alpha1.ModuleStatus, len(k.Status.AtProvider.Modules))
 	for _, s := range k.Status.AtProvider.Modules {
@@ -84,7 +84,7 @@ func modulesOf(k *v1alpha1.Kyma, offer Releases) []EnabledModule {
 	return out
 }
 
-// Entry of a module in a Kyma, as the status has it.
+// Entry returns a module of a Kyma with what its status reports: Enabled, Channel and Available are not set.
 func Entry(k *v1alpha1.Kyma, name string, s v1alpha1.ModuleStatus) EnabledModule {
 	return EnabledModule{
 		Namespace: k.Namespace, Kyma: k.Name, Name: name, ActiveChannel: s.Channel, Version: s.Version,
@@ -92,7 +92,7 @@ func Entry(k *v1alpha1.Kyma, name string, s v1alpha1.ModuleStatus) EnabledModule
 	}
 }
 
-// others are the versions of a module besides the one that is installed.
+// others returns the offered versions of a module that differ from the installed one.
 func others(offer Releases, m *EnabledModule) []Available {
 	out := []Available{}
 	for _, r := range offer.Of(m.Name) {
@@ -104,7 +104,7 @@ func others(offer Releases, m *EnabledModule) []Available {
 	return out
 }
 
-// ShownChannel is the channel that is wanted, and that which is installed where it is another one.
+// ShownChannel returns the desired channel for a table, with the installed one in parentheses if it differs.
 func (m *EnabledModule) ShownChannel() string {
 	switch {
 	case m.Channel == "":

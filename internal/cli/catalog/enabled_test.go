@@ -27,14 +27,14 @@ func TestEnabledModules(t *testing.T) {
 		args   args
 		want   []EnabledModule
 	}{
-		"None": {reason: "It is never nil, as it is written as JSON.", want: []EnabledModule{}},
+		"None": {reason: "The result is never nil, so that it is a list in JSON.", want: []EnabledModule{}},
 		"Unseen": {
-			reason: "A module that the provider has not seen has the channel of the Kyma.",
+			reason: "A module that the provider has not reconciled has the channel of the Kyma.",
 			args:   args{kymas: []v1alpha1.Kyma{kyma("ns", "k", "fast", []v1alpha1.Module{{Name: "a"}})}},
 			want:   []EnabledModule{{Namespace: "ns", Kyma: "k", Name: "a", Enabled: true, Channel: "fast", Message: Unseen, Available: []Available{}}},
 		},
 		"Available": {
-			reason: "Versions besides the one that is installed are available.",
+			reason: "Versions other than the installed one are available.",
 			args: args{
 				kymas: []v1alpha1.Kyma{kyma("ns", "k", "", []v1alpha1.Module{{Name: "a"}},
 					v1alpha1.ModuleStatus{Name: "a", Channel: "regular", Version: "2.0.0", State: v1alpha1.StateReady, Manifest: "k-a"})},
@@ -49,7 +49,7 @@ func TestEnabledModules(t *testing.T) {
 			}},
 		},
 		"Removed": {
-			reason: "A module that is being removed is not enabled, and nothing is available of it.",
+			reason: "A module that is being removed is not enabled, and has no available versions.",
 			args: args{
 				kymas: []v1alpha1.Kyma{kyma("ns", "k", "", nil, v1alpha1.ModuleStatus{Name: "a", Version: "1.0.0", State: v1alpha1.StateDeleting, Message: "bye"})},
 				offer: Releases{{Name: "a", Channel: "fast", Version: "3.0.0"}},
@@ -57,7 +57,7 @@ func TestEnabledModules(t *testing.T) {
 			want: []EnabledModule{{Namespace: "ns", Kyma: "k", Name: "a", Version: "1.0.0", State: "Deleting", Message: "bye", Available: []Available{}}},
 		},
 		"Sorted": {
-			reason: "They are sorted by namespace, Kyma and name.",
+			reason: "Modules are sorted by namespace, Kyma and name.",
 			args: args{kymas: []v1alpha1.Kyma{
 				kyma("b", "k", "", nil, v1alpha1.ModuleStatus{Name: "a"}), kyma("a", "z", "", nil, v1alpha1.ModuleStatus{Name: "a"}),
 				kyma("a", "k", "", nil, v1alpha1.ModuleStatus{Name: "b"}, v1alpha1.ModuleStatus{Name: "a"}),
@@ -83,10 +83,10 @@ func TestShownChannel(t *testing.T) {
 		module EnabledModule
 		want   string
 	}{
-		"Same":    {"It is installed from the channel that is wanted.", EnabledModule{Channel: "fast", ActiveChannel: "fast"}, "fast"},
+		"Same":    {"The module is installed from the desired channel.", EnabledModule{Channel: "fast", ActiveChannel: "fast"}, "fast"},
 		"Wanted":  {"Nothing is installed yet.", EnabledModule{Channel: "fast"}, "fast"},
-		"Removed": {"No channel is wanted any more.", EnabledModule{ActiveChannel: "fast"}, "fast"},
-		"Moves":   {"It is installed from another channel.", EnabledModule{Channel: "fast", ActiveChannel: "regular"}, "fast (is regular)"},
+		"Removed": {"A module that is being removed has no desired channel.", EnabledModule{ActiveChannel: "fast"}, "fast"},
+		"Moves":   {"The module is installed from another channel.", EnabledModule{Channel: "fast", ActiveChannel: "regular"}, "fast (is regular)"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// defaultChannel is that of a Kyma that names none.
+// defaultChannel is the channel of a Kyma that does not set one.
 const defaultChannel = "regular"
 
-// ChannelOf a module: its own, or that of the Kyma.
+// ChannelOf returns the channel of a module: its own, that of its Kyma, or the default. Empty means not set.
 func ChannelOf(own, kyma string) string {
 	switch {
 	case own != "":
@@ -27,7 +27,7 @@ func Enables(k *v1alpha1.Kyma, name string) bool {
 	return slices.ContainsFunc(k.Spec.ForProvider.Modules, func(m v1alpha1.Module) bool { return m.Name == name })
 }
 
-// EnabledNames are the names of the modules that a Kyma has enabled, in its order.
+// EnabledNames returns the names of the modules that a Kyma enables, in the order of its spec.
 func EnabledNames(k *v1alpha1.Kyma) []string {
 	var out []string
 	for i := range k.Spec.ForProvider.Modules {
@@ -36,7 +36,7 @@ func EnabledNames(k *v1alpha1.Kyma) []string {
 	return out
 }
 
-// StatusOf a module in a Kyma, if there is one.
+// StatusOf returns the status of a module in a Kyma, and whether the Kyma has one.
 func StatusOf(k *v1alpha1.Kyma, name string) (v1alpha1.ModuleStatus, bool) {
 	for _, s := range k.Status.AtProvider.Modules {
 		if s.Name == name {
@@ -46,7 +46,7 @@ func StatusOf(k *v1alpha1.Kyma, name string) (v1alpha1.ModuleStatus, bool) {
 	return v1alpha1.ModuleStatus{}, false
 }
 
-// IndexOf returns where a module is among those of a Kyma, as they are in an unstructured object, or -1.
+// IndexOf returns the index of a module in the list of modules of an unstructured Kyma, or -1.
 func IndexOf(modules []any, name string) int {
 	for i := range modules {
 		if m, ok := modules[i].(map[string]any); ok && m["name"] == name {

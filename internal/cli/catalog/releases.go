@@ -19,27 +19,28 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
-// A Release is one module in one channel, by one ModuleTemplate.
+// A Release is what one ModuleTemplate offers: a version of a module in a channel.
 type Release struct {
 	// Name of the module.
 	Name string `json:"name"`
-	// Channel that the version is in.
+	// Channel of the version.
 	Channel string `json:"channel"`
-	// Version; empty as long as the template is not resolved.
+	// Version of the module; empty until the current spec of the template is resolved.
 	Version string `json:"version"`
 	// Template is the name of the ModuleTemplate.
 	Template string `json:"template"`
-	// Resolved and Verified are the statuses of these conditions: True, False, Unknown, or empty where there is none.
+	// Resolved and Verified are the statuses of these conditions: True, False, Unknown, or empty if the template has no such
+	// condition.
 	Resolved string `json:"resolved"`
 	Verified string `json:"verified"`
-	// Message says what is wrong, if anything.
+	// Message says why the template is not resolved or verified; empty if nothing is wrong.
 	Message string `json:"message"`
 }
 
-// Releases are what a control plane offers, sorted by name, channel and template.
+// Releases are the releases in a control plane, sorted by name, channel and template.
 type Releases []Release
 
-// Offered lists what a control plane offers.
+// Offered lists the releases in a control plane.
 func Offered(ctx context.Context, c client.Reader) (Releases, error) {
 	l := &v1alpha1.ModuleTemplateList{}
 	if err := c.List(ctx, l); err != nil {
@@ -48,7 +49,7 @@ func Offered(ctx context.Context, c client.Reader) (Releases, error) {
 	return releasesOf(l.Items), nil
 }
 
-// releasesOf lists what templates offer. One that is being deleted offers nothing, as it is not resolved any more.
+// releasesOf returns the releases of templates. It omits templates that are being deleted: the provider no longer resolves them.
 func releasesOf(templates []v1alpha1.ModuleTemplate) Releases {
 	out := make(Releases, 0, len(templates))
 	for i := range templates {
@@ -62,7 +63,7 @@ func releasesOf(templates []v1alpha1.ModuleTemplate) Releases {
 			Verified: conditionStatus(t.Status.Conditions, v1alpha1.TypeVerified),
 		}
 		if t.Status.ResolvedGeneration != t.Generation {
-			// What the status says is of another spec.
+			// The status is about an earlier spec.
 			r.Version = ""
 		}
 		r.Message = templateMessage(t)
@@ -74,7 +75,8 @@ func releasesOf(templates []v1alpha1.ModuleTemplate) Releases {
 	return out
 }
 
-// templateMessage is the message of the first condition that is not True.
+// templateMessage returns why a template is not resolved or verified: the message of the first of the conditions Resolved and
+// Verified that is not True. It returns an empty text if nothing is wrong.
 func templateMessage(t *v1alpha1.ModuleTemplate) string {
 	for _, kind := range []string{string(v1alpha1.TypeResolved), string(v1alpha1.TypeVerified)} {
 		for _, c := range t.Status.Conditions {
@@ -89,7 +91,7 @@ func templateMessage(t *v1alpha1.ModuleTemplate) string {
 	return ""
 }
 
-// conditionStatus is True, False or Unknown, or empty without such a condition.
+// conditionStatus returns True, False or Unknown, or an empty text if there is no such condition.
 func conditionStatus(all []xpv2.Condition, kind xpv2.ConditionType) string {
 	for i := range all {
 		if all[i].Type == kind {
@@ -99,7 +101,7 @@ func conditionStatus(all []xpv2.Condition, kind xpv2.ConditionType) string {
 	return ""
 }
 
-// Of returns those of a module, in any channel.
+// Of returns the releases of a module, in any channel.
 func (r Releases) Of(name string) Releases {
 	return slices.Collect(func(yield func(Release) bool) {
 		for _, one := range r {
@@ -110,21 +112,22 @@ func (r Releases) Of(name string) Releases {
 	})
 }
 
-// In returns those in a channel, of any module.
+// In returns the releases in a channel, of any module.
 func (r Releases) In(channel string) Releases {
 	return slices.DeleteFunc(slices.Clone(r), func(one Release) bool { return one.Channel != channel })
 }
 
-// Names of the modules, sorted, each once.
+// Names returns the names of the modules, sorted and without duplicates.
 func (r Releases) Names() []string {
 	return unique(r, func(one Release) string { return one.Name })
 }
 
-// Channels that there are, sorted, each once.
+// Channels returns the names of the channels, sorted and without duplicates.
 func (r Releases) Channels() []string {
 	return unique(r, func(one Release) string { return one.Channel })
 }
 
+// unique returns the values of a field, sorted and without duplicates.
 func unique(r Releases, of func(Release) string) []string {
 	out := make([]string, 0, len(r))
 	for _, one := range r {
@@ -134,8 +137,8 @@ func unique(r Releases, of func(Release) string) []string {
 	return slices.Compact(out)
 }
 
-// Find the one release of a module in a channel. It fails as the provider would, which falls back to no other channel
-// and picks none of several.
+// Find returns the release of a module in a channel. It fails in the same cases as the provider: there is none, even if other
+// channels have one (ExitNotFound), or there are several (ExitFailure).
 func (r Releases) Find(name, channel string) (Release, error) {
 	all := r.Of(name)
 	switch found := all.In(channel); {
@@ -143,27 +146,27 @@ func (r Releases) Find(name, channel string) (Release, error) {
 		return found[0], nil
 	case len(found) > 1:
 		templates := unique(found, func(one Release) string { return one.Template })
-		return Release{}, errors.Errorf("ModuleTemplates %s are all of module %q in channel %q, of which the provider picks none: delete all but one",
+		return Release{}, errors.Errorf("ModuleTemplates %s all offer module %q in channel %q, so the provider uses none of them: delete all but one",
 			strings.Join(templates, " and "), name, channel)
 	case len(all) > 0:
 		return Release{}, command.NotFoundf("module %q has no ModuleTemplate in channel %q: use -c with one of %s",
 			name, channel, strings.Join(all.Channels(), ", "))
 	case len(r) == 0:
-		return Release{}, command.NotFoundf("module %q: the control plane has no ModuleTemplates at all: make one with 'kymactl module template', and apply it", name)
+		return Release{}, command.NotFoundf("module %q: the control plane has no ModuleTemplates: create one with 'kymactl module template', and apply it", name)
 	}
-	return Release{}, command.NotFoundf("there is no ModuleTemplate of a module %q in any channel: there are modules %s", name, some(r.Names()))
+	return Release{}, command.NotFoundf("there is no ModuleTemplate for module %q in any channel: the modules are %s", name, some(r.Names()))
 }
 
-// some names, if there are many.
+// some returns names as a text, shortened if there are many.
 func some(names []string) string {
 	const most = 20
 	if len(names) <= most {
 		return strings.Join(names, ", ")
 	}
-	return strings.Join(names[:most], ", ") + ", and others, see 'kymactl module list'"
+	return strings.Join(names[:most], ", ") + " and others, see 'kymactl module list'"
 }
 
-// Lowers reports whether a version is lower than another one. What cannot be compared is not lower.
+// Lowers reports whether a version is lower than another one. It returns false if they can't be compared.
 func Lowers(version, than string) bool {
 	c, err := module.CompareVersions(version, than)
 	return err == nil && c < 0

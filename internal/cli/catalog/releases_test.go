@@ -36,12 +36,12 @@ func TestFind(t *testing.T) {
 		channel string
 		want    want
 	}{
-		"Found":     {"One that is being deleted does not count.", all, "a", "fast", want{found: Release{Name: "a", Channel: "fast", Version: "2.0.0", Template: "x"}}},
-		"Changing":  {"The version of another spec does not count.", all, "a", "next", want{found: Release{Name: "a", Channel: "next", Template: "changing", Message: "not resolved yet"}}},
-		"Ambiguous": {"None of two is picked.", all, "a", "regular", want{code: command.ExitFailure, part: "one and two"}},
-		"NoChannel": {"The channels are named.", all, "a", "beta", want{code: command.ExitNotFound, part: "fast, next, regular"}},
-		"NoModule":  {"The modules are named.", all, "b", "fast", want{code: command.ExitNotFound, part: "there are modules a"}},
-		"Nothing":   {"There is nothing at all.", nil, "b", "fast", want{code: command.ExitNotFound, part: "kymactl module template"}},
+		"Found":     {"A template that is being deleted does not count.", all, "a", "fast", want{found: Release{Name: "a", Channel: "fast", Version: "2.0.0", Template: "x"}}},
+		"Changing":  {"The version of an earlier spec does not count.", all, "a", "next", want{found: Release{Name: "a", Channel: "next", Template: "changing", Message: "not resolved yet"}}},
+		"Ambiguous": {"If there are several, none is used.", all, "a", "regular", want{code: command.ExitFailure, part: "one and two"}},
+		"NoChannel": {"The error lists the channels.", all, "a", "beta", want{code: command.ExitNotFound, part: "fast, next, regular"}},
+		"NoModule":  {"The error lists the modules.", all, "b", "fast", want{code: command.ExitNotFound, part: "the modules are a"}},
+		"Nothing":   {"The control plane has no templates.", nil, "b", "fast", want{code: command.ExitNotFound, part: "kymactl module template"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -19,34 +19,34 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// FieldManager is under which name kymactl writes to clusters.
+// FieldManager is the field manager of kymactl, and its user agent.
 const FieldManager = "kymactl"
 
-// ClusterFlags say which control plane a command talks to, and as which user. They are those of kubectl.
+// ClusterFlags are the flags that select the control plane and the user of a command. They work as in kubectl.
 type ClusterFlags struct {
 	config *genericclioptions.ConfigFlags
 }
 
-// AddFlags adds the flags to a command. Of those of kubectl it leaves out the ones for credentials and certificates, which belong
-// into a kubeconfig: others can read a command line.
+// AddFlags adds the flags to a command. It omits the flags of kubectl for credentials and certificates: these belong in a
+// kubeconfig, because other users can read a command line.
 func (c *ClusterFlags) AddFlags(f *pflag.FlagSet) {
 	c.config = genericclioptions.NewConfigFlags(false)
 	c.config.BearerToken, c.config.CertFile, c.config.KeyFile, c.config.CAFile, c.config.Insecure = nil, nil, nil, nil, nil
 	c.config.CacheDir, c.config.DisableCompression, c.config.ImpersonateUserExtra = nil, nil, nil
 	c.config.AddFlags(f)
 	for name, usage := range map[string]string{
-		"kubeconfig":      "kubeconfig `FILE` of the control plane; default $KUBECONFIG, then ~/.kube/config",
-		"context":         "`CONTEXT` of the kubeconfig; default its current one",
-		"cluster":         "`CLUSTER` of the kubeconfig; default that of the context",
-		"user":            "`USER` of the kubeconfig; default that of the context",
-		"namespace":       "`NAMESPACE` to work in; default that of the context",
-		"server":          "`URL` of the API server; default that of the cluster",
-		"tls-server-name": "`NAME` that the certificate of the API server must have; default the host of its URL",
-		"proxy-url":       "`URL` of a proxy for requests to the API server; default that of the cluster",
+		"kubeconfig":      "kubeconfig `FILE` of the control plane (default $KUBECONFIG, then ~/.kube/config)",
+		"context":         "`CONTEXT` in the kubeconfig (default the current one)",
+		"cluster":         "`CLUSTER` in the kubeconfig (default that of the context)",
+		"user":            "`USER` in the kubeconfig (default that of the context)",
+		"namespace":       "`NAMESPACE` of the command (default that of the context)",
+		"server":          "`URL` of the API server (default that of the cluster)",
+		"tls-server-name": "server `NAME` in the certificate of the API server (default the host of its URL)",
+		"proxy-url":       "`URL` of the proxy for requests to the API server (default that of the cluster)",
 		"as":              "`USER` to impersonate, such as jane or system:serviceaccount:team-a:deployer",
 		"as-uid":          "`UID` to impersonate",
-		"as-group":        "`GROUP` to impersonate; may be given several times",
-		"request-timeout": "`TIME` for a single request, such as 10s; 0 is no limit",
+		"as-group":        "`GROUP` to impersonate; can be repeated",
+		"request-timeout": "maximum `DURATION` of a single request, such as 10s; 0 means no limit",
 	} {
 		f.Lookup(name).Usage = usage
 	}
@@ -57,19 +57,19 @@ type Cluster struct {
 	client.WithWatch
 
 	Config    *rest.Config
-	Namespace string // Of the flag, or else of the context; never empty.
-	// Document is what the API server has at a path.
+	Namespace string // Namespace of the flag, or of the context. Never empty.
+	// Document gets a document from the API server by its path.
 	Document notfound.GetFunc
 }
 
-// Connect to the control plane. It asks nothing of it yet. What the API server
-// warns of is shown once; without an environment, as in a completion, it is not.
+// Connect returns a client for the control plane, without sending a request. Each warning of the API server is shown once, or not
+// at all if e is nil, as in completions.
 func (c *ClusterFlags) Connect(e *Environment) (*Cluster, error) {
 	config, namespace, err := c.load()
 	if err != nil {
 		return nil, err
 	}
-	// A person waits, and the server protects itself.
+	// A user is waiting, and the API server has its own protection against too many requests.
 	config.QPS = -1
 	config.UserAgent = FieldManager
 	config.WarningHandler = rest.NoWarnings{}
@@ -82,20 +82,20 @@ func (c *ClusterFlags) Connect(e *Environment) (*Cluster, error) {
 	}
 	k, err := client.NewWithWatch(config, client.Options{Scheme: s})
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot talk to the control plane")
+		return nil, errors.Wrap(err, "cannot connect to the control plane")
 	}
 	get, err := notfound.Getter(config)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot talk to the control plane")
+		return nil, errors.Wrap(err, "cannot connect to the control plane")
 	}
 	return &Cluster{WithWatch: k, Config: config, Namespace: namespace, Document: get}, nil
 }
 
-// load the configuration that the flags and the kubeconfig give, and the namespace.
+// load returns the client configuration and the namespace that result from the flags and the kubeconfig.
 func (c *ClusterFlags) load() (*rest.Config, string, error) {
 	loader := c.config.ToRawKubeConfigLoader()
 	config, err := c.config.ToRESTConfig()
-	// Without a kubeconfig, kubectl asks its own machine.
+	// Without a kubeconfig, kubectl would connect to localhost.
 	if err == nil && *c.config.APIServer == "" && config.Host == clientcmd.ClusterDefaults.Server && !hasClusters(loader) {
 		err = clientcmd.ErrEmptyConfig
 	}
@@ -108,7 +108,7 @@ func (c *ClusterFlags) load() (*rest.Config, string, error) {
 	}
 	namespace, _, err := loader.Namespace()
 	if err != nil {
-		return nil, "", WithCode(ExitUsage, errors.Wrap(err, "cannot tell the namespace: use --namespace"))
+		return nil, "", WithCode(ExitUsage, errors.Wrap(err, "cannot determine the namespace: use --namespace"))
 	}
 	return config, namespace, nil
 }

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TestWarnings has an API server warn with each answer.
+// TestWarnings uses an API server that sends warnings with each response.
 func TestWarnings(t *testing.T) {
 	answers := map[string]string{
 		"/api":  `{"kind":"APIVersions","versions":["v1"]}`,
@@ -34,12 +34,12 @@ func TestWarnings(t *testing.T) {
 		quiet    bool
 		want     string
 	}{
-		"Once":      {reason: "What is said with each answer is shown once.", warnings: []string{`299 - "is deprecated"`}, want: "Warning: is deprecated\n"},
-		"Quiet":     {reason: "A warning is shown to the quiet, too.", warnings: []string{`299 - "a"`}, quiet: true, want: "Warning: a\n"},
-		"Several":   {reason: "Each is shown.", warnings: []string{`299 - "a"`, `299 - "b"`}, want: "Warning: a\nWarning: b\n"},
-		"OtherCode": {reason: "Those of proxies are not for people.", warnings: []string{`110 - "stale"`}},
-		"Terminal":  {reason: "A server has no say over a terminal.", warnings: []string{"299 - \"a \u202e b\""}, want: "Warning: a b\n"},
-		"None":      {reason: "There need be none."},
+		"Once":      {reason: "A repeated warning is shown once.", warnings: []string{`299 - "is deprecated"`}, want: "Warning: is deprecated\n"},
+		"Quiet":     {reason: "A warning is also shown with --quiet.", warnings: []string{`299 - "a"`}, quiet: true, want: "Warning: a\n"},
+		"Several":   {reason: "Different warnings are all shown.", warnings: []string{`299 - "a"`, `299 - "b"`}, want: "Warning: a\nWarning: b\n"},
+		"OtherCode": {reason: "Warnings of proxies are not for users.", warnings: []string{`110 - "stale"`}},
+		"Terminal":  {reason: "Control characters of a server are removed.", warnings: []string{"299 - \"a \u202e b\""}, want: "Warning: a b\n"},
+		"None":      {reason: "Without warnings, nothing is shown."},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestWarnings(t *testing.T) {
 
 func TestClusterFlags(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
-	// No test talks to the cluster that it runs in.
+	// Tests must not connect to the cluster that they run in.
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	const url, other = "https://a.example.org", "https://b.example.org"
 	path := filepath.Join(t.TempDir(), "kubeconfig")
@@ -102,15 +102,15 @@ func TestClusterFlags(t *testing.T) {
 		want   want
 	}{
 		"Current":     {reason: "The kubeconfig has a current context.", args: []string{"--kubeconfig", path}, want: want{Host: url, Namespace: "team-a", Token: "tu"}},
-		"Context":     {reason: "Another one may be named.", args: []string{"--kubeconfig", path, "--context", "two"}, want: want{Host: other, Namespace: "default", Token: "tv"}},
-		"Parts":       {reason: "So may its parts.", args: []string{"--kubeconfig", path, "--cluster", "b", "--user", "v", "-n", "x"}, want: want{Host: other, Namespace: "x", Token: "tv"}},
-		"Server":      {reason: "An API server may be elsewhere.", args: []string{"--kubeconfig", path, "-s", "https://c.example.org"}, want: want{Host: "https://c.example.org", Namespace: "team-a", Token: "tu"}},
-		"Impersonate": {reason: "A user may act as others.", args: []string{"--kubeconfig", path, "--as", "jane", "--as-group", "g", "--as-group", "h"}, want: want{Host: url, Namespace: "team-a", Token: "tu", As: "jane", Groups: []string{"g", "h"}}},
-		"Timeout":     {reason: "Requests may be bounded.", args: []string{"--kubeconfig", path, "--request-timeout", "3s"}, want: want{Host: url, Namespace: "team-a", Token: "tu", Timeout: 3 * time.Second}},
-		"BadTimeout":  {reason: "A time that is none is wrong usage.", args: []string{"--kubeconfig", path, "--request-timeout", "soon"}, want: want{Code: ExitUsage, Part: "Invalid timeout value"}},
-		"None":        {reason: "Without a kubeconfig no machine is asked.", want: want{Code: ExitUsage, Part: "there is no kubeconfig of a control plane in " + os.Getenv("KUBECONFIG")}},
-		"Missing":     {reason: "A file that is not there is named.", args: []string{"--kubeconfig", path + "x"}, want: want{Code: ExitUsage, Part: path + "x"}},
-		"NoContext":   {reason: "So is a context.", args: []string{"--kubeconfig", path, "--context", "three"}, want: want{Code: ExitUsage, Part: "three"}},
+		"Context":     {reason: "--context selects another one.", args: []string{"--kubeconfig", path, "--context", "two"}, want: want{Host: other, Namespace: "default", Token: "tv"}},
+		"Parts":       {reason: "--cluster, --user and --namespace override the context.", args: []string{"--kubeconfig", path, "--cluster", "b", "--user", "v", "-n", "x"}, want: want{Host: other, Namespace: "x", Token: "tv"}},
+		"Server":      {reason: "--server overrides the URL.", args: []string{"--kubeconfig", path, "-s", "https://c.example.org"}, want: want{Host: "https://c.example.org", Namespace: "team-a", Token: "tu"}},
+		"Impersonate": {reason: "--as and --as-group impersonate.", args: []string{"--kubeconfig", path, "--as", "jane", "--as-group", "g", "--as-group", "h"}, want: want{Host: url, Namespace: "team-a", Token: "tu", As: "jane", Groups: []string{"g", "h"}}},
+		"Timeout":     {reason: "--request-timeout limits requests.", args: []string{"--kubeconfig", path, "--request-timeout", "3s"}, want: want{Host: url, Namespace: "team-a", Token: "tu", Timeout: 3 * time.Second}},
+		"BadTimeout":  {reason: "An invalid duration is wrong usage.", args: []string{"--kubeconfig", path, "--request-timeout", "soon"}, want: want{Code: ExitUsage, Part: "Invalid timeout value"}},
+		"None":        {reason: "Without a kubeconfig, kymactl connects to no server.", want: want{Code: ExitUsage, Part: "there is no kubeconfig of a control plane in " + os.Getenv("KUBECONFIG")}},
+		"Missing":     {reason: "A missing file is named in the error.", args: []string{"--kubeconfig", path + "x"}, want: want{Code: ExitUsage, Part: path + "x"}},
+		"NoContext":   {reason: "A missing context is named in the error.", args: []string{"--kubeconfig", path, "--context", "three"}, want: want{Code: ExitUsage, Part: "three"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -13,21 +13,21 @@ import (
 	"golang.org/x/term"
 )
 
-// DefaultTimeout bounds a command, unless --timeout says otherwise.
+// DefaultTimeout is the default of --timeout.
 const DefaultTimeout = 5 * time.Minute
 
-// An Environment is what a command has of its process.
+// An Environment contains the streams of the process, and the flags of all commands.
 type Environment struct {
 	In  io.Reader
-	Out io.Writer // Data.
+	Out io.Writer // Only data.
 	Err io.Writer // Everything else.
 
-	// Terminal says that a person watches Err.
+	// Terminal is true if Err is a terminal.
 	Terminal bool
 
-	// Quiet leaves out what is neither data nor an error nor a warning.
+	// Quiet suppresses everything except data, warnings and errors.
 	Quiet bool
-	// Timeout of the whole command; 0 is none.
+	// Timeout of the whole command; 0 means no limit.
 	Timeout time.Duration
 }
 
@@ -39,19 +39,19 @@ func Process() *Environment {
 	}
 }
 
-// Sayf writes a line to stderr, unless the command is to be quiet.
+// Sayf writes a line to stderr, unless Quiet is set.
 func (e *Environment) Sayf(format string, args ...any) {
 	if !e.Quiet {
 		e.linef(format, args...)
 	}
 }
 
-// Warnf writes a line to stderr that begins with "Warning: ".
+// Warnf writes a line to stderr that begins with "Warning: ", even if Quiet is set.
 func (e *Environment) Warnf(format string, args ...any) {
 	e.linef("Warning: "+format, args...)
 }
 
-// Failf writes a line to stderr, which is why a command failed.
+// Failf writes a line to stderr that begins with "Error: " and says why the command failed.
 func (e *Environment) Failf(format string, args ...any) {
 	e.linef("Error: "+format, args...)
 }
@@ -63,12 +63,12 @@ func (e *Environment) Print(format string, args ...any) error {
 }
 
 func (e *Environment) linef(format string, args ...any) {
-	// There is nobody left to tell where stderr cannot be written.
+	// An error of stderr can't be reported anywhere.
 	_, _ = fmt.Fprintln(e.Err, Printable(fmt.Sprintf(format, args...)))
 }
 
-// Printable makes one line of a text, in which nothing can do anything to a
-// terminal: names, messages and errors may be those of strangers.
+// Printable replaces each character that isn't printable, such as a line break or a control character of a terminal, with a
+// space. Names, messages and errors can come from other users, or from a registry.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

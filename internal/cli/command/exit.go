@@ -14,46 +14,45 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// An ExitCode is what kymactl exits with. Scripts rely on them, so that they
-// never change.
+// An ExitCode is an exit code of kymactl. Scripts rely on the codes, so they never change.
 type ExitCode int
 
 // The exit codes.
 const (
 	ExitOK         ExitCode = 0
-	ExitFailure    ExitCode = 1 // Anything else.
-	ExitUsage      ExitCode = 2 // The command line is wrong; nothing was done.
-	ExitNotFound   ExitCode = 3 // What was named does not exist.
-	ExitUnverified ExitCode = 4 // Not signed, not by that key, or changed since.
-	ExitExists     ExitCode = 5 // Exists with other content.
-	ExitTimeout    ExitCode = 6 // The time was over.
-	ExitChanges    ExitCode = 7 // There is something to change, and somebody asked for a code for that.
+	ExitFailure    ExitCode = 1 // Any other error.
+	ExitUsage      ExitCode = 2 // The command line is wrong. Nothing was changed.
+	ExitNotFound   ExitCode = 3 // A named object does not exist.
+	ExitUnverified ExitCode = 4 // Not signed, signed by another key, or changed after signing.
+	ExitExists     ExitCode = 5 // The object exists with other content.
+	ExitTimeout    ExitCode = 6 // --timeout has expired.
+	ExitChanges    ExitCode = 7 // There are changes, and --exit-code is set.
 )
 
-// String says what the code means.
+// String returns the meaning of the code, for documentation.
 func (c ExitCode) String() string {
 	switch c {
 	case ExitOK:
-		return "It worked, or there was nothing to do."
+		return "Success, or nothing to do."
 	case ExitFailure:
-		return "It failed; the line on stderr says why."
+		return "Failure. The last line on stderr says why."
 	case ExitUsage:
-		return "The command line is wrong, and nothing was done."
+		return "Wrong usage of the command. Nothing was changed."
 	case ExitNotFound:
-		return "What was named does not exist."
+		return "An object or a file that you named does not exist."
 	case ExitUnverified:
-		return "Verification failed: not signed, not by that key, or changed since."
+		return "Verification failed: the module is not signed, was signed with another key, or was changed after it was signed."
 	case ExitExists:
-		return "It exists with other content."
+		return "Conflict: it already exists with other content."
 	case ExitTimeout:
-		return "The time of `--timeout` was over."
+		return "Timeout: the duration of `--timeout` has expired."
 	case ExitChanges:
-		return "There is something to change, with `--exit-code` of `kymactl plan`."
+		return "There are changes. Only with `kymactl plan --exit-code`."
 	}
 	return "unknown"
 }
 
-// An exitError gives an error a code of its own.
+// An exitError is an error with an exit code.
 type exitError struct {
 	error
 
@@ -63,7 +62,7 @@ type exitError struct {
 // Unwrap returns the cause.
 func (e *exitError) Unwrap() error { return e.error }
 
-// WithCode gives an error an exit code, whatever its cause. Nil stays nil.
+// WithCode returns err with an exit code, which replaces that of its cause. It returns nil if err is nil.
 func WithCode(code ExitCode, err error) error {
 	if err == nil {
 		return nil
@@ -71,17 +70,17 @@ func WithCode(code ExitCode, err error) error {
 	return &exitError{error: err, code: code}
 }
 
-// Usagef says what is wrong with a command line.
+// Usagef returns an error with ExitUsage, about the command line.
 func Usagef(format string, args ...any) error {
 	return WithCode(ExitUsage, errors.Errorf(format, args...))
 }
 
-// NotFoundf says what does not exist.
+// NotFoundf returns an error with ExitNotFound, about something that does not exist.
 func NotFoundf(format string, args ...any) error {
 	return WithCode(ExitNotFound, errors.Errorf(format, args...))
 }
 
-// CodeOf an error that a command ended with.
+// CodeOf returns the exit code for the error of a command: that of WithCode, or one that fits the cause. It is ExitOK for nil.
 func CodeOf(err error) ExitCode {
 	var (
 		own        *exitError
@@ -94,7 +93,7 @@ func CodeOf(err error) ExitCode {
 	case err == nil:
 		return ExitOK
 	case errors.As(err, &own):
-		// A command line is not wrong because stdin did not end in time.
+		// Reading stdin has timed out, which doesn't mean that the command line is wrong.
 		if own.code == ExitUsage && errors.Is(err, context.DeadlineExceeded) {
 			return ExitTimeout
 		}
@@ -111,13 +110,13 @@ func CodeOf(err error) ExitCode {
 	return ExitFailure
 }
 
-// Refused reports whether an API server has refused a request for good: to wait, or to try again, does not help.
+// Refused reports whether an API server has refused a request permanently, so that retrying it is useless.
 func Refused(err error) bool {
 	return kerrors.IsForbidden(err) || kerrors.IsUnauthorized(err) || kerrors.IsInvalid(err) || kerrors.IsBadRequest(err)
 }
 
-// Ended returns the error of a command: ExitTimeout where err has no code of its own and the time is over, that of the context
-// where the command was interrupted, and else err as it is.
+// Ended returns the error with which a command ends. If ctx has expired and err has no exit code, it adds ExitTimeout. If the
+// command was interrupted, it returns the error of ctx. Otherwise it returns err.
 func Ended(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) && CodeOf(err) == ExitFailure:

@@ -22,17 +22,17 @@ func TestCodeOf(t *testing.T) {
 		want   ExitCode
 	}{
 		"Nil":         {"No error is success.", nil, 0},
-		"Any":         {"What is not known is a failure.", errors.New("boom"), 1},
+		"Any":         {"Any other error is a failure.", errors.New("boom"), 1},
 		"Usage":       {"The command line is wrong.", Usagef("want %d", 1), 2},
-		"NotFound":    {"A command names what is missing.", NotFoundf("no Kyma"), 3},
-		"Registry":    {"A registry has no such manifest.", errors.Wrap(&store.NotFoundError{}, "cannot pull"), 3},
-		"API":         {"The API server knows no such object.", kerrors.NewNotFound(schema.GroupResource{}, "x"), 3},
+		"NotFound":    {"NotFoundf sets the code.", NotFoundf("no Kyma"), 3},
+		"Registry":    {"A manifest does not exist in a registry.", errors.Wrap(&store.NotFoundError{}, "cannot pull"), 3},
+		"API":         {"An object does not exist.", kerrors.NewNotFound(schema.GroupResource{}, "x"), 3},
 		"Unverified":  {"A descriptor is not signed.", errors.Wrap(&ocm.VerificationError{}, "x"), 4},
 		"Unsigned":    {"A manifest is not signed.", errors.Wrap(&cosign.NotSignedError{}, "x"), 4},
 		"Exists":      {"A tag has other content.", errors.Wrap(&store.ExistsError{}, "x"), 5},
-		"Timeout":     {"The time is over.", errors.Wrap(context.DeadlineExceeded, "x"), 6},
-		"Interrupted": {"A person interrupts.", errors.Wrap(context.Canceled, "x"), 1},
-		"Outermost":   {"Who gives a code knows better.", WithCode(1, NotFoundf("x")), 1},
+		"Timeout":     {"The context has expired.", errors.Wrap(context.DeadlineExceeded, "x"), 6},
+		"Interrupted": {"The user interrupts.", errors.Wrap(context.Canceled, "x"), 1},
+		"Outermost":   {"An explicit code takes precedence.", WithCode(1, NotFoundf("x")), 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -62,10 +62,10 @@ func TestEnded(t *testing.T) {
 		err    error
 		want   want
 	}{
-		"Runs":        {"An error is what it is.", t.Context(), broken, want{broken, ExitFailure}},
-		"Late":        {"What fails when the time is over fails because of that.", late, broken, want{broken, ExitTimeout}},
-		"LateExists":  {"An error with a code of its own keeps it.", late, WithCode(ExitExists, broken), want{broken, ExitExists}},
-		"Interrupted": {"An interrupt is the reason.", interrupted, broken, want{context.Canceled, ExitFailure}},
+		"Runs":        {"The error is returned unchanged.", t.Context(), broken, want{broken, ExitFailure}},
+		"Late":        {"An error after a timeout has the code of timeouts.", late, broken, want{broken, ExitTimeout}},
+		"LateExists":  {"An explicit code is kept.", late, WithCode(ExitExists, broken), want{broken, ExitExists}},
+		"Interrupted": {"After an interrupt, the error is that of the context.", interrupted, broken, want{context.Canceled, ExitFailure}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

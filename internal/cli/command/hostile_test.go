@@ -11,8 +11,8 @@ import (
 	"unicode"
 )
 
-// hostile is what a stranger would like to have written to a terminal: escape
-// sequences of both kinds, a line of its own, what hides text, and bad UTF-8.
+// hostile is what an attacker could try to write to a terminal: escape sequences of both kinds, a line break, characters that
+// make text invisible, and invalid UTF-8.
 const hostile = "a\x1b[2J\x1b]0;x\x07b\u009b31mc\rError: d\ne\u202ef\u2066g\x7f\xff"
 
 func checkClean(t *testing.T, what, got string, lines int) {
@@ -25,8 +25,7 @@ func checkClean(t *testing.T, what, got string, lines int) {
 	}
 }
 
-// TestHostileText says that nothing of what is told to people can do anything to
-// their terminals.
+// TestHostileText checks that no message or table contains control characters.
 func TestHostileText(t *testing.T) {
 	var out, err bytes.Buffer
 	e := &Environment{Out: &out, Err: &err}
@@ -35,7 +34,7 @@ func TestHostileText(t *testing.T) {
 	e.Failf("%s", hostile)
 	checkClean(t, "stderr", err.String(), 3)
 	o := Output{format: "table"}
-	// The line breaks of a table are its own.
+	// The table adds line breaks of its own.
 	if err := o.Write(&out, nil, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s\tx\n", strings.ReplaceAll(hostile, "\n", ""))
 		return err

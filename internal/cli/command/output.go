@@ -13,45 +13,44 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Formats for people.
+// Formats for users.
 const (
 	formatTable = "table"
 	formatWide  = "wide"
 )
 
-// Output is in which format a command writes what it found.
+// Output writes the output of a command in the format that the user selects with -o.
 type Output struct {
 	format string
-	// named says that what is written has names.
+	// named is true if the output implements Named.
 	named bool
 }
 
-// A Named document is about objects, which -o name writes as kubectl does: kyma.kyma.m.crossplane.io/default.
+// A Named document is about objects. -o name writes their names as kubectl does: kyma.kyma.m.crossplane.io/default.
 type Named interface {
 	Names() []string
 }
 
-// AddFlag adds -o, --output, or only --output-format to commands whose -o is a
-// path.
+// AddFlag adds the flags -o and --output, or only --output-format if path is true: -o is a path in these commands.
 func (o *Output) AddFlag(f *pflag.FlagSet, path bool) {
-	usage := "`FORMAT` of stdout: " + o.formats()
+	usage := "output `FORMAT`: " + o.formats()
 	if path {
 		f.StringVar(&o.format, "output-format", formatTable, usage)
 		return
 	}
 	f.StringVarP(&o.format, "output", "o", formatTable, usage)
-	// So that the longer name works with all commands; it is not shown, as it adds nothing.
+	// --output-format works with all commands. It is hidden here, because it does the same.
 	f.StringVar(&o.format, "output-format", formatTable, usage)
 	_ = f.MarkHidden("output-format")
 }
 
-// AddNamedFlag adds -o, --output to commands that write Named documents only.
+// AddNamedFlag adds the flags -o and --output to a command whose output implements Named.
 func (o *Output) AddNamedFlag(f *pflag.FlagSet) {
 	o.named = true
 	o.AddFlag(f, false)
 }
 
-// formats that there are.
+// formats returns the supported formats, for help and errors.
 func (o *Output) formats() string {
 	names := ""
 	if o.named {
@@ -60,13 +59,13 @@ func (o *Output) formats() string {
 	return "table, wide, json, yaml, " + names + "jsonpath=…, go-template=… or custom-columns=…"
 }
 
-// Table says whether people are to read it.
+// Table reports whether the format is for users: table or wide.
 func (o *Output) Table() bool { return o.format == formatTable || o.format == formatWide }
 
-// Wide says whether people want to read more of it.
+// Wide reports whether the format is wide, with more columns.
 func (o *Output) Wide() bool { return o.format == formatWide }
 
-// Check the format, before anything is done.
+// Check returns a usage error if the format is unknown or invalid. Call it before the command does anything.
 func (o *Output) Check() error {
 	if o.Table() {
 		return nil
@@ -75,8 +74,7 @@ func (o *Output) Check() error {
 	return err
 }
 
-// Write v in the format. Table writes it for people; columns are separated by
-// tabs.
+// Write writes v to w in the format. For users, it calls table instead, which separates columns with tabs.
 func (o *Output) Write(w io.Writer, v any, table func(w io.Writer) error) error {
 	if !o.Table() {
 		p, err := o.printer()
@@ -94,10 +92,10 @@ func (o *Output) Write(w io.Writer, v any, table func(w io.Writer) error) error 
 
 func newColumns(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 8, 3, ' ', 0) }
 
-// printableCells writes what does nothing to a terminal. Rows and columns stay.
+// printableCells replaces characters that aren't printable, except for tabs and line breaks.
 type printableCells struct{ io.Writer }
 
-// Write whole texts only: a character must not be cut.
+// Write expects whole characters: text must not end within one.
 func (p printableCells) Write(text []byte) (int, error) {
 	clean := bytes.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || unicode.IsPrint(r) {
@@ -111,7 +109,7 @@ func (p printableCells) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Row writes one row of a table. An empty cell is a dash.
+// Row writes a row of a table. Empty cells become dashes.
 func Row(w io.Writer, cells ...string) error {
 	for i, c := range cells {
 		cells[i] = cmp.Or(Printable(c), "-")

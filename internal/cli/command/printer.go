@@ -20,8 +20,8 @@ import (
 // A printer writes a document in a format for programs.
 type printer func(w io.Writer, v any) error
 
-// printer of the format. The printers of cli-runtime are for Kubernetes objects, which have a kind, and write what is wrong with a
-// path or a template to stdout, so that only the functions of their templates are used.
+// printer returns the printer for the format, or a usage error. Of the printers of cli-runtime, only the one for templates is
+// used: the others require Kubernetes objects with a kind, and write errors of paths to stdout.
 func (o *Output) printer() (printer, error) {
 	plain := map[string]printer{"json": printJSON, "yaml": printYAML}
 	if o.named {
@@ -43,9 +43,9 @@ func (o *Output) printer() (printer, error) {
 	}[format]
 	switch {
 	case !ok, !given:
-		return nil, Usagef("unknown output format %q: want %s", o.format, o.formats())
+		return nil, Usagef("unknown output format %q: use %s", o.format, o.formats())
 	case text == "":
-		return nil, Usagef("output format %s: there is nothing after the =", format)
+		return nil, Usagef("output format %s: the value after = is missing", format)
 	}
 	return parse(format, text)
 }
@@ -80,7 +80,7 @@ func printNames(w io.Writer, v any) error {
 }
 
 func parsePath(format, path string) (*jsonpath.JSONPath, error) {
-	// As kubectl, which takes .a as well as {.a}.
+	// Like kubectl, accept .a as well as {.a}.
 	if !strings.Contains(path, "{") {
 		path = "{" + path + "}"
 	}
@@ -114,7 +114,7 @@ func pathPrinter(format, path string) (printer, error) {
 	}, nil
 }
 
-// templatePrinter has the functions that templates of kubectl have.
+// templatePrinter returns a printer for a Go template, with the functions of kubectl templates.
 func templatePrinter(format, text string) (printer, error) {
 	p, err := printers.NewGoTemplatePrinter([]byte(text))
 	if err != nil {
@@ -129,7 +129,7 @@ func templatePrinter(format, text string) (printer, error) {
 		if !ok {
 			return errors.Errorf("%T is not an object", v)
 		}
-		// An error is also written to where the result goes.
+		// PrintObj also writes errors to the output.
 		var out bytes.Buffer
 		if err := p.PrintObj(&unstructured.Unstructured{Object: object}, &out); err != nil {
 			return WithCode(ExitUsage, errors.Wrapf(err, "output format %s", format))
@@ -139,19 +139,19 @@ func templatePrinter(format, text string) (printer, error) {
 	}, nil
 }
 
-// A column of custom-columns has a title, and a path in each row.
+// A column of custom-columns has a title, and a JSONPath relative to a row.
 type column struct {
 	title string
 	path  *jsonpath.JSONPath
 }
 
-// columnsPrinter writes a table with columns such as NAME:.name,STATE:.state.
+// columnsPrinter returns a printer for a table with columns such as NAME:.name,STATE:.state.
 func columnsPrinter(format, text string) (printer, error) {
 	var columns []column
 	for spec := range strings.SplitSeq(text, ",") {
 		title, path, ok := strings.Cut(spec, ":")
 		if !ok || title == "" || path == "" {
-			return nil, Usagef("output format %s: %q: want TITLE:PATH, such as NAME:.name", format, spec)
+			return nil, Usagef("output format %s: %q: use TITLE:PATH, such as NAME:.name", format, spec)
 		}
 		if !strings.HasPrefix(path, ".") && !strings.HasPrefix(path, "{") {
 			path = "." + path
@@ -204,7 +204,7 @@ func writeColumns(w io.Writer, columns []column, rows []any) error {
 	return nil
 }
 
-// rowsOf a document: the items of its list if it has nothing else, and otherwise the document.
+// rowsOf returns the rows of a document: the items of its list if it only contains a list, otherwise the document itself.
 func rowsOf(tree any) []any {
 	if object, ok := tree.(map[string]any); ok && len(object) == 1 {
 		for _, only := range object {
@@ -216,7 +216,7 @@ func rowsOf(tree any) []any {
 	return []any{tree}
 }
 
-// treeOf a document goes through JSON, so that paths name fields as they are shown.
+// treeOf returns a document as decoded JSON, so that paths use the names of JSON fields.
 func treeOf(v any) (any, error) {
 	data, err := json.Marshal(v)
 	if err != nil {

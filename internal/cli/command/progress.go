@@ -8,8 +8,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// Progress shows how far a transfer of bytes is, where a person watches: the
-// first result is told of it, the second ends it. Both may always be called.
+// Progress shows a progress bar for a transfer of bytes on a terminal, unless Quiet is set. report updates it, end removes it.
+// Both are never nil.
 func (e *Environment) Progress(what string) (report func(done, total int64), end func()) {
 	if !e.Terminal || e.Quiet {
 		return func(int64, int64) {}, func() {}
@@ -19,14 +19,14 @@ func (e *Environment) Progress(what string) (report func(done, total int64), end
 		if bar.GetMax64() != total {
 			bar.ChangeMax64(total)
 		}
-		// A bar that cannot be drawn is no reason to stop.
+		// An error while drawing must not stop the transfer.
 		_ = bar.Set64(done)
 	}
 	return report, func() { _ = bar.Clear() }
 }
 
-// Waiting shows what is waited for, where a person watches. The first result
-// changes the text, the second ends it.
+// Waiting shows a spinner with a text on a terminal, unless Quiet is set. say changes the text, end removes the spinner. Both are
+// never nil.
 func (e *Environment) Waiting(what string) (say func(text string), end func()) {
 	if !e.Terminal || e.Quiet {
 		return func(string) {}, func() {}

@@ -14,12 +14,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
-// maxPassword bounds what is read from stdin, in bytes.
+// maxPassword is the maximum length of a password on stdin, in bytes.
 const maxPassword = 64 << 10
 
-// RegistryFlags say how registries are reached. Without any of them that is by
-// the docker configuration of the user, with its credential helpers, and
-// registries on loopback addresses may speak plain HTTP.
+// RegistryFlags are the flags for access to registries. By default, a command uses the docker configuration of the user, with its
+// credential helpers, and plain HTTP is only allowed for registries on loopback addresses.
 type RegistryFlags struct {
 	username      string
 	passwordStdin bool
@@ -31,18 +30,17 @@ type RegistryFlags struct {
 
 // AddFlags adds the flags to a command.
 func (r *RegistryFlags) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&r.username, "username", "", "`USER` of the registry; needs --password-stdin")
-	f.BoolVar(&r.passwordStdin, "password-stdin", false, "read the password or token of the registry from stdin")
-	f.StringVar(&r.config, "registry-config", "", "docker configuration `FILE` with credentials, instead of that of the user")
-	f.BoolVar(&r.plainHTTP, "plain-http", false, "talk to the registry without TLS")
-	f.BoolVar(&r.skipTLSVerify, "insecure-skip-tls-verify", false, "accept any certificate of the registry")
-	f.StringVar(&r.caFile, "ca-file", "", "`FILE` with PEM certificates to trust besides those of the system")
+	f.StringVar(&r.username, "username", "", "`USER` name for the registry; requires --password-stdin")
+	f.BoolVar(&r.passwordStdin, "password-stdin", false, "read the password or token for the registry from stdin")
+	f.StringVar(&r.config, "registry-config", "", "docker configuration `FILE` with credentials (default that of the user)")
+	f.BoolVar(&r.plainHTTP, "plain-http", false, "connect to the registry without TLS")
+	f.BoolVar(&r.skipTLSVerify, "insecure-skip-tls-verify", false, "don't verify the certificate of the registry")
+	f.StringVar(&r.caFile, "ca-file", "", "`FILE` with PEM certificates to trust, in addition to those of the system")
 }
 
-// Registries for a command whose user names some hosts; empty ones do not
-// count. --username is for the first, --plain-http and --insecure-skip-tls-verify
-// are for all of them: modules lead to other hosts, for which the user has
-// credentials, too. Where no host is named they are for every host, as all else is.
+// Registries returns the registry configuration for a command in which the user names hosts. Empty hosts are ignored. --username
+// applies to the first host, --plain-http and --insecure-skip-tls-verify to all given hosts, but not to others that a module
+// refers to. Without a host they apply to all hosts, as do the other flags.
 func (r *RegistryFlags) Registries(e *Environment, hosts ...string) (oci.Registries, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -63,7 +61,7 @@ func (r *RegistryFlags) Registries(e *Environment, hosts ...string) (oci.Registr
 		return append(out, all), nil
 	}
 	if len(out) == 0 {
-		return nil, Usagef("--username needs a registry that it is for")
+		return nil, Usagef("--username requires a registry in the command line")
 	}
 	out[0].Username, out[0].Ambient = r.username, false
 	if out[0].Password, err = password(e.In); err != nil {
@@ -72,7 +70,7 @@ func (r *RegistryFlags) Registries(e *Environment, hosts ...string) (oci.Registr
 	return append(out, all), nil
 }
 
-// named are the hosts that are not like all others.
+// named returns the configuration of the hosts that differs from that of all others.
 func (r *RegistryFlags) named(all oci.Registry, hosts []string) oci.Registries {
 	var out oci.Registries
 	seen := map[string]bool{"": true}
@@ -93,18 +91,18 @@ func (r *RegistryFlags) named(all oci.Registry, hosts []string) oci.Registries {
 func (r *RegistryFlags) check() error {
 	switch {
 	case r.username != "" && !r.passwordStdin:
-		return Usagef("--username needs --password-stdin: a password on a command line can be read by others")
+		return Usagef("--username requires --password-stdin: other users can read passwords on command lines")
 	case r.username == "" && r.passwordStdin:
-		return Usagef("--password-stdin needs --username")
+		return Usagef("--password-stdin requires --username")
 	case r.plainHTTP && (r.skipTLSVerify || r.caFile != ""):
-		return Usagef("--plain-http has no TLS: it excludes --insecure-skip-tls-verify and --ca-file")
+		return Usagef("--plain-http cannot be used with --insecure-skip-tls-verify or --ca-file")
 	case r.skipTLSVerify && r.caFile != "":
-		return Usagef("--insecure-skip-tls-verify excludes --ca-file")
+		return Usagef("--insecure-skip-tls-verify and --ca-file cannot be used together")
 	}
 	return nil
 }
 
-// password is the first line of stdin.
+// password reads a password from the first line of stdin.
 func password(in io.Reader) (string, error) {
 	line, err := bufio.NewReader(io.LimitReader(in, maxPassword+1)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -115,11 +113,12 @@ func password(in io.Reader) (string, error) {
 	}
 	line = strings.TrimRight(line, "\r\n")
 	if line == "" {
-		return "", Usagef("--password-stdin: there is no password on stdin")
+		return "", Usagef("--password-stdin: stdin has no password")
 	}
 	return line, nil
 }
 
+// readFile reads a file that a flag names; none if the path is empty. Errors are usage errors.
 func readFile(flag, path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil

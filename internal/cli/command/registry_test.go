@@ -34,16 +34,16 @@ func TestRegistries(t *testing.T) {
 		want   want
 	}{
 		"Default": {
-			reason: "The user's docker configuration is used.",
+			reason: "The docker configuration of the user is the default.",
 			want:   want{regs: oci.Registries{{Host: "*", Ambient: true}}},
 		},
 		"Files": {
-			reason: "A docker configuration of its own replaces that of the user.",
+			reason: "--registry-config replaces the docker configuration of the user.",
 			args:   []string{"--registry-config", config, "--ca-file", ca},
 			want:   want{regs: oci.Registries{{Host: "*", DockerConfig: []byte(`{"auths":{}}`), CABundle: []byte("PEM")}}},
 		},
 		"Password": {
-			reason: "A password is for one host, and is the first line of stdin.",
+			reason: "A password is the first line of stdin, and is only for one host.",
 			args:   []string{"--username", "me", "--password-stdin", "--plain-http"},
 			stdin:  "s3cret\r\nmore",
 			want: want{regs: oci.Registries{
@@ -52,15 +52,15 @@ func TestRegistries(t *testing.T) {
 			}},
 		},
 		"NoPassword":     {reason: "An empty password is a mistake.", args: []string{"--username", "me", "--password-stdin"}, want: want{code: ExitUsage}},
-		"OnlyUser":       {reason: "A user needs a password.", args: []string{"--username", "me"}, want: want{code: ExitUsage}},
-		"OnlyPassword":   {reason: "A password needs a user.", args: []string{"--password-stdin"}, want: want{code: ExitUsage}},
+		"OnlyUser":       {reason: "--username requires a password.", args: []string{"--username", "me"}, want: want{code: ExitUsage}},
+		"OnlyPassword":   {reason: "--password-stdin requires a user name.", args: []string{"--password-stdin"}, want: want{code: ExitUsage}},
 		"PlainWithCA":    {reason: "Plain HTTP has no certificates.", args: []string{"--plain-http", "--ca-file", ca}, want: want{code: ExitUsage}},
-		"SkipWithCA":     {reason: "Both at once is a mistake.", args: []string{"--insecure-skip-tls-verify", "--ca-file", ca}, want: want{code: ExitUsage}},
-		"MissingFile":    {reason: "A file that is not there is named.", args: []string{"--ca-file", filepath.Join(dir, "nope")}, want: want{code: ExitUsage}},
-		"Skip":           {reason: "The user asks for it.", args: []string{"--insecure-skip-tls-verify"}, want: want{regs: oci.Registries{{Host: host, SkipTLSVerify: true, Ambient: true}, {Host: "*", Ambient: true}}}},
-		"MissingConfig":  {reason: "A file that is not there is named.", args: []string{"--registry-config", filepath.Join(dir, "nope")}, want: want{code: ExitUsage}},
-		"LongPassword":   {reason: "What is read is bounded.", args: []string{"--username", "me", "--password-stdin"}, stdin: strings.Repeat("x", maxPassword+1), want: want{code: ExitUsage}},
-		"PasswordNoLine": {reason: "A line need not end.", args: []string{"--username", "me", "--password-stdin"}, stdin: "pw", want: want{regs: oci.Registries{{Host: host, Username: "me", Password: "pw"}, {Host: "*", Ambient: true}}}},
+		"SkipWithCA":     {reason: "Skipping verification makes a CA useless.", args: []string{"--insecure-skip-tls-verify", "--ca-file", ca}, want: want{code: ExitUsage}},
+		"MissingFile":    {reason: "A missing file is wrong usage.", args: []string{"--ca-file", filepath.Join(dir, "nope")}, want: want{code: ExitUsage}},
+		"Skip":           {reason: "--insecure-skip-tls-verify applies to the host.", args: []string{"--insecure-skip-tls-verify"}, want: want{regs: oci.Registries{{Host: host, SkipTLSVerify: true, Ambient: true}, {Host: "*", Ambient: true}}}},
+		"MissingConfig":  {reason: "A missing file is wrong usage.", args: []string{"--registry-config", filepath.Join(dir, "nope")}, want: want{code: ExitUsage}},
+		"LongPassword":   {reason: "The length of a password is limited.", args: []string{"--username", "me", "--password-stdin"}, stdin: strings.Repeat("x", maxPassword+1), want: want{code: ExitUsage}},
+		"PasswordNoLine": {reason: "The line break is optional.", args: []string{"--username", "me", "--password-stdin"}, stdin: "pw", want: want{regs: oci.Registries{{Host: host, Username: "me", Password: "pw"}, {Host: "*", Ambient: true}}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -78,8 +78,8 @@ func TestRegistries(t *testing.T) {
 	}
 }
 
-// TestRegistriesHosts says that what makes a connection unsafe is for the hosts
-// that the user names, and not for those that a module leads to.
+// TestRegistriesHosts checks that flags for insecure connections only apply to hosts that the user names, not to those that a
+// module refers to.
 func TestRegistriesHosts(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -88,7 +88,7 @@ func TestRegistriesHosts(t *testing.T) {
 		want   oci.Registries
 	}{
 		"Two": {
-			reason: "All hosts on the command line, and credentials for the first.",
+			reason: "Flags apply to all hosts on the command line, credentials only to the first.",
 			flags:  RegistryFlags{plainHTTP: true, username: "me", passwordStdin: true},
 			hosts:  []string{"b.example.org", "a.example.org", "b.example.org"},
 			want: oci.Registries{
@@ -98,7 +98,7 @@ func TestRegistriesHosts(t *testing.T) {
 			},
 		},
 		"Layout": {
-			reason: "Without any, there are only those of the module.",
+			reason: "Without hosts, flags apply to all hosts of the module.",
 			flags:  RegistryFlags{skipTLSVerify: true},
 			hosts:  []string{""},
 			want:   oci.Registries{{Host: "*", SkipTLSVerify: true, Ambient: true}},

@@ -7,8 +7,7 @@ import (
 	"io"
 )
 
-// Limit what is read from stdin to the time of a command. A pipe, or a person,
-// may never end it.
+// Limit ends reads from stdin when ctx ends. Without it, a pipe or a terminal could block a command forever.
 func (e *Environment) Limit(ctx context.Context) {
 	if e.In != nil {
 		e.In = &limitedReader{stop: ctx, in: e.In}
@@ -16,7 +15,7 @@ func (e *Environment) Limit(ctx context.Context) {
 }
 
 type limitedReader struct {
-	stop context.Context //nolint:containedctx // A reader has no other way to know when to stop.
+	stop context.Context //nolint:containedctx // io.Reader has no parameter for it.
 	in   io.Reader
 }
 
@@ -25,13 +24,13 @@ type chunk struct {
 	err  error
 }
 
-// Read implements io.Reader. A read that nothing answers goes on without its
-// reader, until the process ends.
+// Read implements io.Reader. If it returns because the context ended, the blocked read continues in the background until the
+// process ends.
 func (l *limitedReader) Read(p []byte) (int, error) {
 	if err := l.stop.Err(); err != nil {
 		return 0, err
 	}
-	// The buffer is not that of the caller, who may be gone.
+	// Use another buffer than p: the caller may have returned before the read ends.
 	got := make(chan chunk, 1)
 	go func() {
 		data := make([]byte, len(p))

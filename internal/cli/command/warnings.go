@@ -8,10 +8,10 @@ import (
 	"unicode"
 )
 
-// warningCode is that of the warnings which API servers write for people.
+// warningCode is the code of warnings that API servers write for users.
 const warningCode = 299
 
-// warnings of an API server are shown, each once, whatever asks for them.
+// warnings shows each warning of an API server once.
 type warnings struct {
 	show func(format string, args ...any)
 
@@ -19,7 +19,7 @@ type warnings struct {
 	seen map[string]bool
 }
 
-// HandleWarningHeader shows a warning, in one line.
+// HandleWarningHeader shows a warning on a single line.
 func (w *warnings) HandleWarningHeader(code int, _ string, text string) {
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) }), " ")
 	if code != warningCode || text == "" {

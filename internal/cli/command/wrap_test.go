@@ -17,11 +17,11 @@ func TestWrap(t *testing.T) {
 		text   string
 		want   string
 	}{
-		"Empty":      {reason: "Nothing stays nothing."},
+		"Empty":      {reason: "An empty text stays empty."},
 		"Lines":      {reason: "Lines of a paragraph are joined.", text: "a\nb  c", want: "a b c"},
-		"Paragraphs": {reason: "Paragraphs stay apart.", text: "a\n\nb", want: "a\n\nb"},
-		"Width":      {reason: "A line ends before the word that does not fit; characters are counted.", text: long + " b", want: long + "\nb"},
-		"Fits":       {reason: "What just fits stays.", text: long[2:] + " b", want: long[2:] + " b"},
+		"Paragraphs": {reason: "Paragraphs stay separate.", text: "a\n\nb", want: "a\n\nb"},
+		"Width":      {reason: "A line ends before a word that does not fit. Characters are counted, not bytes.", text: long + " b", want: long + "\nb"},
+		"Fits":       {reason: "A word that just fits stays on the line.", text: long[2:] + " b", want: long[2:] + " b"},
 		"Word":       {reason: "A word is never broken.", text: "a " + long + long, want: "a\n" + long + long},
 	}
 	for name, tc := range cases {

@@ -14,13 +14,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 )
 
-// completionTimeout bounds how long a shell waits for a key.
+// completionTimeout is how long a shell waits for completions.
 const completionTimeout = 2 * time.Second
 
-// A Completer names what an argument may be.
+// A Completer returns the possible values of an argument or a flag.
 type Completer = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// Names completes with names out of a control plane. Without an answer there are none, as errors do not belong into a prompt.
+// Names completes with the names that a function reads from a control plane, without those that are already arguments. If the
+// control plane does not answer, there are none.
 func Names(flags *command.ClusterFlags, names func(ctx context.Context, c *command.Cluster) ([]string, error)) Completer {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		c, err := flags.Connect(nil)
@@ -38,14 +39,14 @@ func Names(flags *command.ClusterFlags, names func(ctx context.Context, c *comma
 	}
 }
 
-// Kymas completes with those of the namespace.
+// Kymas completes with the Kymas in the namespace.
 func Kymas(flags *command.ClusterFlags) Completer {
 	return Names(flags, func(ctx context.Context, c *command.Cluster) ([]string, error) {
 		return lookup.KymaNames(ctx, c, c.Namespace)
 	})
 }
 
-// One completes the first argument only, for commands that take no other one.
+// One completes only the first argument, for commands that take a single one.
 func One(names Completer) Completer {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -55,7 +56,7 @@ func One(names Completer) Completer {
 	}
 }
 
-// Offered completes with the modules that there are.
+// Offered completes with the modules that ModuleTemplates offer.
 func Offered(flags *command.ClusterFlags) Completer {
 	return Names(flags, func(ctx context.Context, c *command.Cluster) ([]string, error) {
 		offer, err := catalog.Offered(ctx, c)
@@ -63,7 +64,7 @@ func Offered(flags *command.ClusterFlags) Completer {
 	})
 }
 
-// Channels completes with those that there are.
+// Channels completes with the channels of the ModuleTemplates.
 func Channels(flags *command.ClusterFlags) Completer {
 	return Names(flags, func(ctx context.Context, c *command.Cluster) ([]string, error) {
 		offer, err := catalog.Offered(ctx, c)
@@ -71,7 +72,7 @@ func Channels(flags *command.ClusterFlags) Completer {
 	})
 }
 
-// Enabled completes with the modules that a Kyma has.
+// Enabled completes with the modules that a Kyma enables. kyma can point to an empty name, see lookup.KymaName.
 func Enabled(flags *command.ClusterFlags, kyma *string) Completer {
 	return Names(flags, func(ctx context.Context, c *command.Cluster) ([]string, error) {
 		k, err := lookup.Kyma(ctx, c, c.Namespace, *kyma)
@@ -82,7 +83,8 @@ func Enabled(flags *command.ClusterFlags, kyma *string) Completer {
 	})
 }
 
-// EnabledIn completes with the modules of the Kyma that the arguments of a command name. The arguments themselves are not modules.
+// EnabledIn completes a flag with the modules of the Kyma that the arguments of the command name. kymaOf returns the name of the
+// Kyma, and false if the arguments name something else.
 func EnabledIn(flags *command.ClusterFlags, kymaOf func(args []string) (string, bool)) Completer {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		kyma, ok := kymaOf(args)
@@ -93,7 +95,7 @@ func EnabledIn(flags *command.ClusterFlags, kymaOf func(args []string) (string, 
 	}
 }
 
-// Flag registers a completer. That only fails for a flag that does not exist, or has one.
+// Flag registers a completer for a flag. It panics if the flag does not exist or already has a completer.
 func Flag(cmd *cobra.Command, flag string, c Completer) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, c); err != nil {
 		panic(err)

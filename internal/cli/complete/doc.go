@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package complete completes command lines in a shell with what a control plane
-// has. Without an answer there are no completions, as errors do not belong
-// into a prompt.
+// Package complete completes command lines in a shell with names from a control plane. If the control plane does not answer,
+// there are no completions, and no errors are printed into the prompt.
 package complete

@@ -23,24 +23,24 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// An applier puts objects into a control plane.
+// An applier applies objects to a control plane and reports the results.
 type applier struct {
 	e      *command.Environment
 	k      client.Client
 	report *report
-	// get a document of the control plane, such as its API groups.
+	// get gets a document from the API server, such as its API groups.
 	get notfound.GetFunc
 
-	// dryRun has the API server check what would be done, and change nothing.
+	// dryRun sends server-side dry runs, which change nothing.
 	dryRun bool
-	// force takes fields from other field managers.
+	// force takes over fields from other field managers.
 	force bool
-	// absent is the namespace that a dry run would have made, and in which the API
-	// server can check nothing.
+	// absent is the namespace that a dry run would have created, so that the API server can't check objects in it. Empty for
+	// none.
 	absent string
 }
 
-// apply an object by its own fields, and report what became of it.
+// apply applies an object and reports the result.
 func (a *applier) apply(ctx context.Context, want *unstructured.Unstructured) error {
 	done, err := a.put(ctx, want)
 	if err != nil {
@@ -49,6 +49,7 @@ func (a *applier) apply(ctx context.Context, want *unstructured.Unstructured) er
 	return a.report.add(objectOf(want), done)
 }
 
+// applyAll applies objects in their order, until one fails.
 func (a *applier) applyAll(ctx context.Context, all []*unstructured.Unstructured) error {
 	for _, u := range all {
 		if err := a.apply(ctx, u); err != nil {
@@ -58,8 +59,8 @@ func (a *applier) applyAll(ctx context.Context, all []*unstructured.Unstructured
 	return nil
 }
 
-// put an object there by its own fields. What is there already and was not made
-// by kymactl does not get its label.
+// put applies the fields of an object with server-side apply. It adds the label of kymactl, unless the object already exists and
+// was created by another client.
 func (a *applier) put(ctx context.Context, want *unstructured.Unstructured) (action, error) {
 	before, err := a.settled(ctx, want)
 	switch {
@@ -85,8 +86,7 @@ func (a *applier) put(ctx context.Context, want *unstructured.Unstructured) (act
 	return configured, nil
 }
 
-// unseen reports whether the API server cannot check an object in a dry run: its
-// CRD or its namespace would have been made.
+// unseen reports whether the API server can't check an object in a dry run, because its CRD or its namespace doesn't exist yet.
 func (a *applier) unseen(want, before *unstructured.Unstructured, err error) bool {
 	if err != nil {
 		return kmeta.IsNoMatchError(err)
@@ -94,7 +94,7 @@ func (a *applier) unseen(want, before *unstructured.Unstructured, err error) boo
 	return before == nil && a.absent != "" && a.absent == want.GetNamespace()
 }
 
-// labelled as made by kymactl.
+// labelled returns a copy of an object with the label of objects that kymactl created.
 func labelled(u *unstructured.Unstructured) *unstructured.Unstructured {
 	u = u.DeepCopy()
 	labels := u.GetLabels()
@@ -106,7 +106,7 @@ func labelled(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return u
 }
 
-// send an object. Others may create or change it at the same time.
+// send applies an object. It retries while other clients create or change the object at the same time.
 func (a *applier) send(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	options := []client.ApplyOption{client.FieldOwner(command.FieldManager)}
 	if a.force {
@@ -123,14 +123,12 @@ func (a *applier) send(ctx context.Context, want *unstructured.Unstructured) (*u
 	return after, err
 }
 
-// patience is how long something is tried that others are about to change: some
-// seconds.
+// patience returns the backoff for conflicts with other clients. It ends after some seconds.
 func patience() wait.Backoff {
 	return wait.Backoff{Steps: 20, Duration: 10 * time.Millisecond, Factor: 1.5, Jitter: 0.5, Cap: time.Second}
 }
 
-// passing reports whether an error goes away by itself: another writer was faster, or the
-// API server has not taken up a CRD yet.
+// passing reports whether an error is temporary: another client was faster, or the API server doesn't serve a new CRD yet.
 func passing(err error) bool {
 	switch {
 	case kerrors.IsConflict(err):
@@ -141,21 +139,20 @@ func passing(err error) bool {
 	return kerrors.IsAlreadyExists(err)
 }
 
-// unserved is the error for a kind that was not found: that there is no such kind, if
-// the control plane says so. The client takes any 404 on the way for its word.
+// unserved returns the error for a kind that was not found: a NoKindMatchError if the API server confirms that it doesn't serve
+// the kind. The client alone can't tell, because a proxy can respond with 404 too.
 func (a *applier) unserved(ctx context.Context, kind schema.GroupVersionKind) error {
 	served, err := notfound.Served(ctx, a.get, kind)
 	switch {
 	case err != nil:
-		return errors.Wrapf(err, "cannot ask the control plane for kind %s", kind.Kind)
+		return errors.Wrapf(err, "cannot find out whether the control plane serves kind %s", kind.Kind)
 	case served:
 		return &notfound.Error{}
 	}
 	return &kmeta.NoKindMatchError{GroupKind: kind.GroupKind(), SearchedVersions: []string{kind.Version}}
 }
 
-// live returns the object of that name, or nil where there is none. It fails
-// where its kind is not served.
+// live returns the current object, or nil if it doesn't exist. If its kind is not served, the error matches meta.IsNoMatchError.
 func (a *applier) live(ctx context.Context, o object) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(o.GroupVersionKind)
@@ -166,12 +163,12 @@ func (a *applier) live(ctx context.Context, o object) (*unstructured.Unstructure
 	case kmeta.IsNoMatchError(err), notfound.Foreign(err):
 		return nil, a.unserved(ctx, o.GroupVersionKind)
 	case notfound.Is(err):
-		return nil, nil //nolint:nilnil // Nothing is an answer.
+		return nil, nil //nolint:nilnil // No object is a valid result.
 	}
 	return nil, errors.Wrapf(err, "cannot get %s", o.words())
 }
 
-// settled is live, after what is being deleted is gone.
+// settled returns the same as live, but if the object is being deleted, it first waits until it no longer exists.
 func (a *applier) settled(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	o := objectOf(want)
 	u, err := a.live(ctx, o)
@@ -179,9 +176,9 @@ func (a *applier) settled(ctx context.Context, want *unstructured.Unstructured) 
 		return u, err
 	}
 	if a.dryRun {
-		return nil, nil //nolint:nilnil // It will have gone.
+		return nil, nil //nolint:nilnil // It will have been deleted.
 	}
-	err = await(ctx, a.e, o.words()+" was gone, which is being deleted", func(ctx context.Context) (bool, string, error) {
+	err = await(ctx, a.e, o.words()+" to be deleted", func(ctx context.Context) (bool, string, error) {
 		u, err = a.live(ctx, o)
 		gone := err == nil && (u == nil || u.GetDeletionTimestamp() == nil)
 		return gone, finalizers(u), err
@@ -189,19 +186,21 @@ func (a *applier) settled(ctx context.Context, want *unstructured.Unstructured) 
 	return u, err
 }
 
+// finalizers says what an object that is being deleted is waiting for.
 func finalizers(u *unstructured.Unstructured) string {
 	if u == nil || len(u.GetFinalizers()) == 0 {
-		return "it is about to go"
+		return "it is being deleted"
 	}
-	return "it waits for finalizer " + strings.Join(u.GetFinalizers(), ", ")
+	return "it is waiting for finalizer " + strings.Join(u.GetFinalizers(), ", ")
 }
 
-// same says whether nothing was changed. A dry run leaves the resource version as
-// it is, so that it says nothing.
+// same reports whether two versions of an object are equal, apart from timestamps. It can't compare resource versions, because a
+// dry run doesn't change them.
 func same(before, after *unstructured.Unstructured) bool {
 	return equality.Semantic.DeepEqual(essence(before), essence(after))
 }
 
+// essence returns the content of an object without its resource version and the times of its field managers.
 func essence(u *unstructured.Unstructured) map[string]any {
 	u = u.DeepCopy()
 	fields := u.GetManagedFields()
@@ -213,13 +212,12 @@ func essence(u *unstructured.Unstructured) map[string]any {
 	return u.Object
 }
 
-// A taken field belongs to another field manager.
+// A taken field is owned by another field manager.
 type taken struct{ field, manager string }
 
 var managerOfConflict = regexp.MustCompile(`^conflict with "((?:[^"\\]|\\.)*)"`)
 
-// conflicts are the fields that an object was not given, because they belong to
-// other field managers.
+// conflicts returns the fields that other field managers own, according to the error of a server-side apply.
 func conflicts(err error) []taken {
 	var status kerrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {
@@ -230,7 +228,7 @@ func conflicts(err error) []taken {
 		if c.Type != metav1.CauseTypeFieldManagerConflict {
 			continue
 		}
-		manager := "somebody else"
+		manager := "another manager"
 		if m := managerOfConflict.FindStringSubmatch(c.Message); m != nil {
 			manager = `"` + m[1] + `"`
 		}
@@ -239,10 +237,10 @@ func conflicts(err error) []taken {
 	return out
 }
 
-// maxConflicts is how many fields an error names.
+// maxConflicts is the maximum number of fields in an error.
 const maxConflicts = 5
 
-// explain why an object could not be applied.
+// explain returns the error for an object that could not be applied. Conflicts have ExitExists, unknown kinds ExitNotFound.
 func explain(err error, o object) error {
 	if kmeta.IsNoMatchError(err) || notfound.Foreign(err) {
 		return unknownKind(o)
@@ -253,21 +251,21 @@ func explain(err error, o object) error {
 	}
 	var said []string
 	for _, f := range fields[:min(len(fields), maxConflicts)] {
-		said = append(said, "field "+f.field+" belongs to "+f.manager)
+		said = append(said, "field "+f.field+" is owned by "+f.manager)
 	}
 	more := ""
 	if n := len(fields) - maxConflicts; n > 0 {
-		more = ", and others do"
+		more = ", and more fields"
 	}
-	return command.WithCode(command.ExitExists, errors.Errorf("%s: %s%s; take what differs over with --force-conflicts",
+	return command.WithCode(command.ExitExists, errors.Errorf("%s: %s%s; use --force-conflicts to take over these fields",
 		o.words(), strings.Join(said, ", "), more))
 }
 
-// unknownKind says what to do where a kind is not served.
+// unknownKind returns the error for an object whose kind is not served. It says what to do.
 func unknownKind(o object) error {
 	switch o.Group {
 	case groupPackages, groupExtensions:
-		return command.NotFoundf("%s: the control plane has no Crossplane 2: leave out --package", o.words())
+		return command.NotFoundf("%s: the control plane does not run Crossplane 2: omit --package", o.words())
 	}
-	return command.NotFoundf("%s: the control plane does not serve this kind: leave out --skip-crds", o.words())
+	return command.NotFoundf("%s: the control plane does not serve this kind: omit --skip-crds", o.words())
 }

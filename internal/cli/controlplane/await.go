@@ -11,12 +11,12 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// pollInterval is how often something that is waited for is looked at.
+// pollInterval is the interval between two calls of check in await.
 const pollInterval = 250 * time.Millisecond
 
-// await until check says that it is done. What it is waiting for is shown, and is
-// in the error where the time is over. An API server that is away for a moment is
-// no reason to give up.
+// await calls check until it is done, and shows on a terminal what it waits for. what names that, such as "Kyma team-a/default to
+// become Ready", and state says what is missing. Both are in the error on a timeout, which has ExitTimeout. await retries after
+// temporary errors of check.
 func await(ctx context.Context, e *command.Environment, what string, check func(ctx context.Context) (done bool, state string, err error)) error {
 	say, end := e.Waiting("Waiting for " + what)
 	defer end()
@@ -42,18 +42,18 @@ func await(ctx context.Context, e *command.Environment, what string, check func(
 	}
 }
 
-// over says what was waited for when the time was over.
+// over returns the error of a wait that the context has ended.
 func over(ctx context.Context, what, last string) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ctx.Err()
 	}
 	if last == "" {
-		last = "there was no answer"
+		last = "the control plane did not answer"
 	}
-	return command.WithCode(command.ExitTimeout, errors.Errorf("the time was over before %s: %s", what, last))
+	return command.WithCode(command.ExitTimeout, errors.Errorf("timed out waiting for %s: %s", what, last))
 }
 
-// final says whether an error is there to stay.
+// final reports whether an error is permanent.
 func final(err error) bool {
 	return command.CodeOf(err) != command.ExitFailure || command.Refused(err)
 }

@@ -18,22 +18,22 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/package/crds"
 )
 
-// readCRDs reads the CRDs of the provider, sorted by name.
+// readCRDs returns the CRDs of the provider that are embedded in kymactl, sorted by name.
 func readCRDs() ([]*unstructured.Unstructured, error) {
 	files, err := fs.Glob(crds.Files, "*.yaml")
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot list the definitions")
+		return nil, errors.Wrap(err, "cannot list the CRDs")
 	}
 	slices.Sort(files)
 	var out []*unstructured.Unstructured
 	for _, f := range files {
 		data, err := crds.Files.ReadFile(f)
 		if err != nil {
-			return nil, errors.Wrap(err, "cannot read a definition")
+			return nil, errors.Wrap(err, "cannot read a CRD")
 		}
 		u := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal(data, &u.Object); err != nil {
-			return nil, errors.Wrapf(err, "cannot read definition %s", f)
+			return nil, errors.Wrapf(err, "cannot read CRD %s", f)
 		}
 		unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
 		unstructured.RemoveNestedField(u.Object, "status")
@@ -42,14 +42,14 @@ func readCRDs() ([]*unstructured.Unstructured, error) {
 	return out, nil
 }
 
-// A packaged CRD was brought by a package, which keeps it as it is.
+// A packaged CRD belongs to a package, so Crossplane would revert changes of it.
 type packaged struct {
 	name string
-	// by is what controls it, provider the name of its Provider, where it is known.
+	// by is the object that controls it. provider is the name of its Provider; empty if unknown.
 	by, provider string
 }
 
-// packagedCRDs returns which of the CRDs a package has brought.
+// packagedCRDs returns those of the given CRDs that belong to a package in the control plane.
 func (a *applier) packagedCRDs(ctx context.Context, all []*unstructured.Unstructured) ([]packaged, error) {
 	var out []packaged
 	for _, d := range all {
@@ -67,17 +67,18 @@ func (a *applier) packagedCRDs(ctx context.Context, all []*unstructured.Unstruct
 	return out, nil
 }
 
-// An installation brings our kinds into the control plane, and with a package the provider.
+// An installation installs the CRDs in the control plane, or with a package also the provider.
 type installation struct {
 	*applier
 
-	// skip leaves the kinds as they are.
+	// skip leaves the CRDs unchanged.
 	skip bool
-	// image of the package of the provider that brings them, if it is to be installed.
+	// image is the package of the provider, which includes the CRDs; empty to install only the CRDs.
 	image string
 }
 
-// define our kinds in the control plane, in the way that was asked for.
+// define installs the CRDs or the package, and waits until the kinds are served and the package is Healthy. It leaves CRDs of a
+// package unchanged.
 func (i *installation) define(ctx context.Context) error {
 	if i.skip {
 		return nil
@@ -94,7 +95,7 @@ func (i *installation) define(ctx context.Context) error {
 	case i.image != "":
 		err = i.install(ctx, brought)
 	case len(brought) > 0:
-		i.e.Sayf("The definitions belong to a package (%s): they are left as they are.", brought[0].by)
+		i.e.Sayf("The CRDs belong to a package (%s) and are not changed.", brought[0].by)
 		err = i.activate(ctx)
 	default:
 		err = i.applyAll(ctx, all)
@@ -108,9 +109,9 @@ func (i *installation) define(ctx context.Context) error {
 	return i.awaitHealthy(ctx)
 }
 
-// awaitServed waits until the API server serves our kinds.
+// awaitServed waits until the API server serves the kinds of the CRDs.
 func (i *installation) awaitServed(ctx context.Context, all []*unstructured.Unstructured) error {
-	return await(ctx, i.e, "the kinds of "+v1alpha1.Group+" were served", func(ctx context.Context) (bool, string, error) {
+	return await(ctx, i.e, "the API server to serve the kinds of "+v1alpha1.Group, func(ctx context.Context) (bool, string, error) {
 		for _, one := range all {
 			done, state, err := i.served(ctx, one)
 			if err != nil || !done {
@@ -121,21 +122,21 @@ func (i *installation) awaitServed(ctx context.Context, all []*unstructured.Unst
 	})
 }
 
-// served reports whether the API server serves the kind of a CRD, or else why not.
-func (i *installation) served(ctx context.Context, definition *unstructured.Unstructured) (done bool, state string, err error) {
-	name := definition.GetName()
-	u, err := i.live(ctx, objectOf(definition))
+// served reports whether the API server serves the kind of a CRD. If not, state says why.
+func (i *installation) served(ctx context.Context, crd *unstructured.Unstructured) (done bool, state string, err error) {
+	name := crd.GetName()
+	u, err := i.live(ctx, objectOf(crd))
 	if err != nil || u == nil {
 		return false, name + " does not exist", err
 	}
 	if status, message := condition(u, "Established"); status != "True" {
 		return false, name + " is not established: " + message, nil
 	}
-	// Conflicting names of a CRD are said here, and nowhere else.
+	// Only this condition reports conflicting names of CRDs.
 	if status, message := condition(u, "NamesAccepted"); status == "False" {
 		return false, "", errors.Wrapf(kerrors.NewBadRequest(message), "the names of %s are not accepted", name)
 	}
-	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
+	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
 	_, err = i.k.RESTMapper().RESTMapping(schema.GroupKind{Group: v1alpha1.Group, Kind: kind}, v1alpha1.Version)
 	if kmeta.IsNoMatchError(err) {
 		return false, name + " is not served yet", nil

@@ -15,46 +15,46 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-const deployLong = `Put what modules need into a control plane: the definitions of the kinds, or with
---package the whole provider; a ProviderConfig with the kubeconfig of the cluster that modules are installed into;
-ModuleTemplates; and a Kyma.
+const deployLong = `Set up a control plane for modules. The command installs the CRDs, or with --package the whole
+provider, and creates a ProviderConfig with the kubeconfig of the target cluster, ModuleTemplates and a Kyma.
 
-Everything is applied on the side of the server, and only by the fields that the command line names. So a second run
-changes nothing, and modules that were enabled since stay enabled, whoever enabled them. A run that was interrupted is
-completed by the next one. Fields that somebody else has set to something else are named, and are taken over with
---force-conflicts only.
+The command uses server-side apply, and only sets the fields that the command line specifies. Running it again changes
+nothing, and modules that were enabled in the meantime stay enabled. If a run is interrupted, run the command again to
+complete it. If another client has set a field to a different value, the command fails and names the field. To take it
+over, use --force-conflicts.
 
-The definitions are those of this kymactl. Where they came with a package, they are left to it. Without --package the
-provider itself is not started: run it as a process, or have Crossplane run it.
+The CRDs are those of this version of kymactl. CRDs that belong to a package are not changed. Without --package, the
+command doesn't start the provider: run it as a process, or let Crossplane run it.
 
-The kubeconfig of --target-kubeconfig is reduced to one context, with the content of the files that it refers to, and
-kept in the Secret NAME-kubeconfig. One with exec or auth-provider is refused, as the provider would refuse it. Its
-content is never printed. With --in-cluster modules are installed into the control plane itself. With neither, the
-Kyma keeps the config that it has, or gets the ProviderConfig or ClusterProviderConfig of that name, which must exist.
+The command reduces the kubeconfig of --target-kubeconfig to a single context, embeds the files that it refers to, and
+stores it in the Secret NAME-kubeconfig. It rejects a kubeconfig with exec or auth-provider, because the provider would
+reject it too. It never prints the content. With --in-cluster, modules are installed in the control plane itself.
+With neither flag, an existing Kyma keeps its config, and a new one uses the ProviderConfig or ClusterProviderConfig
+with the name of --provider-config, which must exist.
 
-The namespace is made if it does not exist. --module enables modules besides those that are enabled;
-one that no ModuleTemplate offers yet is warned about.
+The command creates the namespace if it doesn't exist. --module enables modules in addition to those that are already
+enabled. If no ModuleTemplate offers a module yet, the command prints a warning.
 
-With -o json there is one object, with the list objects: kind, namespace, name, and the action, which is created,
+--output json and yaml print an object with the list objects. Each item has kind, namespace, name, and an action: created,
 configured or unchanged.`
 
-const deployExample = `  # The definitions, and a Kyma for the cluster of a kubeconfig
+const deployExample = `  # Install the CRDs, and create a Kyma for the cluster of a kubeconfig
   kymactl deploy -n team-a --target-kubeconfig cluster-a.kubeconfig
 
-  # The provider as a package, two modules, and wait until all is Ready
+  # Install the provider as a package, enable two modules, and wait until everything is Ready
   kymactl deploy -n team-a --package registry.example.org/platform/provider-kyma:v0.1.0 \
     --target-kubeconfig cluster-a.kubeconfig --template template.yaml --module istio --module serverless=fast --wait
 
-  # What would change?
+  # Preview the changes
   kymactl deploy -n team-a --template template.yaml --dry-run`
 
-// NewDeploy makes kymactl deploy.
+// NewDeploy returns the command kymactl deploy.
 func NewDeploy(e *command.Environment) *cobra.Command {
 	o := &deployOptions{}
 	c := &cobra.Command{
 		Use:        "deploy",
 		SuggestFor: []string{"install", "apply"},
-		Short:      "Put the definitions, a ProviderConfig, ModuleTemplates and a Kyma into a control plane",
+		Short:      "Set up a control plane with the CRDs or the provider, a ProviderConfig, ModuleTemplates and a Kyma",
 		Long:       deployLong,
 		Example:    deployExample,
 		Args:       cobra.NoArgs,
@@ -69,22 +69,22 @@ func NewDeploy(e *command.Environment) *cobra.Command {
 	return c
 }
 
-// A deployment is one run of deploy.
+// A deployment is one run of kymactl deploy.
 type deployment struct {
 	*applier
 
 	o         *deployOptions
 	namespace string
-	// ref is the config of the Kyma.
+	// ref is the ProviderConfig or ClusterProviderConfig of the Kyma.
 	ref reference
-	// kubeconfig of the target cluster, if it is to be kept.
+	// kubeconfig of the target cluster; nil without --target-kubeconfig.
 	kubeconfig []byte
 	templates  []*unstructured.Unstructured
 }
 
 func deploy(ctx context.Context, e *command.Environment, o *deployOptions) error {
 	d := &deployment{o: o}
-	// What files can be wrong about is said before anything is done.
+	// Read all files before changing anything, so that errors in them are usage errors.
 	if err := d.read(e); err != nil {
 		return command.WithCode(command.ExitUsage, err)
 	}
@@ -102,6 +102,7 @@ func deploy(ctx context.Context, e *command.Environment, o *deployOptions) error
 	return err
 }
 
+// read reads the files that the command line names.
 func (d *deployment) read(e *command.Environment) error {
 	var err error
 	if d.templates, err = readTemplates(e.In, d.o.templates); err != nil || d.o.target == "" {
@@ -112,12 +113,12 @@ func (d *deployment) read(e *command.Environment) error {
 		return errors.Wrapf(err, "--target-kubeconfig %s", d.o.target)
 	}
 	if copied {
-		e.Warnf("the token in the tokenFile of %s is copied as it is now: deploy again when it changes", d.o.target)
+		e.Warnf("the current token in the tokenFile of %s was copied: run deploy again when the token changes", d.o.target)
 	}
 	return nil
 }
 
-// run in the order in which things need each other.
+// run executes the steps in the order of their dependencies.
 func (d *deployment) run(ctx context.Context) error {
 	kinds := &installation{applier: d.applier, skip: d.o.skipCRDs, image: d.o.image}
 	for _, step := range []func(context.Context) error{
@@ -133,8 +134,8 @@ func (d *deployment) run(ctx context.Context) error {
 	return nil
 }
 
-// makeNamespace makes the namespace, unless it is there. Who may not look expects
-// it to be there.
+// makeNamespace creates the namespace if it doesn't exist. If the user is not allowed to get namespaces, it assumes that the
+// namespace exists.
 func (d *deployment) makeNamespace(ctx context.Context) error {
 	o := object{GroupVersionKind: coreKind("Namespace"), Name: d.namespace}
 	u, err := d.live(ctx, o)
@@ -158,12 +159,12 @@ func (d *deployment) makeNamespace(ctx context.Context) error {
 		return d.report.add(o, unchanged)
 	}
 	if err != nil {
-		return errors.Wrapf(err, "cannot make %s", o.words())
+		return errors.Wrapf(err, "cannot create %s", o.words())
 	}
 	return d.report.add(o, created)
 }
 
-// configure the access to the target cluster.
+// configure applies the ProviderConfig and the Secret with the kubeconfig, or the ClusterProviderConfig for --in-cluster.
 func (d *deployment) configure(ctx context.Context) error {
 	config := d.ref.object(d.namespace)
 	if d.o.inCluster {
@@ -186,4 +187,5 @@ func (d *deployment) configure(ctx context.Context) error {
 	}}))
 }
 
+// applyTemplates applies the ModuleTemplates of the command line.
 func (d *deployment) applyTemplates(ctx context.Context) error { return d.applyAll(ctx, d.templates) }

@@ -22,15 +22,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// patch an object as somebody else.
+// patch changes an object as another client.
 func patch(t testing.TB, o object, data string) {
 	t.Helper()
-	if err := plane.Patch(t.Context(), mustGet(t, o), client.RawPatch(types.MergePatchType, []byte(data)), client.FieldOwner("somebody")); err != nil {
+	if err := plane.Patch(t.Context(), mustGet(t, o), client.RawPatch(types.MergePatchType, []byte(data)), client.FieldOwner("another")); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// state says what must not change: resource versions and managers of fields.
+// state returns what must not change: resource versions and field managers.
 func state(t testing.TB, objects ...object) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -84,7 +84,7 @@ func TestDryRunOnAnEmptyControlPlane(t *testing.T) {
 	}
 	for _, o := range append(crdObjects(t), object{GroupVersionKind: coreKind("Namespace"), Name: "nowhere"}) {
 		if get(t, o) != nil {
-			t.Errorf("deploy --dry-run: it made %s", o.words())
+			t.Errorf("deploy --dry-run: it created %s", o.words())
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestDeployTwice(t *testing.T) {
 	}
 	for _, o := range objects {
 		if !ours(mustGet(t, o)) {
-			t.Errorf("deploy: %s has no label that says who made it", o.words())
+			t.Errorf("deploy: %s does not have the label of kymactl", o.words())
 		}
 	}
 	patch(t, kymaIn("twice"), `{"spec":{"forProvider":{"modules":[{"name":"istio"},{"name":"other","channel":"regular"},{"name":"mine","values":{"a":1}}]}}}`)
@@ -148,14 +148,14 @@ func TestDeployConflict(t *testing.T) {
 	succeed(t, NewDeploy, "-n", "conflict", "--in-cluster", "--channel", "regular")
 	patch(t, kymaIn("conflict"), `{"spec":{"forProvider":{"channel":"fast"}}}`)
 	r := run(t, NewDeploy, "-n", "conflict", "--channel", "regular")
-	const want = `Kyma conflict/default: field spec.forProvider.channel belongs to "somebody"; take what differs over with --force-conflicts`
+	const want = `Kyma conflict/default: field spec.forProvider.channel is owned by "another"; use --force-conflicts to take over these fields`
 	if r.err == nil || r.err.Error() != want || command.CodeOf(r.err) != command.ExitExists {
 		t.Errorf("deploy: want %q, got %v", want, r.err)
 	}
 	if diff := cmp.Diff(r.err != nil, run(t, NewDeploy, "-n", "conflict", "--channel", "regular", "--dry-run").err != nil); diff != "" {
 		t.Errorf("a dry run does not see the conflict: %s", diff)
 	}
-	// Without a word about the channel there is no conflict, and it stays.
+	// Without --channel there is no conflict, and the channel stays.
 	succeed(t, NewDeploy, "-n", "conflict")
 	if got, _, _ := unstructured.NestedString(mustGet(t, kymaIn("conflict")).Object, "spec", "forProvider", "channel"); got != "fast" {
 		t.Errorf("channel: want fast, got %s", got)
@@ -203,7 +203,7 @@ func TestDeploysAtOnce(t *testing.T) {
 	}
 }
 
-// A deployment that is killed before its n-th request is completed by the next.
+// If a deployment is killed before its n-th request, the next one completes it.
 func TestDeployKilledAnywhere(t *testing.T) {
 	defined(t)
 	kubeconfig := target(t)
@@ -256,7 +256,7 @@ func TestDeployWaits(t *testing.T) {
 	defined(t)
 	args := []string{"-n", "waits", "--in-cluster", "--wait"}
 	r := runFor(t, 4*time.Second, NewDeploy, args...)
-	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "Kyma waits/default was Ready: nobody has looked at it since it was changed") {
+	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "Kyma waits/default to become Ready: the provider has not reconciled its current spec") {
 		t.Errorf("deploy --wait: want exit code %d and why, got %v", command.ExitTimeout, r.err)
 	}
 	setCondition(t, kymaIn("waits"), "Synced", "True", "")
@@ -267,9 +267,9 @@ func TestDeployWaits(t *testing.T) {
 	}
 	setCondition(t, kymaIn("waits"), "Ready", "True", "")
 	succeed(t, NewDeploy, args...)
-	// What was Ready is not what the Kyma says now.
+	// The Kyma was Ready with its previous spec.
 	r = runFor(t, 4*time.Second, NewDeploy, append(args, "--module", "istio")...)
-	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "nobody has looked at it since") {
+	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "the provider has not reconciled its current spec") {
 		t.Errorf("deploy --wait after a change: want exit code %d, got %v", command.ExitTimeout, r.err)
 	}
 

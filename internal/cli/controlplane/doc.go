@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controlplane has the commands that put what modules need into a control
-// plane, and take it away again.
+// Package controlplane contains the commands deploy and undeploy, which set up a control plane for modules, and remove what
+// deploy created.
 package controlplane

@@ -38,7 +38,7 @@ func deploymentFor(t testing.TB, k client.Client, namespace, kubeconfig string) 
 	return d
 }
 
-// wipe the control plane: our objects, and then our definitions.
+// wipe deletes the objects of the provider, and then the CRDs.
 func wipe(t testing.TB) {
 	t.Helper()
 	all, err := readCRDs()
@@ -69,7 +69,7 @@ func wipe(t testing.TB) {
 	}
 }
 
-// setCondition plays the provider.
+// setCondition sets a condition as the provider would.
 func setCondition(t testing.TB, o object, kind, status, message string) {
 	t.Helper()
 	u := mustGet(t, o)
@@ -82,7 +82,7 @@ func setCondition(t testing.TB, o object, kind, status, message string) {
 		"type": kind, "status": status, "message": message, "reason": "Played", "lastTransitionTime": metav1.Now().UTC().Format("2006-01-02T15:04:05Z"),
 	}
 	if kind == "Synced" {
-		// As crossplane-runtime does, and for no other condition.
+		// As crossplane-runtime does, only for this condition.
 		c["observedGeneration"] = u.GetGeneration()
 	}
 	conditions = append(conditions, c)

@@ -15,11 +15,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/kubeconfig"
 )
 
-// targetKubeconfig reads a kubeconfig for the provider: one context, which is
-// the current one unless it is named, with the content of all files that it
-// refers to. It fails on what the provider would refuse. No error holds a value
-// of the kubeconfig besides names and paths. The second result says whether it
-// has a copy of a token that the owner of the file may renew.
+// targetKubeconfig reads a kubeconfig and returns it for the provider: with a single context, the current one if context is
+// empty, and with the content of all files that it refers to. It fails if the provider would reject the kubeconfig. Errors
+// contain names and paths, but no other values of the kubeconfig. copied reports whether the result contains the content of a
+// tokenFile, which can change later.
 func targetKubeconfig(path, context string) (data []byte, copied bool, err error) {
 	data, err = readBounded(path)
 	if err != nil {
@@ -54,7 +53,7 @@ func targetKubeconfig(path, context string) (data []byte, copied bool, err error
 	return data, copied, nil
 }
 
-// readBounded reads a file, or a pipe, that fits into a Secret.
+// readBounded reads a file or a pipe. It fails if the content doesn't fit in a Secret.
 func readBounded(path string) ([]byte, error) {
 	f, err := os.Open(path) //nolint:gosec // The user names their own file.
 	if err != nil {
@@ -63,13 +62,13 @@ func readBounded(path string) ([]byte, error) {
 	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, kubeconfig.MaxBytes+1))
 	if err == nil && len(data) > kubeconfig.MaxBytes {
-		err = errors.Errorf("%s is too large: at most %d bytes are read", path, kubeconfig.MaxBytes)
+		err = errors.Errorf("%s is too large: the maximum is %d bytes", path, kubeconfig.MaxBytes)
 	}
 	return data, err
 }
 
-// single is a kubeconfig with what the current context needs, and no extensions.
-// What is missing stays missing, for the parser to name it.
+// single returns a kubeconfig with only the current context, its cluster and its user, without extensions. If one of these is
+// missing, it is missing in the result too, so that the parser reports it.
 func single(c *api.Config) *api.Config {
 	one := api.NewConfig()
 	one.CurrentContext = c.CurrentContext
@@ -91,7 +90,7 @@ func single(c *api.Config) *api.Config {
 	return one
 }
 
-// inlineUser says whether it copied a token.
+// inlineUser embeds the files of a user. It reports whether it embedded a tokenFile.
 func inlineUser(dir string, user *api.AuthInfo) (bool, error) {
 	if err := inline(dir, "client-certificate", &user.ClientCertificate, &user.ClientCertificateData); err != nil {
 		return false, err
@@ -103,13 +102,13 @@ func inlineUser(dir string, user *api.AuthInfo) (bool, error) {
 	if err := inline(dir, "tokenFile", &user.TokenFile, &token); err != nil || token == nil {
 		return false, err
 	}
-	// The file is what clients use where there are both.
+	// Clients prefer the file if both are set.
 	user.Token = strings.TrimSpace(string(token))
 	return true, nil
 }
 
-// inline the content of a file, whose path is relative to dir. As for every
-// client, data that is there already wins, except over a tokenFile.
+// inline replaces the path of a file, relative to dir, with the content of the file. As in client-go, existing data takes
+// precedence over the file. A tokenFile is an exception, see inlineUser.
 func inline(dir, field string, path *string, data *[]byte) error {
 	if *path == "" {
 		return nil

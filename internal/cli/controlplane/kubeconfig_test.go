@@ -16,7 +16,7 @@ import (
 
 const canary = "s3cr3t-canary"
 
-// twoContexts is a kubeconfig with a second context that nobody may see.
+// twoContexts returns a kubeconfig with a second context, which must not be copied.
 func twoContexts(cluster, user string) string {
 	return `apiVersion: v1
 kind: Config
@@ -48,53 +48,53 @@ func TestTargetKubeconfig(t *testing.T) {
 		data    string
 		context string
 		files   map[string]string
-		// want is the result where err is empty, without its line breaks and indentation.
+		// want is the result if err is empty, with a single space instead of line breaks and indentation.
 		want   string
 		copied bool
 		err    string
 	}{
 		"Minified": {
-			reason: "What the context does not need stays where it is.",
+			reason: "Only what the context needs is copied.",
 			data:   twoContexts(server, "token: "+canary),
 			want: "apiVersion: v1 clusters: - cluster: server: https://api.example.org name: c1 contexts: - context: cluster: c1 user: u1 name: main " +
 				"current-context: main kind: Config users: - name: u1 user: token: " + canary,
 		},
 		"OtherContext": {
-			reason: "The user picks another context.", context: "other",
+			reason: "The context can be selected.", context: "other",
 			data: twoContexts(server, "token: "+canary),
 			want: "apiVersion: v1 clusters: - cluster: server: https://other.example.org name: c2 contexts: - context: cluster: c2 user: u2 name: other " +
 				"current-context: other kind: Config users: - name: u2 user: token: token-of-another",
 		},
 		"TokenFile": {
-			reason: "Files are relative to the kubeconfig, and the token is not renewed from then on.",
+			reason: "Files are relative to the kubeconfig, and a copied token is reported.",
 			data:   twoContexts(server, "tokenFile: sub/token"), files: map[string]string{"sub/token": canary + "\n"}, copied: true,
 			want: "apiVersion: v1 clusters: - cluster: server: https://api.example.org name: c1 contexts: - context: cluster: c1 user: u1 name: main " +
 				"current-context: main kind: Config users: - name: u1 user: token: " + canary,
 		},
 		"AuthorityFile": {
-			reason: "The provider has no files of the user.",
+			reason: "Files are embedded.",
 			data:   twoContexts(server+", certificate-authority: ca.pem", "token: "+canary), files: map[string]string{"ca.pem": authority},
 			want: "apiVersion: v1 clusters: - cluster: certificate-authority-data: " + encode([]byte(authority)) +
 				" server: https://api.example.org name: c1 contexts: - context: cluster: c1 user: u1 name: main " +
 				"current-context: main kind: Config users: - name: u1 user: token: " + canary,
 		},
 		"Exec": {
-			reason: "The provider would refuse it, and says why.",
+			reason: "exec is rejected, as by the provider.",
 			data:   twoContexts(server, "exec: {apiVersion: client.authentication.k8s.io/v1, command: aws, args: ["+canary+"], interactiveMode: Never}"),
 			err:    "exec is refused",
 		},
-		"AuthProvider":   {reason: "The provider would refuse it.", data: twoContexts(server, "auth-provider: {name: "+canary+"}"), err: "auth-provider is refused"},
-		"UnknownContext": {reason: "The context is named.", context: "none", data: twoContexts(server, "token: "+canary), err: `no context "none"`},
-		"Unreadable":     {reason: "What cannot be read may be a password.", data: "token " + canary, err: "kubeconfig cannot be read"},
+		"AuthProvider":   {reason: "auth-provider is rejected, as by the provider.", data: twoContexts(server, "auth-provider: {name: "+canary+"}"), err: "auth-provider is refused"},
+		"UnknownContext": {reason: "An unknown context is named in the error.", context: "none", data: twoContexts(server, "token: "+canary), err: `no context "none"`},
+		"Unreadable":     {reason: "Content that cannot be parsed is not in the error.", data: "token " + canary, err: "kubeconfig cannot be read"},
 		"Empty":          {reason: "An empty file is a mistake.", data: "", err: "kubeconfig is empty"},
-		"MissingFile":    {reason: "The field and the file are named.", data: twoContexts(server, "client-certificate: none.pem, client-key: none.key"), err: "client-certificate: open"},
-		"EmptyFile":      {reason: "A token that was not written yet.", data: twoContexts(server, "tokenFile: token"), files: map[string]string{"token": ""}, err: "tokenFile: "},
+		"MissingFile":    {reason: "A missing file is named with its field.", data: twoContexts(server, "client-certificate: none.pem, client-key: none.key"), err: "client-certificate: open"},
+		"EmptyFile":      {reason: "An empty token file is an error.", data: twoContexts(server, "tokenFile: token"), files: map[string]string{"token": ""}, err: "tokenFile: "},
 		"BadAuthority": {
-			reason: "It must not come to the cluster as it is.",
+			reason: "A file that is not a certificate is rejected.",
 			data:   twoContexts(server+", certificate-authority: ca.pem", "token: "+canary), files: map[string]string{"ca.pem": canary},
 			err: "certificate-authority-data holds no PEM certificate",
 		},
-		"TooLarge": {reason: "It would not fit into a Secret.", data: strings.Repeat("#", kubeconfig.MaxBytes+1), err: "too large"},
+		"TooLarge": {reason: "The size is limited to what fits in a Secret.", data: strings.Repeat("#", kubeconfig.MaxBytes+1), err: "too large"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

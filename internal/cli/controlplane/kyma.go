@@ -19,12 +19,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
+// kymaObject returns the name of the Kyma.
 func (d *deployment) kymaObject() object {
 	return object{GroupVersionKind: v1alpha1.KymaGroupVersionKind, Namespace: d.namespace, Name: d.o.kyma}
 }
 
-// refer decides on the config of the Kyma, before anything is done: the one that
-// is made, that the Kyma has, or that is there under the name.
+// refer determines the config of the Kyma, before anything is changed: the one that deploy creates, the one of the existing Kyma,
+// or an existing one with the name. It fails if an existing Kyma uses another config.
 func (d *deployment) refer(ctx context.Context) error {
 	kyma, err := d.live(ctx, d.kymaObject())
 	if err != nil && !kmeta.IsNoMatchError(err) {
@@ -48,19 +49,20 @@ func (d *deployment) refer(ctx context.Context) error {
 		return nil
 	}
 	if has := referenceOf(kyma); has != d.ref {
-		return command.WithCode(command.ExitExists, errors.Errorf("%s belongs to %s %s and cannot move to %s %s: undeploy it first, or use another --kyma",
+		return command.WithCode(command.ExitExists, errors.Errorf("%s uses %s %s and cannot move to %s %s: undeploy it first, or use another --kyma",
 			d.kymaObject().words(), has.kind, has.name, d.ref.kind, d.ref.name))
 	}
 	return nil
 }
 
+// referenceOf returns the config that a Kyma or a Manifest refers to.
 func referenceOf(kyma *unstructured.Unstructured) reference {
 	kind, _, _ := unstructured.NestedString(kyma.Object, "spec", "providerConfigRef", "kind")
 	name, _, _ := unstructured.NestedString(kyma.Object, "spec", "providerConfigRef", "name")
 	return reference{kind: kind, name: name}
 }
 
-// find a config that deploy does not make.
+// find returns the existing ProviderConfig or ClusterProviderConfig with a name.
 func (d *deployment) find(ctx context.Context, name string) (reference, error) {
 	for _, kind := range []string{v1alpha1.ProviderConfigKind, v1alpha1.ClusterProviderConfigKind} {
 		ref := reference{kind: kind, name: name}
@@ -73,11 +75,11 @@ func (d *deployment) find(ctx context.Context, name string) (reference, error) {
 		}
 	}
 	return reference{}, command.NotFoundf("there is no ProviderConfig %s/%s and no ClusterProviderConfig %s: "+
-		"use --target-kubeconfig FILE, --in-cluster, or --provider-config with the name of one", d.namespace, name, name)
+		"use --target-kubeconfig FILE, --in-cluster, or --provider-config with the name of an existing one", d.namespace, name, name)
 }
 
-// wantedKyma is what deploy has to say about the Kyma: the channel only if it was
-// asked for now or before, the config only if deploy made the Kyma, and never the modules.
+// wantedKyma returns the fields of the Kyma that deploy applies: the config if deploy creates the Kyma or has set it before, and
+// the channel if --channel is set or deploy has set it before. They never include modules.
 func (d *deployment) wantedKyma(before *unstructured.Unstructured) *unstructured.Unstructured {
 	spec := map[string]any{}
 	if before == nil || owned(before, "spec", "providerConfigRef") {
@@ -93,7 +95,7 @@ func (d *deployment) wantedKyma(before *unstructured.Unstructured) *unstructured
 	return wanted(d.kymaObject(), map[string]any{"spec": spec})
 }
 
-// applyKyma applies the Kyma, and adds modules.
+// applyKyma applies the Kyma and enables the modules of the command line.
 func (d *deployment) applyKyma(ctx context.Context) error {
 	before, err := d.live(ctx, d.kymaObject())
 	if err != nil && !kmeta.IsNoMatchError(err) {
@@ -106,7 +108,7 @@ func (d *deployment) applyKyma(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// There is nothing yet that a dry run could enable modules of.
+	// In a dry run, a Kyma that doesn't exist yet can't be patched.
 	if len(d.o.modules) == 0 || d.dryRun && done == created {
 		return d.report.add(d.kymaObject(), done)
 	}
@@ -120,8 +122,8 @@ func (d *deployment) applyKyma(ctx context.Context) error {
 	return d.report.add(d.kymaObject(), done)
 }
 
-// enable modules of the Kyma that are not, or in another channel. It says whether
-// that changed anything. Nothing is done on the ground of a Kyma that has changed since.
+// enable enables the modules of the command line that are not enabled yet, or are in another channel. It reports whether it
+// changed the Kyma. The patch requires that the Kyma hasn't changed since it was read.
 func (d *deployment) enable(ctx context.Context) (bool, error) {
 	changed := false
 	var live *unstructured.Unstructured
@@ -149,7 +151,7 @@ func (d *deployment) enable(ctx context.Context) (bool, error) {
 	if err != nil {
 		return changed, errors.Wrapf(err, "cannot enable modules of %s", d.kymaObject().words())
 	}
-	// In a dry run the templates are not there yet.
+	// In a dry run, the ModuleTemplates have not been applied.
 	if !d.dryRun {
 		d.warnMissing(ctx, live)
 	}
@@ -163,7 +165,7 @@ type operation struct {
 	Value any    `json:"value"`
 }
 
-// enabling is the patch that enables modules of a Kyma, or nothing.
+// enabling returns the patch that enables modules of a Kyma, or nil if there is nothing to change.
 func enabling(kyma *unstructured.Unstructured, modules []moduleArg) []operation {
 	const list = "/spec/forProvider/modules"
 	has, found, _ := unstructured.NestedSlice(kyma.Object, "spec", "forProvider", "modules")
@@ -189,7 +191,7 @@ func enabling(kyma *unstructured.Unstructured, modules []moduleArg) []operation 
 	return append(first, out...)
 }
 
-// listed returns where a module is in a list, or -1, and the channel that it has there.
+// listed returns the index and the channel of a module in a list of modules. The index is -1 if the list doesn't contain it.
 func listed(modules []any, name string) (index int, channel string) {
 	index = catalog.IndexOf(modules, name)
 	if index < 0 {
@@ -201,9 +203,9 @@ func listed(modules []any, name string) (index int, channel string) {
 	return index, channel
 }
 
-// awaitReady waits until the Kyma is Ready as it is now.
+// awaitReady waits until the Kyma is Ready with its current spec.
 func (d *deployment) awaitReady(ctx context.Context) error {
-	return await(ctx, d.e, d.kymaObject().words()+" was Ready", func(ctx context.Context) (bool, string, error) {
+	return await(ctx, d.e, d.kymaObject().words()+" to become Ready", func(ctx context.Context) (bool, string, error) {
 		u, err := d.live(ctx, d.kymaObject())
 		if err != nil || u == nil {
 			return false, "it does not exist", err
@@ -213,14 +215,14 @@ func (d *deployment) awaitReady(ctx context.Context) error {
 	})
 }
 
-// ready says whether a Kyma is Ready as it is now, or why not. Synced comes first,
-// as it says what failed.
+// ready reports whether a Kyma is Ready with its current spec. If not, it says why. The condition Synced takes precedence,
+// because its message contains the cause.
 func ready(kyma *unstructured.Unstructured) (bool, string) {
 	synced, failure := condition(kyma, "Synced")
 	status, message := condition(kyma, "Ready")
 	switch {
 	case synced == "":
-		return false, "nobody has looked at it since it was changed, does the provider run?"
+		return false, "the provider has not reconciled its current spec: is the provider running?"
 	case synced != "True":
 		return false, failure
 	}

@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	// labelManagedBy with the value kymactl is on all that deploy made, and on nothing
-	// that was there before.
+	// labelManagedBy is a label with the value kymactl on all objects that deploy created. Objects that existed before don't get
+	// it.
 	labelManagedBy = "app.kubernetes.io/managed-by"
 
 	// kubeconfigKey is the key of the kubeconfig in its Secret.
 	kubeconfigKey = "kubeconfig"
-	// kubeconfigSuffix follows the name of a ProviderConfig in that of its Secret.
+	// kubeconfigSuffix is the end of the name of the Secret. It follows the name of the ProviderConfig.
 	kubeconfigSuffix = "-kubeconfig"
 
-	// inClusterConfig is by what name the provider looks for its own identity in the
-	// control plane.
+	// inClusterConfig is the name of the ClusterProviderConfig that the provider uses by default for modules in the control
+	// plane.
 	inClusterConfig = "control-plane"
 
-	// providerName is the name of the package of the provider, and of what activates its kinds.
+	// providerName is the name of the Provider, and of the ManagedResourceActivationPolicy for its kinds.
 	providerName = "provider-kyma"
 
 	groupPackages   = "pkg.crossplane.io"
@@ -46,12 +46,12 @@ func policyKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: groupExtensions, Version: "v1alpha1", Kind: "ManagedResourceActivationPolicy"}
 }
 
-// objectOf names an object.
+// objectOf returns the kind and the name of an object.
 func objectOf(u *unstructured.Unstructured) object {
 	return object{GroupVersionKind: u.GroupVersionKind(), Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
-// wanted is an object with these fields besides its name.
+// wanted returns an object with the given fields and the name of o. It modifies fields.
 func wanted(o object, fields map[string]any) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: fields}
 	if u.Object == nil {
@@ -65,12 +65,12 @@ func wanted(o object, fields map[string]any) *unstructured.Unstructured {
 	return u
 }
 
-// ours says whether deploy made an object.
+// ours reports whether deploy created an object.
 func ours(u *unstructured.Unstructured) bool {
 	return u.GetLabels()[labelManagedBy] == command.FieldManager
 }
 
-// owned says whether kymactl applied a field of an object, or something below it.
+// owned reports whether kymactl owns a field of an object, or a field below it, through server-side apply.
 func owned(u *unstructured.Unstructured, path ...string) bool {
 	for _, m := range u.GetManagedFields() {
 		if m.Manager != command.FieldManager || m.Operation != metav1.ManagedFieldsOperationApply || m.Subresource != "" || m.FieldsV1 == nil {
@@ -91,9 +91,9 @@ func owned(u *unstructured.Unstructured, path ...string) bool {
 	return false
 }
 
-// packager is what of a package an object belongs to: a revision of a package
-// controls what it brought, or a ManagedResourceDefinition that it brought. The
-// second result is the name of the Provider, where it is known.
+// packager returns the object through which an object belongs to a package: a revision of the package, or a
+// ManagedResourceDefinition. It is empty if the object doesn't belong to a package. provider is the name of the Provider; empty
+// if unknown.
 func packager(u *unstructured.Unstructured) (by, provider string) {
 	for _, ref := range u.GetOwnerReferences() {
 		gv, err := schema.ParseGroupVersion(ref.APIVersion)
@@ -110,8 +110,8 @@ func packager(u *unstructured.Unstructured) (by, provider string) {
 	return by, provider
 }
 
-// condition of an object, its status and its message. Without one the status is
-// empty.
+// condition returns the status and the message of a condition. They are empty if there is no such condition, or if it is about an
+// earlier generation of the object.
 func condition(u *unstructured.Unstructured, name string) (status, message string) {
 	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, item := range list {
@@ -121,7 +121,6 @@ func condition(u *unstructured.Unstructured, name string) (status, message strin
 		}
 		status, _ = c["status"].(string)
 		message, _ = c["message"].(string)
-		// What was said of an older state of the object is no answer.
 		seen, known := c["observedGeneration"].(int64)
 		if known && seen > 0 && seen < u.GetGeneration() {
 			return "", ""
@@ -131,7 +130,7 @@ func condition(u *unstructured.Unstructured, name string) (status, message strin
 	return "", ""
 }
 
-// kindsOf are the kinds of objects for which the CRDs are needed.
+// kindsOf returns the kinds whose objects would be deleted with the CRDs.
 func kindsOf() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{
 		v1alpha1.KymaGroupVersionKind, v1alpha1.ManifestGroupVersionKind, v1alpha1.ModuleTemplateGroupVersionKind,
@@ -139,10 +138,10 @@ func kindsOf() []schema.GroupVersionKind {
 	}
 }
 
-// encode data as it is in a Secret.
+// encode returns data in the encoding of Secrets.
 func encode(data []byte) string { return base64.StdEncoding.EncodeToString(data) }
 
-// listOf is a list for objects of a kind.
+// listOf returns an empty list for objects of a kind.
 func listOf(kind schema.GroupVersionKind) *unstructured.UnstructuredList {
 	l := &unstructured.UnstructuredList{}
 	l.SetGroupVersionKind(kind)

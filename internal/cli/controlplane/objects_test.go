@@ -54,16 +54,16 @@ func TestEnabling(t *testing.T) {
 		want    []operation
 	}{
 		"First": {
-			reason: "There is no list yet.", kyma: kyma(), modules: []moduleArg{{name: "b", channel: "fast"}},
+			reason: "The Kyma has no list of modules yet.", kyma: kyma(), modules: []moduleArg{{name: "b", channel: "fast"}},
 			want: []operation{lock, {Op: "add", Path: list, Value: []any{}}, {Op: "add", Path: list + "/-", Value: map[string]any{"name": "b", "channel": "fast"}}},
 		},
 		"Another": {
-			reason: "What is there stays.", kyma: kyma(a), modules: []moduleArg{{name: "b"}},
+			reason: "Enabled modules stay.", kyma: kyma(a), modules: []moduleArg{{name: "b"}},
 			want: []operation{lock, {Op: "add", Path: list + "/-", Value: map[string]any{"name": "b"}}},
 		},
-		"SameAlready":  {reason: "Nothing is to be done.", kyma: kyma(a), modules: []moduleArg{{name: "a", channel: "fast"}}},
-		"AnyChannel":   {reason: "The channel that it has is as good.", kyma: kyma(a), modules: []moduleArg{{name: "a"}}},
-		"OtherChannel": {reason: "It is changed in place.", kyma: kyma(a), modules: []moduleArg{{name: "a", channel: "regular"}}, want: []operation{lock, {Op: "add", Path: list + "/0/channel", Value: "regular"}}},
+		"SameAlready":  {reason: "There is nothing to change.", kyma: kyma(a), modules: []moduleArg{{name: "a", channel: "fast"}}},
+		"AnyChannel":   {reason: "Without a channel, the current one stays.", kyma: kyma(a), modules: []moduleArg{{name: "a"}}},
+		"OtherChannel": {reason: "Another channel is changed in place.", kyma: kyma(a), modules: []moduleArg{{name: "a", channel: "regular"}}, want: []operation{lock, {Op: "add", Path: list + "/0/channel", Value: "regular"}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -85,12 +85,12 @@ func TestActivated(t *testing.T) {
 		policies []unstructured.Unstructured
 		want     bool
 	}{
-		"None":     {reason: "Nobody activates anything."},
-		"Default":  {reason: "The policy of most control planes.", policies: []unstructured.Unstructured{policy("", "*")}, want: true},
-		"Group":    {reason: "Patterns are as Crossplane has them.", policies: []unstructured.Unstructured{policy("", "*.kyma.m.crossplane.io")}, want: true},
-		"Partly":   {reason: "Kymas need all three.", policies: []unstructured.Unstructured{policy("", "kymas.kyma.m.crossplane.io", "*.aws.crossplane.io")}},
-		"Together": {reason: "Policies add up.", policies: []unstructured.Unstructured{policy("", "kymas.*", "manifests.*"), policy("", "moduletemplates.*")}, want: true},
-		"Ours":     {reason: "Ours is applied again, so that it is what it must be.", policies: []unstructured.Unstructured{policy(command.FieldManager, "*")}},
+		"None":     {reason: "There are no policies."},
+		"Default":  {reason: "Most control planes have a policy that activates everything.", policies: []unstructured.Unstructured{policy("", "*")}, want: true},
+		"Group":    {reason: "Patterns have the syntax of Crossplane.", policies: []unstructured.Unstructured{policy("", "*.kyma.m.crossplane.io")}, want: true},
+		"Partly":   {reason: "All three kinds are required.", policies: []unstructured.Unstructured{policy("", "kymas.kyma.m.crossplane.io", "*.aws.crossplane.io")}},
+		"Together": {reason: "Several policies together can activate all kinds.", policies: []unstructured.Unstructured{policy("", "kymas.*", "manifests.*"), policy("", "moduletemplates.*")}, want: true},
+		"Ours":     {reason: "The policy of kymactl is ignored, so that it is applied again.", policies: []unstructured.Unstructured{policy(command.FieldManager, "*")}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -119,11 +119,11 @@ func TestExplain(t *testing.T) {
 		code   command.ExitCode
 	}{
 		"Conflict": {
-			reason: "The field, its owner, and what to do.", err: conflict(1), code: command.ExitExists,
-			want: `Kyma team-a/default: field spec.forProvider.channel belongs to "kubectl-edit"; take what differs over with --force-conflicts`,
+			reason: "A conflict names the field, its owner, and what to do.", err: conflict(1), code: command.ExitExists,
+			want: `Kyma team-a/default: field spec.forProvider.channel is owned by "kubectl-edit"; use --force-conflicts to take over these fields`,
 		},
-		"Many":  {reason: "A line stays a line.", err: conflict(100), code: command.ExitExists, want: "and others do; take"},
-		"Other": {reason: "Anything else is said as it is.", err: kerrors.NewBadRequest("no"), code: command.ExitFailure, want: "cannot apply Kyma team-a/default: no"},
+		"Many":  {reason: "Only some fields are named.", err: conflict(100), code: command.ExitExists, want: "and more fields; use"},
+		"Other": {reason: "Other errors are wrapped.", err: kerrors.NewBadRequest("no"), code: command.ExitFailure, want: "cannot apply Kyma team-a/default: no"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

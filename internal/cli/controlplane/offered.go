@@ -11,20 +11,20 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
-// warnMissing warns of modules that were asked for, and that no ModuleTemplate offers in their channel. The template may
-// come later, so that it is no error.
+// warnMissing prints a warning for each module of the command line that no ModuleTemplate offers in its channel. This is not an
+// error, because the ModuleTemplate can be created later.
 func (d *deployment) warnMissing(ctx context.Context, kyma *unstructured.Unstructured) {
 	list := &v1alpha1.ModuleTemplateList{}
 	if d.k.List(ctx, list) != nil {
-		// Who may not see the catalogue is told by the Kyma.
+		// If the user can't list ModuleTemplates, the status of the Kyma tells them.
 		return
 	}
 	for _, m := range notOffered(kyma, d.o.modules, list.Items) {
-		d.e.Warnf("no ModuleTemplate offers module %s in channel %s: it is not installed before there is one", m.name, m.channel)
+		d.e.Warnf("no ModuleTemplate offers module %s in channel %s: the module is not installed until one does", m.name, m.channel)
 	}
 }
 
-// notOffered are those of some modules that no template has in their channel, with that channel.
+// notOffered returns the modules that no template offers in their channel, with that channel.
 func notOffered(kyma *unstructured.Unstructured, modules []moduleArg, templates []v1alpha1.ModuleTemplate) []moduleArg {
 	has, _, _ := unstructured.NestedSlice(kyma.Object, "spec", "forProvider", "modules")
 	general, _, _ := unstructured.NestedString(kyma.Object, "spec", "forProvider", "channel")
@@ -43,6 +43,7 @@ func notOffered(kyma *unstructured.Unstructured, modules []moduleArg, templates 
 	return out
 }
 
+// offered reports whether a template offers a module in its channel.
 func offered(m moduleArg, templates []v1alpha1.ModuleTemplate) bool {
 	for i := range templates {
 		if templates[i].Spec.Channel == m.channel && module.NameOf(&templates[i]) == m.name {

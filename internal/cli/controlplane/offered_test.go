@@ -25,10 +25,10 @@ func TestNotOffered(t *testing.T) {
 		modules []moduleArg
 		want    []moduleArg
 	}{
-		"Offered":      {"The channel of the Kyma has it.", []moduleArg{{name: "istio"}}, nil},
-		"OtherChannel": {"The channel that was asked for has it.", []moduleArg{{name: "istio", channel: "fast"}}, nil},
-		"Enabled":      {"The channel that it is enabled in has it.", []moduleArg{{name: "nats"}}, nil},
-		"Channel":      {"It is in another channel only.", []moduleArg{{name: "nats", channel: "regular"}}, []moduleArg{{name: "nats", channel: "regular"}}},
+		"Offered":      {"It is in the channel of the Kyma.", []moduleArg{{name: "istio"}}, nil},
+		"OtherChannel": {"It is in the channel of the flag.", []moduleArg{{name: "istio", channel: "fast"}}, nil},
+		"Enabled":      {"It is in the channel in which it is enabled.", []moduleArg{{name: "nats"}}, nil},
+		"Channel":      {"It is only in another channel.", []moduleArg{{name: "nats", channel: "regular"}}, []moduleArg{{name: "nats", channel: "regular"}}},
 		"Module":       {"There is no such module.", []moduleArg{{name: "nope"}}, []moduleArg{{name: "nope", channel: "regular"}}},
 	}
 	for name, tc := range cases {

@@ -34,30 +34,30 @@ type deployOptions struct {
 	dryRun bool
 	force  bool
 
-	// modules are moduleArgs, after check.
+	// modules are the parsed moduleArgs. check sets them.
 	modules []moduleArg
 }
 
 func (o *deployOptions) addFlags(f *pflag.FlagSet) {
 	o.cluster.AddFlags(f)
 	o.output.AddNamedFlag(f)
-	f.BoolVar(&o.skipCRDs, "skip-crds", false, "leave the definitions of the kinds as they are")
-	f.StringVar(&o.image, "package", "", "have Crossplane install the package `IMAGE` of the provider, instead of the definitions only")
+	f.BoolVar(&o.skipCRDs, "skip-crds", false, "don't install or change the CRDs")
+	f.StringVar(&o.image, "package", "", "package `IMAGE` of the provider that Crossplane installs, instead of only the CRDs")
 	f.StringVar(&o.config, "provider-config", "",
-		"`NAME` of the ProviderConfig; default that of the Kyma, and "+inClusterConfig+" with --in-cluster")
-	f.StringVar(&o.target, "target-kubeconfig", "", "kubeconfig `FILE` of the cluster that modules are installed into; it is kept in a Secret")
-	f.StringVar(&o.context, "target-context", "", "`CONTEXT` of --target-kubeconfig; default its current one")
-	f.BoolVar(&o.inCluster, "in-cluster", false, "install modules into the control plane itself, with the identity of the provider")
-	f.StringArrayVar(&o.templates, "template", nil, "`FILE` with ModuleTemplates to apply, - is stdin; may be given several times")
+		"`NAME` of the ProviderConfig (default the name of the Kyma, or "+inClusterConfig+" with --in-cluster)")
+	f.StringVar(&o.target, "target-kubeconfig", "", "kubeconfig `FILE` of the target cluster; stored in a Secret")
+	f.StringVar(&o.context, "target-context", "", "`CONTEXT` in --target-kubeconfig (default the current one)")
+	f.BoolVar(&o.inCluster, "in-cluster", false, "install modules in the control plane itself, with the identity of the provider")
+	f.StringArrayVar(&o.templates, "template", nil, "`FILE` with ModuleTemplates to apply, - means stdin; can be repeated")
 	f.StringVar(&o.kyma, "kyma", "default", "`NAME` of the Kyma")
-	f.StringVar(&o.channel, "channel", "", "`CHANNEL` of the Kyma; default that which it has, or regular")
-	f.StringArrayVar(&o.moduleArgs, "module", nil, "`NAME[=CHANNEL]` of a module to enable besides those that are; may be given several times")
+	f.StringVar(&o.channel, "channel", "", "`CHANNEL` of the Kyma (default its current one, or regular)")
+	f.StringArrayVar(&o.moduleArgs, "module", nil, "`NAME[=CHANNEL]` of a module to enable in addition to the enabled ones; can be repeated")
 	f.BoolVar(&o.wait, "wait", false, "wait until the Kyma is Ready")
-	f.BoolVar(&o.dryRun, "dry-run", false, "have the control plane check all of it and say what would be done, and change nothing")
-	f.BoolVar(&o.force, "force-conflicts", false, "take over fields that others have set to something else")
+	f.BoolVar(&o.dryRun, "dry-run", false, "show what the command would do, with server-side dry runs, and change nothing")
+	f.BoolVar(&o.force, "force-conflicts", false, "take over fields that other clients have set to different values")
 }
 
-// check what can be told from the command line alone.
+// check checks the flags and sets modules. Errors are usage errors.
 func (o *deployOptions) check() error {
 	if err := o.output.Check(); err != nil {
 		return err
@@ -75,30 +75,29 @@ func (o *deployOptions) check() error {
 		return err
 	}
 	if o.channel != "" && !argument.IsChannelName(o.channel) {
-		return command.Usagef("--channel %q: want 3 to 32 lower case letters", o.channel)
+		return command.Usagef("--channel %q: use 3 to 32 lower case letters", o.channel)
 	}
 	var err error
 	o.modules, err = parseModules(o.moduleArgs)
 	return err
 }
 
-// checkTogether refuses flags that contradict each other.
+// checkTogether returns an error if flags contradict each other.
 func (o *deployOptions) checkTogether() error {
 	switch {
 	case o.skipCRDs && o.image != "":
-		return command.Usagef("--skip-crds and --package exclude each other")
+		return command.Usagef("--skip-crds and --package cannot be used together")
 	case o.target != "" && o.inCluster:
-		return command.Usagef("--target-kubeconfig and --in-cluster exclude each other")
+		return command.Usagef("--target-kubeconfig and --in-cluster cannot be used together")
 	case o.context != "" && o.target == "":
-		return command.Usagef("--target-context needs --target-kubeconfig")
+		return command.Usagef("--target-context requires --target-kubeconfig")
 	case o.wait && o.dryRun:
-		return command.Usagef("--wait and --dry-run exclude each other: nothing would become Ready")
+		return command.Usagef("--wait and --dry-run cannot be used together")
 	}
 	return nil
 }
 
-// configName is the name of the config that is made. Modules that are to be
-// installed into the control plane look for theirs by name.
+// configName returns the name of the config that deploy creates or looks for.
 func (o *deployOptions) configName() string {
 	switch {
 	case o.config != "":
@@ -109,6 +108,7 @@ func (o *deployOptions) configName() string {
 	return o.kyma
 }
 
+// checkName returns a usage error if the value of a flag is not a valid name of an object.
 func checkName(flag, name string) error {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		return command.Usagef("%s %q: %s", flag, name, problems[0])
@@ -116,9 +116,10 @@ func checkName(flag, name string) error {
 	return nil
 }
 
-// A moduleArg is a module to enable. Without a channel it gets that of the Kyma.
+// A moduleArg is a module to enable. An empty channel means that of the Kyma.
 type moduleArg struct{ name, channel string }
 
+// parseModules parses values of --module, which have the form NAME[=CHANNEL].
 func parseModules(args []string) ([]moduleArg, error) {
 	var out []moduleArg
 	seen := map[string]moduleArg{}
@@ -127,11 +128,11 @@ func parseModules(args []string) ([]moduleArg, error) {
 		m := moduleArg{name: name, channel: channel}
 		switch before, again := seen[name]; {
 		case !argument.IsModuleName(name):
-			return nil, command.Usagef("--module %q: want the name of a module, or NAME=CHANNEL", a)
+			return nil, command.Usagef("--module %q: use NAME or NAME=CHANNEL, with the name of a module", a)
 		case found && !argument.IsChannelName(channel):
 			return nil, command.Usagef("--module %q: the channel must be 3 to 32 lower case letters", a)
 		case again && before != m:
-			return nil, command.Usagef("--module %s is given twice, with different channels", name)
+			return nil, command.Usagef("--module %s is set twice, with different channels", name)
 		case again:
 			continue
 		}
@@ -141,7 +142,7 @@ func parseModules(args []string) ([]moduleArg, error) {
 	return out, nil
 }
 
-// A reference is what a Kyma has in spec.providerConfigRef.
+// A reference is the content of spec.providerConfigRef.
 type reference struct{ kind, name string }
 
 func (r reference) fields() map[string]any { return map[string]any{"kind": r.kind, "name": r.name} }

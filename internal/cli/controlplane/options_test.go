@@ -21,13 +21,13 @@ func TestParseModules(t *testing.T) {
 		args   []string
 		want   want
 	}{
-		"None":      {reason: "Modules are left alone."},
-		"Some":      {reason: "The order is kept, and a repetition is nothing.", args: []string{"b", "a=fast", "b"}, want: want{modules: []moduleArg{{name: "b"}, {name: "a", channel: "fast"}}}},
-		"Twice":     {reason: "Nobody can tell which one is meant.", args: []string{"a=fast", "a"}, want: want{err: "--module a is given twice"}},
-		"NoName":    {reason: "A typing error.", args: []string{"=fast"}, want: want{err: `--module "=fast": want the name`}},
-		"NoChannel": {reason: "A variable of a script that was empty.", args: []string{"a="}, want: want{err: `--module "a=": the channel must be`}},
-		"Upper":     {reason: "The API server would refuse it later.", args: []string{"a=Fast"}, want: want{err: "the channel must be 3 to 32 lower case letters"}},
-		"TooLong":   {reason: "The API server would refuse it later.", args: []string{strings.Repeat("a", 64)}, want: want{err: "want the name of a module"}},
+		"None":      {reason: "Without the flag, no modules are enabled."},
+		"Some":      {reason: "The order is kept, and duplicates are ignored.", args: []string{"b", "a=fast", "b"}, want: want{modules: []moduleArg{{name: "b"}, {name: "a", channel: "fast"}}}},
+		"Twice":     {reason: "It is ambiguous which one is meant.", args: []string{"a=fast", "a"}, want: want{err: "--module a is set twice"}},
+		"NoName":    {reason: "A name is required.", args: []string{"=fast"}, want: want{err: `--module "=fast": use NAME`}},
+		"NoChannel": {reason: "An empty channel, as from an empty variable of a script, is an error.", args: []string{"a="}, want: want{err: `--module "a=": the channel must be`}},
+		"Upper":     {reason: "A channel must have lower case letters.", args: []string{"a=Fast"}, want: want{err: "the channel must be 3 to 32 lower case letters"}},
+		"TooLong":   {reason: "The length of a name is limited.", args: []string{strings.Repeat("a", 64)}, want: want{err: "with the name of a module"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -54,18 +54,18 @@ func TestWrongUsage(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		"CRDsAndPackage":  {reason: "The package brings them.", args: []string{"--skip-crds", "--package", "x"}, want: "exclude each other"},
-		"TwoTargets":      {reason: "A config has one.", args: []string{"--in-cluster", "--target-kubeconfig", "x"}, want: "exclude each other"},
-		"ContextOfNone":   {reason: "It would be ignored.", args: []string{"--target-context", "x"}, want: "needs --target-kubeconfig"},
-		"WaitForNothing":  {reason: "A dry run makes nothing ready.", args: []string{"--wait", "--dry-run"}, want: "exclude each other"},
-		"StdinTwice":      {reason: "It can be read once.", args: []string{"--template", "-", "--template", "-"}, want: "stdin is read once"},
-		"KymaName":        {reason: "Names are checked before anything is done.", args: []string{"--kyma", "A B"}, want: `--kyma "A B"`},
-		"ConfigName":      {reason: "Names are checked before anything is done.", args: []string{"--provider-config", "A"}, want: `--provider-config "A"`},
-		"Channel":         {reason: "Channels are checked before anything is done.", args: []string{"--channel", "x1"}, want: "3 to 32 lower case letters"},
-		"Output":          {reason: "Formats are checked before anything is done.", args: []string{"-o", "xml"}, want: "unknown output format"},
-		"NoSuchTemplate":  {reason: "Files are read before anything is done.", args: []string{"--template", "none.yaml"}, want: "none.yaml"},
-		"NoSuchTarget":    {reason: "Files are read before anything is done.", args: []string{"--target-kubeconfig", "none.yaml"}, want: "--target-kubeconfig none.yaml"},
-		"NoSuchConnected": {reason: "The control plane has to be known.", args: []string{"--kubeconfig", "none.yaml"}, want: "use --kubeconfig"},
+		"CRDsAndPackage":  {reason: "The package includes the CRDs.", args: []string{"--skip-crds", "--package", "x"}, want: "cannot be used together"},
+		"TwoTargets":      {reason: "A Kyma has one target cluster.", args: []string{"--in-cluster", "--target-kubeconfig", "x"}, want: "cannot be used together"},
+		"ContextOfNone":   {reason: "The context would be ignored.", args: []string{"--target-context", "x"}, want: "requires --target-kubeconfig"},
+		"WaitForNothing":  {reason: "After a dry run, nothing becomes Ready.", args: []string{"--wait", "--dry-run"}, want: "cannot be used together"},
+		"StdinTwice":      {reason: "stdin can only be read once.", args: []string{"--template", "-", "--template", "-"}, want: "stdin can only be read once"},
+		"KymaName":        {reason: "Names are checked before anything is changed.", args: []string{"--kyma", "A B"}, want: `--kyma "A B"`},
+		"ConfigName":      {reason: "Names are checked before anything is changed.", args: []string{"--provider-config", "A"}, want: `--provider-config "A"`},
+		"Channel":         {reason: "Channels are checked before anything is changed.", args: []string{"--channel", "x1"}, want: "3 to 32 lower case letters"},
+		"Output":          {reason: "Formats are checked before anything is changed.", args: []string{"-o", "xml"}, want: "unknown output format"},
+		"NoSuchTemplate":  {reason: "Files are read before anything is changed.", args: []string{"--template", "none.yaml"}, want: "none.yaml"},
+		"NoSuchTarget":    {reason: "Files are read before anything is changed.", args: []string{"--target-kubeconfig", "none.yaml"}, want: "--target-kubeconfig none.yaml"},
+		"NoSuchConnected": {reason: "A missing kubeconfig is wrong usage.", args: []string{"--kubeconfig", "none.yaml"}, want: "use --kubeconfig"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -17,13 +17,13 @@ import (
 
 func providerObject() object { return object{GroupVersionKind: providerKind(), Name: providerName} }
 
-// install has Crossplane install the package, and activates its kinds. Crossplane
-// runs the provider once the first one is active.
+// install creates the Provider, so that Crossplane installs the package, and activates its kinds. Crossplane starts the provider
+// once the first kind is active. brought are the CRDs that belong to packages: install fails if one belongs to another Provider.
 func (i *installation) install(ctx context.Context, brought []packaged) error {
 	for _, p := range brought {
 		if p.provider != "" && p.provider != providerName {
-			return command.WithCode(command.ExitExists, errors.Errorf("definition %s belongs to Provider %s: "+
-				"--package would install the package a second time, leave it out", p.name, p.provider))
+			return command.WithCode(command.ExitExists, errors.Errorf("CRD %s belongs to Provider %s: "+
+				"omit --package, which would install the package a second time", p.name, p.provider))
 		}
 	}
 	provider := wanted(providerObject(), map[string]any{"spec": map[string]any{"package": i.image}})
@@ -36,13 +36,13 @@ func (i *installation) install(ctx context.Context, brought []packaged) error {
 	return i.activate(ctx)
 }
 
-// managed are our kinds that Crossplane serves only where a policy activates them.
+// managed returns the names of the CRDs that Crossplane only serves if a ManagedResourceActivationPolicy activates them.
 func managed() []string {
 	return []string{"kymas." + v1alpha1.Group, "manifests." + v1alpha1.Group, "moduletemplates." + v1alpha1.Group}
 }
 
-// activate our kinds, unless policies do already. Most control planes have one
-// that activates everything, and where there are no policies nothing needs one.
+// activate creates a ManagedResourceActivationPolicy for the kinds, unless existing policies activate them: most control planes
+// have one that activates everything. If the control plane doesn't serve policies, none is needed.
 func (i *installation) activate(ctx context.Context) error {
 	list := listOf(policyKind())
 	err := i.k.List(ctx, list)
@@ -63,8 +63,8 @@ func (i *installation) activate(ctx context.Context) error {
 		map[string]any{"spec": map[string]any{"activate": names}}))
 }
 
-// activated says whether policies activate all our kinds, without the one that
-// deploy makes: whether that one is as it must be is for the API server to say.
+// activated reports whether policies activate all kinds. It ignores the policy that deploy creates, which is applied again to
+// make sure that it is up to date.
 func activated(policies []unstructured.Unstructured) bool {
 	for _, name := range managed() {
 		found := false
@@ -78,6 +78,7 @@ func activated(policies []unstructured.Unstructured) bool {
 	return true
 }
 
+// activates reports whether a policy activates the CRD with a name.
 func activates(policy *unstructured.Unstructured, name string) bool {
 	patterns, _, _ := unstructured.NestedStringSlice(policy.Object, "spec", "activate")
 	for _, p := range patterns {
@@ -88,9 +89,9 @@ func activates(policy *unstructured.Unstructured, name string) bool {
 	return false
 }
 
-// awaitHealthy waits until Crossplane runs the package that was asked for.
+// awaitHealthy waits until Crossplane runs the package of --package.
 func (i *installation) awaitHealthy(ctx context.Context) error {
-	return await(ctx, i.e, "Provider "+providerName+" was Healthy", func(ctx context.Context) (bool, string, error) {
+	return await(ctx, i.e, "Provider "+providerName+" to become Healthy", func(ctx context.Context) (bool, string, error) {
 		u, err := i.live(ctx, providerObject())
 		if err != nil || u == nil {
 			return false, "it does not exist", err
@@ -108,17 +109,17 @@ func (i *installation) awaitHealthy(ctx context.Context) error {
 	})
 }
 
-// unhealthy says why a package is not, as far as it says so itself.
+// unhealthy returns why a package is not Installed or Healthy, according to its conditions.
 func unhealthy(u *unstructured.Unstructured) string {
 	for _, c := range []string{"Installed", "Healthy"} {
 		if status, message := condition(u, c); status != "True" && message != "" {
 			return c + ": " + message
 		}
 	}
-	return "Crossplane has not said anything yet"
+	return "Crossplane has not reported a status yet"
 }
 
-// why adds what the package says to what is missing.
+// why adds the status of the Provider to state, if deploy installs the package.
 func (i *installation) why(ctx context.Context, state string) string {
 	if i.image == "" {
 		return state

@@ -19,16 +19,16 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// maxNames is how many objects a message names.
+// maxNames is the maximum number of objects in a message.
 const maxNames = 5
 
-// remove an object, this one and none that got its name since, and wait until it
-// is gone. waits says what for, or nil where it is for finalizers.
+// remove deletes an object, but not another one that was created with the same name, and waits until it no longer exists. waits
+// says what it waits for; nil means for the finalizers.
 func (r *removal) remove(ctx context.Context, u *unstructured.Unstructured, waits func(context.Context, *unstructured.Unstructured) (string, error)) error {
 	o, uid := objectOf(u), u.GetUID()
-	err := await(ctx, r.e, o.words()+" was gone", func(ctx context.Context) (bool, string, error) {
+	err := await(ctx, r.e, o.words()+" to be deleted", func(ctx context.Context) (bool, string, error) {
 		now, err := r.live(ctx, o)
-		// With its CRD goes the kind.
+		// The kind is no longer served once the CRD is deleted.
 		if kmeta.IsNoMatchError(err) || err == nil && (now == nil || now.GetUID() != uid) {
 			return true, "", nil
 		}
@@ -50,9 +50,8 @@ func (r *removal) remove(ctx context.Context, u *unstructured.Unstructured, wait
 	return r.report.add(o, deleted)
 }
 
-// request that an object is deleted. A refusal may pass: Crossplane refuses with a
-// conflict to delete what is in use, until it sees that it is not any more. The other
-// conflict is that another writer was faster, and has made another object of that name.
+// request requests the deletion of an object. refusal is the reason of a conflict, which can be temporary: Crossplane rejects the
+// deletion of objects that are in use with this code. A conflict also means that another client has recreated the object.
 func (r *removal) request(ctx context.Context, u *unstructured.Unstructured) (refusal string, err error) {
 	uid := u.GetUID()
 	if u.GetDeletionTimestamp() != nil {
@@ -68,10 +67,10 @@ func (r *removal) request(ctx context.Context, u *unstructured.Unstructured) (re
 	return "", errors.Wrapf(notfound.Explain(err), "cannot delete %s", objectOf(u).words())
 }
 
-// waitingFor says which Manifests a Kyma waits for, and what they say themselves.
+// waitingFor returns which Manifests a Kyma that is being deleted is waiting for, with their messages.
 func waitingFor(kyma *unstructured.Unstructured, manifests []unstructured.Unstructured) string {
 	if len(manifests) == 0 {
-		return finalizers(kyma) + ", does the provider run?"
+		return finalizers(kyma) + ": is the provider running?"
 	}
 	var said []string
 	for i := range manifests[:min(len(manifests), maxNames)] {
@@ -79,27 +78,26 @@ func waitingFor(kyma *unstructured.Unstructured, manifests []unstructured.Unstru
 		said = append(said, "Manifest "+m.GetName()+complaint(m))
 	}
 	if n := len(manifests) - maxNames; n > 0 {
-		said = append(said, "and others")
+		said = append(said, "and more")
 	}
-	return "it waits for " + strings.Join(said, "; ")
+	return "it is waiting for " + strings.Join(said, "; ")
 }
 
-// complaint is what a Manifest says: why a pass failed, or else what is in the way.
+// complaint returns the message of a Manifest, after a colon: why the last reconcile failed, or what it is waiting for.
 func complaint(u *unstructured.Unstructured) string {
 	for _, c := range []string{"Synced", "Ready"} {
 		if status, message := condition(u, c); status != "True" && message != "" {
 			return ": " + message
 		}
 	}
-	// While it is being deleted, its condition Ready has no message.
+	// The condition Ready of a Manifest that is being deleted has no message.
 	if message, _, _ := unstructured.NestedString(u.Object, "status", "atProvider", "message"); message != "" {
 		return ": " + message
 	}
 	return ""
 }
 
-// removeConfigs removes the config of the Kyma and its Secret, where deploy made
-// them and nothing else uses them.
+// removeConfigs removes the config of the Kyma and its Secret, if deploy created them and nothing else uses them.
 func (r *removal) removeConfigs(ctx context.Context) error {
 	for i, ref := range r.configs() {
 		if err := r.removeConfig(ctx, ref, i == 0); err != nil {
@@ -109,8 +107,8 @@ func (r *removal) removeConfigs(ctx context.Context) error {
 	return nil
 }
 
-// configs that may be there because of the Kyma. After a run that was interrupted
-// the Kyma is gone, and only the names are left that deploy gives.
+// configs returns the configs that deploy could have created for the Kyma. If an earlier run was interrupted, the Kyma no longer
+// exists, so only the default names are known.
 func (r *removal) configs() []reference {
 	own := reference{kind: v1alpha1.ProviderConfigKind, name: r.o.kyma}
 	switch {
@@ -125,8 +123,7 @@ func (r *removal) configs() []reference {
 	return []reference{own, {kind: v1alpha1.ClusterProviderConfigKind, name: inClusterConfig}}
 }
 
-// removeConfig removes one config. first is the one that is told of even where it
-// does not exist.
+// removeConfig removes a config and its Secret. With first, it reports the config even if it doesn't exist.
 func (r *removal) removeConfig(ctx context.Context, ref reference, first bool) error {
 	o := ref.object(r.namespace)
 	u, err := r.found(ctx, o)
@@ -137,7 +134,7 @@ func (r *removal) removeConfig(ctx context.Context, ref reference, first bool) e
 		err = r.report.add(o, unchanged)
 	case u == nil:
 	case !ours(u) && !r.named(ref):
-		return r.keep(o, first || ref == r.ref, "it was not made by kymactl")
+		return r.keep(o, first || ref == r.ref, "kymactl did not create it")
 	default:
 		err = r.removeUnused(ctx, u, ref)
 	}
@@ -147,6 +144,7 @@ func (r *removal) removeConfig(ctx context.Context, ref reference, first bool) e
 	return r.removeSecret(ctx, ref.name)
 }
 
+// removeUnused removes a config, unless a Kyma or a Manifest uses it.
 func (r *removal) removeUnused(ctx context.Context, config *unstructured.Unstructured, ref reference) error {
 	users, err := r.users(ctx, ref)
 	if err != nil {
@@ -156,26 +154,26 @@ func (r *removal) removeUnused(ctx context.Context, config *unstructured.Unstruc
 		return r.keep(objectOf(config), true, "it is used by "+names(users))
 	}
 	return r.remove(ctx, config, func(_ context.Context, u *unstructured.Unstructured) (string, error) {
-		return finalizers(u) + ", does the provider run?", nil
+		return finalizers(u) + ": is the provider running?", nil
 	})
 }
 
-// named says whether the user named a config, which is as good as having made it.
-// What is for all namespaces is not deleted by a name that may be meant for one.
+// named reports whether the user named a ProviderConfig with --provider-config, so that it is deleted even if deploy did not
+// create it. This doesn't apply to ClusterProviderConfigs, because other namespaces could use them.
 func (r *removal) named(ref reference) bool {
 	return ref.kind == v1alpha1.ProviderConfigKind && r.o.config == ref.name
 }
 
+// keep reports that an object is kept, and why. Without tell, it does nothing.
 func (r *removal) keep(o object, tell bool, why string) error {
 	if !tell {
 		return nil
 	}
-	r.e.Sayf("%s is kept: %s.", o.words(), why)
+	r.e.Sayf("Kept %s: %s.", o.words(), why)
 	return r.report.add(o, kept)
 }
 
-// removeSecret removes the kubeconfig of a ProviderConfig, unless another one
-// names it.
+// removeSecret removes the Secret of a ProviderConfig, unless another config refers to it.
 func (r *removal) removeSecret(ctx context.Context, config string) error {
 	o := object{GroupVersionKind: coreKind("Secret"), Namespace: r.namespace, Name: config + kubeconfigSuffix}
 	u, err := r.found(ctx, o)
@@ -201,7 +199,7 @@ func (r *removal) removeSecret(ctx context.Context, config string) error {
 	return r.remove(ctx, u, nil)
 }
 
-// users of a config: what would lose its cluster.
+// users returns the Kymas and Manifests that use a config.
 func (r *removal) users(ctx context.Context, ref reference) ([]object, error) {
 	var out []object
 	for _, kind := range []schema.GroupVersionKind{v1alpha1.KymaGroupVersionKind, v1alpha1.ManifestGroupVersionKind} {
@@ -219,7 +217,7 @@ func (r *removal) users(ctx context.Context, ref reference) ([]object, error) {
 	return out, nil
 }
 
-// list all objects of a kind; a kind that is not served has none.
+// list lists the objects of a kind. It returns none if the kind is not served.
 func (r *removal) list(ctx context.Context, kind schema.GroupVersionKind, o ...client.ListOption) ([]unstructured.Unstructured, error) {
 	l := listOf(kind)
 	err := r.k.List(ctx, l, o...)
@@ -231,18 +229,19 @@ func (r *removal) list(ctx context.Context, kind schema.GroupVersionKind, o ...c
 	return l.Items, errors.Wrapf(err, "cannot list objects of kind %s", kind.Kind)
 }
 
+// names returns the names of objects as a text, shortened if there are many.
 func names(objects []object) string {
 	var out []string
 	for _, o := range objects[:min(len(objects), maxNames)] {
 		out = append(out, o.words())
 	}
 	if len(objects) > maxNames {
-		out = append(out, "and others")
+		out = append(out, "and more")
 	}
 	return strings.Join(out, ", ")
 }
 
-// refuse to delete CRDs while there are objects of ours.
+// refuse fails if there are objects that would be deleted with the CRDs.
 func (r *removal) refuse(ctx context.Context) error {
 	var left []object
 	for _, kind := range kindsOf() {
@@ -257,5 +256,5 @@ func (r *removal) refuse(ctx context.Context) error {
 	if len(left) == 0 {
 		return nil
 	}
-	return command.WithCode(command.ExitFailure, errors.Errorf("the definitions stay, as these would be deleted with them, delete them first: %s", names(left)))
+	return command.WithCode(command.ExitFailure, errors.Errorf("cannot delete the CRDs while these objects exist, delete them first: %s", names(left)))
 }

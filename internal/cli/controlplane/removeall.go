@@ -15,8 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
-// removeTemplates removes the ModuleTemplates that deploy applied, besides those
-// whose module is enabled somewhere.
+// removeTemplates removes the ModuleTemplates that deploy created, except for those whose module is enabled in a Kyma.
 func (r *removal) removeTemplates(ctx context.Context) error {
 	templates, err := r.list(ctx, v1alpha1.ModuleTemplateGroupVersionKind, client.MatchingLabels{labelManagedBy: command.FieldManager})
 	if err != nil {
@@ -44,7 +43,7 @@ func (r *removal) removeTemplates(ctx context.Context) error {
 	return nil
 }
 
-// enabledIn says for each module that is enabled in which Kyma it is.
+// enabledIn returns a Kyma for each enabled module, by the name of the module.
 func enabledIn(kymas []unstructured.Unstructured) map[string]object {
 	out := map[string]object{}
 	for i := range kymas {
@@ -62,7 +61,7 @@ func enabledIn(kymas []unstructured.Unstructured) map[string]object {
 	return out
 }
 
-// removeProvider removes the package, and what activated its kinds.
+// removeProvider removes the Provider, and the ManagedResourceActivationPolicy that deploy created.
 func (r *removal) removeProvider(ctx context.Context) error {
 	o := providerObject()
 	u, err := r.found(ctx, o)
@@ -84,8 +83,8 @@ func (r *removal) removeProvider(ctx context.Context) error {
 	return r.remove(ctx, policy, nil)
 }
 
-// removeCRDs removes those that belong to no package. Each takes its time,
-// so that none waits for another one.
+// removeCRDs removes the CRDs that don't belong to a package. It requests all deletions before it waits for the first one,
+// because each takes some time.
 func (r *removal) removeCRDs(ctx context.Context) error {
 	all, err := readCRDs()
 	if err != nil {
@@ -109,7 +108,7 @@ func (r *removal) removeCRDs(ctx context.Context) error {
 	return nil
 }
 
-// dismiss a CRD. It returns the one that is on its way out, if there is one.
+// dismiss requests the deletion of a CRD. It returns the CRD to wait for, or nil if it doesn't exist or belongs to a package.
 func (r *removal) dismiss(ctx context.Context, o object) (*unstructured.Unstructured, error) {
 	u, err := r.found(ctx, o)
 	switch {
@@ -121,7 +120,7 @@ func (r *removal) dismiss(ctx context.Context, o object) (*unstructured.Unstruct
 	if by, _ := packager(u); by != "" && !r.o.provider {
 		return nil, r.keep(o, true, "it belongs to "+by+": --package deletes it")
 	}
-	// Who refuses now is asked again, and waited for, when it is removed.
+	// A conflict is ignored here: remove requests the deletion again.
 	_, err = r.request(ctx, u)
 	return u, err
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// An action is what became of an object.
+// An action is what deploy or undeploy did with an object.
 type action string
 
-// The actions. kubectl has the first three.
+// The actions. The first three are those of kubectl apply.
 const (
 	created    action = "created"
 	configured action = "configured"
@@ -23,12 +23,12 @@ const (
 	kept       action = "kept"
 )
 
-// outcomes are what a run did, in the order in which it did it.
+// outcomes is the output for programs: the objects in the order in which they were processed.
 type outcomes struct {
 	Objects []outcome `json:"objects"`
 }
 
-// An outcome is one object, and what became of it.
+// An outcome is an object with its action.
 type outcome struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
@@ -47,8 +47,7 @@ func (o outcomes) Names() []string {
 	return out
 }
 
-// A report tells what was done: to people at once, to programs at the end, also
-// where the end is an error.
+// A report writes the actions to stdout: as tables immediately, in other formats at the end, even if the command fails.
 type report struct {
 	e      *command.Environment
 	output *command.Output
@@ -56,6 +55,7 @@ type report struct {
 	done   []outcome
 }
 
+// add reports the action for an object.
 func (r *report) add(o object, a action) error {
 	r.done = append(r.done, outcome{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Action: a, object: o})
 	if !r.output.Table() {
@@ -68,7 +68,7 @@ func (r *report) add(o object, a action) error {
 	return r.e.Print("%s %s%s", o, a, suffix)
 }
 
-// end writes the report for programs.
+// end writes the whole report, unless the format is a table.
 func (r *report) end() error {
 	if r.output.Table() {
 		return nil
@@ -80,19 +80,19 @@ func (r *report) end() error {
 	return r.output.Write(r.e.Out, outcomes{Objects: done}, func(io.Writer) error { return nil })
 }
 
-// An object is named.
+// An object is the kind, the namespace and the name of an object.
 type object struct {
 	schema.GroupVersionKind
 
 	Namespace, Name string
 }
 
-// String is the object as kubectl prints it: kyma.kyma.m.crossplane.io/default.
+// String returns the name as kubectl prints it: kyma.kyma.m.crossplane.io/default.
 func (o object) String() string {
 	return strings.ToLower(o.GroupKind().String()) + "/" + o.Name
 }
 
-// words are the object as people say it: Kyma team-a/default.
+// words returns the name for messages: Kyma team-a/default.
 func (o object) words() string {
 	if o.Namespace == "" {
 		return o.Kind + " " + o.Name

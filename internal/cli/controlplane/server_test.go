@@ -33,8 +33,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// One control plane for all tests, because a start is what costs. It has no
-// controllers, and in the beginning no definitions.
+// One control plane for all tests, because starting it is slow. It has no controllers, and no CRDs at the beginning.
 var (
 	server *controlplane.Cluster
 	plane  client.Client
@@ -67,13 +66,13 @@ func serve(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// A result is what a command left.
+// A result contains the error and the output of a command.
 type result struct {
 	out, said string
 	err       error
 }
 
-// run a command, with the time for it that tests need.
+// run runs a command with a timeout for tests.
 func run(t testing.TB, command func(*command.Environment) *cobra.Command, args ...string) result {
 	t.Helper()
 	return runFor(t, time.Minute, command, args...)
@@ -101,7 +100,7 @@ func runFor(t testing.TB, timeout time.Duration, of func(*command.Environment) *
 	return r
 }
 
-// succeed in running a command.
+// succeed runs a command that must not fail.
 func succeed(t testing.TB, of func(*command.Environment) *cobra.Command, args ...string) result {
 	t.Helper()
 	r := run(t, of, args...)
@@ -111,7 +110,7 @@ func succeed(t testing.TB, of func(*command.Environment) *cobra.Command, args ..
 	return r
 }
 
-// defined makes sure that there are definitions.
+// defined installs the CRDs.
 func defined(t testing.TB) {
 	t.Helper()
 	a := &applier{e: &command.Environment{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, k: plane, get: documents}
@@ -121,7 +120,7 @@ func defined(t testing.TB) {
 	}
 }
 
-// target is a kubeconfig of a cluster with a secret in it.
+// target returns the path of a kubeconfig that contains a secret.
 func target(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "target")
@@ -129,7 +128,7 @@ func target(t testing.TB) string {
 	return path
 }
 
-// get an object, or nil.
+// get returns an object, or nil if it does not exist.
 func get(t testing.TB, o object) *unstructured.Unstructured {
 	t.Helper()
 	u, err := (&applier{k: plane, get: documents}).live(t.Context(), o)
@@ -164,7 +163,7 @@ func templateObject(name string) object {
 	return object{GroupVersionKind: v1alpha1.ModuleTemplateGroupVersionKind, Name: name}
 }
 
-// lines of an output, by their last word.
+// lines returns the lines of an output, by their last word.
 func lines(out string) map[string][]string {
 	all := map[string][]string{}
 	for l := range strings.Lines(out) {
@@ -174,7 +173,7 @@ func lines(out string) map[string][]string {
 	return all
 }
 
-// certificate in PEM.
+// certificate returns a certificate in PEM.
 func certificate(t testing.TB) []byte {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

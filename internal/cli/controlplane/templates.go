@@ -15,11 +15,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
-// maxTemplates bounds a file of ModuleTemplates, in bytes.
+// maxTemplates is the maximum size of a file with ModuleTemplates, in bytes.
 const maxTemplates = 64 << 20
 
-// readTemplates reads ModuleTemplates from files with one or more documents each;
-// - is stdin. No two may have the same name.
+// readTemplates reads ModuleTemplates from files with one or more YAML documents. The path - means stdin. It fails if two
+// templates have the same name.
 func readTemplates(in io.Reader, paths []string) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	from := map[string]string{}
@@ -34,7 +34,7 @@ func readTemplates(in io.Reader, paths []string) ([]*unstructured.Unstructured, 
 		}
 		for _, t := range found {
 			if before, ok := from[t.GetName()]; ok {
-				return nil, errors.Errorf("--template %s: ModuleTemplate %s is in %s already", path, t.GetName(), before)
+				return nil, errors.Errorf("--template %s: ModuleTemplate %s is also in %s", path, t.GetName(), before)
 			}
 			from[t.GetName()] = path
 		}
@@ -43,6 +43,7 @@ func readTemplates(in io.Reader, paths []string) ([]*unstructured.Unstructured, 
 	return out, nil
 }
 
+// readTemplate reads a file, or stdin if the path is -.
 func readTemplate(in io.Reader, path string) ([]byte, error) {
 	name := "stdin"
 	if path != "-" {
@@ -63,14 +64,15 @@ func readTemplate(in io.Reader, path string) ([]byte, error) {
 	return data, nil
 }
 
-// templatesOf a stream of documents. Only what the user may write is left in them.
+// templatesOf parses ModuleTemplates from a stream of YAML documents, and removes the fields that users don't set, such as
+// status.
 func templatesOf(data []byte) ([]*unstructured.Unstructured, error) {
 	objects, err := yamldoc.Objects(data)
 	if err != nil {
 		return nil, err
 	}
 	if len(objects) == 0 {
-		return nil, errors.New("there is no ModuleTemplate in it")
+		return nil, errors.New("it contains no ModuleTemplate")
 	}
 	var out []*unstructured.Unstructured
 	for i, u := range objects {
@@ -82,19 +84,20 @@ func templatesOf(data []byte) ([]*unstructured.Unstructured, error) {
 	return out, nil
 }
 
+// checkTemplate fails if an object is not a ModuleTemplate of the current version.
 func checkTemplate(u *unstructured.Unstructured) error {
 	switch gvk := u.GroupVersionKind(); {
 	case gvk == v1alpha1.ModuleTemplateGroupVersionKind:
 		return nil
 	case gvk.Group == "operator.kyma-project.io" && gvk.Kind == v1alpha1.ModuleTemplateKind:
-		return errors.New("it is of the original: convert it with 'kymactl module convert'")
+		return errors.New("it is a ModuleTemplate of lifecycle-manager: convert it with 'kymactl module convert'")
 	case gvk.Group == v1alpha1.Group && gvk.Kind == v1alpha1.ModuleTemplateKind:
-		return errors.Errorf("version %s is unknown: want %s", gvk.Version, v1alpha1.Version)
+		return errors.Errorf("version %s is unknown: use %s", gvk.Version, v1alpha1.Version)
 	}
-	return errors.Errorf("it is of %s: only ModuleTemplates of %s are deployed", u.GetAPIVersion(), v1alpha1.SchemeGroupVersion)
+	return errors.Errorf("its apiVersion is %s: deploy only accepts ModuleTemplates of %s", u.GetAPIVersion(), v1alpha1.SchemeGroupVersion)
 }
 
-// template is what is applied of a ModuleTemplate.
+// template returns the fields of a ModuleTemplate that deploy applies: the spec, labels and annotations.
 func template(u *unstructured.Unstructured) *unstructured.Unstructured {
 	fields := map[string]any{}
 	if spec, ok := u.Object["spec"]; ok {
@@ -105,7 +108,7 @@ func template(u *unstructured.Unstructured) *unstructured.Unstructured {
 		t.SetLabels(labels)
 	}
 	annotations := maps.Clone(u.GetAnnotations())
-	// What kubectl keeps for itself would be the whole object once more.
+	// kubectl stores the whole object in this annotation.
 	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	if len(annotations) > 0 {
 		t.SetAnnotations(annotations)
@@ -113,7 +116,7 @@ func template(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return t
 }
 
-// checkStdin refuses to read stdin twice.
+// checkStdin returns a usage error if more than one path is -.
 func checkStdin(paths []string) error {
 	n := 0
 	for _, p := range paths {
@@ -122,7 +125,7 @@ func checkStdin(paths []string) error {
 		}
 	}
 	if n > 1 {
-		return command.Usagef("--template - can be given once: stdin is read once")
+		return command.Usagef("--template - can only be used once, because stdin can only be read once")
 	}
 	return nil
 }

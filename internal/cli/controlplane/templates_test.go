@@ -34,23 +34,23 @@ func TestReadTemplates(t *testing.T) {
 		want   []string
 		err    string
 	}{
-		"Documents": {reason: "A file may hold several, and empty documents.", files: []string{oneTemplate + "---\n---\n" + second}, want: []string{"istio-regular", "serverless-regular"}},
+		"Documents": {reason: "A file can contain several documents, and empty ones.", files: []string{oneTemplate + "---\n---\n" + second}, want: []string{"istio-regular", "serverless-regular"}},
 		"Files":     {reason: "The order of the command line is kept.", files: []string{second, oneTemplate}, want: []string{"serverless-regular", "istio-regular"}},
-		"Stdin":     {reason: "As 'module template' writes it.", stdin: oneTemplate, want: []string{"istio-regular"}},
-		"Again":     {reason: "The last one would win.", files: []string{oneTemplate, oneTemplate}, err: "ModuleTemplate istio-regular is in "},
+		"Stdin":     {reason: "The output of 'kymactl module template' can be piped.", stdin: oneTemplate, want: []string{"istio-regular"}},
+		"Again":     {reason: "Duplicate templates are an error.", files: []string{oneTemplate, oneTemplate}, err: "ModuleTemplate istio-regular is also in "},
 		"OtherKind": {
-			reason: "deploy is not kubectl apply.",
+			reason: "Other kinds are rejected, without their content in the error.",
 			files:  []string{oneTemplate + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: x}\nstringData: {a: " + canary + "}\n"},
-			err:    "document 2, Secret x: it is of v1: only ModuleTemplates of kyma.m.crossplane.io/v1alpha1 are deployed",
+			err:    "document 2, Secret x: its apiVersion is v1: deploy only accepts ModuleTemplates of kyma.m.crossplane.io/v1alpha1",
 		},
 		"Original": {
-			reason: "There is a command for that.",
+			reason: "A ModuleTemplate of lifecycle-manager is rejected with a hint.",
 			files:  []string{strings.Replace(oneTemplate, "kyma.m.crossplane.io/v1alpha1", "operator.kyma-project.io/v1beta2", 1)},
 			err:    "convert it with 'kymactl module convert'",
 		},
-		"Version": {reason: "It is of another kymactl.", files: []string{strings.Replace(oneTemplate, "v1alpha1", "v9", 1)}, err: "version v9 is unknown"},
-		"Empty":   {reason: "A template that came out empty is a mistake.", files: []string{"---\n"}, err: "there is no ModuleTemplate in it"},
-		"NoYAML":  {reason: "The file is named.", files: []string{"a: b: c"}, err: "--template "},
+		"Version": {reason: "An unknown version is an error.", files: []string{strings.Replace(oneTemplate, "v1alpha1", "v9", 1)}, err: "version v9 is unknown"},
+		"Empty":   {reason: "An empty file is an error.", files: []string{"---\n"}, err: "it contains no ModuleTemplate"},
+		"NoYAML":  {reason: "Invalid YAML is an error that names the file.", files: []string{"a: b: c"}, err: "--template "},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

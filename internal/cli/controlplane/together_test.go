@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// together runs commands at the same time, and returns their results in this order.
+// together runs commands concurrently, and returns their results in the same order.
 func together(n int, one func(i int) result) []result {
 	var wg sync.WaitGroup
 	out := make([]result, n)
@@ -22,12 +22,12 @@ func together(n int, one func(i int) result) []result {
 	return out
 }
 
-// TestUndeploysAtOnce holds that several undeploys of the same Kyma all succeed, whoever deletes what, and leave nothing.
+// TestUndeploysAtOnce checks that concurrent undeploys of the same Kyma all succeed and leave nothing behind.
 func TestUndeploysAtOnce(t *testing.T) {
 	template := filepath.Join(t.TempDir(), "t.yaml")
 	write(t, template, strings.ReplaceAll(oneTemplate, "istio", "gone-at-once"))
 	succeed(t, NewDeploy, "-n", "gone-at-once", "--target-kubeconfig", target(t), "--template", template, "--module", "gone-at-once")
-	// All of them wait for the modules, as long as the provider removes them.
+	// All of them wait while the provider removes the modules.
 	patch(t, kymaIn("gone-at-once"), `{"metadata":{"finalizers":["example.org/hold"]}}`)
 	results := make(chan []result)
 	go func() {
@@ -59,7 +59,7 @@ func TestUndeploysAtOnce(t *testing.T) {
 		"Kyma gone-at-once/default", "ProviderConfig gone-at-once/default", "Secret gone-at-once/default-kubeconfig", "ModuleTemplate gone-at-once-regular",
 	} {
 		if deletions[name] == 0 {
-			t.Errorf("nobody says that %s is deleted: %v", name, deletions)
+			t.Errorf("no command reports that %s is deleted: %v", name, deletions)
 		}
 	}
 	for _, o := range []object{kymaIn("gone-at-once"), configIn("gone-at-once"), secretIn("gone-at-once"), templateObject("gone-at-once-regular")} {
@@ -69,8 +69,8 @@ func TestUndeploysAtOnce(t *testing.T) {
 	}
 }
 
-// TestUndeploysOfNeighbours holds that undeploys of Kymas with the same ProviderConfig delete it, whichever comes last, and not
-// before.
+// TestUndeploysOfNeighbours checks that of concurrent undeploys of Kymas with the same ProviderConfig, the last one deletes the
+// ProviderConfig.
 func TestUndeploysOfNeighbours(t *testing.T) {
 	defined(t)
 	const n = 4
@@ -98,9 +98,9 @@ func TestUndeploysOfNeighbours(t *testing.T) {
 	}
 }
 
-// TestUndeployDefinitionsAtOnce holds the same for all that is for the whole control plane: a kind may go while another undeploy
-// looks for its objects.
-func TestUndeployDefinitionsAtOnce(t *testing.T) {
+// TestUndeployCRDsAtOnce checks the same for what the whole control plane shares: a CRD can be deleted while another undeploy
+// lists its objects.
+func TestUndeployCRDsAtOnce(t *testing.T) {
 	wipe(t)
 	succeed(t, NewDeploy, "-n", "whole-at-once", "--target-kubeconfig", target(t))
 	for i, r := range together(4, func(int) result { return run(t, NewUndeploy, "-n", "whole-at-once", "--crds", "-o", "json") }) {

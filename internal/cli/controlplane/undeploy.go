@@ -16,25 +16,25 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 )
 
-const undeployLong = `Take away what deploy put into a control plane: the Kyma, and with it all its modules, which the
-provider removes from their cluster; then the ProviderConfig and its Secret, where nobody else uses them. It waits
-until each is gone. What is gone already is no error.
+const undeployLong = `Remove what deploy created in a control plane. The command deletes the Kyma, so that the provider
+removes all its modules from the target cluster. Then it deletes the ProviderConfig and its Secret, unless something
+else uses them. It waits until each object is deleted. Objects that don't exist are not an error.
 
-Only what deploy made is deleted. A Kyma or a ProviderConfig that somebody else made is deleted only if --kyma or
---provider-config names it.
+The command only deletes objects that deploy created. To delete a Kyma or a ProviderConfig of another owner, name it
+with --kyma or --provider-config.
 
-ModuleTemplates, definitions and the package of the provider are for the whole control plane, and stay unless a flag
-names them. ModuleTemplates also stay as long as a Kyma uses their module. Definitions and package cannot be deleted
-while there are objects of ours: they would be deleted with them, and nobody would be left to remove modules from their
-clusters. Namespaces stay.
+ModuleTemplates, CRDs and the provider package are shared by the whole control plane, so they are kept unless you set
+the corresponding flag. ModuleTemplates are also kept while a Kyma uses their module. CRDs and the package can't be
+deleted while Kymas, Manifests, ModuleTemplates or configs exist: these would be deleted too, and no provider would be
+left to remove modules from their clusters. Namespaces are always kept.
 
-With -o json there is one object, with the list objects: kind, namespace, name, and the action, which is deleted, kept
-or unchanged.`
+--output json and yaml print an object with the list objects. Each item has kind, namespace, name, and an action: deleted,
+kept or unchanged.`
 
-const undeployExample = `  # The Kyma default of namespace team-a, with its modules and its access to the cluster
+const undeployExample = `  # Remove the Kyma default in namespace team-a, with its modules and its access to the cluster
   kymactl undeploy -n team-a
 
-  # And all that is for the whole control plane
+  # Also remove what the whole control plane shares
   kymactl undeploy -n team-a --templates --package --timeout 10m`
 
 // undeployOptions are the flags of undeploy.
@@ -48,7 +48,7 @@ type undeployOptions struct {
 	crds      bool
 	provider  bool
 
-	// kymaNamed says that the user named the Kyma, which is as good as having made it.
+	// kymaNamed is true if --kyma is set, so that the Kyma is deleted even if deploy did not create it.
 	kymaNamed bool
 }
 
@@ -56,10 +56,10 @@ func (o *undeployOptions) addFlags(f *pflag.FlagSet) {
 	o.cluster.AddFlags(f)
 	o.output.AddNamedFlag(f)
 	f.StringVar(&o.kyma, "kyma", "default", "`NAME` of the Kyma")
-	f.StringVar(&o.config, "provider-config", "", "`NAME` of the ProviderConfig; default that of the Kyma")
-	f.BoolVar(&o.templates, "templates", false, "delete the ModuleTemplates that deploy applied and no Kyma uses, too")
-	f.BoolVar(&o.crds, "crds", false, "delete the definitions of the kinds, too")
-	f.BoolVar(&o.provider, "package", false, "delete the package of the provider, with its definitions, too")
+	f.StringVar(&o.config, "provider-config", "", "`NAME` of the ProviderConfig (default that of the Kyma)")
+	f.BoolVar(&o.templates, "templates", false, "also delete the ModuleTemplates that deploy created and no Kyma uses")
+	f.BoolVar(&o.crds, "crds", false, "also delete the CRDs")
+	f.BoolVar(&o.provider, "package", false, "also delete the provider package, including its CRDs")
 }
 
 func (o *undeployOptions) check() error {
@@ -75,13 +75,13 @@ func (o *undeployOptions) check() error {
 	return checkName("--provider-config", o.config)
 }
 
-// NewUndeploy makes kymactl undeploy.
+// NewUndeploy returns the command kymactl undeploy.
 func NewUndeploy(e *command.Environment) *cobra.Command {
 	o := &undeployOptions{}
 	c := &cobra.Command{
 		Use:        "undeploy",
 		SuggestFor: []string{"uninstall", "delete"},
-		Short:      "Take a Kyma with its modules, and what else deploy made, out of a control plane",
+		Short:      "Remove a Kyma with its modules, and what else deploy created, from a control plane",
 		Long:       undeployLong,
 		Example:    undeployExample,
 		Args:       cobra.NoArgs,
@@ -97,13 +97,13 @@ func NewUndeploy(e *command.Environment) *cobra.Command {
 	return c
 }
 
-// A removal is one run of undeploy.
+// A removal is one run of kymactl undeploy.
 type removal struct {
 	*applier
 
 	o         *undeployOptions
 	namespace string
-	// ref is the config that the Kyma had, where there was one.
+	// ref is the config of the deleted Kyma; empty if the Kyma did not exist.
 	ref reference
 }
 
@@ -124,6 +124,7 @@ func undeploy(ctx context.Context, e *command.Environment, o *undeployOptions) e
 	return err
 }
 
+// run executes the steps that the flags select, in the order of their dependencies.
 func (r *removal) run(ctx context.Context) error {
 	steps := []func(context.Context) error{r.removeKyma, r.removeConfigs}
 	if r.o.templates {
@@ -147,27 +148,28 @@ func (r *removal) run(ctx context.Context) error {
 	return nil
 }
 
+// sayKept prints what undeploy has kept, and the flags that would delete it.
 func (r *removal) sayKept() {
 	rest := ""
 	if !r.o.templates {
 		rest += ", ModuleTemplates (--templates)"
 	}
 	if !r.o.crds && !r.o.provider {
-		rest += ", the definitions (--crds) and the package of the provider (--package)"
+		rest += ", CRDs (--crds), the provider package (--package)"
 	}
 	r.e.Sayf("Kept: namespace %s%s.", r.namespace, rest)
 }
 
-// found is live, where a kind that is not served has no objects.
+// found returns the same as live, but nil if the kind is not served.
 func (r *removal) found(ctx context.Context, o object) (*unstructured.Unstructured, error) {
 	u, err := r.live(ctx, o)
 	if kmeta.IsNoMatchError(err) || u == nil && err == nil {
-		return nil, nil //nolint:nilnil // Nothing is an answer.
+		return nil, nil //nolint:nilnil // No object is a valid result.
 	}
 	return u, err
 }
 
-// removeKyma and wait until the provider has removed its modules.
+// removeKyma deletes the Kyma and waits until the provider has removed its modules.
 func (r *removal) removeKyma(ctx context.Context) error {
 	o := object{GroupVersionKind: v1alpha1.KymaGroupVersionKind, Namespace: r.namespace, Name: r.o.kyma}
 	u, err := r.found(ctx, o)
@@ -179,13 +181,13 @@ func (r *removal) removeKyma(ctx context.Context) error {
 	}
 	r.ref = referenceOf(u)
 	if !ours(u) && !r.o.kymaNamed {
-		r.e.Warnf("%s was not made by kymactl: name it with --kyma to delete it", o.words())
+		r.e.Warnf("%s was not created by kymactl: to delete it, name it with --kyma", o.words())
 		return r.report.add(o, kept)
 	}
 	return r.remove(ctx, u, r.modulesOf)
 }
 
-// modulesOf says what a Kyma that is being deleted waits for.
+// modulesOf returns what a Kyma that is being deleted is waiting for.
 func (r *removal) modulesOf(ctx context.Context, kyma *unstructured.Unstructured) (string, error) {
 	all, err := r.list(ctx, v1alpha1.ManifestGroupVersionKind, client.InNamespace(kyma.GetNamespace()))
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// outcomes of a command that was run with -o json.
+// actions returns the actions in the output of a command with -o json.
 func actions(t testing.TB, r result) map[string]action {
 	t.Helper()
 	var list outcomes
@@ -53,17 +53,17 @@ func TestWaitingFor(t *testing.T) {
 		manifests []unstructured.Unstructured
 		want      string
 	}{
-		"Nobody": {"Without Manifests it waits for the provider.", nil, "it is about to go, does the provider run?"},
-		"Silent": {"A Manifest may have nothing to say yet.", []unstructured.Unstructured{manifest(nil)}, "it waits for Manifest m"},
+		"Alone":  {"Without Manifests, it waits for the provider.", nil, "it is being deleted: is the provider running?"},
+		"Silent": {"A Manifest can have no message yet.", []unstructured.Unstructured{manifest(nil)}, "it is waiting for Manifest m"},
 		"Held": {
-			"The condition Ready of what is being deleted has no message, what was observed says what is in the way.",
+			"The condition Ready of a Manifest that is being deleted has no message, so that of its status is used.",
 			[]unstructured.Unstructured{manifest(map[string]any{"conditions": conditions("True", ""), "atProvider": held})},
-			"it waits for Manifest m: Widget w: waits for finalizer example.org/hold",
+			"it is waiting for Manifest m: Widget w: waits for finalizer example.org/hold",
 		},
 		"Failure": {
-			"Why a pass failed is newer than what was observed.",
+			"An error of the last reconcile takes precedence.",
 			[]unstructured.Unstructured{manifest(map[string]any{"conditions": conditions("False", "connection refused"), "atProvider": held})},
-			"it waits for Manifest m: connection refused",
+			"it is waiting for Manifest m: connection refused",
 		},
 	}
 	for name, tc := range cases {
@@ -86,14 +86,14 @@ func TestUndeployTwice(t *testing.T) {
 		want   map[string]action
 	}{
 		{
-			reason: "What deploy made for the Kyma goes.",
+			reason: "What deploy created for the Kyma is deleted.",
 			want: map[string]action{
 				"Kyma undone/default": deleted, "ProviderConfig undone/default": deleted, "Secret undone/default-kubeconfig": deleted,
 			},
 		},
-		{reason: "It is gone already.", want: map[string]action{"Kyma undone/default": unchanged, "ProviderConfig undone/default": unchanged}},
+		{reason: "Objects that no longer exist are unchanged.", want: map[string]action{"Kyma undone/default": unchanged, "ProviderConfig undone/default": unchanged}},
 		{
-			reason: "What is for the whole control plane goes when it is named.", args: []string{"--templates"},
+			reason: "A flag deletes what the whole control plane shares.", args: []string{"--templates"},
 			want: map[string]action{"Kyma undone/default": unchanged, "ProviderConfig undone/default": unchanged, "ModuleTemplate undone-regular": deleted},
 		},
 	}
@@ -102,7 +102,7 @@ func TestUndeployTwice(t *testing.T) {
 		got := actions(t, r)
 		for name := range got {
 			if _, ok := tc.want[name]; !ok && (strings.HasPrefix(name, "ModuleTemplate") || strings.HasPrefix(name, "ClusterProviderConfig")) {
-				// Of other tests.
+				// Other tests created it.
 				delete(got, name)
 			}
 		}
@@ -127,7 +127,7 @@ func TestUndeployOfOthers(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("undeploy of a Kyma of others: -want, +got:\n%s", diff)
 	}
-	if !strings.Contains(r.said, "Warning: Kyma others/default was not made by kymactl: name it with --kyma") {
+	if !strings.Contains(r.said, "Warning: Kyma others/default was not created by kymactl: to delete it, name it with --kyma") {
 		t.Errorf("undeploy of a Kyma of others: it does not say what to do: %q", r.said)
 	}
 
@@ -148,7 +148,7 @@ func TestUndeployHangs(t *testing.T) {
 	succeed(t, NewDeploy, "-n", "hangs", "--target-kubeconfig", target(t))
 	patch(t, kymaIn("hangs"), `{"metadata":{"finalizers":["example.org/provider"]}}`)
 	r := runFor(t, 3*time.Second, NewUndeploy, "-n", "hangs")
-	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "does the provider run?") {
+	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "is the provider running?") {
 		t.Errorf("undeploy without a provider: want exit code %d and a hint, got %v", command.ExitTimeout, r.err)
 	}
 
@@ -163,7 +163,7 @@ func TestUndeployHangs(t *testing.T) {
 	}
 	setCondition(t, o, "Synced", "False", "ConfigMap a/b is held by finalizer x")
 	r = runFor(t, 3*time.Second, NewUndeploy, "-n", "hangs")
-	const want = "the time was over before Kyma hangs/default was gone: it waits for Manifest default-istio: ConfigMap a/b is held by finalizer x"
+	const want = "timed out waiting for Kyma hangs/default to be deleted: it is waiting for Manifest default-istio: ConfigMap a/b is held by finalizer x"
 	if command.CodeOf(r.err) != command.ExitTimeout || r.err.Error() != want {
 		t.Errorf("undeploy that hangs: want %q, got %v", want, r.err)
 	}
@@ -171,7 +171,7 @@ func TestUndeployHangs(t *testing.T) {
 		t.Error("undeploy that hangs: the access to the cluster is gone before the modules are")
 	}
 
-	// A new deployment waits for the old Kyma, and makes another one.
+	// A new deployment waits until the old Kyma is deleted, and creates another one.
 	if err := plane.Delete(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
@@ -191,8 +191,8 @@ func TestUndeployHangs(t *testing.T) {
 	}
 }
 
-// TestRemoveProtected has Crossplane refuse to delete what is in use, as its webhook does: with code 409, and the message
-// as the reason. It is deleted once it is not in use any more.
+// TestRemoveProtected simulates the webhook of Crossplane, which rejects the deletion of an object that is in use, with code 409
+// and the message as the reason. The object is deleted once it is no longer in use.
 func TestRemoveProtected(t *testing.T) {
 	o := object{GroupVersionKind: coreKind("ConfigMap"), Namespace: "default", Name: "protected"}
 	refusal := &kerrors.StatusError{ErrStatus: metav1.Status{
@@ -204,8 +204,8 @@ func TestRemoveProtected(t *testing.T) {
 		refusals int
 		want     []string
 	}{
-		"ForAWhile": {"It goes when nothing protects it any more.", 2, nil},
-		"ForEver":   {"The message says what protects it.", 1000, []string{"ConfigMap default/protected", "in-use by 1 usage(s)"}},
+		"ForAWhile": {"It is deleted when nothing protects it anymore.", 2, nil},
+		"ForEver":   {"The message names what protects it.", 1000, []string{"ConfigMap default/protected", "in-use by 1 usage(s)"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -17,9 +17,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// These are for the whole control plane: definitions and packages.
+// These tests are about what a whole control plane shares: CRDs and packages.
 
-// crossplaneKind makes a kind of Crossplane known, without what Crossplane does.
+// crossplaneKind installs the CRD of a kind of Crossplane, without a controller.
 func crossplaneKind(t testing.TB, kind schema.GroupVersionKind, plural string) {
 	t.Helper()
 	d := &unstructured.Unstructured{}
@@ -64,7 +64,7 @@ func TestPackage(t *testing.T) {
 	policy := object{GroupVersionKind: policyKind(), Name: providerName}
 
 	r := run(t, NewDeploy, args...)
-	if command.CodeOf(r.err) != command.ExitNotFound || !strings.Contains(r.err.Error(), "the control plane has no Crossplane 2") {
+	if command.CodeOf(r.err) != command.ExitNotFound || !strings.Contains(r.err.Error(), "the control plane does not run Crossplane 2") {
 		t.Errorf("deploy --package without Crossplane: want exit code %d and why, got %v", command.ExitNotFound, r.err)
 	}
 	crossplaneKind(t, providerKind(), "providers")
@@ -76,12 +76,12 @@ func TestPackage(t *testing.T) {
 	}
 
 	r = runFor(t, 3*time.Second, NewDeploy, args...)
-	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "Provider provider-kyma: Crossplane has not said anything yet") {
+	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "Provider provider-kyma: Crossplane has not reported a status yet") {
 		t.Errorf("deploy --package without an answer: want exit code %d and why, got %v", command.ExitTimeout, r.err)
 	}
 	mustGet(t, policy)
 
-	// Crossplane installs the definitions, and is not done.
+	// Crossplane has installed the CRDs, but the package is not Healthy yet.
 	defined(t)
 	for _, o := range crdObjects(t) {
 		patch(t, o, `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null},"ownerReferences":[
@@ -90,7 +90,7 @@ func TestPackage(t *testing.T) {
 	}
 	setCondition(t, providerObject(), "Installed", "False", "cannot unpack package: 404")
 	r = runFor(t, 3*time.Second, NewDeploy, args...)
-	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "Provider provider-kyma was Healthy: Installed: cannot unpack package: 404") {
+	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "Provider provider-kyma to become Healthy: Installed: cannot unpack package: 404") {
 		t.Errorf("deploy --package that fails: want exit code %d and why, got %v", command.ExitTimeout, r.err)
 	}
 
@@ -106,8 +106,8 @@ func TestPackage(t *testing.T) {
 	before := state(t, objects...)
 
 	r = succeed(t, NewDeploy, "-n", "package")
-	if !strings.Contains(r.said, "The definitions belong to a package (ProviderRevision provider-kyma-1)") {
-		t.Errorf("deploy besides a package: it does not say that it leaves the definitions alone: %q", r.said)
+	if !strings.Contains(r.said, "The CRDs belong to a package (ProviderRevision provider-kyma-1)") {
+		t.Errorf("deploy besides a package: it does not say that it keeps the CRDs: %q", r.said)
 	}
 	succeed(t, NewDeploy, args...)
 	if diff := cmp.Diff(before, state(t, objects...)); diff != "" {
@@ -124,7 +124,7 @@ func TestPackage(t *testing.T) {
 
 	got := actions(t, succeed(t, NewUndeploy, "-n", "package", "--crds", "-o", "json"))
 	if got["CustomResourceDefinition kymas.kyma.m.crossplane.io"] != kept || got["Kyma package/default"] != deleted || got["ClusterProviderConfig control-plane"] != deleted {
-		t.Errorf("undeploy --crds besides a package: want the definitions kept, got %v", got)
+		t.Errorf("undeploy --crds besides a package: want the CRDs kept, got %v", got)
 	}
 	got = actions(t, succeed(t, NewUndeploy, "-n", "package", "--package", "-o", "json"))
 	if got["Provider provider-kyma"] != deleted || got["ManagedResourceActivationPolicy provider-kyma"] != deleted {
@@ -136,25 +136,24 @@ func TestPackage(t *testing.T) {
 	}
 }
 
-// untilResync is longer than the five minutes after which an API server looks again at
-// a definition that it had given up. Its finalizer fails while the storage of a new
-// kind is being set up, retries before its cache has the status that it wrote itself,
-// takes the conflict for a change that it will be told of, and never is.
+// untilResync is longer than the five minutes after which an API server retries the deletion of a CRD. The finalizer of the API
+// server fails while the storage of a new kind is being set up. It retries before its cache has the status that it has written
+// itself, and after the conflict it waits for an event that never comes.
 const untilResync = 8 * time.Minute
 
-func TestUndeployDefinitions(t *testing.T) {
+func TestUndeployCRDs(t *testing.T) {
 	wipe(t)
-	succeed(t, NewDeploy, "-n", "definitions", "--in-cluster")
-	succeed(t, NewDeploy, "-n", "definitions", "--provider-config", "control-plane", "--kyma", "second")
+	succeed(t, NewDeploy, "-n", "crds", "--in-cluster")
+	succeed(t, NewDeploy, "-n", "crds", "--provider-config", "control-plane", "--kyma", "second")
 
-	r := run(t, NewUndeploy, "-n", "definitions", "--crds")
-	if command.CodeOf(r.err) != command.ExitFailure || !strings.Contains(r.err.Error(), "Kyma definitions/second, ClusterProviderConfig control-plane") {
+	r := run(t, NewUndeploy, "-n", "crds", "--crds")
+	if command.CodeOf(r.err) != command.ExitFailure || !strings.Contains(r.err.Error(), "Kyma crds/second, ClusterProviderConfig control-plane") {
 		t.Errorf("undeploy --crds while there are objects: want exit code %d and their names, got %v", command.ExitFailure, r.err)
 	}
 	for _, o := range crdObjects(t) {
 		mustGet(t, o)
 	}
-	r = runFor(t, untilResync, NewUndeploy, "-n", "definitions", "--crds", "--kyma", "second", "-o", "json")
+	r = runFor(t, untilResync, NewUndeploy, "-n", "crds", "--crds", "--kyma", "second", "-o", "json")
 	if r.err != nil {
 		t.Fatalf("undeploy --crds: %v\n%s%s", r.err, r.out, r.said)
 	}
@@ -164,14 +163,14 @@ func TestUndeployDefinitions(t *testing.T) {
 			t.Errorf("undeploy --crds: want %s deleted, got %s", o.words(), got[o.words()])
 		}
 	}
-	got = actions(t, succeed(t, NewUndeploy, "-n", "definitions", "--crds", "--templates", "-o", "json"))
+	got = actions(t, succeed(t, NewUndeploy, "-n", "crds", "--crds", "--templates", "-o", "json"))
 	for name, a := range got {
 		if a != unchanged {
 			t.Errorf("undeploy --crds again: want %s unchanged, got %s", name, a)
 		}
 	}
-	r = run(t, NewDeploy, "-n", "definitions", "--in-cluster", "--skip-crds")
-	if command.CodeOf(r.err) != command.ExitNotFound || !strings.Contains(r.err.Error(), "leave out --skip-crds") {
-		t.Errorf("deploy --skip-crds without definitions: want exit code %d and what to do, got %v", command.ExitNotFound, r.err)
+	r = run(t, NewDeploy, "-n", "crds", "--in-cluster", "--skip-crds")
+	if command.CodeOf(r.err) != command.ExitNotFound || !strings.Contains(r.err.Error(), "omit --skip-crds") {
+		t.Errorf("deploy --skip-crds without CRDs: want exit code %d and what to do, got %v", command.ExitNotFound, r.err)
 	}
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kyma has the commands about a Kyma as a whole: its status, and waiting
-// for it.
+// Package kyma contains the commands about a whole Kyma: status and wait.
 package kyma

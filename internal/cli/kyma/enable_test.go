@@ -28,7 +28,7 @@ func modulesIn(t *testing.T, k *v1alpha1.Kyma) []any {
 	return l
 }
 
-// TestManyAtOnce holds that no writer undoes what another one did.
+// TestManyAtOnce checks that concurrent commands don't undo the changes of each other.
 func TestManyAtOnce(t *testing.T) {
 	var before []v1alpha1.Module
 	for i := range 10 {
@@ -99,7 +99,7 @@ func TestEnable(t *testing.T) {
 		out[key] = value
 		return out
 	}
-	// Each step goes on with what the one before has left.
+	// Each step continues with the result of the previous one.
 	for _, step := range []struct {
 		reason string
 		args   string
@@ -112,7 +112,7 @@ func TestEnable(t *testing.T) {
 		{"Without a channel the module keeps its own.", "m1", unchanged, []any{with(m1, "channel", "fast"), m2}},
 		{"So it does with an empty one.", "m1 --channel=", unchanged, []any{with(m1, "channel", "fast"), m2}},
 		{"Values are replaced.", "m1 --values " + file, "module.kyma.m.crossplane.io/m1 changed\n", []any{with(with(m1, "channel", "fast"), "values", map[string]any{"replicas": int64(1)}), m2}},
-		{"The same values are no change.", "m1 --values " + file, unchanged, []any{with(with(m1, "channel", "fast"), "values", map[string]any{"replicas": int64(1)}), m2}},
+		{"The same values change nothing.", "m1 --values " + file, unchanged, []any{with(with(m1, "channel", "fast"), "values", map[string]any{"replicas": int64(1)}), m2}},
 		{"The policy is changed.", "m2 --custom-resource-policy Ignore", "module.kyma.m.crossplane.io/m2 changed\n", []any{
 			with(with(m1, "channel", "fast"), "values", map[string]any{"replicas": int64(1)}), with(m2, "customResourcePolicy", "Ignore"),
 		}},
@@ -151,25 +151,25 @@ func TestRefused(t *testing.T) {
 		code      command.ExitCode
 		parts     []string
 	}{
-		"NoModule":      {"Nothing is changed for the others where one does not exist.", k.Namespace, "module enable m2 nope", command.ExitNotFound, []string{`module "nope"`, "m19"}},
-		"NoChannel":     {"The channels of the module are named.", k.Namespace, "module enable m2 -c beta", command.ExitNotFound, []string{"broken, fast, regular"}},
-		"Move":          {"A module that moves needs a template, too.", k.Namespace, "module enable m1 -c beta", command.ExitNotFound, []string{"broken, fast, regular"}},
-		"Stays":         {"One that stays does not.", k.Namespace, "module enable gone", command.ExitOK, []string{"Warning: there is no ModuleTemplate", "gone unchanged"}},
-		"Channel":       {"A channel is checked.", k.Namespace, "module enable m2 -c Fast", command.ExitUsage, []string{"lower case"}},
-		"Name":          {"So is a name.", k.Namespace, "module enable M2", command.ExitUsage, []string{"no name of a module"}},
-		"Policy":        {"So is a policy.", k.Namespace, "module enable m2 --custom-resource-policy Keep", command.ExitUsage, []string{"CreateAndDelete or Ignore"}},
-		"ValuesOfTwo":   {"Values are those of one module.", k.Namespace, "module enable m2 m3 --values x.yaml", command.ExitUsage, []string{"one after the other"}},
+		"NoModule":      {"If one module does not exist, nothing is changed.", k.Namespace, "module enable m2 nope", command.ExitNotFound, []string{`module "nope"`, "m19"}},
+		"NoChannel":     {"The error lists the channels of the module.", k.Namespace, "module enable m2 -c beta", command.ExitNotFound, []string{"broken, fast, regular"}},
+		"Move":          {"A module that changes its channel needs a template.", k.Namespace, "module enable m1 -c beta", command.ExitNotFound, []string{"broken, fast, regular"}},
+		"Stays":         {"A module that keeps its channel needs no template.", k.Namespace, "module enable gone", command.ExitOK, []string{"Warning: there is no ModuleTemplate", "gone unchanged"}},
+		"Channel":       {"The name of a channel is checked.", k.Namespace, "module enable m2 -c Fast", command.ExitUsage, []string{"lower case"}},
+		"Name":          {"The name of a module is checked.", k.Namespace, "module enable M2", command.ExitUsage, []string{"not a valid module name"}},
+		"Policy":        {"The policy is checked.", k.Namespace, "module enable m2 --custom-resource-policy Keep", command.ExitUsage, []string{"CreateAndDelete or Ignore"}},
+		"ValuesOfTwo":   {"Values require a single module.", k.Namespace, "module enable m2 m3 --values x.yaml", command.ExitUsage, []string{"one after the other"}},
 		"NoValues":      {"A file that does not exist is wrong usage.", k.Namespace, "module enable m2 --values /does/not/exist", command.ExitUsage, []string{"no such file"}},
-		"Output":        {"So is a format.", k.Namespace, "module enable m2 -o xml", command.ExitUsage, []string{"xml"}},
-		"NoKyma":        {"What to do is said.", k.Namespace, "module enable m2 --kyma nope", command.ExitNotFound, []string{"kymactl deploy"}},
-		"NoNamespace":   {"Without a name as well.", "default", "module enable m2", command.ExitNotFound, []string{"kymactl deploy"}},
-		"Several":       {"Of several none is picked.", several.Namespace, "module disable m2", command.ExitUsage, []string{"k, other"}},
-		"Composed":      {"What would be undone is refused.", composed.Namespace, "module enable m2", command.ExitFailure, []string{"x-1 (claim team/c)", "--force"}},
-		"ComposedGone":  {"Also when disabling.", composed.Namespace, "module disable m1", command.ExitFailure, []string{"x-1 (claim team/c)", "--force"}},
-		"ComposedSame":  {"Nothing to do is nothing to undo.", composed.Namespace, "module enable m1", command.ExitOK, []string{"m1 unchanged"}},
+		"Output":        {"An unknown format is wrong usage.", k.Namespace, "module enable m2 -o xml", command.ExitUsage, []string{"xml"}},
+		"NoKyma":        {"The error for a missing Kyma says what to do.", k.Namespace, "module enable m2 --kyma nope", command.ExitNotFound, []string{"kymactl deploy"}},
+		"NoNamespace":   {"The error for a namespace without a Kyma says what to do.", "default", "module enable m2", command.ExitNotFound, []string{"kymactl deploy"}},
+		"Several":       {"If there are several Kymas, a name is required.", several.Namespace, "module disable m2", command.ExitUsage, []string{"k, other"}},
+		"Composed":      {"Enabling a module of a composed Kyma is refused.", composed.Namespace, "module enable m2", command.ExitFailure, []string{"x-1 (claim team/c)", "--force"}},
+		"ComposedGone":  {"Disabling a module of a composed Kyma is refused.", composed.Namespace, "module disable m1", command.ExitFailure, []string{"x-1 (claim team/c)", "--force"}},
+		"ComposedSame":  {"A command that changes nothing is allowed for a composed Kyma.", composed.Namespace, "module enable m1", command.ExitOK, []string{"m1 unchanged"}},
 		"NotEnabled":    {"A module that is not enabled is disabled already.", k.Namespace, "module disable m5", command.ExitOK, []string{"m5 unchanged"}},
-		"JSON":          {"The result can be read by programs.", k.Namespace, "module disable m5 -o jsonpath={.modules[0].result}-{.kyma}", command.ExitOK, []string{"unchanged-k"}},
-		"DisableAFalse": {"Names are checked there, too.", k.Namespace, "module disable M5", command.ExitUsage, []string{"no name of a module"}},
+		"JSON":          {"The result is in the JSON output.", k.Namespace, "module disable m5 -o jsonpath={.modules[0].result}-{.kyma}", command.ExitOK, []string{"unchanged-k"}},
+		"DisableAFalse": {"module disable checks names too.", k.Namespace, "module disable M5", command.ExitUsage, []string{"not a valid module name"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -23,13 +23,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// maxEvents is how many events are shown.
+// maxEvents is the maximum number of events in the output.
 const maxEvents = 10
 
-// reasonsPage has a heading for each reason of an event.
+// reasonsPage is a link to the documentation, which has a heading for each reason.
 const reasonsPage = "https://github.com/crossplane-contrib/provider-kyma/blob/main/docs/troubleshooting.md#reasons-of-events-and-conditions"
 
-// warningsOf a Kyma and its Manifests, the last ones first.
+// warningsOf returns the latest warning events of a Kyma and its Manifests, most recent first.
 func warningsOf(ctx context.Context, c client.Reader, k *v1alpha1.Kyma, manifests []v1alpha1.Manifest) ([]eventReported, error) {
 	l := &corev1.EventList{}
 	if err := c.List(ctx, l, client.InNamespace(k.Namespace), client.MatchingFields{"type": corev1.EventTypeWarning}); err != nil {
@@ -42,6 +42,7 @@ func warningsOf(ctx context.Context, c client.Reader, k *v1alpha1.Kyma, manifest
 	return selectEvents(l.Items, of), nil
 }
 
+// selectEvents returns the latest events of the objects with the given UIDs, most recent first.
 func selectEvents(all []corev1.Event, of map[types.UID]bool) []eventReported {
 	all = slices.DeleteFunc(slices.Clone(all), func(e corev1.Event) bool { return !of[e.InvolvedObject.UID] })
 	slices.SortFunc(all, func(a, b corev1.Event) int {
@@ -58,7 +59,7 @@ func selectEvents(all []corev1.Event, of map[types.UID]bool) []eventReported {
 	return out
 }
 
-// lastOf the times of an event, which depend on who recorded it.
+// lastOf returns when an event occurred last. Which of its timestamps is set depends on the client that recorded it.
 func lastOf(e *corev1.Event) time.Time {
 	last := e.LastTimestamp.Time
 	if e.Series != nil && e.Series.LastObservedTime.After(last) {
@@ -73,6 +74,7 @@ func lastOf(e *corev1.Event) time.Time {
 	return last
 }
 
+// countOf returns how often an event occurred.
 func countOf(e *corev1.Event) int32 {
 	if e.Series != nil {
 		return max(1, e.Series.Count)
@@ -80,7 +82,7 @@ func countOf(e *corev1.Event) int32 {
 	return max(1, e.Count)
 }
 
-// writeWarnings writes events as a table with columns of its own, and a link to the page that explains their reasons.
+// writeWarnings writes a table of events, and a link to the page that explains their reasons.
 func writeWarnings(w io.Writer, all []eventReported, now time.Time) error {
 	t := tabwriter.NewWriter(w, 0, 8, 3, ' ', 0)
 	if _, err := io.WriteString(t, "\nWarnings:\n"); err != nil {
@@ -96,7 +98,7 @@ func writeWarnings(w io.Writer, all []eventReported, now time.Time) error {
 	return err
 }
 
-// writeEvents as a table.
+// writeEvents writes the rows of a table of events.
 func writeEvents(w io.Writer, all []eventReported, now time.Time) error {
 	if err := command.Row(w, "LAST SEEN", "COUNT", "OBJECT", "REASON", "MESSAGE"); err != nil {
 		return err

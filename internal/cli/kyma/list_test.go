@@ -115,7 +115,7 @@ func TestStatus(t *testing.T) {
 	kymactl(t, k.Namespace, "status", "--exit-code").want(t, command.ExitFailure, "m2: operator: Deployment a/b: 0 of 1")
 	kymactl(t, k.Namespace, "status", "-o", "jsonpath={.modules[1].live.installs[0].message}").want(t, command.ExitOK, "Deployment a/b")
 	kymactl(t, k.Namespace, "status", "-o", "name").want(t, command.ExitOK, "kyma.kyma.m.crossplane.io/k\n")
-	kymactl(t, k.Namespace, "status", "--as", "nobody").want(t, command.ExitFailure, `User "nobody" cannot list resource "kymas"`)
+	kymactl(t, k.Namespace, "status", "--as", "jane").want(t, command.ExitFailure, `User "jane" cannot list resource "kymas"`)
 	kymactl(t, "default", "status").want(t, command.ExitNotFound, "kymactl deploy")
 	play(t, k, is("m1", v1alpha1.StateReady, ""), is("m2", v1alpha1.StateReady, ""))
 	kymactl(t, k.Namespace, "status", "--exit-code").want(t, command.ExitOK)
@@ -132,22 +132,22 @@ func TestCompletion(t *testing.T) {
 		last   string
 		want   string
 	}{
-		"Modules":      {"What there is can be enabled.", k, "module enable m0", "", "m1\nm10\n"},
-		"Enabled":      {"What is enabled can be disabled.", k, "module disable", "", "m1\n:4"},
-		"Channels":     {"Channels are those of the catalogue.", k, "module list --channel", "", "broken\nfast\nregular\n"},
-		"Kymas":        {"Kymas are those of the namespace.", k, "status", "", "k\n:4"},
-		"Wait":         {"The modules to wait for are those of the Kyma.", two, "wait m2 --module", "", "m2\n:4"},
-		"WaitOnly":     {"There may be one Kyma only.", k, "wait --module", "", "m1\n:4"},
-		"WaitWhich":    {"Or too many.", two, "wait --module", "", ":4\n"},
-		"Test":         {"So are the modules to test.", two, "test kyma/m2 --module", "", "m2\n:4"},
-		"TestName":     {"A name alone may be that of a Kyma.", two, "test k --module", "", "m1\n:4"},
+		"Modules":      {"Modules that are offered and not arguments yet.", k, "module enable m0", "", "m1\nm10\n"},
+		"Enabled":      {"Only enabled modules can be disabled.", k, "module disable", "", "m1\n:4"},
+		"Channels":     {"Channels are those of the ModuleTemplates.", k, "module list --channel", "", "broken\nfast\nregular\n"},
+		"Kymas":        {"Kymas are those in the namespace.", k, "status", "", "k\n:4"},
+		"Wait":         {"The modules of the Kyma in the argument.", two, "wait m2 --module", "", "m2\n:4"},
+		"WaitOnly":     {"Without an argument, the modules of the only Kyma.", k, "wait --module", "", "m1\n:4"},
+		"WaitWhich":    {"Without an argument, nothing if there are several Kymas.", two, "wait --module", "", ":4\n"},
+		"Test":         {"The modules of the Kyma in the argument KIND/NAME.", two, "test kyma/m2 --module", "", "m2\n:4"},
+		"TestName":     {"A name without a kind can be that of a Kyma.", two, "test k --module", "", "m1\n:4"},
 		"TestManifest": {"A Manifest has no modules.", two, "test manifest/m2 --module", "", ":4\n"},
 		"Silent":       {"Errors are not shown.", k, "status --context nope", "", ":4\n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			args, last := tc.args, tc.last
-			// The flag stands before what is completed.
+			// The flag comes before the word to complete.
 			for _, flag := range []string{"--channel", "--module"} {
 				if strings.HasSuffix(args, flag) {
 					args, last = strings.TrimSuffix(args, " "+flag), flag+"="

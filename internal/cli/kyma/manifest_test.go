@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// TestManifestOfModule holds that an API server takes what kymactl module manifest writes.
+// TestManifestOfModule checks that an API server accepts the output of kymactl module manifest.
 func TestManifestOfModule(t *testing.T) {
 	r, err := controlplane.StartRegistry(controlplane.WebOptions{})
 	if err != nil {

@@ -19,10 +19,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// planOn is the value of the annotation that puts an object into plan mode.
+// planOn is the value of the annotation for plan mode.
 const planOn = "true"
 
-// newManifest in a namespace of its own.
+// newManifest creates a Manifest in a new namespace.
 func newManifest(t *testing.T) *v1alpha1.Manifest {
 	t.Helper()
 	n := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "t-"}}
@@ -48,7 +48,7 @@ func manifestNow(t *testing.T, m *v1alpha1.Manifest) *v1alpha1.Manifest {
 	return out
 }
 
-// fileOf a Manifest with another version.
+// fileOf writes a file of a Manifest with another version.
 func fileOf(t *testing.T, name, version string) string {
 	t.Helper()
 	text := `apiVersion: kyma.m.crossplane.io/v1alpha1
@@ -63,7 +63,7 @@ spec: {forProvider: {installs: [{name: web, source: {type: helm-chart, url: http
 	return path
 }
 
-// planner plays the provider: it plans what is in plan mode, as a plan.
+// planner stands in for the provider: it reports a plan for Manifests in plan mode.
 func planner(t *testing.T, m *v1alpha1.Manifest, p v1alpha1.PlanStatus) {
 	t.Helper()
 	eventually(t, "plan mode", func() bool {
@@ -83,7 +83,7 @@ func onePlan() v1alpha1.PlanStatus {
 	}}
 }
 
-// left of a Manifest by a plan.
+// left is what a plan leaves of a Manifest.
 type left struct {
 	Version string
 	Labels  map[string]string
@@ -113,23 +113,23 @@ func TestPlan(t *testing.T) {
 		want   left
 	}{
 		"Named": {
-			reason: "A plan leaves the object as it was.", args: []string{"manifest/web"}, plan: onePlan(),
+			reason: "A plan restores the object.", args: []string{"manifest/web"}, plan: onePlan(),
 			says: []string{
 				"+ create Namespace a\n~ change ConfigMap a/b: data.k\n… and 1 more\n! namespace a would be created\n",
 				": 1 to create, 1 to change, 1 to prune. Nothing was applied.",
 			},
 			want: was,
 		},
-		"File":     {reason: "So does one of a file.", file: true, plan: onePlan(), says: []string{"Nothing was applied"}, want: was},
-		"Apply":    {reason: "What was planned is applied.", file: true, args: []string{"--apply"}, plan: onePlan(), says: []string{"It is being applied"}, want: inFile},
-		"Keep":     {reason: "An object may be left in plan mode.", file: true, args: []string{"--keep", "-o", "json"}, plan: onePlan(), says: []string{`"result": "kept"`}, want: kept},
+		"File":     {reason: "A plan of a file restores the object.", file: true, plan: onePlan(), says: []string{"Nothing was applied"}, want: was},
+		"Apply":    {reason: "--apply applies the plan.", file: true, args: []string{"--apply"}, plan: onePlan(), says: []string{"The provider is applying it"}, want: inFile},
+		"Keep":     {reason: "--keep leaves the object in plan mode.", file: true, args: []string{"--keep", "-o", "json"}, plan: onePlan(), says: []string{`"result": "kept"`}, want: kept},
 		"Problems": {reason: "A plan with problems is a failure.", args: []string{"web"}, plan: problems, code: command.ExitFailure, says: []string{"! web: no"}, want: was},
 		"ProblemsApply": {
 			reason: "A plan with problems is not applied.", file: true, args: []string{"--apply"}, plan: problems,
 			code: command.ExitFailure, says: []string{"was not applied"}, want: was,
 		},
-		"ExitCode":   {reason: "Changes have a code.", file: true, args: []string{"--exit-code"}, plan: onePlan(), code: command.ExitChanges, want: was},
-		"ExitCodeNo": {reason: "No changes have none.", file: true, args: []string{"--exit-code"}, want: was},
+		"ExitCode":   {reason: "With --exit-code, changes have an exit code.", file: true, args: []string{"--exit-code"}, plan: onePlan(), code: command.ExitChanges, want: was},
+		"ExitCodeNo": {reason: "With --exit-code, the code is 0 if there are no changes.", file: true, args: []string{"--exit-code"}, want: was},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -159,50 +159,50 @@ func TestPlanNew(t *testing.T) {
 	})
 	planner(t, next, onePlan())
 	s.want(t, command.ExitOK, "Nothing was applied")
-	// What a Manifest of the same name has left in the cluster must stay.
+	// What an earlier Manifest of this name has left in the cluster must stay.
 	if got := manifestNow(t, next); got.DeletionTimestamp == nil || len(got.Spec.ManagementPolicies) != 1 || got.Spec.ManagementPolicies[0] != "Observe" {
-		t.Errorf("a draft that goes must take nothing with it: %+v, %v", got.ObjectMeta, got.Spec.ManagementPolicies)
+		t.Errorf("deleting the draft must not delete anything in the target cluster: %+v, %v", got.ObjectMeta, got.Spec.ManagementPolicies)
 	}
 	if err := patch(t.Context(), next, `{"metadata":{"finalizers":[]}}`); err != nil {
 		t.Fatal(err)
 	}
 	if err := admin.Get(t.Context(), client.ObjectKeyFromObject(next), next); client.IgnoreNotFound(err) != nil || err == nil {
-		t.Errorf("what was not there is not there afterwards: %v", err)
+		t.Errorf("an object that did not exist must not exist afterwards: %v", err)
 	}
 	s = start(t, "", long, m.Namespace, "plan", "--apply", "-f", fileOf(t, "other", "1.0.0"))
 	planner(t, next, onePlan())
-	s.want(t, command.ExitOK, "It is being applied")
+	s.want(t, command.ExitOK, "The provider is applying it")
 	if got := leftOf(manifestNow(t, next)); got.Plan != "" {
 		t.Errorf("got %+v", got)
 	}
 }
 
-// TestPlanEnds holds that an object is as it was when a plan does not come, or when somebody else was there.
+// TestPlanEnds checks that a plan restores the object on a timeout, and keeps changes of other clients.
 func TestPlanEnds(t *testing.T) {
 	m := newManifest(t)
 	was := leftOf(manifestNow(t, m))
 	start(t, "", time.Second, m.Namespace, "plan", "-f", fileOf(t, "web", "2.0.0")).
-		want(t, command.ExitTimeout, "is not planned in time: the provider has not planned it as it is now")
+		want(t, command.ExitTimeout, "to be planned: the provider has not planned its current spec")
 	if diff := cmp.Diff(was, leftOf(manifestNow(t, m))); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 
 	s := start(t, "", long, m.Namespace, "plan", "--apply", "-f", fileOf(t, "web", "2.0.0"))
-	s.says(t, "has not planned it")
+	s.says(t, "has not planned its current spec")
 	if err := patch(t.Context(), manifestNow(t, m), `{"spec":{"forProvider":{"adopt":true}}}`); err != nil {
 		t.Fatal(err)
 	}
 	planner(t, m, onePlan())
-	s.want(t, command.ExitFailure, "was changed by somebody else since it was planned")
-	if out := s.out.String(); !strings.Contains(out, "Nothing was applied.") || strings.Contains(out, "being applied") {
-		t.Errorf("what could not be applied is not said to be, got\n%s", out)
+	s.want(t, command.ExitFailure, "has changed since it was planned and stays in plan mode")
+	if out := s.out.String(); !strings.Contains(out, "Nothing was applied.") || strings.Contains(out, "is applying it") {
+		t.Errorf("the output must not say that the plan is applied, got\n%s", out)
 	}
 	if got := leftOf(manifestNow(t, m)); got.Plan != planOn {
-		t.Errorf("what nobody has planned is not applied, got %+v", got)
+		t.Errorf("a change that was not planned must not be applied, got %+v", got)
 	}
-	// It stays in plan mode, as it was in it before.
+	// It was in plan mode before, so it stays in plan mode.
 	kymactl(t, m.Namespace, "plan", "web").want(t, command.ExitOK, "Nothing was applied")
-	kymactl(t, m.Namespace, "plan", "web", "--apply").want(t, command.ExitOK, "It is being applied")
+	kymactl(t, m.Namespace, "plan", "web", "--apply").want(t, command.ExitOK, "The provider is applying it")
 	if got := leftOf(manifestNow(t, m)); got.Plan != "" {
 		t.Errorf("got %+v", got)
 	}
@@ -217,21 +217,21 @@ func TestPlanUsage(t *testing.T) {
 		code command.ExitCode
 		says string
 	}{
-		"Nothing":   {args: nil, code: command.ExitUsage, says: "want either the name"},
-		"Both":      {args: []string{"web", "-f", "x"}, code: command.ExitUsage, says: "want either the name"},
-		"Ambiguous": {args: []string{"web"}, code: command.ExitUsage, says: "say manifest/web or kyma/web"},
-		"Kind":      {args: []string{"pod/web"}, code: command.ExitUsage, says: "want manifest/NAME"},
+		"Nothing":   {args: nil, code: command.ExitUsage, says: "use either the name"},
+		"Both":      {args: []string{"web", "-f", "x"}, code: command.ExitUsage, says: "use either the name"},
+		"Ambiguous": {args: []string{"web"}, code: command.ExitUsage, says: "use manifest/web or kyma/web"},
+		"Kind":      {args: []string{"pod/web"}, code: command.ExitUsage, says: "use manifest/NAME"},
 		"Missing":   {args: []string{"manifest/nope"}, code: command.ExitNotFound, says: "there is no Manifest nope"},
-		"Neither":   {args: []string{"nope"}, code: command.ExitNotFound, says: "there is no Manifest and no Kyma nope"},
-		"Flags":     {args: []string{"web", "--apply", "--keep"}, code: command.ExitUsage, says: "exclude each other"},
+		"Neither":   {args: []string{"nope"}, code: command.ExitNotFound, says: "there is no Manifest or Kyma nope"},
+		"Flags":     {args: []string{"web", "--apply", "--keep"}, code: command.ExitUsage, says: "cannot be used together"},
 		"NoFile":    {args: []string{"-f", "/nope"}, code: command.ExitUsage, says: "--file"},
-		"OtherKind": {args: []string{"-f", "-"}, in: "apiVersion: v1\nkind: Pod\n", code: command.ExitUsage, says: "want one Manifest or Kyma"},
-		"NoObject":  {args: []string{"-f", "-"}, in: "- a\n", code: command.ExitUsage, says: "--file: -: it is no Kubernetes object"},
-		"Several":   {args: []string{"-f", "-"}, in: "apiVersion: v1\n---\nkind: Pod\n", code: command.ExitUsage, says: "--file: -: it holds more than one"},
+		"OtherKind": {args: []string{"-f", "-"}, in: "apiVersion: v1\nkind: Pod\n", code: command.ExitUsage, says: "use a Manifest or Kyma"},
+		"NoObject":  {args: []string{"-f", "-"}, in: "- a\n", code: command.ExitUsage, says: "--file: -: expected a Kubernetes object"},
+		"Several":   {args: []string{"-f", "-"}, in: "apiVersion: v1\n---\nkind: Pod\n", code: command.ExitUsage, says: "--file: -: it contains more than one"},
 		"NoName":    {args: []string{"-f", "-"}, in: "apiVersion: kyma.m.crossplane.io/v1alpha1\nkind: Kyma\n", code: command.ExitUsage, says: "metadata.name is missing"},
 		"NoSpec":    {args: []string{"-f", "-"}, in: "apiVersion: kyma.m.crossplane.io/v1alpha1\nkind: Kyma\nmetadata: {name: a}\n", code: command.ExitUsage, says: "spec is missing"},
 		"Invalid":   {args: []string{"-f", "-"}, in: "apiVersion: kyma.m.crossplane.io/v1alpha1\nkind: Manifest\nmetadata: {name: a}\nspec: {}\n", code: command.ExitFailure, says: "forProvider"},
-		"TestKind":  {args: []string{"test", "manifest/web", "--module", "m1"}, code: command.ExitUsage, says: "--module is for a Kyma"},
+		"TestKind":  {args: []string{"test", "manifest/web", "--module", "m1"}, code: command.ExitUsage, says: "--module requires a Kyma"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -246,19 +246,19 @@ func TestPlanUsage(t *testing.T) {
 		t.Fatal(err)
 	}
 	start(t, "apiVersion: kyma.m.crossplane.io/v1alpha1\nkind: Kyma\nmetadata: {name: web}\nspec: {forProvider: {modules: []}}\n", long, m.Namespace, "plan", "-f", "-").
-		want(t, command.ExitFailure, "plan it there")
+		want(t, command.ExitFailure, "plan the change there")
 	if err := patch(t.Context(), manifestNow(t, m), `{"spec":{"managementPolicies":["Observe"]}}`); err != nil {
 		t.Fatal(err)
 	}
 	kymactl(t, m.Namespace, "plan", "manifest/web", "--apply").want(t, command.ExitUsage, "spec.managementPolicies")
 }
 
-// TestPlanKyma holds that the plan of a Kyma is that of its Manifests.
+// TestPlanKyma checks that the plan of a Kyma consists of the plans of its Manifests.
 func TestPlanKyma(t *testing.T) {
 	k := newKyma(t, v1alpha1.Module{Name: "m1"}, v1alpha1.Module{Name: "m2"})
 	m1, gone := install(t, k, "m1"), install(t, k, "m9")
 	s := start(t, "", long, k.Namespace, "plan", "kyma/k")
-	s.says(t, "has not seen the Kyma as it is now")
+	s.says(t, "has not reconciled the current spec of the Kyma")
 	none := is("m2", v1alpha1.StateError, "no template")
 	none.Manifest = ""
 	play(t, k, is("m1", v1alpha1.StateReady, ""), none)
@@ -273,11 +273,11 @@ func TestPlanKyma(t *testing.T) {
 	}
 	s.want(t, command.ExitOK, "Manifest k-m1:\n", "Manifest k-m2:\n", "- module m9 with all its objects\n", ": 2 to create, 2 to change, 2 to prune")
 	if got := current(t, k).Annotations[v1alpha1.AnnotationPlan]; got != "" {
-		t.Errorf("the Kyma is as it was, got %q", got)
+		t.Errorf("the Kyma must be restored, got %q", got)
 	}
 }
 
-// tester plays the provider: it has run the tests that are asked for.
+// tester stands in for the provider: it reports the results of the requested tests.
 func tester(ctx context.Context, t *testing.T, m *v1alpha1.Manifest, state v1alpha1.State, tests ...v1alpha1.TestStatus) {
 	t.Helper()
 	eventually(t, "tests", func() bool {
@@ -297,28 +297,28 @@ func TestTest(t *testing.T) {
 	m := newManifest(t)
 	s := start(t, "", long, m.Namespace, "test", "manifest/web")
 	tester(t.Context(), t, m, v1alpha1.StateProcessing, ok, runs)
-	s.says(t, "Pod a/two runs")
+	s.says(t, "Pod a/two is running")
 	tester(t.Context(), t, m, v1alpha1.StateError, ok, bad)
 	s.want(t, command.ExitFailure, "Pod a/one", "exit code 1", "tests of Manifest "+m.Namespace+"/web failed")
 
 	first := manifestNow(t, m).Annotations[v1alpha1.AnnotationTest]
 	s = start(t, "", long, m.Namespace, "test", "web", "-o", "json")
-	s.says(t, "the tests have not begun")
+	s.says(t, "the tests have not started")
 	tester(t.Context(), t, m, v1alpha1.StateReady, ok)
 	s.want(t, command.ExitOK, `"state": "Ready"`)
 	if manifestNow(t, m).Annotations[v1alpha1.AnnotationTest] == first {
-		t.Error("each run has a token of its own")
+		t.Error("each run must have its own token")
 	}
 	s = start(t, "", long, m.Namespace, "test", "web")
-	s.says(t, "the tests have not begun")
+	s.says(t, "the tests have not started")
 	tester(t.Context(), t, m, v1alpha1.StateReady)
 	s.want(t, command.ExitOK, "has no tests")
 
-	start(t, "", time.Second, m.Namespace, "test", "web").want(t, command.ExitTimeout, "is not tested in time")
+	start(t, "", time.Second, m.Namespace, "test", "web").want(t, command.ExitTimeout, "to be tested")
 	if err := patch(t.Context(), manifestNow(t, m), `{"metadata":{"annotations":{"`+v1alpha1.AnnotationPlan+`":"true"}}}`); err != nil {
 		t.Fatal(err)
 	}
-	kymactl(t, m.Namespace, "test", "web").want(t, command.ExitFailure, "is only planned")
+	kymactl(t, m.Namespace, "test", "web").want(t, command.ExitFailure, "is in plan mode")
 }
 
 func TestTestKyma(t *testing.T) {
@@ -330,10 +330,10 @@ func TestTestKyma(t *testing.T) {
 	tester(t.Context(), t, m2, v1alpha1.StateReady, v1alpha1.TestStatus{Install: "web", Name: "Pod a/one", State: v1alpha1.StateReady})
 	s.want(t, command.ExitOK, "Pod a/one")
 	if got := manifestNow(t, m1).Annotations[v1alpha1.AnnotationTest]; got != "" {
-		t.Errorf("the other module is not tested, got %q", got)
+		t.Errorf("the other module must not be tested, got %q", got)
 	}
 	s = start(t, "", long, k.Namespace, "test", "kyma/k")
-	s.says(t, "the tests have not begun")
+	s.says(t, "the tests have not started")
 	tester(t.Context(), t, m1, v1alpha1.StateReady)
 	tester(t.Context(), t, m2, v1alpha1.StateError)
 	s.want(t, command.ExitFailure, "has no tests")

@@ -17,15 +17,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 )
 
-// A report is the state of a Kyma and of all that belongs to it.
+// A report is the output of status: a Kyma with its modules, Manifests and warning events.
 type report struct {
 	Namespace string `json:"namespace"`
 	Kyma      string `json:"kyma"`
-	// Channel of modules that have none of their own.
+	// Channel of modules that don't set their own.
 	Channel string `json:"channel"`
-	// ComposedBy is the composite resource that makes the Kyma, if any.
+	// ComposedBy is the composite resource of the Kyma, see lookup.Composer; empty if the Kyma is not composed.
 	ComposedBy string `json:"composedBy"`
-	// Observed says whether the provider has seen the Kyma as it is now.
+	// Observed is true if the provider has reconciled the current spec of the Kyma.
 	Observed   bool            `json:"observed"`
 	State      string          `json:"state"`
 	Message    string          `json:"message"`
@@ -34,7 +34,7 @@ type report struct {
 	Events     []eventReported `json:"events"`
 }
 
-// A condition of an object, without the time.
+// A condition of an object, without its transition time.
 type condition struct {
 	Type    string `json:"type"`
 	Status  string `json:"status"`
@@ -42,29 +42,29 @@ type condition struct {
 	Message string `json:"message"`
 }
 
-// A moduleReport is one module of the Kyma.
+// A moduleReport is a module of the Kyma.
 type moduleReport struct {
 	catalog.EnabledModule
 
-	// Live is the Manifest of the module, where there is one.
+	// Live is the Manifest of the module; nil if there is none.
 	Live *manifestReport `json:"live,omitempty"`
 }
 
-// A manifestReport is what is seen in the target cluster.
+// A manifestReport is the status of a Manifest, which describes what is in the target cluster.
 type manifestReport struct {
 	Name       string      `json:"name"`
 	State      string      `json:"state"`
 	Version    string      `json:"version"`
 	Message    string      `json:"message"`
 	Conditions []condition `json:"conditions"`
-	// Ready objects, of how many.
+	// ObjectsReady and ObjectsTotal count the objects in the target cluster.
 	ObjectsReady int32           `json:"objectsReady"`
 	ObjectsTotal int32           `json:"objectsTotal"`
 	LastDrift    string          `json:"lastDrift"`
 	Installs     []installReport `json:"installs"`
 }
 
-// An installReport is one chart or the like of a module. The message names the first object to look at.
+// An installReport is one install of a module, such as a chart. The message names the first object that is not Ready.
 type installReport struct {
 	Name    string `json:"name"`
 	State   string `json:"state"`
@@ -72,14 +72,14 @@ type installReport struct {
 	Message string `json:"message"`
 }
 
-// An eventReported is a warning that Kubernetes still remembers.
+// An eventReported is a warning event that Kubernetes has not deleted yet.
 type eventReported struct {
-	// Object as Kind/name.
+	// Object is the kind and name, as Manifest/default-istio.
 	Object string `json:"object"`
 	Reason string `json:"reason"`
 	// Message of the event.
 	Message string `json:"message"`
-	// Count of how often it came, and when it came last, in RFC 3339.
+	// Count is how often the event occurred, Last when it occurred last, in RFC 3339.
 	Count int32  `json:"count"`
 	Last  string `json:"last"`
 }
@@ -87,7 +87,7 @@ type eventReported struct {
 // Names implements command.Named.
 func (r *report) Names() []string { return []string{"kyma.kyma.m.crossplane.io/" + r.Kyma} }
 
-// reportOn a Kyma with its Manifests.
+// reportOn returns the report on a Kyma with its Manifests, without events.
 func reportOn(k *v1alpha1.Kyma, manifests []v1alpha1.Manifest, offer catalog.Releases) *report {
 	at := &k.Status.AtProvider
 	v, seen := await.Observed(k)
@@ -111,7 +111,7 @@ func reportOn(k *v1alpha1.Kyma, manifests []v1alpha1.Manifest, offer catalog.Rel
 		}
 		out.Modules = append(out.Modules, r)
 	}
-	// What the status does not name is there all the same.
+	// Add Manifests that the status of the Kyma does not list: they are being deleted.
 	for _, m := range manifests {
 		if live[m.Name] == nil {
 			continue
@@ -123,6 +123,7 @@ func reportOn(k *v1alpha1.Kyma, manifests []v1alpha1.Manifest, offer catalog.Rel
 	return out
 }
 
+// manifestOf returns the Manifest of a module, or nil.
 func manifestOf(k *v1alpha1.Kyma, m *catalog.EnabledModule, live map[string]*v1alpha1.Manifest) *v1alpha1.Manifest {
 	if found := live[m.Manifest]; found != nil {
 		return found
@@ -145,11 +146,12 @@ func reportManifest(m *v1alpha1.Manifest) *manifestReport {
 	return out
 }
 
-// stated is what to look at first: why a pass failed, and else what the provider says.
+// stated returns the message to show for an object: that it is paused, why the last reconcile failed, or the message of its
+// status.
 func stated(o metav1.Object, conditions []xpv2.Condition, said string) string {
 	switch i := slices.IndexFunc(conditions, func(c xpv2.Condition) bool { return c.Type == xpv2.TypeSynced && c.Status == "False" }); {
 	case meta.IsPaused(o):
-		return "is paused: annotation " + meta.AnnotationKeyReconciliationPaused
+		return "it is paused by annotation " + meta.AnnotationKeyReconciliationPaused
 	case i >= 0 && conditions[i].Message != "" && conditions[i].Reason != xpv2.ReasonReconcilePaused:
 		return conditions[i].Message
 	case said == "" && len(conditions) == 0:
@@ -158,7 +160,7 @@ func stated(o metav1.Object, conditions []xpv2.Condition, said string) string {
 	return said
 }
 
-// conditionsOf an object, sorted by type.
+// conditionsOf returns conditions, sorted by type.
 func conditionsOf(all []xpv2.Condition) []condition {
 	out := make([]condition, 0, len(all))
 	for _, c := range all {
@@ -168,7 +170,7 @@ func conditionsOf(all []xpv2.Condition) []condition {
 	return out
 }
 
-// status of a condition of a type, or empty.
+// statusIn returns the status of the condition of a type, or an empty text.
 func statusIn(all []condition, kind xpv2.ConditionType) string {
 	for _, c := range all {
 		if c.Type == string(kind) {
@@ -178,7 +180,7 @@ func statusIn(all []condition, kind xpv2.ConditionType) string {
 	return ""
 }
 
-// ready says whether all of it is.
+// ready reports whether the provider has reconciled the current spec of the Kyma, and the Kyma is Synced and Ready.
 func (r *report) ready() bool {
 	return r.Observed && statusIn(r.Conditions, xpv2.TypeReady) == "True" && statusIn(r.Conditions, xpv2.TypeSynced) == "True"
 }

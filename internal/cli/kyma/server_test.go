@@ -29,8 +29,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// One server for all tests of commands about Kymas, also those of packages module and manifest, because a start is what costs. There
-// is no provider: the tests set what it would report.
+// One server for all tests of commands about Kymas, including those of packages module and manifest, because starting it is slow.
+// There is no provider: the tests set the status that it would report.
 var (
 	server *controlplane.Cluster
 	admin  client.WithWatch
@@ -72,7 +72,7 @@ func run(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// offer a module in a channel. Without a version its descriptor could not be read.
+// offer creates a ModuleTemplate for a module in a channel. Without a version, its descriptor could not be read.
 func offer(ctx context.Context, name, channel, version string) error {
 	t := &v1alpha1.ModuleTemplate{ObjectMeta: metav1.ObjectMeta{Name: name + "-" + channel}}
 	t.Spec.ModuleName, t.Spec.Channel = name, channel
@@ -92,7 +92,7 @@ func offer(ctx context.Context, name, channel, version string) error {
 	return admin.Status().Update(ctx, t)
 }
 
-// newKyma in a namespace of its own.
+// newKyma creates a Kyma in a new namespace.
 func newKyma(t *testing.T, modules ...v1alpha1.Module) *v1alpha1.Kyma {
 	t.Helper()
 	n := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "t-"}}
@@ -112,7 +112,7 @@ func addKyma(t *testing.T, namespace, name string, modules ...v1alpha1.Module) *
 	return k
 }
 
-// current state of a Kyma.
+// current returns the current Kyma.
 func current(t *testing.T, k *v1alpha1.Kyma) *v1alpha1.Kyma {
 	t.Helper()
 	out := &v1alpha1.Kyma{}
@@ -122,7 +122,7 @@ func current(t *testing.T, k *v1alpha1.Kyma) *v1alpha1.Kyma {
 	return out
 }
 
-// rawOf a Kyma, with fields that the types do not know.
+// rawOf returns a Kyma with fields that the Go types don't have.
 func rawOf(t *testing.T, k *v1alpha1.Kyma) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{}
@@ -133,7 +133,7 @@ func rawOf(t *testing.T, k *v1alpha1.Kyma) *unstructured.Unstructured {
 	return u
 }
 
-// play the provider: report on the Kyma as it is now. The state of the whole is that of the last module.
+// play stands in for the provider: it reports on the current spec of the Kyma. The state of the Kyma is that of the last module.
 func play(t *testing.T, k *v1alpha1.Kyma, modules ...v1alpha1.ModuleStatus) {
 	t.Helper()
 	k = current(t, k)
@@ -156,7 +156,7 @@ func is(name string, state v1alpha1.State, message string) v1alpha1.ModuleStatus
 	return v1alpha1.ModuleStatus{Name: name, State: state, Message: message, Version: "1.0.0", Channel: "regular", Manifest: "k-" + name}
 }
 
-// install plays the Manifest of a module.
+// install creates the Manifest of a module.
 func install(t *testing.T, k *v1alpha1.Kyma, module string) *v1alpha1.Manifest {
 	t.Helper()
 	yes := true
@@ -175,7 +175,7 @@ func install(t *testing.T, k *v1alpha1.Kyma, module string) *v1alpha1.Manifest {
 	return m
 }
 
-// output of a command, which may still be written.
+// output of a command that can still be running.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -193,7 +193,7 @@ func (o *output) String() string {
 	return o.b.String()
 }
 
-// A session is one run of kymactl.
+// A session is a run of kymactl.
 type session struct {
 	out, err output
 	code     command.ExitCode
@@ -201,7 +201,7 @@ type session struct {
 	done     chan struct{}
 }
 
-// start a command in a namespace.
+// start runs a command in a namespace, in the background.
 func start(t *testing.T, in string, timeout time.Duration, namespace string, args ...string) *session {
 	t.Helper()
 	s := &session{done: make(chan struct{})}
@@ -223,7 +223,7 @@ func start(t *testing.T, in string, timeout time.Duration, namespace string, arg
 	return s
 }
 
-// wait until the command has ended.
+// wait returns the exit code after the command has ended.
 func (s *session) wait() *session {
 	<-s.done
 	return s
@@ -243,13 +243,13 @@ func (s *session) want(t *testing.T, code command.ExitCode, parts ...string) {
 	}
 }
 
-// kymactl runs a command to its end.
+// kymactl runs a command and waits for its end.
 func kymactl(t *testing.T, namespace string, args ...string) *session {
 	t.Helper()
 	return start(t, "", time.Minute, namespace, args...).wait()
 }
 
-// eventually polls for a condition.
+// eventually polls until a condition is true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
@@ -271,7 +271,7 @@ func (s *session) says(t *testing.T, part string) {
 	})
 }
 
-// patch an object as somebody else.
+// patch changes an object as another client.
 func patch(ctx context.Context, o client.Object, merge string) error {
 	return errors.Wrap(admin.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(merge))), "cannot patch")
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 )
 
-// status is what status is asked for.
+// status is one run of kymactl status.
 type status struct {
 	environment *command.Environment
 	cluster     command.ClusterFlags
@@ -27,21 +27,21 @@ type status struct {
 	exitCode    bool
 }
 
-// NewStatus makes kymactl status.
+// NewStatus returns the command kymactl status.
 func NewStatus(e *command.Environment) *cobra.Command {
 	s := &status{environment: e}
 	cmd := &cobra.Command{
 		Use:        "status [KYMA]",
 		SuggestFor: []string{"get", "describe", "show"},
-		Short:      "Show the state of a Kyma as a tree, and what to look at",
-		Long: "Show a Kyma, its modules with the channel of each, and of modules that are not Ready the Manifest and its installs that are not Ready, " +
-			"with the reasons. SYNCED, READY and VERIFIED are the conditions. Below are the last warnings that Kubernetes has recorded of the Kyma and its " +
-			"Manifests.\n\n" +
-			"The exit code is 0 whatever the state is, unless --exit-code is set.\n\n" +
-			"--output json and yaml write one object with namespace, kyma, channel, composedBy, observed (whether the provider has seen the Kyma as it is now), " +
-			"state, message, conditions, modules and events. A module has what kymactl module list --kyma writes, and its Manifest as live: name, state, " +
-			"version, message, conditions, objectsReady, objectsTotal, lastDrift, and installs of name, state, version and message. All of them are there, " +
-			"whether Ready or not.",
+		Short:      "Show the state of a Kyma and its modules as a tree",
+		Long: "Show a Kyma and its modules with their channels. For modules that are not Ready, also show the Manifest and its installs that are not " +
+			"Ready, with the reasons. The columns SYNCED, READY and VERIFIED show conditions. The latest warning events of the Kyma and its Manifests " +
+			"follow below the tree.\n\n" +
+			"The exit code is 0 in every state, unless --exit-code is set.\n\n" +
+			"--output json and yaml print an object with namespace, kyma, channel, composedBy, observed (true if the provider has reconciled the current " +
+			"spec), state, message, conditions, modules and events. Each module has the fields of kymactl module list --kyma, and the field live with its " +
+			"Manifest: name, state, version, message, conditions, objectsReady, objectsTotal, lastDrift, and installs with name, state, version and message. " +
+			"The lists also contain modules and installs that are Ready.",
 		Example: "  kymactl status cluster-a -n team-a\n" +
 			"  kymactl status --all\n" +
 			"  kymactl status --exit-code --quiet -o jsonpath='{.message}'",
@@ -57,9 +57,9 @@ func NewStatus(e *command.Environment) *cobra.Command {
 	f := cmd.Flags()
 	s.cluster.AddFlags(f)
 	s.output.AddNamedFlag(f)
-	f.StringVar(&s.kyma, "kyma", "", "`NAME` of the Kyma, instead of the argument; default the only one of the namespace")
-	f.BoolVar(&s.all, "all", false, "show what is Ready, too")
-	f.BoolVar(&s.exitCode, "exit-code", false, "end with exit code 1 if the Kyma is not Ready")
+	f.StringVar(&s.kyma, "kyma", "", "`NAME` of the Kyma, instead of the argument (default the only one in the namespace)")
+	f.BoolVar(&s.all, "all", false, "also show Manifests and installs that are Ready")
+	f.BoolVar(&s.exitCode, "exit-code", false, "exit with code 1 if the Kyma is not Ready")
 	complete.Flag(cmd, "kyma", complete.Kymas(&s.cluster))
 	return cmd
 }
@@ -92,7 +92,7 @@ func (s *status) run(ctx context.Context) error {
 	return nil
 }
 
-// read all there is to say. What is not essential, and may not be read, is left out with a warning.
+// read returns the report. If the user is not allowed to read ModuleTemplates or events, read prints a warning and omits them.
 func (s *status) read(ctx context.Context, c *command.Cluster) (*report, error) {
 	k, err := lookup.Kyma(ctx, c, c.Namespace, s.kyma)
 	if err != nil {

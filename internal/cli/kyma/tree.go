@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// A node of the tree that status draws.
+// A node of the tree. The fields are the columns of its row.
 type node struct {
 	name     string
 	state    string
@@ -24,7 +24,7 @@ type node struct {
 	children []node
 }
 
-// tree of a report. What is Ready is left out below the modules, unless all is asked for.
+// tree returns a report as a tree. Below the modules it omits what is Ready, unless all is true.
 func (r *report) tree(all bool) node {
 	root := node{
 		name: fmt.Sprintf("Kyma/%s (%s)", r.Kyma, r.Namespace), state: r.State, message: r.Message,
@@ -42,12 +42,12 @@ func (r *report) tree(all bool) node {
 	return root
 }
 
-// fine says whether there is nothing to look at.
+// fine reports whether the Manifest is in state Ready, with the conditions Synced and Ready.
 func (m *manifestReport) fine() bool {
 	return m.State == string(v1alpha1.StateReady) && statusIn(m.Conditions, xpv2.TypeReady) == "True" && statusIn(m.Conditions, xpv2.TypeSynced) == "True"
 }
 
-// tree of a Manifest. A message that its module has shown is not shown again.
+// tree returns the node of a Manifest. shown is the message of its module, which is not repeated.
 func (m *manifestReport) tree(all bool, shown string) node {
 	out := node{
 		name: "Manifest/" + m.Name, state: m.State, version: m.Version,
@@ -73,7 +73,7 @@ func (m *manifestReport) tree(all bool, shown string) node {
 	return out
 }
 
-// draw a tree as a table.
+// draw writes the tree as a table.
 func (n *node) draw(w io.Writer) error {
 	if err := command.Row(w, "NAME", "STATE", "VERSION", "SYNCED", "READY", "VERIFIED", "MESSAGE"); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (n *node) draw(w io.Writer) error {
 	return n.drawBelow(w, "", "")
 }
 
-// drawBelow draws the node behind first, and what belongs to it behind rest.
+// drawBelow writes the row of the node with the prefix first, and the rows below it with the prefix rest.
 func (n *node) drawBelow(w io.Writer, first, rest string) error {
 	if err := command.Row(w, first+n.name, n.state, n.version, n.synced, n.ready, n.verified, n.message); err != nil {
 		return err

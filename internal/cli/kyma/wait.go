@@ -15,13 +15,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 )
 
-// What can be waited for.
+// Values of --for.
 const (
 	forReady   = "ready"
 	forDeleted = "deleted"
 )
 
-// waiting is what wait is asked for.
+// waiting is one run of kymactl wait.
 type waiting struct {
 	environment *command.Environment
 	cluster     command.ClusterFlags
@@ -32,13 +32,13 @@ type waiting struct {
 	failFast    bool
 }
 
-// awaited is what was waited for, and is there.
+// awaited is the output of wait.
 type awaited struct {
 	Namespace string `json:"namespace"`
 	Kyma      string `json:"kyma"`
 	// Condition is ready or deleted.
 	Condition string `json:"condition"`
-	// Modules that were waited for; none where it was the Kyma itself.
+	// Modules of the command line; empty if it waited for the Kyma itself.
 	Modules []string `json:"modules"`
 }
 
@@ -54,18 +54,18 @@ func (a *awaited) Names() []string {
 	return out
 }
 
-// NewWait makes kymactl wait.
+// NewWait returns the command kymactl wait.
 func NewWait(e *command.Environment) *cobra.Command {
 	w := &waiting{environment: e}
 	cmd := &cobra.Command{
 		Use:   "wait [KYMA]",
-		Short: "Wait until a Kyma, or some of its modules, is Ready or gone",
-		Long: "Wait until a Kyma is Ready: the provider has seen it as it is now, and all of its modules are there and Ready. With --module it is about " +
-			"these modules only. Changes are watched for, through restarts of the API server and broken connections.\n\n" +
-			"With --for deleted it ends when the Kyma is gone, or with --module when nothing is left of these modules.\n\n" +
-			"A state Error may pass, and does not end the wait, unless --fail-fast is set (exit code 1). When the time is over the exit code is 6, " +
-			"and the message says what is missing. A Kyma or a module that is not there is exit code 3.\n\n" +
-			"--output json and yaml write one object with namespace, kyma, condition and the list \"modules\" of names, when it is there.",
+		Short: "Wait until a Kyma or its modules are Ready or deleted",
+		Long: "Wait until a Kyma is Ready: the provider has reconciled its current spec, and all of its modules are Ready. With --module, wait only for " +
+			"these modules. Once the first request succeeded, the command also waits through restarts of the API server and broken connections.\n\n" +
+			"With --for deleted, wait until the Kyma no longer exists, or with --module, until nothing is left of these modules.\n\n" +
+			"The state Error can be temporary, so the command keeps waiting, unless --fail-fast is set (exit code 1). If --timeout expires, the exit code " +
+			"is 6, and the message says what is missing. Without --for deleted, the exit code is 3 if the Kyma does not exist or a module is not enabled.\n\n" +
+			"After success, --output json and yaml print an object with namespace, kyma, condition and modules, a list of names.",
 		Example: "  kymactl wait cluster-a -n team-a --timeout 10m\n" +
 			"  kymactl wait --module istio,serverless --fail-fast\n" +
 			"  kymactl wait cluster-a --for deleted",
@@ -81,10 +81,10 @@ func NewWait(e *command.Environment) *cobra.Command {
 	f := cmd.Flags()
 	w.cluster.AddFlags(f)
 	w.output.AddNamedFlag(f)
-	f.StringVar(&w.kyma, "kyma", "", "`NAME` of the Kyma, instead of the argument; default the only one of the namespace")
+	f.StringVar(&w.kyma, "kyma", "", "`NAME` of the Kyma, instead of the argument (default the only one in the namespace)")
 	f.StringVar(&w.condition, "for", forReady, "`CONDITION` to wait for: ready or deleted")
-	f.StringSliceVar(&w.modules, "module", nil, "wait for the module `NAME`; may be given several times")
-	f.BoolVar(&w.failFast, "fail-fast", false, "end at a state Error")
+	f.StringSliceVar(&w.modules, "module", nil, "`NAME` of a module to wait for; can be repeated")
+	f.BoolVar(&w.failFast, "fail-fast", false, "fail as soon as a state is Error")
 	complete.Flag(cmd, "kyma", complete.Kymas(&w.cluster))
 	complete.Flag(cmd, "module", complete.EnabledIn(&w.cluster, func(args []string) (string, bool) {
 		err := takeKyma(&w.kyma, args)
@@ -94,13 +94,13 @@ func NewWait(e *command.Environment) *cobra.Command {
 	return cmd
 }
 
-// takeKyma from the argument or from the flag.
+// takeKyma sets kyma to the argument, if there is one. It fails if the flag has set another name.
 func takeKyma(kyma *string, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	if *kyma != "" && *kyma != args[0] {
-		return command.Usagef("--kyma is %s, but the argument is %s: use one of them", *kyma, args[0])
+		return command.Usagef("--kyma is %s, but the argument is %s: use only one of them", *kyma, args[0])
 	}
 	*kyma = args[0]
 	return nil
@@ -137,10 +137,10 @@ func (w *waiting) run(ctx context.Context) error {
 
 func (w *waiting) check() error {
 	if w.condition != forReady && w.condition != forDeleted {
-		return command.Usagef("--for is %q: want ready or deleted", w.condition)
+		return command.Usagef("--for is %q: use ready or deleted", w.condition)
 	}
 	if w.failFast && w.condition == forDeleted {
-		return command.Usagef("--fail-fast is for --for ready")
+		return command.Usagef("--fail-fast can only be used with --for ready")
 	}
 	if err := argument.CheckModules(w.modules); err != nil {
 		return err

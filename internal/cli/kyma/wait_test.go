@@ -17,9 +17,9 @@ const long = time.Minute
 func TestWaitReady(t *testing.T) {
 	k := newKyma(t, v1alpha1.Module{Name: "m1"}, v1alpha1.Module{Name: "m2"})
 	s := start(t, "", long, k.Namespace, "wait")
-	s.says(t, "has not seen the Kyma as it is now")
+	s.says(t, "has not reconciled the current spec of the Kyma")
 	play(t, k, is("m1", v1alpha1.StateReady, ""))
-	s.says(t, "m2: the provider has not seen it yet")
+	s.says(t, "m2: the provider has not reconciled it yet")
 	play(t, k, is("m1", v1alpha1.StateReady, ""), is("m2", v1alpha1.StateError, "oh dear"))
 	s.says(t, "m2: oh dear")
 	one := kymactl(t, k.Namespace, "wait", "k", "--module", "m1", "-o", "json")
@@ -29,28 +29,28 @@ func TestWaitReady(t *testing.T) {
 	play(t, k, is("m1", v1alpha1.StateReady, ""), is("m2", v1alpha1.StateReady, ""))
 	s.want(t, command.ExitOK, "kyma.kyma.m.crossplane.io/k ready\n")
 
-	// What is said of the spec before does not count.
+	// The status of the previous spec does not count.
 	e := start(t, "", long, k.Namespace, "module", "enable", "m3", "--wait")
-	e.says(t, "has not seen the Kyma as it is now")
+	e.says(t, "has not reconciled the current spec of the Kyma")
 	play(t, k, is("m1", v1alpha1.StateReady, ""), is("m3", v1alpha1.StateReady, ""), is("m2", v1alpha1.StateProcessing, ""))
 	e.want(t, command.ExitOK, "m3 enabled")
 }
 
 func TestWaitEnds(t *testing.T) {
 	k := newKyma(t, v1alpha1.Module{Name: "m1"})
-	start(t, "", time.Second, k.Namespace, "wait").want(t, command.ExitTimeout, "is not Ready in time: the provider has not seen")
+	start(t, "", time.Second, k.Namespace, "wait").want(t, command.ExitTimeout, "to become Ready: the provider has not reconciled")
 	play(t, k, is("m1", v1alpha1.StateWarning, "hm"))
-	start(t, "", time.Second, k.Namespace, "wait").want(t, command.ExitTimeout, "is not Ready in time: m1: hm")
-	start(t, "", time.Second, k.Namespace, "wait", "--for", "deleted").want(t, command.ExitTimeout, "nobody has deleted it")
+	start(t, "", time.Second, k.Namespace, "wait").want(t, command.ExitTimeout, "timed out waiting for Kyma "+k.Namespace+"/k to become Ready: m1: hm")
+	start(t, "", time.Second, k.Namespace, "wait", "--for", "deleted").want(t, command.ExitTimeout, "it has not been deleted yet")
 	kymactl(t, k.Namespace, "wait", "nope").want(t, command.ExitNotFound, "kymactl deploy")
 	kymactl(t, k.Namespace, "wait", "nope", "--for", "deleted").want(t, command.ExitOK, "nope deleted")
 	kymactl(t, k.Namespace, "wait", "--module", "m2").want(t, command.ExitNotFound, "m2 is not enabled")
 	missing := kymactl(t, k.Namespace, "wait", "nope").failure
-	if diff := cmp.Diff("there is no Kyma nope in namespace "+k.Namespace+": use --namespace, or make it with 'kymactl deploy'", missing.Error()); diff != "" {
+	if diff := cmp.Diff("there is no Kyma nope in namespace "+k.Namespace+": use --namespace, or create it with 'kymactl deploy'", missing.Error()); diff != "" {
 		t.Errorf("what a wait finds out stands for itself: -want, +got:\n%s", diff)
 	}
 	kymactl(t, k.Namespace, "wait", "--for", "happy").want(t, command.ExitUsage, "ready or deleted")
-	kymactl(t, k.Namespace, "wait", "a", "--kyma", "b").want(t, command.ExitUsage, "use one of them")
+	kymactl(t, k.Namespace, "wait", "a", "--kyma", "b").want(t, command.ExitUsage, "use only one of them")
 	if err := patch(t.Context(), k.DeepCopy(), `{"metadata":{"annotations":{"crossplane.io/paused":"true"}}}`); err != nil {
 		t.Fatal(err)
 	}
@@ -72,24 +72,24 @@ func TestWaitDeleted(t *testing.T) {
 	m, other := install(t, k, "m1"), install(t, k, "m2")
 	play(t, k, is("m1", v1alpha1.StateReady, ""), is("m2", v1alpha1.StateReady, ""))
 	s := start(t, "", long, k.Namespace, "module", "disable", "m1", "--wait")
-	s.says(t, "has not seen the Kyma as it is now")
+	s.says(t, "has not reconciled the current spec of the Kyma")
 	play(t, k, is("m1", v1alpha1.StateDeleting, "waits for Samples"))
 	s.says(t, "m1: waits for Samples")
 	play(t, k, is("m2", v1alpha1.StateReady, ""))
-	s.says(t, "Manifest k-m1: is being removed")
+	s.says(t, "Manifest k-m1: it is being removed")
 	if err := admin.Delete(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
 	s.want(t, command.ExitOK, "m1 disabled")
-	// What is away already is no error.
+	// A module that is already removed is not an error.
 	kymactl(t, k.Namespace, "module", "disable", "m1", "--wait").want(t, command.ExitOK, "m1 unchanged")
 
 	kymas := start(t, "", long, k.Namespace, "wait", "k", "--for", "deleted")
-	kymas.says(t, "nobody has deleted it")
+	kymas.says(t, "it has not been deleted yet")
 	if err := admin.Delete(t.Context(), k.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
-	kymas.says(t, "still there: m2")
+	kymas.says(t, "to be deleted: m2")
 	kymactl(t, k.Namespace, "wait").want(t, command.ExitFailure, "is being deleted")
 	kymactl(t, k.Namespace, "module", "enable", "m5").want(t, command.ExitFailure, "is being deleted")
 	if err := patch(t.Context(), current(t, k), `{"metadata":{"finalizers":null}}`); err != nil {
@@ -101,14 +101,14 @@ func TestWaitDeleted(t *testing.T) {
 	}
 }
 
-// TestRestart holds that a wait goes on when the API server is away and comes back.
+// TestRestart checks that a wait continues after a restart of the API server.
 func TestRestart(t *testing.T) {
 	k := newKyma(t, v1alpha1.Module{Name: "m1"})
 	play(t, k, is("m1", v1alpha1.StateProcessing, "0 of 1"))
 	s := start(t, "", 2*time.Minute, k.Namespace, "wait")
 	s.says(t, "0 of 1")
 	server.StopAPIServer()
-	s.says(t, "cannot be seen for now")
+	s.says(t, "cannot read from the control plane, retrying")
 	kymactl(t, k.Namespace, "wait").want(t, command.ExitFailure, "connection refused")
 	if err := server.StartAPIServer(t.Context()); err != nil {
 		t.Fatal(err)

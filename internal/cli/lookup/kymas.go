@@ -18,14 +18,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// Labels by which Crossplane says what an object is composed by.
+// Labels that Crossplane sets on composed objects.
 const (
 	labelComposite      = "crossplane.io/composite"
 	labelClaimName      = "crossplane.io/claim-name"
 	labelClaimNamespace = "crossplane.io/claim-namespace"
 )
 
-// KymaName returns the name of a Kyma: the only one of the namespace where name is empty.
+// KymaName returns name, or if it is empty, the name of the only Kyma in the namespace. It fails with ExitNotFound if the
+// namespace has no Kyma, and with ExitUsage if it has several.
 func KymaName(ctx context.Context, c client.Reader, namespace, name string) (string, error) {
 	if name != "" {
 		return name, nil
@@ -38,17 +39,17 @@ func KymaName(ctx context.Context, c client.Reader, namespace, name string) (str
 	case 1:
 		return names[0], nil
 	case 0:
-		return "", command.NotFoundf("there is no Kyma in namespace %s: use --namespace, or make one with 'kymactl deploy'", namespace)
+		return "", command.NotFoundf("there is no Kyma in namespace %s: use --namespace, or create one with 'kymactl deploy'", namespace)
 	default:
-		return "", command.Usagef("there are several Kymas in namespace %s, name one of them: %s", namespace, strings.Join(names, ", "))
+		return "", command.Usagef("there are several Kymas in namespace %s, specify one of them: %s", namespace, strings.Join(names, ", "))
 	}
 }
 
-// KymaNames returns the sorted names of the Kymas of a namespace.
+// KymaNames returns the names of the Kymas in a namespace, sorted.
 func KymaNames(ctx context.Context, c client.Reader, namespace string) ([]string, error) {
 	l := &v1alpha1.KymaList{}
 	if err := c.List(ctx, l, client.InNamespace(namespace)); err != nil {
-		return nil, Explain(err, "list the Kymas of namespace "+namespace)
+		return nil, Explain(err, "list the Kymas in namespace "+namespace)
 	}
 	out := make([]string, 0, len(l.Items))
 	for i := range l.Items {
@@ -58,7 +59,7 @@ func KymaNames(ctx context.Context, c client.Reader, namespace string) ([]string
 	return out, nil
 }
 
-// Kyma gets a Kyma of a namespace by name: the only one where name is empty.
+// Kyma gets a Kyma. For an empty name, see KymaName.
 func Kyma(ctx context.Context, c client.Reader, namespace, name string) (*v1alpha1.Kyma, error) {
 	name, err := KymaName(ctx, c, namespace, name)
 	if err != nil {
@@ -71,7 +72,7 @@ func Kyma(ctx context.Context, c client.Reader, namespace, name string) (*v1alph
 	return k, nil
 }
 
-// ExplainGet explains why a Kyma could not be read.
+// ExplainGet adds to an error which Kyma could not be read. It returns NoKyma if the Kyma does not exist.
 func ExplainGet(err error, namespace, name string) error {
 	if notfound.Is(err) {
 		return NoKyma(namespace, name)
@@ -79,12 +80,13 @@ func ExplainGet(err error, namespace, name string) error {
 	return Explain(err, "get Kyma "+namespace+"/"+name)
 }
 
-// NoKyma is the error for a Kyma that does not exist.
+// NoKyma returns the error for a Kyma that does not exist, with ExitNotFound.
 func NoKyma(namespace, name string) error {
-	return command.NotFoundf("there is no Kyma %s in namespace %s: use --namespace, or make it with 'kymactl deploy'", name, namespace)
+	return command.NotFoundf("there is no Kyma %s in namespace %s: use --namespace, or create it with 'kymactl deploy'", name, namespace)
 }
 
-// Explain says what could not be done, and why. A control plane without our kinds has nothing that could be found.
+// Explain adds to an error what could not be done. If the control plane does not serve the kinds of the provider, the error says
+// so and has ExitNotFound.
 func Explain(err error, what string) error {
 	if kmeta.IsNoMatchError(err) {
 		return command.NotFoundf("cannot %s: provider-kyma is not installed in this control plane: use --context, or install it with 'kymactl deploy'", what)
@@ -92,18 +94,18 @@ func Explain(err error, what string) error {
 	return errors.Wrap(err, "cannot "+what)
 }
 
-// Manifests lists those of a Kyma, sorted by name. Those that it has handed to the garbage collector are its own still.
+// Manifests lists the Manifests of a Kyma, sorted by name, including those that it has left to the garbage collector.
 func Manifests(ctx context.Context, c client.Reader, k *v1alpha1.Kyma) ([]v1alpha1.Manifest, error) {
 	l := &v1alpha1.ManifestList{}
 	if err := c.List(ctx, l, client.InNamespace(k.Namespace)); err != nil {
-		return nil, Explain(err, "list the Manifests of namespace "+k.Namespace)
+		return nil, Explain(err, "list the Manifests in namespace "+k.Namespace)
 	}
 	out := slices.DeleteFunc(l.Items, func(m v1alpha1.Manifest) bool { return !Owns(k.UID, &m) })
 	slices.SortFunc(out, func(a, b v1alpha1.Manifest) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
-// Owns reports whether a Manifest is of a Kyma.
+// Owns reports whether a Manifest belongs to the Kyma with this UID.
 func Owns(kyma types.UID, m client.Object) bool {
 	if m.GetAnnotations()[v1alpha1.AnnotationReleasedBy] == string(kyma) {
 		return true
@@ -112,8 +114,8 @@ func Owns(kyma types.UID, m client.Object) bool {
 	return c != nil && c.UID == kyma
 }
 
-// Composer says which composite resource has composed an object, and by which claim: what is changed by hand is put
-// back. It is empty where there is none.
+// Composer returns the composite resource of an object, and its claim, as "XEnvironment a (claim team-a/b)". Crossplane reverts
+// manual changes of such an object. It returns an empty text if the object is not composed.
 func Composer(o client.Object) string {
 	labels := o.GetLabels()
 	name := labels[labelComposite]

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// An unansweredError is the error of a write that may have been done nevertheless, such as one whose answer was lost.
+// An unansweredError is the error of a write that could have succeeded, such as one without a response.
 type unansweredError struct {
 	error
 
@@ -28,7 +28,7 @@ type unansweredError struct {
 // Unwrap returns the cause.
 func (e *unansweredError) Unwrap() error { return e.error }
 
-// unanswered adds to the error of a write what was attempted, unless the API server has rejected it.
+// unanswered returns err as an unansweredError with the attempted object, or unchanged if the API server has rejected the write.
 func unanswered(attempted *unstructured.Unstructured, err error) error {
 	if isRejected(err) {
 		return err
@@ -36,8 +36,8 @@ func unanswered(attempted *unstructured.Unstructured, err error) error {
 	return &unansweredError{error: err, attempted: attempted}
 }
 
-// settle finds out what became of a write that failed. Where it was done nevertheless, what is in the control plane is what was
-// written, so that it can be put back.
+// settle finds out whether a failed write succeeded in the control plane. If it did, settle sets d.written to the current object,
+// so that back can restore it.
 func (d *draft) settle(ctx context.Context, failure error) error {
 	var e *unansweredError
 	if !errors.As(failure, &e) {
@@ -48,14 +48,14 @@ func (d *draft) settle(ctx context.Context, failure error) error {
 	switch err := d.client.Get(ctx, d.NamespacedName, now); {
 	case notfound.Is(err):
 	case err != nil:
-		return errors.Wrapf(err, "%s may be in plan mode, with annotation %s: cannot read it", d, v1alpha1.AnnotationPlan)
+		return errors.Wrapf(err, "cannot read %s, which might be in plan mode with annotation %s", d, v1alpha1.AnnotationPlan)
 	case isWritten(e.attempted, now):
 		d.written = now
 	}
 	return nil
 }
 
-// isRejected reports whether an error is the answer of an API server that has not written anything.
+// isRejected reports whether an error is a response of an API server that did not write anything: code 4xx, except for timeouts.
 func isRejected(err error) bool {
 	var answer kerrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -65,7 +65,8 @@ func isRejected(err error) bool {
 	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout
 }
 
-// isWritten reports whether an object is what was attempted. The API server adds defaults to it, and the UID of a new object.
+// isWritten reports whether an object is the result of the attempted write. The API server could have added defaults to it, and
+// the UID of a new object.
 func isWritten(attempted, now *unstructured.Unstructured) bool {
 	if uid := attempted.GetUID(); uid != "" && uid != now.GetUID() {
 		return false
@@ -75,8 +76,8 @@ func isWritten(attempted, now *unstructured.Unstructured) bool {
 		containsAll(now.GetLabels(), attempted.GetLabels()) && containsAll(now.GetAnnotations(), attempted.GetAnnotations())
 }
 
-// contains reports whether a value has all fields of another one, with their values. Lists are equally long. A field that is null
-// is not set, and may have a default.
+// contains reports whether all has all fields of part, with the same values. Lists must have the same length. A field that is
+// null in part can have any value, because the API server sets a default.
 func contains(all, part any) bool {
 	switch part := part.(type) {
 	case nil:
@@ -107,6 +108,7 @@ func contains(all, part any) bool {
 	return reflect.DeepEqual(all, part)
 }
 
+// containsAll reports whether all has all entries of part.
 func containsAll(all, part map[string]string) bool {
 	for k, v := range part {
 		if had, ok := all[k]; !ok || had != v {

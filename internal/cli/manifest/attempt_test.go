@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// manifestOf a version, as it is in a file.
+// manifestOf returns a Manifest of a version, as in a file.
 func manifestOf(version string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"spec": map[string]any{"forProvider": map[string]any{"installs": []any{map[string]any{"name": "web", "version": version}}}},
@@ -32,7 +32,7 @@ func manifestOf(version string) *unstructured.Unstructured {
 	return u
 }
 
-// stored is what an API server makes of what is sent: with a UID, a field manager and defaults, and without empty fields.
+// stored returns an object as an API server stores it: with a UID, a field manager and defaults, and without empty fields.
 func stored(u *unstructured.Unstructured) *unstructured.Unstructured {
 	out := u.DeepCopy()
 	if out.GetUID() == "" {
@@ -48,11 +48,11 @@ func stored(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return out
 }
 
-// A faulty server loses the answer to its first write, which ends the context of the command.
+// A faulty server fails the response to its first write, and ends the context of the command.
 type faulty struct {
-	now     *unstructured.Unstructured // Nil where there is none.
-	failure error                      // Of the first write.
-	written bool                       // Whether it is done nevertheless.
+	now     *unstructured.Unstructured // Nil if it does not exist.
+	failure error                      // Error of the first write.
+	written bool                       // Whether the first write succeeds nevertheless.
 	writes  int
 	end     context.CancelFunc
 }
@@ -97,7 +97,7 @@ func (f *faulty) client(t *testing.T) client.WithWatch {
 	})
 }
 
-// TestPutLosesAnswer holds that an object is as it was when the write that puts it into plan mode ends with an error.
+// TestPutLosesAnswer checks that put restores an object if the write that puts it into plan mode fails.
 func TestPutLosesAnswer(t *testing.T) {
 	lost := errors.New("connection reset")
 	was := stored(manifestOf("1"))
@@ -110,15 +110,15 @@ func TestPutLosesAnswer(t *testing.T) {
 		server faulty
 		writes int
 	}{
-		"Interrupted": {"What was annotated no longer is.", was, nil, faulty{failure: context.Canceled, written: true}, 2},
-		"File":        {"A spec is the old one.", was, manifestOf("2"), faulty{failure: lost, written: true}, 2},
-		"InPlanMode":  {"What was in plan mode stays in it.", kept, manifestOf("2"), faulty{failure: lost, written: true}, 2},
-		"ServerError": {"An internal error proves nothing.", was, manifestOf("2"), faulty{failure: kerrors.NewInternalError(lost), written: true}, 2},
-		"New":         {"What was not there is not there.", nil, manifestOf("2"), faulty{failure: lost, written: true}, 2},
-		"Unwritten":   {"What was not written is not restored.", was, manifestOf("2"), faulty{failure: lost}, 1},
-		"NoneWritten": {"Nor is it deleted.", nil, manifestOf("2"), faulty{failure: lost}, 1},
+		"Interrupted": {"The annotation is removed.", was, nil, faulty{failure: context.Canceled, written: true}, 2},
+		"File":        {"The previous spec is restored.", was, manifestOf("2"), faulty{failure: lost, written: true}, 2},
+		"InPlanMode":  {"An object that was in plan mode stays in it.", kept, manifestOf("2"), faulty{failure: lost, written: true}, 2},
+		"ServerError": {"After an internal error, the write could have succeeded.", was, manifestOf("2"), faulty{failure: kerrors.NewInternalError(lost), written: true}, 2},
+		"New":         {"An object that did not exist is deleted.", nil, manifestOf("2"), faulty{failure: lost, written: true}, 2},
+		"Unwritten":   {"If the write did not succeed, nothing is restored.", was, manifestOf("2"), faulty{failure: lost}, 1},
+		"NoneWritten": {"If the object was not created, nothing is deleted.", nil, manifestOf("2"), faulty{failure: lost}, 1},
 		"Refused": {
-			"What was refused is not looked for.", nil, manifestOf("2"),
+			"After a rejected write, the object is not read.", nil, manifestOf("2"),
 			faulty{failure: kerrors.NewAlreadyExists(schema.GroupResource{}, "web"), written: true}, 1,
 		},
 	}
@@ -155,16 +155,16 @@ func TestContains(t *testing.T) {
 		args   args
 		want   bool
 	}{
-		"Equal":    {"A value has itself.", args{two, two}, true},
-		"Default":  {"A field may have been added.", args{two, one}, true},
-		"Missing":  {"None may be missing.", args{one, two}, false},
-		"Other":    {"A value is another one.", args{map[string]any{"a": int64(2)}, one}, false},
-		"Null":     {"A field that is null is not set.", args{one, map[string]any{"b": nil}}, true},
-		"List":     {"In a list, too, fields may have been added.", args{[]any{two}, []any{one}}, true},
-		"Longer":   {"Items may not.", args{[]any{one, one}, []any{one}}, false},
+		"Equal":    {"A value contains itself.", args{two, two}, true},
+		"Default":  {"Additional fields are allowed.", args{two, one}, true},
+		"Missing":  {"A missing field is a difference.", args{one, two}, false},
+		"Other":    {"Another value is a difference.", args{map[string]any{"a": int64(2)}, one}, false},
+		"Null":     {"A field that is null can be missing.", args{one, map[string]any{"b": nil}}, true},
+		"List":     {"Additional fields in items are allowed.", args{[]any{two}, []any{one}}, true},
+		"Longer":   {"Additional items are a difference.", args{[]any{one, one}, []any{one}}, false},
 		"Item":     {"Items are compared.", args{[]any{one}, []any{two}}, false},
-		"NoObject": {"An object is one.", args{"a", one}, false},
-		"NoList":   {"A list is one.", args{one, []any{}}, false},
+		"NoObject": {"An object only contains objects.", args{"a", one}, false},
+		"NoList":   {"A list only contains lists.", args{one, []any{}}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

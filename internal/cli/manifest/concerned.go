@@ -22,27 +22,27 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// concerned are the Manifests that a command is about: the one that was named, or those of a Kyma.
+// concerned are the Manifests of a command: the named one, or those of a Kyma.
 type concerned struct {
 	environment *command.Environment
 	client      client.WithWatch
 	of          *subject
-	// modules of the Kyma; none means all that it has enabled.
+	// modules of the Kyma; empty means all that it enables.
 	modules []string
 }
 
-// await waits until judge is met for each of the Manifests, and returns them sorted by name. gone are the Manifests of modules
-// that the Kyma no longer has.
+// await waits until the verdict of judge is met for each Manifest, and returns them sorted by name. gone are the Manifests of
+// modules that the Kyma no longer enables. For goal, see await.Until.
 func (c *concerned) await(
-	ctx context.Context, state string, judge func(m *v1alpha1.Manifest) (await.Verdict, error),
+	ctx context.Context, goal string, judge func(m *v1alpha1.Manifest) (await.Verdict, error),
 ) (out, gone []v1alpha1.Manifest, err error) {
 	if c.of.isKyma() {
 		k := &await.Kyma{Environment: c.environment, Client: c.client, Namespace: c.of.Namespace, Name: c.of.Name}
-		if err := k.Until(ctx, state, c.made); err != nil {
+		if err := k.Until(ctx, goal, c.made); err != nil {
 			return nil, nil, err
 		}
 	}
-	err = await.Until(ctx, c.environment, c.of.String(), c.follower(), state, func(all await.Objects) (await.Verdict, error) {
+	err = await.Until(ctx, c.environment, c.of.String(), c.follower(), goal, func(all await.Objects) (await.Verdict, error) {
 		var v await.Verdict
 		out, gone, v, err = c.among(ctx, all)
 		if err != nil || !v.Met {
@@ -61,7 +61,7 @@ func (c *concerned) await(
 	return out, gone, err
 }
 
-// follower of the Manifests that may be concerned.
+// follower returns a Follower for the Manifests of the namespace, or for the named one.
 func (c *concerned) follower() *await.Follower {
 	options := []client.ListOption{client.InNamespace(c.of.Namespace)}
 	if !c.of.isKyma() {
@@ -70,7 +70,7 @@ func (c *concerned) follower() *await.Follower {
 	return &await.Follower{Client: c.client, List: func() client.ObjectList { return &v1alpha1.ManifestList{} }, Options: options}
 }
 
-// made says whether the provider has seen a Kyma as it is now, and has a Manifest for each module.
+// made returns whether the provider has reconciled the current spec of a Kyma, and has created a Manifest for each module.
 func (c *concerned) made(k *v1alpha1.Kyma) (await.Verdict, error) {
 	if k == nil {
 		return await.Verdict{}, lookup.NoKyma(c.of.Namespace, c.of.Name)
@@ -86,12 +86,12 @@ func (c *concerned) made(k *v1alpha1.Kyma) (await.Verdict, error) {
 	return await.Verdict{Met: true}, nil
 }
 
-// among all Manifests of the namespace. It is met where each that there should be is there.
+// among returns the concerned Manifests among those of the namespace. The verdict is met if all of them exist.
 func (c *concerned) among(ctx context.Context, all await.Objects) (out, gone []v1alpha1.Manifest, v await.Verdict, err error) {
 	if !c.of.isKyma() {
 		m, ok := all[c.of.NamespacedName].(*v1alpha1.Manifest)
 		if !ok {
-			return nil, nil, await.Verdict{}, command.NotFoundf("%s is gone", c.of)
+			return nil, nil, await.Verdict{}, command.NotFoundf("%s was deleted", c.of)
 		}
 		return []v1alpha1.Manifest{*m}, nil, await.Verdict{Met: true}, nil
 	}
@@ -126,7 +126,7 @@ func (c *concerned) among(ctx context.Context, all await.Objects) (out, gone []v
 	return out, gone, await.Verdict{Met: true}, nil
 }
 
-// manifestsIn a namespace that are of a Kyma, by module.
+// manifestsIn returns the Manifests of a Kyma, by the names of their modules.
 func manifestsIn(all await.Objects, k *v1alpha1.Kyma) map[string]*v1alpha1.Manifest {
 	out := map[string]*v1alpha1.Manifest{}
 	for _, o := range all {
@@ -137,6 +137,7 @@ func manifestsIn(all await.Objects, k *v1alpha1.Kyma) map[string]*v1alpha1.Manif
 	return out
 }
 
+// wanted returns the names of the modules that the command is about.
 func (c *concerned) wanted(k *v1alpha1.Kyma) []string {
 	if len(c.modules) > 0 {
 		return argument.Once(c.modules)
@@ -144,24 +145,25 @@ func (c *concerned) wanted(k *v1alpha1.Kyma) []string {
 	return catalog.EnabledNames(k)
 }
 
-// moduleOf a Kyma that a Manifest is for.
+// moduleOf returns the name of the module of a Manifest.
 func moduleOf(k *v1alpha1.Kyma, m *v1alpha1.Manifest) string {
 	return cmp.Or(m.Labels[v1alpha1.LabelModuleName], strings.TrimPrefix(m.Name, k.Name+"-"))
 }
 
-// withoutManifest is the verdict about a module that has none yet.
+// withoutManifest returns the verdict for a module without a Manifest.
 func withoutManifest(s *v1alpha1.ModuleStatus, name string) await.Verdict {
 	return await.NotYet("%s: %s", name, cmp.Or(s.Message, "it has no Manifest yet"))
 }
 
-// looked says whether the provider can look at a Manifest at all; or else why not.
+// looked returns whether the provider can reconcile a Manifest: the verdict is not met if it is paused or cannot be reconciled.
+// looked fails if the Manifest is being deleted.
 func looked(m *v1alpha1.Manifest) (await.Verdict, error) {
 	synced := m.GetCondition(xpv2.TypeSynced)
 	switch {
 	case meta.WasDeleted(m):
 		return await.Verdict{}, errors.Errorf("Manifest %s/%s is being deleted", m.Namespace, m.Name)
 	case meta.IsPaused(m):
-		return await.NotYet("it is paused: annotation %s", meta.AnnotationKeyReconciliationPaused), nil
+		return await.NotYet("it is paused by annotation %s", meta.AnnotationKeyReconciliationPaused), nil
 	case synced.Reason == xpv2.ReasonReconcileError && synced.ObservedGeneration == m.Generation:
 		return await.NotYet("%s", synced.Message), nil
 	}

@@ -18,7 +18,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// TestAwaitKymaUnseen holds that a Kyma that cannot be read for now does not end a wait, and that a refusal does.
+// TestAwaitKymaUnseen checks that a wait continues after a temporary error of reading the Kyma, and fails if the request is
+// refused.
 func TestAwaitKymaUnseen(t *testing.T) {
 	resource := schema.GroupResource{Group: v1alpha1.Group, Resource: "kymas"}
 	cases := map[string]struct {
@@ -26,9 +27,9 @@ func TestAwaitKymaUnseen(t *testing.T) {
 		err    error
 		want   func(error) bool
 	}{
-		"Unavailable": {"A server may be away.", kerrors.NewServiceUnavailable("starting"), nil},
-		"Forbidden":   {"A refusal is an answer.", kerrors.NewForbidden(resource, "k", errors.New("no")), kerrors.IsForbidden},
-		"Gone":        {"So is that there is none.", kerrors.NewNotFound(resource, "k"), func(err error) bool { return command.CodeOf(err) == command.ExitNotFound }},
+		"Unavailable": {"An unavailable server is a temporary error.", kerrors.NewServiceUnavailable("starting"), nil},
+		"Forbidden":   {"A refused request is an error.", kerrors.NewForbidden(resource, "k", errors.New("no")), kerrors.IsForbidden},
+		"Gone":        {"A missing Kyma is an error.", kerrors.NewNotFound(resource, "k"), func(err error) bool { return command.CodeOf(err) == command.ExitNotFound }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifest has the commands that ask the provider for something about a
-// Manifest, or about all Manifests of a Kyma, and wait for its answer: a plan, and the
-// results of tests.
+// Package manifest contains the commands that send a request to the provider about a Manifest, or about all Manifests of a Kyma,
+// and wait for the result: plan and test.
 package manifest

@@ -23,24 +23,25 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// planOn is the value of the annotation that puts an object into plan mode.
+// planOn is the value of the annotation for plan mode.
 const planOn = "true"
 
-// A draft is an object that is in plan mode for as long as a command runs.
+// A draft is an object that is in plan mode while the command runs.
 type draft struct {
 	subject
 
 	environment *command.Environment
 	client      client.WithWatch
-	// want is what a file has; nil where there is none.
+	// want is the object in the file; nil without --file.
 	want *unstructured.Unstructured
-	// before is the object as it was; nil where there was none. written is what was made of it.
+	// before is the object before the command; nil if it did not exist. written is the object that the command has written; nil
+	// if it has not written any.
 	before, written *unstructured.Unstructured
-	// observes says that the policies of the object leave it in plan mode, whatever its annotations are.
+	// observes is true if the management policies of the object keep it in plan mode, even without the annotation.
 	observes bool
 }
 
-// readSubject reads one Manifest or Kyma from a file, or from stdin where the path is a dash.
+// readSubject reads one Manifest or Kyma from a file, or from stdin if the path is a dash. Errors are usage errors.
 func readSubject(in io.Reader, path string) (*unstructured.Unstructured, error) {
 	content, err := argument.ReadObject(in, "--file", path, argument.KubernetesObject)
 	if err != nil {
@@ -48,7 +49,7 @@ func readSubject(in io.Reader, path string) (*unstructured.Unstructured, error) 
 	}
 	u := &unstructured.Unstructured{Object: content}
 	if k := u.GroupVersionKind(); k != v1alpha1.ManifestGroupVersionKind && k != v1alpha1.KymaGroupVersionKind {
-		return nil, command.Usagef("--file: %s: it is of kind %q in %q: want one Manifest or Kyma in %s",
+		return nil, command.Usagef("--file: %s: it has kind %q and apiVersion %q: use a Manifest or Kyma of %s",
 			path, u.GetKind(), u.GetAPIVersion(), v1alpha1.SchemeGroupVersion)
 	}
 	if u.GetName() == "" {
@@ -60,7 +61,7 @@ func readSubject(in io.Reader, path string) (*unstructured.Unstructured, error) 
 	return u, nil
 }
 
-// begin with the object as it is.
+// begin reads the object from the control plane, and sets subject, before and observes.
 func (d *draft) begin(ctx context.Context, c *command.Cluster, argument string) error {
 	d.client = c
 	if d.want == nil {
@@ -85,13 +86,13 @@ func (d *draft) begin(ctx context.Context, c *command.Cluster, argument string) 
 		return lookup.Explain(err, "get "+d.String())
 	}
 	if by := lookup.Composer(u); by != "" {
-		return errors.Errorf("%s is composed by %s, which would undo the change: plan it there", d, by)
+		return errors.Errorf("%s is composed by %s, which would revert the change: plan the change there", d, by)
 	}
 	d.before = u
 	return nil
 }
 
-// observes says whether the policies of an object have neither Create nor Update.
+// observes reports whether the management policies of an object include neither Create nor Update.
 func observes(u *unstructured.Unstructured) bool {
 	policies, _, err := unstructured.NestedStringSlice(u.Object, "spec", "managementPolicies")
 	if err != nil || len(policies) == 0 {
@@ -105,7 +106,7 @@ func observes(u *unstructured.Unstructured) bool {
 	return true
 }
 
-// put the object into plan mode, in the same write as what the file has.
+// put sets the annotation for plan mode on the object and applies the file, in a single write.
 func (d *draft) put(ctx context.Context) error {
 	if d.before == nil {
 		u := d.want.DeepCopy()
@@ -119,9 +120,9 @@ func (d *draft) put(ctx context.Context) error {
 	}
 	written, err := d.change(ctx, d.client, func(u *unstructured.Unstructured) (bool, error) {
 		if u.GetDeletionTimestamp() != nil {
-			return false, errors.Errorf("%s is being deleted, and has no plan", d)
+			return false, errors.Errorf("%s is being deleted and cannot be planned", d)
 		}
-		// Somebody may have changed it since.
+		// Another client could have changed it since begin.
 		d.before = u.DeepCopy()
 		changed := !d.observes && annotate(u, v1alpha1.AnnotationPlan, planOn)
 		if d.want == nil {
@@ -141,7 +142,7 @@ func (d *draft) put(ctx context.Context) error {
 	return err
 }
 
-// merged labels and annotations.
+// merged adds the labels and annotations of an object to another one.
 func merged(into, from *unstructured.Unstructured) {
 	labels, annotations := into.GetLabels(), into.GetAnnotations()
 	if labels == nil {
@@ -156,7 +157,7 @@ func merged(into, from *unstructured.Unstructured) {
 	into.SetAnnotations(annotations)
 }
 
-// planned says whether the plan of a Manifest is there, and is one of what was written.
+// planned returns whether a Manifest has a plan for the spec that the command has written.
 func (d *draft) planned(m *v1alpha1.Manifest) (await.Verdict, error) {
 	at := m.Status.AtProvider.Plan
 	fresh := at != nil && at.ObservedGeneration == m.Generation
@@ -169,26 +170,28 @@ func (d *draft) planned(m *v1alpha1.Manifest) (await.Verdict, error) {
 	if v, err := looked(m); err != nil || !v.Met {
 		return v, err
 	}
-	return await.NotYet("the provider has not planned it as it is now"), nil
+	return await.NotYet("the provider has not planned its current spec"), nil
 }
 
-// apply what was planned.
+// apply removes the annotation, so that the provider applies what it has planned. It fails if the spec has changed since.
 func (d *draft) apply(ctx context.Context) error {
 	_, err := d.change(ctx, d.client, func(u *unstructured.Unstructured) (bool, error) {
 		if d.replaced(u) {
-			return false, errors.Errorf("%s was changed by somebody else since it was planned; it stays in plan mode: plan it again", d)
+			return false, errors.Errorf("%s has changed since it was planned and stays in plan mode: plan it again", d)
 		}
 		return annotate(u, v1alpha1.AnnotationPlan, ""), nil
 	})
 	return err
 }
 
-// replaced reports whether another writer has changed what was planned. The provider may have, in what it keeps in the spec.
+// replaced reports whether another client has changed the spec since it was planned. Changes of spec.resourceRefs don't count:
+// the provider owns this field.
 func (d *draft) replaced(u *unstructured.Unstructured) bool {
 	return u.GetUID() != d.written.GetUID() || !reflect.DeepEqual(specOf(u, nil), specOf(d.written, nil))
 }
 
-// specOf an object, with these references to Manifests, which only the provider sets in the spec of a Kyma.
+// specOf returns a copy of the spec of an object, with the given spec.resourceRefs instead of its own; nil means none. In a Kyma,
+// the provider owns this field.
 func specOf(u *unstructured.Unstructured, references any) map[string]any {
 	spec, ok := u.DeepCopy().Object["spec"].(map[string]any)
 	if !ok {
@@ -201,17 +204,18 @@ func specOf(u *unstructured.Unstructured, references any) map[string]any {
 	return spec
 }
 
-// back to the object as it was before.
+// back restores the object as it was before, or deletes it if it did not exist. It fails if another client has changed the spec
+// since.
 func (d *draft) back(ctx context.Context) error {
 	if d.written == nil {
 		return nil
 	}
 	if d.before == nil {
-		return errors.Wrapf(notfound.Ignore(d.drop(ctx)), "%s stays in plan mode: cannot delete it", d)
+		return errors.Wrapf(notfound.Ignore(d.drop(ctx)), "cannot delete %s, which stays in plan mode", d)
 	}
 	_, err := d.change(ctx, d.client, func(u *unstructured.Unstructured) (bool, error) {
 		if d.replaced(u) {
-			return false, errors.New("somebody else has changed it meanwhile")
+			return false, errors.New("another client has changed it since")
 		}
 		now := u.DeepCopy()
 		references, _, err := unstructured.NestedFieldNoCopy(u.Object, "spec", "resourceRefs")
@@ -223,11 +227,12 @@ func (d *draft) back(ctx context.Context) error {
 		u.SetAnnotations(restored(u.GetAnnotations(), d.written.GetAnnotations(), d.before.GetAnnotations()))
 		return !reflect.DeepEqual(u.Object, now.Object), nil
 	})
-	return errors.Wrapf(notfound.Ignore(err), "%s stays in plan mode, with annotation %s", d, v1alpha1.AnnotationPlan)
+	return errors.Wrapf(notfound.Ignore(err), "cannot restore %s, which stays in plan mode with annotation %s", d, v1alpha1.AnnotationPlan)
 }
 
-// drop an object that was not there before. It must not take away what is in the target cluster: an object of that name may
-// have left something behind, which the plan was compared with.
+// drop deletes an object that did not exist before. It first changes the management policies to Observe, so that nothing is
+// removed from the target cluster: an earlier object of this name could have left its inventory there, and the plan is relative
+// to it.
 func (d *draft) drop(ctx context.Context) error {
 	uid := d.written.GetUID()
 	_, err := d.change(ctx, d.client, func(u *unstructured.Unstructured) (bool, error) {
@@ -242,7 +247,7 @@ func (d *draft) drop(ctx context.Context) error {
 	return d.client.Delete(ctx, d.written, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 }
 
-// restored are the labels or annotations of now, of which those that were written are again as they were before.
+// restored returns the current labels or annotations, with the values of before for all keys that the command has written.
 func restored(now, written, before map[string]string) map[string]string {
 	out := maps.Clone(now)
 	for k, v := range written {

@@ -18,17 +18,17 @@ func TestRestored(t *testing.T) {
 		want   map[string]string
 	}{
 		"Added": {
-			reason: "What was written and was not there before is taken away.",
+			reason: "Keys that the command added are removed.",
 			args:   args{now: map[string]string{"plan": "true", "a": "1"}, written: map[string]string{"plan": "true", "a": "1"}, before: map[string]string{"a": "1"}},
 			want:   map[string]string{"a": "1"},
 		},
 		"Replaced": {
-			reason: "What was replaced is as it was.",
+			reason: "Keys that the command changed are restored.",
 			args:   args{now: map[string]string{"a": "2"}, written: map[string]string{"a": "2"}, before: map[string]string{"a": "1"}},
 			want:   map[string]string{"a": "1"},
 		},
 		"Others": {
-			reason: "What others have added or changed meanwhile stays.",
+			reason: "Changes of other clients stay.",
 			args: args{
 				now: map[string]string{"a": "3", "b": "1"}, written: map[string]string{"a": "1"}, before: map[string]string{"a": "1"},
 			},
@@ -58,9 +58,9 @@ func TestReplaced(t *testing.T) {
 		want   bool
 	}{
 		"Same":       {"Nothing has changed.", object("1", map[string]any{"a": "b", "resourceRefs": []any{"x"}}), false},
-		"References": {"The provider keeps these in the spec.", object("1", map[string]any{"a": "b", "resourceRefs": []any{"x", "y"}}), false},
-		"Spec":       {"The spec is another one.", object("1", map[string]any{"a": "c"}), true},
-		"Object":     {"The object is another one.", object("2", map[string]any{"a": "b"}), true},
+		"References": {"Changes of resourceRefs by the provider do not count.", object("1", map[string]any{"a": "b", "resourceRefs": []any{"x", "y"}}), false},
+		"Spec":       {"The spec has changed.", object("1", map[string]any{"a": "c"}), true},
+		"Object":     {"The object was recreated.", object("2", map[string]any{"a": "b"}), true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// plan is what plan is asked for.
+// plan is one run of kymactl plan.
 type plan struct {
 	environment *command.Environment
 	cluster     command.ClusterFlags
@@ -25,27 +25,27 @@ type plan struct {
 	exitCode    bool
 }
 
-// NewPlan makes kymactl plan.
+// NewPlan returns the command kymactl plan.
 func NewPlan(e *command.Environment) *cobra.Command {
 	p := &plan{environment: e}
 	cmd := &cobra.Command{
 		Use:   "plan [[KIND/]NAME]",
-		Short: "Show what a Manifest or a Kyma would create, change and prune, before it is applied",
-		Long: "Show what the provider would do in the target cluster: which objects it would create, change (with the fields, never with values), make anew " +
-			"and prune. It asks the target cluster by server-side dry runs, and changes nothing there.\n\n" +
-			"With -f FILE it is about a Manifest or a Kyma as it would be with the spec, the labels and the annotations of the file; the spec of the file takes " +
-			"the place of the whole spec. Without it, it is about the object as it is: what is pending, and what has drifted.\n\n" +
-			"For the plan, annotation " + v1alpha1.AnnotationPlan + " is put on the object, in the same write as what is in the file. While it is there, nothing " +
-			"of the object is applied and no drift is repaired. Afterwards the object is put back as it was, also when the command is interrupted: the annotation " +
-			"is taken away and the old spec is back, in one write, and an object that was not there before is deleted, with nothing in the target cluster. " +
-			"If kymactl dies in between, the object " +
-			"stays in plan mode, which is safe, and the next plan shows it. With --keep the object is left in plan mode. With --apply the annotation is taken " +
-			"away and what was planned is applied, unless the plan has problems. An object that was in plan mode already stays so without --apply.\n\n" +
-			"The exit code is 0 if a plan could be made, whatever is in it; 1 if it has problems, such as objects of others in the way or objects that the API " +
-			"server refuses; with --exit-code it is 7 if there is something to change. --timeout bounds the wait for the plan (6).\n\n" +
-			"--output json and yaml write one object with namespace, kind, name, create, change, prune, result (planned, kept or applied), removed (modules that the " +
-			"Kyma no longer has) and the list \"manifests\" of name, module, create, change, prune, problems, message, and \"objects\" of action, object and fields. " +
-			"At most 64 objects of each Manifest are listed.",
+		Short: "Preview what a Manifest or a Kyma would create, change and prune",
+		Long: "Show what the provider would do in the target cluster: which objects it would create, change, recreate and prune. For changes, the output " +
+			"names the fields, but never shows values. The provider uses server-side dry runs, and changes nothing in the target cluster.\n\n" +
+			"With -f FILE, the plan is about a Manifest or a Kyma with the spec, labels and annotations of the file. The spec of the file replaces the " +
+			"whole spec. Without -f, the plan is about the current object: pending changes and drift.\n\n" +
+			"To get the plan, kymactl sets the annotation " + v1alpha1.AnnotationPlan + " on the object and applies the file, in a single write. While the " +
+			"annotation is set, the provider applies nothing and repairs no drift. Afterwards kymactl restores the object, even if you interrupt the command: " +
+			"it removes the annotation and restores the previous spec, in a single write. If the object did not exist before, kymactl deletes it, without " +
+			"deleting anything in the target cluster. If kymactl is killed, the object stays in plan mode, which is safe, and the next plan shows it. With " +
+			"--keep, the object stays in plan mode. With --apply, kymactl removes the annotation, so that the provider applies the plan, unless the plan has " +
+			"problems. An object that was already in plan mode stays in it, unless --apply is set.\n\n" +
+			"The exit code is 0 if there is a plan, even if it contains changes. It is 1 if the plan has problems, such as existing objects of other owners or " +
+			"objects that the API server rejects, and 6 if --timeout expires. With --exit-code, it is 7 if there are changes.\n\n" +
+			"--output json and yaml print an object with namespace, kind, name, create, change, prune, result (planned, kept or applied), removed (modules that " +
+			"the Kyma no longer enables) and manifests. Each item of manifests has name, module, create, change, prune, problems, message and objects, a list " +
+			"with action, object and fields, of at most 64 objects.",
 		Example: "  kymactl plan manifest/web -n team-a\n" +
 			"  kymactl plan -f web.yaml\n" +
 			"  kymactl plan -f web.yaml --apply\n" +
@@ -62,22 +62,22 @@ func NewPlan(e *command.Environment) *cobra.Command {
 	f := cmd.Flags()
 	p.cluster.AddFlags(f)
 	p.output.AddFlag(f, false)
-	f.StringVarP(&p.file, "file", "f", "", "`FILE` with one Manifest or Kyma, - is stdin")
-	f.BoolVar(&p.apply, "apply", false, "apply what was planned, unless the plan has problems")
+	f.StringVarP(&p.file, "file", "f", "", "`FILE` with one Manifest or Kyma; - means stdin")
+	f.BoolVar(&p.apply, "apply", false, "apply the plan, unless it has problems")
 	f.BoolVar(&p.keep, "keep", false, "leave the object in plan mode")
-	f.BoolVar(&p.exitCode, "exit-code", false, "end with exit code 7 if there is something to change")
+	f.BoolVar(&p.exitCode, "exit-code", false, "exit with code 7 if there are changes")
 	return cmd
 }
 
 func (p *plan) check() error {
 	if (p.argument == "") == (p.file == "") {
-		return command.Usagef("want either the name of a Manifest or a Kyma, or --file")
+		return command.Usagef("use either the name of a Manifest or Kyma, or --file")
 	}
 	if p.apply && p.keep {
-		return command.Usagef("--apply and --keep exclude each other")
+		return command.Usagef("--apply and --keep cannot be used together")
 	}
 	if p.apply && p.exitCode {
-		return command.Usagef("--apply and --exit-code exclude each other")
+		return command.Usagef("--apply and --exit-code cannot be used together")
 	}
 	return p.output.Check()
 }
@@ -98,7 +98,7 @@ func (p *plan) run(ctx context.Context) error {
 		return err
 	}
 	if p.apply && d.observes {
-		return command.Usagef("%s is only planned because of its spec.managementPolicies: change them to apply it", &d.subject)
+		return command.Usagef("%s can only be planned because of its spec.managementPolicies: change them to apply it", &d.subject)
 	}
 	if err := p.put(ctx, d); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (p *plan) run(ctx context.Context) error {
 	return p.finish(ctx, d, r)
 }
 
-// draft out of the file, if there is one.
+// draft returns a draft with the object of the file, if there is one.
 func (p *plan) draft() (*draft, error) {
 	d := &draft{environment: p.environment}
 	if p.file == "" {
@@ -121,17 +121,18 @@ func (p *plan) draft() (*draft, error) {
 	return d, err
 }
 
-// backTimeout is for putting an object back, which is done even if the time of the command is over.
+// backTimeout is the time for restoring an object, even if the command has timed out or was interrupted.
 const backTimeout = 20 * time.Second
 
-// back to how the object was.
+// back restores the object as it was before.
 func (p *plan) back(ctx context.Context, d *draft) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), backTimeout)
 	defer cancel()
 	return d.back(ctx)
 }
 
-// put the object into plan mode. Where that fails the object is as it was, also if the answer was lost.
+// put puts the object into plan mode. If that fails, it restores the object, even if the write succeeded and only the response
+// was lost.
 func (p *plan) put(ctx context.Context, d *draft) error {
 	failure := d.put(ctx)
 	if failure == nil {
@@ -146,19 +147,19 @@ func (p *plan) put(ctx context.Context, d *draft) error {
 	return errors.Join(failure, err)
 }
 
-// report on the plan once it is there.
+// report waits for the plan and returns it.
 func (p *plan) report(ctx context.Context, d *draft) (*planReport, error) {
 	all := &concerned{environment: p.environment, client: d.client, of: &d.subject}
-	manifests, gone, err := all.await(ctx, "not planned", d.planned)
+	manifests, gone, err := all.await(ctx, "to be planned", d.planned)
 	if err != nil {
 		return nil, err
 	}
 	return reportPlan(&d.subject, manifests, gone), nil
 }
 
-// finish with the object, and say what became of it.
+// finish applies the plan, keeps it or restores the object, depending on the flags, and then writes the report.
 func (p *plan) finish(ctx context.Context, d *draft, r *planReport) error {
-	// The object is in plan mode until a write that takes it out has succeeded.
+	// The object stays in plan mode until a write that ends it has succeeded.
 	r.Result = resultKept
 	var err error
 	switch problems := r.problems(); {
@@ -181,7 +182,7 @@ func (p *plan) finish(ctx context.Context, d *draft, r *planReport) error {
 	return p.verdict(d, r)
 }
 
-// verdict on a plan that was written: the error with which the command ends.
+// verdict returns the error with which the command ends after it has written the report, or nil.
 func (p *plan) verdict(d *draft, r *planReport) error {
 	switch {
 	case r.problems() > 0 && p.apply:

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// Results of a plan.
+// Values of the field result.
 const (
 	resultPlanned = "planned"
 	resultKept    = "kept"
@@ -30,7 +30,7 @@ type planReport struct {
 	Prune  int32 `json:"prune"`
 	// Result is planned, kept or applied.
 	Result string `json:"result"`
-	// Removed are the modules that a Kyma no longer has, and that would be removed.
+	// Removed are the modules that the Kyma no longer enables. The provider would remove them.
 	Removed   []string          `json:"removed"`
 	Manifests []manifestPlanned `json:"manifests"`
 }
@@ -47,6 +47,7 @@ type manifestPlanned struct {
 	Objects  []v1alpha1.PlannedObject `json:"objects"`
 }
 
+// reportPlan returns the report on the plans of Manifests. gone are the Manifests of removed modules.
 func reportPlan(s *subject, manifests, gone []v1alpha1.Manifest) *planReport {
 	r := &planReport{Namespace: s.Namespace, Kind: s.kind.Kind, Name: s.Name, Removed: []string{}, Manifests: []manifestPlanned{}}
 	for i := range manifests {
@@ -63,6 +64,7 @@ func reportPlan(s *subject, manifests, gone []v1alpha1.Manifest) *planReport {
 	return r
 }
 
+// problems returns the number of problems in all Manifests.
 func (r *planReport) problems() int32 {
 	n := int32(0)
 	for i := range r.Manifests {
@@ -71,15 +73,17 @@ func (r *planReport) problems() int32 {
 	return n
 }
 
+// empty reports whether there are no changes.
 func (r *planReport) empty() bool {
 	return r.Create+r.Change+r.Prune == 0 && len(r.Removed) == 0
 }
 
+// counts returns the numbers of changes as a text.
 func (r *planReport) counts() string {
 	return fmt.Sprintf("%d to create, %d to change, %d to prune", r.Create, r.Change, r.Prune)
 }
 
-// Signs of the actions, as people know them from other tools.
+// sign returns the sign of an action, as in the output of terraform plan.
 func sign(action string) string {
 	switch action {
 	case "Create":
@@ -92,6 +96,7 @@ func sign(action string) string {
 	return "~"
 }
 
+// write writes the report to stdout.
 func (r *planReport) write(e *command.Environment, output *command.Output) error {
 	return output.Write(e.Out, r, func(w io.Writer) error {
 		var lines []string
@@ -103,7 +108,7 @@ func (r *planReport) write(e *command.Environment, output *command.Output) error
 		}
 		end := "Plan of " + r.Kind + " " + r.Namespace + "/" + r.Name + ": " + r.counts() + "."
 		if r.Result == resultApplied {
-			end += " It is being applied."
+			end += " The provider is applying it."
 		} else {
 			end += " Nothing was applied."
 		}
@@ -112,7 +117,7 @@ func (r *planReport) write(e *command.Environment, output *command.Output) error
 	})
 }
 
-// lines of one Manifest, with its name where it is one of several.
+// lines returns the lines for a Manifest. With titled, the first line is its name.
 func (m *manifestPlanned) lines(titled bool) []string {
 	var out []string
 	if titled {

@@ -23,25 +23,25 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// Kinds as they are written on a command line.
+// Kinds in arguments of the form KIND/NAME.
 const (
 	manifestArgument = "manifest"
 	kymaArgument     = "kyma"
 )
 
-// A subject is the Manifest or the Kyma that a command is about.
+// A subject identifies the Manifest or Kyma that a command is about.
 type subject struct {
 	types.NamespacedName
 
 	kind schema.GroupVersionKind
 }
 
-// String is kind, namespace and name.
+// String returns the kind, the namespace and the name, as in "Kyma team-a/default".
 func (s *subject) String() string { return s.kind.Kind + " " + s.Namespace + "/" + s.Name }
 
 func (s *subject) isKyma() bool { return s.kind == v1alpha1.KymaGroupVersionKind }
 
-// kindsOf an argument KIND/NAME; both where it has no kind.
+// kindsOf returns the possible kinds, and the name, of an argument of the form [KIND/]NAME.
 func kindsOf(argument string) (kinds []schema.GroupVersionKind, name string, err error) {
 	kind, name, ok := strings.Cut(argument, "/")
 	if !ok {
@@ -55,10 +55,10 @@ func kindsOf(argument string) (kinds []schema.GroupVersionKind, name string, err
 	case kind == kymaArgument || kind == kymaArgument+"s":
 		return []schema.GroupVersionKind{v1alpha1.KymaGroupVersionKind}, name, nil
 	}
-	return nil, "", command.Usagef("%q is no Manifest and no Kyma: want manifest/NAME, kyma/NAME, or NAME alone", argument)
+	return nil, "", command.Usagef("%q is not a Manifest or a Kyma: use manifest/NAME, kyma/NAME or NAME", argument)
 }
 
-// kymaNamed returns the name of the Kyma that arguments may name, and reports whether they can name one.
+// kymaNamed returns the name in the arguments, and whether it can be the name of a Kyma. Without arguments the name is empty.
 func kymaNamed(args []string) (string, bool) {
 	if len(args) == 0 {
 		return "", true
@@ -67,7 +67,8 @@ func kymaNamed(args []string) (string, bool) {
 	return name, err == nil && slices.Contains(kinds, v1alpha1.KymaGroupVersionKind)
 }
 
-// find what an argument names. Without a kind it must be the name of one object only.
+// find returns the object that an argument names. It fails if the argument has no kind and both a Manifest and a Kyma have the
+// name.
 func find(ctx context.Context, c client.Reader, namespace, argument string) (*subject, *unstructured.Unstructured, error) {
 	kinds, name, err := kindsOf(argument)
 	if err != nil {
@@ -88,18 +89,18 @@ func find(ctx context.Context, c client.Reader, namespace, argument string) (*su
 	}
 	switch {
 	case len(found) > 1:
-		return nil, nil, command.Usagef("there are a Manifest and a Kyma %s in namespace %s: say manifest/%s or kyma/%s", name, namespace, name, name)
+		return nil, nil, command.Usagef("both a Manifest and a Kyma %s exist in namespace %s: use manifest/%s or kyma/%s", name, namespace, name, name)
 	case len(found) == 1:
 		u := found[0]
 		return &subject{kind: u.GroupVersionKind(), NamespacedName: client.ObjectKeyFromObject(u)}, u, nil
 	case len(kinds) > 1:
-		return nil, nil, command.NotFoundf("there is no Manifest and no Kyma %s in namespace %s: use --namespace", name, namespace)
+		return nil, nil, command.NotFoundf("there is no Manifest or Kyma %s in namespace %s: use --namespace", name, namespace)
 	}
 	return nil, nil, command.NotFoundf("there is no %s %s in namespace %s: use --namespace", kinds[0].Kind, name, namespace)
 }
 
-// change an object as it is at the moment. What is written has the version that was read, so that no other writer's change
-// is undone. The function says whether anything is to be written, and is called again when another writer was quicker.
+// change reads the object, calls do to modify it, and writes it if do returns true. The write includes the resource version, so
+// it can't revert changes of other clients: on a conflict, change starts again. It returns the object as written, or as read.
 func (s *subject) change(ctx context.Context, c client.Client, do func(u *unstructured.Unstructured) (bool, error)) (*unstructured.Unstructured, error) {
 	pause := wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 7, Cap: time.Second}
 	for {
@@ -122,13 +123,13 @@ func (s *subject) change(ctx context.Context, c client.Client, do func(u *unstru
 		}
 		select {
 		case <-ctx.Done():
-			return nil, command.Ended(ctx, errors.Errorf("%s was not changed: each time somebody else was quicker", s))
+			return nil, command.Ended(ctx, errors.Errorf("%s was not changed, because other clients kept changing it at the same time", s))
 		case <-time.After(pause.Step()):
 		}
 	}
 }
 
-// annotate an object; an empty value takes the annotation away. It says whether an object had to be changed.
+// annotate sets an annotation of an object, or removes it if the value is empty. It reports whether the object has changed.
 func annotate(u *unstructured.Unstructured, name, value string) bool {
 	a := u.GetAnnotations()
 	if a[name] == value {
@@ -146,7 +147,7 @@ func annotate(u *unstructured.Unstructured, name, value string) bool {
 	return true
 }
 
-// completeSubjects with the Manifests and Kymas of the namespace, for commands with one argument.
+// completeSubjects completes the only argument of a command with the Manifests and Kymas in the namespace.
 func completeSubjects(flags *command.ClusterFlags) complete.Completer {
 	return complete.One(complete.Names(flags, func(ctx context.Context, c *command.Cluster) ([]string, error) {
 		manifests, kymas := &v1alpha1.ManifestList{}, &v1alpha1.KymaList{}

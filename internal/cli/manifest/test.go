@@ -23,7 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 )
 
-// test is what test is asked for.
+// test is one run of kymactl test.
 type test struct {
 	environment *command.Environment
 	cluster     command.ClusterFlags
@@ -32,7 +32,7 @@ type test struct {
 	modules     []string
 }
 
-// A testReport is what became of the tests of a Manifest, or of all Manifests of a Kyma.
+// A testReport is the output of test: the results of the tests of a Manifest, or of all Manifests of a Kyma.
 type testReport struct {
 	Namespace string `json:"namespace"`
 	Kind      string `json:"kind"`
@@ -42,7 +42,7 @@ type testReport struct {
 	Tests []testResult `json:"tests"`
 }
 
-// A testResult is what became of one test.
+// A testResult is the result of one test.
 type testResult struct {
 	Manifest string `json:"manifest"`
 	Install  string `json:"install"`
@@ -51,18 +51,18 @@ type testResult struct {
 	Message  string `json:"message"`
 }
 
-// NewTest makes kymactl test.
+// NewTest returns the command kymactl test.
 func NewTest(e *command.Environment) *cobra.Command {
 	t := &test{environment: e}
 	cmd := &cobra.Command{
 		Use:   "test [KIND/]NAME",
-		Short: "Run the tests of the charts of a Manifest or a Kyma",
-		Long: "Run the test hooks of the charts of a Manifest, or of all modules of a Kyma, as helm test does, and wait for their results. The provider runs them " +
-			"in the target cluster, asked for by annotation " + v1alpha1.AnnotationTest + " with a new value.\n\n" +
-			"The exit code is 0 if all succeeded, or if there are none, and 1 if one failed. When the time of --timeout is over it is 6; the tests run on, as they " +
-			"do when the command is interrupted, and kymactl status does not show them: see status.atProvider.tests of the Manifest.\n\n" +
-			"--output json and yaml write one object with namespace, kind, name, state (Ready or Error) and the list \"tests\" of manifest, install, name, state " +
-			"and message.",
+		Short: "Run the chart tests of a Manifest or a Kyma",
+		Long: "Run the test hooks of the charts of a Manifest, or of all modules of a Kyma, and wait for their results, as helm test does. kymactl " +
+			"requests the tests with a new value of the annotation " + v1alpha1.AnnotationTest + ", and the provider runs them in the target cluster.\n\n" +
+			"The exit code is 0 if all tests succeeded or there are none, 1 if a test failed, and 6 if --timeout expires. The tests continue after a timeout " +
+			"or an interrupt. To see their results, check status.atProvider.tests of the Manifest: kymactl status does not show them.\n\n" +
+			"--output json and yaml print an object with namespace, kind, name, state (Ready or Error) and tests. Each item of tests has manifest, install, " +
+			"name, state and message.",
 		Example: "  kymactl test manifest/web -n team-a\n" +
 			"  kymactl test kyma/cluster-a --module istio --timeout 10m",
 		Args: cobra.ExactArgs(1),
@@ -75,7 +75,7 @@ func NewTest(e *command.Environment) *cobra.Command {
 	f := cmd.Flags()
 	t.cluster.AddFlags(f)
 	t.output.AddFlag(f, false)
-	f.StringSliceVar(&t.modules, "module", nil, "test the module `NAME` of a Kyma only; may be given several times")
+	f.StringSliceVar(&t.modules, "module", nil, "`NAME` of a module of a Kyma to test (default all modules); can be repeated")
 	complete.Flag(cmd, "module", complete.EnabledIn(&t.cluster, kymaNamed))
 	return cmd
 }
@@ -96,7 +96,7 @@ func (t *test) run(ctx context.Context) error {
 		return err
 	}
 	if len(t.modules) > 0 && !of.isKyma() {
-		return command.Usagef("--module is for a Kyma, but %s is a Manifest", of)
+		return command.Usagef("--module requires a Kyma, but %s is a Manifest", of)
 	}
 	r, err := t.test(ctx, c, of)
 	if err != nil {
@@ -111,7 +111,7 @@ func (t *test) run(ctx context.Context) error {
 	return nil
 }
 
-// test all Manifests that there are, and wait for the results.
+// test requests the tests of all concerned Manifests, and waits for the results.
 func (t *test) test(ctx context.Context, c *command.Cluster, of *subject) (*testReport, error) {
 	all := &concerned{environment: t.environment, client: c, of: of, modules: t.modules}
 	if of.isKyma() {
@@ -125,7 +125,7 @@ func (t *test) test(ctx context.Context, c *command.Cluster, of *subject) (*test
 			}
 		}
 	}
-	manifests, _, err := all.await(ctx, "not installed", testable)
+	manifests, _, err := all.await(ctx, "to be installed", testable)
 	if err != nil {
 		return nil, err
 	}
@@ -139,46 +139,47 @@ func (t *test) test(ctx context.Context, c *command.Cluster, of *subject) (*test
 			return nil, err
 		}
 	}
-	manifests, _, err = all.await(ctx, "not tested", func(m *v1alpha1.Manifest) (await.Verdict, error) { return tested(m, token) })
+	manifests, _, err = all.await(ctx, "to be tested", func(m *v1alpha1.Manifest) (await.Verdict, error) { return tested(m, token) })
 	if err != nil {
 		return nil, err
 	}
 	return reportTests(of, manifests), nil
 }
 
-// testable says whether the tests of a Manifest would run.
+// testable fails if a Manifest is in plan mode, so that the provider would not run its tests.
 func testable(m *v1alpha1.Manifest) (await.Verdict, error) {
 	if m.Status.AtProvider.Plan != nil || m.Annotations[v1alpha1.AnnotationPlan] == planOn {
-		return await.Verdict{}, errors.Errorf("Manifest %s/%s is only planned, and nothing of it runs: see annotation %s and spec.managementPolicies",
+		return await.Verdict{}, errors.Errorf("Manifest %s/%s is in plan mode, so its tests cannot run: see annotation %s and spec.managementPolicies",
 			m.Namespace, m.Name, v1alpha1.AnnotationPlan)
 	}
 	return await.Verdict{Met: true}, nil
 }
 
-// tested says whether the tests of a token have ended.
+// tested returns whether the tests that were requested with a token have ended.
 func tested(m *v1alpha1.Manifest, token string) (await.Verdict, error) {
 	at := m.Status.AtProvider.Tests
 	switch {
 	case m.Annotations[v1alpha1.AnnotationTest] != token:
-		return await.Verdict{}, errors.Errorf("Manifest %s/%s: somebody else has asked for tests meanwhile: see status.atProvider.tests", m.Namespace, m.Name)
+		return await.Verdict{}, errors.Errorf("Manifest %s/%s: another client has requested tests since: see status.atProvider.tests", m.Namespace, m.Name)
 	case at == nil || at.Token != token:
 		if v, err := looked(m); err != nil || !v.Met {
 			return v, err
 		}
-		return await.NotYet("the tests have not begun: %s", cmp.Or(m.Status.AtProvider.Message, "the provider has not seen that they are asked for")), nil
+		return await.NotYet("the tests have not started: %s", cmp.Or(m.Status.AtProvider.Message, "the provider has not processed the request yet")), nil
 	}
-	// One may have failed while others run.
+	// A test can fail while others are still running.
 	for _, one := range at.Tests {
 		if one.State == v1alpha1.StateProcessing {
-			return await.NotYet("%s runs", one.Name), nil
+			return await.NotYet("%s is running", one.Name), nil
 		}
 	}
 	if at.State != v1alpha1.StateReady && at.State != v1alpha1.StateError {
-		return await.NotYet("the tests run"), nil
+		return await.NotYet("the tests are running"), nil
 	}
 	return await.Verdict{Met: true}, nil
 }
 
+// reportTests returns the report on the tests of Manifests.
 func reportTests(s *subject, manifests []v1alpha1.Manifest) *testReport {
 	r := &testReport{Namespace: s.Namespace, Kind: s.kind.Kind, Name: s.Name, State: string(v1alpha1.StateReady), Tests: []testResult{}}
 	for i := range manifests {
@@ -195,6 +196,7 @@ func reportTests(s *subject, manifests []v1alpha1.Manifest) *testReport {
 	return r
 }
 
+// write writes the report to stdout.
 func (r *testReport) write(e *command.Environment, output *command.Output) error {
 	return output.Write(e.Out, r, func(w io.Writer) error {
 		if len(r.Tests) == 0 {

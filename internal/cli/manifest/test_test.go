@@ -40,34 +40,34 @@ func TestTested(t *testing.T) {
 		manifest *v1alpha1.Manifest
 		want     want
 	}{
-		"Ready":  {"All have succeeded.", result("now", v1alpha1.StateReady), want{verdict: await.Verdict{Met: true}}},
-		"Failed": {"One has failed, and none runs.", result("now", v1alpha1.StateError, one), want{verdict: await.Verdict{Met: true}}},
-		"Runs":   {"One has failed while another one runs.", result("now", v1alpha1.StateError, one, two), want{verdict: await.Verdict{Message: "Pod a/two runs"}}},
-		"Begun":  {"They have begun, and none is there yet.", result("now", v1alpha1.StateProcessing), want{verdict: await.Verdict{Message: "the tests run"}}},
+		"Ready":  {"All tests have succeeded.", result("now", v1alpha1.StateReady), want{verdict: await.Verdict{Met: true}}},
+		"Failed": {"A test has failed, and none is running.", result("now", v1alpha1.StateError, one), want{verdict: await.Verdict{Met: true}}},
+		"Runs":   {"A test has failed while another one is running.", result("now", v1alpha1.StateError, one, two), want{verdict: await.Verdict{Message: "Pod a/two is running"}}},
+		"Begun":  {"The tests have started, but none is listed yet.", result("now", v1alpha1.StateProcessing), want{verdict: await.Verdict{Message: "the tests are running"}}},
 		"Before": {
 			"Results of another token do not count.", result("before", v1alpha1.StateReady),
-			want{verdict: await.Verdict{Message: "the tests have not begun: the provider has not seen that they are asked for"}},
+			want{verdict: await.Verdict{Message: "the tests have not started: the provider has not processed the request yet"}},
 		},
 		"Says": {
-			"The provider says what is in the way.", manifest(func(m *v1alpha1.Manifest) { m.Status.AtProvider.Message = "0 of 1" }),
-			want{verdict: await.Verdict{Message: "the tests have not begun: 0 of 1"}},
+			"The message of the Manifest says why.", manifest(func(m *v1alpha1.Manifest) { m.Status.AtProvider.Message = "0 of 1" }),
+			want{verdict: await.Verdict{Message: "the tests have not started: 0 of 1"}},
 		},
 		"Paused": {
-			"Nobody looks.", manifest(func(m *v1alpha1.Manifest) { m.Annotations["crossplane.io/paused"] = "true" }),
-			want{verdict: await.Verdict{Message: "it is paused: annotation crossplane.io/paused"}},
+			"The provider does not reconcile it.", manifest(func(m *v1alpha1.Manifest) { m.Annotations["crossplane.io/paused"] = "true" }),
+			want{verdict: await.Verdict{Message: "it is paused by annotation crossplane.io/paused"}},
 		},
 		"Error": {
-			"It cannot be reconciled.", manifest(func(m *v1alpha1.Manifest) {
+			"The Manifest cannot be reconciled.", manifest(func(m *v1alpha1.Manifest) {
 				m.SetConditions(xpv2.ReconcileError(errors.New("no")).WithObservedGeneration(2))
 			}),
 			want{verdict: await.Verdict{Message: "no"}},
 		},
 		"Taken": {
-			"Another run has taken over.", manifest(func(m *v1alpha1.Manifest) { m.Annotations[v1alpha1.AnnotationTest] = "later" }),
-			want{err: "somebody else has asked for tests"},
+			"Another client has requested tests.", manifest(func(m *v1alpha1.Manifest) { m.Annotations[v1alpha1.AnnotationTest] = "later" }),
+			want{err: "another client has requested tests"},
 		},
 		"Deleted": {
-			"It goes away.", manifest(func(m *v1alpha1.Manifest) { m.DeletionTimestamp = &metav1.Time{Time: time.Now()} }),
+			"The Manifest is being deleted.", manifest(func(m *v1alpha1.Manifest) { m.DeletionTimestamp = &metav1.Time{Time: time.Now()} }),
 			want{err: "is being deleted"},
 		},
 	}

@@ -223,7 +223,7 @@ func TestCreateUsage(t *testing.T) {
 		"Key":        {reason: "A key must be there.", args: []string{dir, "--name", greeter, "-o", out, "--key", out}, code: command.ExitUsage, want: "--key: open"},
 		"BadKey":     {reason: "A key is one.", args: []string{dir, "--name", greeter, "-o", out, "--key", broken}, code: command.ExitUsage, want: "cannot read private key"},
 		"Signature":  {reason: "A signature needs a key.", args: []string{dir, "--name", greeter, "-o", out, "--signature-name", "a"}, code: command.ExitUsage, want: "are for --key FILE"},
-		"Password":   {reason: "Flags for registries are checked without any.", args: []string{dir, "--name", greeter, "-o", out, "--username", "u"}, code: command.ExitUsage, want: "--username needs --password-stdin"},
+		"Password":   {reason: "Flags for registries are checked without any.", args: []string{dir, "--name", greeter, "-o", out, "--username", "u"}, code: command.ExitUsage, want: "--username requires --password-stdin"},
 		"NoBase":     {reason: "A base must be there.", args: []string{"--from", "./nothing", "-o", out}, code: command.ExitNotFound, want: "./nothing"},
 		"Strict":     {reason: "Warnings may be errors.", args: []string{folder(t, "plain"), "--name", greeter, "--version", "1.0.0", "--warnings-as-errors", "-o", out}, code: command.ExitFailure, want: "there are warnings (1)"},
 	}

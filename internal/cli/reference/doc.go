@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reference writes what is said of the commands of kymactl into one
-// page, docs/kymactl.md.
+// Package reference generates the reference page of kymactl, docs/kymactl.md, from the help of its commands.
 package reference

@@ -17,12 +17,12 @@ import (
 //go:embed intro.md
 var introduction string
 
-// Page returns the reference of root and all commands below it as Markdown, after
-// an introduction that was written by hand. The same commands give the same bytes.
+// Page returns the reference of root and all commands below it as Markdown, after the introduction in intro.md. The output is
+// deterministic.
 func Page(root *cobra.Command) []byte {
 	var b bytes.Buffer
 	b.WriteString("# kymactl\n\n")
-	b.WriteString("<!-- Made from the commands by make generate. The introduction is internal/cli/reference/intro.md. -->\n\n")
+	b.WriteString("<!-- Generated from the commands by make generate. The introduction is internal/cli/reference/intro.md. -->\n\n")
 	b.WriteString(introduction)
 	exitCodes(&b)
 	all := commandsOf(root)
@@ -36,7 +36,7 @@ func Page(root *cobra.Command) []byte {
 			}
 		}
 	}
-	b.WriteString("\n## Flags that commands share\n")
+	b.WriteString("\n## Common flags\n")
 	for _, s := range shared {
 		fmt.Fprintf(&b, "\n### %s\n\n", s.title)
 		table(&b, s.flags, nil)
@@ -52,6 +52,7 @@ func Page(root *cobra.Command) []byte {
 	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n')
 }
 
+// exitCodes writes the table of exit codes.
 func exitCodes(b *bytes.Buffer) {
 	b.WriteString("\n## Exit codes\n\n| Code | |\n|---|---|\n")
 	for _, c := range []command.ExitCode{
@@ -60,10 +61,10 @@ func exitCodes(b *bytes.Buffer) {
 	} {
 		fmt.Fprintf(b, "| %d | %s |\n", c, c)
 	}
-	b.WriteString("\nScripts can rely on them: they never change.\n")
+	b.WriteString("\nExit codes never change, so scripts can rely on them.\n")
 }
 
-// commandsOf root are those that do something, in the order of their names.
+// commandsOf returns the commands below c that don't only group other commands, sorted by name at each level.
 func commandsOf(c *cobra.Command) []*cobra.Command {
 	var out []*cobra.Command
 	for _, sub := range c.Commands() {
@@ -78,7 +79,7 @@ func commandsOf(c *cobra.Command) []*cobra.Command {
 	return out
 }
 
-// groupsOf root and the commands below it, each once, with whatever is in one.
+// groupsOf returns the groups of root and of the commands below it that contain commands, without duplicates.
 func groupsOf(root *cobra.Command) []*cobra.Group {
 	var out []*cobra.Group
 	seen := map[string]bool{}
@@ -88,7 +89,7 @@ func groupsOf(root *cobra.Command) []*cobra.Group {
 	}
 	var collect func(c *cobra.Command)
 	collect = func(c *cobra.Command) {
-		// Those of a command below come first: they are what the work begins with.
+		// Groups of subcommands come first, because they are the first steps of the workflow.
 		for _, sub := range c.Commands() {
 			collect(sub)
 		}
@@ -103,24 +104,26 @@ func groupsOf(root *cobra.Command) []*cobra.Group {
 	return out
 }
 
-// A set of flags that several commands have.
+// A set is a set of flags that several commands have.
 type set struct {
 	title string
-	short string // Of the title, for a line that leads there.
+	short string // Short title, for links; empty for flags of all commands.
 	flags *pflag.FlagSet
 }
 
+// sharedFlags returns the sets of flags that several commands have.
 func sharedFlags(root *cobra.Command) []set {
 	cluster, registry := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
 	(&command.ClusterFlags{}).AddFlags(cluster)
 	(&command.RegistryFlags{}).AddFlags(registry)
 	return []set{
-		{title: "Of all commands", flags: root.PersistentFlags()},
-		{title: "Of commands that talk to a control plane", short: "a control plane", flags: cluster},
-		{title: "Of commands that talk to a registry", short: "a registry", flags: registry},
+		{title: "All commands", flags: root.PersistentFlags()},
+		{title: "Control plane", short: "the control plane", flags: cluster},
+		{title: "Registries", short: "registries", flags: registry},
 	}
 }
 
+// section writes the section of a command.
 func section(b *bytes.Buffer, t *text, c *cobra.Command, shared []set) {
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n```text\n%s\n```\n", c.CommandPath(), t.paragraphs(c.Long), c.UseLine())
 	if example := strings.TrimRight(unindent(c.Example), "\n"); example != "" {
@@ -146,11 +149,11 @@ func section(b *bytes.Buffer, t *text, c *cobra.Command, shared []set) {
 		table(b, own, t)
 	}
 	if len(links) > 0 {
-		fmt.Fprintf(b, "\nAnd the flags for %s.\n", strings.Join(links, " and "))
+		fmt.Fprintf(b, "\nAlso accepts the flags for %s.\n", strings.Join(links, " and "))
 	}
 }
 
-// has says whether all of some flags are there, and mean the same.
+// has reports whether f contains all flags of some, with the same usage.
 func has(f, some *pflag.FlagSet) bool {
 	all := true
 	some.VisitAll(func(s *pflag.Flag) {
@@ -160,6 +163,7 @@ func has(f, some *pflag.FlagSet) bool {
 	return all
 }
 
+// table writes a table of flags. t can be nil.
 func table(b *bytes.Buffer, f *pflag.FlagSet, t *text) {
 	b.WriteString("| Flag | |\n|---|---|\n")
 	f.VisitAll(func(f *pflag.Flag) {
@@ -181,7 +185,7 @@ func table(b *bytes.Buffer, f *pflag.FlagSet, t *text) {
 	})
 }
 
-// zero says whether a default need not be mentioned.
+// zero reports whether a default value is not worth mentioning.
 func zero(v string) bool {
 	switch v {
 	case "", "false", "[]", "0", "0s":
@@ -190,6 +194,7 @@ func zero(v string) bool {
 	return false
 }
 
+// unindent removes the indentation of an example.
 func unindent(s string) string {
 	lines := strings.Split(strings.Trim(s, "\n"), "\n")
 	for i, l := range lines {
@@ -198,4 +203,5 @@ func unindent(s string) string {
 	return strings.Join(lines, "\n")
 }
 
+// anchor returns the anchor of a heading in lower case.
 func anchor(path string) string { return strings.ReplaceAll(path, " ", "-") }

@@ -18,8 +18,7 @@ const file = "../../../docs/kymactl.md"
 
 var update = flag.Bool("update", false, "write the page")
 
-// TestPage writes the page with -update, and else says whether it is that of the
-// commands.
+// TestPage writes the page with -update, and otherwise checks that it is up to date.
 func TestPage(t *testing.T) {
 	got := reference.Page(cli.New(&command.Environment{}))
 	if *update {
@@ -32,6 +31,6 @@ func TestPage(t *testing.T) {
 		t.Fatalf("%v: run make generate", err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("docs/kymactl.md is not that of the commands, run make generate: -file, +commands:\n%s", diff)
+		t.Errorf("docs/kymactl.md is out of date, run make generate: -file, +commands:\n%s", diff)
 	}
 }

@@ -13,21 +13,21 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// width of a line of the page, in characters.
+// width is the maximum length of a line of the page, in characters.
 const width = 120
 
-// A text marks what is code in the help of commands.
+// A text finds code in the help of commands.
 type text struct {
 	code *regexp.Regexp
 }
 
-// newText knows the commands, and takes what looks like a flag for one.
+// newText returns a text that recognizes commands by their paths, and flags by their form.
 func newText(commands []*cobra.Command) *text {
 	names := make([]string, 0, len(commands)+1)
 	for _, c := range commands {
 		names = append(names, regexp.QuoteMeta(c.CommandPath())+`\b(?: --[a-z]+\b)?`)
 	}
-	// The longest first, as the first that fits is taken.
+	// The longest alternative comes first, because the first match wins.
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	names = append(names, `\bmodule\.yaml`, `\bHOST/BASE[^\s,;]*[A-Z]`, `@sha256:…`, regexp.QuoteMeta("~/.kube/config"), `\$KUBECONFIG`,
 		`operator\.kyma-project\.io[/a-z0-9-]*`, `cosign sign --key`, `host\[:port\]/path[^\s,;]*[A-Zh]`)
@@ -35,7 +35,7 @@ func newText(commands []*cobra.Command) *text {
 	return &text{code: regexp.MustCompile(strings.Join(names, "|") + "|" + flag)}
 }
 
-// line of text as Markdown. Without a text it is as it is.
+// line returns s as Markdown, with its code marked. A nil text returns s unchanged.
 func (t *text) line(s string) string {
 	if t == nil {
 		return s
@@ -43,11 +43,11 @@ func (t *text) line(s string) string {
 	return t.code.ReplaceAllString(s, "`$0`")
 }
 
-// paragraphs of a help, separated by empty lines, as Markdown.
+// paragraphs returns a help with paragraphs as Markdown, wrapped at width.
 func (t *text) paragraphs(s string) string {
 	out := strings.Split(s, "\n\n")
 	for i, p := range out {
-		// What is code may be broken in the help.
+		// The help can have line breaks inside code.
 		out[i] = t.line(strings.Join(strings.Fields(p), " "))
 	}
 	return command.Wrap(strings.Join(out, "\n\n"), width)

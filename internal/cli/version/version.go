@@ -22,19 +22,19 @@ import (
 	build "github.com/crossplane-contrib/provider-kyma/internal/version"
 )
 
-// providerName is the name of the package in a control plane.
+// providerName is the name of the Provider object in a control plane.
 const providerName = "provider-kyma"
 
-// versions of all that takes part. The names are those of kubectl version.
+// versions is the output of the command. The names of the fields follow kubectl version.
 type versions struct {
 	Client clientVersion `json:"clientVersion"`
-	// Provider is that of the control plane; none if it was not asked for, or if Crossplane has not installed it.
+	// Provider is nil without --provider, or if Crossplane has not installed the provider.
 	Provider *providerVersion `json:"providerVersion,omitempty"`
-	// Server is the API server of the control plane; none if it was not asked for.
+	// Server is nil without --provider.
 	Server *serverversion.Info `json:"serverVersion,omitempty"`
 }
 
-// clientVersion is what kymactl was built from.
+// clientVersion describes the build of kymactl.
 type clientVersion struct {
 	GitVersion string `json:"gitVersion"`
 	GitCommit  string `json:"gitCommit"`
@@ -42,7 +42,7 @@ type clientVersion struct {
 	Platform   string `json:"platform"`
 }
 
-// providerVersion is the package that Crossplane runs.
+// providerVersion describes the package that Crossplane runs.
 type providerVersion struct {
 	GitVersion string `json:"gitVersion"` // The tag of the package, or its digest.
 	Package    string `json:"package"`    // host/path:tag or host/path@digest.
@@ -56,16 +56,16 @@ type options struct {
 	provider    bool
 }
 
-// Command makes kymactl version.
+// Command returns the command kymactl version.
 func Command(e *command.Environment) *cobra.Command {
 	o := &options{environment: e}
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version of kymactl, and of the provider in a control plane",
+		Short: "Print the versions of kymactl, and of the provider in a control plane",
 		Long: "Print the version of kymactl. With --provider, also print the version of the provider that Crossplane runs in the control plane, " +
-			"and of the API server. If the control plane cannot be reached, the version of kymactl is printed all the same, and the exit code is 1.\n\n" +
-			"--output json and yaml write one object with clientVersion, and with --provider also providerVersion and serverVersion. " +
-			"Each has gitVersion.",
+			"and of the API server. If kymactl can't reach the control plane, it still prints its own version, and the exit code is 1.\n\n" +
+			"--output json and yaml print an object with clientVersion, and with --provider also providerVersion and serverVersion. " +
+			"Each has a field gitVersion.",
 		Example: "  kymactl version\n" +
 			"  kymactl version --provider\n" +
 			"  kymactl version -o jsonpath='{.clientVersion.gitVersion}'",
@@ -96,7 +96,7 @@ func (o *options) run(ctx context.Context) error {
 	return unreached
 }
 
-// ask the control plane for its versions.
+// ask adds the versions of the control plane to out.
 func (o *options) ask(ctx context.Context, out *versions) error {
 	c, err := o.cluster.Connect(o.environment)
 	if err != nil {
@@ -104,25 +104,25 @@ func (o *options) ask(ctx context.Context, out *versions) error {
 	}
 	d, err := discovery.NewDiscoveryClientForConfig(c.Config)
 	if err != nil {
-		return errors.Wrap(err, "cannot talk to the control plane")
+		return errors.Wrap(err, "cannot connect to the control plane")
 	}
 	if out.Server, err = d.ServerVersionWithContext(ctx); err != nil {
 		return errors.Wrap(err, "cannot get the version of the API server")
 	}
 	out.Provider, err = providerIn(ctx, c)
 	if err == nil && out.Provider == nil {
-		o.environment.Warnf("there is no Provider %s in the control plane: the version of a provider that Crossplane has not installed is not known", providerName)
+		o.environment.Warnf("there is no Provider %s in the control plane: kymactl only knows the version of a provider that Crossplane installed", providerName)
 	}
 	return err
 }
 
-// providerIn returns the provider that Crossplane runs in a control plane, or nil.
+// providerIn returns the provider that Crossplane runs in a control plane, or nil if there is none.
 func providerIn(ctx context.Context, c client.Reader) (*providerVersion, error) {
 	p := &unstructured.Unstructured{}
 	p.SetGroupVersionKind(schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1", Kind: "Provider"})
 	err := c.Get(ctx, client.ObjectKey{Name: providerName}, p)
 	if kmeta.IsNoMatchError(err) || notfound.Is(err) {
-		return nil, nil //nolint:nilnil // That there is none is an answer.
+		return nil, nil //nolint:nilnil // No provider is a valid result.
 	}
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot get Provider %s", providerName)

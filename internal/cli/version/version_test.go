@@ -19,7 +19,7 @@ import (
 	build "github.com/crossplane-contrib/provider-kyma/internal/version"
 )
 
-// answers of a control plane with Crossplane.
+// answers returns the responses of a control plane with Crossplane.
 func answers(provider string) map[string]string {
 	return map[string]string{
 		"/version": `{"major":"1","minor":"36","gitVersion":"v1.36.3"}`,
@@ -51,13 +51,13 @@ func TestVersion(t *testing.T) {
 		args    []string
 		want    want
 	}{
-		"Client":   {reason: "No control plane is asked unless the user wants it.", want: want{Out: client}},
-		"Provider": {reason: "The provider and the API server have versions, too.", answers: answers(tagged), args: []string{"--provider"}, want: want{Out: client + "Provider Version: v1.2.3\nServer Version: v1.36.3\n"}},
-		"Digest":   {reason: "A package without a tag has its digest, also before it runs.", answers: answers(digested), args: []string{"--provider"}, want: want{Out: client + "Provider Version: sha256:0123\nServer Version: v1.36.3\n"}},
-		"None":     {reason: "There may be no package.", answers: answers(missing), args: []string{"--provider"}, want: want{Out: client + "Server Version: v1.36.3\n", Err: "there is no Provider provider-kyma"}},
-		"Away":     {reason: "What is known is printed although the control plane does not answer.", answers: map[string]string{}, args: []string{"--provider"}, want: want{Code: command.ExitFailure, Out: client, Err: "Error: cannot get the version of the API server"}},
-		"Path":     {reason: "Fields are called as those of kubectl.", answers: answers(tagged), args: []string{"--provider", "-o", "jsonpath={.providerVersion.package} {.serverVersion.gitVersion}"}, want: want{Out: "example.org:5000/a/b:v1.2.3 v1.36.3\n"}},
-		"Argument": {reason: "There is nothing to name.", args: []string{"x"}, want: want{Code: command.ExitUsage, Err: "unknown command"}},
+		"Client":   {reason: "Without --provider, no request is sent.", want: want{Out: client}},
+		"Provider": {reason: "With --provider, the versions of the provider and the API server are printed.", answers: answers(tagged), args: []string{"--provider"}, want: want{Out: client + "Provider Version: v1.2.3\nServer Version: v1.36.3\n"}},
+		"Digest":   {reason: "The version of a package without a tag is its digest, even before it is installed.", answers: answers(digested), args: []string{"--provider"}, want: want{Out: client + "Provider Version: sha256:0123\nServer Version: v1.36.3\n"}},
+		"None":     {reason: "If there is no Provider, a warning is printed.", answers: answers(missing), args: []string{"--provider"}, want: want{Out: client + "Server Version: v1.36.3\n", Err: "there is no Provider provider-kyma"}},
+		"Away":     {reason: "If the control plane does not answer, the version of kymactl is printed.", answers: map[string]string{}, args: []string{"--provider"}, want: want{Code: command.ExitFailure, Out: client, Err: "Error: cannot get the version of the API server"}},
+		"Path":     {reason: "Fields have the names of kubectl.", answers: answers(tagged), args: []string{"--provider", "-o", "jsonpath={.providerVersion.package} {.serverVersion.gitVersion}"}, want: want{Out: "example.org:5000/a/b:v1.2.3 v1.36.3\n"}},
+		"Argument": {reason: "The command has no arguments.", args: []string{"x"}, want: want{Code: command.ExitUsage, Err: "unknown command"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
