@@ -32,7 +32,7 @@ var (
 	mixedCase = regexp.MustCompile(`^[A-Za-z]+[a-z][A-Z]\w*$`)
 	selector  = regexp.MustCompile(`\b(manifest|source|cluster|connect)\.([A-Z]\w*)`)
 	member    = regexp.MustCompile("`(Bundle|Install|Rule|Engine|Flags|Observation|Plan)\\.([A-Z]\\w*)[`(]")
-	level     = regexp.MustCompile(`[├└]─ ([a-z ]+)`)
+	levelLine = regexp.MustCompile(`[├└]─ ([a-z ]+)`)
 	// theirs is the first column of the table that compares with the library of the original.
 	theirs = regexp.MustCompile("(?m)^\\| [^|]*`(ConfigFlags|Flags)\\b[^|]*\\|")
 	option = regexp.MustCompile("[`(| ]((?:With|As|Force)[A-Z]\\w*|Wait)\\(")
@@ -127,35 +127,35 @@ func block(page, after string) string {
 	return out
 }
 
-// misdrawn returns what is wrong with the packages of the engine in a picture of the levels: each line is a floor, the highest first.
-func misdrawn(picture string, all []room) []string {
+// misdrawn returns what is wrong with the packages of the engine in a picture of the levels: each line is a level, the highest first.
+func misdrawn(picture string, all []layer) []string {
 	const engine = "pkg/manifest/internal/"
-	floors := map[string]int{}
+	levels := map[string]int{}
 	for _, r := range all {
 		// What only tests import is left out.
 		if name, ok := strings.CutPrefix(r.path, engine); ok && name != "fakeapi" {
-			floors[name] = r.floor
+			levels[name] = r.level
 		}
 	}
 	var out []string
 	above := math.MaxInt
 	drawn := map[string]bool{}
-	for _, m := range level.FindAllStringSubmatch(picture, -1) {
+	for _, m := range levelLine.FindAllStringSubmatch(picture, -1) {
 		lowest := above
 		for name := range strings.FieldsSeq(m[1]) {
 			drawn[name] = true
-			floor, ok := floors[name]
+			level, ok := levels[name]
 			switch {
 			case !ok:
 				out = append(out, name+" does not exist")
-			case floor >= above:
+			case level >= above:
 				out = append(out, name+" is not below the line before")
 			}
-			lowest = min(lowest, floor)
+			lowest = min(lowest, level)
 		}
 		above = lowest
 	}
-	for _, name := range slices.Sorted(maps.Keys(floors)) {
+	for _, name := range slices.Sorted(maps.Keys(levels)) {
 		if !drawn[name] {
 			out = append(out, name+" is missing")
 		}
@@ -284,7 +284,7 @@ func TestPagesNameWhatExists(t *testing.T) {
 			}
 		}
 	}
-	for _, fault := range misdrawn(block(page, "lower levels only:"), rooms()) {
+	for _, fault := range misdrawn(block(page, "lower levels only:"), layers()) {
 		t.Errorf("the picture in CONTRIBUTING.md: %s", fault)
 	}
 	docs, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -355,14 +355,14 @@ func TestUnexported(t *testing.T) {
 
 func TestMisdrawn(t *testing.T) {
 	const dir = "pkg/manifest/internal/"
-	all := []room{{path: dir + "a", floor: 3}, {path: dir + "b", floor: 2}, {path: dir + "c", floor: 2}, {path: "internal/x"}}
+	all := []layer{{path: dir + "a", level: 3}, {path: dir + "b", level: 2}, {path: dir + "c", level: 2}, {path: "internal/x"}}
 	cases := map[string]struct {
 		reason, picture string
 		want            []string
 	}{
-		"Fine":     {reason: "a floor to a line", picture: "│ ├─ a    │\n│ └─ b  c │\n └─── x"},
+		"Fine":     {reason: "a level to a line", picture: "│ ├─ a    │\n│ └─ b  c │\n └─── x"},
 		"Order":    {reason: "the highest comes first", picture: "├─ b  c\n└─ a", want: []string{"a is not below the line before"}},
-		"OneLevel": {reason: "one floor on two lines", picture: "├─ a\n├─ b\n└─ c", want: []string{"c is not below the line before"}},
+		"OneLevel": {reason: "one level on two lines", picture: "├─ a\n├─ b\n└─ c", want: []string{"c is not below the line before"}},
 		"Renamed":  {reason: "an old name", picture: "├─ a\n├─ b  d", want: []string{"d does not exist", "c is missing"}},
 	}
 	for name, tc := range cases {

@@ -49,7 +49,7 @@ type measured struct {
 func measure(t *testing.T, p pack) measured {
 	t.Helper()
 	out := measured{methods: map[string]map[string]bool{}}
-	for _, name := range slices.Concat(p.GoFiles, p.CgoFiles) {
+	for _, name := range slices.Concat(p.GoFiles, p.CgoFiles, p.IgnoredGoFiles) {
 		data, err := os.ReadFile(filepath.Join(p.Dir, name))
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package boundary
+
+import (
+	"slices"
+	"strings"
+)
+
+const module = "github.com/crossplane-contrib/provider-kyma"
+
+// A layer is a directory with what lies below it. A package belongs to the layer
+// with the longest matching path.
+type layer struct {
+	path string
+	// level orders the layers: a package imports layers of a lower level, or its own.
+	level int
+	// forbidden lists layers that this one must not import although they are lower.
+	forbidden []string
+}
+
+// layers are all layers that the repository may have.
+func layers() []layer {
+	return append([]layer{
+		{path: "internal/version", level: 0},
+		{path: "internal/notfound", level: 0},
+		{path: "internal/yamlsize", level: 0},
+		{path: "internal/metrics", level: 1, forbidden: []string{"apis"}},
+		{path: "package/crds", level: 0},
+		// What the engine and a connection to a cluster have in common.
+		{path: "pkg/cluster", level: 0},
+		{path: "apis", level: 10},
+		{path: "internal/oci", level: 20, forbidden: []string{"apis"}},
+		{path: "internal/ocm", level: 20, forbidden: []string{"apis"}},
+		{path: "internal/render", level: 20, forbidden: []string{"apis"}},
+		{path: "internal/crdcheck", level: 20, forbidden: []string{"apis"}},
+		{path: "internal/cosign", level: 30, forbidden: []string{"apis"}},
+		// The engine and the packages that build modules read directories in the same way.
+		{path: "internal/pack", level: 30, forbidden: []string{"apis"}},
+		// What identifies a source is the same for the provider and for users of the library.
+		{path: "internal/source/digest", level: 30, forbidden: []string{"apis"}},
+		// The engine in layers: fields, objects, and what is decided and sent by them.
+		{path: "pkg/manifest/internal/advice", level: 1, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/text", level: 1, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/fieldset", level: 1, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/immutable", level: 2, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/unions", level: 2, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/object", level: 3, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/health", level: 4, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/ownership", level: 4, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/ssa", level: 5, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/inventory", level: 6, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/source", level: 32, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/bundle", level: 34, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/hook", level: 34, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/release", level: 35, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/compose", level: 36, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/observe", level: 36, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/inspect", level: 37, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/apply", level: 36, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/plan", level: 37, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/teardown", level: 38, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/execute", level: 39, forbidden: []string{"apis"}},
+		// The API server of tests, which no other code may import.
+		{path: "pkg/manifest/internal/fakeapi", level: 41, forbidden: []string{"apis"}},
+		// The engine is a public library and knows no custom resource of ours.
+		{path: "pkg/manifest", level: 40, forbidden: []string{"apis"}},
+		{path: "internal/source", level: 50},
+		{path: "internal/module", level: 60},
+		{path: "pkg/cluster/connect", level: 60, forbidden: []string{"apis"}},
+		{path: "internal/cli", level: 70},
+		{path: "cmd", level: 80},
+		// An operator of another client has the public packages only.
+		{path: "examples/operator", level: 80, forbidden: []string{"apis", "internal"}},
+	}, slices.Concat(targetLayers(), controllerLayers(), commandLayers(), testLayers())...)
+}
+
+// targetLayers are the packages about a connection to a cluster, which knows nothing of what is installed through it.
+func targetLayers() []layer {
+	content := []string{
+		"pkg/manifest", "internal/source", "internal/oci", "internal/ocm", "internal/render", "internal/pack", "internal/crdcheck", "internal/cosign",
+	}
+	return []layer{
+		{path: "internal/target/transport", level: 50, forbidden: content},
+		{path: "internal/target/kubeconfig", level: 50, forbidden: content},
+		{path: "internal/target/mapper", level: 50, forbidden: content},
+		{path: "internal/target/informer", level: 50, forbidden: content},
+		{path: "internal/target/connection", level: 51, forbidden: content},
+		{path: "internal/target", level: 52, forbidden: content},
+	}
+}
+
+// controllerLayers are the controllers, none of which knows another one, and what they share.
+func controllerLayers() []layer {
+	out := []layer{
+		{path: "internal/controller/lane", level: 70},
+		{path: "internal/controller/redact", level: 70},
+		{path: "internal/controller/readyourwrites", level: 70},
+		{path: "internal/controller/noopupdate", level: 71},
+		{path: "internal/controller/settings", level: 71},
+		{path: "internal/controller/config", level: 72},
+		{path: "internal/controller/secrets", level: 73},
+		{path: "internal/controller/kyma", level: 73},
+		{path: "internal/controller/manifest", level: 73},
+		{path: "internal/controller/moduletemplate", level: 73},
+	}
+	for i := range out {
+		out[i].forbidden = []string{"internal/cli"}
+	}
+	return out
+}
+
+// testLayers are the local control plane and the tests. They may import everything, and no other layer imports them.
+func testLayers() []layer {
+	return []layer{
+		{path: "hack", level: 90},
+		{path: "cluster/tools", level: 90},
+		{path: "test/controlplane", level: 100},
+		{path: "cluster/images", level: 110},
+		{path: "cluster/local", level: 110},
+		{path: "test", level: 110},
+	}
+}
+
+// commandLayers are those of kymactl: what all commands have in common, what a control plane has, waiting for it, and the commands.
+func commandLayers() []layer {
+	return []layer{
+		{path: "internal/cli/command", level: 61},
+		{path: "internal/cli/lookup", level: 62},
+		{path: "internal/cli/argument", level: 62},
+		{path: "internal/cli/catalog", level: 63},
+		{path: "internal/cli/await", level: 64},
+		{path: "internal/cli/complete", level: 64},
+		{path: "internal/cli/module/file", level: 65},
+		{path: "internal/cli/module/flags", level: 65},
+		{path: "internal/cli/module/key", level: 65},
+		{path: "internal/cli/module/open", level: 65},
+		{path: "internal/cli/module/summary", level: 65},
+		{path: "internal/cli/module/verify", level: 65},
+		{path: "internal/cli/module/create", level: 66},
+		{path: "internal/cli/module/enable", level: 66},
+		{path: "internal/cli/module/inspect", level: 66},
+		{path: "internal/cli/module/list", level: 66},
+		{path: "internal/cli/module/sign", level: 66},
+		{path: "internal/cli/module/template", level: 66},
+		{path: "internal/cli/module/transfer", level: 66},
+		{path: "internal/cli/kyma", level: 66},
+		{path: "internal/cli/manifest", level: 66},
+		{path: "internal/cli/controlplane", level: 66},
+		{path: "internal/cli/version", level: 66},
+		{path: "internal/cli/module", level: 67},
+	}
+}
+
+// A library may be imported below some directories only.
+type library struct {
+	prefix  string
+	allowed []string
+	// tests may import it anywhere.
+	tests bool
+}
+
+func libraries() []library {
+	return []library{
+		{prefix: "github.com/google/go-containerregistry", allowed: []string{"internal/oci", "cluster/images", "test"}},
+		{prefix: "helm.sh/helm", allowed: []string{"internal/render", "test"}},
+		{prefix: "sigs.k8s.io/kustomize", allowed: []string{"internal/render", "test"}},
+		{prefix: "github.com/gardener/component-spec", allowed: []string{"internal/ocm", "test"}},
+		{prefix: "github.com/prometheus/client_golang", allowed: []string{"internal/metrics"}, tests: true},
+		{prefix: "github.com/onsi/ginkgo", allowed: []string{"test"}},
+		{prefix: "github.com/onsi/gomega", allowed: []string{"test"}},
+		{prefix: "github.com/stretchr/testify"},
+	}
+}
+
+// below says whether a slash-separated path is a directory or lies in it.
+func below(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, folder+"/")
+}
+
+func belowAny(path string, folders []string) bool {
+	for _, f := range folders {
+		if below(path, f) {
+			return true
+		}
+	}
+	return false
+}
+
+// layerOf returns the layer of a package, given by its path in the module.
+func layerOf(path string) (layer, bool) {
+	var found layer
+	for _, r := range layers() {
+		if below(path, r.path) && len(r.path) > len(found.path) {
+			found = r
+		}
+	}
+	return found, found.path != ""
+}
+
+// allows reports whether a package may import the library.
+func (l *library) allows(from string, test bool) bool {
+	return belowAny(from, l.allowed) || test && l.tests
+}
+
+// fault says what is wrong with an import, or nothing. from is a path in the
+// module, to is an import path. A test may also start the local control plane,
+// and use the tools to build what it runs.
+func fault(from, to string, test bool) string {
+	for _, l := range libraries() {
+		if below(to, l.prefix) && !l.allows(from, test) {
+			return "only " + strings.Join(append(l.allowed, "no one else"), ", ") + " may import it"
+		}
+	}
+	if !below(to, module) {
+		return ""
+	}
+	to = strings.TrimPrefix(strings.TrimPrefix(to, module), "/")
+	target, ok := layerOf(to)
+	if !ok {
+		return "it is in no layer: see layers.go"
+	}
+	own, ok := layerOf(from)
+	switch {
+	case !ok:
+		return "the importing package is in no layer: see layers.go"
+	case test && forTests(from, to, target.path):
+		return ""
+	case belowAny(to, own.forbidden):
+		return own.path + " must not know " + target.path
+	case own.path == target.path, target.level < own.level:
+		return ""
+	}
+	return own.path + " is a lower layer than " + target.path + ", or beside it"
+}
+
+// forTests reports whether a test may import a package of a higher layer: the servers that it starts, the tools that build
+// them, the command line for a test of a command, and the public packages, which examples show together and which make what a
+// connection is tested with.
+func forTests(from, to, layer string) bool {
+	if to == "internal/cli" {
+		return below(from, "internal/cli")
+	}
+	return layer == "test/controlplane" || layer == "cluster/tools" || below(to, "pkg")
+}
