@@ -5,6 +5,7 @@ package manifest
 import (
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -211,14 +212,9 @@ func TestFenceEverywhere(t *testing.T) {
 			for n, met := 0, true; met; n++ {
 				b := newBench(t)
 				b.settle(old)
-				other, left := b.another(), n
+				other := b.another()
 				met = false
-				b.c.before = func(*http.Request) {
-					if left--; left == -1 {
-						b.c.before, met = nil, true
-						do(other)
-					}
-				}
+				b.c.before = atRequest(n, func() { met = true; do(other) })
 				if _, err := b.Apply(t.Context(), b.c, wanted); err != nil && !isChanged(err) {
 					t.Logf("request %d: %v", n, err)
 				}
@@ -239,6 +235,17 @@ func TestFenceEverywhere(t *testing.T) {
 	}
 }
 
+// atRequest returns a function for fakeCluster.before that calls another one once, at the request with the number n, which counts from 0.
+// Requests are sent at the same time, and those of the other function count, too.
+func atRequest(n int, do func()) func(*http.Request) {
+	var count atomic.Int64
+	return func(*http.Request) {
+		if count.Add(1) == int64(n)+1 {
+			do()
+		}
+	}
+}
+
 // TestRemoveFenceEverywhere runs an upgrade of another process at each request of a removal. A second removal leaves nothing,
 // whatever the first one did and knew.
 func TestRemoveFenceEverywhere(t *testing.T) {
@@ -248,14 +255,9 @@ func TestRemoveFenceEverywhere(t *testing.T) {
 	for n, met := 0, true; met; n++ {
 		b := newBench(t)
 		b.settle(old)
-		other, left := b.another(), n
+		other := b.another()
 		met = false
-		b.c.before = func(*http.Request) {
-			if left--; left == -1 {
-				b.c.before, met = nil, true
-				other.settle(theirs)
-			}
-		}
+		b.c.before = atRequest(n, func() { met = true; other.settle(theirs) })
 		for range 20 {
 			if r, err := b.Remove(t.Context(), b.c, old); err == nil && r.Gone {
 				break

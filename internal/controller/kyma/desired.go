@@ -3,16 +3,21 @@
 package kyma
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
 // An intent is what a Kyma decides for all of its Manifests, independently of their modules.
@@ -165,4 +170,72 @@ func contains(all, some map[string]string) bool {
 		}
 	}
 	return true
+}
+
+// Maximum lengths of names.
+const (
+	maxName  = 253
+	maxLabel = 63
+)
+
+// contentOf returns what a ModuleTemplate makes of a module: its Manifest, with what it installs, in which cluster, and its
+// labels.
+func (p *planner) contentOf(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (*v1alpha1.Manifest, error) {
+	parameters, err := module.Parameters(t, m)
+	if err != nil {
+		return nil, err
+	}
+	out := &v1alpha1.Manifest{}
+	out.Namespace, out.Name = p.kyma.Namespace, manifestName(p.kyma.Name, m.Name)
+	out.Labels = map[string]string{
+		v1alpha1.LabelKymaName:   shorten(p.kyma.Name, maxLabel),
+		v1alpha1.LabelModuleName: m.Name,
+		v1alpha1.LabelChannel:    t.Spec.Channel,
+		v1alpha1.LabelManagedBy:  v1alpha1.ManagedBy,
+	}
+	if name, ok := t.Labels[v1alpha1.LabelControllerName]; ok {
+		out.Labels[v1alpha1.LabelControllerName] = name
+	}
+	out.Spec.ForProvider, out.Spec.ProviderConfigReference = parameters, p.configOf(t)
+	out.Spec.ManagementPolicies = p.kyma.Spec.ManagementPolicies
+	if p.verified[*out.Spec.ProviderConfigReference] {
+		err = addDescriptor(&out.Spec.ForProvider, t)
+	}
+	return out, err
+}
+
+// configOf returns the config of the cluster that a module goes to.
+func (p *planner) configOf(t *v1alpha1.ModuleTemplate) *xpv2.ProviderConfigReference {
+	if t.Spec.Target == v1alpha1.ModuleTargetControlPlane {
+		return p.controlPlane
+	}
+	return p.kyma.Spec.ProviderConfigReference
+}
+
+// addDescriptor adds the component descriptor that lists the sources, for the verification of signatures.
+func addDescriptor(p *v1alpha1.ManifestParameters, t *v1alpha1.ModuleTemplate) error {
+	if t.Spec.Component == nil {
+		p.Descriptor = t.Spec.Descriptor
+		return nil
+	}
+	if t.Status.Digest == "" {
+		return errors.Errorf("ModuleTemplate %s has no digest in its status", t.Name)
+	}
+	p.Component = &v1alpha1.ComponentDigest{Component: *t.Spec.Component, Digest: t.Status.Digest}
+	return nil
+}
+
+// manifestName returns the name of the Manifest of a module: <kyma>-<module>.
+func manifestName(kyma, module string) string {
+	return shorten(kyma+"-"+module, maxName)
+}
+
+// shorten a name that is too long. A hash of the whole name keeps it unique.
+func shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s))
+	suffix := "-" + hex.EncodeToString(sum[:5])
+	return strings.TrimRight(s[:most-len(suffix)], ".-") + suffix
 }

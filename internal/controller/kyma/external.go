@@ -174,20 +174,17 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) e
 	if s.action == actionNone {
 		return nil
 	}
-	applied := false
 	if s.desired != nil {
 		e.setLane(k, s.desired)
-		var err error
-		if applied, err = e.apply(ctx, k, s.desired); err != nil {
+		// A Manifest that is another one by now is left to the next pass.
+		if applied, err := e.apply(ctx, k, s.desired); err != nil || !applied {
 			return err
 		}
 	}
 	switch s.action {
 	case actionCreate:
-		if applied {
-			e.record.Event(k, event.Normal(reasonEnabled, fmt.Sprintf("Module %s is being installed: version %s of channel %s, Manifest %s",
-				s.status.Name, s.status.Version, s.status.Channel, s.desired.Name)))
-		}
+		e.record.Event(k, event.Normal(reasonEnabled, fmt.Sprintf("Module %s is being installed: version %s of channel %s, Manifest %s",
+			s.status.Name, s.status.Version, s.status.Channel, s.desired.Name)))
 	case actionUpdate:
 		if s.rollsOut {
 			s.setVersion()

@@ -93,7 +93,7 @@ func TestUpdate(t *testing.T) {
 			reason:   "A Manifest that is deleted at this moment is created again later.",
 			children: []*v1alpha1.Manifest{installed(k, newTemplate("a", "regular", "0.1.0")), installed(k, b)},
 			server:   server{fails: kerrors.NewConflict(schema.GroupResource{}, "k-a", boom), taken: recreated},
-			want:     want{writes: []string{"apply k-a"}, reasons: []event.Reason{reasonUpgraded}, states: []v1alpha1.State{"Processing", "Ready"}},
+			want:     want{writes: []string{"apply k-a"}, states: []v1alpha1.State{"Processing", "Ready"}},
 		},
 	}
 	for name, tc := range cases {

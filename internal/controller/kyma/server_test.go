@@ -286,6 +286,17 @@ func TestServer(t *testing.T) {
 				s.Errorf("created again: -want, +got:\n%s", diff)
 			}
 		}},
+		"ReleasedLate": {"A Manifest that was made again since is not released.", func(s *serverTest) {
+			live := s.create("")
+			s.delete(live)
+			again := s.create("")
+			if err := s.store.release(s.Context(), s.kyma, live); err != nil {
+				s.Errorf("want nothing to happen, got %v", err)
+			}
+			if diff := cmp.Diff(again, s.get()); diff != "" {
+				s.Errorf("-want, +got:\n%s", diff)
+			}
+		}},
 		"Released": {"A Manifest that was released keeps its owner that does not exist, and gets no other one.", func(s *serverTest) {
 			live := s.create("")
 			if err := s.store.release(s.Context(), s.kyma, live); err != nil {

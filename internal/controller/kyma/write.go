@@ -139,14 +139,22 @@ func (s *store) remove(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Manife
 
 // release a Manifest to the garbage collector of Kubernetes, which deletes objects whose owner does not exist. It gets the owner
 // by name and compares the UID, so that a Kyma of this name may exist. A merge patch replaces the owner, whichever field manager
-// set it; server-side apply would add a second one where an earlier version of the provider set the first.
+// set it; server-side apply would add a second one where an earlier version of the provider set the first. The patch contains the
+// UID, so that the API server refuses it for another Manifest of the same name; an event about that one starts another reconcile.
 func (s *store) release(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Manifest) error {
 	out := m.DeepCopy()
 	out.OwnerReferences = []metav1.OwnerReference{{
 		APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.KymaKind, Name: k.Name, UID: uuid.NewUUID(),
 	}}
 	meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationReleasedBy: string(k.UID)})
-	err := s.client.Patch(ctx, out, client.MergeFrom(m))
+	base := m.DeepCopy()
+	base.UID = ""
+	err := s.client.Patch(ctx, out, client.MergeFrom(base))
+	if kerrors.IsInvalid(err) || kerrors.IsConflict(err) {
+		if outdated, failed := s.isOutdated(ctx, k, m); outdated || failed != nil {
+			return failed
+		}
+	}
 	return errors.Wrapf(notfound.Ignore(err), "cannot release Manifest %s to the garbage collector", m.Name)
 }
 

@@ -5,6 +5,8 @@ package manifest
 import (
 	"context"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -123,11 +125,11 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	return managed.ExternalUpdate{}, report.error(flatten(err))
 }
 
-// flatten returns the error of Apply without the kinds of the errors of single parts: the managed reconciler would take a conflict in the
-// cluster for one of the Manifest, and not report it.
+// flatten returns the error of Apply without the kinds of the errors of single parts, if one is a conflict: the managed reconciler would
+// take a conflict in the cluster for one of the Manifest, and not report it.
 func flatten(err error) error {
 	var parts interface{ Unwrap() []error }
-	if errors.As(err, &parts) {
+	if kerrors.IsConflict(err) && errors.As(err, &parts) {
 		return errors.New(err.Error())
 	}
 	return err

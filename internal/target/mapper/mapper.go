@@ -77,6 +77,7 @@ func (m *Mapper) Learn(gvk schema.GroupVersionKind, mapping cluster.Mapping) {
 			return
 		}
 	}
+	m.tidy()
 	m.learned[gvk] = lesson{Mapping: mapping, at: now}
 }
 
@@ -122,12 +123,19 @@ func (m *Mapper) version(gv schema.GroupVersion) *version {
 	return v
 }
 
-// tidy forgets answers that are no longer believed. Modules may name any number of versions that do not exist. The
-// mutex is held.
+// tidy forgets answers and lessons that are no longer believed, because modules may name any number of kinds that do not exist. It keeps
+// versions that the cluster is being asked for. The caller holds the mutex.
 func (m *Mapper) tidy() {
+	now := m.now()
 	for gv, v := range m.versions {
-		if age := m.now().Sub(v.asked); age > foundFor || (len(v.kinds) == 0 && age > missingFor) {
+		age := now.Sub(v.asked)
+		if len(v.asking) == 0 && (age > foundFor || len(v.kinds) == 0 && age > missingFor) {
 			delete(m.versions, gv)
+		}
+	}
+	for gvk, l := range m.learned {
+		if now.Sub(l.at) > foundFor {
+			delete(m.learned, gvk)
 		}
 	}
 }

@@ -276,6 +276,32 @@ func TestTidy(t *testing.T) {
 	}
 }
 
+// TestTidyLearned holds that mappings that were learned are forgotten, whatever else is asked for.
+func TestTidyLearned(t *testing.T) {
+	m := New(func(context.Context, string) ([]byte, error) { return nil, errors.New("no one asked") }, nil)
+	now := time.Unix(1000, 0)
+	m.now = func() time.Time { return now }
+	for i := range 1000 {
+		now = now.Add(time.Minute)
+		m.Learn(schema.GroupVersionKind{Group: "g" + strings.Repeat("x", i), Version: "v1", Kind: "K"}, cluster.Mapping{Resource: "ks"})
+	}
+	if n := len(m.learned); n > 20 {
+		t.Errorf("want memory to stay bounded, got %d lessons", n)
+	}
+}
+
+// TestTidyAsked holds that the answer to a question is kept, although another one is asked while the cluster answers.
+func TestTidyAsked(t *testing.T) {
+	s := &server{groups: map[string]string{"/apis": groups}}
+	m := New(s.get, nil)
+	v := m.version(schema.GroupVersion{Group: "a", Version: "v1"})
+	v.asking <- struct{}{}
+	m.version(schema.GroupVersion{Group: "b", Version: "v1"})
+	if got := m.version(schema.GroupVersion{Group: "a", Version: "v1"}); got != v {
+		t.Error("a version that is asked for was forgotten")
+	}
+}
+
 // TestLearnRival holds that a CRD that claims the kind of another one does not lead requests astray.
 func TestLearnRival(t *testing.T) {
 	m := New(func(context.Context, string) ([]byte, error) { return nil, errors.New("no one asked") }, Table{})
