@@ -25,7 +25,7 @@ import (
 
 const moduleText = "name: " + greeter + "\nversion: 1.0.0\ncharts:\n- path: web\n  format: helm\n- path: inner\n"
 
-// helmModule writes the folder of a module with a chart that is an artifact of its own, and one that is a layer.
+// helmModule writes the directory of a module with a chart that becomes a separate artifact, and one that becomes a layer.
 func helmModule(t *testing.T, version, definition string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -77,8 +77,7 @@ func tagsOf(t *testing.T, path string) []string {
 	return tags
 }
 
-// TestHelmCharts follows a module with a chart of Helm's own type through all commands. What is done with a layout needs no
-// registry.
+// TestHelmCharts runs all commands for a module with a chart of Helm's own type. Commands with a layout must not need a registry.
 func TestHelmCharts(t *testing.T) {
 	private, public := keyFiles(t)
 	dir := helmModule(t, "0.1.0+b.1", moduleText)
@@ -110,30 +109,30 @@ func TestHelmCharts(t *testing.T) {
 	other := startRegistry(t, controlplane.WebOptions{})
 	kymactl(t, "module", "copy", remote, other.Host()+"/c", "--name-mapping", "sha256-digest").want(t, command.ExitOK, "Copied")
 	mapped := other.Host() + "/c/" + strings.TrimPrefix(digestOf([]byte(greeter)), "sha256:") + ":1.0.0"
-	folder, tar := filepath.Join(t.TempDir(), "pulled"), filepath.Join(t.TempDir(), "pulled.tar")
-	kymactl(t, "module", "pull", mapped, "-o", folder).want(t, command.ExitOK, "Pulled")
-	kymactl(t, "module", "copy", folder, tar).want(t, command.ExitOK, "Copied")
-	if diff := cmp.Diff(blobsOf(t, path), blobsOf(t, folder)); diff != "" {
+	directory, tar := filepath.Join(t.TempDir(), "pulled"), filepath.Join(t.TempDir(), "pulled.tar")
+	kymactl(t, "module", "pull", mapped, "-o", directory).want(t, command.ExitOK, "Pulled")
+	kymactl(t, "module", "copy", directory, tar).want(t, command.ExitOK, "Copied")
+	if diff := cmp.Diff(blobsOf(t, path), blobsOf(t, directory)); diff != "" {
 		t.Errorf("pull: blobs: -created, +pulled:\n%s", diff)
 	}
-	kymactl(t, "module", "pull", mapped, "-o", folder).want(t, command.ExitOK, "Unchanged")
+	kymactl(t, "module", "pull", mapped, "-o", directory).want(t, command.ExitOK, "Unchanged")
 
-	for _, reference := range []string{path, folder, tar, remote, mapped} {
+	for _, reference := range []string{path, directory, tar, remote, mapped} {
 		kymactl(t, "module", "verify", reference, "--key", public, "--cosign").want(t, command.ExitOK, "Verified")
 		objects := kymactl(t, "module", "inspect", reference, "--show-objects").want(t, command.ExitOK, "")
 		if !strings.Contains(objects.out, "of: web") || !strings.Contains(objects.out, "of: inner") || objects.err != "" {
 			t.Errorf("inspect %s: got %s%s", reference, objects.out, objects.err)
 		}
 		if shown := kymactl(t, "module", "inspect", reference); strings.Contains(shown.out, "layout.invalid") {
-			t.Errorf("inspect %s: a name of our own is shown:\n%s", reference, shown.out)
+			t.Errorf("inspect %s: an internal name is shown:\n%s", reference, shown.out)
 		}
 		kymactl(t, "module", "diff", path, reference, "--exit-code").want(t, command.ExitOK, "no difference")
 	}
-	inline := kymactl(t, "module", "template", folder, "--repository", "registry.example.org/m", "--inline").want(t, command.ExitOK, "")
+	inline := kymactl(t, "module", "template", directory, "--repository", "registry.example.org/m", "--inline").want(t, command.ExitOK, "")
 	if !strings.Contains(inline.out, s.Charts[0].Digest) {
 		t.Errorf("template: got %s", inline.out)
 	}
-	// Only registries that exist are asked, so that the layout is all that this can be of.
+	// Without --repository, template names the registry from which it read the module.
 	kymactl(t, "module", "template", remote).want(t, command.ExitOK, "")
 }
 
@@ -150,8 +149,7 @@ func remoteTags(t *testing.T, repository string) []string {
 	return tags
 }
 
-// TestHelmChartExists holds that a version of a chart is as little replaced as one of a module, and that a module then is
-// not pushed.
+// TestHelmChartExists checks that an existing version of a chart is not replaced, and that the module is not pushed then.
 func TestHelmChartExists(t *testing.T) {
 	r := startRegistry(t, controlplane.WebOptions{})
 	one, _ := made(t, helmModule(t, "0.1.0", moduleText))
@@ -167,7 +165,7 @@ func TestHelmChartExists(t *testing.T) {
 		t.Errorf("push of a chart with other content: want no write, got %d", n)
 	}
 	kymactl(t, "module", "push", two, r.Host()+"/m", "--overwrite").want(t, command.ExitOK, "Pushed")
-	// What was there before is replaced, with its chart.
+	// create replaces the previous module with its chart.
 	kymactl(t, "module", "create", dir, "-o", one).want(t, command.ExitOK, "Wrote")
 	if diff := cmp.Diff(blobsOf(t, two), blobsOf(t, one)); diff != "" {
 		t.Errorf("create over another one: blobs: -want, +got:\n%s", diff)
@@ -178,7 +176,7 @@ func TestHelmChartExists(t *testing.T) {
 	}
 }
 
-// TestHelmChartChanged holds that the bytes of a chart are verified in a layout, too.
+// TestHelmChartChanged checks that the content of charts in a layout is verified.
 func TestHelmChartChanged(t *testing.T) {
 	private, public := keyFiles(t)
 	path, s := made(t, helmModule(t, "0.1.0", moduleText))
@@ -215,7 +213,7 @@ func TestHelmChartChanged(t *testing.T) {
 	kymactl(t, "module", "verify", path, "--key", public).want(t, command.ExitUnverified, "install web")
 }
 
-// TestHelmChartFrom holds that a module which is built on another one brings its charts along.
+// TestHelmChartFrom checks that a module that is built on another one includes its charts.
 func TestHelmChartFrom(t *testing.T) {
 	r := startRegistry(t, controlplane.WebOptions{})
 	base, s := made(t, helmModule(t, "0.1.0", moduleText))
@@ -238,7 +236,8 @@ func TestHelmChartFrom(t *testing.T) {
 	}
 }
 
-// TestHelmChartMissing holds that a layout without its chart says so, and is pushed where the registry has it.
+// TestHelmChartMissing checks that a missing chart in a layout causes a warning, and that the module can be pushed if the registry
+// has the chart.
 func TestHelmChartMissing(t *testing.T) {
 	r := startRegistry(t, controlplane.WebOptions{})
 	path, s := made(t, helmModule(t, "0.1.0", moduleText))
@@ -253,7 +252,7 @@ func TestHelmChartMissing(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	kymactl(t, "module", "inspect", path, "--show-objects").want(t, command.ExitOK, "install web is left out: ")
+	kymactl(t, "module", "inspect", path, "--show-objects").want(t, command.ExitOK, "install web is omitted: ")
 	kymactl(t, "module", "push", path, r.Host()+"/m").want(t, command.ExitOK, "Warning: chart charts/web:0.1.0@sha256:")
 }
 
@@ -262,15 +261,15 @@ func TestHelmChartRefused(t *testing.T) {
 		reason, chart, definition, want string
 	}{
 		"Name": {
-			reason: "A repository is in lower case.", chart: "apiVersion: v2\nname: Web\nversion: 0.1.0\n",
+			reason: "A repository must be in lowercase.", chart: "apiVersion: v2\nname: Web\nversion: 0.1.0\n",
 			definition: strings.Replace(moduleText, "format: helm", "format: helm\n  name: web", 1), want: `charts[0]: the chart "Web"`,
 		},
 		"Format": {
-			reason: "Formats are two.", chart: "apiVersion: v2\nname: web\nversion: 0.1.0\n",
+			reason: "There are two formats.", chart: "apiVersion: v2\nname: web\nversion: 0.1.0\n",
 			definition: strings.Replace(moduleText, "format: helm", "format: oci", 1), want: `charts[0].format is "oci": want layer or helm`,
 		},
 		"Twice": {
-			reason: "One version has one content.", chart: "apiVersion: v2\nname: inner\nversion: 0.1.0\n",
+			reason: "A version can only have one content.", chart: "apiVersion: v2\nname: inner\nversion: 0.1.0\n",
 			definition: strings.Replace(moduleText, "- path: inner", "- path: inner\n  name: second\n  format: helm", 1),
 			want:       "two charts of different content that would be charts/inner:0.1.0",
 		},
@@ -286,7 +285,7 @@ func TestHelmChartRefused(t *testing.T) {
 	}
 }
 
-// TestForeignRelative holds that a module cannot have its transfer write to repositories of others.
+// TestForeignRelative checks that copying a module cannot write to repositories of other owners.
 func TestForeignRelative(t *testing.T) {
 	r := startRegistry(t, controlplane.WebOptions{})
 	pushed, err := r.PushChart(t.Context(), "m/component-descriptors/example.org", controlplane.Files{"Chart.yaml": []byte("apiVersion: v2\nname: victim\nversion: 1.0.0\n")})
@@ -301,10 +300,10 @@ func TestForeignRelative(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := startRegistry(t, controlplane.WebOptions{})
-	kymactl(t, "module", "copy", r.Host()+"/m//"+greeter+":1.0.0", other.Host()+"/m").want(t, command.ExitOK, "is not carried along")
+	kymactl(t, "module", "copy", r.Host()+"/m//"+greeter+":1.0.0", other.Host()+"/m").want(t, command.ExitOK, "is not copied")
 	for _, q := range other.Requests() {
 		if q.Method != http.MethodGet && strings.Contains(q.Path, "victim") {
-			t.Errorf("a repository of others was written: %s %s", q.Method, q.Path)
+			t.Errorf("a repository of another owner was written: %s %s", q.Method, q.Path)
 		}
 	}
 }

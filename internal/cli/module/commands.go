@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/transfer"
 )
 
-// Commands of kymactl module, in the order of the work.
+// Commands returns the commands of kymactl module, in the order in which users need them.
 func Commands(e *command.Environment) []*cobra.Command {
 	return []*cobra.Command{
 		create.NewInit(e),

@@ -74,44 +74,44 @@ func TestConvert(t *testing.T) {
 		want   want
 	}{
 		"Stream": {
-			reason: "Documents come out in their order, and what is lost is said.",
+			reason: "The order of documents stays, and warnings name the lost fields.",
 			args:   []string{"-"}, in: oldKyma + "---\n" + oldManifest,
 			want: want{out: newKyma + "---\n" + newManifest, err: lostManager},
 		},
 		"Hint": {
-			reason: "Where the credentials come from is said.",
+			reason: "A hint names the source of the credentials.",
 			args:   []string{"-"}, in: oldKyma,
-			want: want{out: newKyma, err: "make it of the Secret with label operator.kyma-project.io/kyma-name=cluster-a"},
+			want: want{out: newKyma, err: "create it from the Secret with label operator.kyma-project.io/kyma-name=cluster-a"},
 		},
 		"Flags": {
-			reason: "Flags come first.",
+			reason: "Flags override the input.",
 			args:   []string{"-", "--provider-config", "pc", "-n", "team", "-c", "fast"},
 			in:     "apiVersion: operator.kyma-project.io/v1beta2\nkind: Kyma\nmetadata: {name: k}\n",
 			want: want{out: "apiVersion: kyma.m.crossplane.io/v1alpha1\nkind: Kyma\nmetadata:\n  name: k\n  namespace: team\nspec:\n  forProvider:\n    channel: fast\n" +
 				"  providerConfigRef:\n    kind: ProviderConfig\n    name: pc\n"},
 		},
 		"Strict": {
-			reason: "With --strict nothing may be lost, and nothing is written.",
+			reason: "With --strict, a lost field is an error, and nothing is written.",
 			args:   []string{"-", "--strict"}, in: oldKyma + "---\n" + oldManifest,
-			want: want{code: command.ExitFailure, err: "1 fields cannot be carried over, and --strict is set"},
+			want: want{code: command.ExitFailure, err: "--strict is set and fields cannot be carried over: 1"},
 		},
 		"Unknown": {
-			reason: "An object of another kind is named, and nothing is written.",
+			reason: "An object of another kind is an error, and nothing is written.",
 			args:   []string{"-"}, in: oldKyma + "---\n" + oldSecret,
 			want: want{code: command.ExitFailure, err: `Error: stdin: document 2: "Secret" of "v1" cannot be converted`},
 		},
 		"SkipUnknown": {
-			reason: "Unless it is to be left out.",
+			reason: "With --skip-unknown, it is skipped.",
 			args:   []string{"-", "--skip-unknown"}, in: oldSecret + "---\n" + oldKyma,
-			want: want{out: newKyma, err: `Warning: stdin: document 1 is left out: "Secret"`},
+			want: want{out: newKyma, err: `Warning: stdin: document 1 is skipped: "Secret"`},
 		},
-		"Empty":     {reason: "Nothing is a mistake.", args: []string{"-"}, want: want{code: command.ExitFailure, err: "stdin: it holds no object"}},
-		"NoFile":    {reason: "A file must exist.", args: []string{"/nope/x.yaml"}, want: want{code: command.ExitNotFound, err: "there is no file /nope/x.yaml"}},
-		"NoArgs":    {reason: "What is to be converted?", want: want{code: command.ExitUsage}},
-		"Twice":     {reason: "Stdin can be read once.", args: []string{"-", "-"}, want: want{code: command.ExitUsage, err: "stdin can be read once"}},
-		"Channel":   {reason: "A channel has letters.", args: []string{"-", "-c", "v1"}, want: want{code: command.ExitUsage, err: "--channel"}},
-		"Config":    {reason: "Names are names.", args: []string{"-", "--provider-config", "A"}, want: want{code: command.ExitUsage, err: "--provider-config"}},
-		"Namespace": {reason: "Names are names.", args: []string{"-", "-n", "A"}, want: want{code: command.ExitUsage, err: "--namespace"}},
+		"Empty":     {reason: "Empty input is an error.", args: []string{"-"}, want: want{code: command.ExitFailure, err: "stdin: it contains no object"}},
+		"NoFile":    {reason: "The file must exist.", args: []string{"/nope/x.yaml"}, want: want{code: command.ExitNotFound, err: "file /nope/x.yaml does not exist"}},
+		"NoArgs":    {reason: "A file must be named.", want: want{code: command.ExitUsage}},
+		"Twice":     {reason: "Stdin can be read only once.", args: []string{"-", "-"}, want: want{code: command.ExitUsage, err: "stdin can be read only once"}},
+		"Channel":   {reason: "A channel must be valid.", args: []string{"-", "-c", "v1"}, want: want{code: command.ExitUsage, err: "--channel"}},
+		"Config":    {reason: "A name must be valid.", args: []string{"-", "--provider-config", "A"}, want: want{code: command.ExitUsage, err: "--provider-config"}},
+		"Namespace": {reason: "A namespace must be valid.", args: []string{"-", "-n", "A"}, want: want{code: command.ExitUsage, err: "--namespace"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -123,8 +123,8 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestConvertFiles holds that several files become one, and that a file is
-// written as a whole or not at all.
+// TestConvertFiles checks that several files become one, and that the file is
+// written completely or not at all.
 func TestConvertFiles(t *testing.T) {
 	dir := t.TempDir()
 	fixtures, err := filepath.Glob("../../module/testdata/moduletemplates/*.yaml")
@@ -147,7 +147,7 @@ func TestConvertFiles(t *testing.T) {
 	kymactl(t, "module", "convert", fixtures[0], bad, "-o", to).want(t, command.ExitFailure, "bad.yaml: document 1")
 	again, err := os.ReadFile(to)
 	if err != nil || string(again) != string(data) {
-		t.Errorf("the file is changed: %v", err)
+		t.Errorf("the file was changed: %v", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
 		t.Errorf("want 2 files, got %v, %v", left, err)

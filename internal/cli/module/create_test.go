@@ -26,8 +26,8 @@ import (
 
 const fixtures = "../../module/build/testdata"
 
-// folder copies a fixture, so that a test may write beside it.
-func folder(t *testing.T, name string) string {
+// fixture copies a fixture into a temporary directory, in which a test can write.
+func fixture(t *testing.T, name string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join(fixtures, name))); err != nil {
@@ -36,7 +36,7 @@ func folder(t *testing.T, name string) string {
 	return dir
 }
 
-// goldenDigest of a fixture.
+// goldenDigest returns the digest of the module that a fixture becomes.
 func goldenDigest(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(fixtures, "golden", name+".txt"))
@@ -47,7 +47,7 @@ func goldenDigest(t *testing.T, name string) string {
 	return digest
 }
 
-// names of all files below a folder.
+// names returns the paths of all files below a directory.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	var out []string
@@ -63,7 +63,7 @@ func names(t *testing.T, dir string) []string {
 	return out
 }
 
-// rootOf a layout.
+// rootOf returns the tag and the digest of the root of a layout.
 func rootOf(t *testing.T, path string) (tag, digest string) {
 	t.Helper()
 	l, err := layout.Open(path)
@@ -77,17 +77,17 @@ func rootOf(t *testing.T, path string) (tag, digest string) {
 	return tag, digest
 }
 
-// wantSame fails the test if a module that was signed later is another one than one that was signed when it was made.
+// wantSame fails the test if a module that was signed after its creation differs from one that was signed by module create.
 func wantSame(t *testing.T, signed, later string) {
 	t.Helper()
 	tag, digest := rootOf(t, signed)
 	if laterTag, laterDigest := rootOf(t, later); tag != laterTag || digest != laterDigest {
-		t.Errorf("signed when it is made: %s %s, and later: %s %s", tag, digest, laterTag, laterDigest)
+		t.Errorf("signed by create: %s %s, signed later: %s %s", tag, digest, laterTag, laterDigest)
 	}
 	have := blobsOf(t, later)
 	for blob := range blobsOf(t, signed) {
 		if !have[blob] {
-			t.Errorf("signed later, it has no blob %s", blob)
+			t.Errorf("the module that was signed later has no blob %s", blob)
 		}
 	}
 }
@@ -108,14 +108,14 @@ func TestCreate(t *testing.T) {
 		args   []string
 		want   string // In the message.
 	}{
-		"chart":       {reason: "A chart has a version, and no name of a component.", args: []string{"--name", greeter}, want: "is a chart"},
-		"plain":       {reason: "A folder of YAML has neither.", args: []string{"--name", "kyma-project.io/module/template-operator", "--version", "1.0.5"}, want: "Warning: image europe-docker.pkg.dev"},
+		"chart":       {reason: "A chart has a version, but no component name.", args: []string{"--name", greeter}, want: "is a chart"},
+		"plain":       {reason: "A directory of YAML has neither.", args: []string{"--name", "kyma-project.io/module/template-operator", "--version", "1.0.5"}, want: "Warning: image europe-docker.pkg.dev"},
 		"kubebuilder": {reason: "A project has a name.", args: []string{"--version", "0.1.0"}, want: "is a kubebuilder project"},
-		"full":        {reason: "A module.yaml says it all.", want: "Wrote example.org/module/greeter 1.2.3"},
+		"full":        {reason: "A module.yaml sets everything.", want: "Wrote example.org/module/greeter 1.2.3"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			dir := folder(t, name)
+			dir := fixture(t, name)
 			before := names(t, dir)
 			out := t.TempDir()
 			want := goldenDigest(t, name)
@@ -132,52 +132,52 @@ func TestCreate(t *testing.T) {
 			kymactl(t, "module", "diff", filepath.Join(out, "layout"), filepath.Join(out, "m.tar")).want(t, command.ExitOK, "")
 			entries, err := os.ReadDir(out)
 			if err != nil || len(entries) != 3 {
-				t.Errorf("something was left behind: %v, %v", entries, err)
+				t.Errorf("want no other files, got %v, %v", entries, err)
 			}
 		})
 	}
 }
 
-// TestCreateInside writes into the folder that the module is made of: a second run gives the same.
+// TestCreateInside checks that output in the directory of the module does not change the module: a second run gives the same digest.
 func TestCreateInside(t *testing.T) {
 	for name, args := range map[string][]string{"chart": {"--name", greeter}, "plain": {"--name", "kyma-project.io/module/template-operator", "--version", "1.0.5"}} {
 		t.Run(name, func(t *testing.T) {
 			want := goldenDigest(t, name)
-			t.Chdir(folder(t, name))
-			// A folder is told from others by what is in it, and a tar only by its name.
+			t.Chdir(fixture(t, name))
+			// A directory is recognized as a layout by its content, and a tar file only by its name.
 			for _, to := range []string{"out", "out", "other/out", "m.tar", "m.tar"} {
 				got := kymactl(t, slices.Concat([]string{"module", "create", "-o", to}, args)...).want(t, command.ExitOK, "")
 				if got.lastLine() != want {
 					t.Errorf("create -o %s: want %s, got %s", to, want, got.lastLine())
 				}
 			}
-			kymactl(t, slices.Concat([]string{"module", "create", "-o", "."}, args)...).want(t, command.ExitUsage, "is the folder of the module itself")
+			kymactl(t, slices.Concat([]string{"module", "create", "-o", "."}, args)...).want(t, command.ExitUsage, "is the directory of the module itself")
 		})
 	}
 }
 
 func TestCreateReplaces(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
-	dir := folder(t, "full")
+	dir := fixture(t, "full")
 	kymactl(t, "module", "create", dir, "-o", out, "--version", "0.0.1").want(t, command.ExitOK, "")
 	kymactl(t, "module", "create", dir, "-o", out).want(t, command.ExitOK, "")
 	fresh := filepath.Join(t.TempDir(), "fresh")
 	kymactl(t, "module", "create", dir, "-o", fresh).want(t, command.ExitOK, "")
 	if diff := cmp.Diff(blobsOf(t, fresh), blobsOf(t, out)); diff != "" {
-		t.Errorf("what was there before is still there: %s", diff)
+		t.Errorf("the previous content is still there: %s", diff)
 	}
 	if tag, digest := rootOf(t, out); tag != "1.2.3" || digest != goldenDigest(t, "full") {
 		t.Errorf("root: %s, %s", tag, digest)
 	}
-	other := folder(t, "chart")
+	other := fixture(t, "chart")
 	kymactl(t, "module", "create", dir, "-o", other).want(t, command.ExitExists, "holds other files than an image layout")
 	if _, err := os.Stat(filepath.Join(other, "Chart.yaml")); err != nil {
-		t.Errorf("a folder that was refused is untouched: %v", err)
+		t.Errorf("a directory that is refused must stay unchanged: %v", err)
 	}
 }
 
 func TestCreateOutput(t *testing.T) {
-	dir := folder(t, "full")
+	dir := fixture(t, "full")
 	var s summary.Module
 	got := kymactl(t, "module", "create", dir, "--dry-run", "--output-format", "json", "--version", "2.0.0+b.1", "--provider", "me", "--channel", "fast", "--quiet").want(t, command.ExitOK, "")
 	if err := json.Unmarshal([]byte(got.out), &s); err != nil || got.err != "" {
@@ -196,7 +196,7 @@ func TestCreateOutput(t *testing.T) {
 }
 
 func TestCreateUsage(t *testing.T) {
-	dir, out := folder(t, "chart"), filepath.Join(t.TempDir(), "out")
+	dir, out := fixture(t, "chart"), filepath.Join(t.TempDir(), "out")
 	empty := t.TempDir()
 	broken := filepath.Join(empty, "broken")
 	if err := os.WriteFile(broken, []byte("nam: a"), 0o600); err != nil {
@@ -208,38 +208,38 @@ func TestCreateUsage(t *testing.T) {
 		code   command.ExitCode
 		want   string
 	}{
-		"NoOutput":   {reason: "It must go somewhere.", args: []string{dir, "--name", greeter}, code: command.ExitUsage, want: "-o PATH"},
-		"Format":     {reason: "A format is known.", args: []string{dir, "-o", out, "--output-format", "xml"}, code: command.ExitUsage, want: "unknown output format"},
-		"NoName":     {reason: "A chart is no component.", args: []string{dir, "-o", out}, code: command.ExitUsage, want: "is a chart, which does not say all: give --name, such as example.org/module/greeter, or write a module.yaml"},
-		"Stdout":     {reason: "A layout is no stream.", args: []string{dir, "-o", "-"}, code: command.ExitUsage, want: "- is not stdout here"},
+		"NoOutput":   {reason: "An output is needed.", args: []string{dir, "--name", greeter}, code: command.ExitUsage, want: "-o PATH"},
+		"Format":     {reason: "An unknown format is refused.", args: []string{dir, "-o", out, "--output-format", "xml"}, code: command.ExitUsage, want: "unknown output format"},
+		"NoName":     {reason: "A chart has no component name.", args: []string{dir, "-o", out}, code: command.ExitUsage, want: "is a chart without a module.yaml: set --name, such as example.org/module/greeter, or create it with"},
+		"Stdout":     {reason: "A layout cannot be a stream.", args: []string{dir, "-o", "-"}, code: command.ExitUsage, want: "cannot be written to stdout"},
 		"Channel":    {reason: "A channel is checked.", args: []string{dir, "-o", out, "--channel", "Fast"}, code: command.ExitUsage, want: `--channel is "Fast"`},
 		"Name":       {reason: "A name is checked.", args: []string{dir, "-o", out, "--name", "greeter"}, code: command.ExitUsage, want: `--name is "greeter": want a domain and a path`},
 		"Version":    {reason: "A version is checked.", args: []string{dir, "-o", out, "--name", greeter, "--version", "latest"}, code: command.ExitUsage, want: `--version is "latest"`},
-		"NoDir":      {reason: "A folder must be there.", args: []string{dir + "x", "-o", out}, code: command.ExitNotFound, want: "there is no folder"},
-		"File":       {reason: "A file is no folder.", args: []string{broken, "-o", out}, code: command.ExitUsage, want: "is no folder"},
-		"Nothing":    {reason: "A folder must hold something.", args: []string{empty, "-o", out}, code: command.ExitFailure, want: "looked for a chart (Chart.yaml)"},
-		"Definition": {reason: "A definition is named.", args: []string{"-f", broken, "-o", out}, code: command.ExitFailure, want: broken + `: unknown field "nam"`},
-		"NoFile":     {reason: "A definition must be there.", args: []string{"-f", broken + "x", "-o", out}, code: command.ExitUsage, want: "-f: open"},
-		"Key":        {reason: "A key must be there.", args: []string{dir, "--name", greeter, "-o", out, "--key", out}, code: command.ExitUsage, want: "--key: open"},
-		"BadKey":     {reason: "A key is one.", args: []string{dir, "--name", greeter, "-o", out, "--key", broken}, code: command.ExitUsage, want: "cannot read private key"},
-		"Signature":  {reason: "A signature needs a key.", args: []string{dir, "--name", greeter, "-o", out, "--signature-name", "a"}, code: command.ExitUsage, want: "are for --key FILE"},
-		"Password":   {reason: "Flags for registries are checked without any.", args: []string{dir, "--name", greeter, "-o", out, "--username", "u"}, code: command.ExitUsage, want: "--username requires --password-stdin"},
-		"NoBase":     {reason: "A base must be there.", args: []string{"--from", "./nothing", "-o", out}, code: command.ExitNotFound, want: "./nothing"},
-		"Strict":     {reason: "Warnings may be errors.", args: []string{folder(t, "plain"), "--name", greeter, "--version", "1.0.0", "--warnings-as-errors", "-o", out}, code: command.ExitFailure, want: "there are warnings (1)"},
+		"NoDir":      {reason: "The directory must exist.", args: []string{dir + "x", "-o", out}, code: command.ExitNotFound, want: "does not exist"},
+		"File":       {reason: "A file is not a directory.", args: []string{broken, "-o", out}, code: command.ExitUsage, want: "is not a directory"},
+		"Nothing":    {reason: "The directory must contain something.", args: []string{empty, "-o", out}, code: command.ExitFailure, want: "looked for a chart (Chart.yaml)"},
+		"Definition": {reason: "The message names the file.", args: []string{"-f", broken, "-o", out}, code: command.ExitFailure, want: broken + `: unknown field "nam"`},
+		"NoFile":     {reason: "The file must exist.", args: []string{"-f", broken + "x", "-o", out}, code: command.ExitUsage, want: "-f: open"},
+		"Key":        {reason: "The key must exist.", args: []string{dir, "--name", greeter, "-o", out, "--key", out}, code: command.ExitUsage, want: "--key: open"},
+		"BadKey":     {reason: "The key must be valid.", args: []string{dir, "--name", greeter, "-o", out, "--key", broken}, code: command.ExitUsage, want: "cannot read private key"},
+		"Signature":  {reason: "A signature needs a key.", args: []string{dir, "--name", greeter, "-o", out, "--signature-name", "a"}, code: command.ExitUsage, want: "need --key FILE"},
+		"Password":   {reason: "Flags for registries are checked even if no registry is used.", args: []string{dir, "--name", greeter, "-o", out, "--username", "u"}, code: command.ExitUsage, want: "--username requires --password-stdin"},
+		"NoBase":     {reason: "The base must exist.", args: []string{"--from", "./nothing", "-o", out}, code: command.ExitNotFound, want: "./nothing"},
+		"Strict":     {reason: "Warnings can be errors.", args: []string{fixture(t, "plain"), "--name", greeter, "--version", "1.0.0", "--warnings-as-errors", "-o", out}, code: command.ExitFailure, want: "there are warnings (1)"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := kymactl(t, slices.Concat([]string{"module", "create"}, tc.args)...).want(t, tc.code, tc.want)
 			if _, err := os.Stat(out); err == nil || got.out != "" {
-				t.Errorf("\n%s\nsomething was written: %q, %v", tc.reason, got.out, err)
+				t.Errorf("\n%s\nwant nothing written, got %q, %v", tc.reason, got.out, err)
 			}
 		})
 	}
 }
 
-// TestCreateSigned holds that a signature is part of what is made, and the key is not.
+// TestCreateSigned checks that the signature becomes part of the module, and that the key does not.
 func TestCreateSigned(t *testing.T) {
-	dir, out := folder(t, "chart"), filepath.Join(t.TempDir(), "out")
+	dir, out := fixture(t, "chart"), filepath.Join(t.TempDir(), "out")
 	inside := filepath.Join(dir, "k.pem")
 	if err := os.Rename(privateKey(t), inside); err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestCreateSigned(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(s.Signatures) != 1 || s.Signatures[0].Name != "kyma-module-signature" || s.Digest != dry.lastLine() {
-		t.Errorf("summary: %+v, and %s without writing", s, dry.lastLine())
+		t.Errorf("summary: %+v, and digest %s of a dry run", s, dry.lastLine())
 	}
 	if tag, digest := rootOf(t, out); tag != "0.3.0" || digest != s.Digest {
 		t.Errorf("root: %s, %s", tag, digest)
@@ -263,19 +263,19 @@ func TestCreateSigned(t *testing.T) {
 	}
 	defer l.Close()
 	if _, _, err := l.Manifest(t.Context(), cosignTag(s.Digest)); err != nil {
-		t.Errorf("signature of cosign: %v", err)
+		t.Errorf("cosign signature: %v", err)
 	}
 	for _, layer := range s.Layers {
 		if layer.Resource != "greeter" {
 			continue
 		}
-		want := kymactl(t, "module", "create", folder(t, "chart"), "--name", greeter, "--dry-run").want(t, command.ExitOK, "")
+		want := kymactl(t, "module", "create", fixture(t, "chart"), "--name", greeter, "--dry-run").want(t, command.ExitOK, "")
 		if !strings.Contains(want.out, layer.Digest) {
-			t.Errorf("the chart has another content with a key beside it")
+			t.Errorf("the key beside the chart changes the content of the chart")
 		}
 	}
 	later, secret := filepath.Join(t.TempDir(), "later"), privateKey(t)
-	kymactl(t, "module", "create", folder(t, "chart"), "--name", greeter, "-o", later).want(t, command.ExitOK, "")
+	kymactl(t, "module", "create", fixture(t, "chart"), "--name", greeter, "-o", later).want(t, command.ExitOK, "")
 	kymactl(t, "module", "sign", later, "--key", secret).want(t, command.ExitOK, "")
 	wantSame(t, out, later)
 	plain := filepath.Join(t.TempDir(), "plain")
@@ -285,9 +285,9 @@ func TestCreateSigned(t *testing.T) {
 	}
 }
 
-// TestCreateInParallel makes one layout from many goroutines and processes.
+// TestCreateInParallel writes one layout from many goroutines and processes.
 func TestCreateInParallel(t *testing.T) {
-	dir, out := folder(t, "full"), t.TempDir()
+	dir, out := fixture(t, "full"), t.TempDir()
 	want := goldenDigest(t, "full")
 	var wg sync.WaitGroup
 	for range 32 {
@@ -319,15 +319,15 @@ func TestCreateInParallel(t *testing.T) {
 		}
 	}
 	if entries, err := os.ReadDir(out); err != nil || len(entries) != 2 {
-		t.Errorf("something was left behind: %v, %v", entries, err)
+		t.Errorf("want no other files, got %v, %v", entries, err)
 	}
 }
 
-// TestCreateChild is what TestCreateInParallel starts as another process.
+// TestCreateChild runs in the processes that TestCreateInParallel starts.
 func TestCreateChild(t *testing.T) {
 	dir, to := os.Getenv("TEST_CREATE"), os.Getenv("TEST_CREATE_TO")
 	if dir == "" {
-		return // It is not that process.
+		return // This is not one of these processes.
 	}
 	if os.Getenv("TEST_CREATE_UMASK") != "" {
 		syscall.Umask(0o077)
@@ -336,17 +336,17 @@ func TestCreateChild(t *testing.T) {
 	t.Log(got.lastLine())
 }
 
-// TestCreateCancelled holds that nothing is left of what was cut off.
+// TestCreateCancelled checks that an interrupted command leaves nothing behind.
 func TestCreateCancelled(t *testing.T) {
 	out := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, to := range []string{"layout", "m.tar"} {
-		if got := start(ctx, "", "module", "create", folder(t, "full"), "-o", filepath.Join(out, to)); got.code != command.ExitFailure || got.out != "" {
+		if got := start(ctx, "", "module", "create", fixture(t, "full"), "-o", filepath.Join(out, to)); got.code != command.ExitFailure || got.out != "" {
 			t.Errorf("create -o %s: %d, %s", to, got.code, got.out)
 		}
 	}
 	if entries, err := os.ReadDir(out); err != nil || len(entries) != 0 {
-		t.Errorf("something was left behind: %v, %v", entries, err)
+		t.Errorf("want no other files, got %v, %v", entries, err)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// pushImage pushes a manifest with layers, and returns its digest.
+// pushImage pushes an image with the given layers, and returns its digest.
 func pushImage(t *testing.T, repository, tag string, layers ...string) string {
 	t.Helper()
 	s, err := remote.New(repository, nil)
@@ -57,7 +57,7 @@ func TestCreateFromImage(t *testing.T) {
 	r := startRegistry(t, controlplane.WebOptions{})
 	repository := r.Host() + "/team/image"
 	digest := pushImage(t, repository, "1.0", "first layer", "second layer")
-	dir, secret := folder(t, "full"), privateKey(t)
+	dir, secret := fixture(t, "full"), privateKey(t)
 	t.Chdir(t.TempDir())
 
 	kymactl(t, "module", "create", dir, "--from", repository+":1.0", "-o", "out").want(t, command.ExitOK, "Wrote")
@@ -93,7 +93,7 @@ func TestCreateFromImage(t *testing.T) {
 		t.Errorf("inspect: %s", inspected.out)
 	}
 
-	// The name is all that is needed besides, and nothing in the working directory is added.
+	// Only a name and a version are needed in addition, and nothing in the working directory is added.
 	if err := os.WriteFile("stray.yaml", []byte("a: b"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestCreateFromImage(t *testing.T) {
 
 func TestCreateFromModule(t *testing.T) {
 	r := startRegistry(t, controlplane.WebOptions{})
-	full, chart, want := folder(t, "full"), folder(t, "chart"), goldenDigest(t, "full")
+	full, chart, want := fixture(t, "full"), fixture(t, "chart"), goldenDigest(t, "full")
 	t.Chdir(t.TempDir())
 	kymactl(t, "module", "create", full, "--key", privateKey(t), "-o", "base").want(t, command.ExitOK, "")
 	kymactl(t, "module", "push", "base", r.Host()+"/modules").want(t, command.ExitOK, "")
@@ -141,7 +141,7 @@ func TestCreateFromModule(t *testing.T) {
 	for _, from := range base {
 		got := kymactl(t, "module", "create", "--from", from, "--dry-run").want(t, command.ExitOK, "the signatures of the base are left out")
 		if got.lastLine() != want {
-			t.Errorf("--from %s: without changes it is the unsigned base, want %s, got %s", from, want, got.lastLine())
+			t.Errorf("--from %s: without changes, want the digest of the unsigned base, %s, got %s", from, want, got.lastLine())
 		}
 		over := kymactl(t, "module", "create", chart, "--from", from, "--version", "2.0.0", "--channel", "rapid", "-o", "over").want(t, command.ExitOK, "")
 		digests = append(digests, over.lastLine())
@@ -164,11 +164,11 @@ func TestCreateFromModule(t *testing.T) {
 	}
 	text := kymactl(t, "module", "create", "--from", "over", "--dry-run").want(t, command.ExitOK, "")
 	if text.lastLine() != digests[0] {
-		t.Errorf("from what was made from another: want %s, got %s", digests[0], text.lastLine())
+		t.Errorf("--from a module with a base: want %s, got %s", digests[0], text.lastLine())
 	}
 }
 
-// describe the component of a layout.
+// describe returns the component descriptor of a layout.
 func describe(t *testing.T, l *layout.Store, tag string) *ocm.Descriptor {
 	t.Helper()
 	data, _, err := l.Manifest(t.Context(), tag)

@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// fails answers requests with a status.
+// fails returns a fault that answers requests with a status.
 func fails(code int) controlplane.Fault {
 	return func(w http.ResponseWriter, _ *http.Request) bool {
 		w.WriteHeader(code)
@@ -29,7 +29,7 @@ func fails(code int) controlplane.Fault {
 	}
 }
 
-// resets cuts the connection.
+// resets is a fault that closes the connection.
 func resets(w http.ResponseWriter, _ *http.Request) bool {
 	if c, _, err := w.(http.Hijacker).Hijack(); err == nil {
 		c.Close()
@@ -37,8 +37,8 @@ func resets(w http.ResponseWriter, _ *http.Request) bool {
 	return true
 }
 
-// at makes a fault of the requests from one on, counted from 0: of all that
-// follow, or of that one only.
+// at limits a fault to request n, counted from 0, or to request n and all later ones if
+// all is true.
 func at(n int64, all bool, f controlplane.Fault) controlplane.Fault {
 	var seen atomic.Int64
 	return func(w http.ResponseWriter, r *http.Request) bool {
@@ -47,7 +47,7 @@ func at(n int64, all bool, f controlplane.Fault) controlplane.Fault {
 	}
 }
 
-// batch is how many faults are tried at once, as most of the time is spent waiting.
+// batch is the number of faults that run concurrently, because most of the time is spent waiting.
 const batch = 32
 
 func TestTransfersSurviveFaults(t *testing.T) {
@@ -56,7 +56,7 @@ func TestTransfersSurviveFaults(t *testing.T) {
 	faults := map[string]struct {
 		fault controlplane.Fault
 		all   bool
-		// passes says that one try is enough.
+		// passes means that the first attempt succeeds.
 		passes bool
 	}{
 		"InternalError": {fault: fails(http.StatusInternalServerError), passes: true},
@@ -70,7 +70,7 @@ func TestTransfersSurviveFaults(t *testing.T) {
 			t.Run(what+name, func(t *testing.T) {
 				for n := int64(0); ; n += batch {
 					if n > 200 {
-						t.Fatal("the fault never stops to matter")
+						t.Fatal("the fault still has an effect after 200 requests")
 					}
 					var missed atomic.Bool
 					var group sync.WaitGroup
@@ -90,8 +90,8 @@ func TestTransfersSurviveFaults(t *testing.T) {
 	}
 }
 
-// faulty runs a transfer with a fault of request n and then again without it. It
-// says whether there was such a request.
+// faulty runs a transfer with a fault at request n, and then again without it. It
+// reports whether there was such a request.
 func faulty(t *testing.T, what, layout, digest string, blobs map[string]bool, n int64, f controlplane.Fault, all, passes bool) bool {
 	t.Helper()
 	r := startRegistry(t, controlplane.WebOptions{})
@@ -106,7 +106,7 @@ func faulty(t *testing.T, what, layout, digest string, blobs map[string]bool, n 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	if f == nil {
-		// The registry of the tests would take the half of a manifest for a whole one.
+		// The registry of the tests would accept half a manifest.
 		f = func(w http.ResponseWriter, q *http.Request) bool {
 			cancel()
 			return resets(w, q)
@@ -182,7 +182,7 @@ func TestPushRaces(t *testing.T) {
 		runs[1-winner].want(t, command.ExitExists, "Error: "+r.Host())
 		got := kymactl(t, "module", "pull", r.Host()+"/m//"+greeter+":1.0.0", "-o", filepath.Join(t.TempDir(), "out"))
 		if got.want(t, command.ExitOK, "").lastLine() != digests[winner] {
-			t.Errorf("want the content of whoever succeeded, %s, got %q", digests[winner], got.out)
+			t.Errorf("want the content of the push that succeeded, %s, got %q", digests[winner], got.out)
 		}
 	}
 }
@@ -191,7 +191,7 @@ func TestPullInParallel(t *testing.T) {
 	r := startRegistry(t, controlplane.WebOptions{})
 	layout, digest := sample{layers: 2, library: true, cosign: true}.layout(t)
 	kymactl(t, "module", "push", layout, r.Host()+"/m").want(t, command.ExitOK, "")
-	for _, name := range []string{"folder", "file.tar"} {
+	for _, name := range []string{"directory", "file.tar"} {
 		dir := t.TempDir()
 		runs := make([]run, 8)
 		var group sync.WaitGroup
@@ -246,7 +246,7 @@ func TestCredentials(t *testing.T) {
 	kymactl(t, args...).want(t, command.ExitFailure, "401 Unauthorized")
 	wrong := kymactlWith(t, "other-word", with...).want(t, command.ExitFailure, "401 Unauthorized")
 	if strings.Contains(wrong.err+wrong.out, "other-word") {
-		t.Errorf("push with a wrong password: it is shown in %q", wrong.err)
+		t.Errorf("push with a wrong password: the output shows it: %q", wrong.err)
 	}
 	kymactlWith(t, "secret-word\n", with...).want(t, command.ExitOK, "Pushed")
 
@@ -256,7 +256,7 @@ func TestCredentials(t *testing.T) {
 	}
 	kymactl(t, append(args, "--registry-config", config)...).want(t, command.ExitOK, "Unchanged")
 
-	// The user is for the destination, and the configuration for both.
+	// --username applies to the destination, and the configuration to both.
 	other := startRegistry(t, controlplane.WebOptions{Username: "you", Password: "another-word"})
 	kymactlWith(t, "another-word", "module", "copy", r.Host()+"/m//"+greeter+":1.0.0", other.Host()+"/m", "--registry-config", config,
 		"--username", "you", "--password-stdin").want(t, command.ExitOK, "Copied")
@@ -275,13 +275,13 @@ func TestTLS(t *testing.T) {
 		code   command.ExitCode
 		want   string
 	}{
-		"SelfSigned":   {"A certificate that nobody knows is refused, with what to do.", []string{secure.Host() + "/m"}, command.ExitFailure, "--ca-file"},
-		"PlainToTLS":   {"Plain HTTP to a server of TLS is told apart.", []string{secure.Host() + "/m", "--plain-http"}, command.ExitFailure, "--plain-http"},
-		"Loopback":     {"This machine may speak plain HTTP, whatever the flags.", []string{open.Host() + "/m", "--ca-file", ca}, command.ExitOK, "Pushed"},
-		"CAFile":       {"A certificate that is trusted is fine.", []string{secure.Host() + "/m", "--ca-file", ca}, command.ExitOK, "Pushed"},
-		"SkipVerify":   {"So is any, if that is asked for.", []string{secure.Host() + "/n", "--insecure-skip-tls-verify"}, command.ExitOK, "Pushed"},
-		"Plain":        {"Plain HTTP is fine if it is asked for.", []string{open.Host() + "/n", "--plain-http"}, command.ExitOK, "Pushed"},
-		"NoSuchCA":     {"A file that is not there is named.", []string{secure.Host() + "/m", "--ca-file", ca + "x"}, command.ExitUsage, "--ca-file"},
+		"SelfSigned":   {"A certificate of an unknown authority is refused, and the message names a flag that helps.", []string{secure.Host() + "/m"}, command.ExitFailure, "--ca-file"},
+		"PlainToTLS":   {"Plain HTTP to a TLS server has its own message.", []string{secure.Host() + "/m", "--plain-http"}, command.ExitFailure, "--plain-http"},
+		"Loopback":     {"Loopback addresses can use plain HTTP, whatever the flags.", []string{open.Host() + "/m", "--ca-file", ca}, command.ExitOK, "Pushed"},
+		"CAFile":       {"A trusted certificate is accepted.", []string{secure.Host() + "/m", "--ca-file", ca}, command.ExitOK, "Pushed"},
+		"SkipVerify":   {"So is any certificate without verification.", []string{secure.Host() + "/n", "--insecure-skip-tls-verify"}, command.ExitOK, "Pushed"},
+		"Plain":        {"Plain HTTP is used if the flag is set.", []string{open.Host() + "/n", "--plain-http"}, command.ExitOK, "Pushed"},
+		"NoSuchCA":     {"The message names a missing file.", []string{secure.Host() + "/m", "--ca-file", ca + "x"}, command.ExitUsage, "--ca-file"},
 		"Contradicted": {"Flags that contradict each other are refused.", []string{secure.Host() + "/m", "--plain-http", "--ca-file", ca}, command.ExitUsage, "--plain-http"},
 	}
 	for name, tc := range cases {

@@ -28,8 +28,8 @@ func remoteOf(t *testing.T, r *controlplane.Registry, component string) store.St
 	return s
 }
 
-// TestPullRollback says that an older version, which is signed, is not pulled
-// in the place of the one that was asked for.
+// TestPullRollback checks that an older signed version is not pulled instead of the
+// requested one.
 func TestPullRollback(t *testing.T) {
 	k := newPair(t)
 	r := startRegistry(t, controlplane.WebOptions{})
@@ -39,12 +39,12 @@ func TestPullRollback(t *testing.T) {
 	ref := r.Host() + "/m/component-descriptors/" + greeter + ":1.0.0"
 	kymactl(t, "module", "pull", ref, "--key", k.pub, "-o", to).want(t, command.ExitUnverified, "tag 1.0.0 is version 0.9.0")
 	if _, err := os.Stat(to); err == nil {
-		t.Error("pull: something was written")
+		t.Error("pull: want nothing written")
 	}
 }
 
-// TestPullMovedReference says that what is pulled is what was verified, also of
-// components that are referenced, whatever a registry answers the next time.
+// TestPullMovedReference checks that exactly the verified content is pulled, also of
+// referenced components, even if the registry changes its answers.
 func TestPullMovedReference(t *testing.T) {
 	k := newPair(t)
 	layout, _ := sample{library: true, key: k.signer}.layout(t)
@@ -71,14 +71,14 @@ func TestPullMovedReference(t *testing.T) {
 		for name := range blobsOf(t, to) {
 			data, err := os.ReadFile(filepath.Join(to, "blobs", "sha256", name))
 			if err != nil || bytes.Contains(data, []byte("name: evil")) {
-				t.Errorf("pull after %d honest answers: what was not verified is written: %v", honest, err)
+				t.Errorf("pull after %d honest answers: unverified content was written: %v", honest, err)
 			}
 		}
 	}
 }
 
-// TestCreateLinkToKey says that the key to sign with is no part of a module,
-// however its source leads to it.
+// TestCreateLinkToKey checks that links in the source cannot make the signing key part
+// of a module.
 func TestCreateLinkToKey(t *testing.T) {
 	k := newPair(t)
 	secret, err := os.ReadFile(k.key)
@@ -115,8 +115,8 @@ func TestCreateLinkToKey(t *testing.T) {
 	}
 }
 
-// TestLayoutPin says that what follows @ is a digest, and never a name that the
-// layout has chosen.
+// TestLayoutPin checks that the text after @ is only accepted as a digest, and not as
+// a name in the layout.
 func TestLayoutPin(t *testing.T) {
 	layout, digest := sample{}.layout(t)
 	index := filepath.Join(layout, "index.json")
@@ -135,7 +135,7 @@ func TestLayoutPin(t *testing.T) {
 	}
 }
 
-// TestWriteToDevice says that what is no file is written to, and not replaced.
+// TestWriteToDevice checks that a device is written to, and not replaced.
 func TestWriteToDevice(t *testing.T) {
 	layout, _ := sample{}.layout(t)
 	out := filepath.Join(t.TempDir(), "null")
@@ -148,7 +148,7 @@ func TestWriteToDevice(t *testing.T) {
 	}
 }
 
-// TestKeyIsBounded holds that no command reads more of a file than a key can have.
+// TestKeyIsBounded checks that all commands refuse files that are too large to be a key.
 func TestKeyIsBounded(t *testing.T) {
 	large := filepath.Join(t.TempDir(), "large")
 	if err := os.WriteFile(large, make([]byte, 64<<10+1), 0o600); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// TestCreatePipe says that a pipe in the source, which nobody writes to, is an
-// error, and nothing to wait for.
+// TestCreatePipe checks that a pipe in the source is an error, and does not block the
+// command.
 func TestCreatePipe(t *testing.T) {
 	for _, name := range []string{"module.yaml", "Chart.yaml", "PROJECT", "kustomization.yaml", "a.yaml"} {
 		t.Run(name, func(t *testing.T) {

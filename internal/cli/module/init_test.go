@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
 )
 
-// layoutRegistry is a layout as ocm reads from registries.
+// layoutRegistry is a layout with the interface by which ocm reads registries.
 type layoutRegistry struct{ *layout.Store }
 
 func (l layoutRegistry) Manifest(ctx context.Context, _, reference string) (data []byte, digest string, err error) {
@@ -30,7 +30,7 @@ func (l layoutRegistry) Blob(ctx context.Context, _, digest string) ([]byte, err
 	return store.ReadBlob(ctx, l.Store, digest, 0)
 }
 
-// TestInit holds that what is written can be made, and is what would have been made without it.
+// TestInit checks that module create accepts the file, and builds the same module as without it.
 func TestInit(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -38,13 +38,13 @@ func TestInit(t *testing.T) {
 		create []string // Without module.yaml.
 		name   string
 	}{
-		"chart":       {reason: "A chart gives its version, and half a name.", create: []string{"--name", greeter}, name: greeter},
-		"plain":       {reason: "A folder of YAML gives nothing.", create: []string{"--name", "example.org/module/my-module", "--version", "0.1.0"}, name: "example.org/module/my-module"},
-		"kubebuilder": {reason: "A project gives a name.", args: []string{"--version", "0.1.0"}, create: []string{"--version", "0.1.0"}, name: "example.org/module/greeter-operator"},
+		"chart":       {reason: "A chart provides its version, and half a name.", create: []string{"--name", greeter}, name: greeter},
+		"plain":       {reason: "A directory of YAML provides nothing.", create: []string{"--name", "example.org/module/my-module", "--version", "0.1.0"}, name: "example.org/module/my-module"},
+		"kubebuilder": {reason: "A project provides a name.", args: []string{"--version", "0.1.0"}, create: []string{"--version", "0.1.0"}, name: "example.org/module/greeter-operator"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			dir := folder(t, name)
+			dir := fixture(t, name)
 			without := kymactl(t, slices.Concat([]string{"module", "create", dir, "--dry-run"}, tc.create)...).want(t, command.ExitOK, "")
 			args := slices.Concat([]string{"module", "init", dir}, tc.args)
 			printed := kymactl(t, slices.Concat(args, []string{"-o", "-"})...).want(t, command.ExitOK, "")
@@ -52,7 +52,7 @@ func TestInit(t *testing.T) {
 			file := filepath.Join(dir, definition.FileName)
 			data, err := os.ReadFile(file)
 			if err != nil || string(data) != printed.out || got.out != file+"\n" {
-				t.Errorf("\n%s\ninit: %v, %q; on stdout it was %s", tc.reason, err, got.out, printed.out)
+				t.Errorf("\n%s\ninit: %v, %q; with -o - it wrote %s", tc.reason, err, got.out, printed.out)
 			}
 			d, err := definition.Parse(data)
 			if err != nil || d.Name != tc.name {
@@ -68,30 +68,30 @@ func TestInit(t *testing.T) {
 			}
 			kymactl(t, args...).want(t, command.ExitExists, "use --force")
 			if data, err := os.ReadFile(file); err != nil || string(data) != "name: mine\n" {
-				t.Errorf("what was there was replaced: %v, %s", err, data)
+				t.Errorf("the existing file was replaced: %v, %s", err, data)
 			}
 			kymactl(t, slices.Concat(args, []string{"--force"})...).want(t, command.ExitOK, "Wrote")
 			if data, err := os.ReadFile(file); err != nil || string(data) != printed.out {
 				t.Errorf("--force: %v, %s", err, data)
 			}
 			if left, err := filepath.Glob(filepath.Join(dir, "._*")); err != nil || len(left) > 0 {
-				t.Errorf("something was left behind: %v, %v", left, err)
+				t.Errorf("want no temporary files, got %v, %v", left, err)
 			}
 		})
 	}
 }
 
 func TestInitUsage(t *testing.T) {
-	dir := folder(t, "chart")
+	dir := fixture(t, "chart")
 	kymactl(t, "module", "init", dir, "--name", "greeter").want(t, command.ExitUsage, `--name is "greeter"`)
 	kymactl(t, "module", "init", dir, "--version", "latest").want(t, command.ExitUsage, `--version is "latest"`)
-	kymactl(t, "module", "init", filepath.Join(dir, "nothing")).want(t, command.ExitNotFound, "there is no folder")
+	kymactl(t, "module", "init", filepath.Join(dir, "nothing")).want(t, command.ExitNotFound, "does not exist")
 }
 
-// TestInitNothing holds that a folder with nothing in it is one to begin with.
+// TestInitNothing checks that init works in an empty directory.
 func TestInitNothing(t *testing.T) {
 	dir := t.TempDir()
-	kymactl(t, "module", "init", dir, "--name", greeter).want(t, command.ExitOK, "holds nothing yet")
+	kymactl(t, "module", "init", dir, "--name", greeter).want(t, command.ExitOK, "contains nothing that is a module")
 	data, err := os.ReadFile(filepath.Join(dir, definition.FileName))
 	if err != nil {
 		t.Fatal(err)
@@ -103,9 +103,9 @@ func TestInitNothing(t *testing.T) {
 	kymactl(t, "module", "create", dir, "--dry-run").want(t, command.ExitFailure, "charts")
 }
 
-// TestInitInParallel holds that the first one wins, and that all others say so.
+// TestInitInParallel checks that one of many processes writes the file, and that all others fail with ExitExists.
 func TestInitInParallel(t *testing.T) {
-	dir := folder(t, "chart")
+	dir := fixture(t, "chart")
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	codes := map[command.ExitCode]int{}

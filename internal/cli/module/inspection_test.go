@@ -29,7 +29,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// golden compares text with a file, where the names of this run are replaced.
+// golden compares text with a file, after it has replaced the names of this run.
 func golden(t *testing.T, file, got string, replace ...string) {
 	t.Helper()
 	got = strings.NewReplacer(replace...).Replace(got)
@@ -48,7 +48,7 @@ func golden(t *testing.T, file, got string, replace ...string) {
 	}
 }
 
-// greeterChart of a version. Version 2 changes something of each kind.
+// greeterChart returns the chart of version 1 or 2. Version 2 has a difference of each kind.
 func greeterChart(v2 bool) controlplane.Files {
 	f := controlplane.Files{
 		"Chart.yaml":  []byte("apiVersion: v2\nname: greeter\nversion: 0.1.0\n"),
@@ -99,7 +99,7 @@ spec:
   versions: [{name: VERSION, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
 `
 
-// greeting is a module of a version.
+// greeting returns a module with the given version, and the content of version 1 or 2.
 func greeting(version string, v2 bool) controlplane.Component {
 	crd := strings.Replace(greeterCRD, "VERSION", "v1", 1)
 	if v2 {
@@ -127,7 +127,7 @@ func pushGreeting(t *testing.T, r *controlplane.Registry, c controlplane.Compone
 	return p
 }
 
-// layoutOf a module that was pushed.
+// layoutOf copies a pushed module to a layout, and returns its path.
 func layoutOf(t *testing.T, p controlplane.PushedComponent, tag string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "greeter.tar")
@@ -148,7 +148,7 @@ func layoutOf(t *testing.T, p controlplane.PushedComponent, tag string) string {
 	return path
 }
 
-// TestInspect holds what people and scripts read.
+// TestInspect checks the output for people and for scripts.
 func TestInspect(t *testing.T) {
 	r := startRegistry(t, controlplane.WebOptions{})
 	c := greeting("1.0.0", false)
@@ -166,7 +166,7 @@ func TestInspect(t *testing.T) {
 		golden string
 	}{
 		"Table":      {reason: "People read a tree.", args: []string{reference}, golden: "inspect.txt"},
-		"Layout":     {reason: "A layout is as good.", args: []string{path}, golden: "inspect-layout.txt"},
+		"Layout":     {reason: "A layout works too.", args: []string{path}, golden: "inspect-layout.txt"},
 		"JSON":       {reason: "Scripts read fields.", args: []string{reference, "-o", "json"}, golden: "inspect.json"},
 		"JSONPath":   {reason: "Shells read single fields.", args: []string{path, "-o", "jsonpath={.images}"}, golden: "inspect-images.txt"},
 		"Descriptor": {reason: "The descriptor is as it was pushed.", args: []string{reference, "--descriptor"}, golden: "inspect-descriptor.json"},
@@ -178,7 +178,7 @@ func TestInspect(t *testing.T) {
 			if got.code != command.ExitOK {
 				t.Fatalf("\n%s\nexit %d: %s", tc.reason, got.code, got.err)
 			}
-			// The location that the descriptor of these tests has makes its digest differ from run to run.
+			// The descriptor contains the address of the registry, so its digest differs in each run.
 			golden(t, tc.golden, got.out, r.Host(), "REGISTRY", path, "LAYOUT", p.Digest, "DIGEST", descriptorLayer(t, reference), "DESCRIPTOR")
 			if warned := strings.Contains(got.err, "set host"); warned != (tc.golden == "inspect-objects.yaml") {
 				t.Errorf("\n%s\nstderr: %s", tc.reason, got.err)
@@ -193,7 +193,7 @@ func descriptorLayer(t *testing.T, reference string) string {
 	return strings.TrimSpace(got.out)
 }
 
-// TestInspectSigned holds that a signature is listed, and not believed.
+// TestInspectSigned checks that signatures are listed as not verified.
 func TestInspectSigned(t *testing.T) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -201,7 +201,7 @@ func TestInspectSigned(t *testing.T) {
 	}
 	r := startRegistry(t, controlplane.WebOptions{})
 	c := greeting("1.0.0", false)
-	// The tool is left out, as it has no digest.
+	// Omit the tool, because it has no digest.
 	c.Resources = c.Resources[:4]
 	c.Sign = &controlplane.Signing{Name: "kyma-module-signature", Key: key}
 	got := kymactl(t, "module", "inspect", pushGreeting(t, r, c).Repository+":1.0.0")
@@ -210,7 +210,7 @@ func TestInspectSigned(t *testing.T) {
 	}
 }
 
-// TestUsage holds what is refused before anything is done.
+// TestInspectionUsage checks what is refused before anything is done.
 func TestInspectionUsage(t *testing.T) {
 	r := startRegistry(t, controlplane.WebOptions{})
 	path := layoutOf(t, pushGreeting(t, r, greeting("1.0.0", false)), "1.0.0")
@@ -221,20 +221,20 @@ func TestInspectionUsage(t *testing.T) {
 		code   command.ExitCode
 		want   string
 	}{
-		"Both":       {"One at a time.", []string{"inspect", path, "--descriptor", "--show-objects"}, command.ExitUsage, "excludes"},
+		"Both":       {"Only one of the two flags can be set.", []string{"inspect", path, "--descriptor", "--show-objects"}, command.ExitUsage, "cannot be used with"},
 		"Format":     {"An unknown format is refused.", []string{"inspect", path, "-o", "xml"}, command.ExitUsage, "xml"},
 		"TwoFormats": {"The descriptor has one format.", []string{"inspect", path, "--descriptor", "-o", "json"}, command.ExitUsage, "--output"},
-		"NoModule":   {"A module that is not there is not found.", []string{"inspect", missing}, command.ExitNotFound, "no.tar"},
-		"NoTag":      {"So is a version.", []string{"inspect", r.Host() + "/modules//" + greeter + ":9.9.9"}, command.ExitNotFound, "9.9.9"},
+		"NoModule":   {"The module must exist.", []string{"inspect", missing}, command.ExitNotFound, "no.tar"},
+		"NoTag":      {"So must the version.", []string{"inspect", r.Host() + "/modules//" + greeter + ":9.9.9"}, command.ExitNotFound, "9.9.9"},
 		"NoVersion":  {"A reference needs a version.", []string{"inspect", r.Host() + "/modules"}, command.ExitUsage, "version"},
 		"DiffFormat": {"An unknown format is refused.", []string{"diff", path, path, "-o", "xml"}, command.ExitUsage, "xml"},
-		"DiffTo":     {"Both must be there.", []string{"diff", path, missing}, command.ExitNotFound, "no.tar"},
-		"Channel":    {"A channel is letters.", []string{"template", path, "-c", "Fast1"}, command.ExitUsage, "letters"},
-		"Name":       {"A name is one of Kubernetes.", []string{"template", path, "--name", "A_b"}, command.ExitUsage, "--name"},
-		"Mapping":    {"A mapping is known.", []string{"template", path, "--name-mapping", "x"}, command.ExitUsage, "--name-mapping"},
-		"Repository": {"A repository is checked.", []string{"template", path, "--repository", "me:pw@h/a"}, command.ExitUsage, "credentials"},
-		"Scheme":     {"No scheme is written into templates.", []string{"template", path, "--repository", "http://registry.example.org/a"}, command.ExitUsage, "scheme http://"},
-		"Layout":     {"A layout is in no registry.", []string{"template", path}, command.ExitUsage, "--repository"},
+		"DiffTo":     {"Both modules must exist.", []string{"diff", path, missing}, command.ExitNotFound, "no.tar"},
+		"Channel":    {"A channel must consist of letters.", []string{"template", path, "-c", "Fast1"}, command.ExitUsage, "letters"},
+		"Name":       {"A name must be valid in Kubernetes.", []string{"template", path, "--name", "A_b"}, command.ExitUsage, "--name"},
+		"Mapping":    {"An unknown mapping is refused.", []string{"template", path, "--name-mapping", "x"}, command.ExitUsage, "--name-mapping"},
+		"Repository": {"A repository must not contain credentials.", []string{"template", path, "--repository", "me:pw@h/a"}, command.ExitUsage, "credentials"},
+		"Scheme":     {"A repository must not contain a scheme.", []string{"template", path, "--repository", "http://registry.example.org/a"}, command.ExitUsage, "scheme http://"},
+		"Layout":     {"A layout is not in a registry.", []string{"template", path}, command.ExitUsage, "--repository"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestInspectionUsage(t *testing.T) {
 	}
 }
 
-// TestDiff holds what people and scripts read.
+// TestDiff checks the output for people and for scripts.
 func TestDiff(t *testing.T) {
 	r := startRegistry(t, controlplane.WebOptions{})
 	one, two := pushGreeting(t, r, greeting("1.0.0", false)), pushGreeting(t, r, greeting("2.0.0", true))
@@ -276,7 +276,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestDiffAuthenticated holds that a password is read once for both sides.
+// TestDiffAuthenticated checks that the password is read only once for both modules.
 func TestDiffAuthenticated(t *testing.T) {
 	r := startRegistry(t, controlplane.WebOptions{Username: "me", Password: "hunter2"})
 	reference := pushGreeting(t, r, greeting("1.0.0", false)).Repository + ":1.0.0"
@@ -286,7 +286,7 @@ func TestDiffAuthenticated(t *testing.T) {
 	}
 }
 
-// TestTemplate holds what is written, and that the controller reads it.
+// TestTemplate checks the output, and that the controller can read it.
 func TestTemplate(t *testing.T) {
 	r := startRegistry(t, controlplane.WebOptions{})
 	p := pushGreeting(t, r, greeting("1.0.0", false))
@@ -320,11 +320,11 @@ func TestTemplate(t *testing.T) {
 		readBack(t, got.out)
 	}
 	if left, err := filepath.Glob(filepath.Join(filepath.Dir(file), "*")); err != nil || len(left) != 1 {
-		t.Errorf("want the file only, got %v, %v", left, err)
+		t.Errorf("want only the file, got %v, %v", left, err)
 	}
 }
 
-// readBack resolves a template as the controller does.
+// readBack resolves a template in the same way as the controller.
 func readBack(t *testing.T, text string) {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))

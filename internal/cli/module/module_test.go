@@ -33,7 +33,7 @@ const (
 	yamlType = "application/octet-stream"
 )
 
-// A run of kymactl.
+// A run is a finished run of kymactl.
 type run struct {
 	code     command.ExitCode
 	out, err string
@@ -42,7 +42,7 @@ type run struct {
 // kymactl runs a command line in this process.
 func kymactl(t *testing.T, args ...string) run { return kymactlWith(t, "", args...) }
 
-// kymactlWith runs a command line with something on stdin.
+// kymactlWith runs a command line with the given stdin.
 func kymactlWith(t *testing.T, in string, args ...string) run {
 	t.Helper()
 	return start(t.Context(), in, args...)
@@ -54,7 +54,7 @@ func start(ctx context.Context, in string, args ...string) run {
 	return run{code: code, out: out.String(), err: err.String()}
 }
 
-// want fails the test if a run did not end with a code, and with a text on stderr.
+// want fails the test unless a run ended with an exit code, and stderr contains a text.
 func (r run) want(t *testing.T, code command.ExitCode, text string) run {
 	t.Helper()
 	if r.code != code || !strings.Contains(r.err, text) {
@@ -63,7 +63,7 @@ func (r run) want(t *testing.T, code command.ExitCode, text string) run {
 	return r
 }
 
-// lastLine of stdout.
+// lastLine returns the last line of stdout.
 func (r run) lastLine() string {
 	lines := strings.Split(strings.TrimSpace(r.out), "\n")
 	return lines[len(lines)-1]
@@ -84,18 +84,18 @@ func digestOf(data []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// A sample is a module to make. The zero value is version 1.0.0 with one plain
+// A sample describes a module. The zero value is version 1.0.0 with one plain
 // manifest.
 type sample struct {
 	version string
-	text    string // What the manifest says.
-	layers  int    // More layers, of about 40 kB each.
-	library bool   // References another component, which is in the layout too.
-	cosign  bool   // Has something attached under a tag, as cosign does it.
+	text    string // Data of the manifest.
+	layers  int    // Number of additional layers, of about 40 kB each.
+	library bool   // Whether it references another component, which is in the layout too.
+	cosign  bool   // Whether it has an attachment under a tag, like a cosign signature.
 	key     *rsa.PrivateKey
 }
 
-// layout makes an image layout of the sample, and returns its path and digest.
+// layout writes an image layout of the sample, and returns its path and digest.
 func (s sample) layout(t *testing.T) (path, digest string) {
 	t.Helper()
 	if s.version == "" {
@@ -136,7 +136,7 @@ func (s sample) layout(t *testing.T) (path, digest string) {
 	return path, digest
 }
 
-// put a component into a store.
+// put writes a component to a store.
 func put(t *testing.T, s store.Store, c ocm.Component, tag string, key *rsa.PrivateKey, blobs ...[]byte) *ocm.Descriptor {
 	t.Helper()
 	var layers []artifact.Layer
@@ -183,7 +183,7 @@ func putBlob(t *testing.T, s store.Store, data []byte) {
 	}
 }
 
-// attach something to a digest, under a tag as cosign does it.
+// attach attaches a manifest to a digest, under a tag like a cosign signature.
 func attach(t *testing.T, s store.Store, digest string) {
 	t.Helper()
 	config, payload := []byte("{}"), []byte(`{"critical":{}}`)
@@ -207,7 +207,7 @@ func attach(t *testing.T, s store.Store, digest string) {
 
 func cosignTag(digest string) string { return strings.Replace(digest, ":", "-", 1) + ".sig" }
 
-// blobsOf a layout by digest. Each has the digest that it is named by.
+// blobsOf returns the digests of the blobs in a layout, and checks them against their content.
 func blobsOf(t *testing.T, path string) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
@@ -221,14 +221,14 @@ func blobsOf(t *testing.T, path string) map[string]bool {
 			t.Fatal(err)
 		}
 		if digestOf(data) != "sha256:"+e.Name() {
-			t.Errorf("blob %s has another content", e.Name())
+			t.Errorf("blob %s has other content", e.Name())
 		}
 		out[e.Name()] = true
 	}
 	return out
 }
 
-// writes counts the requests that change something.
+// writes counts the requests that can change something.
 func writes(r *controlplane.Registry) int {
 	n := 0
 	for _, q := range r.Requests() {
@@ -239,7 +239,7 @@ func writes(r *controlplane.Registry) int {
 	return n
 }
 
-// key is made once, as that takes a while.
+// key is generated once, because that takes time.
 var key = sync.OnceValue(func() *rsa.PrivateKey {
 	k, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

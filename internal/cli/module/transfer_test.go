@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// TestMain keeps the credentials of whoever runs the tests out of them.
+// TestMain prevents the tests from using the credentials of the user.
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "kymactl-test-")
 	if err != nil {
@@ -42,7 +42,7 @@ func TestPush(t *testing.T) {
 		t.Errorf("push: want %q on stdout, got %q", want, got.out)
 	}
 	if writes(r) == 0 {
-		t.Fatal("push: nothing was written, so that the test below says nothing")
+		t.Fatal("push: nothing was written, so the test below cannot fail")
 	}
 
 	r.Reset()
@@ -118,16 +118,16 @@ func TestPullAndCopyKeepEverything(t *testing.T) {
 		t.Errorf("copy again: want no write, got %d", n)
 	}
 
-	folder := filepath.Join(t.TempDir(), "out")
-	kymactl(t, "module", "pull", b.Host()+"/c//"+greeter+":1.0.0", "-o", folder).want(t, command.ExitOK, "Pulled: "+folder)
-	if diff := cmp.Diff(blobs, blobsOf(t, folder)); diff != "" {
+	directory := filepath.Join(t.TempDir(), "out")
+	kymactl(t, "module", "pull", b.Host()+"/c//"+greeter+":1.0.0", "-o", directory).want(t, command.ExitOK, "Pulled: "+directory)
+	if diff := cmp.Diff(blobs, blobsOf(t, directory)); diff != "" {
 		t.Errorf("pull: blobs: -pushed, +pulled:\n%s", diff)
 	}
 	b.Reset()
-	kymactl(t, "module", "pull", b.Host()+"/c//"+greeter+"@"+digest, "-o", folder).want(t, command.ExitOK, "Unchanged")
+	kymactl(t, "module", "pull", b.Host()+"/c//"+greeter+"@"+digest, "-o", directory).want(t, command.ExitOK, "Unchanged")
 
 	tar := filepath.Join(t.TempDir(), "out.tar")
-	kymactl(t, "module", "copy", folder, tar).want(t, command.ExitOK, "Copied: "+tar)
+	kymactl(t, "module", "copy", directory, tar).want(t, command.ExitOK, "Copied: "+tar)
 	back := filepath.Join(t.TempDir(), "back")
 	kymactl(t, "module", "copy", tar, back).want(t, command.ExitOK, "Copied: "+back)
 	if diff := cmp.Diff(blobs, blobsOf(t, back)); diff != "" {
@@ -136,7 +136,7 @@ func TestPullAndCopyKeepEverything(t *testing.T) {
 	c := startRegistry(t, controlplane.WebOptions{})
 	got = kymactl(t, "module", "push", tar, c.Host()+"/d").want(t, command.ExitOK, "Pushed")
 	if got.lastLine() != digest {
-		t.Errorf("push of what was pulled: want digest %s, got %q", digest, got.out)
+		t.Errorf("push of the pulled module: want digest %s, got %q", digest, got.out)
 	}
 	child := filepath.Join(t.TempDir(), "child")
 	kymactl(t, "module", "pull", c.Host()+"/d//"+library+":0.1.0", "-o", child).want(t, command.ExitOK, "Pulled")
@@ -162,7 +162,7 @@ func TestPushWithoutReferenced(t *testing.T) {
 		t.Fatal(err)
 	}
 	kymactl(t, "module", "push", layout, r.Host()+"/m").want(t, command.ExitOK,
-		"Warning: component "+library+":0.1.0 is referenced, and not there to be copied: the registry must have it already")
+		"Warning: the referenced component "+library+":0.1.0 is not in the layout: the registry must already have it")
 }
 
 func TestPullIntoSomethingElse(t *testing.T) {
@@ -192,7 +192,7 @@ func TestPullIntoSomethingElse(t *testing.T) {
 	}
 	entries, err := os.ReadDir(foreign)
 	if err != nil || len(entries) != 1 {
-		t.Errorf("pull into a folder of somebody else: want it untouched, got %v (%v)", entries, err)
+		t.Errorf("pull into a directory with other files: want it unchanged, got %v (%v)", entries, err)
 	}
 }
 
@@ -232,18 +232,18 @@ func TestTransferUsage(t *testing.T) {
 		code   command.ExitCode
 		want   string
 	}{
-		"PushNoLayout":    {"A layout that is not there is named.", []string{"push", "nowhere/at/all", r.Host() + "/m"}, command.ExitNotFound, `no image layout "nowhere/at/all"`},
-		"PushTwoPaths":    {"One argument is a registry.", []string{"push", layout, "./x"}, command.ExitUsage, "is a path in a registry"},
-		"PullStdout":      {"A layout is no stream.", []string{"pull", "registry.example.org/a//example.org/m/x:1.0.0", "-o", "-"}, command.ExitUsage, "not stdout"},
-		"CopyStdout":      {"A layout is no stream.", []string{"copy", layout, "-"}, command.ExitUsage, "not stdout"},
-		"PushMapping":     {"Mappings are two.", []string{"push", layout, r.Host() + "/m", "--name-mapping", "x"}, command.ExitUsage, "want urlPath or sha256-digest"},
-		"PushFormat":      {"Formats are known.", []string{"push", layout, r.Host() + "/m", "-o", "xml"}, command.ExitUsage, `unknown output format "xml"`},
-		"PushOther":       {"A whole reference must fit the module.", []string{"push", layout, r.Host() + "/m/component-descriptors/" + greeter + ":2.0.0"}, command.ExitUsage, "2.0.0"},
+		"PushNoLayout":    {"The message names the missing layout.", []string{"push", "nowhere/at/all", r.Host() + "/m"}, command.ExitNotFound, `neither "nowhere/at/all" nor `},
+		"PushTwoPaths":    {"One argument must be a registry.", []string{"push", layout, "./x"}, command.ExitUsage, "is a path in a registry"},
+		"PullStdout":      {"A layout cannot be a stream.", []string{"pull", "registry.example.org/a//example.org/m/x:1.0.0", "-o", "-"}, command.ExitUsage, "written to stdout"},
+		"CopyStdout":      {"A layout cannot be a stream.", []string{"copy", layout, "-"}, command.ExitUsage, "written to stdout"},
+		"PushMapping":     {"There are two mappings.", []string{"push", layout, r.Host() + "/m", "--name-mapping", "x"}, command.ExitUsage, "want urlPath or sha256-digest"},
+		"PushFormat":      {"An unknown format is refused.", []string{"push", layout, r.Host() + "/m", "-o", "xml"}, command.ExitUsage, `unknown output format "xml"`},
+		"PushOther":       {"A complete reference must match the module.", []string{"push", layout, r.Host() + "/m/component-descriptors/" + greeter + ":2.0.0"}, command.ExitUsage, "2.0.0"},
 		"PushOne":         {"Two arguments are needed.", []string{"push", layout}, command.ExitUsage, "accepts 2 arg(s)"},
-		"PullMissing":     {"What is not there has a code of its own.", []string{"pull", r.Host() + "/m//" + greeter + ":1.0.0"}, command.ExitNotFound, "has no"},
+		"PullMissing":     {"A missing module has its own exit code.", []string{"pull", r.Host() + "/m//" + greeter + ":1.0.0"}, command.ExitNotFound, "has no"},
 		"PullNoVersion":   {"A version is needed.", []string{"pull", r.Host() + "/m//" + greeter}, command.ExitUsage, "no version"},
-		"CopyMissing":     {"What is not there has a code of its own.", []string{"copy", "./nowhere", r.Host() + "/m"}, command.ExitNotFound, "nowhere"},
-		"CopyCredentials": {"A password comes from stdin.", []string{"copy", layout, r.Host() + "/m", "--username", "u"}, command.ExitUsage, "--password-stdin"},
+		"CopyMissing":     {"A missing layout has its own exit code.", []string{"copy", "./nowhere", r.Host() + "/m"}, command.ExitNotFound, "nowhere"},
+		"CopyCredentials": {"A password must come from stdin.", []string{"copy", layout, r.Host() + "/m", "--username", "u"}, command.ExitUsage, "--password-stdin"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

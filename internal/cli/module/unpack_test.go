@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// filesIn a directory by name, with their content.
+// filesIn returns the content of the files in a directory, by path.
 func filesIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -80,11 +80,11 @@ func TestUnpack(t *testing.T) {
 		t.Errorf("with --force: got %v", replaced)
 	}
 
-	// What was unpacked is a module again.
+	// The unpacked chart can become a module again.
 	kymactl(t, "module", "create", "greeter/charts/greeter", "--name", greeter, "--version", "3.0.0", "-o", "made").want(t, command.ExitOK, "Wrote")
 	left, err := filepath.Glob(".kymactl-*")
 	if err != nil || len(left) > 0 {
-		t.Errorf("want nothing else left, got %v, %v", left, err)
+		t.Errorf("want no temporary files, got %v, %v", left, err)
 	}
 }
 
@@ -117,13 +117,13 @@ func TestUnpackRefuses(t *testing.T) {
 	}{
 		"File":     {"A file is not replaced.", []string{module, "-o", "file", "--force"}, command.ExitExists, "is not a directory"},
 		"Link":     {"Nor is a link.", []string{module, "-o", "link", "--force"}, command.ExitExists, "is not a directory"},
-		"Work":     {"Nor is work of the user.", []string{module, "-o", "work", "--force"}, command.ExitExists, "something other than an unpacked module"},
+		"Work":     {"Nor are files of the user.", []string{module, "-o", "work", "--force"}, command.ExitExists, "something other than an unpacked module"},
 		"Here":     {"Nor is the working directory.", []string{module, "-o", ".", "--force"}, command.ExitUsage, "-o .:"},
 		"Stdout":   {"Files cannot go to stdout.", []string{module, "-o", "-"}, command.ExitUsage, "-o -:"},
-		"Format":   {"Formats are known.", []string{module, "--output-format", "xml"}, command.ExitUsage, "xml"},
-		"Missing":  {"There must be a module.", []string{r.Host() + "/modules//" + greeter + ":9.0.0", "-o", "x"}, command.ExitNotFound, "9.0.0"},
-		"Unsigned": {"With a key it must be signed.", []string{module, "-o", "x", "--key", pub}, command.ExitUnverified, "nothing was written"},
-		"Climbing": {"An archive holds no path that leaves it.", []string{hostile, "-o", "x/y"}, command.ExitFailure, "leaves the archive"},
+		"Format":   {"An unknown format is refused.", []string{module, "--output-format", "xml"}, command.ExitUsage, "xml"},
+		"Missing":  {"The module must exist.", []string{r.Host() + "/modules//" + greeter + ":9.0.0", "-o", "x"}, command.ExitNotFound, "9.0.0"},
+		"Unsigned": {"With a key, the module must be signed.", []string{module, "-o", "x", "--key", pub}, command.ExitUnverified, "nothing was written"},
+		"Climbing": {"An archive must not contain a path that leaves it.", []string{hostile, "-o", "x/y"}, command.ExitFailure, "leaves the archive"},
 	}
 	if err := os.Mkdir("x", 0o700); err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestUnpackRefuses(t *testing.T) {
 	}
 }
 
-// tarOf a chart with one more file.
+// tarOf returns an archive of a chart with one more file.
 func tarOf(t *testing.T, name string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -193,10 +193,10 @@ func TestManifest(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		"Layout":    {"A layout is in no registry.", []string{layout}, "--repository"},
-		"Mapping":   {"Mappings are known.", []string{layout, "--repository", "example.org/m", "--name-mapping", "x"}, "--name-mapping"},
-		"Name":      {"A name is one of Kubernetes.", []string{layout, "--name", "A"}, "--name"},
-		"Namespace": {"So is a namespace.", []string{layout, "-n", "a.b"}, "--namespace"},
+		"Layout":    {"A layout is not in a registry.", []string{layout}, "--repository"},
+		"Mapping":   {"An unknown mapping is refused.", []string{layout, "--repository", "example.org/m", "--name-mapping", "x"}, "--name-mapping"},
+		"Name":      {"A name must be valid in Kubernetes.", []string{layout, "--name", "A"}, "--name"},
+		"Namespace": {"So must a namespace.", []string{layout, "-n", "a.b"}, "--namespace"},
 		"Config":    {"A cluster is needed.", []string{layout, "--provider-config", ""}, "--provider-config"},
 		"None":      {"A module is needed.", nil, "arg"},
 	} {

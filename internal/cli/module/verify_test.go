@@ -22,13 +22,13 @@ import (
 
 const kymaSignature = "kyma-module-signature"
 
-// A pair of files with keys, and the key.
+// A pair is a key pair in files, and the private key.
 type pair struct {
 	key, pub string
 	signer   *rsa.PrivateKey
 }
 
-// newPair makes keys as a user does.
+// newPair creates a key pair with module keygen.
 func newPair(t *testing.T) pair {
 	t.Helper()
 	prefix := filepath.Join(t.TempDir(), "k")
@@ -44,7 +44,7 @@ func newPair(t *testing.T) pair {
 	return pair{key: prefix + ".key", pub: prefix + ".pub", signer: signer.(*rsa.PrivateKey)}
 }
 
-// writePEM writes a block, and returns the file.
+// writePEM writes a PEM block to a file, and returns its path.
 func writePEM(t *testing.T, kind string, der []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "key.pem")
@@ -56,7 +56,7 @@ func writePEM(t *testing.T, kind string, der []byte) string {
 
 const plainYAML = "{apiVersion: v1, kind: ConfigMap, metadata: {name: greeter}}"
 
-// pushedModule is a module with two layers, of which one is installed.
+// pushedModule pushes a module with two layers, one of which is installed, and returns its reference.
 func pushedModule(t *testing.T, r *controlplane.Registry, change func(c *controlplane.Component)) string {
 	t.Helper()
 	c := controlplane.Component{Name: greeter, Version: "1.0.0", Resources: []controlplane.ComponentResource{
@@ -73,7 +73,7 @@ func pushedModule(t *testing.T, r *controlplane.Registry, change func(c *control
 	return p.Repository + ":1.0.0"
 }
 
-// edit returns what changes a descriptor after it was signed.
+// edit returns a function that changes a descriptor after it was signed.
 func edit(change func(component, first map[string]any, all map[string]any)) func([]byte) []byte {
 	return func(data []byte) []byte {
 		var all map[string]any
@@ -90,8 +90,8 @@ func edit(change func(component, first map[string]any, all map[string]any)) func
 	}
 }
 
-// TestVerifyAttacks says that whatever is done to a signed module, verify says
-// so and exits with 4.
+// TestVerifyAttacks checks that verify detects each change of a signed module, and
+// exits with 4.
 func TestVerifyAttacks(t *testing.T) {
 	k := newPair(t)
 	zeroes := strings.Repeat("0", 64)
@@ -101,19 +101,19 @@ func TestVerifyAttacks(t *testing.T) {
 		edit   func(component, first, all fields)
 		want   string
 	}{
-		"Version":         {"Another version passes for a signed one.", func(c, _, _ fields) { c["version"] = "1.0.1" }, "tag 1.0.0 is version 1.0.1"},
-		"Name":            {"Another module passes for a signed one.", func(c, _, _ fields) { c["name"] = "example.org/module/other" }, "example.org/module/other"},
-		"Provider":        {"Somebody else provides it.", func(c, _, _ fields) { c["provider"] = "else" }, "was changed after it was signed"},
+		"Version":         {"Another version is presented as the signed one.", func(c, _, _ fields) { c["version"] = "1.0.1" }, "tag 1.0.0 is version 1.0.1"},
+		"Name":            {"Another module is presented as the signed one.", func(c, _, _ fields) { c["name"] = "example.org/module/other" }, "example.org/module/other"},
+		"Provider":        {"The provider is changed.", func(c, _, _ fields) { c["provider"] = "else" }, "was changed after it was signed"},
 		"ResourceName":    {"A resource becomes the configuration.", func(_, r, _ fields) { r["name"] = "config" }, "was changed after it was signed"},
-		"ResourceVersion": {"A resource is another version.", func(_, r, _ fields) { r["version"] = "9.9.9" }, "was changed after it was signed"},
+		"ResourceVersion": {"A resource has another version.", func(_, r, _ fields) { r["version"] = "9.9.9" }, "was changed after it was signed"},
 		"Type":            {"A resource is treated as something else.", func(_, r, _ fields) { r["type"] = "helm-chart" }, "was changed after it was signed"},
 		"Relation":        {"A resource comes from elsewhere.", func(_, r, _ fields) { r["relation"] = "external" }, "was changed after it was signed"},
-		"Digest":          {"Another content is said to be signed.", func(_, r, _ fields) { r["digest"].(fields)["value"] = zeroes }, "was changed after it was signed"},
-		"NoDigest":        {"Nothing is said to be signed.", func(_, r, _ fields) { delete(r, "digest") }, "has no digest"},
-		"Excluded": {"A resource is taken out of what is signed.", func(_, r, _ fields) {
+		"Digest":          {"The digest names other content.", func(_, r, _ fields) { r["digest"].(fields)["value"] = zeroes }, "was changed after it was signed"},
+		"NoDigest":        {"The digest is removed.", func(_, r, _ fields) { delete(r, "digest") }, "has no digest"},
+		"Excluded": {"A resource is excluded from the signature.", func(_, r, _ fields) {
 			r["digest"] = fields{"hashAlgorithm": "NO-DIGEST", "normalisationAlgorithm": "EXCLUDE-FROM-SIGNATURE", "value": "NO-DIGEST"}
 		}, "was changed after it was signed"},
-		"AccessNone": {"A resource has no content any more.", func(_, r, _ fields) { r["access"] = fields{"type": "None"} }, "access is None"},
+		"AccessNone": {"A resource no longer has content.", func(_, r, _ fields) { r["access"] = fields{"type": "None"} }, "access is None"},
 		"Access": {"The access leads to another layer, which no signature covers.", func(c, r, _ fields) {
 			r["access"] = c["resources"].([]any)[1].(fields)["access"]
 		}, "its access names the blob"},
@@ -127,15 +127,15 @@ func TestVerifyAttacks(t *testing.T) {
 		"Reference": {"A component is referenced.", func(c, _, _ fields) {
 			c["componentReferences"] = []any{fields{"name": "more", "componentName": greeter, "version": "2.0.0"}}
 		}, ""},
-		"Unsigned":  {"The signature is taken away.", func(_, _, all fields) { delete(all, "signatures") }, `no signature named ` + kymaSignature},
+		"Unsigned":  {"The signature is removed.", func(_, _, all fields) { delete(all, "signatures") }, `no signature named ` + kymaSignature},
 		"OtherName": {"The signature has another name.", func(_, _, all fields) { all["signatures"].([]any)[0].(fields)["name"] = "else" }, `no signature named ` + kymaSignature},
-		"Duplicate": {"A second signature of the name is added.", func(_, _, all fields) {
+		"Duplicate": {"A second signature with the same name is added.", func(_, _, all fields) {
 			all["signatures"] = append(all["signatures"].([]any), all["signatures"].([]any)[0])
 		}, "two signatures"},
 		"Algorithm":     {"Another algorithm is named.", func(_, _, all fields) { spec(all, "signature")["algorithm"] = "none" }, "algorithm"},
-		"Hash":          {"A hash function that is broken is named.", func(_, _, all fields) { spec(all, "digest")["hashAlgorithm"] = "md5" }, "md5"},
-		"Normalisation": {"A normalisation that leaves things out is named.", func(_, _, all fields) { spec(all, "digest")["normalisationAlgorithm"] = "none" }, "normalisation"},
-		"SignedHash":    {"The hash that is said to be signed is changed.", func(_, _, all fields) { spec(all, "digest")["value"] = zeroes }, "was changed after it was signed"},
+		"Hash":          {"A broken hash function is named.", func(_, _, all fields) { spec(all, "digest")["hashAlgorithm"] = "md5" }, "md5"},
+		"Normalisation": {"A normalisation that omits fields is named.", func(_, _, all fields) { spec(all, "digest")["normalisationAlgorithm"] = "none" }, "normalisation"},
+		"SignedHash":    {"The signed hash is changed.", func(_, _, all fields) { spec(all, "digest")["value"] = zeroes }, "was changed after it was signed"},
 		"Value":         {"The signature is garbage.", func(_, _, all fields) { spec(all, "signature")["value"] = "x" }, "PEM"},
 	}
 	for name, tc := range cases {
@@ -159,15 +159,15 @@ func spec(all map[string]any, name string) map[string]any {
 	return all["signatures"].([]any)[0].(map[string]any)[name].(map[string]any)
 }
 
-// TestVerifyLayers says that every signed layer is read, whether or not it is
+// TestVerifyLayers checks that every signed layer is verified, whether or not it is
 // installed.
 func TestVerifyLayers(t *testing.T) {
 	k := newPair(t)
 	cases := map[string]struct {
 		reason  string
-		content []byte // Nil for none.
+		content []byte // Nil removes the file.
 	}{
-		"Swapped":   {"A layer has another content.", []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: another}}")},
+		"Swapped":   {"A layer has other content.", []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: another}}")},
 		"Truncated": {"A layer is cut off.", []byte("{apiVersion")},
 		"Empty":     {"A layer is empty.", []byte{}},
 		"Missing":   {"A layer is missing.", nil},
@@ -193,7 +193,7 @@ func TestVerifyLayers(t *testing.T) {
 	}
 }
 
-// layerFile returns the file of the layer that is installed, or of the other one.
+// layerFile returns the path of the layer that is installed, or of the one that is not.
 func layerFile(t *testing.T, path string, installed bool) string {
 	t.Helper()
 	var out struct {
@@ -202,7 +202,7 @@ func layerFile(t *testing.T, path string, installed bool) string {
 			Digest   string `json:"digest"`
 		} `json:"layers"`
 	}
-	// That module inspect has the same fields is a promise of its own.
+	// Do not use the types of module inspect: these field names must not change.
 	if err := json.Unmarshal([]byte(kymactl(t, "module", "inspect", path, "-o", "json").out), &out); err != nil {
 		t.Fatal(err)
 	}
@@ -232,21 +232,21 @@ func TestVerify(t *testing.T) {
 		"Registry":    {"It is signed.", []string{signed, "--key", k.pub, "--signature-name", "acme"}, command.ExitOK, "signed as acme"},
 		"Layout":      {"It is signed.", []string{layout, "--key", k.pub}, command.ExitOK, "signed as " + kymaSignature},
 		"Digest":      {"It is signed.", []string{layout + "@" + digest, "--key", k.pub}, command.ExitOK, "Verified"},
-		"PKCS1":       {"A key may be PKCS#1.", []string{layout, "--key", pkcs1}, command.ExitOK, "Verified"},
+		"PKCS1":       {"A key can be in PKCS#1.", []string{layout, "--key", pkcs1}, command.ExitOK, "Verified"},
 		"OneOfTwo":    {"One key of several is enough.", []string{layout, "--key", other.pub, "--key", k.pub}, command.ExitOK, "Verified"},
-		"WrongKey":    {"It is signed by somebody else.", []string{layout, "--key", other.pub}, command.ExitUnverified, "not made with the private key"},
-		"WrongName":   {"The name is part of what is asked for.", []string{signed, "--key", k.pub}, command.ExitUnverified, "no signature named " + kymaSignature},
-		"NoCosign":    {"There is no signature of cosign.", []string{layout, "--key", k.pub, "--cosign"}, command.ExitUnverified, "not signed with cosign"},
+		"WrongKey":    {"It is signed with another key.", []string{layout, "--key", other.pub}, command.ExitUnverified, "not made with the private key"},
+		"WrongName":   {"The signature must have the given name.", []string{signed, "--key", k.pub}, command.ExitUnverified, "no signature named " + kymaSignature},
+		"NoCosign":    {"There is no cosign signature.", []string{layout, "--key", k.pub, "--cosign"}, command.ExitUnverified, "not signed with cosign"},
 		"NoKey":       {"Nothing is verified without a key.", []string{layout}, command.ExitUsage, "--key FILE is missing"},
-		"NoName":      {"Signatures have names.", []string{layout, "--key", k.pub, "--signature-name="}, command.ExitUsage, "--signature-name"},
-		"PrivateKey":  {"The wrong half is wrong usage.", []string{layout, "--key", k.key}, command.ExitUsage, "private key"},
-		"Garbage":     {"A key is a key.", []string{layout, "--key", garbage}, command.ExitUsage, "malformed"},
-		"NoFile":      {"The key is not there.", []string{layout, "--key", filepath.Join(t.TempDir(), "nope")}, command.ExitUsage, "nope"},
-		"NoArguments": {"A module is named.", []string{"--key", k.pub}, command.ExitUsage, "arg"},
-		"Format":      {"Formats are known.", []string{layout, "--key", k.pub, "-o", "xml"}, command.ExitUsage, "xml"},
-		"BadRef":      {"A reference has a version.", []string{repository, "--key", k.pub}, command.ExitUsage, "neither tag nor digest"},
-		"NoTag":       {"There is no such version.", []string{repository + ":2.0.0", "--key", k.pub}, command.ExitNotFound, "2.0.0"},
-		"NoLayout":    {"There is no such layout.", []string{filepath.Join(t.TempDir(), "nope"), "--key", k.pub}, command.ExitNotFound, "nope"},
+		"NoName":      {"The name must not be empty.", []string{layout, "--key", k.pub, "--signature-name="}, command.ExitUsage, "--signature-name"},
+		"PrivateKey":  {"A private key cannot verify.", []string{layout, "--key", k.key}, command.ExitUsage, "private key"},
+		"Garbage":     {"The key must be valid.", []string{layout, "--key", garbage}, command.ExitUsage, "malformed"},
+		"NoFile":      {"The key must exist.", []string{layout, "--key", filepath.Join(t.TempDir(), "nope")}, command.ExitUsage, "nope"},
+		"NoArguments": {"A module is needed.", []string{"--key", k.pub}, command.ExitUsage, "arg"},
+		"Format":      {"An unknown format is refused.", []string{layout, "--key", k.pub, "-o", "xml"}, command.ExitUsage, "xml"},
+		"BadRef":      {"A reference needs a version.", []string{repository, "--key", k.pub}, command.ExitUsage, "neither tag nor digest"},
+		"NoTag":       {"The version must exist.", []string{repository + ":2.0.0", "--key", k.pub}, command.ExitNotFound, "2.0.0"},
+		"NoLayout":    {"The layout must exist.", []string{filepath.Join(t.TempDir(), "nope"), "--key", k.pub}, command.ExitNotFound, "nope"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -271,10 +271,10 @@ func TestVerify(t *testing.T) {
 func TestSign(t *testing.T) {
 	k, other := newPair(t), newPair(t)
 	r := startRegistry(t, controlplane.WebOptions{})
-	folder, _ := sample{layers: 2}.layout(t)
+	directory, _ := sample{layers: 2}.layout(t)
 	archive := filepath.Join(t.TempDir(), "m.tar")
 	kymactl(t, "module", "pull", pushedModule(t, r, nil), "-o", archive).want(t, command.ExitOK, "")
-	for name, ref := range map[string]string{"Registry": pushedModule(t, r, nil), "Folder": folder, "Tar": archive} {
+	for name, ref := range map[string]string{"Registry": pushedModule(t, r, nil), "Directory": directory, "Tar": archive} {
 		t.Run(name, func(t *testing.T) {
 			kymactl(t, "module", "verify", ref, "--key", k.pub).want(t, command.ExitUnverified, "no signature named")
 			before := layersOf(t, ref)
@@ -286,7 +286,7 @@ func TestSign(t *testing.T) {
 			}
 			again := kymactl(t, "module", "sign", ref, "--key", k.key).want(t, command.ExitOK, "Unchanged: ")
 			if first.lastLine() != again.lastLine() || !strings.HasPrefix(first.lastLine(), "sha256:") {
-				t.Errorf("digests: %q, and then %q", first.lastLine(), again.lastLine())
+				t.Errorf("digests: first %q, then %q", first.lastLine(), again.lastLine())
 			}
 			kymactl(t, "module", "sign", ref, "--key", other.key).want(t, command.ExitFailure, "use another --signature-name")
 			kymactl(t, "module", "sign", ref, "--key", other.key, "--signature-name", "acme", "-o", "json").want(t, command.ExitOK, "Signed: ")
@@ -296,13 +296,13 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// layersOf a module, by digest.
+// layersOf returns the digests of the layers of a module.
 func layersOf(t *testing.T, ref string) []string {
 	t.Helper()
 	return strings.Fields(kymactl(t, "module", "inspect", ref, "-o", "jsonpath={.layers[*].digest}").want(t, command.ExitOK, "").out)
 }
 
-// TestSignCosignLater says that what was left out can be added.
+// TestSignCosignLater checks that a cosign signature can be added later.
 func TestSignCosignLater(t *testing.T) {
 	k := newPair(t)
 	path, _ := sample{}.layout(t)
@@ -317,7 +317,7 @@ func TestSignCosignLater(t *testing.T) {
 	}
 	second := kymactl(t, "module", "sign", path, "--key", k.key).want(t, command.ExitOK, "Signed")
 	if first.lastLine() != second.lastLine() {
-		t.Errorf("the digest has changed from %s to %s", first.lastLine(), second.lastLine())
+		t.Errorf("the digest changed from %s to %s", first.lastLine(), second.lastLine())
 	}
 	if err := cosign.Verify(t.Context(), l, second.lastLine(), k.signer.Public()); err != nil {
 		t.Error(err)
@@ -339,13 +339,13 @@ func TestSignRefuses(t *testing.T) {
 		code   command.ExitCode
 		want   string
 	}{
-		"NoKey":     {"There is no key.", []string{layout}, command.ExitUsage, "--key FILE is missing"},
-		"NoName":    {"Signatures have names.", []string{layout, "--key", k.key, "--signature-name="}, command.ExitUsage, "--signature-name"},
-		"PublicKey": {"The wrong half is wrong usage.", []string{layout, "--key", k.pub}, command.ExitUsage, "it is a public key"},
-		"NoFile":    {"The key is not there.", []string{layout, "--key", layout + "/nope"}, command.ExitUsage, "nope"},
-		"NoLayout":  {"There is no such layout.", []string{layout + "/nope", "--key", k.key}, command.ExitNotFound, "nope"},
-		"NoTag":     {"There is no such version.", []string{r.Host() + "/m/component-descriptors/" + greeter + ":9.9.9", "--key", k.key}, command.ExitNotFound, "9.9.9"},
-		"NoDigest":  {"What has no digest is not signed in silence.", []string{image, "--key", k.key}, command.ExitFailure, `resource "image" of component ` + greeter + ":1.0.0 has no digest"},
+		"NoKey":     {"A key is needed.", []string{layout}, command.ExitUsage, "--key FILE is missing"},
+		"NoName":    {"The name must not be empty.", []string{layout, "--key", k.key, "--signature-name="}, command.ExitUsage, "--signature-name"},
+		"PublicKey": {"A public key cannot sign.", []string{layout, "--key", k.pub}, command.ExitUsage, "it is a public key"},
+		"NoFile":    {"The key must exist.", []string{layout, "--key", layout + "/nope"}, command.ExitUsage, "nope"},
+		"NoLayout":  {"The layout must exist.", []string{layout + "/nope", "--key", k.key}, command.ExitNotFound, "nope"},
+		"NoTag":     {"The version must exist.", []string{r.Host() + "/m/component-descriptors/" + greeter + ":9.9.9", "--key", k.key}, command.ExitNotFound, "9.9.9"},
+		"NoDigest":  {"A resource without a digest is an error, because the signature would not cover it.", []string{image, "--key", k.key}, command.ExitFailure, `resource "image" of component ` + greeter + ":1.0.0 has no digest"},
 	}
 	before := kymactl(t, "module", "inspect", layout, "-o", "json").out
 	for name, tc := range cases {

@@ -27,7 +27,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// creation is kymactl module create.
+// creation holds the flags of kymactl module create.
 type creation struct {
 	e        *command.Environment
 	registry command.RegistryFlags
@@ -35,7 +35,7 @@ type creation struct {
 
 	to         string
 	file       string
-	over       definition.Definition // Name, version, channel and provider of flags.
+	over       definition.Definition // Name, version, channel and provider from flags.
 	from       string
 	dryRun     bool
 	keyFile    string
@@ -44,28 +44,31 @@ type creation struct {
 	strictness bool
 }
 
-// Command makes kymactl module create.
+// Command returns kymactl module create.
 func Command(e *command.Environment) *cobra.Command {
 	c := &creation{e: e}
 	cmd := &cobra.Command{
 		Use:        "create [DIR]",
 		SuggestFor: []string{"build", "package"},
-		Short:      "Make a module of charts, manifests and kustomizations",
-		Long: "Make a module of what the module.yaml in DIR (default: the working directory) names, and write it to an OCI image layout. " +
-			"kymactl module init writes a module.yaml. Without one, these are modules by themselves: a chart; a kubebuilder project, " +
-			"whose config/default is built, whose definitions come first, and whose only sample becomes the default custom resource; " +
-			"a kustomization; and a folder of YAML, with the folders in it whose names do not begin with a dot.\n\n" +
-			"Everything is checked before anything is written: names and versions, that charts render, that YAML holds objects, " +
-			"that the default custom resource fits its definition, that readiness rules compile. Images that are not pinned by digest " +
-			"are warned about. Nothing is fetched but the image of --from, no other program is started, and DIR is only read: " +
-			"dependencies of a chart must lie in its charts folder, and bases of a kustomization in DIR. " +
-			"What is left out: .git, .DS_Store, ._*, what the .helmignore of a chart names, image layouts, and the files that flags name.\n\n" +
-			"The same input gives the same digest, whatever the folder is called, and whoever makes it, when and where. " +
-			"A layout that is there already is replaced; a folder with anything else in it is refused.\n\n" +
-			"A chart whose format is helm in the module.yaml becomes an artifact of Helm's own type, which helm pull understands, in the same " +
-			"layout. module push brings it to charts/NAME:VERSION beside the module; the version of the chart is then as fixed as that of the module.\n\n" +
-			"With --from, the module is made on top of another module, whose resources stay unless there is one of the same name, and whose " +
-			"signatures do not; or on top of an image, whose layers are carried along. DIR is then only looked at if it is given, or has a module.yaml.\n\n" +
+		Short:      "Build a module from charts, manifests and kustomizations",
+		Long: "Build a module from the content that the module.yaml in DIR (default: the working directory) lists, and write it to an OCI " +
+			"image layout. kymactl module init writes a module.yaml. Without one, DIR must be one of these: a chart; a kubebuilder project, " +
+			"whose config/default is built, whose CRDs come first, and whose only sample becomes the default custom resource; " +
+			"a kustomization; or a directory of YAML files, including subdirectories whose names do not begin with a dot.\n\n" +
+			"Everything is checked before anything is written: names and versions are valid, charts render, YAML contains objects, " +
+			"the default custom resource matches its CRD, and readiness rules compile. A warning names each image that is not pinned by " +
+			"digest. Nothing is fetched except the module or image of --from, no other program is started, and DIR is only read: " +
+			"the dependencies of a chart must be in its charts directory, and the bases of a kustomization in DIR. " +
+			"Omitted are .git, .DS_Store, ._*, the files that the .helmignore of a chart excludes, image layouts, " +
+			"and the files that flags name.\n\n" +
+			"The same input always gives the same digest: the name of the directory, the user, the time and the machine do not matter. " +
+			"An existing layout is replaced. A directory that contains anything else is refused.\n\n" +
+			"A chart with format helm in the module.yaml becomes an artifact of Helm's own type, which helm pull understands, in the same " +
+			"layout. module push uploads it to charts/NAME:VERSION beside the module. From then on, the version of the chart is as " +
+			"immutable as the version of the module.\n\n" +
+			"With --from, the module is built on top of another module or an image. The resources of a base module stay, unless there is one " +
+			"of the same name, but its signatures do not. The layers of a base image are kept. DIR is then only read if you name it, or " +
+			"if it has a module.yaml.\n\n" +
 			"The last line on stdout is the digest of the manifest.",
 		Example: "  kymactl module create ./greeter -o greeter-layout\n" +
 			"  kymactl module create ./chart --name example.org/module/greeter --version 1.2.3 -o greeter.tar\n" +
@@ -88,34 +91,34 @@ func Command(e *command.Environment) *cobra.Command {
 }
 
 func (c *creation) addFlags(f *pflag.FlagSet) {
-	f.StringVarP(&c.to, "output", "o", "", "`PATH` of the layout: a tar if it ends in .tar, .tar.gz or .tgz, and else a folder")
-	f.StringVarP(&c.file, "file", "f", "", "module.yaml to use, another `FILE` than that of DIR; DIR is then that of the file, unless it is given")
-	f.StringVar(&c.over.Name, "name", "", "`NAME` of the component, such as example.org/module/greeter, whatever the input says")
-	f.StringVar(&c.over.Version, "version", "", "semantic `VERSION`, whatever the input says")
-	f.StringVar(&c.over.Channel, "channel", "", "`CHANNEL` for ModuleTemplates, whatever the input says; default regular")
-	f.StringVar(&c.over.Provider, "provider", "", "who provides the module (`NAME`), whatever the input says; default internal")
+	f.StringVarP(&c.to, "output", "o", "", "`PATH` of the layout: a tar file if it ends in .tar, .tar.gz or .tgz, otherwise a directory")
+	f.StringVarP(&c.file, "file", "f", "", "`FILE` to use instead of the module.yaml in DIR; without DIR, its directory is used")
+	f.StringVar(&c.over.Name, "name", "", "`NAME` of the component, such as example.org/module/greeter; overrides the input")
+	f.StringVar(&c.over.Version, "version", "", "semantic `VERSION`; overrides the input")
+	f.StringVar(&c.over.Channel, "channel", "", "`CHANNEL` for ModuleTemplates; overrides the input; default regular")
+	f.StringVar(&c.over.Provider, "provider", "", "`NAME` of the provider of the module; overrides the input; default internal")
 	f.StringVar(&c.from, "from", "", "module or `IMAGE` to build on")
 	f.BoolVar(&c.dryRun, "dry-run", false, "check everything and print the digest, but write nothing")
 	f.StringVar(&c.keyFile, "key", "", "PEM `FILE` with the private RSA key to sign with")
-	f.StringVar(&c.signature, "signature-name", bundle.DefaultSignature, "`NAME` of the signature, by which clusters choose the key")
-	f.BoolVar(&c.cosign, "cosign", true, "with --key: also sign the manifest as cosign does")
-	f.BoolVar(&c.strictness, "warnings-as-errors", false, "fail where there are warnings")
+	f.StringVar(&c.signature, "signature-name", bundle.DefaultSignature, "`NAME` of the signature; clusters select the key by this name")
+	f.BoolVar(&c.cosign, "cosign", true, "with --key, also sign the manifest as cosign does")
+	f.BoolVar(&c.strictness, "warnings-as-errors", false, "fail if there are warnings")
 	c.registry.AddFlags(f)
 	c.output.AddFlag(f, true)
 }
 
-// check the command line.
+// check validates the command line. Its errors have the exit code ExitUsage.
 func (c *creation) check(f *pflag.FlagSet) error {
 	if err := file.CheckLayout(c.to, &c.output); err != nil {
 		return err
 	}
 	switch {
 	case c.to == "" && !c.dryRun:
-		return command.Usagef("-o PATH says where the module is written to; or use --dry-run")
+		return command.Usagef("-o PATH is missing: set the path of the layout, or use --dry-run")
 	case c.keyFile == "" && (f.Changed("signature-name") || f.Changed("cosign")):
-		return command.Usagef("--signature-name and --cosign are for --key FILE")
+		return command.Usagef("--signature-name and --cosign need --key FILE")
 	case c.signature == "":
-		return command.Usagef("--signature-name is empty")
+		return command.Usagef("--signature-name must not be empty")
 	}
 	return flags.CheckDefinition(&c.over)
 }
@@ -147,17 +150,18 @@ func (c *creation) run(ctx context.Context, args []string) error {
 	return c.finish(ctx, m, signer)
 }
 
+// warn prints warnings. It returns an error if there are any and --warnings-as-errors is set.
 func (c *creation) warn(warnings []string) error {
 	for _, w := range warnings {
 		c.e.Warnf("%s", w)
 	}
 	if n := len(warnings); n > 0 && c.strictness {
-		return errors.Errorf("there are warnings (%d), and --warnings-as-errors is given", n)
+		return errors.Errorf("there are warnings (%d), and --warnings-as-errors is set", n)
 	}
 	return nil
 }
 
-// finish signs, writes and prints what was built.
+// finish signs a module if signer is not nil, writes it and prints its summary.
 func (c *creation) finish(ctx context.Context, m *build.Module, signer crypto.Signer) error {
 	d := m.Descriptor
 	if signer != nil {
@@ -177,17 +181,18 @@ func (c *creation) finish(ctx context.Context, m *build.Module, signer crypto.Si
 	return c.print(d, a)
 }
 
+// signer returns the private key of --key, or nil without the flag.
 func (c *creation) signer() (crypto.Signer, error) {
 	if c.keyFile == "" {
-		return nil, nil //nolint:nilnil // There is none.
+		return nil, nil //nolint:nilnil // --key is not set.
 	}
 	return key.ReadPrivate(c.keyFile)
 }
 
-// base is nil where there is none.
+// base opens the module or image of --from. It returns nil without the flag.
 func (c *creation) base(ctx context.Context) (*build.Base, error) {
 	if c.from == "" {
-		// Wrong flags are wrong without it, too.
+		// Check the flags of the registry, even if no registry is used.
 		_, err := c.registry.Registries(c.e, "")
 		return nil, err
 	}
@@ -199,6 +204,7 @@ func (c *creation) base(ctx context.Context) (*build.Base, error) {
 	return base, errors.Wrap(err, "--from")
 }
 
+// build builds a module from a source, on top of base if that is not nil.
 func (c *creation) build(ctx context.Context, base *build.Base, s *source) (*build.Module, error) {
 	if base != nil {
 		m, err := build.Extend(ctx, base, s.definition, s.fsys)
@@ -211,7 +217,7 @@ func (c *creation) build(ctx context.Context, base *build.Base, s *source) (*bui
 	return m, errors.Wrap(err, s.name)
 }
 
-// write the module, unless nothing is to be written. What was there before is replaced.
+// write writes a module to the layout and replaces previous content. With --dry-run it does nothing.
 func (c *creation) write(ctx context.Context, m *build.Module, d *ocm.Descriptor, a *build.Artifact, signer crypto.Signer) (err error) {
 	if c.dryRun {
 		return nil
@@ -239,13 +245,13 @@ func (c *creation) write(ctx context.Context, m *build.Module, d *ocm.Descriptor
 		return err
 	}
 	if signer != nil && c.cosign {
-		// The descriptor has its signature already, so that the digest stays.
+		// The descriptor is already signed, so the digest does not change.
 		signed, err := bundle.Sign(ctx, l, tag, bundle.SignOptions{Name: c.signature, Signer: signer, Cosign: true})
 		if err != nil {
 			return err
 		}
 		if signed.Digest != a.Digest {
-			return errors.Errorf("signing has changed the digest from %s to %s: this is a bug", a.Digest, signed.Digest)
+			return errors.Errorf("signing changed the digest from %s to %s: this is a bug", a.Digest, signed.Digest)
 		}
 	}
 	if err := l.Prune(ctx, tag, charts...); err != nil {
@@ -255,8 +261,8 @@ func (c *creation) write(ctx context.Context, m *build.Module, d *ocm.Descriptor
 	return nil
 }
 
-// putManifests of the module and of the charts beside it, whose digests it returns. The module comes first, as the layout is
-// about it.
+// putManifests writes the manifest of a module and those of the charts beside it. It returns the digests of the charts. The module
+// comes first, because it is the root of the layout.
 func putManifests(ctx context.Context, l *layout.Store, m *build.Module, a *build.Artifact, tag string) (charts []string, err error) {
 	if err := l.PutManifest(ctx, a.Manifest, tag); err != nil {
 		return nil, err
@@ -271,7 +277,7 @@ func putManifests(ctx context.Context, l *layout.Store, m *build.Module, a *buil
 	return charts, nil
 }
 
-// put all blobs.
+// put writes all blobs of a module and of the charts beside it.
 func (c *creation) put(ctx context.Context, l *layout.Store, m *build.Module, a *build.Artifact) error {
 	layers := m.Layers
 	for i := range m.Charts {
@@ -302,7 +308,7 @@ func (c *creation) put(ctx context.Context, l *layout.Store, m *build.Module, a 
 	return nil
 }
 
-// print what was made.
+// print prints the summary of a module.
 func (c *creation) print(d *ocm.Descriptor, a *build.Artifact) error {
 	layers, err := summary.Layers(a.Manifest, d)
 	if err != nil {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package create is kymactl module init and create: what a directory holds becomes a
-// module in a layout.
+// Package create implements kymactl module init and create, which turn the content
+// of a directory into a module in a layout.
 package create

@@ -16,24 +16,24 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 )
 
-// initiation is kymactl module init.
+// initiation holds the flags of kymactl module init.
 type initiation struct {
 	e     *command.Environment
 	to    string
-	over  definition.Definition // Name and version of flags.
+	over  definition.Definition // Name and version from flags.
 	force bool
 }
 
-// NewInit makes kymactl module init.
+// NewInit returns kymactl module init.
 func NewInit(e *command.Environment) *cobra.Command {
 	i := &initiation{e: e}
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a module.yaml to start from",
-		Long: "Write a module.yaml with comments into DIR (default: the working directory), filled with what is found there: " +
-			"a chart, a kubebuilder project, a kustomization, or YAML. kymactl module create works with it at once; " +
-			"name and version should be looked at before. Where nothing is found, what can stand there stands in comments.\n\n" +
-			"A module.yaml that is there already is not replaced, unless --force is given: the exit code is then 5, or 0 if it is the same.",
+		Long: "Write a module.yaml with comments into DIR (default: the working directory), filled in with what is found there: " +
+			"a chart, a kubebuilder project, a kustomization, or YAML files. kymactl module create accepts it as it is, " +
+			"but check the name and the version first. If nothing is found, comments show what a module.yaml can contain.\n\n" +
+			"An existing module.yaml is not replaced unless you set --force: the exit code is then 5, or 0 if the content is the same.",
 		Example: "  kymactl module init\n" +
 			"  kymactl module init ./chart --name example.org/module/greeter --version 1.2.3\n" +
 			"  kymactl module init -o - | less",
@@ -50,10 +50,10 @@ func NewInit(e *command.Environment) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&i.to, "output", "o", "", "`FILE` to write, instead of module.yaml in DIR; - is stdout")
+	f.StringVarP(&i.to, "output", "o", "", "`FILE` to write instead of the module.yaml in DIR; - is stdout")
 	f.StringVar(&i.over.Name, "name", "", "`NAME` of the component, such as example.org/module/greeter")
-	f.StringVar(&i.over.Version, "version", "", "semantic `VERSION`; default that of the chart, or 0.1.0")
-	f.BoolVar(&i.force, "force", false, "replace a file that exists")
+	f.StringVar(&i.over.Version, "version", "", "semantic `VERSION`; default the version of the chart, or 0.1.0")
+	f.BoolVar(&i.force, "force", false, "replace an existing file")
 	return cmd
 }
 
@@ -77,7 +77,7 @@ func (i *initiation) run(dir string) error {
 	found, err := definition.Detect(s.fsys)
 	if errors.Is(err, definition.ErrNothing) {
 		found, err = &definition.Found{Definition: &definition.Definition{}}, nil
-		i.e.Warnf("%s holds nothing yet that is a module in itself: name in %s what the module consists of", dir, definition.FileName)
+		i.e.Warnf("%s contains nothing that is a module by itself: list the content of the module in %s", dir, definition.FileName)
 	}
 	if err != nil {
 		return errors.Wrap(err, dir)
@@ -105,7 +105,7 @@ func (i *initiation) run(dir string) error {
 	return i.e.Print("%s", to)
 }
 
-// write a file, which then is there as a whole.
+// write writes a file atomically. Without --force it does not replace a file with other content.
 func (i *initiation) write(to string, text []byte) error {
 	have, err := os.ReadFile(to) //nolint:gosec // The user names the file.
 	if err == nil && string(have) == string(text) {
@@ -124,12 +124,12 @@ func (i *initiation) write(to string, text []byte) error {
 		return existing(to)
 	}
 	if err == nil {
-		i.e.Sayf("Wrote %s: look at the name and the version in it, and run kymactl module create", to)
+		i.e.Sayf("Wrote %s: check its name and version, then run kymactl module create", to)
 	}
 	return errors.Wrapf(err, "cannot write %s", to)
 }
 
-// move a file that is complete to its place.
+// move moves a complete file to its destination. Without --force it fails with fs.ErrExist if there is a file.
 func (i *initiation) move(temp, to string) error {
 	if i.force {
 		err := os.Rename(temp, to)
@@ -138,7 +138,7 @@ func (i *initiation) move(temp, to string) error {
 		}
 		return err
 	}
-	// Unlike a rename it fails where another process was quicker.
+	// Unlike a rename, a link fails if another process created the file first.
 	err := os.Link(temp, to)
 	if rerr := os.Remove(temp); err == nil {
 		err = rerr
@@ -146,22 +146,23 @@ func (i *initiation) move(temp, to string) error {
 	return err
 }
 
+// existing returns the error for a file that is not replaced.
 func existing(to string) error {
-	return command.WithCode(command.ExitExists, errors.Errorf("%s exists: use --force to replace it, or -o - to see what would be written", to))
+	return command.WithCode(command.ExitExists, errors.Errorf("%s exists: use --force to replace it, or -o - to print the new content", to))
 }
 
-// writeTemp writes a file beside another one, with the rights that a new file has.
+// writeTemp writes a temporary file into the directory of another file, with the permissions of a new file. It returns its path.
 func writeTemp(beside string, text []byte) (string, error) {
 	dir, err := os.MkdirTemp(filepath.Dir(beside), "._kymactl-")
 	if err != nil {
 		return "", err
 	}
-	// The directory has a name of its own, which the file takes when the directory is gone.
+	// The name of the directory is unique, so the file can use it after the directory is removed.
 	temp := dir + ".yaml"
 	if err := os.Remove(dir); err != nil {
 		return "", err
 	}
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // It is as public as the rest of the folder.
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // It is as public as the files beside it.
 	if err != nil {
 		return "", err
 	}

@@ -16,22 +16,22 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/pack"
 )
 
-// maxDefinition bounds what is read of a file, in bytes; Parse takes less.
+// maxDefinition is how much of a module.yaml is read, in bytes. Parse accepts less.
 const maxDefinition = 4 << 20
 
-// A source is a directory that a module is made of.
+// A source is a directory from which a module is built.
 type source struct {
 	definition *definition.Definition
 	fsys       fs.FS
-	// name of the directory or the file, for messages.
+	// name is the directory or the module.yaml, for messages.
 	name     string
 	warnings []string
-	// found is what the directory is where it has no module.yaml.
+	// found is what was detected in the directory; nil if there is a module.yaml.
 	found *definition.Found
 	root  *os.Root
 }
 
-// Close the directory.
+// Close closes the directory.
 func (s *source) Close() error {
 	if s.root == nil {
 		return nil
@@ -39,7 +39,7 @@ func (s *source) Close() error {
 	return s.root.Close()
 }
 
-// source of the command line.
+// source opens the directory that the command line names, and applies the flags that override its fields.
 func (c *creation) source(args []string) (*source, error) {
 	dir := "."
 	switch {
@@ -72,14 +72,14 @@ func (c *creation) source(args []string) (*source, error) {
 	return s, nil
 }
 
-// openSource opens a directory without the files that the command line names for something else.
+// openSource opens a directory. Its file system omits others, files that the command line uses for another purpose.
 func openSource(dir string, others ...string) (*source, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		if info, serr := os.Stat(dir); serr == nil && !info.IsDir() {
-			return nil, command.Usagef("%s is no folder: give that of the module", dir)
+			return nil, command.Usagef("%s is not a directory: name the directory of the module", dir)
 		}
-		return nil, command.NotFoundf("there is no folder %s", dir)
+		return nil, command.NotFoundf("directory %s does not exist", dir)
 	}
 	s := &source{root: root, name: dir}
 	var hidden []string
@@ -97,7 +97,7 @@ func openSource(dir string, others ...string) (*source, error) {
 	return s, nil
 }
 
-// within returns the path of a file relative to the directory that it lies in, or nothing if it lies elsewhere.
+// within returns the slash-separated path of a file relative to a directory, or an empty string if the file is outside of it.
 func within(dir, file string) (string, error) {
 	if file == "" {
 		return "", nil
@@ -113,14 +113,14 @@ func within(dir, file string) (string, error) {
 	rel, err := filepath.Rel(root, full)
 	switch {
 	case err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)):
-		return "", nil //nolint:nilerr // Then it lies elsewhere.
+		return "", nil //nolint:nilerr // Then the file is outside of it.
 	case rel == ".":
-		return "", command.Usagef("-o %s is the folder of the module itself: use another path", file)
+		return "", command.Usagef("-o %s is the directory of the module itself: use another path", file)
 	}
 	return filepath.ToSlash(rel), nil
 }
 
-// resolved path, as far as it exists.
+// resolved returns an absolute path without symbolic links, as far as the path exists.
 func resolved(path string) (string, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -139,7 +139,8 @@ func resolved(path string) (string, error) {
 	}
 }
 
-// define reads the definition of a source, or finds out what it is.
+// define reads the module.yaml of a source, or detects what the directory contains. With --from and no directory on the command line
+// (given is false), the source is empty unless there is a module.yaml.
 func (c *creation) define(s *source, dir string, given bool) error {
 	data, name, err := c.readDefinition(s, dir)
 	if err != nil {
@@ -151,7 +152,7 @@ func (c *creation) define(s *source, dir string, given bool) error {
 		return errors.Wrap(err, name)
 	}
 	if c.from != "" && !given {
-		// Nobody has said that what lies here is to be added.
+		// The user did not ask to add the content of the working directory.
 		s.definition, s.name = &definition.Definition{}, "--from "+c.from
 		return nil
 	}
@@ -164,7 +165,7 @@ func (c *creation) define(s *source, dir string, given bool) error {
 	return nil
 }
 
-// readDefinition returns nothing if there is no definition.
+// readDefinition reads the file of -f, or else the module.yaml of a source. It returns nil data if the source has none.
 func (c *creation) readDefinition(s *source, dir string) (data []byte, name string, err error) {
 	if c.file != "" {
 		f, err := os.Open(c.file)
@@ -188,7 +189,7 @@ func (c *creation) readDefinition(s *source, dir string) (data []byte, name stri
 	return data, name, errors.Wrap(err, name)
 }
 
-// complete says which flags are missing where there is no module.yaml to complete.
+// complete returns an error that names the missing flags, if there is no module.yaml.
 func (s *source) complete() error {
 	if s.found == nil {
 		return nil
@@ -203,11 +204,11 @@ func (s *source) complete() error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return command.Usagef("%s is %s, which does not say all: give %s, or write a %s with kymactl module init",
-		s.name, s.found.Kind, strings.Join(missing, ", and "), definition.FileName)
+	return command.Usagef("%s is %s without a module.yaml: set %s, or create it with kymactl module init",
+		s.name, s.found.Kind, strings.Join(missing, ", and "))
 }
 
-// readBounded reads what can be a definition.
+// readBounded reads up to maxDefinition bytes. Its data is never nil.
 func readBounded(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxDefinition))
 	if data == nil {

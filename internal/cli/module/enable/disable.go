@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 )
 
-// disable is what module disable is asked for.
+// disable holds the flags of kymactl module disable.
 type disable struct {
 	environment *command.Environment
 	cluster     command.ClusterFlags
@@ -25,19 +25,20 @@ type disable struct {
 	force       bool
 }
 
-// NewDisable makes kymactl module disable.
+// NewDisable returns kymactl module disable.
 func NewDisable(e *command.Environment) *cobra.Command {
 	d := &disable{environment: e}
 	cmd := &cobra.Command{
 		Use:        "disable NAME...",
 		SuggestFor: []string{"remove"},
 		Short:      "Disable modules in a Kyma, which removes them from its cluster",
-		Long: "Take modules out of a Kyma, all of them in one write. The provider then removes what they installed. A module that is not " +
-			"enabled is unchanged, which is no error. Any number of writers at once lose nothing.\n\n" +
-			"With --wait the command ends when nothing is left of the modules, and shows what is in the way until then.\n\n" +
-			"A Kyma that a Crossplane composition makes is refused, as the composition would undo the change: change the claim, or use --force.\n\n" +
-			"A line for each module says whether it was disabled, or is unchanged. --output json and yaml write one object with namespace, kyma " +
-			"and the list \"modules\" of name, result and channel.",
+		Long: "Remove modules from a Kyma, all in one write. The provider then removes the objects that they installed. A module that is not " +
+			"enabled is unchanged, which is not an error. Concurrent changes are safe.\n\n" +
+			"With --wait, the command ends when nothing is left of the modules. Until then, it shows what blocks their removal.\n\n" +
+			"A Kyma that belongs to a Crossplane composition is refused, because the composition would revert the change: change the claim, or " +
+			"use --force.\n\n" +
+			"For each module, a line says whether it was disabled, or is unchanged. --output json and yaml write one object with " +
+			"namespace, kyma and the list \"modules\" of name, result and channel.",
 		Example: "  kymactl module disable istio serverless --kyma cluster-a -n team-a --wait",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -48,9 +49,9 @@ func NewDisable(e *command.Environment) *cobra.Command {
 	f := cmd.Flags()
 	d.cluster.AddFlags(f)
 	d.output.AddNamedFlag(f)
-	f.StringVar(&d.kyma, "kyma", "", "`NAME` of the Kyma; default the only one of the namespace")
+	f.StringVar(&d.kyma, "kyma", "", "`NAME` of the Kyma; default the only Kyma in the namespace")
 	f.BoolVar(&d.wait, "wait", false, "wait until nothing is left of these modules")
-	f.BoolVar(&d.force, "force", false, "change a Kyma that a composition makes, which may undo it")
+	f.BoolVar(&d.force, "force", false, "change a Kyma that belongs to a composition, which might revert the change")
 	complete.Flag(cmd, "kyma", complete.Kymas(&d.cluster))
 	return cmd
 }

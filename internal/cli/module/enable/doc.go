@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package enable is kymactl module enable and disable: what of a wish a Kyma can
-// have, and the one write that gives it.
+// Package enable implements kymactl module enable and disable: it checks which of the
+// requested changes a Kyma can take, and makes them in one write.
 package enable

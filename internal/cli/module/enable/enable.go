@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 )
 
-// enable is what module enable is asked for.
+// enable holds the flags of kymactl module enable.
 type enable struct {
 	environment *command.Environment
 	cluster     command.ClusterFlags
@@ -27,22 +27,23 @@ type enable struct {
 	wish        wish
 }
 
-// Command makes kymactl module enable.
+// Command returns kymactl module enable.
 func Command(e *command.Environment) *cobra.Command {
 	n := &enable{environment: e}
 	cmd := &cobra.Command{
 		Use:        "enable NAME...",
 		SuggestFor: []string{"add"},
 		Short:      "Enable modules in a Kyma, or change them",
-		Long: "Add modules to a Kyma, all of them in one write. A module that is enabled already is changed in place, and what no flag names " +
-			"stays as it is: without --channel it keeps its channel, or follows that of the Kyma if it has none of its own. Where nothing differs nothing " +
-			"is written, so that enabling again does no harm. Any number of writers at once lose nothing.\n\n" +
-			"Each module must have a ModuleTemplate in its channel, or else nothing is changed for any of them, and the message names the channels that it has " +
-			"(exit code 3); --allow-missing is for modules whose ModuleTemplates come later. A channel with a lower version than the one that is installed " +
-			"is warned about: the provider goes on with what is installed.\n\n" +
-			"A Kyma that a Crossplane composition makes is refused, as the composition would undo the change: change the claim, or use --force.\n\n" +
-			"A line for each module says whether it was enabled, changed, or is unchanged. --output json and yaml write one object with namespace, kyma " +
-			"and the list \"modules\" of name, result and channel.",
+		Long: "Add modules to a Kyma, all in one write. A module that is already enabled is changed in place, and settings without a flag stay " +
+			"as they are: without --channel, a module keeps its own channel, or follows the channel of the Kyma if it has none. If nothing " +
+			"differs, nothing is written, so you can safely enable a module again. Concurrent changes are safe.\n\n" +
+			"Each module must have a ModuleTemplate in its channel. Otherwise no module is changed, the message names the channels of the module, " +
+			"and the exit code is 3. Use --allow-missing for modules whose ModuleTemplates are created later. If a channel has a lower version " +
+			"than the installed one, a warning is printed, and the provider keeps the installed version.\n\n" +
+			"A Kyma that belongs to a Crossplane composition is refused, because the composition would revert the change: change the claim, or " +
+			"use --force.\n\n" +
+			"For each module, a line says whether it was enabled, changed, or is unchanged. --output json and yaml write one object with " +
+			"namespace, kyma and the list \"modules\" of name, result and channel.",
 		Example: "  kymactl module enable istio serverless --kyma cluster-a -n team-a --wait\n" +
 			"  kymactl module enable istio --channel fast\n" +
 			"  kymactl module enable monitoring --values values.yaml",
@@ -56,25 +57,27 @@ func Command(e *command.Environment) *cobra.Command {
 	f := cmd.Flags()
 	n.cluster.AddFlags(f)
 	n.output.AddNamedFlag(f)
-	f.StringVar(&n.kyma, "kyma", "", "`NAME` of the Kyma; default the only one of the namespace")
-	f.StringVarP(&n.wish.channel, "channel", "c", "", "`CHANNEL` of the modules; default that which they have, or that of the Kyma")
-	f.StringVar(&n.wish.policy, "custom-resource-policy", "", "`POLICY` CreateAndDelete creates and removes the default custom resource with the module, "+
-		"Ignore leaves it to others; default CreateAndDelete for modules that are new")
+	f.StringVar(&n.kyma, "kyma", "", "`NAME` of the Kyma; default the only Kyma in the namespace")
+	f.StringVarP(&n.wish.channel, "channel", "c", "", "`CHANNEL` of the modules; default their own channel, or the channel of the Kyma")
+	f.StringVar(&n.wish.policy, "custom-resource-policy", "", "`POLICY` for the default custom resource: CreateAndDelete creates and deletes "+
+		"it with the module, Ignore leaves it to you; default CreateAndDelete for new modules")
 	f.StringVar(&n.values, "values", "", "`FILE` with values for the charts of one module, - is stdin; "+
-		"they replace those that it has, and an empty file takes them out")
+		"they replace its current values, and an empty file removes these")
 	f.BoolVar(&n.wait, "wait", false, "wait until these modules are Ready")
 	f.BoolVar(&n.wish.missing, "allow-missing", false, "enable modules that have no ModuleTemplate yet")
-	f.BoolVar(&n.wish.force, "force", false, "change a Kyma that a composition makes, which may undo it")
+	f.BoolVar(&n.wish.force, "force", false, "change a Kyma that belongs to a composition, which might revert the change")
 	complete.Flag(cmd, "kyma", complete.Kymas(&n.cluster))
 	complete.Flag(cmd, "channel", complete.Channels(&n.cluster))
 	complete.Flag(cmd, "custom-resource-policy", cobra.FixedCompletions(policies(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
+// policies returns the values of --custom-resource-policy.
 func policies() []string {
 	return []string{string(v1alpha1.CustomResourcePolicyCreateAndDelete), string(v1alpha1.CustomResourcePolicyIgnore)}
 }
 
+// check validates the command line. Its errors have the exit code ExitUsage.
 func (n *enable) check() error {
 	if err := argument.CheckModules(n.wish.names); err != nil {
 		return err
@@ -88,7 +91,7 @@ func (n *enable) check() error {
 		return command.Usagef("--custom-resource-policy is %q: want CreateAndDelete or Ignore", n.wish.policy)
 	}
 	if n.values != "" && len(n.wish.names) > 1 {
-		return command.Usagef("--values are those of one module, but there are %d: enable them one after the other", len(n.wish.names))
+		return command.Usagef("--values applies to one module, but %d are named: enable them one at a time", len(n.wish.names))
 	}
 	return n.output.Check()
 }

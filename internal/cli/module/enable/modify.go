@@ -20,15 +20,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// modulesPath is where a Kyma has its modules.
+// modulesPath returns the path of the modules in a Kyma.
 func modulesPath() []string { return []string{"spec", "forProvider", "modules"} }
 
-// A modifier changes the modules of a Kyma as it is at the moment. It says whether something is to be written. It is
-// called again when another writer was quicker.
+// A modifier returns the modules of a Kyma after a change, and whether the Kyma must be written. It must not rely on earlier calls:
+// after a conflict with another client it is called again with the current Kyma.
 type modifier func(k *v1alpha1.Kyma, modules []any) (after []any, changed bool, err error)
 
-// modify the modules of a Kyma. It is written with the version that was read, so that of any number of writers at once
-// none undoes what another one did, and as it was read, so that fields that are unknown here stay.
+// modify changes the modules of a Kyma and retries conflicts until ctx ends. The update carries the resourceVersion that was read, so
+// concurrent changes are not lost, and the object as it was read, so unknown fields are kept.
 func modify(ctx context.Context, c client.Client, namespace, name string, change modifier) error {
 	pause := wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 7, Cap: time.Second}
 	for {
@@ -38,13 +38,13 @@ func modify(ctx context.Context, c client.Client, namespace, name string, change
 		}
 		select {
 		case <-ctx.Done():
-			return command.Ended(ctx, errors.Errorf("Kyma %s/%s was not changed: each time somebody else was quicker", namespace, name))
+			return command.Ended(ctx, errors.Errorf("Kyma %s/%s was not changed: each attempt conflicted with another client", namespace, name))
 		case <-time.After(pause.Step()):
 		}
 	}
 }
 
-// try once. The first result is the conflict with another writer, if there was one.
+// try makes one attempt. The first result is the conflict with another client, or nil.
 func try(ctx context.Context, c client.Client, key types.NamespacedName, change modifier) (conflict, err error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(v1alpha1.KymaGroupVersionKind)
@@ -76,12 +76,12 @@ func try(ctx context.Context, c client.Client, key types.NamespacedName, change 
 	}
 }
 
-// owned refuses to change what a composite resource would put back.
+// owned returns an error if the Kyma belongs to a composite resource, which would revert a change, unless force is set.
 func owned(k *v1alpha1.Kyma, force bool) error {
 	by := lookup.Composer(k)
 	if by == "" || force {
 		return nil
 	}
-	return errors.Errorf("Kyma %s/%s is composed by %s, which would undo the change: change the modules there, or use --force to do it all the same",
-		k.Namespace, k.Name, by)
+	return errors.Errorf("Kyma %s/%s is composed by %s, which would revert the change: change the modules there, or use --force to change "+
+		"them here", k.Namespace, k.Name, by)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// Results of a change of a module.
+// Results of enabling or disabling a module.
 const (
 	resultEnabled   = "enabled"
 	resultChanged   = "changed"
@@ -16,21 +16,22 @@ const (
 	resultUnchanged = "unchanged"
 )
 
-// An outcome is what was done about one module.
+// An outcome is the result for one module.
 type outcome struct {
 	Name   string `json:"name"`
 	Result string `json:"result"`
-	// Channel that the module has now; empty where it is not enabled.
+	// Channel of the module after the change; empty if the module is not enabled.
 	Channel string `json:"channel"`
 }
 
-// outcomes are what was done to a Kyma, in the order of the command line.
+// outcomes are the results for a Kyma, in the order of the command line.
 type outcomes struct {
 	Namespace string    `json:"namespace"`
 	Kyma      string    `json:"kyma"`
 	Modules   []outcome `json:"modules"`
 }
 
+// changed reports whether any module was enabled, changed or disabled.
 func (o *outcomes) changed() bool {
 	for _, m := range o.Modules {
 		if m.Result != resultUnchanged {

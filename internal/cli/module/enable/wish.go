@@ -15,25 +15,26 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/catalog"
 )
 
-// A wish is how modules are to be enabled. What it does not say stays as it is.
+// A wish holds the requested settings of modules. Empty fields leave a setting unchanged.
 type wish struct {
 	names   []string
 	channel string
 	policy  string
-	// values replace those of the module; nil keeps them, and empty ones take them out.
+	// values replace those of the module; nil keeps these, and an empty map removes them.
 	values map[string]any
-	// missing allows modules that have no ModuleTemplate yet.
+	// missing allows modules without a ModuleTemplate.
 	missing bool
 	force   bool
 }
 
-// A fulfilment of a wish, as it was written.
+// A fulfilment is the result of applying a wish to a Kyma.
 type fulfilment struct {
 	outcomes []outcome
 	warnings []string
 }
 
-// fulfil the wish for a Kyma. Nothing is changed where one of the modules cannot be enabled.
+// fulfil returns the modules of a Kyma after the wish was applied. It returns an error if one of the wanted modules
+// cannot be enabled. The given slice is not changed.
 func (w *wish) fulfil(k *v1alpha1.Kyma, modules []any, offer catalog.Releases) ([]any, *fulfilment, error) {
 	after, f := slices.Clone(modules), &fulfilment{}
 	changed := false
@@ -66,12 +67,12 @@ func (w *wish) fulfil(k *v1alpha1.Kyma, modules []any, offer catalog.Releases) (
 		return modules, f, nil
 	}
 	if meta.WasDeleted(k) {
-		return nil, nil, errors.Errorf("Kyma %s/%s is being deleted: nothing can be enabled in it", k.Namespace, k.Name)
+		return nil, nil, errors.Errorf("Kyma %s/%s is being deleted: no module can be enabled in it", k.Namespace, k.Name)
 	}
 	return after, f, owned(k, w.force)
 }
 
-// applied to one module, of which no field is lost.
+// applied returns the entry of a module with the requested settings. All other fields are kept.
 func (w *wish) applied(was map[string]any) map[string]any {
 	is := maps.Clone(was)
 	if w.channel != "" {
@@ -90,7 +91,8 @@ func (w *wish) applied(was map[string]any) map[string]any {
 	return is
 }
 
-// check that there is what is wished for. Of a module that stays in its channel it only warns, as it changes nothing.
+// check checks whether a channel offers a module. For a module that does not change its channel (moves is false), a missing
+// ModuleTemplate is a warning instead of an error.
 func (w *wish) check(k *v1alpha1.Kyma, name, channel string, moves bool, offer catalog.Releases) (warning string, err error) {
 	r, err := offer.Find(name, channel)
 	if err != nil {
@@ -107,18 +109,18 @@ func (w *wish) check(k *v1alpha1.Kyma, name, channel string, moves bool, offer c
 	if !moves || installed == "" || !catalog.Lowers(r.Version, installed) {
 		return "", nil
 	}
-	return fmt.Sprintf("channel %s has version %s of module %s, which is lower than %s that is installed: the provider goes on with that one; "+
-		"to go back, annotate the Kyma with %s=%s@%s", channel, r.Version, name, installed,
+	return fmt.Sprintf("channel %s has version %s of module %s, which is lower than the installed version %s: the provider keeps the "+
+		"installed version; to downgrade, annotate the Kyma with %s=%s@%s", channel, r.Version, name, installed,
 		v1alpha1.AnnotationAllowDowngrade, name, r.Version), nil
 }
 
-// channelIn which an entry of a Kyma gets its module.
+// channelIn returns the channel of an entry: its own one, or else that of the Kyma.
 func channelIn(entry map[string]any, k *v1alpha1.Kyma) string {
 	own, _ := entry["channel"].(string)
 	return catalog.ChannelOf(own, k.Spec.ForProvider.Channel)
 }
 
-// without modules by name.
+// without removes modules by name. It returns the remaining ones, and the results in the order of the names.
 func without(modules []any, names []string) ([]any, []outcome) {
 	after := slices.Clone(modules)
 	out := make([]outcome, 0, len(names))

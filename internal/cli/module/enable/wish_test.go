@@ -65,12 +65,12 @@ func TestFulfil(t *testing.T) {
 			want: want{modules: []any{enabled()}, outcomes: one(resultEnabled, "regular")},
 		},
 		"Unchanged": {
-			reason: "What the wish does not name stays, with fields that are unknown here.",
+			reason: "Settings without a flag stay, and so do unknown fields.",
 			args:   args{wish: wish{names: []string{"a"}}, kyma: plain, modules: []any{enabled("channel", "fast", "later", "x")}},
 			want:   want{modules: []any{enabled("channel", "fast", "later", "x")}, outcomes: one(resultUnchanged, "fast")},
 		},
 		"Changed": {
-			reason: "What it names is changed in place.",
+			reason: "Settings with a flag are changed in place.",
 			args:   args{wish: wish{names: []string{"a"}, policy: "Ignore", values: map[string]any{"b": "c"}}, kyma: plain, modules: []any{enabled()}},
 			want: want{
 				modules:  []any{enabled("customResourcePolicy", "Ignore", "values", map[string]any{"b": "c"})},
@@ -78,33 +78,33 @@ func TestFulfil(t *testing.T) {
 			},
 		},
 		"NoValues": {
-			reason: "Empty values take out those that it has.",
+			reason: "Empty values remove the current ones.",
 			args:   args{wish: wish{names: []string{"a"}, values: map[string]any{}}, kyma: plain, modules: []any{enabled("values", map[string]any{"b": "c"})}},
 			want:   want{modules: []any{enabled()}, outcomes: one(resultChanged, "regular")},
 		},
 		"Lower": {
-			reason: "A channel with a lower version is warned about.",
+			reason: "A channel with a lower version causes a warning.",
 			args:   args{wish: wish{names: []string{"a"}, channel: "regular"}, kyma: fast, modules: []any{enabled("channel", "fast")}},
-			want:   want{modules: []any{enabled("channel", "regular")}, outcomes: one(resultChanged, "regular"), warning: "lower than 2.0.0 that is installed"},
+			want:   want{modules: []any{enabled("channel", "regular")}, outcomes: one(resultChanged, "regular"), warning: "lower than the installed version 2.0.0"},
 		},
 		"Unresolved": {
-			reason: "So is a template that cannot be resolved.", args: args{wish: wish{names: []string{"b"}}, kyma: plain},
+			reason: "So does a template that cannot be resolved.", args: args{wish: wish{names: []string{"b"}}, kyma: plain},
 			want: want{
 				modules:  []any{map[string]any{"name": "b"}},
 				outcomes: []outcome{{Name: "b", Result: resultEnabled, Channel: "regular"}}, warning: "ModuleTemplate b-regular: no such registry",
 			},
 		},
 		"None": {
-			reason: "Nothing is changed where one of the modules is not offered.",
+			reason: "Nothing is changed if one of the modules is not offered.",
 			args:   args{wish: wish{names: []string{"a", "nope"}}, kyma: plain},
 			want:   want{code: command.ExitNotFound, err: `module "nope"`},
 		},
 		"Missing": {
-			reason: "It may come later.", args: args{wish: wish{names: []string{"a"}, channel: "next", missing: true}, kyma: plain},
+			reason: "With missing, the template may be created later.", args: args{wish: wish{names: []string{"a"}, channel: "next", missing: true}, kyma: plain},
 			want: want{modules: []any{enabled("channel", "next")}, outcomes: one(resultEnabled, "next"), warning: "no ModuleTemplate in channel"},
 		},
 		"Stays": {
-			reason: "A module that does not move needs no template.",
+			reason: "A module that stays in its channel needs no template.",
 			args:   args{wish: wish{names: []string{"a"}, policy: "Ignore"}, kyma: plain, modules: []any{enabled("channel", "next")}},
 			want: want{
 				modules:  []any{enabled("channel", "next", "customResourcePolicy", "Ignore")},
@@ -116,11 +116,11 @@ func TestFulfil(t *testing.T) {
 			want: want{code: command.ExitFailure, err: "is being deleted"},
 		},
 		"Composed": {
-			reason: "Nor is one that a composition would change back.", args: args{wish: wish{names: []string{"a"}}, kyma: composed},
+			reason: "Nor is one to which a composition would revert the change.", args: args{wish: wish{names: []string{"a"}}, kyma: composed},
 			want: want{code: command.ExitFailure, err: "composed by composite resource x"},
 		},
 		"Forced": {
-			reason: "Unless that is what the user wants.", args: args{wish: wish{names: []string{"a"}, force: true}, kyma: composed},
+			reason: "Unless the user forces it.", args: args{wish: wish{names: []string{"a"}, force: true}, kyma: composed},
 			want: want{modules: []any{enabled()}, outcomes: one(resultEnabled, "regular")},
 		},
 	}
@@ -162,7 +162,7 @@ func TestWithout(t *testing.T) {
 		want   want
 	}{
 		"One":  {"The others stay as they are.", []string{"a"}, want{[]any{b}, []outcome{{Name: "a", Result: resultDisabled}}}},
-		"None": {"What is not enabled is unchanged.", []string{"c"}, want{[]any{a, b}, []outcome{{Name: "c", Result: resultUnchanged}}}},
+		"None": {"A module that is not enabled is unchanged.", []string{"c"}, want{[]any{a, b}, []outcome{{Name: "c", Result: resultUnchanged}}}},
 		"All": {"The outcomes are in the order of the names.", []string{"b", "a"}, want{
 			[]any{}, []outcome{{Name: "b", Result: resultDisabled}, {Name: "a", Result: resultDisabled}},
 		}},

@@ -9,21 +9,21 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Stdout is what stands for it in the place of a path.
+// Stdout is the path that means stdout.
 const Stdout = "-"
 
-// IsStdout reports whether a file that is to be written is stdout.
+// IsStdout reports whether a path of an output means stdout: it is empty or Stdout.
 func IsStdout(path string) bool { return path == "" || path == Stdout }
 
-// IsDevice reports whether a path is that of something which is neither a file nor a directory.
+// IsDevice reports whether a path exists and is neither a regular file nor a directory.
 func IsDevice(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
-// Write a file as a whole, or not at all.
+// Write replaces a file atomically, with mode 0644. It writes to a device directly.
 func Write(path string, data []byte) error {
-	// A device or a pipe is not to be replaced by a file.
+	// Do not replace a device or a pipe with a file.
 	if IsDevice(path) {
 		return errors.Wrapf(os.WriteFile(path, data, 0o600), "cannot write %s", path)
 	}
@@ -32,7 +32,7 @@ func Write(path string, data []byte) error {
 		return errors.Wrapf(err, "cannot write %s", path)
 	}
 	_, err = f.Write(data)
-	// As a file that is made the usual way, less what is for others to write.
+	// CreateTemp creates files with mode 0600.
 	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
 )
 
-// noStream is for layouts, which are directories or tars.
-const noStream = "- is not stdout here: a layout is a folder, or a file that ends in .tar, .tar.gz or .tgz"
+// noStream is the error for a layout on stdout.
+const noStream = "a layout cannot be written to stdout: name a directory, or a file that ends in .tar, .tar.gz or .tgz"
 
-// CheckLayout checks the path and the format of a command that writes a layout.
+// CheckLayout checks the path and the output format of a command that writes a layout. Its errors have the exit code ExitUsage.
 func CheckLayout(to string, o *command.Output) error {
 	if to == Stdout {
 		return command.Usagef(noStream)
@@ -20,7 +20,7 @@ func CheckLayout(to string, o *command.Output) error {
 	return o.Check()
 }
 
-// ExplainLayout explains why a layout could not be made: something else may be where it is to be.
+// ExplainLayout adds the exit code ExitExists to the error of creating a layout, if something other than a layout is at its path.
 func ExplainLayout(to string, err error) error {
 	if _, missing := os.Stat(to); missing == nil && !layout.Exists(to) {
 		return command.WithCode(command.ExitExists, err)

@@ -20,19 +20,19 @@ type diffFlags struct {
 	exitCode bool
 }
 
-// NewDiff makes kymactl module diff.
+// NewDiff returns kymactl module diff.
 func NewDiff(e *command.Environment) *cobra.Command {
 	f := &diffFlags{}
 	c := &cobra.Command{
 		Use:   "diff FROM TO",
 		Short: "Show what changes between two versions of a module",
-		Long: "Show which objects are added (+), removed (-) and changed (~, field by field) between two versions of a module with the " +
-			"default values of its charts, and what changes in these values, in the images, and in the versions that custom resource " +
-			"definitions serve. The output is sorted, so that equal modules give equal texts. The data of Secrets is compared and never shown.\n\n" +
+		Long: "Show which objects are added (+), removed (-) and changed (~, field by field) between two versions of a module, rendered with " +
+			"the default values of their charts. Also show what changes in these values, in the images, and in the versions that CRDs serve. " +
+			"The output is sorted, so equal modules give equal output. The data of Secrets is compared, but never shown.\n\n" +
 			open.ReferenceHelp + "\n\n" +
-			"--username is for the first of the two that is in a registry.\n\n" +
-			"A chart that renders other objects each time, such as with a random password, differs from itself. Charts that cannot be " +
-			"rendered without values are named on stderr, and their objects are not compared.",
+			"--username applies to the first of the two modules that is in a registry.\n\n" +
+			"A chart that renders different objects each time, for example with a random password, differs from itself. Charts that " +
+			"cannot be rendered without values are named on stderr, and their objects are not compared.",
 		Example: "  kymactl module diff registry.example.org/modules//example.org/module/greeter:1.0.0 ./greeter.tar\n" +
 			"  kymactl module diff --exit-code old.tar new.tar",
 		Args: cobra.ExactArgs(2),
@@ -42,7 +42,7 @@ func NewDiff(e *command.Environment) *cobra.Command {
 	}
 	f.registry.AddFlags(c.Flags())
 	f.output.AddFlag(c.Flags(), false)
-	c.Flags().BoolVar(&f.exitCode, "exit-code", false, "exit with 1 if the modules differ, or cannot be compared as a whole")
+	c.Flags().BoolVar(&f.exitCode, "exit-code", false, "exit with 1 if the modules differ or cannot be compared completely")
 	return c
 }
 
@@ -70,14 +70,14 @@ func (f *diffFlags) run(ctx context.Context, e *command.Environment, from, to st
 		return err
 	}
 	if d.same() && len(d.Problems) == 0 {
-		e.Sayf("There is no difference.")
+		e.Sayf("Found no differences.")
 		return nil
 	}
 	if !f.exitCode {
 		return nil
 	}
 	if d.same() {
-		return errors.New("the modules cannot be compared as a whole")
+		return errors.New("the modules cannot be compared completely")
 	}
 	return errors.New("the modules differ")
 }

@@ -16,22 +16,22 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/compare"
 )
 
-// A Differences is what module diff says, as JSON and YAML. Lists are sorted.
-// Fields are only ever added.
+// Differences is the output of module diff in JSON and YAML. Lists are sorted and
+// never nil. Fields can be added, but not removed.
 type Differences struct {
 	From ModuleVersion `json:"from"`
 	To   ModuleVersion `json:"to"`
-	// Installs that were added or removed, or that have another chart.
+	// Installs that were added or removed, or that have a different kind or chart.
 	Installs []InstallChange `json:"installs"`
-	// Objects that would be installed, with default values.
+	// Objects that would be installed with the default values of their charts.
 	Objects []compare.ObjectChange `json:"objects"`
-	// Values are the default ones of charts that both versions have.
+	// Values are changes of the default values of charts that both versions have.
 	Values []ValuesChange `json:"values"`
-	// Images that containers run, and those that the descriptor lists.
+	// Images that containers run, and images that the descriptor lists.
 	Images []ImageChange `json:"images"`
-	// CRDVersions that are served.
+	// CRDVersions are changes of the served versions of CRDs.
 	CRDVersions []compare.VersionChange `json:"crdVersions"`
-	// Problems say what could not be compared.
+	// Problems name what could not be compared, and why.
 	Problems []string `json:"problems"`
 }
 
@@ -42,33 +42,33 @@ type ModuleVersion struct {
 	Digest  string `json:"digest"`
 }
 
-// An InstallChange is an install that is not the same.
+// An InstallChange is an install that differs.
 type InstallChange struct {
 	Change string `json:"change"` // added, removed or changed.
 	Name   string `json:"name"`
-	From   string `json:"from,omitempty"` // Kind, and name and version of a chart.
+	From   string `json:"from,omitempty"` // Kind, and for a chart its name and version.
 	To     string `json:"to,omitempty"`
 }
 
-// A ValuesChange is what changed in the default values of a chart.
+// A ValuesChange lists the changes of the default values of a chart.
 type ValuesChange struct {
 	Install string                `json:"install"`
 	Fields  []compare.FieldChange `json:"fields"`
 }
 
-// An ImageChange is an image that is used since or no longer.
+// An ImageChange is an image that was added or removed.
 type ImageChange struct {
 	Change string `json:"change"`
 	Image  string `json:"image"`
 }
 
-// same says whether no difference was found.
+// same reports whether no difference was found.
 func (d *Differences) same() bool {
 	return d.From.Name == d.To.Name && d.From.Version == d.To.Version &&
 		len(d.Installs)+len(d.Objects)+len(d.Values)+len(d.Images)+len(d.CRDVersions) == 0
 }
 
-// A side of a comparison.
+// A side is one of the two modules of a comparison.
 type side struct {
 	ModuleVersion
 
@@ -78,6 +78,7 @@ type side struct {
 	problems []string
 }
 
+// sideOf renders a module. It fails only if nothing of the module can be rendered; other failures become problems of the side.
 func sideOf(ctx context.Context, b *bundle.Bundle) (*side, error) {
 	d := b.Descriptor()
 	out := &side{ModuleVersion: ModuleVersion{Name: d.Name(), Version: d.Version(), Digest: b.Digest}}
@@ -97,6 +98,7 @@ func sideOf(ctx context.Context, b *bundle.Bundle) (*side, error) {
 	return out, nil
 }
 
+// difference compares two modules.
 func difference(from, to *side) *Differences {
 	out := &Differences{
 		From: from.ModuleVersion, To: to.ModuleVersion,
@@ -150,7 +152,7 @@ func byName(installs []bundle.Install) map[string]*bundle.Install {
 	return out
 }
 
-// content of an install in words.
+// content returns the kind of an install and, for a chart, its name and version.
 func content(in *bundle.Install) string {
 	if in.Chart != "" {
 		return in.Kind + " " + in.Chart
@@ -158,13 +160,13 @@ func content(in *bundle.Install) string {
 	return in.Kind
 }
 
-// maxValue is how much of a value is shown to people, in bytes.
+// maxValue is how much of a value a table shows, in bytes.
 const maxValue = 160
 
-// marks of changes.
+// marks are the prefixes of the lines of a table, by change.
 var marks = map[string]string{compare.Added: "+ ", compare.Removed: "- ", compare.Changed: "~ "} //nolint:gochecknoglobals // A constant table.
 
-// table for people: one line for each difference.
+// table writes one line for each difference.
 func (d *Differences) table(w io.Writer) error {
 	p := &printer{w: w}
 	if d.From.Name != d.To.Name {
@@ -210,7 +212,7 @@ func fieldLines(p *printer, title string, fields []compare.FieldChange) {
 	}
 }
 
-// short text of a value.
+// short returns the text of a value, cut after maxValue bytes.
 func short(v *any) string {
 	if v == nil {
 		return "(none)"
@@ -222,6 +224,6 @@ func short(v *any) string {
 	if len(s) <= maxValue {
 		return s
 	}
-	// A rune that is cut is replaced when it is printed.
+	// The printer replaces a rune that is cut.
 	return s[:maxValue] + "…"
 }

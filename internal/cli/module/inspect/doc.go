@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inspect is kymactl module inspect and diff: what a module is and would
-// install, and what changes between two of them.
+// Package inspect implements kymactl module inspect and diff, which show what a module
+// contains and would install, and what differs between two modules.
 package inspect

@@ -20,18 +20,18 @@ type inspectFlags struct {
 	showObjects bool
 }
 
-// Command makes kymactl module inspect.
+// Command returns kymactl module inspect.
 func Command(e *command.Environment) *cobra.Command {
 	f := &inspectFlags{}
 	c := &cobra.Command{
 		Use:     "inspect MODULE",
 		Aliases: []string{"show"},
 		Short:   "Show what a module is and what it would install",
-		Long: "Show the name, version and digest of a module, where it comes from, its layers, its signatures (which are listed and " +
+		Long: "Show the name, version and digest of a module, where it comes from, its layers, its signatures (which are listed, but " +
 			"not verified), the objects that it would install with the default values of its charts, and the images that they run.\n\n" +
 			open.ReferenceHelp + "\n\n" +
-			"Charts are rendered as for a cluster of Kubernetes " + bundle.KubeVersion + " in which nothing is installed yet. A chart that " +
-			"cannot be rendered without values is no failure: the reason stands where its objects would be.",
+			"Charts are rendered for a cluster with Kubernetes " + bundle.KubeVersion + " in which nothing is installed yet. A chart that " +
+			"cannot be rendered without values is not an error: the output shows the reason instead of its objects.",
 		Example: "  kymactl module inspect registry.example.org/modules//example.org/module/greeter:1.0.0\n" +
 			"  kymactl module inspect ./greeter.tar -o jsonpath='{.images}'\n" +
 			"  kymactl module inspect ./greeter.tar --show-objects",
@@ -42,21 +42,21 @@ func Command(e *command.Environment) *cobra.Command {
 	}
 	f.registry.AddFlags(c.Flags())
 	f.output.AddFlag(c.Flags(), false)
-	c.Flags().BoolVar(&f.descriptor, "descriptor", false, "write only the component descriptor, as it is in the module")
+	c.Flags().BoolVar(&f.descriptor, "descriptor", false, "write only the component descriptor, unchanged")
 	c.Flags().BoolVar(&f.showObjects, "show-objects", false,
-		"write only the objects that would be installed, as YAML; Secrets that the module brings along are among them")
+		"write only the objects that would be installed, as YAML, including Secrets of the module")
 	return c
 }
 
 func (f *inspectFlags) run(ctx context.Context, e *command.Environment, reference string) error {
 	if f.descriptor && f.showObjects {
-		return command.Usagef("--descriptor excludes --show-objects: use one of them")
+		return command.Usagef("--descriptor cannot be used with --show-objects: use one of them")
 	}
 	if err := f.output.Check(); err != nil {
 		return err
 	}
 	if (f.descriptor || f.showObjects) && !f.output.Table() {
-		return command.Usagef("--descriptor and --show-objects have a format of their own: leave --output out")
+		return command.Usagef("--descriptor and --show-objects have their own format: omit --output")
 	}
 	b, err := open.Module(ctx, e, &f.registry, reference)
 	if err != nil {
@@ -76,7 +76,8 @@ func (f *inspectFlags) run(ctx context.Context, e *command.Environment, referenc
 	return f.output.Write(e.Out, i, i.table)
 }
 
-// writeObjects as a stream of YAML, in the order of install.
+// writeObjects writes the objects of a module as a YAML stream, in the order in which they are installed. It warns about installs
+// that cannot be rendered.
 func writeObjects(ctx context.Context, e *command.Environment, b *bundle.Bundle) error {
 	installs, err := bundle.Installs(ctx, b)
 	if len(installs) == 0 && err != nil {
@@ -85,7 +86,7 @@ func writeObjects(ctx context.Context, e *command.Environment, b *bundle.Bundle)
 	for i := range installs {
 		in := &installs[i]
 		if in.Err != nil {
-			e.Warnf("install %s is left out: %s", in.Name, in.Err)
+			e.Warnf("install %s is omitted: %s", in.Name, in.Err)
 			continue
 		}
 		for _, u := range in.Objects {

@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// An Inspection is what module inspect says of a module, as JSON and YAML.
-// Fields are only ever added.
+// An Inspection is the output of module inspect in JSON and YAML. Fields can be
+// added, but not removed.
 type Inspection struct {
 	summary.Module
 
@@ -22,21 +22,21 @@ type Inspection struct {
 	Sources    []SourceSummary    `json:"sources"`
 	References []ReferenceSummary `json:"references"`
 	Resources  []ResourceSummary  `json:"resources"`
-	// Installs in the order in which they are installed.
+	// Installs are in the order in which they are installed.
 	Installs []InstallSummary `json:"installs"`
-	// Images that installed objects run, and those that the descriptor lists.
+	// Images that the objects run, and images that the descriptor lists.
 	Images []string `json:"images"`
-	// Error says why it is not known what the module would install.
+	// Error is why the installs cannot be determined.
 	Error string `json:"error,omitempty"`
 }
 
-// A LabelSummary is a label of the component, with any value.
+// A LabelSummary is a label of the component. Its value can be any JSON value.
 type LabelSummary struct {
 	Name  string `json:"name"`
 	Value any    `json:"value"`
 }
 
-// A SourceSummary is where the module comes from, as it claims.
+// A SourceSummary is a source that the component names. It is not verified.
 type SourceSummary struct {
 	Name       string `json:"name"`
 	Repository string `json:"repository,omitempty"`
@@ -44,7 +44,7 @@ type SourceSummary struct {
 	Commit     string `json:"commit,omitempty"`
 }
 
-// A ReferenceSummary is another component that belongs to the module.
+// A ReferenceSummary is another component that the module references.
 type ReferenceSummary struct {
 	Name      string `json:"name"`
 	Component string `json:"component"`
@@ -57,13 +57,13 @@ type ResourceSummary struct {
 	Type    string `json:"type"`
 	Version string `json:"version"`
 	Access  string `json:"access"` // Type of the access.
-	// Digest that signatures cover, sha256:… in most cases; empty if they cover none.
+	// Digest that signatures cover, in most cases sha256:…; empty if they cover no content of the resource.
 	Digest string `json:"digest,omitempty"`
-	Size   *int64 `json:"size,omitempty"`  // Of a layer, in bytes.
-	Where  string `json:"where,omitempty"` // Of what is no layer.
+	Size   *int64 `json:"size,omitempty"`  // Only of layers, in bytes.
+	Where  string `json:"where,omitempty"` // Only of resources outside of the module.
 }
 
-// An InstallSummary is what one install would apply.
+// An InstallSummary lists the objects that one install would apply.
 type InstallSummary struct {
 	Name    string          `json:"name"`
 	Kind    string          `json:"kind"` // crds, chart, raw or custom-resource.
@@ -73,7 +73,7 @@ type InstallSummary struct {
 	Error   string          `json:"error,omitempty"` // Why there are no objects.
 }
 
-// An ObjectSummary names an object.
+// An ObjectSummary identifies an object.
 type ObjectSummary struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -81,7 +81,7 @@ type ObjectSummary struct {
 	Name       string `json:"name"`
 }
 
-// inspect a module. It does not fail where its installs cannot be told.
+// inspect returns the inspection of a module. It does not fail if the installs cannot be determined.
 func inspect(ctx context.Context, b *bundle.Bundle) (*Inspection, error) {
 	s, err := summary.Of(ctx, b)
 	if err != nil {
@@ -109,7 +109,7 @@ func inspect(ctx context.Context, b *bundle.Bundle) (*Inspection, error) {
 	return out, nil
 }
 
-// describe what the descriptor says beyond the summary.
+// describe adds what a descriptor contains beyond the summary.
 func (i *Inspection) describe(d *ocm.Descriptor) {
 	c := d.Component()
 	for _, l := range c.Labels {
@@ -127,7 +127,7 @@ func (i *Inspection) describe(d *ocm.Descriptor) {
 	i.Images = append(i.Images, listedImages(d)...)
 }
 
-// listedImages are those that a descriptor names, which say what else the module needs.
+// listedImages returns the images and artifacts that a descriptor names as resources.
 func listedImages(d *ocm.Descriptor) []string {
 	var out []string
 	for _, r := range d.Resources() {
@@ -138,6 +138,7 @@ func listedImages(d *ocm.Descriptor) []string {
 	return out
 }
 
+// resource summarizes a resource. The layers must be set.
 func (i *Inspection) resource(r *ocm.Resource) ResourceSummary {
 	out := ResourceSummary{Name: r.Name, Type: r.Type, Version: r.Version, Access: r.Access.Type}
 	if r.Digest != nil && *r.Digest != ocm.Excluded() {

@@ -10,13 +10,13 @@ import (
 	"unicode"
 )
 
-// A printer writes lines until one fails.
+// A printer writes lines until an error occurs, which it keeps in err.
 type printer struct {
 	w   io.Writer
 	err error
 }
 
-// line of columns.
+// line writes one line. A tab separates columns; empty columns at the end are omitted.
 func (p *printer) line(columns ...string) {
 	if p.err != nil {
 		return
@@ -27,20 +27,20 @@ func (p *printer) line(columns ...string) {
 	_, p.err = io.WriteString(p.w, strings.TrimRight(strings.Join(columns, "\t"), "\t")+"\n")
 }
 
-// field is a line that is left out where it says nothing.
+// field writes a name and a value, or nothing if the value is empty.
 func (p *printer) field(name, value string) {
 	if value != "" {
 		p.line(name, value)
 	}
 }
 
-// section begins after an empty line.
+// section writes a title after an empty line.
 func (p *printer) section(title string) {
 	p.line()
 	p.line(title)
 }
 
-// printable makes foreign text harmless for terminals and for columns.
+// printable replaces characters that could control a terminal or break a column with question marks.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -50,10 +50,10 @@ func printable(s string) string {
 	}, s)
 }
 
-// line is an error in one line.
+// line returns the text of an error in one line.
 func line(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
-// size in bytes for people.
+// size formats a number of bytes with a binary unit.
 func size(n int64) string {
 	const unit = 1024
 	if n < unit {
@@ -66,7 +66,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f %ciB", f, "KMGT"[i])
 }
 
-// table for people.
+// table writes the inspection as a tree.
 func (i *Inspection) table(w io.Writer) error {
 	p := &printer{w: w}
 	p.field("NAME", i.Name)
@@ -97,7 +97,7 @@ func (i *Inspection) table(w io.Writer) error {
 	return p.err
 }
 
-// text of a value: a string as it is, all else as JSON.
+// text returns a string unchanged, and any other value as JSON.
 func text(v any) string {
 	if s, ok := v.(string); ok {
 		return s
@@ -157,7 +157,7 @@ func (i *Inspection) installs(p *printer) {
 	}
 }
 
-// title of an install in the tree.
+// title returns the line of an install in the tree.
 func (i *InstallSummary) title() string {
 	out := i.Kind
 	if i.Name != i.Kind {
@@ -169,7 +169,7 @@ func (i *InstallSummary) title() string {
 	return out
 }
 
-// branch of a tree, with leaves.
+// branch writes a branch of a tree with its leaves.
 func branch(p *printer, indent, title string, last bool, leaves []string) {
 	mark, more := "├─ ", "│  "
 	if last {

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package key reads the files with keys that --key names.
+// Package key reads the key files that --key names.
 package key

@@ -13,10 +13,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// maxKey bounds a file with a key, in bytes.
+// maxKey is the maximum size of a key file, in bytes.
 const maxKey = 64 << 10
 
-// ReadPrivate reads the PEM file with the private key to sign with.
+// ReadPrivate reads a private key for signing from a PEM file. Its errors have the exit code ExitUsage.
 func ReadPrivate(file string) (crypto.Signer, error) {
 	data, err := read(file)
 	if err != nil {
@@ -26,7 +26,8 @@ func ReadPrivate(file string) (crypto.Signer, error) {
 	return signer, command.WithCode(command.ExitUsage, errors.Wrapf(err, "--key %s", file))
 }
 
-// ReadPublic reads the PEM file with the public key or the certificate that signatures of a name are verified with.
+// ReadPublic reads a public key or a certificate from a PEM file. The key verifies signatures of the given name. Its errors have the
+// exit code ExitUsage.
 func ReadPublic(signature, file string) (ocm.Key, error) {
 	data, err := read(file)
 	if err != nil {
@@ -36,7 +37,7 @@ func ReadPublic(signature, file string) (ocm.Key, error) {
 	return k, command.WithCode(command.ExitUsage, errors.Wrapf(err, "--key %s", file))
 }
 
-// read no more of a file than a key can have, as it may be a device without an end.
+// read reads a file of at most maxKey bytes. It reads no more than that, because the file can be an endless device.
 func read(file string) ([]byte, error) {
 	f, err := os.Open(file) //nolint:gosec // The user names their own file.
 	if err != nil {
@@ -48,7 +49,7 @@ func read(file string) ([]byte, error) {
 		return nil, command.WithCode(command.ExitUsage, errors.Wrap(err, "--key"))
 	}
 	if len(data) > maxKey {
-		return nil, command.Usagef("--key %s is larger than %d bytes: it is no key", file, maxKey)
+		return nil, command.Usagef("--key %s is larger than %d bytes: it cannot be a key", file, maxKey)
 	}
 	return data, nil
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package list is kymactl module list: the modules that there are, and those that
-// are enabled.
+// Package list implements kymactl module list, which lists the modules of the catalog
+// and the modules that Kymas have enabled.
 package list

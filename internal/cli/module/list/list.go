@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 )
 
-// list is what module list is asked for.
+// list holds the flags of kymactl module list.
 type list struct {
 	environment *command.Environment
 	cluster     command.ClusterFlags
@@ -29,12 +29,12 @@ type list struct {
 	channel     string
 }
 
-// offered is the catalogue.
+// offered is the output for the catalog.
 type offered struct {
 	Modules catalog.Releases `json:"modules"`
 }
 
-// Names implements command.Named: those of the ModuleTemplates.
+// Names implements command.Named. It returns the names of the ModuleTemplates.
 func (o offered) Names() []string {
 	out := make([]string, 0, len(o.Modules))
 	for i := range o.Modules {
@@ -43,12 +43,12 @@ func (o offered) Names() []string {
 	return out
 }
 
-// enabled is what Kymas have enabled.
+// enabled is the output for enabled modules.
 type enabled struct {
 	Modules []catalog.EnabledModule `json:"modules"`
 }
 
-// Names implements command.Named: those of the Manifests that there are.
+// Names implements command.Named. It returns the names of the Manifests of the modules, as far as these exist.
 func (e enabled) Names() []string {
 	var out []string
 	for i := range e.Modules {
@@ -59,22 +59,22 @@ func (e enabled) Names() []string {
 	return out
 }
 
-// Command makes kymactl module list.
+// Command returns kymactl module list.
 func Command(e *command.Environment) *cobra.Command {
 	l := &list{environment: e}
 	cmd := &cobra.Command{
 		Use:        "list",
 		SuggestFor: []string{"catalog"},
 		Aliases:    []string{"ls"},
-		Short:      "List the modules that there are, or that are enabled",
-		Long: "Show the catalogue of a control plane: each module and channel with its version, as the ModuleTemplates have it, " +
+		Short:      "List the available modules, or the enabled ones",
+		Long: "Show the catalog of a control plane: each module and channel with the version from its ModuleTemplate, " +
 			"whether the component descriptor could be read (RESOLVED), and whether its signature is valid (VERIFIED).\n\n" +
-			"With --kyma, --enabled or --all-namespaces it shows what Kymas have enabled: the channel that is wanted, the version and the state " +
-			"that are in the cluster, versions that are available besides, and what to look at. Modules that are enabled and that the provider " +
-			"has not seen yet have no state, and modules that are still being removed are in state Deleting.\n\n" +
-			"--output json and yaml write one object with the list \"modules\". An entry of the catalogue has name, channel, version, template, " +
-			"resolved, verified and message. An enabled module has namespace, kyma, name, enabled, channel, activeChannel, version, state, manifest, " +
-			"message and available, a list of channel, version and newer. All fields are always there.",
+			"With --kyma, --enabled or --all-namespaces, show the modules that Kymas have enabled: the desired channel, the version and the " +
+			"state in the cluster, other available versions, and a message if a module needs attention. Enabled modules that the provider has " +
+			"not processed yet have no state. Modules that are still being removed are in state Deleting.\n\n" +
+			"--output json and yaml write one object with the list \"modules\". An entry of the catalog has name, channel, version, template, " +
+			"resolved, verified and message. An enabled module has namespace, kyma, name, enabled, channel, activeChannel, version, state, " +
+			"manifest, message and available, a list of channel, version and newer. All fields are always present.",
 		Example: "  kymactl module list --channel fast\n" +
 			"  kymactl module list --kyma cluster-a -n team-a\n" +
 			"  kymactl module list -A -o jsonpath='{.modules[?(@.state==\"Error\")].name}'",
@@ -84,10 +84,10 @@ func Command(e *command.Environment) *cobra.Command {
 	f := cmd.Flags()
 	l.cluster.AddFlags(f)
 	l.output.AddNamedFlag(f)
-	f.StringVar(&l.kyma, "kyma", "", "list what the Kyma `NAME` has enabled")
-	f.BoolVar(&l.enabled, "enabled", false, "list what all Kymas of the namespace have enabled")
-	f.BoolVarP(&l.all, "all-namespaces", "A", false, "list what the Kymas of all namespaces have enabled")
-	f.StringVarP(&l.channel, "channel", "c", "", "list only modules of this `CHANNEL`")
+	f.StringVar(&l.kyma, "kyma", "", "list the modules that the Kyma `NAME` has enabled")
+	f.BoolVar(&l.enabled, "enabled", false, "list the modules that all Kymas in the namespace have enabled")
+	f.BoolVarP(&l.all, "all-namespaces", "A", false, "list the modules that the Kymas in all namespaces have enabled")
+	f.StringVarP(&l.channel, "channel", "c", "", "list only modules in this `CHANNEL`")
 	complete.Flag(cmd, "kyma", complete.Kymas(&l.cluster))
 	complete.Flag(cmd, "channel", complete.Channels(&l.cluster))
 	return cmd
@@ -115,9 +115,10 @@ func (l *list) run(ctx context.Context) error {
 	return l.writeEnabled(catalog.EnabledModules(kymas, offer))
 }
 
+// check validates the command line. Its errors have the exit code ExitUsage.
 func (l *list) check() error {
 	if l.kyma != "" && l.all {
-		return command.Usagef("--kyma names a Kyma of one namespace: it excludes --all-namespaces")
+		return command.Usagef("--kyma names a Kyma in one namespace: it cannot be used with --all-namespaces")
 	}
 	if err := argument.CheckChannel(l.channel); err != nil {
 		return err
@@ -125,6 +126,7 @@ func (l *list) check() error {
 	return l.output.Check()
 }
 
+// kymas returns the Kyma of --kyma, or all Kymas in one or all namespaces.
 func (l *list) kymas(ctx context.Context, c *command.Cluster) ([]v1alpha1.Kyma, error) {
 	if l.kyma != "" {
 		k, err := lookup.Kyma(ctx, c, c.Namespace, l.kyma)
@@ -134,27 +136,27 @@ func (l *list) kymas(ctx context.Context, c *command.Cluster) ([]v1alpha1.Kyma, 
 		return []v1alpha1.Kyma{*k}, nil
 	}
 	var options []client.ListOption
-	where := "of all namespaces"
+	where := "in any namespace"
 	if !l.all {
-		options, where = append(options, client.InNamespace(c.Namespace)), "of namespace "+c.Namespace
+		options, where = append(options, client.InNamespace(c.Namespace)), "in namespace "+c.Namespace
 	}
 	found := &v1alpha1.KymaList{}
 	if err := c.List(ctx, found, options...); err != nil {
 		return nil, lookup.Explain(err, "list the Kymas "+where)
 	}
 	if len(found.Items) == 0 {
-		l.environment.Sayf("There are no Kymas %s.", where)
+		l.environment.Sayf("No Kymas found %s.", where)
 	}
 	return found.Items, nil
 }
 
-// writeOffer writes the catalogue.
+// writeOffer writes the catalog.
 func (l *list) writeOffer(offer catalog.Releases) error {
 	if l.channel != "" {
 		offer = offer.In(l.channel)
 	}
 	if len(offer) == 0 {
-		l.environment.Sayf("There are no such modules. Those that there are come from ModuleTemplates; see 'kymactl module template'.")
+		l.environment.Sayf("No modules found. ModuleTemplates add modules to the catalog; see 'kymactl module template'.")
 	}
 	document := offered{offer}
 	return l.output.Write(l.environment.Out, document, func(w io.Writer) error {
@@ -170,7 +172,7 @@ func (l *list) writeOffer(offer catalog.Releases) error {
 	})
 }
 
-// writeEnabled writes what is enabled. Namespaces are shown where there may be several.
+// writeEnabled writes the enabled modules. With --all-namespaces, a column shows their namespaces.
 func (l *list) writeEnabled(modules []catalog.EnabledModule) error {
 	document := enabled{[]catalog.EnabledModule{}}
 	for i := range modules {
@@ -206,7 +208,7 @@ func (l *list) writeEnabled(modules []catalog.EnabledModule) error {
 	})
 }
 
-// summary of what is available, newer versions marked.
+// summary lists available versions with their channels, and marks newer ones.
 func summary(all []catalog.Available) string {
 	out := make([]string, 0, len(all))
 	for _, a := range all {

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package open opens the modules that a command line names.
+// Package open opens modules by the references on a command line.
 package open

@@ -13,12 +13,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 )
 
-// ReferenceHelp says how modules are named; it is part of the help of commands.
-const ReferenceHelp = "A module is named by the path of an OCI image layout (a folder or a tar), or by its reference in a registry: " +
-	"HOST/BASE/component-descriptors/NAME:VERSION, HOST/BASE//NAME:VERSION, or with @sha256:… in place of the version."
+// ReferenceHelp describes how users name modules. It is part of the help of commands.
+const ReferenceHelp = "Name a module by the path of an OCI image layout (a directory or a tar file), or by its reference in a registry: " +
+	"HOST/BASE/component-descriptors/NAME:VERSION, HOST/BASE//NAME:VERSION, or with @sha256:… instead of the version."
 
-// Registries of references, of which --username is for the first that is in a
-// registry. It is to be called once, as a password is read once.
+// Registries returns the registries of references. --username applies to the first
+// reference that is in a registry. Call it only once per command, because it reads
+// the password from stdin.
 func Registries(e *command.Environment, f *command.RegistryFlags, references ...string) (oci.Registries, error) {
 	hosts := make([]string, 0, len(references))
 	for _, r := range references {
@@ -34,7 +35,7 @@ func Registries(e *command.Environment, f *command.RegistryFlags, references ...
 	return f.Registries(e, hosts...)
 }
 
-// Module opens the one that a reference names. The bundle has to be closed.
+// Module opens the module of a reference. The caller must close the bundle.
 func Module(ctx context.Context, e *command.Environment, f *command.RegistryFlags, reference string) (*bundle.Bundle, error) {
 	regs, err := Registries(e, f, reference)
 	if err != nil {

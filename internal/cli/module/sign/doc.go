@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sign is kymactl module keygen, sign and verify.
+// Package sign implements kymactl module keygen, sign and verify.
 package sign

@@ -16,18 +16,18 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// keyBits is what NIST recommends beyond 2030.
+// keyBits is the size of keys. NIST recommends it beyond 2030.
 const keyBits = 3072
 
-// NewKeygen makes kymactl module keygen.
+// NewKeygen returns kymactl module keygen.
 func NewKeygen(e *command.Environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "keygen PREFIX",
-		Short: "Make a pair of keys to sign modules with",
-		Long: "Make an RSA key of 3072 bits: PREFIX.key is the private one (PKCS#8, not encrypted, readable by its owner only), " +
-			"for kymactl module sign; PREFIX.pub the public one (PKIX), for kymactl module verify and for the Secret that " +
-			"verification.keys of a ProviderConfig names. Both are PEM. Nothing is replaced: files that exist are an error.\n\n" +
-			"Any other RSA key of at least 2048 bits can be used as well, such as that of a certificate.",
+		Short: "Create a key pair for signing modules",
+		Long: "Create an RSA key pair of 3072 bits. PREFIX.key is the private key (PKCS#8, not encrypted, readable only by its owner), " +
+			"for kymactl module sign. PREFIX.pub is the public key (PKIX), for kymactl module verify and for the Secret that " +
+			"verification.keys of a ProviderConfig names. Both are PEM files. Existing files are not replaced; they are an error.\n\n" +
+			"You can also use any other RSA key of at least 2048 bits, such as the key of a certificate.",
 		Example: "  kymactl module keygen release",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -35,17 +35,17 @@ func NewKeygen(e *command.Environment) *cobra.Command {
 			if err := generate(private, public); err != nil {
 				return err
 			}
-			e.Sayf("Keep %s secret. %s may be given to everybody.", private, public)
+			e.Sayf("Keep %s private. You can share %s.", private, public)
 			return e.Print("%s\n%s", private, public)
 		},
 	}
 }
 
-// generate both keys, or none.
+// generate writes both keys to new files, or none.
 func generate(private, public string) error {
 	key, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
-		return errors.Wrap(err, "cannot make a key")
+		return errors.Wrap(err, "cannot create a key")
 	}
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -64,7 +64,7 @@ func generate(private, public string) error {
 	return nil
 }
 
-// writeNew writes a file that does not exist.
+// writeNew writes a new file. If the file exists, the error has the exit code ExitExists.
 func writeNew(path string, data []byte, mode fs.FileMode) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode) //nolint:gosec // The user names the file.
 	switch {

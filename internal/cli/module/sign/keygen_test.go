@@ -21,10 +21,10 @@ func TestKeygen(t *testing.T) {
 		want   command.ExitCode
 		files  []string
 	}{
-		"New":            {reason: "Both files are made.", files: []string{"k.key", "k.pub"}},
-		"PrivateExists":  {reason: "A private key is never replaced.", exists: "k.key", want: command.ExitExists, files: []string{"k.key"}},
-		"PublicExists":   {reason: "Half a pair is not left behind.", exists: "k.pub", want: command.ExitExists, files: []string{"k.pub"}},
-		"FolderIsAbsent": {reason: "Folders are not made.", exists: "-", want: command.ExitFailure},
+		"New":               {reason: "Both files are created.", files: []string{"k.key", "k.pub"}},
+		"PrivateExists":     {reason: "A private key is never replaced.", exists: "k.key", want: command.ExitExists, files: []string{"k.key"}},
+		"PublicExists":      {reason: "If the public key cannot be written, no private key is left behind.", exists: "k.pub", want: command.ExitExists, files: []string{"k.pub"}},
+		"DirectoryIsAbsent": {reason: "Directories are not created.", exists: "-", want: command.ExitFailure},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestKeygen(t *testing.T) {
 	}
 }
 
-// TestKeygenFits says that the keys can be used.
+// TestKeygenFits checks that the generated keys can be parsed, and the mode of the private key.
 func TestKeygenFits(t *testing.T) {
 	prefix := filepath.Join(t.TempDir(), "k")
 	if err := generate(prefix+".key", prefix+".pub"); err != nil {

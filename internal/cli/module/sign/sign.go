@@ -26,20 +26,20 @@ type signing struct {
 	cosign   bool
 }
 
-// Command makes kymactl module sign.
+// Command returns kymactl module sign.
 func Command(e *command.Environment) *cobra.Command {
 	s := &signing{e: e}
 	c := &cobra.Command{
 		Use:   "sign MODULE",
 		Short: "Sign a module",
-		Long: "Sign a module where it lies, in a registry or in a layout. The signature is part of the component descriptor, which is what clusters " +
+		Long: "Sign a module in place, in a registry or in a layout. The signature is part of the component descriptor, which is what clusters " +
 			"verify: it covers the name and the version of the component, and the digests of all its resources and of all components that it " +
-			"references. The module gets another digest, all its layers stay, and its tag moves to the signed module, unless somebody else " +
-			"moves it at the same time. What is named by a digest alone is found by its new digest then.\n\n" +
-			"In addition the digest of the signed module is signed as cosign sign --key does it, under a tag of its own, for admission " +
-			"controllers that look for that; --cosign=false leaves it out.\n\n" +
-			"To sign twice with the same key changes nothing. A signature of the same name by another key is never replaced: use another " +
-			"--signature-name, and a module then has both.\n\n" +
+			"references. Signing changes the digest of the module, but not its layers. The tag moves to the signed module, unless another " +
+			"client moves it at the same time. If you name the module only by its digest, use its new digest from then on.\n\n" +
+			"In addition, the digest of the signed module is signed in the same way as by cosign sign --key, under a separate tag, for " +
+			"admission controllers that require this. --cosign=false omits this signature.\n\n" +
+			"Signing again with the same key changes nothing. A signature of the same name by another key is never replaced: use another " +
+			"--signature-name, and the module has both signatures.\n\n" +
 			open.ReferenceHelp + "\n\n" +
 			"The last line on stdout is the digest of the signed module.",
 		Example: "  kymactl module keygen release\n" +
@@ -52,7 +52,7 @@ func Command(e *command.Environment) *cobra.Command {
 	}
 	s.registry.AddFlags(c.Flags())
 	c.Flags().StringVar(&s.keyFile, "key", "", "PEM `FILE` with the private RSA key, without a passphrase (required)")
-	c.Flags().StringVar(&s.name, "signature-name", bundle.DefaultSignature, "`NAME` of the signature, by which clusters choose the key")
+	c.Flags().StringVar(&s.name, "signature-name", bundle.DefaultSignature, "`NAME` of the signature; clusters select the key by this name")
 	c.Flags().BoolVar(&s.cosign, "cosign", true, "also sign the manifest as cosign does")
 	s.output.AddFlag(c.Flags(), false)
 	return c
@@ -82,17 +82,18 @@ func (s *signing) run(ctx context.Context, reference string) error {
 	return s.say(ctx, b, signed, regs)
 }
 
+// signer reads the private key of --key. Its errors have the exit code ExitUsage.
 func (s *signing) signer() (crypto.Signer, error) {
 	switch {
 	case s.keyFile == "":
-		return nil, command.Usagef("--key FILE is missing: the private key to sign with, such as kymactl module keygen makes")
+		return nil, command.Usagef("--key FILE is missing: name the private key to sign with; kymactl module keygen creates one")
 	case s.name == "":
-		return nil, command.Usagef("--signature-name is empty")
+		return nil, command.Usagef("--signature-name must not be empty")
 	}
 	return key.ReadPrivate(s.keyFile)
 }
 
-// sign the module where it was opened.
+// sign signs a module in the registry or the layout from which it was opened.
 func (s *signing) sign(ctx context.Context, b *bundle.Bundle, signer crypto.Signer) (signed bundle.Signed, err error) {
 	o := bundle.SignOptions{Name: s.name, Signer: signer, Digest: b.Digest, Cosign: s.cosign}
 	reference := b.Tag
@@ -103,13 +104,13 @@ func (s *signing) sign(ctx context.Context, b *bundle.Bundle, signer crypto.Sign
 		o.Repository = b.Store.String()
 		return bundle.Sign(ctx, b.Store, reference, o)
 	}
-	// It was opened for reading.
+	// The bundle opened the layout for reading only.
 	l, err := layout.Create(ctx, b.Layout())
 	if err != nil {
 		return bundle.Signed{}, err
 	}
 	defer func() {
-		// Half of it is not published.
+		// Do not publish a layout that is incomplete.
 		if err != nil {
 			_ = l.Discard()
 			return
@@ -119,7 +120,7 @@ func (s *signing) sign(ctx context.Context, b *bundle.Bundle, signer crypto.Sign
 	return bundle.Sign(ctx, l, reference, o)
 }
 
-// say what became of it, on stderr, and write it to stdout.
+// say prints the result on stderr, and the signed module on stdout.
 func (s *signing) say(ctx context.Context, b *bundle.Bundle, signed bundle.Signed, regs oci.Registries) error {
 	where, pinned := b.Layout(), b.Layout()
 	if where == "" {
@@ -133,7 +134,7 @@ func (s *signing) say(ctx context.Context, b *bundle.Bundle, signed bundle.Signe
 	if signed.Changed {
 		s.e.Sayf("Signed: %s, as %s", where, s.name)
 	} else {
-		s.e.Sayf("Unchanged: %s is signed as %s already", where, s.name)
+		s.e.Sayf("Unchanged: %s is already signed as %s", where, s.name)
 	}
 	if s.output.Table() {
 		return s.e.Print("%s\n%s", where, signed.Digest)

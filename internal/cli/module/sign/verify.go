@@ -19,17 +19,17 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// A Verification is what verify says of a module, as JSON and YAML. Fields are
-// only ever added.
+// A Verification is the output of module verify in JSON and YAML. Fields can be
+// added, but not removed.
 type Verification struct {
 	Name       string `json:"name"`
 	Version    string `json:"version"`
-	Repository string `json:"repository,omitempty"` // host[:port]/path; none for a layout.
-	Layout     string `json:"layout,omitempty"`     // The path of a layout.
+	Repository string `json:"repository,omitempty"` // host[:port]/path; empty for a layout.
+	Layout     string `json:"layout,omitempty"`     // Path of a layout.
 	Tag        string `json:"tag,omitempty"`
-	Digest     string `json:"digest"`    // Of the manifest that was verified, sha256:….
-	Signature  string `json:"signature"` // The name of the signature that is valid.
-	Cosign     bool   `json:"cosign"`    // Whether the signature of cosign was asked for, and is valid.
+	Digest     string `json:"digest"`    // Of the verified manifest, sha256:….
+	Signature  string `json:"signature"` // Name of the valid signature.
+	Cosign     bool   `json:"cosign"`    // Whether --cosign was set, and the cosign signature is valid.
 }
 
 type verifying struct {
@@ -41,18 +41,19 @@ type verifying struct {
 	cosign   bool
 }
 
-// NewVerify makes kymactl module verify.
+// NewVerify returns kymactl module verify.
 func NewVerify(e *command.Environment) *cobra.Command {
 	v := &verifying{e: e}
 	c := &cobra.Command{
 		Use:   "verify MODULE",
-		Short: "Verify the signature of a module, and all that it covers",
-		Long: "Verify a module as a cluster does that verifies its modules, with the same code: that its component descriptor has a signature of " +
-			"the given name by one of the given keys, that the signature is for what the descriptor is now, and that every layer, and every " +
-			"component that is referenced, is the signed one, to the byte.\n\n" +
-			"What is not signed is not verified. Whatever is wrong with the module, the exit code is 4, and the line on stderr says what it is.\n\n" +
+		Short: "Verify the signature of a module and everything that it covers",
+		Long: "Verify a module with the same code as a cluster that verifies its modules: its component descriptor has a signature of " +
+			"the given name by one of the given keys, the signature matches the current content of the descriptor, and every layer and every " +
+			"referenced component is the signed one, byte for byte.\n\n" +
+			"A module without a signature is not verified. If anything is wrong with the module, the exit code is 4, and the line on stderr " +
+			"names the problem.\n\n" +
 			open.ReferenceHelp + "\n\n" +
-			"The last line on stdout is the digest of what was verified: whoever installs by that digest gets nothing else.",
+			"The last line on stdout is the digest of the verified module. Install the module by that digest to get exactly what was verified.",
 		Example: "  kymactl module verify registry.example.org/modules//example.org/module/greeter:1.0.0 --key release.pub\n" +
 			"  kymactl module verify ./greeter --key old.pub --key new.pub --signature-name acme --cosign -o json",
 		Args: cobra.ExactArgs(1),
@@ -61,9 +62,10 @@ func NewVerify(e *command.Environment) *cobra.Command {
 		},
 	}
 	v.registry.AddFlags(c.Flags())
-	c.Flags().StringArrayVar(&v.keyFiles, "key", nil, "PEM `FILE` with the public RSA key or a certificate (required; if given several times, one must fit)")
+	c.Flags().StringArrayVar(&v.keyFiles, "key", nil,
+		"PEM `FILE` with the public RSA key or a certificate (required; if you repeat it, one key must match)")
 	c.Flags().StringVar(&v.name, "signature-name", bundle.DefaultSignature, "`NAME` that the signature must have")
-	c.Flags().BoolVar(&v.cosign, "cosign", false, "the manifest must also have a signature of cosign by one of the keys")
+	c.Flags().BoolVar(&v.cosign, "cosign", false, "also require a cosign signature of the manifest by one of the keys")
 	v.output.AddFlag(c.Flags(), false)
 	return c
 }
@@ -101,13 +103,13 @@ func (v *verifying) verify(ctx context.Context, b *bundle.Bundle, keys []ocm.Key
 	return verifyCosign(ctx, b, keys)
 }
 
-// keys that signatures of the name may be by.
+// keys reads the keys of --key. Its errors have the exit code ExitUsage.
 func (v *verifying) keys() ([]ocm.Key, error) {
 	switch {
 	case len(v.keyFiles) == 0:
-		return nil, command.Usagef("--key FILE is missing: the public key that belongs to the private one it was signed with")
+		return nil, command.Usagef("--key FILE is missing: name the public key that belongs to the private key of the signature")
 	case v.name == "":
-		return nil, command.Usagef("--signature-name is empty")
+		return nil, command.Usagef("--signature-name must not be empty")
 	}
 	keys := make([]ocm.Key, 0, len(v.keyFiles))
 	for _, file := range v.keyFiles {
@@ -120,7 +122,7 @@ func (v *verifying) keys() ([]ocm.Key, error) {
 	return keys, nil
 }
 
-// verifyCosign asks for a signature of cosign by one of the keys.
+// verifyCosign verifies that a module has a cosign signature by one of the keys.
 func verifyCosign(ctx context.Context, b *bundle.Bundle, keys []ocm.Key) error {
 	var err error
 	for _, k := range keys {
@@ -135,6 +137,7 @@ func verifyCosign(ctx context.Context, b *bundle.Bundle, keys []ocm.Key) error {
 	return err
 }
 
+// say prints the result on stderr, and the verification on stdout.
 func (v *verifying) say(b *bundle.Bundle) error {
 	d := b.Descriptor()
 	out := Verification{

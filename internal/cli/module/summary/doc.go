@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package summary is what commands say of a module, as JSON and YAML.
+// Package summary describes a module in the JSON and YAML output of commands.
 package summary

@@ -12,24 +12,24 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// A Module is what commands say of a module, as JSON and YAML. Fields are only
-// ever added.
+// A Module is a module in the JSON and YAML output of commands. Fields can be
+// added, but not removed.
 type Module struct {
 	Name       string      `json:"name"`
 	Version    string      `json:"version"`
 	Provider   string      `json:"provider,omitempty"`
-	Repository string      `json:"repository,omitempty"` // host[:port]/path; none for a layout.
-	Layout     string      `json:"layout,omitempty"`     // The path of a layout.
+	Repository string      `json:"repository,omitempty"` // host[:port]/path; empty for a layout.
+	Layout     string      `json:"layout,omitempty"`     // Path of a layout.
 	Tag        string      `json:"tag,omitempty"`
 	Digest     string      `json:"digest"` // Of the manifest, sha256:….
 	Layers     []Layer     `json:"layers"`
-	Charts     []Chart     `json:"charts,omitempty"` // That lie beside the module.
+	Charts     []Chart     `json:"charts,omitempty"` // Stored beside the module.
 	Signatures []Signature `json:"signatures"`
-	// Uploaded is how many blobs and manifests a transfer wrote.
+	// Uploaded is the number of blobs and manifests that a transfer wrote; nil for other commands.
 	Uploaded *int `json:"uploaded,omitempty"`
 }
 
-// A Layer is one layer; the descriptor is the first.
+// A Layer is one layer of a module. The first layer is the component descriptor.
 type Layer struct {
 	Resource  string `json:"resource,omitempty"`
 	Type      string `json:"type,omitempty"`
@@ -38,19 +38,19 @@ type Layer struct {
 	Size      int64  `json:"size"`
 }
 
-// A Chart is a chart that is an artifact of Helm's own type.
+// A Chart is a chart that is stored as an artifact of Helm's own type.
 type Chart struct {
 	Resource   string `json:"resource"`
-	Repository string `json:"repository"` // Below the base: charts/NAME.
+	Repository string `json:"repository"` // Relative to the base: charts/NAME.
 	Tag        string `json:"tag,omitempty"`
 	Digest     string `json:"digest"` // Of its manifest.
 }
 
-// A Signature is one signature, which is not verified.
+// A Signature is one signature. It is not verified.
 type Signature struct {
 	Name      string `json:"name"`
 	Algorithm string `json:"algorithm"`
-	Digest    string `json:"digest"` // Of the normalised descriptor.
+	Digest    string `json:"digest"` // Of the normalized descriptor, in hex.
 }
 
 // Of summarizes a module.
@@ -71,7 +71,7 @@ func Of(ctx context.Context, b *bundle.Bundle) (Module, error) {
 	return out, err
 }
 
-// Signatures of a descriptor; never nil.
+// Signatures returns the signatures of a descriptor; never nil.
 func Signatures(d *ocm.Descriptor) []Signature {
 	out := make([]Signature, 0, len(d.Signatures()))
 	for _, s := range d.Signatures() {
@@ -80,7 +80,7 @@ func Signatures(d *ocm.Descriptor) []Signature {
 	return out
 }
 
-// Charts of a descriptor that lie beside the module.
+// Charts returns the charts of a descriptor that are stored beside the module.
 func Charts(d *ocm.Descriptor) []Chart {
 	var out []Chart
 	for _, r := range d.Resources() {
@@ -91,7 +91,8 @@ func Charts(d *ocm.Descriptor) []Chart {
 	return out
 }
 
-// Layers of a manifest, with the resources that they are. One layer may be several resources, of which the first counts.
+// Layers returns the layers of a manifest with their resources in the descriptor. If several resources share a layer, the first one
+// counts.
 func Layers(manifest []byte, d *ocm.Descriptor) ([]Layer, error) {
 	var m struct {
 		Layers []Layer `json:"layers"`
@@ -101,7 +102,7 @@ func Layers(manifest []byte, d *ocm.Descriptor) ([]Layer, error) {
 	}
 	out := make([]Layer, 0, len(m.Layers))
 	for _, l := range m.Layers {
-		// Only what the descriptor says of it counts.
+		// Ignore fields of the manifest that have these names.
 		l.Resource, l.Type = "", ""
 		for _, r := range d.Resources() {
 			if IsLayer(&r) && r.Access.Digest == l.Digest {

@@ -22,9 +22,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 )
 
-// maxConverted bounds a file, in bytes.
+// maxConverted is the maximum size of an input file, in bytes.
 const maxConverted = 64 << 20
 
+// conversion holds the flags of kymactl module convert, and its output so far.
 type conversion struct {
 	options     convert.Options
 	file        string
@@ -33,24 +34,24 @@ type conversion struct {
 
 	out  bytes.Buffer
 	lost int
-	// hints for people, which are said once all is done.
+	// hints are printed after a successful conversion.
 	hints []string
 }
 
-// NewConvert makes kymactl module convert.
+// NewConvert returns kymactl module convert.
 func NewConvert(e *command.Environment) *cobra.Command {
 	f := &conversion{}
 	c := &cobra.Command{
 		Use:   "convert FILE...",
 		Short: "Convert ModuleTemplates, Kymas and Manifests of Kyma's own operators",
 		Long: "Convert ModuleTemplates, Kymas and Manifests of Kyma's lifecycle-manager and module-manager " +
-			"(operator.kyma-project.io/v1alpha1, v1beta1 and v1beta2) into those of this provider, as a stream of YAML in the same order. " +
-			"A file may hold several documents, and lists as kubectl get prints them; - is stdin.\n\n" +
-			"What cannot be carried over is written to stderr, a line for each field, with the document and the object; with --strict it " +
-			"is an error. Where anything fails, nothing is written.\n\n" +
-			"Kymas and Manifests refer to a ProviderConfig in their namespace. It takes the place of the Secret with the kubeconfig that " +
-			"lifecycle-manager finds by its label operator.kyma-project.io/kyma-name, and is to be made of that Secret; credentials never " +
-			"are part of what is converted.",
+			"(operator.kyma-project.io/v1alpha1, v1beta1 and v1beta2) to the objects of this provider, as a YAML stream in the same order. " +
+			"A file can contain several documents, and lists as printed by kubectl get; - is stdin.\n\n" +
+			"Fields that cannot be carried over are reported on stderr, one line per field, with the document and the object. With --strict, " +
+			"they are an error. If anything fails, nothing is written.\n\n" +
+			"Kymas and Manifests refer to a ProviderConfig in their namespace. It replaces the Secret with the kubeconfig that " +
+			"lifecycle-manager finds by its label operator.kyma-project.io/kyma-name. Create the ProviderConfig from that Secret; credentials " +
+			"are never converted.",
 		Example: "  kubectl get moduletemplates.operator.kyma-project.io -A -o yaml | kymactl module convert - --channel regular\n" +
 			"  kymactl module convert kyma.yaml manifest.yaml --provider-config cluster-a -n team-a -o ours.yaml",
 		Args:              cobra.MinimumNArgs(1),
@@ -59,25 +60,27 @@ func NewConvert(e *command.Environment) *cobra.Command {
 			return f.run(cmd.Context(), e, args)
 		},
 	}
-	c.Flags().StringVarP(&f.options.Channel, "channel", "c", "", "`CHANNEL` of ModuleTemplates and Kymas that name none")
-	c.Flags().StringVar(&f.options.ProviderConfig, "provider-config", "", "`NAME` of the ProviderConfig for Kymas and Manifests; default that of the Kyma")
-	c.Flags().StringVarP(&f.options.Namespace, "namespace", "n", "", "`NAMESPACE` of Kymas and Manifests; default theirs")
+	c.Flags().StringVarP(&f.options.Channel, "channel", "c", "", "`CHANNEL` for ModuleTemplates and Kymas that do not name one")
+	c.Flags().StringVar(&f.options.ProviderConfig, "provider-config", "",
+		"`NAME` of the ProviderConfig for Kymas and Manifests; default the name of the Kyma")
+	c.Flags().StringVarP(&f.options.Namespace, "namespace", "n", "", "`NAMESPACE` for Kymas and Manifests; default their own namespace")
 	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to; default -, which is stdout")
-	c.Flags().BoolVar(&f.skipUnknown, "skip-unknown", false, "leave out objects of other kinds, with a warning")
-	c.Flags().BoolVar(&f.strict, "strict", false, "fail if anything cannot be carried over")
+	c.Flags().BoolVar(&f.skipUnknown, "skip-unknown", false, "skip objects of other kinds, with a warning")
+	c.Flags().BoolVar(&f.strict, "strict", false, "fail if a field cannot be carried over")
 	return c
 }
 
+// check validates the command line. Its errors have the exit code ExitUsage.
 func (f *conversion) check(args []string) error {
 	o := f.options
 	if err := flags.CheckDefinition(&definition.Definition{Channel: o.Channel}); err != nil {
 		return err
 	}
 	if o.ProviderConfig != "" && len(validation.IsDNS1123Subdomain(o.ProviderConfig)) > 0 {
-		return command.Usagef("--provider-config %q: want at most 253 lower case letters, digits, - and .", o.ProviderConfig)
+		return command.Usagef("--provider-config %q: want at most 253 lowercase letters, digits, - and .", o.ProviderConfig)
 	}
 	if o.Namespace != "" && len(validation.IsDNS1123Label(o.Namespace)) > 0 {
-		return command.Usagef("--namespace %q: want at most 63 lower case letters, digits and -", o.Namespace)
+		return command.Usagef("--namespace %q: want at most 63 lowercase letters, digits and -", o.Namespace)
 	}
 	stdin := 0
 	for _, a := range args {
@@ -86,7 +89,7 @@ func (f *conversion) check(args []string) error {
 		}
 	}
 	if stdin > 1 {
-		return command.Usagef("- is there %d times: stdin can be read once", stdin)
+		return command.Usagef("- is given %d times: stdin can be read only once", stdin)
 	}
 	return nil
 }
@@ -108,7 +111,7 @@ func (f *conversion) run(ctx context.Context, e *command.Environment, args []str
 		}
 	}
 	if f.strict && f.lost > 0 {
-		return errors.Errorf("%d fields cannot be carried over, and --strict is set: nothing is written", f.lost)
+		return errors.Errorf("nothing is written, because --strict is set and fields cannot be carried over: %d", f.lost)
 	}
 	if err := f.write(e); err != nil {
 		return err
@@ -119,6 +122,7 @@ func (f *conversion) run(ctx context.Context, e *command.Environment, args []str
 	return nil
 }
 
+// write writes the converted objects to the file of --output, or to stdout.
 func (f *conversion) write(e *command.Environment) error {
 	if !file.IsStdout(f.file) {
 		return file.Write(f.file, f.out.Bytes())
@@ -127,13 +131,13 @@ func (f *conversion) write(e *command.Environment) error {
 	return errors.Wrap(err, "cannot write to stdout")
 }
 
-// readInput is a file, or stdin.
+// readInput reads a file, or stdin if its name is -.
 func readInput(e *command.Environment, name string) ([]byte, error) {
 	in := e.In
 	if name != "-" {
 		f, err := os.Open(name) //nolint:gosec // The user names the file.
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, command.NotFoundf("there is no file %s", name)
+			return nil, command.NotFoundf("file %s does not exist", name)
 		}
 		if err != nil {
 			return nil, errors.Wrapf(err, "cannot read %s", name)
@@ -151,14 +155,14 @@ func readInput(e *command.Environment, name string) ([]byte, error) {
 	return data, nil
 }
 
-// stream of documents.
+// stream converts a stream of documents. The name of the file is for messages.
 func (f *conversion) stream(ctx context.Context, e *command.Environment, name string, data []byte) error {
 	docs, err := convert.Documents(data)
 	if err != nil {
 		return err
 	}
 	if len(docs) == 0 {
-		return errors.New("it holds no object")
+		return errors.New("it contains no object")
 	}
 	for i, doc := range docs {
 		if err := ctx.Err(); err != nil {
@@ -167,7 +171,7 @@ func (f *conversion) stream(ctx context.Context, e *command.Environment, name st
 		o, lost, err := convert.Object(doc, f.options)
 		var unknown *convert.UnknownKindError
 		if errors.As(err, &unknown) && f.skipUnknown {
-			e.Warnf("%s: document %d is left out: %s", name, i+1, err)
+			e.Warnf("%s: document %d is skipped: %s", name, i+1, err)
 			continue
 		}
 		if err != nil {
@@ -180,6 +184,7 @@ func (f *conversion) stream(ctx context.Context, e *command.Environment, name st
 	return nil
 }
 
+// add appends an object, which was document n of a file, to the output, and warns about the fields that are lost.
 func (f *conversion) add(e *command.Environment, name string, n int, o client.Object, lost []string) error {
 	kind := o.GetObjectKind().GroupVersionKind().Kind
 	for _, l := range lost {
@@ -196,11 +201,12 @@ func (f *conversion) add(e *command.Environment, name string, n int, o client.Ob
 	f.out.Write(data)
 	switch o := o.(type) {
 	case *v1alpha1.Kyma:
-		f.hintf("Kyma %s refers to ProviderConfig %s in its namespace: make it of the Secret with label operator.kyma-project.io/kyma-name=%s.",
-			o.Name, o.Spec.ProviderConfigReference.Name, o.Name)
+		f.hintf("Kyma %s refers to ProviderConfig %s in its namespace: create it from the Secret with label "+
+			"operator.kyma-project.io/kyma-name=%s.", o.Name, o.Spec.ProviderConfigReference.Name, o.Name)
 	case *v1alpha1.Manifest:
 		if of := o.Labels["operator.kyma-project.io/kyma-name"]; of != "" {
-			f.hintf("Manifest %s belongs to Kyma %s: where that is converted as well, it makes its Manifests itself, and this one is not needed.", o.Name, of)
+			f.hintf("Manifest %s belongs to Kyma %s: if you also convert that Kyma, omit this Manifest, because the Kyma creates its own.",
+				o.Name, of)
 		}
 	}
 	return nil

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package template is kymactl module template and convert: it writes the objects by
-// which a control plane offers and runs modules.
+// Package template implements kymactl module template, manifest and convert, which
+// write the objects that offer and install modules in a control plane.
 package template

@@ -14,19 +14,21 @@ import (
 )
 
 // locationHelp is part of the help of commands with these flags.
-const locationHelp = " A layout is in no registry, so that it needs --repository, which is where the module will be pushed to."
+const locationHelp = " A layout is not in a registry, so it needs --repository, the place to which you will push the module."
 
-// locationFlags say where clusters get a module from.
+// locationFlags are the flags for the place from which clusters get a module.
 type locationFlags struct {
 	repository string
 	mapping    string
 }
 
 func (l *locationFlags) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&l.repository, "repository", "", "`HOST/BASE` where clusters get the module from; default where it was read")
-	f.StringVar(&l.mapping, "name-mapping", string(ocm.URLPath), "with --repository, the `MAPPING` of names to repositories: urlPath or sha256-digest")
+	f.StringVar(&l.repository, "repository", "", "`HOST/BASE` from which clusters get the module; default where it was read")
+	f.StringVar(&l.mapping, "name-mapping", string(ocm.URLPath),
+		"with --repository, the `MAPPING` from names to repositories: urlPath or sha256-digest")
 }
 
+// check validates and normalizes the flags. Its errors have the exit code ExitUsage.
 func (l *locationFlags) check() error {
 	if l.mapping != string(ocm.URLPath) && l.mapping != string(ocm.SHA256Digest) {
 		return command.Usagef("--name-mapping %q: want %s or %s", l.mapping, ocm.URLPath, ocm.SHA256Digest)
@@ -36,7 +38,7 @@ func (l *locationFlags) check() error {
 	}
 	l.repository = strings.TrimRight(strings.TrimPrefix(l.repository, "oci://"), "/")
 	if name, _, ok := strings.Cut(l.repository, "://"); ok {
-		return command.Usagef("--repository has the scheme %s://: leave that out", name)
+		return command.Usagef("--repository has the scheme %s://: omit it", name)
 	}
 	_, _, err := l.location().Repository("example.org/module")
 	return command.WithCode(command.ExitUsage, errors.Wrap(err, "--repository"))
@@ -46,13 +48,13 @@ func (l *locationFlags) location() ocm.Location {
 	return ocm.Location{BaseURL: l.repository, Mapping: ocm.Mapping(l.mapping)}
 }
 
-// locate a module where clusters get it from.
+// locate sets the location of a module to --repository. It returns an error if the module has no location then.
 func (l *locationFlags) locate(b *bundle.Bundle) error {
 	if l.repository != "" {
 		b.Location = l.location()
 	}
 	if b.Location == (ocm.Location{}) {
-		return command.Usagef("%s is in no registry: say with --repository HOST/BASE where it will be", b.Layout())
+		return command.Usagef("%s is not in a registry: set --repository HOST/BASE to where you will push it", b.Layout())
 	}
 	return nil
 }

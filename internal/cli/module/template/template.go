@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 )
 
+// templateFlags are the flags of kymactl module template.
 type templateFlags struct {
 	registry command.RegistryFlags
 	where    locationFlags
@@ -30,17 +31,17 @@ type templateFlags struct {
 	file     string
 }
 
-// Command makes kymactl module template.
+// Command returns kymactl module template.
 func Command(e *command.Environment) *cobra.Command {
 	f := &templateFlags{}
 	c := &cobra.Command{
 		Use:   "template MODULE",
 		Short: "Write the ModuleTemplate that offers a module in a channel",
-		Long: "Write the ModuleTemplate that offers a module in a channel, as YAML. It starts from what the module itself says (labels, " +
-			"channel, readiness) and refers to the component in its registry, or with --inline holds the component descriptor. The " +
+		Long: "Write the ModuleTemplate that offers a module in a channel, as YAML. It starts from the settings in the module (labels, " +
+			"channel, readiness), and refers to the component in its registry or, with --inline, contains the component descriptor. The " +
 			"default custom resource stays in the module.\n\n" +
 			open.ReferenceHelp + locationHelp + "\n\n" +
-			"The same module and flags give the same bytes.",
+			"The same module and flags always give the same bytes.",
 		Example: "  kymactl module template registry.example.org/modules//example.org/module/greeter:1.0.0 --channel fast | kubectl apply -f -\n" +
 			"  kymactl module template ./greeter.tar --repository registry.example.org/modules --inline -o greeter.yaml",
 		Args: cobra.ExactArgs(1),
@@ -49,20 +50,21 @@ func Command(e *command.Environment) *cobra.Command {
 		},
 	}
 	f.registry.AddFlags(c.Flags())
-	c.Flags().StringVarP(&f.channel, "channel", "c", "", "`CHANNEL` to offer the module in; default that of the module, or regular")
-	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the ModuleTemplate; default that of the module, a dash and the channel")
-	c.Flags().BoolVar(&f.inline, "inline", false, "put the component descriptor into the template, rather than a reference to it")
+	c.Flags().StringVarP(&f.channel, "channel", "c", "", "`CHANNEL` to offer the module in; default the channel of the module, or regular")
+	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the ModuleTemplate; default the name of the module, a dash and the channel")
+	c.Flags().BoolVar(&f.inline, "inline", false, "write the component descriptor into the ModuleTemplate instead of a reference to it")
 	f.where.addFlags(c.Flags())
 	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to; default -, which is stdout")
 	return c
 }
 
+// check validates the flags. Its errors have the exit code ExitUsage.
 func (f *templateFlags) check() error {
 	if err := flags.CheckDefinition(&definition.Definition{Channel: f.channel}); err != nil {
 		return err
 	}
 	if f.name != "" && len(validation.IsDNS1123Subdomain(f.name)) > 0 {
-		return command.Usagef("--name %q: want at most 253 lower case letters, digits, - and .", f.name)
+		return command.Usagef("--name %q: want at most 253 lowercase letters, digits, - and .", f.name)
 	}
 	return f.where.check()
 }
@@ -97,7 +99,7 @@ func (f *templateFlags) template(ctx context.Context, b *bundle.Bundle) (*v1alph
 	return t, nil
 }
 
-// write an object of ours to a file or to stdout.
+// write writes an object of this provider to a file, or to stdout if the path is empty or -.
 func write(e *command.Environment, path string, o client.Object) error {
 	data, err := encode(o)
 	if err != nil {
@@ -114,7 +116,7 @@ func write(e *command.Environment, path string, o client.Object) error {
 	return nil
 }
 
-// encode writes an object of ours without what only a cluster writes.
+// encode returns an object of this provider as YAML, without its status and its creationTimestamp.
 func encode(t any) ([]byte, error) {
 	data, err := json.Marshal(t)
 	if err != nil {
@@ -122,7 +124,7 @@ func encode(t any) ([]byte, error) {
 	}
 	var tree map[string]any
 	d := json.NewDecoder(bytes.NewReader(data))
-	// Large numbers stay as they are written.
+	// Keep the digits of large numbers.
 	d.UseNumber()
 	if err := d.Decode(&tree); err != nil {
 		return nil, err

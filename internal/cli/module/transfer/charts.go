@@ -15,17 +15,18 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// charts calls f for each chart that lies beside the module.
+// charts calls f for each chart that is stored beside the module and must be transferred with it. It warns about the other ones.
 func (t *transfer) charts(ctx context.Context, b *bundle.Bundle, f func(c *bundle.Chart, from store.Reader) error) error {
 	charts, others := b.Charts()
 	for _, o := range others {
-		t.e.Warnf("%s, which lies beside the module, is not carried along: only charts below %s/ are that are pinned by a digest", o, bundle.ChartsFolder)
+		t.e.Warnf("%s, which is stored beside the module, is not copied: it must be a chart below %s/ that is pinned by digest",
+			o, bundle.ChartsFolder)
 	}
 	for i := range charts {
 		c := &charts[i]
 		from, _, err := b.ChartStore(ctx, c)
 		if missing := (*store.NotFoundError)(nil); errors.As(err, &missing) && b.Layout() != "" {
-			t.e.Warnf("chart %s is not there to be copied: the registry must have it already", c.Reference())
+			t.e.Warnf("chart %s is not in the layout: the registry must already have it", c.Reference())
 			continue
 		}
 		if err != nil {
@@ -38,7 +39,7 @@ func (t *transfer) charts(ctx context.Context, b *bundle.Bundle, f func(c *bundl
 	return nil
 }
 
-// chartsToRegistry brings charts to where they lie beside a module at a location.
+// chartsToRegistry copies the charts of a module to their repositories beside the module at a location.
 func (t *transfer) chartsToRegistry(ctx context.Context, b *bundle.Bundle, l ocm.Location, out *destination, regs oci.Registries) error {
 	return t.charts(ctx, b, func(c *bundle.Chart, from store.Reader) error {
 		repository, err := c.In(l)
@@ -55,7 +56,7 @@ func (t *transfer) chartsToRegistry(ctx context.Context, b *bundle.Bundle, l ocm
 	})
 }
 
-// chartsToLayout brings charts to the layout of a module.
+// chartsToLayout copies the charts of a module to its layout.
 func (t *transfer) chartsToLayout(ctx context.Context, b *bundle.Bundle, l *layout.Store, out *destination) error {
 	return t.charts(ctx, b, func(c *bundle.Chart, from store.Reader) error {
 		n, err := t.copyArtifact(ctx, c.Repository+":"+c.Tag, from, c.Digest, l, c.LayoutTag())

@@ -12,24 +12,24 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
-// NewCopy makes kymactl module copy.
+// NewCopy returns kymactl module copy.
 func NewCopy(e *command.Environment) *cobra.Command {
 	t := &transfer{e: e, verb: "Copying"}
 	var registry command.RegistryFlags
 	var output command.Output
 	c := &cobra.Command{
 		Use:   "copy SRC DST",
-		Short: "Copy a module from one registry to another, without changing a byte",
-		Long: "Copy a module with all that belongs to it: the components that it references, signatures, also those of cosign, and " +
-			"what else is attached. No byte is changed, so that the digest stays the same and signatures stay valid.\n\n" +
-			"SRC is the reference of a module, or an OCI image layout. DST is the base that modules lie below, host[:port]/path, " +
-			"or the whole reference, or the path of a layout: a folder, which has to begin with ./ or / if it does not exist, or " +
+		Short: "Copy a module from one registry to another, byte for byte",
+		Long: "Copy a module with everything that belongs to it: referenced components, signatures including those of cosign, and " +
+			"other attachments. No byte is changed, so the digest stays the same and signatures stay valid.\n\n" +
+			"SRC is the reference of a module, or an OCI image layout. DST is the base below which modules are stored, host[:port]/path, " +
+			"or the complete reference, or the path of a layout: a directory, whose path must begin with ./ or / if it does not exist, or " +
 			"a file that ends in .tar, .tar.gz or .tgz.\n\n" +
-			"What the destination has already is not written again, and a copy that was interrupted is completed by another one. If the " +
-			"destination has the version with other content, nothing is replaced and the exit code is 5, unless --overwrite is given.\n\n" +
-			"--username and --password-stdin are for the registry of DST, or for that of SRC where DST is a layout. The docker " +
-			"configuration, --registry-config, and how registries are reached are for both.\n\n" +
-			"The last line on stdout is the digest of the manifest, and the line before it where the module is now.",
+			"Content that the destination already has is not written again, and copying again completes an interrupted copy. If the " +
+			"destination has the version with other content, nothing is replaced and the exit code is 5, unless you set --overwrite.\n\n" +
+			"--username and --password-stdin apply to the registry of DST, or to the registry of SRC if DST is a layout. The docker " +
+			"configuration, --registry-config and the flags for TLS and plain HTTP apply to both.\n\n" +
+			"The last line on stdout is the digest of the manifest, and the line before it is the new place of the module.",
 		Example: "  kymactl module copy registry.example.org/modules/component-descriptors/example.org/module/greeter:1.0.0 mirror.example.org/modules\n" +
 			"  kymactl module copy registry.example.org/modules//example.org/module/greeter:1.0.0 ./greeter.tar",
 		Args: cobra.ExactArgs(2),
@@ -71,13 +71,13 @@ func NewCopy(e *command.Environment) *cobra.Command {
 	return c
 }
 
-// registriesOfCopy are both registries; --username is for that of the
-// destination, if there is one.
+// registriesOfCopy returns the registries of both references. --username applies to
+// the destination, or to the source if the destination is a layout.
 func registriesOfCopy(e *command.Environment, f *command.RegistryFlags, from, to string) (oci.Registries, error) {
 	if bundle.IsPath(to) {
 		return open.Registries(e, f, from)
 	}
-	// What is not a reference is refused when it is opened.
+	// bundle.Open reports an invalid reference.
 	host, _ := bundle.Host(from)
 	return f.Registries(e, hostOf(to), host)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package transfer is kymactl module push, pull and copy: a module with all that
-// belongs to it goes from one place to another, byte for byte.
+// Package transfer implements kymactl module push, pull, copy and unpack. The first
+// three move a module with everything that belongs to it, byte for byte.
 package transfer

@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// NewPull makes kymactl module pull.
+// NewPull returns kymactl module pull.
 func NewPull(e *command.Environment) *cobra.Command {
 	t := &transfer{e: e, verb: "Pulling"}
 	var registry command.RegistryFlags
@@ -29,15 +29,16 @@ func NewPull(e *command.Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pull REF",
 		Short: "Pull a module into an OCI image layout",
-		Long: "Pull a module from a registry into an OCI image layout, a folder or a tar, byte for byte: its layers, the components that it " +
-			"references, the charts of format helm that lie beside it, and its signatures, also those of cosign. " +
-			"kymactl module push brings it to another registry, also from a machine without a network to the first one.\n\n" +
-			"REF is host[:port]/path/component-descriptors/NAME:VERSION, or host[:port]/path//NAME:VERSION as OCM writes it, " +
-			"with @sha256:… in place of the version or after it.\n\n" +
-			"Into a folder, a pull that was interrupted is completed by another one, which does not get again what is there. " +
-			"If there is another module, nothing is replaced and the exit code is 5, unless --overwrite is given; what is no layout is never replaced.\n\n" +
-			"With --key the module is verified first, as by kymactl module verify, and nothing is written unless that succeeds.\n\n" +
-			"The last line on stdout is the digest of the manifest, and the line before it the path.",
+		Long: "Pull a module from a registry into an OCI image layout, a directory or a tar file, byte for byte: its layers, referenced " +
+			"components, the charts with format helm that are stored beside it, and its signatures including those of cosign. " +
+			"kymactl module push pushes it to another registry, even from a machine that cannot reach the first one.\n\n" +
+			"REF is host[:port]/path/component-descriptors/NAME:VERSION, or host[:port]/path//NAME:VERSION as OCM writes it. " +
+			"@sha256:… can replace or follow the version.\n\n" +
+			"Pulling again into a directory completes an interrupted pull, and skips the content that is already there. If the layout " +
+			"has another module, nothing is replaced and the exit code is 5, unless you set --overwrite. Anything other than a layout is " +
+			"never replaced.\n\n" +
+			"With --key, the module is verified first, as by kymactl module verify, and nothing is written unless this succeeds.\n\n" +
+			"The last line on stdout is the digest of the manifest, and the line before it is the path.",
 		Example: "  kymactl module pull registry.example.org/modules/component-descriptors/example.org/module/greeter:1.0.0\n" +
 			"  kymactl module pull registry.example.org/modules//example.org/module/greeter:1.0.0 -o greeter.tar --key release.pub",
 		Args: cobra.ExactArgs(1),
@@ -68,7 +69,8 @@ func NewPull(e *command.Environment) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVarP(&to, "output", "o", "", "`PATH` of the layout: a folder, or a file that ends in .tar, .tar.gz or .tgz; default MODULE-VERSION")
+	f.StringVarP(&to, "output", "o", "",
+		"`PATH` of the layout: a directory, or a file that ends in .tar, .tar.gz or .tgz; default MODULE-VERSION")
 	registry.AddFlags(f)
 	check.addFlags(f)
 	t.addOverwrite(f, "a layout")
@@ -76,11 +78,12 @@ func NewPull(e *command.Environment) *cobra.Command {
 	return c
 }
 
-// openVerified opens a module, and fails if there are keys and it is not signed by one of them.
+// openVerified opens a module. If there are keys, the module must have a signature by one of them; otherwise the error has the exit
+// code ExitUnverified. The caller must close the bundle.
 func openVerified(ctx context.Context, e *command.Environment, registry *command.RegistryFlags, reference string, keys []ocm.Key) (*bundle.Bundle, error) {
 	b, err := open.Module(ctx, e, registry, reference)
 	if err != nil && len(keys) > 0 {
-		// What cannot be read is not verified, as verify has it.
+		// A module that cannot be read is not verified. module verify returns the same exit code.
 		return nil, verify.Unverified(err, false)
 	}
 	if err != nil {
@@ -92,7 +95,7 @@ func openVerified(ctx context.Context, e *command.Environment, registry *command
 	return b, nil
 }
 
-// nameOf the directory that a module is pulled into.
+// nameOf returns the default directory for a pulled module, such as greeter-1.0.0.
 func nameOf(d *ocm.Descriptor) (string, error) {
 	tag, err := ocm.Tag(d.Version())
 	if err != nil {
@@ -101,7 +104,7 @@ func nameOf(d *ocm.Descriptor) (string, error) {
 	return baseName(d) + "-" + tag, nil
 }
 
-// baseName is the last part of the name of a component, as a directory may be called.
+// baseName returns the last element of the name of a component, or module if that cannot be the name of a directory.
 func baseName(d *ocm.Descriptor) string {
 	name := path.Base(d.Name())
 	if name == "." || name == ".." || name == "/" {
@@ -110,8 +113,8 @@ func baseName(d *ocm.Descriptor) string {
 	return name
 }
 
-// verifyFirst says whether what is pulled is signed; what is pulled is what was
-// verified, as both are told by their digest.
+// verifyFirst verifies a module before it is pulled. Verified and pulled content are
+// the same, because both are read by digest. Without keys it does nothing.
 func verifyFirst(ctx context.Context, b *bundle.Bundle, keys []ocm.Key) error {
 	if len(keys) == 0 {
 		return nil
@@ -122,7 +125,7 @@ func verifyFirst(ctx context.Context, b *bundle.Bundle, keys []ocm.Key) error {
 	return nil
 }
 
-// A verification says by whom a module must be signed.
+// A verification holds the flags that require a signature.
 type verification struct {
 	wanted bool
 	key    string
@@ -130,11 +133,12 @@ type verification struct {
 }
 
 func (v *verification) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&v.key, "key", "", "PEM `FILE` with the public RSA key or a certificate, whose private key must have signed the module")
-	f.StringVar(&v.name, "signature-name", bundle.DefaultSignature, "`NAME` of the signature that --key is for")
-	f.BoolVar(&v.wanted, "verify", false, "verify the module, which --key does by itself; needs --key")
+	f.StringVar(&v.key, "key", "", "PEM `FILE` with the public RSA key or a certificate; the module must be signed with its private key")
+	f.StringVar(&v.name, "signature-name", bundle.DefaultSignature, "`NAME` of the signature to verify with --key")
+	f.BoolVar(&v.wanted, "verify", false, "verify the module; needs --key, which already implies it")
 }
 
+// read returns the key of --key, or no keys without the flag. Its errors have the exit code ExitUsage.
 func (v *verification) read() ([]ocm.Key, error) {
 	if v.key == "" {
 		if v.wanted {

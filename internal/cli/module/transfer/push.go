@@ -9,7 +9,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 )
 
-// NewPush makes kymactl module push.
+// NewPush returns kymactl module push.
 func NewPush(e *command.Environment) *cobra.Command {
 	t := &transfer{e: e, verb: "Pushing"}
 	var registry command.RegistryFlags
@@ -17,18 +17,18 @@ func NewPush(e *command.Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "push LAYOUT REF",
 		Short: "Push a module to a registry",
-		Long: "Push the module of an OCI image layout, a folder or a tar as module create and module pull write it, to a registry. " +
-			"Layout and reference may stand in either order: what exists on disk is the layout.\n\n" +
-			"REF is the base that modules lie below, host[:port]/path, to which the name of the component and the version are added; " +
-			"or the whole reference, host[:port]/path/component-descriptors/NAME:VERSION, which must then fit the module. " +
-			"In a tag the + of a version is written .build-.\n\n" +
-			"Components that the module references and that are in the layout are pushed first, and so are charts of format helm, " +
-			"which lie beside the module: host[:port]/path/charts/NAME:VERSION. Signatures are pushed along, also those of cosign. " +
-			"What the registry has already is not sent again, so that pushing twice changes nothing and succeeds, and so that " +
-			"a push that was interrupted is completed by another one. If the registry has the version with other content, " +
-			"nothing is replaced and the exit code is 5, unless --overwrite is given. A module that was signed in the registry is other " +
-			"content than the same one unsigned: sign before pushing, with module sign or module create --key.\n\n" +
-			"The last line on stdout is the digest of the manifest, and the line before it the reference.",
+		Long: "Push the module of an OCI image layout to a registry. The layout is a directory or a tar file, as written by module create " +
+			"and module pull. Layout and reference can be in either order: the one that exists on disk is the layout.\n\n" +
+			"REF is the base below which modules are stored, host[:port]/path, to which the name of the component and the version are added; " +
+			"or the complete reference, host[:port]/path/component-descriptors/NAME:VERSION, which must then match the module. " +
+			"In a tag, the + of a version is written as .build-.\n\n" +
+			"Referenced components that are in the layout are pushed first, and so are charts with format helm, which are stored beside " +
+			"the module: host[:port]/path/charts/NAME:VERSION. Signatures are pushed too, including those of cosign. " +
+			"Content that the registry already has is not sent again: pushing twice succeeds and changes nothing, and pushing again " +
+			"completes an interrupted push. If the registry has the version with other content, nothing is replaced and the exit code is 5, " +
+			"unless you set --overwrite. A module that was signed in the registry has other content than the unsigned module: sign it " +
+			"before you push it, with module sign or module create --key.\n\n" +
+			"The last line on stdout is the digest of the manifest, and the line before it is the reference.",
 		Example: "  kymactl module push greeter registry.example.org/modules\n" +
 			"  kymactl module push greeter.tar registry.example.org/modules --name-mapping sha256-digest\n" +
 			"  kymactl module push greeter localhost:5000/modules -o json | jq -r .digest",
@@ -68,7 +68,7 @@ func NewPush(e *command.Environment) *cobra.Command {
 	return c
 }
 
-// layoutAndReference tells which of two arguments is which.
+// layoutAndReference returns two arguments in the order layout, reference. The one that exists on disk is the layout.
 func layoutAndReference(a, b string) (layout, to string, err error) {
 	switch first, second := bundle.IsPath(a), bundle.IsPath(b); {
 	case first && !second:
@@ -78,5 +78,5 @@ func layoutAndReference(a, b string) (layout, to string, err error) {
 	case first:
 		return "", "", command.Usagef("neither %q nor %q is a path in a registry: want host[:port]/path", a, b)
 	}
-	return "", "", command.NotFoundf("there is no image layout %q, nor %q: make one with kymactl module create", a, b)
+	return "", "", command.NotFoundf("neither %q nor %q is an image layout: create one with kymactl module create", a, b)
 }

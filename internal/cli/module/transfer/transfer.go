@@ -23,11 +23,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// A transfer moves a module with all that belongs to it, byte for byte: the
-// components that it references, signatures, and what else is attached.
+// A transfer copies a module with everything that belongs to it, byte for byte:
+// referenced components, charts, signatures and other attachments.
 type transfer struct {
 	e         *command.Environment
-	verb      string // For progress: Pushing.
+	verb      string // For the progress bar, such as Pushing.
 	overwrite bool
 	mapping   string
 }
@@ -36,13 +36,14 @@ func (t *transfer) addOverwrite(f *pflag.FlagSet, what string) {
 	f.BoolVar(&t.overwrite, "overwrite", false, "replace "+what+" that has other content")
 }
 
-// The ways to map the name of a component to a repository.
+// mappings are the values of --name-mapping.
 var mappings = []string{string(ocm.URLPath), string(ocm.SHA256Digest)} //nolint:gochecknoglobals // Constant.
 
 func (t *transfer) addMapping(c *cobra.Command) {
 	c.Flags().StringVar(&t.mapping, "name-mapping", string(ocm.URLPath),
-		"`MAPPING` of the component to a repository there: urlPath, or sha256-digest for registries that allow only two elements in a path")
-	// It fails for flags that do not exist only.
+		"`MAPPING` from the component to a repository of the destination: urlPath, or sha256-digest for registries that allow only two "+
+			"path elements")
+	// It fails only for flags that do not exist.
 	_ = c.RegisterFlagCompletionFunc("name-mapping", cobra.FixedCompletions(mappings, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -53,13 +54,13 @@ func (t *transfer) checkMapping() error {
 	return command.Usagef("unknown --name-mapping %q: want %s", t.mapping, strings.Join(mappings, " or "))
 }
 
-// A destination is where a module has come to.
+// A destination is the place to which a module was copied.
 type destination struct {
 	Repository, Layout, Tag string
 	Uploaded                int
 }
 
-// String is the reference of the module there.
+// String returns the path of the layout, or the reference in the registry.
 func (d *destination) String() string {
 	if d.Layout != "" {
 		return d.Layout
@@ -67,15 +68,16 @@ func (d *destination) String() string {
 	return d.Repository + ":" + d.Tag
 }
 
-// toRegistry moves a module to a registry: to is a base, or a whole reference.
-// What is referenced comes before who references it.
+// toRegistry copies a module to a registry. The destination is a base, or a complete
+// reference. Charts and referenced components are copied before the components that
+// need them.
 func (t *transfer) toRegistry(ctx context.Context, b *bundle.Bundle, to string, regs oci.Registries) (*destination, error) {
 	l, repository, tag, err := bundle.Destination(to, ocm.Mapping(t.mapping), b.Descriptor())
 	if err != nil {
 		return nil, command.WithCode(command.ExitUsage, err)
 	}
 	for _, missing := range b.Missing() {
-		t.e.Warnf("component %s is referenced, and not there to be copied: the registry must have it already", missing)
+		t.e.Warnf("the referenced component %s is not in the layout: the registry must already have it", missing)
 	}
 	artifacts, err := b.Artifacts(ctx)
 	if err != nil {
@@ -103,8 +105,8 @@ func (t *transfer) toRegistry(ctx context.Context, b *bundle.Bundle, to string, 
 	return out, nil
 }
 
-// toLayout moves a module to a layout at a path. The module's own component
-// comes first there, since it is what the layout is about.
+// toLayout copies a module to a layout at a path. The component of the module comes
+// first, because it is the root of the layout.
 func (t *transfer) toLayout(ctx context.Context, b *bundle.Bundle, to string) (out *destination, err error) {
 	artifacts, err := b.Artifacts(ctx)
 	if err != nil {
@@ -148,7 +150,8 @@ func (t *transfer) toLayout(ctx context.Context, b *bundle.Bundle, to string) (o
 	return out, t.chartsToLayout(ctx, b, l, out)
 }
 
-// other says whether a layout holds something else, which is to be replaced.
+// other reports whether a layout contains a module with another digest, which --overwrite allows to replace. Without the flag, such a
+// module is a store.ExistsError.
 func (t *transfer) other(ctx context.Context, l *layout.Store, digest string) (bool, error) {
 	tag, have, err := l.Root(ctx)
 	if missing := (*store.NotFoundError)(nil); errors.As(err, &missing) {
@@ -176,10 +179,10 @@ func (t *transfer) copyArtifact(ctx context.Context, name string, from store.Rea
 	return copied.Uploaded, err
 }
 
-// say what became of it, on stderr, and write it to stdout.
+// say prints the result on stderr, and the copied module on stdout.
 func (t *transfer) say(ctx context.Context, b *bundle.Bundle, to *destination, done string, o *command.Output) error {
 	if to.Uploaded == 0 {
-		t.e.Sayf("Unchanged: %s is there already", to)
+		t.e.Sayf("Unchanged: %s already exists", to)
 	} else {
 		t.e.Sayf("%s: %s", done, to)
 	}
@@ -200,7 +203,7 @@ func (t *transfer) say(ctx context.Context, b *bundle.Bundle, to *destination, d
 	return o.Write(t.e.Out, s, nil)
 }
 
-// hostOf a destination in a registry.
+// hostOf returns the host, with its port, of a destination in a registry.
 func hostOf(to string) string {
 	host, _, _ := strings.Cut(strings.TrimPrefix(to, "oci://"), "/")
 	return host

@@ -18,16 +18,16 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 )
 
-// unpacked is what unpack writes about what it did.
+// unpacked is the output of module unpack in JSON and YAML.
 type unpacked struct {
 	Name      string   `json:"name"`
 	Version   string   `json:"version"`
 	Digest    string   `json:"digest"`
 	Directory string   `json:"directory"`
-	Files     []string `json:"files"` // Relative to the directory, with slashes.
+	Files     []string `json:"files"` // Relative to the directory, separated by slashes.
 }
 
-// unpacking is kymactl module unpack.
+// unpacking holds the flags of kymactl module unpack.
 type unpacking struct {
 	e        *command.Environment
 	registry command.RegistryFlags
@@ -37,23 +37,24 @@ type unpacking struct {
 	force    bool
 }
 
-// NewUnpack makes kymactl module unpack.
+// NewUnpack returns kymactl module unpack.
 func NewUnpack(e *command.Environment) *cobra.Command {
 	u := &unpacking{e: e}
 	c := &cobra.Command{
 		Use:   "unpack MODULE",
 		Short: "Unpack a module into files: charts, manifests, CRDs and the default custom resource",
-		Long: "Unpack what a module installs into a directory. charts/INSTALL holds a chart, as helm reads it; manifests/INSTALL holds plain manifests; " +
-			"crds, config and default-cr.yaml are the CRDs, the configuration and the default custom resource; resources holds the resources that are not " +
-			"installed, as they are; and component-descriptor.json is the component descriptor. A layer with a single file becomes that file, such as config.yaml. " +
-			"Components that the module references, and charts in other registries, are unpacked with it. Images are not.\n\n" +
+		Long: "Unpack the content of a module into a directory. charts/INSTALL contains a chart in the form that helm reads; " +
+			"manifests/INSTALL contains plain manifests; crds, config and default-cr.yaml are the CRDs, the configuration and the default " +
+			"custom resource; resources contains the resources that are not installed, unchanged; and component-descriptor.json is the " +
+			"component descriptor. A layer with a single file becomes that file, such as config.yaml. Referenced components, and charts in " +
+			"other registries, are unpacked too. Images are not.\n\n" +
 			open.ReferenceHelp + "\n\n" +
-			"The directory appears as a whole or not at all. If it exists and is not empty, the exit code is 5. With --force, the directory of " +
-			"an unpacked module is replaced as a whole; a directory with anything else is never replaced.\n\n" +
-			"With --key the module is verified first, as by kymactl module verify, and nothing is written unless that succeeds. " +
-			"The limits are 50000 files and 1 GiB. No file is written outside of the directory.\n\n" +
+			"The directory is written completely or not at all. If it exists and is not empty, the exit code is 5. With --force, a directory " +
+			"with an unpacked module is replaced completely. A directory with anything else is never replaced.\n\n" +
+			"With --key, the module is verified first, as by kymactl module verify, and nothing is written unless this succeeds. " +
+			"The limits are 50000 files and 1 GiB. No file is written outside the directory.\n\n" +
 			"To get a module with its signatures, byte for byte, use kymactl module pull. " +
-			"The last line on stdout is the digest of the manifest, and the line before it the path.",
+			"The last line on stdout is the digest of the manifest, and the line before it is the path.",
 		Example: "  kymactl module unpack registry.example.org/modules//example.org/module/greeter:1.0.0\n" +
 			"  kymactl module unpack greeter.tar -o greeter-files --force && helm template greeter-files/charts/greeter",
 		Args: cobra.ExactArgs(1),
@@ -62,7 +63,7 @@ func NewUnpack(e *command.Environment) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVarP(&u.to, "output", "o", "", "`DIR` to make; default the last part of the name of the module")
+	f.StringVarP(&u.to, "output", "o", "", "`DIR` to create; default the last element of the name of the module")
 	f.BoolVar(&u.force, "force", false, "replace a module that was unpacked there")
 	u.registry.AddFlags(f)
 	u.check.addFlags(f)
@@ -105,7 +106,7 @@ func (u *unpacking) run(ctx context.Context, reference string) error {
 	return u.output.Write(u.e.Out, out, nil)
 }
 
-// vacant returns an error if something is in the place of the directory that stays.
+// vacant returns an error if the directory exists and must not be replaced.
 func (u *unpacking) vacant() error {
 	switch u.to {
 	case "":
@@ -120,7 +121,7 @@ func (u *unpacking) vacant() error {
 	case err != nil:
 		return errors.Wrapf(err, "cannot read %s", u.to)
 	case !info.IsDir():
-		return command.WithCode(command.ExitExists, errors.Errorf("%s exists, and is not a directory", u.to))
+		return command.WithCode(command.ExitExists, errors.Errorf("%s exists and is not a directory", u.to))
 	}
 	entries, err := os.ReadDir(u.to)
 	switch {
@@ -132,30 +133,33 @@ func (u *unpacking) vacant() error {
 		return u.occupied()
 	}
 	if info, err := os.Lstat(filepath.Join(u.to, bundle.DescriptorFile)); err != nil || !info.Mode().IsRegular() {
-		return command.WithCode(command.ExitExists, errors.Errorf("%s holds something other than an unpacked module: use another directory", u.to))
+		return command.WithCode(command.ExitExists, errors.Errorf(
+			"%s contains something other than an unpacked module: use another directory", u.to))
 	}
 	return nil
 }
 
+// occupied returns the error for a directory that is not empty. Its exit code is ExitExists.
 func (u *unpacking) occupied() error {
 	return command.WithCode(command.ExitExists, errors.Errorf("%s is not empty: use --force to replace the module in it, or -o DIR", u.to))
 }
 
-// unpack a module beside its place, and move it there when it is complete.
+// unpack unpacks a module into a temporary directory beside its destination, and moves it there when it is complete. It appends the
+// names of the files to out.
 func (u *unpacking) unpack(ctx context.Context, b *bundle.Bundle, out *unpacked) error {
 	temp, err := os.MkdirTemp(filepath.Dir(filepath.Clean(u.to)), ".kymactl-*")
 	if err != nil {
-		return errors.Wrapf(err, "cannot make %s", u.to)
+		return errors.Wrapf(err, "cannot create %s", u.to)
 	}
-	// It is empty, or holds what was replaced, where all went well.
+	// After success, it is empty or contains the replaced directory.
 	defer func() { _ = os.RemoveAll(temp) }()
 	made := filepath.Join(temp, "new")
-	if err := os.Mkdir(made, 0o755); err != nil { //nolint:gosec // It is as public as what users make.
-		return errors.Wrapf(err, "cannot make %s", u.to)
+	if err := os.Mkdir(made, 0o755); err != nil { //nolint:gosec // It is as public as other directories of the user.
+		return errors.Wrapf(err, "cannot create %s", u.to)
 	}
 	root, err := os.OpenRoot(made)
 	if err != nil {
-		return errors.Wrapf(err, "cannot make %s", u.to)
+		return errors.Wrapf(err, "cannot create %s", u.to)
 	}
 	err = bundle.Unpack(ctx, b, func(name string, data []byte) error {
 		out.Files = append(out.Files, name)
@@ -167,7 +171,7 @@ func (u *unpacking) unpack(ctx context.Context, b *bundle.Bundle, out *unpacked)
 	return u.publish(made, filepath.Join(temp, "old"))
 }
 
-// writeIn writes a file that does not exist below a directory, which the name cannot leave.
+// writeIn writes a new file below a directory. The name cannot leave the directory.
 func writeIn(root *os.Root, name string, data []byte) error {
 	local, err := filepath.Localize(name)
 	if err != nil {
@@ -184,7 +188,7 @@ func writeIn(root *os.Root, name string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// publish a directory that is complete. What it replaces is moved to old.
+// publish moves a complete directory to its destination. A directory that it replaces is moved to old.
 func (u *unpacking) publish(made, old string) error {
 	if u.force {
 		if err := os.Rename(u.to, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -193,11 +197,11 @@ func (u *unpacking) publish(made, old string) error {
 	}
 	err := os.Rename(made, u.to)
 	if err != nil && u.force {
-		// What was there stays.
-		err = errors.Join(err, errors.Wrapf(os.Rename(old, u.to), "cannot put back %s", u.to))
+		// Restore the previous directory.
+		err = errors.Join(err, errors.Wrapf(os.Rename(old, u.to), "cannot restore %s", u.to))
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return u.occupied()
 	}
-	return errors.Wrapf(err, "cannot make %s", u.to)
+	return errors.Wrapf(err, "cannot create %s", u.to)
 }

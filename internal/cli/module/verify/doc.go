@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package verify checks that modules are signed, and decides which errors mean that
-// one is not verified.
+// Package verify verifies the signatures of modules, and decides which errors mean
+// that a module is not verified.
 package verify

@@ -17,10 +17,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// isVersionTag says whether a tag looks like a version.
+// isVersionTag matches tags that look like a version.
 var isVersionTag = regexp.MustCompile(`^v?[0-9]`)
 
-// CheckSignature checks that a module is signed by one of the keys, and that it is the version that its tag promises.
+// CheckSignature verifies that a module is signed by one of the keys, and that its version matches its tag.
 func CheckSignature(ctx context.Context, b *bundle.Bundle, keys []ocm.Key) error {
 	if err := checkTag(b); err != nil {
 		return err
@@ -28,8 +28,8 @@ func CheckSignature(ctx context.Context, b *bundle.Bundle, keys []ocm.Key) error
 	return bundle.Verify(ctx, b, keys)
 }
 
-// checkTag refuses a signed version that is passed off as another one. Tags that
-// are not versions, such as latest, promise nothing.
+// checkTag returns an error if the tag of a module names another version than the
+// signed one. Tags that are not versions, such as latest, are accepted.
 func checkTag(b *bundle.Bundle) error {
 	version := b.Descriptor().Version()
 	tag, err := ocm.Tag(version)
@@ -39,11 +39,11 @@ func checkTag(b *bundle.Bundle) error {
 	return &ocm.VerificationError{Reason: fmt.Sprintf("tag %s is version %s of component %s", b.Tag, version, b.Descriptor().Name())}
 }
 
-// Unverified gives what is wrong with a module the exit code for that, whatever
-// kind of error it is: what cannot be read whole is not verified. That there is
-// no module, that the time is over, and that its registry cannot be reached is
-// something else. Opened says that the module is there, so that what is missing
-// is a part of it.
+// Unverified adds the exit code ExitUnverified to errors of reading or verifying a
+// module: a module that cannot be read completely is not verified. Errors keep their
+// own exit code if the module does not exist, time ran out, the user interrupted the
+// command, or the registry cannot be reached. If opened is true, the module exists,
+// so a missing part makes it unverified.
 func Unverified(err error, opened bool) error {
 	var missing *store.NotFoundError
 	var call *oci.CallError

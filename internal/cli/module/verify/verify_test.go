@@ -23,14 +23,14 @@ func TestUnverified(t *testing.T) {
 		args   args
 		want   command.ExitCode
 	}{
-		"Broken":   {"What cannot be read is not verified.", args{err: errors.New("broken")}, command.ExitUnverified},
-		"NoModule": {"There is no module.", args{err: &store.NotFoundError{What: `manifest "1.0.0"`}}, command.ExitNotFound},
+		"Broken":   {"A module that cannot be read is not verified.", args{err: errors.New("broken")}, command.ExitUnverified},
+		"NoModule": {"The module does not exist.", args{err: &store.NotFoundError{What: `manifest "1.0.0"`}}, command.ExitNotFound},
 		"NoLayer":  {"A part of the module is missing.", args{err: &store.NotFoundError{What: "blob sha256:1"}}, command.ExitUnverified},
 		"NoPart": {
-			"So it is where the module could be opened.", args{err: &store.NotFoundError{What: `manifest "1.0.0"`}, opened: true}, command.ExitUnverified,
+			"After the module was opened, so is a missing manifest.", args{err: &store.NotFoundError{What: `manifest "1.0.0"`}, opened: true}, command.ExitUnverified,
 		},
-		"Timeout":     {"The time is over.", args{err: context.DeadlineExceeded}, command.ExitTimeout},
-		"Interrupted": {"The user has ended it.", args{err: context.Canceled}, command.ExitFailure},
+		"Timeout":     {"The timeout has expired.", args{err: context.DeadlineExceeded}, command.ExitTimeout},
+		"Interrupted": {"The user interrupted the command.", args{err: context.Canceled}, command.ExitFailure},
 		"Usage":       {"The command line is wrong.", args{err: command.Usagef("no")}, command.ExitUsage},
 	}
 	for name, tc := range cases {
