@@ -186,7 +186,7 @@ func TestAllowed(t *testing.T) {
 	k := newKyma(t, v1alpha1.Module{Name: "m1", Channel: "fast"})
 	play(t, k, v1alpha1.ModuleStatus{Name: "m1", State: v1alpha1.StateReady, Version: "2.0.0", Channel: "fast"})
 	kymactl(t, k.Namespace, "module", "enable", "m1", "-c", "regular").want(t, command.ExitOK,
-		"Warning: channel regular has version 1.0.0 of module m1, which is lower than 2.0.0 that is installed", "allow-downgrade=m1@1.0.0", "m1 changed")
+		"Warning: channel regular has version 1.0.0 of module m1, which is lower than the installed version 2.0.0", "allow-downgrade=m1@1.0.0", "m1 changed")
 	kymactl(t, k.Namespace, "module", "enable", "m2", "-c", "broken").want(t, command.ExitOK, "Warning: ModuleTemplate m2-broken: no such registry", "m2 enabled")
 	start(t, "a: {b: 1}", long, k.Namespace, "module", "enable", "m2", "--values", "-").want(t, command.ExitOK, "m2 changed")
 	start(t, "", long, k.Namespace, "module", "enable", "m2", "--values", "-").want(t, command.ExitOK, "m2 changed")

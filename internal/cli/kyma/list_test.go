@@ -33,9 +33,9 @@ func TestListCatalogue(t *testing.T) {
 	none := kymactl(t, "default", "module", "list", "-c", "none", "-o", "json")
 	none.want(t, command.ExitOK, `"modules": []`)
 	kymactl(t, "default", "module", "list", "-c", "NONE").want(t, command.ExitUsage, "lower case")
-	kymactl(t, "default", "module", "list", "--kyma", "a", "-A").want(t, command.ExitUsage, "excludes")
+	kymactl(t, "default", "module", "list", "--kyma", "a", "-A").want(t, command.ExitUsage, "cannot be used with")
 	kymactl(t, "default", "module", "list", "--kyma", "a").want(t, command.ExitNotFound, "kymactl deploy")
-	kymactl(t, "default", "module", "list", "--enabled").want(t, command.ExitOK, "There are no Kymas of namespace default")
+	kymactl(t, "default", "module", "list", "--enabled").want(t, command.ExitOK, "No Kymas found in namespace default")
 }
 
 func TestListEnabled(t *testing.T) {

@@ -31,8 +31,8 @@ func NewManifest(e *command.Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "manifest MODULE",
 		Short: "Write the Manifest that installs a module in one cluster",
-		Long: "Write the Manifest that installs a module in the cluster of a ProviderConfig, as YAML for kubectl apply. It needs neither a Kyma nor " +
-			"a ModuleTemplate, because it contains the default custom resource and the sources of all installs, CRDs and configuration. It " +
+		Long: "Write the Manifest that installs a module in the cluster of a ProviderConfig, as YAML for kubectl apply. It needs neither a " +
+			"Kyma nor a ModuleTemplate, because it contains the default custom resource and the sources of all installs, CRDs and configuration. It " +
 			"names the component and each of its layers by digest. Charts use their default values; set others in installs[].values.\n\n" +
 			open.ReferenceHelp + locationHelp + "\n\n" +
 			"The same module and flags always give the same bytes.",
