@@ -29,7 +29,7 @@ type list struct {
 	channel     string
 }
 
-// offered is the output for the catalog.
+// offered is the output for the catalogue.
 type offered struct {
 	Modules catalog.Releases `json:"modules"`
 }
@@ -67,12 +67,12 @@ func Command(e *command.Environment) *cobra.Command {
 		SuggestFor: []string{"catalog"},
 		Aliases:    []string{"ls"},
 		Short:      "List the available modules, or the enabled ones",
-		Long: "Show the catalog of a control plane: each module and channel with the version from its ModuleTemplate, " +
+		Long: "Show the catalogue of a control plane: each module and channel with the version from its ModuleTemplate, " +
 			"whether the component descriptor could be read (RESOLVED), and whether its signature is valid (VERIFIED).\n\n" +
 			"With --kyma, --enabled or --all-namespaces, show the modules that Kymas have enabled: the desired channel, the version and the " +
 			"state in the cluster, other available versions, and a message if a module needs attention. Enabled modules that the provider has " +
 			"not processed yet have no state. Modules that are still being removed are in state Deleting.\n\n" +
-			"--output json and yaml write one object with the list \"modules\". An entry of the catalog has name, channel, version, template, " +
+			"--output json and yaml write one object with the list \"modules\". An entry of the catalogue has name, channel, version, template, " +
 			"resolved, verified and message. An enabled module has namespace, kyma, name, enabled, channel, activeChannel, version, state, " +
 			"manifest, message and available, a list of channel, version and newer. All fields are always present.",
 		Example: "  kymactl module list --channel fast\n" +
@@ -150,13 +150,13 @@ func (l *list) kymas(ctx context.Context, c *command.Cluster) ([]v1alpha1.Kyma, 
 	return found.Items, nil
 }
 
-// writeOffer writes the catalog.
+// writeOffer writes the catalogue.
 func (l *list) writeOffer(offer catalog.Releases) error {
 	if l.channel != "" {
 		offer = offer.In(l.channel)
 	}
 	if len(offer) == 0 {
-		l.environment.Sayf("No modules found. ModuleTemplates add modules to the catalog; see 'kymactl module template'.")
+		l.environment.Sayf("No modules found. ModuleTemplates add modules to the catalogue; see 'kymactl module template'.")
 	}
 	document := offered{offer}
 	return l.output.Write(l.environment.Out, document, func(w io.Writer) error {
