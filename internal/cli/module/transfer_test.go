@@ -219,7 +219,7 @@ func TestPullVerifies(t *testing.T) {
 		t.Errorf("pull that cannot be verified: want nothing written, got %v (%v)", entries, err)
 	}
 	kymactl(t, "module", "pull", reference+"1.0.0", "-o", out, "--verify", "--key", public).want(t, command.ExitOK, "Pulled")
-	kymactl(t, "module", "pull", reference+"1.0.0", "-o", out, "--verify").want(t, command.ExitUsage, "--verify needs --key")
+	kymactl(t, "module", "pull", reference+"1.0.0", "-o", out, "--verify").want(t, command.ExitUsage, "--verify requires --key")
 	kymactl(t, "module", "pull", reference+"1.0.0", "-o", out, "--key", out).want(t, command.ExitUsage, "--key "+out)
 }
 
@@ -236,7 +236,7 @@ func TestTransferUsage(t *testing.T) {
 		"PushTwoPaths":    {"One argument must be a registry.", []string{"push", layout, "./x"}, command.ExitUsage, "is a path in a registry"},
 		"PullStdout":      {"A layout cannot be a stream.", []string{"pull", "registry.example.org/a//example.org/m/x:1.0.0", "-o", "-"}, command.ExitUsage, "written to stdout"},
 		"CopyStdout":      {"A layout cannot be a stream.", []string{"copy", layout, "-"}, command.ExitUsage, "written to stdout"},
-		"PushMapping":     {"There are two mappings.", []string{"push", layout, r.Host() + "/m", "--name-mapping", "x"}, command.ExitUsage, "want urlPath or sha256-digest"},
+		"PushMapping":     {"There are two mappings.", []string{"push", layout, r.Host() + "/m", "--name-mapping", "x"}, command.ExitUsage, "use urlPath or sha256-digest"},
 		"PushFormat":      {"An unknown format is refused.", []string{"push", layout, r.Host() + "/m", "-o", "xml"}, command.ExitUsage, `unknown output format "xml"`},
 		"PushOther":       {"A complete reference must match the module.", []string{"push", layout, r.Host() + "/m/component-descriptors/" + greeter + ":2.0.0"}, command.ExitUsage, "2.0.0"},
 		"PushOne":         {"Two arguments are needed.", []string{"push", layout}, command.ExitUsage, "accepts 2 arg(s)"},

@@ -95,8 +95,8 @@ func (c *creation) addFlags(f *pflag.FlagSet) {
 	f.StringVarP(&c.file, "file", "f", "", "`FILE` to use instead of the module.yaml in DIR; without DIR, its directory is used")
 	f.StringVar(&c.over.Name, "name", "", "`NAME` of the component, such as example.org/module/greeter; overrides the input")
 	f.StringVar(&c.over.Version, "version", "", "semantic `VERSION`; overrides the input")
-	f.StringVar(&c.over.Channel, "channel", "", "`CHANNEL` for ModuleTemplates; overrides the input; default regular")
-	f.StringVar(&c.over.Provider, "provider", "", "`NAME` of the provider of the module; overrides the input; default internal")
+	f.StringVar(&c.over.Channel, "channel", "", "`CHANNEL` for ModuleTemplates; overrides the input (default regular)")
+	f.StringVar(&c.over.Provider, "provider", "", "`NAME` of the provider of the module; overrides the input (default internal)")
 	f.StringVar(&c.from, "from", "", "module or `IMAGE` to build on")
 	f.BoolVar(&c.dryRun, "dry-run", false, "check everything and print the digest, but write nothing")
 	f.StringVar(&c.keyFile, "key", "", "PEM `FILE` with the private RSA key to sign with")
@@ -116,7 +116,7 @@ func (c *creation) check(f *pflag.FlagSet) error {
 	case c.to == "" && !c.dryRun:
 		return command.Usagef("-o PATH is missing: set the path of the layout, or use --dry-run")
 	case c.keyFile == "" && (f.Changed("signature-name") || f.Changed("cosign")):
-		return command.Usagef("--signature-name and --cosign need --key FILE")
+		return command.Usagef("--signature-name and --cosign require --key FILE")
 	case c.signature == "":
 		return command.Usagef("--signature-name must not be empty")
 	}

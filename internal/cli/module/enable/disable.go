@@ -49,7 +49,7 @@ func NewDisable(e *command.Environment) *cobra.Command {
 	f := cmd.Flags()
 	d.cluster.AddFlags(f)
 	d.output.AddNamedFlag(f)
-	f.StringVar(&d.kyma, "kyma", "", "`NAME` of the Kyma; default the only Kyma in the namespace")
+	f.StringVar(&d.kyma, "kyma", "", "`NAME` of the Kyma (default the only Kyma in the namespace)")
 	f.BoolVar(&d.wait, "wait", false, "wait until nothing is left of these modules")
 	f.BoolVar(&d.force, "force", false, "change a Kyma that belongs to a composition, which might revert the change")
 	complete.Flag(cmd, "kyma", complete.Kymas(&d.cluster))

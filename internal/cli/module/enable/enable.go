@@ -57,10 +57,10 @@ func Command(e *command.Environment) *cobra.Command {
 	f := cmd.Flags()
 	n.cluster.AddFlags(f)
 	n.output.AddNamedFlag(f)
-	f.StringVar(&n.kyma, "kyma", "", "`NAME` of the Kyma; default the only Kyma in the namespace")
-	f.StringVarP(&n.wish.channel, "channel", "c", "", "`CHANNEL` of the modules; default their own channel, or the channel of the Kyma")
+	f.StringVar(&n.kyma, "kyma", "", "`NAME` of the Kyma (default the only Kyma in the namespace)")
+	f.StringVarP(&n.wish.channel, "channel", "c", "", "`CHANNEL` of the modules (default their own channel, or the channel of the Kyma)")
 	f.StringVar(&n.wish.policy, "custom-resource-policy", "", "`POLICY` for the default custom resource: CreateAndDelete creates and deletes "+
-		"it with the module, Ignore leaves it to you; default CreateAndDelete for new modules")
+		"it with the module, Ignore leaves it to you (default CreateAndDelete for new modules)")
 	f.StringVar(&n.values, "values", "", "`FILE` with values for the charts of one module, - is stdin; "+
 		"they replace its current values, and an empty file removes these")
 	f.BoolVar(&n.wait, "wait", false, "wait until these modules are Ready")
@@ -88,7 +88,7 @@ func (n *enable) check() error {
 	switch v1alpha1.CustomResourcePolicy(n.wish.policy) {
 	case "", v1alpha1.CustomResourcePolicyCreateAndDelete, v1alpha1.CustomResourcePolicyIgnore:
 	default:
-		return command.Usagef("--custom-resource-policy is %q: want CreateAndDelete or Ignore", n.wish.policy)
+		return command.Usagef("--custom-resource-policy is %q: use CreateAndDelete or Ignore", n.wish.policy)
 	}
 	if n.values != "" && len(n.wish.names) > 1 {
 		return command.Usagef("--values applies to one module, but %d are named: enable them one at a time", len(n.wish.names))

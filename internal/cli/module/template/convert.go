@@ -62,9 +62,9 @@ func NewConvert(e *command.Environment) *cobra.Command {
 	}
 	c.Flags().StringVarP(&f.options.Channel, "channel", "c", "", "`CHANNEL` for ModuleTemplates and Kymas that do not name one")
 	c.Flags().StringVar(&f.options.ProviderConfig, "provider-config", "",
-		"`NAME` of the ProviderConfig for Kymas and Manifests; default the name of the Kyma")
-	c.Flags().StringVarP(&f.options.Namespace, "namespace", "n", "", "`NAMESPACE` for Kymas and Manifests; default their own namespace")
-	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to; default -, which is stdout")
+		"`NAME` of the ProviderConfig for Kymas and Manifests (default the name of the Kyma)")
+	c.Flags().StringVarP(&f.options.Namespace, "namespace", "n", "", "`NAMESPACE` for Kymas and Manifests (default their own namespace)")
+	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to (default -, which is stdout)")
 	c.Flags().BoolVar(&f.skipUnknown, "skip-unknown", false, "skip objects of other kinds, with a warning")
 	c.Flags().BoolVar(&f.strict, "strict", false, "fail if a field cannot be carried over")
 	return c
@@ -77,10 +77,10 @@ func (f *conversion) check(args []string) error {
 		return err
 	}
 	if o.ProviderConfig != "" && len(validation.IsDNS1123Subdomain(o.ProviderConfig)) > 0 {
-		return command.Usagef("--provider-config %q: want at most 253 lowercase letters, digits, - and .", o.ProviderConfig)
+		return command.Usagef("--provider-config %q: use at most 253 lower case letters, digits, - and .", o.ProviderConfig)
 	}
 	if o.Namespace != "" && len(validation.IsDNS1123Label(o.Namespace)) > 0 {
-		return command.Usagef("--namespace %q: want at most 63 lowercase letters, digits and -", o.Namespace)
+		return command.Usagef("--namespace %q: use at most 63 lower case letters, digits and -", o.Namespace)
 	}
 	stdin := 0
 	for _, a := range args {

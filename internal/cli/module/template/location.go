@@ -23,7 +23,7 @@ type locationFlags struct {
 }
 
 func (l *locationFlags) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&l.repository, "repository", "", "`HOST/BASE` from which clusters get the module; default where it was read")
+	f.StringVar(&l.repository, "repository", "", "`HOST/BASE` from which clusters get the module (default where it was read)")
 	f.StringVar(&l.mapping, "name-mapping", string(ocm.URLPath),
 		"with --repository, the `MAPPING` from names to repositories: urlPath or sha256-digest")
 }
@@ -31,7 +31,7 @@ func (l *locationFlags) addFlags(f *pflag.FlagSet) {
 // check validates and normalizes the flags. Its errors have the exit code ExitUsage.
 func (l *locationFlags) check() error {
 	if l.mapping != string(ocm.URLPath) && l.mapping != string(ocm.SHA256Digest) {
-		return command.Usagef("--name-mapping %q: want %s or %s", l.mapping, ocm.URLPath, ocm.SHA256Digest)
+		return command.Usagef("--name-mapping %q: use %s or %s", l.mapping, ocm.URLPath, ocm.SHA256Digest)
 	}
 	if l.repository == "" {
 		return nil

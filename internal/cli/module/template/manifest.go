@@ -32,8 +32,8 @@ func NewManifest(e *command.Environment) *cobra.Command {
 		Use:   "manifest MODULE",
 		Short: "Write the Manifest that installs a module in one cluster",
 		Long: "Write the Manifest that installs a module in the cluster of a ProviderConfig, as YAML for kubectl apply. It needs neither a " +
-			"Kyma nor a ModuleTemplate, because it contains the default custom resource and the sources of all installs, CRDs and configuration. It " +
-			"names the component and each of its layers by digest. Charts use their default values; set others in installs[].values.\n\n" +
+			"Kyma nor a ModuleTemplate, because it contains the default custom resource and the sources of all installs, CRDs and configuration. " +
+			"It names the component and each of its layers by digest. Charts use their default values; set others in installs[].values.\n\n" +
 			open.ReferenceHelp + locationHelp + "\n\n" +
 			"The same module and flags always give the same bytes.",
 		Example: "  kymactl module manifest registry.example.org/modules//example.org/module/greeter:1.0.0 \\\n" +
@@ -46,10 +46,10 @@ func NewManifest(e *command.Environment) *cobra.Command {
 	}
 	f.registry.AddFlags(c.Flags())
 	f.where.addFlags(c.Flags())
-	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the Manifest; default the name of the module")
-	c.Flags().StringVarP(&f.namespace, "namespace", "n", "", "`NAMESPACE` of the Manifest; default none, so that kubectl apply chooses it")
+	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the Manifest (default the name of the module)")
+	c.Flags().StringVarP(&f.namespace, "namespace", "n", "", "`NAMESPACE` of the Manifest (default none, so that kubectl apply chooses it)")
 	c.Flags().StringVar(&f.config, "provider-config", "default", "`NAME` of the ProviderConfig in the namespace of the Manifest")
-	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to; default -, which is stdout")
+	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to (default -, which is stdout)")
 	return c
 }
 
@@ -57,14 +57,14 @@ func NewManifest(e *command.Environment) *cobra.Command {
 func (f *manifestFlags) check() error {
 	for _, name := range []struct{ flag, value string }{{"--name", f.name}, {"--provider-config", f.config}} {
 		if name.value != "" && len(validation.IsDNS1123Subdomain(name.value)) > 0 {
-			return command.Usagef("%s %q: want at most 253 lowercase letters, digits, - and .", name.flag, name.value)
+			return command.Usagef("%s %q: use at most 253 lower case letters, digits, - and .", name.flag, name.value)
 		}
 	}
 	if f.config == "" {
 		return command.Usagef("--provider-config must not be empty")
 	}
 	if f.namespace != "" && len(validation.IsDNS1123Label(f.namespace)) > 0 {
-		return command.Usagef("--namespace %q: want at most 63 lowercase letters, digits and -", f.namespace)
+		return command.Usagef("--namespace %q: use at most 63 lower case letters, digits and -", f.namespace)
 	}
 	return f.where.check()
 }

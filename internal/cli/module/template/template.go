@@ -50,11 +50,11 @@ func Command(e *command.Environment) *cobra.Command {
 		},
 	}
 	f.registry.AddFlags(c.Flags())
-	c.Flags().StringVarP(&f.channel, "channel", "c", "", "`CHANNEL` to offer the module in; default the channel of the module, or regular")
-	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the ModuleTemplate; default the name of the module, a dash and the channel")
+	c.Flags().StringVarP(&f.channel, "channel", "c", "", "`CHANNEL` to offer the module in (default the channel of the module, or regular)")
+	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the ModuleTemplate (default the name of the module, a dash and the channel)")
 	c.Flags().BoolVar(&f.inline, "inline", false, "write the component descriptor into the ModuleTemplate instead of a reference to it")
 	f.where.addFlags(c.Flags())
-	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to; default -, which is stdout")
+	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to (default -, which is stdout)")
 	return c
 }
 
@@ -64,7 +64,7 @@ func (f *templateFlags) check() error {
 		return err
 	}
 	if f.name != "" && len(validation.IsDNS1123Subdomain(f.name)) > 0 {
-		return command.Usagef("--name %q: want at most 253 lowercase letters, digits, - and .", f.name)
+		return command.Usagef("--name %q: use at most 253 lower case letters, digits, - and .", f.name)
 	}
 	return f.where.check()
 }

@@ -70,7 +70,7 @@ func NewPull(e *command.Environment) *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVarP(&to, "output", "o", "",
-		"`PATH` of the layout: a directory, or a file that ends in .tar, .tar.gz or .tgz; default MODULE-VERSION")
+		"`PATH` of the layout: a directory, or a file that ends in .tar, .tar.gz or .tgz (default MODULE-VERSION)")
 	registry.AddFlags(f)
 	check.addFlags(f)
 	t.addOverwrite(f, "a layout")
@@ -135,14 +135,14 @@ type verification struct {
 func (v *verification) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&v.key, "key", "", "PEM `FILE` with the public RSA key or a certificate; the module must be signed with its private key")
 	f.StringVar(&v.name, "signature-name", bundle.DefaultSignature, "`NAME` of the signature to verify with --key")
-	f.BoolVar(&v.wanted, "verify", false, "verify the module; needs --key, which already implies it")
+	f.BoolVar(&v.wanted, "verify", false, "verify the module; requires --key, which already implies it")
 }
 
 // read returns the key of --key, or no keys without the flag. Its errors have the exit code ExitUsage.
 func (v *verification) read() ([]ocm.Key, error) {
 	if v.key == "" {
 		if v.wanted {
-			return nil, command.Usagef("--verify needs --key")
+			return nil, command.Usagef("--verify requires --key")
 		}
 		return nil, nil
 	}

@@ -76,7 +76,7 @@ func layoutAndReference(a, b string) (layout, to string, err error) {
 	case second && !first:
 		return b, a, nil
 	case first:
-		return "", "", command.Usagef("neither %q nor %q is a path in a registry: want host[:port]/path", a, b)
+		return "", "", command.Usagef("neither %q nor %q is a path in a registry: use host[:port]/path", a, b)
 	}
 	return "", "", command.NotFoundf("neither %q nor %q is an image layout: create one with kymactl module create", a, b)
 }

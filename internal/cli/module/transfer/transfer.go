@@ -51,7 +51,7 @@ func (t *transfer) checkMapping() error {
 	if slices.Contains(mappings, t.mapping) {
 		return nil
 	}
-	return command.Usagef("unknown --name-mapping %q: want %s", t.mapping, strings.Join(mappings, " or "))
+	return command.Usagef("unknown --name-mapping %q: use %s", t.mapping, strings.Join(mappings, " or "))
 }
 
 // A destination is the place to which a module was copied.

@@ -63,7 +63,7 @@ func NewUnpack(e *command.Environment) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVarP(&u.to, "output", "o", "", "`DIR` to create; default the last element of the name of the module")
+	f.StringVarP(&u.to, "output", "o", "", "`DIR` to create (default the last element of the name of the module)")
 	f.BoolVar(&u.force, "force", false, "replace a module that was unpacked there")
 	u.registry.AddFlags(f)
 	u.check.addFlags(f)
@@ -112,7 +112,7 @@ func (u *unpacking) vacant() error {
 	case "":
 		return nil
 	case ".", "..", string(filepath.Separator), file.Stdout:
-		return command.Usagef("-o %s: want a directory that does not exist yet, or can be replaced", u.to)
+		return command.Usagef("-o %s: use a directory that does not exist yet, or can be replaced", u.to)
 	}
 	info, err := os.Lstat(u.to)
 	switch {
