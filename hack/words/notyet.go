@@ -4,5 +4,5 @@ package main
 
 // notYet returns the files and directories that were written before the words were banned. The list may only shrink, which a test checks.
 func notYet() []string {
-	return []string{"internal/cli/module", "pkg/manifest"}
+	return []string{"pkg/manifest"}
 }

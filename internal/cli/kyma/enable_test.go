@@ -158,7 +158,7 @@ func TestRefused(t *testing.T) {
 		"Channel":       {"The name of a channel is checked.", k.Namespace, "module enable m2 -c Fast", command.ExitUsage, []string{"lower case"}},
 		"Name":          {"The name of a module is checked.", k.Namespace, "module enable M2", command.ExitUsage, []string{"not a valid module name"}},
 		"Policy":        {"The policy is checked.", k.Namespace, "module enable m2 --custom-resource-policy Keep", command.ExitUsage, []string{"CreateAndDelete or Ignore"}},
-		"ValuesOfTwo":   {"Values require a single module.", k.Namespace, "module enable m2 m3 --values x.yaml", command.ExitUsage, []string{"one after the other"}},
+		"ValuesOfTwo":   {"Values require a single module.", k.Namespace, "module enable m2 m3 --values x.yaml", command.ExitUsage, []string{"one at a time"}},
 		"NoValues":      {"A file that does not exist is wrong usage.", k.Namespace, "module enable m2 --values /does/not/exist", command.ExitUsage, []string{"no such file"}},
 		"Output":        {"An unknown format is wrong usage.", k.Namespace, "module enable m2 -o xml", command.ExitUsage, []string{"xml"}},
 		"NoKyma":        {"The error for a missing Kyma says what to do.", k.Namespace, "module enable m2 --kyma nope", command.ExitNotFound, []string{"kymactl deploy"}},

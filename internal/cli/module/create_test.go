@@ -222,7 +222,7 @@ func TestCreateUsage(t *testing.T) {
 		"NoFile":     {reason: "The file must exist.", args: []string{"-f", broken + "x", "-o", out}, code: command.ExitUsage, want: "-f: open"},
 		"Key":        {reason: "The key must exist.", args: []string{dir, "--name", greeter, "-o", out, "--key", out}, code: command.ExitUsage, want: "--key: open"},
 		"BadKey":     {reason: "The key must be valid.", args: []string{dir, "--name", greeter, "-o", out, "--key", broken}, code: command.ExitUsage, want: "cannot read private key"},
-		"Signature":  {reason: "A signature needs a key.", args: []string{dir, "--name", greeter, "-o", out, "--signature-name", "a"}, code: command.ExitUsage, want: "need --key FILE"},
+		"Signature":  {reason: "A signature needs a key.", args: []string{dir, "--name", greeter, "-o", out, "--signature-name", "a"}, code: command.ExitUsage, want: "require --key FILE"},
 		"Password":   {reason: "Flags for registries are checked even if no registry is used.", args: []string{dir, "--name", greeter, "-o", out, "--username", "u"}, code: command.ExitUsage, want: "--username requires --password-stdin"},
 		"NoBase":     {reason: "The base must exist.", args: []string{"--from", "./nothing", "-o", out}, code: command.ExitNotFound, want: "./nothing"},
 		"Strict":     {reason: "Warnings can be errors.", args: []string{fixture(t, "plain"), "--name", greeter, "--version", "1.0.0", "--warnings-as-errors", "-o", out}, code: command.ExitFailure, want: "there are warnings (1)"},
