@@ -86,7 +86,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			want:  "exceeded quota: small",
 		},
 		"Unsaved": {
-			reason: "So does a step whose reasons could not be saved.",
+			reason: "A step whose reasons could not be saved keeps the reasons of the previous one.",
 			run: func(_ *testing.T, b *bench) *Bundle {
 				b.s.fault = forbid("ConfigMap")
 				return bundleOf(install("web", configMap("x")))

@@ -38,6 +38,7 @@ func TestUndeploysAtOnce(t *testing.T) {
 			t.Fatal("the Kyma is not being deleted")
 		}
 	}
+	// Nothing shows when the last one waits. If one starts later, it finds the Kyma gone, which must succeed as well.
 	time.Sleep(2 * pollInterval)
 	patch(t, kymaIn("gone-at-once"), `{"metadata":{"finalizers":null}}`)
 	deletions := map[string]int{}

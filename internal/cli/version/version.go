@@ -127,6 +127,7 @@ func providerIn(ctx context.Context, c client.Reader) (*providerVersion, error) 
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot get Provider %s", providerName)
 	}
+	// The CRD of Crossplane makes both fields strings.
 	image, _, _ := unstructured.NestedString(p.Object, "status", "currentIdentifier")
 	if image == "" {
 		image, _, _ = unstructured.NestedString(p.Object, "spec", "package")
