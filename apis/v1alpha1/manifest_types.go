@@ -3,8 +3,6 @@
 package v1alpha1
 
 import (
-	"cmp"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -106,22 +104,17 @@ type RollbackTrigger string
 
 // The triggers of a rollback.
 const (
-	RollbackOnFailed   RollbackTrigger = "Failed"
-	RollbackOnNotReady RollbackTrigger = "NotReady"
+	RollbackTriggerFailed   RollbackTrigger = "Failed"
+	RollbackTriggerNotReady RollbackTrigger = "NotReady"
 )
 
 // A Rollback specifies when a failed upgrade is rolled back.
 type Rollback struct {
-	// On is the state of an upgrade that causes a rollback: Failed for state Error, NotReady for any state other than
+	// Trigger is the state of an upgrade that causes a rollback: Failed for state Error, NotReady for any state other than
 	// Ready.
 	// +optional
 	// +kubebuilder:default=Failed
-	On RollbackTrigger `json:"on,omitempty"`
-
-	// True is an alias of on: YAML 1.1, and therefore kubectl, reads an unquoted key on as true. If both are set, true
-	// takes precedence.
-	// +optional
-	True RollbackTrigger `json:"true,omitempty"`
+	Trigger RollbackTrigger `json:"trigger,omitempty"`
 
 	// After is how long the state has to last without interruption, counted from the beginning of the upgrade: a
 	// duration such as 90s, 10m or 1h30m. A newer desired version ends the rollback.
@@ -303,9 +296,4 @@ func (m *Manifest) GetLastHandledReconcileAt() string {
 // SetLastHandledReconcileAt sets the value of annotation crossplane.io/reconcile-requested-at that was handled last.
 func (m *Manifest) SetLastHandledReconcileAt(token string) {
 	m.Status.SetLastHandledReconcileAt(token)
-}
-
-// Trigger of the rollback, whichever way its key was written.
-func (r *Rollback) Trigger() RollbackTrigger {
-	return cmp.Or(r.True, r.On, RollbackOnFailed)
 }

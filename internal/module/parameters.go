@@ -81,8 +81,8 @@ const (
 // rollback with its defaults. A time of zero is one, as a Kyma that the API server has seen has none without a time.
 func rollback(in *v1alpha1.Rollback) *v1alpha1.Rollback {
 	out := in.DeepCopy()
-	if out != nil && out.On == "" {
-		out.On = v1alpha1.RollbackOnFailed
+	if out != nil && out.Trigger == "" {
+		out.Trigger = v1alpha1.RollbackTriggerFailed
 	}
 	return out
 }

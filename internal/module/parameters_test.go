@@ -86,7 +86,7 @@ func TestParameters(t *testing.T) {
 					{Name: "raw-manifest", Namespace: "default", Source: *source(v1alpha1.SourceTypeRaw, "2")},
 				},
 				CustomResourcePolicy: v1alpha1.CustomResourcePolicyCreateAndDelete,
-				Drift:                v1alpha1.DriftPolicyIgnore, Adopt: true, Rollback: &v1alpha1.Rollback{On: v1alpha1.RollbackOnFailed},
+				Drift:                v1alpha1.DriftPolicyIgnore, Adopt: true, Rollback: &v1alpha1.Rollback{Trigger: v1alpha1.RollbackTriggerFailed},
 			},
 		},
 		"NullData": {

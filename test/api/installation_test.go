@@ -8,10 +8,9 @@ import "fmt"
 // in the schema, in is the path in the full object.
 func installationBreaches(at, in string) map[string]breach {
 	return map[string]breach{
-		at + ".drift enum Repair,Report,Ignore":     unknown(in + ".drift"),
-		at + ".rollback.on enum Failed,NotReady":    unknown(in + ".rollback.on"),
-		at + ".rollback.true enum Failed,NotReady":  unknown(in + ".rollback.true"),
-		at + ".rollback.after pattern " + durations: {set: fields{in + ".rollback.after": "10"}, ok: fields{in + ".rollback.after": "1.5h10m"}},
+		at + ".drift enum Repair,Report,Ignore":       unknown(in + ".drift"),
+		at + ".rollback.trigger enum Failed,NotReady": unknown(in + ".rollback.trigger"),
+		at + ".rollback.after pattern " + durations:   {set: fields{in + ".rollback.after": "10"}, ok: fields{in + ".rollback.after": "1.5h10m"}},
 	}
 }
 

@@ -66,7 +66,7 @@ spec:
       nameMapping: sha256-digest
       digest: "` + digest + `"
     drift: Report
-    rollback: {on: NotReady, "on": Failed, after: 1h30m}
+    rollback: {trigger: NotReady, after: 1h30m}
     adopt: true
 `
 	statusOfManifest = `
@@ -150,7 +150,7 @@ spec:
     modules:
     - {name: istio, channel: regular, customResourcePolicy: Ignore, values: {replicas: 2, nested: {list: [1, two, {three: 3}]}},
        valuesFrom: [{kind: Secret, name: passwords, key: password, targetPath: db.password, optional: true}, {kind: ConfigMap, name: sizes}],
-       drift: Ignore, rollback: {on: NotReady, "on": Failed, after: 90s}, adopt: true}
+       drift: Ignore, rollback: {trigger: NotReady, after: 90s}, adopt: true}
     - {name: serverless}
   resourceRefs: [{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Manifest, name: full-istio}]
 `

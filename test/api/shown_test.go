@@ -43,12 +43,12 @@ func TestDefaults(t *testing.T) {
 		}},
 		{"manifests", component, map[string]string{"spec.forProvider.component.nameMapping": `"urlPath"`}},
 		{"manifests", optional, map[string]string{
-			installs + "[].valuesFrom[].key": `"values.yaml"`,
-			"spec.forProvider.rollback.on":   `"Failed"`, "spec.forProvider.rollback.after": `"10m"`,
+			installs + "[].valuesFrom[].key":    `"values.yaml"`,
+			"spec.forProvider.rollback.trigger": `"Failed"`, "spec.forProvider.rollback.after": `"10m"`,
 		}},
 		{"kymas", object(t, kyma+`{forProvider: {modules: [{name: x, valuesFrom: [{kind: Secret, name: x}], rollback: {}}]}}}`), map[string]string{
 			modules + "[].valuesFrom[].key": `"values.yaml"`,
-			modules + "[].rollback.on":      `"Failed"`, modules + "[].rollback.after": `"10m"`,
+			modules + "[].rollback.trigger": `"Failed"`, modules + "[].rollback.after": `"10m"`,
 		}},
 		{"kymas", object(t, kyma+`{}}`), map[string]string{
 			"spec.forProvider":         `{"channel":"regular"}`,

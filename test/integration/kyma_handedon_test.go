@@ -30,7 +30,7 @@ var _ = Describe("A Kyma that says how its modules are worked on", func() {
 		p := must(s.get(ctx, o.manifest("kyma"))).Spec.ForProvider
 		Expect(p.Drift).To(Equal(v1alpha1.DriftPolicyReport))
 		Expect(p.Adopt).To(BeTrue())
-		Expect(p.Rollback).To(Equal(&v1alpha1.Rollback{On: v1alpha1.RollbackOnFailed, After: metav1.Duration{Duration: 90 * time.Second}}))
+		Expect(p.Rollback).To(Equal(&v1alpha1.Rollback{Trigger: v1alpha1.RollbackTriggerFailed, After: metav1.Duration{Duration: 90 * time.Second}}))
 		Expect(p.Installs[0].ValuesFrom).To(Equal([]v1alpha1.ValuesReference{{Kind: "ConfigMap", Name: "values", Key: "values.yaml"}}))
 		awaitSettled(ctx)
 		Consistently(s.versions).WithContext(ctx).Should(Equal(must(s.versions(ctx))))

@@ -18,8 +18,8 @@ var _ = Describe("An upgrade that does not work", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = newSpace(ctx) })
 
-	rollback := func(on v1alpha1.RollbackTrigger, after time.Duration) *v1alpha1.Rollback {
-		return &v1alpha1.Rollback{On: on, After: metav1.Duration{Duration: after}}
+	rollback := func(trigger v1alpha1.RollbackTrigger, after time.Duration) *v1alpha1.Rollback {
+		return &v1alpha1.Rollback{Trigger: trigger, After: metav1.Duration{Duration: after}}
 	}
 	// upgradeTo a version of the module.
 	upgradeTo := func(version string, source v1alpha1.Source) func(m *v1alpha1.Manifest) {
@@ -39,7 +39,7 @@ var _ = Describe("An upgrade that does not work", func() {
 	rolledBack := haveCondition(v1alpha1.TypeRolledBack, corev1.ConditionTrue, Not(BeEmpty()))
 
 	It("is rolled back once, until something newer is desired", func(ctx SpecContext) {
-		first(ctx, rollback(v1alpha1.RollbackOnFailed, 2*time.Second))
+		first(ctx, rollback(v1alpha1.RollbackTriggerFailed, 2*time.Second))
 		settings := s.mustConfigMap(ctx, "web-settings")
 		bad := webChart2().with("templates/bad.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 99999999}]}\n").pushLayer(ctx)
 		s.update(ctx, "web", upgradeTo("2.0.0", bad))
@@ -82,7 +82,7 @@ var _ = Describe("An upgrade that does not work", func() {
 	})
 
 	It("is waited for no longer once something newer is desired", func(ctx SpecContext) {
-		first(ctx, rollback(v1alpha1.RollbackOnFailed, time.Hour))
+		first(ctx, rollback(v1alpha1.RollbackTriggerFailed, time.Hour))
 		bad := webChart2().with("templates/bad.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 99999999}]}\n").pushLayer(ctx)
 		s.update(ctx, "web", upgradeTo("2.0.0", bad))
 		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
@@ -94,7 +94,7 @@ var _ = Describe("An upgrade that does not work", func() {
 	})
 
 	It("is rolled back where it does not become ready, as Helm says, and can be removed then", func(ctx SpecContext) {
-		first(ctx, rollback(v1alpha1.RollbackOnNotReady, 3*time.Second))
+		first(ctx, rollback(v1alpha1.RollbackTriggerNotReady, 3*time.Second))
 		pending := webChart2().with("templates/claim.yaml", "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: pending}\n"+
 			"spec: {accessModes: [ReadWriteOnce], storageClassName: none, resources: {requests: {storage: 1Gi}}}\n").pushLayer(ctx)
 		s.update(ctx, "web", upgradeTo("2.0.0", pending))
@@ -110,7 +110,7 @@ var _ = Describe("An upgrade that does not work", func() {
 	It("is not rolled back where it is the first", func(ctx SpecContext) {
 		m := s.manifest("web", s.installOf("web", webChart().with("templates/bad.yaml",
 			"apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 99999999}]}\n").pushLayer(ctx), nil))
-		m.Spec.ForProvider.Rollback = rollback(v1alpha1.RollbackOnFailed, time.Second)
+		m.Spec.ForProvider.Rollback = rollback(v1alpha1.RollbackTriggerFailed, time.Second)
 		s.create(ctx, m)
 		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(haveState(v1alpha1.StateError, "bad"))
 		Consistently(s.get).WithContext(ctx).WithArguments("web").Should(HaveField("Status.AtProvider.Rollback", BeNil()))

@@ -167,7 +167,7 @@ func TestDesiredManifestOfNew(t *testing.T) {
 
 // TestNeedsUpdate holds that a Manifest that comes back from the API server does not differ from what was applied.
 func TestNeedsUpdate(t *testing.T) {
-	rollback := &v1alpha1.Rollback{On: v1alpha1.RollbackOnNotReady, After: metav1.Duration{Duration: time.Hour}}
+	rollback := &v1alpha1.Rollback{Trigger: v1alpha1.RollbackTriggerNotReady, After: metav1.Duration{Duration: time.Hour}}
 	k, tpl := newKyma(), newTemplate("a", "regular", "1.0.0")
 	module := v1alpha1.Module{
 		Name: "a", Drift: v1alpha1.DriftPolicyReport, Rollback: rollback, Adopt: true,

@@ -151,7 +151,7 @@ func TestServer(t *testing.T) {
 		}},
 		"Edited": {"What a user adds to what is installed goes.", func(s *serverTest) {
 			s.create(`{"a":1}`)
-			live := s.edit(`{"spec":{"forProvider":{"drift":"Report","rollback":{"on":"Failed"},"readiness":[{"cel":"true"}]}}}`)
+			live := s.edit(`{"spec":{"forProvider":{"drift":"Report","rollback":{"trigger":"Failed"},"readiness":[{"cel":"true"}]}}}`)
 			s.apply(s.desired(live, `{"a":1}`))
 			source := s.get().Spec.ForProvider.Installs[0].Source
 			live = s.edit(fmt.Sprintf(`{"spec":{"forProvider":{"installs":[{"name":"a","source":{"type":"oci-ref","repo":%q,"name":%q,"ref":%q},"values":{"a":1,"b":2}}]}}}`,

@@ -139,7 +139,7 @@ func newLife(t *testing.T) *life {
 	l := &life{t: t, now: began, eng: &versions{fails: map[string]bool{"2.0.0": true}}}
 	l.calls.Engine = l.eng
 	l.mr = named("n", "m", func(m *v1alpha1.Manifest) {
-		m.Spec.ForProvider.Rollback = &v1alpha1.Rollback{On: v1alpha1.RollbackOnFailed, After: metav1.Duration{Duration: time.Minute}}
+		m.Spec.ForProvider.Rollback = &v1alpha1.Rollback{Trigger: v1alpha1.RollbackTriggerFailed, After: metav1.Duration{Duration: time.Minute}}
 		m.Spec.ForProvider.Installs = []v1alpha1.Install{{Name: "web", Namespace: "d", Source: v1alpha1.Source{Type: v1alpha1.SourceTypeOCIRef, Ref: digest}}}
 	})
 	l.want("1.0.0")

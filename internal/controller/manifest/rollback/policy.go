@@ -28,7 +28,7 @@ type Policy struct {
 // status remembers such a time, that counts: what was brought back need not ask for a rollback itself.
 func PolicyOf(spec *v1alpha1.Rollback, st *v1alpha1.RollbackStatus, atomic time.Duration) *Policy {
 	if spec != nil {
-		return &Policy{OnNotReady: spec.Trigger() == v1alpha1.RollbackOnNotReady, After: spec.After.Duration}
+		return &Policy{OnNotReady: spec.Trigger == v1alpha1.RollbackTriggerNotReady, After: spec.After.Duration}
 	}
 	if st != nil {
 		if remembered := ParseDesired(st.Desired).Atomic; remembered != 0 {

@@ -196,8 +196,9 @@ func TestText(t *testing.T) {
 
 // TestPolicyOf holds that what an install asks for with Atomic is what Helm does: what is not Ready in time is rolled back.
 func TestPolicyOf(t *testing.T) {
-	own := &v1alpha1.Rollback{On: v1alpha1.RollbackOnFailed, After: metav1.Duration{Duration: time.Hour}}
-	unquoted := &v1alpha1.Rollback{On: v1alpha1.RollbackOnFailed, True: v1alpha1.RollbackOnNotReady, After: metav1.Duration{Duration: time.Hour}}
+	own := &v1alpha1.Rollback{Trigger: v1alpha1.RollbackTriggerFailed, After: metav1.Duration{Duration: time.Hour}}
+	notReady := &v1alpha1.Rollback{Trigger: v1alpha1.RollbackTriggerNotReady, After: metav1.Duration{Duration: time.Hour}}
+	withoutTrigger := &v1alpha1.Rollback{After: metav1.Duration{Duration: time.Hour}}
 	cases := map[string]struct {
 		reason string
 		own    *v1alpha1.Rollback
@@ -207,7 +208,8 @@ func TestPolicyOf(t *testing.T) {
 	}{
 		"None":     {reason: "Nothing asks for it.", st: status("two", false)},
 		"Own":      {reason: "What the Manifest says counts.", own: own, atomic: time.Minute, want: &Policy{After: time.Hour}},
-		"Unquoted": {reason: "A key on that YAML 1.1 reads as true counts before the default of on.", own: unquoted, want: &Policy{After: time.Hour, OnNotReady: true}},
+		"NotReady": {reason: "The trigger NotReady also covers upgrades that did not fail.", own: notReady, want: &Policy{After: time.Hour, OnNotReady: true}},
+		"Default":  {reason: "Without a trigger, only a failed upgrade counts.", own: withoutTrigger, want: &Policy{After: time.Hour}},
 		"Atomic":   {reason: "An install has its own time.", atomic: time.Minute, want: &Policy{After: time.Minute, OnNotReady: true, Atomic: true}},
 		"Status":   {reason: "What was brought back need not ask for it.", st: status("atomic90-two", true), want: &Policy{After: 90 * time.Second, OnNotReady: true, Atomic: true}},
 		"Both":     {reason: "The time of the upgrade counts, not that of what is there.", st: status("atomic90-two", true), atomic: time.Minute, want: &Policy{After: 90 * time.Second, OnNotReady: true, Atomic: true}},
