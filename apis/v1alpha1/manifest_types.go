@@ -171,11 +171,11 @@ type ManifestParameters struct {
 	// +kubebuilder:validation:MaxLength=128
 	Version string `json:"version,omitempty"`
 
-	// Installs are applied in this order, and removed in reverse order.
+	// Installs are applied in this order, and removed in reverse order. Their names must be unique.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:XValidation:rule="self.all(i, self.exists_one(j, j.name == i.name))",message="installs must have unique names: rename one of those with the same name"
 	Installs []Install `json:"installs,omitempty"`
 
 	// Config is an OCI layer with Helm install flags and values for each install, by name.

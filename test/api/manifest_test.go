@@ -71,8 +71,10 @@ func manifestBreaches() map[string]breach {
 		"spec.forProvider.version maxLength 128":                            tooLong("spec.forProvider.version", "", 128),
 		"spec.forProvider.customResourcePolicy enum CreateAndDelete,Ignore": unknown("spec.forProvider.customResourcePolicy"),
 
-		installs + " maxItems 32":                tooMany(installs, 32, install),
-		installs + " keys name":                  twice(installs, "name", "layer"),
+		installs + " maxItems 32": tooMany(installs, 32, install),
+		installs + " cel installs must have unique names: rename one of those with the same name": {
+			set: fields{installs + "[1].name": "layer"}, field: installs, ok: fields{installs + "[1].name": "layer2"},
+		},
 		installs + "[] required name":            missing(installs + "[0].name"),
 		installs + "[] required source":          missing(installs + "[0].source"),
 		installs + "[].name minLength 1":         {elsewhere: "TestTwoComplaints"},
