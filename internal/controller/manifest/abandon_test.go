@@ -185,7 +185,7 @@ func TestAbandonWithoutConfig(t *testing.T) {
 					get:  func() (cluster.Cluster, error) { return nil, tc.get },
 					last: func() (cluster.Cluster, bool) { return nil, false },
 				},
-				engine: &mockEngine{}, record: r, routes: newRoutes(), memory: &memory{},
+				engine: &mockEngine{}, record: r, requeuer: newRequeuer(t.Context().Done()), memory: &memory{},
 			}
 			if _, err := c.Connect(t.Context(), tc.mr); err == nil {
 				t.Fatal("Connect(...): the first failure must be an error")

@@ -45,7 +45,7 @@ type connector struct {
 	limits   archive.Limits
 	engine   Engine
 	record   event.Recorder
-	routes   *routes
+	requeuer *requeuer
 	memory   *memory
 }
 
@@ -132,13 +132,13 @@ func (c *connector) connectRemoval(ctx context.Context, mr *v1alpha1.Manifest) (
 	return e, removalOf(mr, found, err), err
 }
 
-// external returns an external client, and has changes of the bundle in its cluster lead to it.
+// external returns an external client, and has changes of the bundle in its cluster queue the Manifest.
 func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, bundle *manifest.Bundle, secrets []any) *external {
-	c.routes.add(c.engine.ID(bundle), key)
+	c.requeuer.add(c.engine.ID(bundle), key)
 	report := &reporter{recorder: c.record, redactor: redact.New(secrets...)}
 	return &external{
 		engine: c.engine, cluster: cluster, report: report, choice: choice{bundle: bundle, report: report},
-		again: func() { c.routes.again(key) },
+		again: func() { c.requeuer.again(key) },
 	}
 }
 

@@ -95,7 +95,7 @@ func TestConnect(t *testing.T) {
 					get:  func() (cluster.Cluster, error) { return fresh, tc.get },
 					last: func() (cluster.Cluster, bool) { return last, tc.last },
 				},
-				engine: &mockEngine{}, record: &recorded{}, routes: newRoutes(), memory: &memory{},
+				engine: &mockEngine{}, record: &recorded{}, requeuer: newRequeuer(t.Context().Done()), memory: &memory{},
 			}
 			got := want{}
 			e, err := c.Connect(t.Context(), tc.mr)

@@ -3,7 +3,7 @@
 // Package manifest is the controller of Manifests: a thin external client between the managed reconciler and the engine in
 // pkg/manifest. This is the way of one Manifest through a pass:
 //
-//	setup.go         a watch, a route (routes.go) or a poll (poll.go) queues it
+//	setup.go         a watch, a change in its cluster (requeue.go) or a poll (poll.go) queues it
 //	connect.go       Connect loads its ProviderConfig, verifies its sources (verification.go), and gets its cluster
 //	bundle.go        the bundle is made of its parameters, with values of Secrets and ConfigMaps (values.go)
 //	external.go      Observe asks what to install,

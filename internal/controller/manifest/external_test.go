@@ -231,8 +231,8 @@ func TestConnectReports(t *testing.T) {
 	}
 }
 
-func TestRoutes(t *testing.T) {
-	r := newRoutes()
+func TestRequeuer(t *testing.T) {
+	r := newRequeuer(t.Context().Done())
 	a, b := key("n", "a"), key("n", "b")
 	r.add("1", a)
 	r.add("1", a)
@@ -251,7 +251,27 @@ func TestRoutes(t *testing.T) {
 	if diff := cmp.Diff([]string{"n/a", "n/b"}, got); diff != "" {
 		t.Errorf("events: -want, +got:\n%s", diff)
 	}
-	if len(r.byID) != 1 || len(r.byName) != 1 {
-		t.Errorf("routes are left behind: %v %v", r.byID, r.byName)
+	if len(r.manifestsOf) != 1 || len(r.bundleOf) != 1 {
+		t.Errorf("Manifests are left behind: %v %v", r.manifestsOf, r.bundleOf)
+	}
+}
+
+// TestRequeuerStops fills the channel, which nothing reads after the controller has stopped.
+func TestRequeuerStops(t *testing.T) {
+	done := make(chan struct{})
+	r := newRequeuer(done)
+	for range eventBuffer {
+		r.queue(key("n", "a"))
+	}
+	close(done)
+	returned := make(chan struct{})
+	go func() {
+		r.queue(key("n", "a"))
+		close(returned)
+	}()
+	select {
+	case <-returned:
+	case <-time.After(10 * time.Second):
+		t.Error("queue(...) blocks a controller that stops")
 	}
 }

@@ -115,7 +115,7 @@ func TestForgotten(t *testing.T) {
 	m := named("n", "m", func(*v1alpha1.Manifest) {})
 	q := priorityqueue.New[reconcile.Request]("forgotten")
 	defer q.ShutDown()
-	w := &watches{lanes: lane.New(), routes: newRoutes(), memory: &memory{}, clusters: &mockClusters{}}
+	w := &watches{lanes: lane.New(), requeuer: newRequeuer(t.Context().Done()), memory: &memory{}, clusters: &mockClusters{}}
 	w.lanes.Roll(client.ObjectKeyFromObject(m))
 	w.memory.set(client.ObjectKeyFromObject(m), checkpoint{atomic: time.Minute})
 	w.own().Delete(t.Context(), ctrlevent.DeleteEvent{Object: m}, q)
@@ -130,13 +130,13 @@ func TestForgottenBehindAPass(t *testing.T) {
 	nn := client.ObjectKeyFromObject(m)
 	q := priorityqueue.New[reconcile.Request]("forgotten")
 	defer q.ShutDown()
-	w := &watches{lanes: lane.New(), routes: newRoutes(), memory: &memory{}, clusters: &mockClusters{}}
+	w := &watches{lanes: lane.New(), requeuer: newRequeuer(t.Context().Done()), memory: &memory{}, clusters: &mockClusters{}}
 	first := true
 	r := w.forgetting(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 		if first {
 			first = false
 			w.own().Delete(ctx, ctrlevent.DeleteEvent{Object: m}, q)
-			w.routes.add("id", nn)
+			w.requeuer.add("id", nn)
 			w.memory.set(nn, checkpoint{atomic: time.Minute})
 		}
 		return reconcile.Result{}, nil
@@ -146,7 +146,7 @@ func TestForgottenBehindAPass(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(w.routes.byName) > 0 || w.memory.take(nn).atomic != 0 {
+	if len(w.requeuer.bundleOf) > 0 || w.memory.take(nn).atomic != 0 {
 		t.Error("a Manifest that is gone must not be remembered")
 	}
 	if _, left := w.gone.Load(nn); left {

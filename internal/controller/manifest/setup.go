@@ -54,7 +54,7 @@ type Options struct {
 // in a target cluster.
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id string), err error) {
 	name := managed.ControllerName(v1alpha1.ManifestGroupKind)
-	routes, memory := newRoutes(), &memory{}
+	requeuer, memory := newRequeuer(ctx.Done()), &memory{}
 	record := settings.Recorder(mgr, name)
 	if err := config.Index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
@@ -73,10 +73,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 		limits:   o.Limits,
 		engine:   o.Engine,
 		record:   record,
-		routes:   routes,
+		requeuer: requeuer,
 		memory:   memory,
 	}, record, name)...)
-	w := &watches{client: mgr.GetClient(), routes: routes, memory: memory, clusters: o.Clusters, lanes: o.Lanes}
+	w := &watches{client: mgr.GetClient(), requeuer: requeuer, memory: memory, clusters: o.Clusters, lanes: o.Lanes}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(ctrlcontroller.Options{
@@ -88,9 +88,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 		Watches(&v1alpha1.ClusterProviderConfig{}, lane.Many(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesMetadata(&corev1.Secret{}, lane.Many(w.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesMetadata(&corev1.ConfigMap{}, lane.Many(w.ofConfigMap), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
-		WatchesRawSource(source.Channel(routes.events, w.own())).
+		WatchesRawSource(source.Channel(requeuer.events, w.own())).
 		Complete(lane.Polls(w.forgetting(r), latest))
-	return routes.changed, errors.Wrapf(err, "cannot set up controller %s", name)
+	return requeuer.changed, errors.Wrapf(err, "cannot set up controller %s", name)
 }
 
 func reconcilerOptions(o Options, c *connector, record event.Recorder, name string) []managed.ReconcilerOption {
@@ -102,7 +102,7 @@ func reconcilerOptions(o Options, c *connector, record event.Recorder, name stri
 // watches lead from what a Manifest depends on to the Manifest.
 type watches struct {
 	client   client.Reader
-	routes   *routes
+	requeuer *requeuer
 	memory   *memory
 	clusters Clusters
 	lanes    *lane.Lanes
@@ -134,7 +134,7 @@ func (w *watches) own() handler.EventHandler {
 
 // forget a Manifest: nothing is kept for one that is gone.
 func (w *watches) forget(nn types.NamespacedName) {
-	w.routes.remove(nn)
+	w.requeuer.remove(nn)
 	w.memory.take(nn)
 	w.clusters.Forget(nn.String())
 	w.lanes.Settle(nn)

@@ -207,7 +207,7 @@ func TestConnectEnforced(t *testing.T) {
 			get: func() (cluster.Cluster, error) { connected++; return &aCluster{}, nil },
 		},
 		verifier: verifierFn(func() error { asked++; return &ocm.VerificationError{Reason: "no signature"} }),
-		engine:   &mockEngine{}, record: &recorded{}, routes: newRoutes(), memory: &memory{},
+		engine:   &mockEngine{}, record: &recorded{}, requeuer: newRequeuer(t.Context().Done()), memory: &memory{},
 	}
 	mr := named("n", "m", uses("c"), installed)
 	if _, err := c.Connect(t.Context(), mr); err == nil || connected != 0 {
