@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/values"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/redact"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
@@ -38,7 +39,7 @@ type connector struct {
 	client   client.Reader
 	usage    resource.ModernTracker
 	secrets  config.Secrets
-	values   *valuesReader
+	values   *values.Reader
 	clusters Clusters
 	puller   Puller
 	verifier Verifier
@@ -96,7 +97,7 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 	if err != nil {
 		return nil, verdict, err
 	}
-	secrets, err := c.values.fill(ctx, mr.Namespace, &mr.Spec.ForProvider, bundle)
+	secrets, err := c.values.Fill(ctx, mr.Namespace, &mr.Spec.ForProvider, bundle)
 	if err != nil {
 		return nil, verdict, err
 	}
@@ -128,7 +129,7 @@ func (c *connector) connectRemoval(ctx context.Context, mr *v1alpha1.Manifest) (
 	if !found {
 		cluster, found = c.clusters.Last(key.String())
 	}
-	e := c.external(key, cluster, bundle, c.values.allSecrets(ctx, mr))
+	e := c.external(key, cluster, bundle, c.values.Secrets(ctx, mr))
 	return e, removalOf(mr, found, err), err
 }
 

@@ -5,7 +5,7 @@
 //
 //	setup.go         a watch, a change in its cluster (requeue.go) or a poll (poll.go) queues it
 //	connect.go       Connect loads its ProviderConfig, verifies its sources (verification.go), and gets its cluster
-//	bundle.go        the bundle is made of its parameters, with values of Secrets and ConfigMaps (values.go)
+//	bundle.go        the bundle is made of its parameters, with values of Secrets and ConfigMaps (package values)
 //	external.go      Observe asks what to install,
 //	decide.go        which the decider answers from the status: the bundle, or the snapshot (snapshot.go) of what was Ready last,
 //	external.go      observes that once,

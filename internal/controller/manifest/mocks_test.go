@@ -17,6 +17,9 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
+// hunter is a value of a Secret.
+const hunter = "hunter2-is-a-secret"
+
 func tracker(f func() error) resource.ModernTrackerFn {
 	return func(context.Context, resource.ModernManaged) error { return f() }
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/values"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 )
@@ -38,7 +39,7 @@ type Options struct {
 	// Secrets that ProviderConfigs name are read through this.
 	Secrets config.Secrets
 	// Values are Secrets and ConfigMaps that Manifests take values from.
-	Values Values
+	Values values.Source
 	// Clusters are the target clusters.
 	Clusters Clusters
 	// Puller gets charts and layers, Limits bound what is unpacked of them.
@@ -59,14 +60,14 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 	if err := config.Index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.Manifest{}, indexValues, valuesOf); err != nil {
-		return nil, errors.Wrap(err, "cannot index Manifests")
+	if err := values.Index(ctx, mgr.GetFieldIndexer()); err != nil {
+		return nil, err
 	}
 	r := managed.NewReconciler(mgr, resource.ManagedKind(v1alpha1.ManifestGroupVersionKind), reconcilerOptions(o, &connector{
 		client:   mgr.GetClient(),
 		usage:    resource.NewProviderConfigUsageTracker(mgr.GetClient(), &v1alpha1.ProviderConfigUsage{}),
 		secrets:  o.Secrets,
-		values:   newValuesReader(o.Values),
+		values:   values.NewReader(o.Values),
 		clusters: o.Clusters,
 		puller:   o.Puller,
 		verifier: o.Verifier,
@@ -156,10 +157,10 @@ func (w *watches) ofConfig(ctx context.Context, o client.Object) []reconcile.Req
 	return w.manifests(ctx, config.UsersOf(o))
 }
 
-// manifests that are indexed so.
+// manifests returns a request for each Manifest that fields of an index select.
 func (w *watches) manifests(ctx context.Context, fields client.MatchingFields) []reconcile.Request {
 	l := &v1alpha1.ManifestList{}
-	if err := w.client.List(ctx, l, fields); err != nil {
+	if err := w.client.List(ctx, l, fields, client.UnsafeDisableDeepCopy); err != nil {
 		return nil
 	}
 	out := make([]reconcile.Request, 0, len(l.Items))
@@ -171,21 +172,21 @@ func (w *watches) manifests(ctx context.Context, fields client.MatchingFields) [
 
 // ofConfigMap are the Manifests that take values from a ConfigMap.
 func (w *watches) ofConfigMap(ctx context.Context, o client.Object) []reconcile.Request {
-	return w.manifests(ctx, client.MatchingFields{indexValues: "ConfigMap/" + o.GetNamespace() + "/" + o.GetName()})
+	return w.manifests(ctx, values.UsersOf(values.KindConfigMap, o))
 }
 
 // ofSecret are the Manifests whose config names a Secret, and those that take values from it.
 func (w *watches) ofSecret(ctx context.Context, o client.Object) []reconcile.Request {
 	fields := client.MatchingFields{config.IndexSecrets: o.GetNamespace() + "/" + o.GetName()}
-	out := w.manifests(ctx, client.MatchingFields{indexValues: "Secret/" + o.GetNamespace() + "/" + o.GetName()})
+	out := w.manifests(ctx, values.UsersOf(values.KindSecret, o))
 	pcs := &v1alpha1.ProviderConfigList{}
-	if err := w.client.List(ctx, pcs, fields); err == nil {
+	if err := w.client.List(ctx, pcs, fields, client.UnsafeDisableDeepCopy); err == nil {
 		for i := range pcs.Items {
 			out = append(out, w.ofConfig(ctx, &pcs.Items[i])...)
 		}
 	}
 	cpcs := &v1alpha1.ClusterProviderConfigList{}
-	if err := w.client.List(ctx, cpcs, fields); err == nil {
+	if err := w.client.List(ctx, cpcs, fields, client.UnsafeDisableDeepCopy); err == nil {
 		for i := range cpcs.Items {
 			out = append(out, w.ofConfig(ctx, &cpcs.Items[i])...)
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package values
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -100,18 +101,18 @@ func TestFill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &v1alpha1.ManifestParameters{Installs: []v1alpha1.Install{{Name: "web", ValuesFrom: tc.refs}, {Name: "other"}}}
 			bundle := &manifest.Bundle{Installs: []manifest.Install{{Name: "web", Values: tc.values, Form: tc.form}, {Name: "other"}}}
-			if _, err := newValuesReader(someValues()).fill(t.Context(), "n", p, bundle); err != nil {
+			if _, err := NewReader(someValues()).Fill(t.Context(), "n", p, bundle); err != nil {
 				t.Fatal(err)
 			}
 			in := &bundle.Installs[0]
 			if tc.err == "" {
 				if diff := cmp.Diff(tc.want, in.Values); diff != "" || in.Fetch != nil || in.Digest != "" {
-					t.Errorf("\n%s\nfill(...): -want, +got:\n%s", tc.reason, diff)
+					t.Errorf("\n%s\nFill(...): -want, +got:\n%s", tc.reason, diff)
 				}
 				return
 			}
 			_, err := in.Fetch(t.Context())
-			if err == nil || !strings.Contains(err.Error(), tc.err) || strings.Contains(err.Error()+in.Digest, hunter) || !strings.Contains(in.Digest, tc.err) {
+			if err == nil || !strings.Contains(err.Error(), tc.err) || strings.Contains(err.Error()+in.Digest, hunter) || in.Digest != " without values" {
 				t.Errorf("\n%s\nFetch(): want error %q, got %v", tc.reason, tc.err, err)
 			}
 			if bundle.Installs[1].Fetch != nil {
@@ -123,19 +124,19 @@ func TestFill(t *testing.T) {
 
 func TestFillFollowsChanges(t *testing.T) {
 	m := someValues()
-	v := newValuesReader(m)
+	v := NewReader(m)
 	p := &v1alpha1.ManifestParameters{Installs: []v1alpha1.Install{{Name: "web", ValuesFrom: []v1alpha1.ValuesReference{ref("Secret", "s", "", "")}}}}
 	fill := func() (any, error) {
 		bundle := &manifest.Bundle{Installs: []manifest.Install{{Name: "web"}}}
-		_, err := v.fill(t.Context(), "n", p, bundle)
+		_, err := v.Fill(t.Context(), "n", p, bundle)
 		return bundle.Installs[0].Values["only"], err
 	}
 	if got, err := fill(); got != "s" || err != nil {
-		t.Errorf("fill(...): %v, %v", got, err)
+		t.Errorf("Fill(...): %v, %v", got, err)
 	}
 	m.data["Secret/n/s"]["values.yaml"], m.version = "only: new", 1
 	if got, err := fill(); got != "new" || err != nil {
-		t.Errorf("fill(...) after a change: %v, %v", got, err)
+		t.Errorf("Fill(...) after a change: %v, %v", got, err)
 	}
 	m.err = errors.New("API server is away")
 	if _, err := fill(); err == nil || !strings.Contains(err.Error(), `spec.forProvider.installs["web"]: valuesFrom[0]: API server is away`) {
@@ -143,12 +144,13 @@ func TestFillFollowsChanges(t *testing.T) {
 	}
 }
 
-func TestValuesOf(t *testing.T) {
-	mr := named("n", "m", installs(v1alpha1.Source{}, v1alpha1.Source{}))
+func TestReferencesOf(t *testing.T) {
+	mr := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "m"}}
+	mr.Spec.ForProvider.Installs = make([]v1alpha1.Install, 2)
 	mr.Spec.ForProvider.Installs[0].ValuesFrom = []v1alpha1.ValuesReference{ref("Secret", "s", "", ""), ref("ConfigMap", "s", "", "")}
 	mr.Spec.ForProvider.Installs[1].ValuesFrom = []v1alpha1.ValuesReference{ref("Secret", "s", "x", "")}
-	if diff := cmp.Diff([]string{"Secret/n/s", "ConfigMap/n/s"}, valuesOf(mr)); diff != "" {
-		t.Errorf("valuesOf(...): -want, +got:\n%s", diff)
+	if diff := cmp.Diff([]string{"Secret/n/s", "ConfigMap/n/s"}, referencesOf(mr)); diff != "" {
+		t.Errorf("referencesOf(...): -want, +got:\n%s", diff)
 	}
 }
 
@@ -157,22 +159,22 @@ func TestFillReturnsSecretsBesideMistakes(t *testing.T) {
 		ref("Secret", "s", "password", "a"), ref("Secret", "missing", "", ""), ref("ConfigMap", "c", "", ""),
 	}}}}
 	bundle := &manifest.Bundle{Installs: []manifest.Install{{Name: "web"}}}
-	secrets, err := newValuesReader(someValues()).fill(t.Context(), "n", p, bundle)
+	secrets, err := NewReader(someValues()).Fill(t.Context(), "n", p, bundle)
 	if diff := cmp.Diff([]any{map[string]any{"a": hunter}}, secrets); diff != "" || err != nil || bundle.Installs[0].Fetch == nil {
-		t.Errorf("fill(...): %v, -want, +got:\n%s", err, diff)
+		t.Errorf("Fill(...): %v, -want, +got:\n%s", err, diff)
 	}
 }
 
-func FuzzParseValues(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, s := range []string{"", "a: b", "- a", "a: &x [1]\nb: *x", "{", "a: 1\na: 2", "\xff", bomb()} {
 		f.Add([]byte(s), "a.b")
 	}
 	f.Fuzz(func(t *testing.T, data []byte, path string) {
-		if _, err := parseValues(data); err != nil && strings.Contains(err.Error(), "\n") {
+		if _, err := parse(data); err != nil && strings.Contains(err.Error(), "\n") {
 			t.Errorf("error of several lines: %q", err)
 		}
-		if v, err := placed(path, data); err == nil && len(v) != 1 {
-			t.Errorf("placed(%q, ...): %v", path, v)
+		if v, err := placeAt(path, data); err == nil && len(v) != 1 {
+			t.Errorf("placeAt(%q, ...): %v", path, v)
 		}
 	})
 }
