@@ -11,26 +11,27 @@ import (
 
 // A Module is a module that a Kyma enables.
 type Module struct {
-	// Name of the module, as in status.moduleName of its ModuleTemplates.
+	// name of the module, as in status.moduleName of its ModuleTemplates.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	Name string `json:"name"`
 
-	// Channel is the release channel of this module. It defaults to the channel of the Kyma.
+	// channel is the release channel of this module. It defaults to the channel of the Kyma.
 	// +optional
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[a-z]+$`
 	Channel string `json:"channel,omitempty"`
 
-	// CustomResourcePolicy specifies who manages the default custom resource of the module. With CreateAndDelete, it is
+	// customResourcePolicy specifies who manages the default custom resource of the module. With CreateAndDelete, it is
 	// created and deleted with the module. With Ignore, it is left to others.
 	// +optional
 	// +kubebuilder:default=CreateAndDelete
 	CustomResourcePolicy CustomResourcePolicy `json:"customResourcePolicy,omitempty"`
 
-	// ValuesFrom lists Secrets and ConfigMaps in the namespace of the Kyma that hold values for the charts of the
+	// valuesFrom lists Secrets and ConfigMaps in the namespace of the Kyma that hold values for the charts of the
 	// module. They override the values of the chart and of the config layer; values override them. A change to one of
 	// these objects is rolled out.
 	// +optional
@@ -38,24 +39,24 @@ type Module struct {
 	// +kubebuilder:validation:MaxItems=16
 	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
 
-	// Values override all other values of the charts of the module.
+	// values override all other values of the charts of the module.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	Values *runtime.RawExtension `json:"values,omitempty"`
 
-	// Drift specifies what happens when other clients change or delete objects of the module: Repair, Report or Ignore.
+	// drift specifies what happens when other clients change or delete objects of the module: Repair, Report or Ignore.
 	// Defaults to Repair. See spec.forProvider.drift of Manifest.
 	// +optional
 	Drift DriftPolicy `json:"drift,omitempty"`
 
-	// Rollback specifies when a failed upgrade of the module is rolled back. By default, upgrades are not rolled back.
+	// rollback specifies when a failed upgrade of the module is rolled back. By default, upgrades are not rolled back.
 	// See spec.forProvider.rollback of Manifest.
 	// +optional
 	Rollback *Rollback `json:"rollback,omitempty"`
 
-	// Adopt takes ownership of objects of the module that already exist in the target cluster. Defaults to false. See
+	// adopt takes ownership of objects of the module that already exist in the target cluster. Defaults to false. See
 	// spec.forProvider.adopt of Manifest.
 	// +optional
 	Adopt bool `json:"adopt,omitempty"`
@@ -63,7 +64,7 @@ type Module struct {
 
 // KymaParameters specify the modules of a cluster.
 type KymaParameters struct {
-	// Channel is the release channel of all modules that do not specify one.
+	// channel is the release channel of all modules that do not specify one.
 	// +optional
 	// +kubebuilder:default=regular
 	// +kubebuilder:validation:MinLength=3
@@ -71,7 +72,7 @@ type KymaParameters struct {
 	// +kubebuilder:validation:Pattern=`^[a-z]+$`
 	Channel string `json:"channel,omitempty"`
 
-	// Modules to install in the cluster.
+	// modules to install in the cluster.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -81,49 +82,51 @@ type KymaParameters struct {
 
 // A ModuleStatus is the observed state of a module.
 type ModuleStatus struct {
-	// Name of the module.
+	// name of the module.
+	// +required
 	Name string `json:"name"`
 
-	// Version that the Manifest of the module installs.
+	// version that the Manifest of the module installs.
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// Channel that provides the version.
+	// channel that provides the version.
 	// +optional
 	Channel string `json:"channel,omitempty"`
 
-	// State of the module.
+	// state of the module.
+	// +required
 	State State `json:"state"`
 
-	// Manifest is the name of the Manifest of the module, in the namespace of the Kyma.
+	// manifest is the name of the Manifest of the module, in the namespace of the Kyma.
 	// +optional
 	Manifest string `json:"manifest,omitempty"`
 
-	// Message explains why the module is not Ready. It names what to check first.
+	// message explains why the module is not Ready. It names what to check first.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
 // KymaObservation is the observed state of the modules of a Kyma.
 type KymaObservation struct {
-	// State summarizes the states of all modules.
+	// state summarizes the states of all modules.
 	// +optional
 	State State `json:"state,omitempty"`
 
-	// Message explains why the Kyma is not Ready. It names the module to check first and equals the message of the Ready
+	// message explains why the Kyma is not Ready. It names the module to check first and equals the message of the Ready
 	// condition.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// ActiveChannel is the channel in which all modules were Ready most recently.
+	// activeChannel is the channel in which all modules were Ready most recently.
 	// +optional
 	ActiveChannel string `json:"activeChannel,omitempty"`
 
-	// ModulesReady is the number of Ready modules and the number of all modules, such as 2/3.
+	// modulesReady is the number of Ready modules and the number of all modules, such as 2/3.
 	// +optional
 	ModulesReady string `json:"modulesReady,omitempty"`
 
-	// Modules that are enabled or still being removed, sorted by name.
+	// modules that are enabled or still being removed, sorted by name.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -132,13 +135,16 @@ type KymaObservation struct {
 
 // A ManifestReference refers to a Manifest in the namespace of a Kyma.
 type ManifestReference struct {
-	// APIVersion of the Manifest.
+	// apiVersion of the Manifest.
+	// +required
 	APIVersion string `json:"apiVersion"`
 
-	// Kind of the Manifest.
+	// kind of the Manifest.
+	// +required
 	Kind string `json:"kind"`
 
-	// Name of the Manifest.
+	// name of the Manifest.
+	// +required
 	Name string `json:"name"`
 }
 
@@ -148,12 +154,12 @@ type ManifestReference struct {
 type KymaSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 
-	// ForProvider specifies the modules of the cluster.
+	// forProvider specifies the modules of the cluster.
 	// +optional
 	// +kubebuilder:default={}
 	ForProvider KymaParameters `json:"forProvider,omitempty"`
 
-	// ResourceRefs lists the Manifests of the modules. The provider writes it for tools that show related resources,
+	// resourceRefs lists the Manifests of the modules. The provider writes it for tools that show related resources,
 	// such as crossplane beta trace, and does not read it.
 	// +optional
 	// +listType=atomic
@@ -165,7 +171,7 @@ type KymaSpec struct {
 type KymaStatus struct {
 	xpv2.ManagedResourceStatus `json:",inline"`
 
-	// AtProvider is the observed state of the modules.
+	// atProvider is the observed state of the modules.
 	// +optional
 	AtProvider KymaObservation `json:"atProvider,omitempty"`
 }
@@ -184,10 +190,16 @@ type KymaStatus struct {
 // +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].message",priority=1
 // +kubebuilder:resource:scope=Namespaced,categories={crossplane,managed,modules}
 type Kyma struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard metadata of an object.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   KymaSpec   `json:"spec"`
+	// spec is the desired state of a Kyma.
+	// +required
+	Spec KymaSpec `json:"spec"`
+	// status is the observed state of a Kyma.
+	// +optional
 	Status KymaStatus `json:"status,omitempty"`
 }
 

@@ -19,55 +19,64 @@ const (
 
 // InstallStatus is the observed state of an install.
 type InstallStatus struct {
-	// Name of the install.
+	// name of the install.
+	// +required
 	Name string `json:"name"`
 
-	// State of the install.
+	// state of the install.
+	// +required
 	State State `json:"state"`
 
-	// Version of the installed chart.
+	// version of the installed chart.
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// Message explains why the install is not Ready. It names what to check first.
+	// message explains why the install is not Ready. It names what to check first.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
 // ResourceCounts are numbers of objects in the target cluster.
 type ResourceCounts struct {
-	// Ready is the number of objects that are ready.
+	// ready is the number of objects that are ready.
+	// +required
 	Ready int32 `json:"ready"`
 
-	// Total is the number of all objects.
+	// total is the number of all objects.
+	// +required
 	Total int32 `json:"total"`
 }
 
 // A TestStatus is the result of a test of a chart.
 type TestStatus struct {
-	// Install that the test belongs to.
+	// install that the test belongs to.
+	// +required
 	Install string `json:"install"`
 
-	// Name of the test: its kind and name.
+	// name of the test: its kind and name.
+	// +required
 	Name string `json:"name"`
 
-	// State of the test: Processing, Ready if it succeeded, or Error.
+	// state of the test: Processing, Ready if it succeeded, or Error.
+	// +required
 	State State `json:"state"`
 
-	// Message explains why the test failed.
+	// message explains why the test failed.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
 // TestsStatus is the result of the most recently requested tests.
 type TestsStatus struct {
-	// Token is the value of the annotation kyma.m.crossplane.io/test that requested the tests.
+	// token is the value of the annotation kyma.m.crossplane.io/test that requested the tests.
+	// +required
 	Token string `json:"token"`
 
-	// State of all tests: Processing, Ready if all succeeded, or Error.
+	// state of all tests: Processing, Ready if all succeeded, or Error.
+	// +required
 	State State `json:"state"`
 
-	// Tests in the order in which they run.
+	// tests in the order in which they run.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -76,14 +85,16 @@ type TestsStatus struct {
 
 // A PlannedObject is an object that applying the Manifest would create, change or delete.
 type PlannedObject struct {
-	// Action is Create, Change, Recreate or Prune.
+	// action is Create, Change, Recreate or Prune.
+	// +required
 	// +kubebuilder:validation:Enum=Create;Change;Recreate;Prune
 	Action string `json:"action"`
 
-	// Object is the kind and name of the object, such as Deployment default/web.
+	// object is the kind and name of the object, such as Deployment default/web.
+	// +required
 	Object string `json:"object"`
 
-	// Fields that would change, as paths. Values are never shown.
+	// fields that would change, as paths. Values are never shown.
 	// +optional
 	// +listType=atomic
 	Fields []string `json:"fields,omitempty"`
@@ -91,97 +102,102 @@ type PlannedObject struct {
 
 // A PlanStatus reports what applying the Manifest would do.
 type PlanStatus struct {
-	// ObservedGeneration is the generation of the Manifest that the plan is for.
+	// observedGeneration is the generation of the Manifest that the plan is for.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Create is the number of objects that would be created.
+	// create is the number of objects that would be created.
+	// +required
 	Create int32 `json:"create"`
 
-	// Change is the number of objects that would be changed, including those that would be deleted and recreated.
+	// change is the number of objects that would be changed, including those that would be deleted and recreated.
+	// +required
 	Change int32 `json:"change"`
 
-	// Prune is the number of objects that would be deleted.
+	// prune is the number of objects that would be deleted.
+	// +required
 	Prune int32 `json:"prune"`
 
-	// Objects that would be created, changed or deleted. At most 64 are listed.
+	// objects that would be created, changed or deleted. At most 64 are listed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Objects []PlannedObject `json:"objects,omitempty"`
 
-	// Problems is the number of objects and installs that cannot be planned or would be refused.
+	// problems is the number of objects and installs that cannot be planned or would be refused.
 	// +optional
 	Problems int32 `json:"problems,omitempty"`
 
-	// Message lists the problems and their reasons, followed by other notes on the plan.
+	// message lists the problems and their reasons, followed by other notes on the plan.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
 // A RollbackStatus reports an upgrade that is in progress or was rolled back.
 type RollbackStatus struct {
-	// Desired is a digest of the desired state that the upgrade leads to. A rollback ends when the desired state
+	// desired is a digest of the desired state that the upgrade leads to. A rollback ends when the desired state
 	// changes.
+	// +required
 	Desired string `json:"desired"`
 
-	// Since is the time at which the upgrade began.
+	// since is the time at which the upgrade began.
+	// +required
 	Since metav1.Time `json:"since"`
 
-	// RolledBack is true after the last known good revision was restored.
+	// rolledBack is true after the last known good revision was restored.
 	// +optional
 	RolledBack bool `json:"rolledBack,omitempty"`
 
-	// Version that was restored.
+	// version that was restored.
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// Message explains why the upgrade failed.
+	// message explains why the upgrade failed.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
 // ManifestObservation is the observed state of a Manifest in the target cluster.
 type ManifestObservation struct {
-	// State summarizes the states of all installs.
+	// state summarizes the states of all installs.
 	// +optional
 	State State `json:"state,omitempty"`
 
-	// Version that is installed.
+	// version that is installed.
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// Message explains why the Manifest is not Ready. It names what to check first.
+	// message explains why the Manifest is not Ready. It names what to check first.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// Installs in the order of the spec.
+	// installs in the order of the spec.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	Installs []InstallStatus `json:"installs,omitempty"`
 
-	// Resources are the numbers of installed objects.
+	// resources are the numbers of installed objects.
 	// +optional
 	Resources *ResourceCounts `json:"resources,omitempty"`
 
-	// LastDrift lists the objects and fields of the drift that was detected most recently. It was repaired unless the
+	// lastDrift lists the objects and fields of the drift that was detected most recently. It was repaired unless the
 	// drift policy is Report. Values are never shown.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	LastDrift string `json:"lastDrift,omitempty"`
 
-	// Plan reports what applying the Manifest would do. It is set if nothing is applied, because of managementPolicies
+	// plan reports what applying the Manifest would do. It is set if nothing is applied, because of managementPolicies
 	// ["Observe"] or the annotation kyma.m.crossplane.io/plan.
 	// +optional
 	Plan *PlanStatus `json:"plan,omitempty"`
 
-	// Rollback reports an upgrade that is not Ready yet or was rolled back. It is set only if spec.forProvider.rollback
+	// rollback reports an upgrade that is not Ready yet or was rolled back. It is set only if spec.forProvider.rollback
 	// is.
 	// +optional
 	Rollback *RollbackStatus `json:"rollback,omitempty"`
 
-	// Tests are the results of the most recently requested tests.
+	// tests are the results of the most recently requested tests.
 	// +optional
 	Tests *TestsStatus `json:"tests,omitempty"`
 }

@@ -21,16 +21,18 @@ const (
 
 // An Install is a Helm chart, a kustomization or plain YAML that a Manifest installs.
 type Install struct {
-	// Name of the install. It must be unique in the Manifest. For a chart, it is also the name of the Helm release.
+	// name of the install. It must be unique in the Manifest. For a chart, it is also the name of the Helm release.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=53
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
 
-	// Source specifies where the content of the install comes from.
+	// source specifies where the content of the install comes from.
+	// +required
 	Source Source `json:"source"`
 
-	// Namespace of the Helm release, and of objects that do not specify one. It is created if it does not exist, and
+	// namespace of the Helm release, and of objects that do not specify one. It is created if it does not exist, and
 	// never deleted.
 	// +optional
 	// +kubebuilder:default=default
@@ -39,7 +41,7 @@ type Install struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Namespace string `json:"namespace,omitempty"`
 
-	// ValuesFrom lists Secrets and ConfigMaps in the namespace of the Manifest that hold values. Only for charts. They
+	// valuesFrom lists Secrets and ConfigMaps in the namespace of the Manifest that hold values. Only for charts. They
 	// override the values of the chart and of the config layer; later entries override earlier ones, and values
 	// overrides all of them. A change to one of these objects is rolled out.
 	// +optional
@@ -47,7 +49,7 @@ type Install struct {
 	// +kubebuilder:validation:MaxItems=16
 	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
 
-	// Values override those of valuesFrom, of the config layer and of the chart. Only for charts. They are stored
+	// values override those of valuesFrom, of the config layer and of the chart. Only for charts. They are stored
 	// unencrypted: use valuesFrom for secrets.
 	// +optional
 	// +kubebuilder:validation:Type=object
@@ -58,16 +60,18 @@ type Install struct {
 
 // A ValuesReference selects a key of a Secret or a ConfigMap that holds values of charts.
 type ValuesReference struct {
-	// Kind of the object.
+	// kind of the object.
+	// +required
 	// +kubebuilder:validation:Enum=Secret;ConfigMap
 	Kind string `json:"kind"`
 
-	// Name of the object. It must be in the namespace of the Manifest.
+	// name of the object. It must be in the namespace of the Manifest.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Key in the data of the object. Its content is a YAML map of up to 2 MiB or, with targetPath, a single value.
+	// key in the data of the object. Its content is a YAML map of up to 2 MiB or, with targetPath, a single value.
 	// +optional
 	// +kubebuilder:default="values.yaml"
 	// +kubebuilder:validation:MinLength=1
@@ -75,14 +79,14 @@ type ValuesReference struct {
 	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
 	Key string `json:"key,omitempty"`
 
-	// TargetPath is the path of the value that the content sets as a string, such as database.password. Write a dot in a
+	// targetPath is the path of the value that the content sets as a string, such as database.password. Write a dot in a
 	// name as \.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=250
 	TargetPath string `json:"targetPath,omitempty"`
 
-	// Optional allows that the object or the key does not exist. By default, the install fails without them.
+	// optional allows that the object or the key does not exist. By default, the install fails without them.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
@@ -110,13 +114,13 @@ const (
 
 // A Rollback specifies when a failed upgrade is rolled back.
 type Rollback struct {
-	// Trigger is the state of an upgrade that causes a rollback: Failed for state Error, NotReady for any state other than
+	// trigger is the state of an upgrade that causes a rollback: Failed for state Error, NotReady for any state other than
 	// Ready.
 	// +optional
 	// +kubebuilder:default=Failed
 	Trigger RollbackTrigger `json:"trigger,omitempty"`
 
-	// After is how long the state has to last without interruption, counted from the beginning of the upgrade: a
+	// after is how long the state has to last without interruption, counted from the beginning of the upgrade: a
 	// duration such as 90s, 10m or 1h30m. A newer desired version ends the rollback.
 	// +optional
 	// +kubebuilder:default="10m"
@@ -128,24 +132,27 @@ type Rollback struct {
 // A ReadinessRule specifies when objects of a kind are ready, as an expression of the Common Expression Language
 // (CEL).
 type ReadinessRule struct {
-	// CEL is an expression of type bool over the variable object, such as object.status.state == "Ready". If a field
+	// cel is an expression of type bool over the variable object, such as object.status.state == "Ready". If a field
 	// does not exist, the object is not ready.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	CEL string `json:"cel"`
 
-	// For is the kind that the rule applies to. Defaults to the kind of the custom resource of the Manifest.
+	// for is the kind that the rule applies to. Defaults to the kind of the custom resource of the Manifest.
 	// +optional
 	For *TypeSelector `json:"for,omitempty"`
 }
 
 // A TypeSelector selects a kind.
 type TypeSelector struct {
-	// APIVersion of the kind, such as apps/v1 or v1.
+	// apiVersion of the kind, such as apps/v1 or v1.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	APIVersion string `json:"apiVersion"`
 
-	// Kind is the name of the kind, such as Deployment.
+	// kind is the name of the kind, such as Deployment.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	Kind string `json:"kind"`
 }
@@ -154,7 +161,8 @@ type TypeSelector struct {
 type ComponentDigest struct {
 	Component `json:",inline"`
 
-	// Digest of the manifest of the component: sha256: and 64 hexadecimal digits.
+	// digest of the manifest of the component: sha256: and 64 hexadecimal digits.
+	// +required
 	// +kubebuilder:validation:MaxLength=71
 	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
 	Digest string `json:"digest"`
@@ -166,28 +174,28 @@ type ComponentDigest struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.crds) || !has(self.installs) || self.installs.all(i, i.name != 'crds')",message="an install of a Manifest with crds must not be named crds"
 // +kubebuilder:validation:XValidation:rule="!has(self.resource) || (has(self.customResourcePolicy) && self.customResourcePolicy == 'Ignore') || !has(self.installs) || self.installs.all(i, i.name != 'resource')",message="an install of a Manifest with a resource must not be named resource"
 type ManifestParameters struct {
-	// Version of the module to show in the status. Defaults to the version of the first chart.
+	// version of the module to show in the status. Defaults to the version of the first chart.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Version string `json:"version,omitempty"`
 
-	// Installs are applied in this order, and removed in reverse order. Their names must be unique.
+	// installs are applied in this order, and removed in reverse order. Their names must be unique.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:XValidation:rule="self.all(i, self.exists_one(j, j.name == i.name))",message="installs must have unique names: rename one of those with the same name"
 	Installs []Install `json:"installs,omitempty"`
 
-	// Config is an OCI layer with Helm install flags and values for each install, by name.
+	// config is an OCI layer with Helm install flags and values for each install, by name.
 	// +optional
 	Config *LayerSource `json:"config,omitempty"`
 
-	// CRDs is an OCI layer, a tar archive of YAML files with CustomResourceDefinitions. They are applied and established
+	// crds is an OCI layer, a tar archive of YAML files with CustomResourceDefinitions. They are applied and established
 	// before everything else, and removed last.
 	// +optional
 	CRDs *LayerSource `json:"crds,omitempty"`
 
-	// Resource is the custom resource of the module. It is created after everything else is applied, and deleted first.
+	// resource is the custom resource of the module. It is created after everything else is applied, and deleted first.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -196,18 +204,19 @@ type ManifestParameters struct {
 	// +kubebuilder:validation:XValidation:rule="has(self.metadata) && has(self.metadata.name) && self.metadata.name != ''",message="resource needs metadata.name"
 	Resource *runtime.RawExtension `json:"resource,omitempty"`
 
-	// CustomResourcePolicy specifies who manages the resource. With CreateAndDelete, it is created and deleted with the
+	// customResourcePolicy specifies who manages the resource. With CreateAndDelete, it is created and deleted with the
 	// module. With Ignore, it is left to others.
 	// +optional
 	// +kubebuilder:default=CreateAndDelete
 	CustomResourcePolicy CustomResourcePolicy `json:"customResourcePolicy,omitempty"`
 
-	// Readiness lists rules in addition to the built-in ones.
+	// readiness lists rules in addition to the built-in ones.
 	// +optional
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Readiness []ReadinessRule `json:"readiness,omitempty"`
 
-	// Descriptor is the component descriptor that lists the sources. It is needed to verify signatures, if the
+	// descriptor is the component descriptor that lists the sources. It is needed to verify signatures, if the
 	// ProviderConfig requires them. A Kyma sets it in the Manifests that it creates.
 	// +optional
 	// +kubebuilder:validation:Type=object
@@ -215,23 +224,23 @@ type ManifestParameters struct {
 	// +kubebuilder:validation:Schemaless
 	Descriptor *runtime.RawExtension `json:"descriptor,omitempty"`
 
-	// Component refers to the component descriptor in a registry, instead of descriptor.
+	// component refers to the component descriptor in a registry, instead of descriptor.
 	// +optional
 	Component *ComponentDigest `json:"component,omitempty"`
 
-	// Drift specifies what happens when other clients change or delete installed objects. Repair restores them, Report
+	// drift specifies what happens when other clients change or delete installed objects. Repair restores them, Report
 	// reports them in the status and in an event, Ignore does neither. Fields that autoscalers, injectors and webhooks
 	// are expected to set are not drift.
 	// +optional
 	// +kubebuilder:default=Repair
 	Drift DriftPolicy `json:"drift,omitempty"`
 
-	// Rollback specifies when a failed upgrade is rolled back to the last known good revision. The condition RolledBack
+	// rollback specifies when a failed upgrade is rolled back to the last known good revision. The condition RolledBack
 	// reports a rollback. By default, upgrades are not rolled back. A first installation never is.
 	// +optional
 	Rollback *Rollback `json:"rollback,omitempty"`
 
-	// Adopt takes ownership of objects that already exist in the target cluster, and of Helm releases of the same names,
+	// adopt takes ownership of objects that already exist in the target cluster, and of Helm releases of the same names,
 	// without restarting workloads that do not change. By default, an existing object is reported as an ownership
 	// conflict.
 	// +optional
@@ -244,7 +253,8 @@ type ManifestParameters struct {
 type ManifestSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 
-	// ForProvider specifies what is installed in the target cluster.
+	// forProvider specifies what is installed in the target cluster.
+	// +required
 	// +structType=atomic
 	ForProvider ManifestParameters `json:"forProvider"`
 }
@@ -253,7 +263,7 @@ type ManifestSpec struct {
 type ManifestStatus struct {
 	xpv2.ManagedResourceStatus `json:",inline"`
 
-	// AtProvider is the observed state of the target cluster.
+	// atProvider is the observed state of the target cluster.
 	// +optional
 	AtProvider ManifestObservation `json:"atProvider,omitempty"`
 }
@@ -272,10 +282,16 @@ type ManifestStatus struct {
 // +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.atProvider.message",priority=1
 // +kubebuilder:resource:scope=Namespaced,categories={crossplane,managed,modules}
 type Manifest struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard metadata of an object.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   ManifestSpec   `json:"spec"`
+	// spec is the desired state of a Manifest.
+	// +required
+	Spec ManifestSpec `json:"spec"`
+	// status is the observed state of a Manifest.
+	// +optional
 	Status ManifestStatus `json:"status,omitempty"`
 }
 

@@ -31,23 +31,26 @@ const (
 
 // A Component identifies a component version in a registry.
 type Component struct {
-	// Repository that holds the components, including the host, such as registry.example.org/modules.
+	// repository that holds the components, including the host, such as registry.example.org/modules.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^[^@\s]+$`
 	Repository string `json:"repository"`
 
-	// Name of the component, such as kyma-project.io/module/template-operator.
+	// name of the component, such as kyma-project.io/module/template-operator.
+	// +required
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[a-z0-9.\-]+[.][a-z][a-z]+/[-a-z0-9/_.]*$`
 	Name string `json:"name"`
 
-	// Version of the component. It must be a semantic version.
+	// version of the component. It must be a semantic version.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Version string `json:"version"`
 
-	// NameMapping specifies the repository of a component below component-descriptors/. With urlPath, it is the name of
+	// nameMapping specifies the repository of a component below component-descriptors/. With urlPath, it is the name of
 	// the component; with sha256-digest, the hexadecimal SHA-256 digest of the name, for registries that do not support
 	// nested paths.
 	// +optional
@@ -58,26 +61,27 @@ type Component struct {
 // A ModuleTemplateSpec specifies the version of a module in a release channel.
 // +kubebuilder:validation:XValidation:rule="has(self.descriptor) != has(self.component)",message="a ModuleTemplate needs either descriptor or component"
 type ModuleTemplateSpec struct {
-	// ModuleName is the name that a Kyma uses to enable the module. Defaults to the value of the label
+	// moduleName is the name that a Kyma uses to enable the module. Defaults to the value of the label
 	// operator.kyma-project.io/module-name, or else to the last element of the name of the component.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	ModuleName string `json:"moduleName,omitempty"`
 
-	// Channel in which this version is released.
+	// channel in which this version is released.
+	// +required
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[a-z]+$`
 	Channel string `json:"channel"`
 
-	// Target is the cluster that the module is installed in. With remote, it is the cluster of the Kyma; with
+	// target is the cluster that the module is installed in. With remote, it is the cluster of the Kyma; with
 	// control-plane, the cluster of the ClusterProviderConfig that the provider flag --control-plane-config names.
 	// +optional
 	// +kubebuilder:default=remote
 	Target ModuleTarget `json:"target,omitempty"`
 
-	// Data is the default custom resource of the module. If it has no name, it gets the name of the module.
+	// data is the default custom resource of the module. If it has no name, it gets the name of the module.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -85,20 +89,21 @@ type ModuleTemplateSpec struct {
 	// +kubebuilder:validation:EmbeddedResource
 	Data *runtime.RawExtension `json:"data,omitempty"`
 
-	// Descriptor is the component descriptor of the module, in version 2 of the Open Component Model.
+	// descriptor is the component descriptor of the module, in version 2 of the Open Component Model.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	Descriptor *runtime.RawExtension `json:"descriptor,omitempty"`
 
-	// Component refers to the component descriptor in a registry. It is fetched once for each change of the spec, and
+	// component refers to the component descriptor in a registry. It is fetched once for each change of the spec, and
 	// again for each new value of the annotation crossplane.io/reconcile-requested-at.
 	// +optional
 	Component *Component `json:"component,omitempty"`
 
-	// Readiness lists rules for objects of the module, in addition to the built-in ones.
+	// readiness lists rules for objects of the module, in addition to the built-in ones.
 	// +optional
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Readiness []ReadinessRule `json:"readiness,omitempty"`
 }
@@ -123,28 +128,31 @@ const (
 
 // A ModuleResource is a resource of the component, and what the module uses it for.
 type ModuleResource struct {
-	// Name of the resource.
+	// name of the resource.
+	// +required
 	Name string `json:"name"`
 
-	// Component that the resource belongs to, if that is a referenced component.
+	// component that the resource belongs to, if that is a referenced component.
 	// +optional
 	Component string `json:"component,omitempty"`
 
-	// Type of the resource in the component descriptor.
+	// type of the resource in the component descriptor.
+	// +required
 	Type string `json:"type"`
 
-	// Version of the resource.
+	// version of the resource.
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// Use is what the module uses the resource for.
+	// use is what the module uses the resource for.
+	// +required
 	Use ModuleResourceUse `json:"use"`
 
-	// Install is the name of the install that is made from the resource.
+	// install is the name of the install that is made from the resource.
 	// +optional
 	Install string `json:"install,omitempty"`
 
-	// Source of the resource, if the module uses it.
+	// source of the resource, if the module uses it.
 	// +optional
 	Source *Source `json:"source,omitempty"`
 }
@@ -153,39 +161,39 @@ type ModuleResource struct {
 type ModuleTemplateStatus struct {
 	xpv2.ConditionedStatus `json:",inline"`
 
-	// LastHandledReconcileAt is the value of the annotation crossplane.io/reconcile-requested-at that was handled most
+	// lastHandledReconcileAt is the value of the annotation crossplane.io/reconcile-requested-at that was handled most
 	// recently.
 	// +optional
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
 
-	// ObservedGeneration is the generation that the Ready condition is for.
+	// observedGeneration is the generation that the Ready condition is for.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// ResolvedGeneration is the generation of the spec that the following fields are for.
+	// resolvedGeneration is the generation of the spec that the following fields are for.
 	// +optional
 	ResolvedGeneration int64 `json:"resolvedGeneration,omitempty"`
 
-	// ModuleName is the name that a Kyma uses to enable the module.
+	// moduleName is the name that a Kyma uses to enable the module.
 	// +optional
 	ModuleName string `json:"moduleName,omitempty"`
 
-	// Version of the module.
+	// version of the module.
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// Digest of the component: of its manifest if it was fetched from a registry, otherwise of the descriptor in the
+	// digest of the component: of its manifest if it was fetched from a registry, otherwise of the descriptor in the
 	// spec.
 	// +optional
 	Digest string `json:"digest,omitempty"`
 
-	// Resources of the component, and what the module uses them for.
+	// resources of the component, and what the module uses them for.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	Resources []ModuleResource `json:"resources,omitempty"`
 
-	// Data is the default custom resource that the component contains, if any. spec.data takes precedence over it.
+	// data is the default custom resource that the component contains, if any. spec.data takes precedence over it.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -208,10 +216,16 @@ type ModuleTemplateStatus struct {
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:resource:scope=Cluster,categories={crossplane,modules}
 type ModuleTemplate struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard metadata of an object.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   ModuleTemplateSpec   `json:"spec"`
+	// spec specifies the version of a module in a release channel.
+	// +required
+	Spec ModuleTemplateSpec `json:"spec"`
+	// status reports the content of the component descriptor of a ModuleTemplate.
+	// +optional
 	Status ModuleTemplateStatus `json:"status,omitempty"`
 }
 

@@ -23,19 +23,21 @@ const (
 
 // A SecretKeySelector selects a key of a Secret.
 type SecretKeySelector struct {
-	// Namespace of the Secret. A ProviderConfig can only refer to Secrets in its own namespace, which is the default.
+	// namespace of the Secret. A ProviderConfig can only refer to Secrets in its own namespace, which is the default.
 	// Required in a ClusterProviderConfig.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
 
-	// Name of the Secret.
+	// name of the Secret.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Key in the data of the Secret.
+	// key in the data of the Secret.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Key string `json:"key"`
@@ -43,14 +45,15 @@ type SecretKeySelector struct {
 
 // A SecretReference refers to a Secret of a well-known type.
 type SecretReference struct {
-	// Namespace of the Secret. A ProviderConfig can only refer to Secrets in its own namespace, which is the default.
+	// namespace of the Secret. A ProviderConfig can only refer to Secrets in its own namespace, which is the default.
 	// Required in a ClusterProviderConfig.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
 
-	// Name of the Secret.
+	// name of the Secret.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
@@ -58,15 +61,15 @@ type SecretReference struct {
 
 // CredentialSelectors select the credentials in their source.
 type CredentialSelectors struct {
-	// SecretRef selects the key of a Secret that holds the credentials. Required with source Secret.
+	// secretRef selects the key of a Secret that holds the credentials. Required with source Secret.
 	// +optional
 	SecretRef *SecretKeySelector `json:"secretRef,omitempty"`
 
-	// Env names the environment variable of the provider that holds the credentials. Required with source Environment.
+	// env names the environment variable of the provider that holds the credentials. Required with source Environment.
 	// +optional
 	Env *xpv2.EnvSelector `json:"env,omitempty"`
 
-	// Fs names the file in the file system of the provider that holds the credentials. Required with source Filesystem.
+	// fs names the file in the file system of the provider that holds the credentials. Required with source Filesystem.
 	// +optional
 	Fs *xpv2.FsSelector `json:"fs,omitempty"`
 }
@@ -76,9 +79,10 @@ type CredentialSelectors struct {
 // +kubebuilder:validation:XValidation:rule="self.source != 'Environment' || has(self.env)",message="source Environment needs env"
 // +kubebuilder:validation:XValidation:rule="self.source != 'Filesystem' || has(self.fs)",message="source Filesystem needs fs"
 type Credentials struct {
-	// Source of the kubeconfig: Secret, InjectedIdentity (the access of the provider itself to the control plane),
+	// source of the kubeconfig: Secret, InjectedIdentity (the access of the provider itself to the control plane),
 	// Filesystem or Environment of the provider, or None. A ProviderConfig can only use Secret, unless the provider runs
 	// with --allow-tenant-identity; a ClusterProviderConfig can use all of them.
+	// +required
 	Source CredentialsSource `json:"source"`
 
 	CredentialSelectors `json:",inline"`
@@ -99,7 +103,8 @@ const (
 
 // An Identity authenticates the provider if the kubeconfig does not contain a user.
 type Identity struct {
-	// Type of the identity.
+	// type of the identity.
+	// +required
 	Type IdentityType `json:"type"`
 
 	Credentials `json:",inline"`
@@ -107,22 +112,23 @@ type Identity struct {
 
 // A Registry specifies how to connect to a registry or a chart repository.
 type Registry struct {
-	// Host of the registry or chart repository, with an optional port, such as registry.example.org:5000.
+	// host of the registry or chart repository, with an optional port, such as registry.example.org:5000.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$|^\[[0-9a-fA-F:]+\](:[0-9]{1,5})?$`
 	Host string `json:"host"`
 
-	// PullSecretRef refers to a Secret of type kubernetes.io/dockerconfigjson or kubernetes.io/basic-auth.
+	// pullSecretRef refers to a Secret of type kubernetes.io/dockerconfigjson or kubernetes.io/basic-auth.
 	// +optional
 	PullSecretRef *SecretReference `json:"pullSecretRef,omitempty"`
 
-	// CABundleSecretRef selects the key of a Secret with PEM certificates to trust for this host, in addition to those
+	// caBundleSecretRef selects the key of a Secret with PEM certificates to trust for this host, in addition to those
 	// of the system.
 	// +optional
 	CABundleSecretRef *SecretKeySelector `json:"caBundleSecretRef,omitempty"`
 
-	// PlainHTTP uses HTTP instead of HTTPS for this host.
+	// plainHTTP uses HTTP instead of HTTPS for this host.
 	// +optional
 	PlainHTTP bool `json:"plainHTTP,omitempty"`
 }
@@ -140,25 +146,27 @@ const (
 
 // A VerificationKey is a public key that verifies signatures of modules.
 type VerificationKey struct {
-	// SignatureName is the name of the signature in the component descriptor that the key verifies.
+	// signatureName is the name of the signature in the component descriptor that the key verifies.
+	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	SignatureName string `json:"signatureName"`
 
-	// PublicKeySecretRef selects the key of a Secret that holds the public key in PEM format.
+	// publicKeySecretRef selects the key of a Secret that holds the public key in PEM format.
+	// +required
 	PublicKeySecretRef SecretKeySelector `json:"publicKeySecretRef"`
 }
 
 // Verification specifies which signatures modules need. It applies to modules with a component descriptor.
 // +kubebuilder:validation:XValidation:rule="self.mode == 'Off' || (has(self.keys) && size(self.keys) > 0)",message="mode Enforce and mode Warn need keys"
 type Verification struct {
-	// Mode specifies what happens to a module without a valid signature. Enforce refuses to install it, Warn installs it
+	// mode specifies what happens to a module without a valid signature. Enforce refuses to install it, Warn installs it
 	// and reports the problem, Off does not verify signatures.
 	// +optional
 	// +kubebuilder:default=Off
 	Mode VerificationMode `json:"mode,omitempty"`
 
-	// Keys that are trusted, by the name of the signature.
+	// keys that are trusted, by the name of the signature.
 	// +optional
 	// +listType=map
 	// +listMapKey=signatureName
@@ -168,15 +176,16 @@ type Verification struct {
 
 // A ProviderConfigSpec specifies how to connect to a target cluster, and which modules may be installed in it.
 type ProviderConfigSpec struct {
-	// Credentials for the API server of the target cluster: a kubeconfig, or the identity of the provider. A kubeconfig
+	// credentials for the API server of the target cluster: a kubeconfig, or the identity of the provider. A kubeconfig
 	// that contains exec, auth-provider or file paths is refused, unless flags of the provider allow it.
+	// +required
 	Credentials Credentials `json:"credentials"`
 
-	// Identity is a cloud identity that supplements a kubeconfig without a user.
+	// identity is a cloud identity that supplements a kubeconfig without a user.
 	// +optional
 	Identity *Identity `json:"identity,omitempty"`
 
-	// Registries that modules may come from, and how to connect to them. If empty, modules may come from any registry;
+	// registries that modules may come from, and how to connect to them. If empty, modules may come from any registry;
 	// the provider then uses its own docker configuration or no credentials.
 	// +optional
 	// +listType=map
@@ -184,7 +193,7 @@ type ProviderConfigSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Registries []Registry `json:"registries,omitempty"`
 
-	// Verification of the signatures of modules. Defaults to off.
+	// verification of the signatures of modules. Defaults to off.
 	// +optional
 	Verification *Verification `json:"verification,omitempty"`
 }
@@ -203,10 +212,16 @@ type ProviderConfigStatus struct {
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:resource:scope=Namespaced,categories={crossplane,provider}
 type ProviderConfig struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard metadata of an object.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   ProviderConfigSpec   `json:"spec"`
+	// spec specifies how to connect to a target cluster, and which modules may be installed in it.
+	// +required
+	Spec ProviderConfigSpec `json:"spec"`
+	// status reports how many resources use a ProviderConfig.
+	// +optional
 	Status ProviderConfigStatus `json:"status,omitempty"`
 }
 
@@ -232,10 +247,16 @@ type ProviderConfigList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.registries) || self.spec.registries.all(r, (!has(r.pullSecretRef) || has(r.pullSecretRef.__namespace__)) && (!has(r.caBundleSecretRef) || has(r.caBundleSecretRef.__namespace__)))",fieldPath=".spec.registries",reason=FieldValueRequired,message="the namespace of each secret is required in a ClusterProviderConfig"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.verification) || !has(self.spec.verification.keys) || self.spec.verification.keys.all(k, has(k.publicKeySecretRef.__namespace__))",fieldPath=".spec.verification.keys",reason=FieldValueRequired,message="the namespace of each secret is required in a ClusterProviderConfig"
 type ClusterProviderConfig struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard metadata of an object.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   ProviderConfigSpec   `json:"spec"`
+	// spec specifies how to connect to a target cluster, and which modules may be installed in it.
+	// +required
+	Spec ProviderConfigSpec `json:"spec"`
+	// status reports how many resources use a ProviderConfig.
+	// +optional
 	Status ProviderConfigStatus `json:"status,omitempty"`
 }
 
@@ -257,7 +278,9 @@ type ClusterProviderConfigList struct {
 // +kubebuilder:printcolumn:name="RESOURCE-NAME",type="string",JSONPath=".resourceRef.name"
 // +kubebuilder:resource:scope=Namespaced,categories={crossplane,provider}
 type ProviderConfigUsage struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard metadata of an object.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	xpv2.TypedProviderConfigUsage `json:",inline"`

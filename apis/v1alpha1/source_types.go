@@ -25,32 +25,33 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.type == 'raw' || !has(self.inline)",message="inline belongs to type raw"
 // +kubebuilder:validation:XValidation:rule="self.type == 'kustomize' || !has(self.path)",message="path belongs to type kustomize"
 type Source struct {
-	// Type of the source. oci-ref is a chart by digest: a layer, or a manifest of the OCI chart type of Helm. helm-chart
+	// type of the source. oci-ref is a chart by digest: a layer, or a manifest of the OCI chart type of Helm. helm-chart
 	// is a chart of an OCI registry or of a chart repository, by version. raw is plain YAML: a layer by digest, or
 	// inline. kustomize is a layer by digest that contains a kustomization and everything that it refers to; nothing
 	// else is fetched, and no plugins run. raw and kustomize also accept an artifact of Flux, by the digest of its
 	// manifest or of its layer.
+	// +required
 	Type SourceType `json:"type"`
 
-	// Repo is the first part of the repository, including the host, such as registry.example.org/component-descriptors.
+	// repo is the first part of the repository, including the host, such as registry.example.org/component-descriptors.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^[^@\s]+$`
 	Repo string `json:"repo,omitempty"`
 
-	// Name is the last part of the repository, usually the name of the component.
+	// name is the last part of the repository, usually the name of the component.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[^@:\s]+$`
 	Name string `json:"name,omitempty"`
 
-	// Ref is a digest: sha256: and 64 hexadecimal digits. Tags are refused.
+	// ref is a digest: sha256: and 64 hexadecimal digits. Tags are refused.
 	// +optional
 	// +kubebuilder:validation:MaxLength=71
 	// +kubebuilder:validation:XValidation:rule="self.matches('^sha256:[0-9a-f]{64}$')",message="ref must be a digest, sha256: and 64 hexadecimal digits; a tag is not accepted"
 	Ref string `json:"ref,omitempty"`
 
-	// URL of the chart: oci://host/path without the name of the chart, or the http:// or https:// URL of a chart
+	// url of the chart: oci://host/path without the name of the chart, or the http:// or https:// URL of a chart
 	// repository.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
@@ -58,25 +59,25 @@ type Source struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^[a-z]+://[^/]*@')",message="url must not hold credentials, which belong into the ProviderConfig's registries"
 	URL string `json:"url,omitempty"`
 
-	// ChartName is the name of the chart.
+	// chartName is the name of the chart.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([-A-Za-z0-9._/]*[A-Za-z0-9])?$`
 	ChartName string `json:"chartName,omitempty"`
 
-	// Version of the chart. With an oci:// URL, it is a tag or a digest. With a chart repository, it is a version or a
+	// version of the chart. With an oci:// URL, it is a tag or a digest. With a chart repository, it is a version or a
 	// version range, and defaults to the latest version that is not a pre-release.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Version string `json:"version,omitempty"`
 
-	// Path of the directory with the kustomization in the layer. Defaults to the root of the layer.
+	// path of the directory with the kustomization in the layer. Defaults to the root of the layer.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path,omitempty"`
 
-	// Inline is plain YAML: one or more Kubernetes objects.
+	// inline is plain YAML: one or more Kubernetes objects.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=262144
@@ -92,20 +93,24 @@ const LayerSourceTypeOCIRef LayerSourceType = "oci-ref"
 
 // A LayerSource is a layer of an OCI artifact.
 type LayerSource struct {
-	// Type of the source: oci-ref.
+	// type of the source: oci-ref.
+	// +required
 	Type LayerSourceType `json:"type"`
 
-	// Repo is the first part of the repository, including the host, such as registry.example.org/component-descriptors.
+	// repo is the first part of the repository, including the host, such as registry.example.org/component-descriptors.
+	// +required
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^[^@\s]+$`
 	Repo string `json:"repo"`
 
-	// Name is the last part of the repository, usually the name of the component.
+	// name is the last part of the repository, usually the name of the component.
+	// +required
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[^@:\s]+$`
 	Name string `json:"name"`
 
-	// Ref is a digest: sha256: and 64 hexadecimal digits. Tags are refused.
+	// ref is a digest: sha256: and 64 hexadecimal digits. Tags are refused.
+	// +required
 	// +kubebuilder:validation:MaxLength=71
 	// +kubebuilder:validation:XValidation:rule="self.matches('^sha256:[0-9a-f]{64}$')",message="ref must be a digest, sha256: and 64 hexadecimal digits; a tag is not accepted"
 	Ref string `json:"ref"`

@@ -119,11 +119,13 @@ func clients() module {
 	}
 }
 
+// linter is golangci-lint, with the rules for the types of an API that Kubernetes has
+// (see kubeapilinter in .golangci.yml), in the main package that comes with them.
 func linter() module {
 	return module{
 		dir:      "golangci-lint",
 		order:    []Tool{GolangCILint},
-		packages: map[Tool]string{GolangCILint: "github.com/golangci/golangci-lint/v2/cmd/golangci-lint"},
+		packages: map[Tool]string{GolangCILint: "sigs.k8s.io/kube-api-linter/cmd/golangci-lint-kube-api-linter"},
 		usually:  map[Tool]string{GolangCILint: "1 minute"},
 	}
 }

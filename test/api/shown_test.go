@@ -249,9 +249,9 @@ func TestExplain(t *testing.T) {
 	}
 
 	for path, want := range map[string]string{
-		"manifests.kyma.m.crossplane.io.spec.forProvider.installs.source.ref": "Ref is a digest: sha256: and 64 hexadecimal digits. Tags are refused.",
-		"kymas.kyma.m.crossplane.io.spec.forProvider.modules.channel":         "Channel is the release channel of this module.",
-		"moduletemplates.kyma.m.crossplane.io.spec.component.repository":      "Repository that holds the components, including the host",
+		"manifests.kyma.m.crossplane.io.spec.forProvider.installs.source.ref": "ref is a digest: sha256: and 64 hexadecimal digits. Tags are refused.",
+		"kymas.kyma.m.crossplane.io.spec.forProvider.modules.channel":         "channel is the release channel of this module.",
+		"moduletemplates.kyma.m.crossplane.io.spec.component.repository":      "repository that holds the components, including the host",
 	} {
 		if out := kubectl(t, "explain", path); !strings.Contains(words(out), want) {
 			t.Errorf("kubectl explain %s does not say %q:\n%s", path, want, out)
