@@ -4,7 +4,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -28,34 +27,22 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(controlplane.RunTests(m, controlplane.Options{Name: "api"}, setUp))
 }
 
-func run(m *testing.M) (int, error) {
-	ctx := context.Background()
+func setUp(ctx context.Context, c *controlplane.Cluster) error {
+	server = c
 	var err error
 	if root, err = tools.Root(); err != nil {
-		return 0, err
+		return err
 	}
-	if server, err = controlplane.Start(ctx, controlplane.Options{Name: "api"}); err != nil {
-		return 0, err
+	if err := c.InstallCRDs(ctx, filepath.Join(root, "package", "crds")); err != nil {
+		return err
 	}
-	defer server.Stop()
-	if err := server.InstallCRDs(ctx, filepath.Join(root, "package", "crds")); err != nil {
-		return 0, err
+	if client, err = dynamic.NewForConfig(c.Config()); err != nil {
+		return errors.Wrap(err, "cannot make a client")
 	}
-	if client, err = dynamic.NewForConfig(server.Config()); err != nil {
-		return 0, errors.Wrap(err, "cannot make a client")
-	}
-	if err := installCrossplane(ctx); err != nil {
-		return 0, err
-	}
-	return m.Run(), nil
+	return installCrossplane(ctx)
 }
 
 // of is the client of one of our kinds. The namespace is ignored where the kind

@@ -18,8 +18,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/target"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -34,24 +32,11 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (int, error) {
-	var err error
-	if server, err = controlplane.Start(context.Background(), controlplane.Options{Name: "target"}); err != nil {
-		return 0, err
-	}
-	defer server.Stop()
-	if admin, err = dynamic.NewForConfig(server.Config()); err != nil {
-		return 0, errors.Wrap(err, "cannot make a client")
-	}
-	return m.Run(), nil
+	os.Exit(controlplane.RunTests(m, controlplane.Options{Name: "target"}, func(_ context.Context, c *controlplane.Cluster) (err error) {
+		server = c
+		admin, err = dynamic.NewForConfig(c.Config())
+		return err
+	}))
 }
 
 // secret holds a kubeconfig, as the only one of a control plane.

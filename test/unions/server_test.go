@@ -34,21 +34,10 @@ import (
 var server *controlplane.Cluster
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (int, error) {
-	var err error
-	if server, err = controlplane.Start(context.Background(), controlplane.Options{Name: "unions"}); err != nil {
-		return 0, err
-	}
-	defer server.Stop()
-	return m.Run(), nil
+	os.Exit(controlplane.RunTests(m, controlplane.Options{Name: "unions"}, func(_ context.Context, c *controlplane.Cluster) error {
+		server = c
+		return nil
+	}))
 }
 
 // A connected engine notes the requests that it sends.

@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -43,27 +42,14 @@ var (
 
 func TestMain(m *testing.M) {
 	log.SetLogger(logr.Discard())
-	code, err := serve(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func serve(m *testing.M) (int, error) {
-	var err error
-	if server, err = controlplane.Start(context.Background(), controlplane.Options{Name: "control"}); err != nil {
-		return 0, err
-	}
-	defer server.Stop()
-	if plane, err = client.New(server.Config(), client.Options{Scheme: runtime.NewScheme()}); err != nil {
-		return 0, errors.Wrap(err, "cannot make a client")
-	}
-	if documents, err = notfound.Getter(server.Config()); err != nil {
-		return 0, errors.Wrap(err, "cannot make a client")
-	}
-	return m.Run(), nil
+	os.Exit(controlplane.RunTests(m, controlplane.Options{Name: "control"}, func(_ context.Context, c *controlplane.Cluster) (err error) {
+		server = c
+		if plane, err = client.New(c.Config(), client.Options{Scheme: runtime.NewScheme()}); err != nil {
+			return err
+		}
+		documents, err = notfound.Getter(c.Config())
+		return err
+	}))
 }
 
 // A result contains the error and the output of a command.

@@ -37,39 +37,30 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(controlplane.RunTests(m, controlplane.Options{Name: "kyma"}, setUp))
 }
 
-func run(m *testing.M) (int, error) {
-	ctx := context.Background()
+func setUp(ctx context.Context, c *controlplane.Cluster) error {
+	server = c
 	root, err := tools.Root()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	if server, err = controlplane.Start(ctx, controlplane.Options{Name: "kyma"}); err != nil {
-		return 0, err
+	if err := c.InstallCRDs(ctx, filepath.Join(root, "package", "crds")); err != nil {
+		return err
 	}
-	defer server.Stop()
-	if err := server.InstallCRDs(ctx, filepath.Join(root, "package", "crds")); err != nil {
-		return 0, err
-	}
-	if admin, err = server.Client(); err != nil {
-		return 0, err
+	if admin, err = c.Client(); err != nil {
+		return err
 	}
 	for _, version := range []string{"regular 1.0.0", "fast 2.0.0", "broken "} {
 		channel, version, _ := strings.Cut(version, " ")
 		for i := range 20 {
 			if err := offer(ctx, fmt.Sprintf("m%d", i), channel, version); err != nil {
-				return 0, err
+				return err
 			}
 		}
 	}
-	return m.Run(), nil
+	return nil
 }
 
 // offer creates a ModuleTemplate for a module in a channel. Without a version, its descriptor could not be read.
