@@ -10,15 +10,14 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane-contrib/provider-kubernetes/pkg/kube/client/aws"
-	"github.com/crossplane-contrib/provider-kubernetes/pkg/kube/client/azure"
 	"github.com/crossplane-contrib/provider-kubernetes/pkg/kube/client/gke"
 	"github.com/crossplane-contrib/provider-kubernetes/pkg/kube/client/token"
 	"github.com/crossplane-contrib/provider-kubernetes/pkg/kube/client/upbound"
-	kconfig "github.com/crossplane-contrib/provider-kubernetes/pkg/kube/config"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/azure"
 )
 
 // An identity authenticates in place of the user of a kubeconfig.
@@ -78,21 +77,21 @@ func (i *identity) checkAzure(tenant bool, p Policy) error {
 	if err := i.needsData(); err != nil {
 		return err
 	}
-	key := map[string]string{}
-	if err := json.Unmarshal(i.data, &key); err != nil {
-		return errors.New("the credentials are not a JSON object of texts")
+	c, err := azure.Parse(i.data)
+	if err != nil {
+		return err
 	}
 	if i.kind == v1alpha1.IdentityTypeAzureWorkloadIdentityCredentials {
 		if tenant && !p.AllowTenantIdentity {
 			return errors.Errorf("type %s would lend the identity of the provider to a namespace; "+
 				"use a ClusterProviderConfig, or start the provider with --allow-tenant-identity", i.kind)
 		}
-		if !p.AllowFiles && key[azure.CredentialsKeyFederatedTokenFile] != "" {
-			return refusedFile(azure.CredentialsKeyFederatedTokenFile)
+		if !p.AllowFiles && c.FederatedTokenFile != "" {
+			return refusedFile("federatedTokenFile")
 		}
 	}
-	if !p.AllowFiles && key[azure.CredentialsKeyClientCert] != "" {
-		return refusedFile(azure.CredentialsKeyClientCert)
+	if !p.AllowFiles && c.ClientCertificate != "" {
+		return refusedFile("clientCertificate")
 	}
 	return nil
 }
@@ -109,7 +108,7 @@ func (i *identity) wrap(ctx context.Context, rc *rest.Config, cluster string) er
 	case v1alpha1.IdentityTypeGoogleApplicationCredentials:
 		err = gke.WrapRESTConfig(ctx, rc, i.data, gke.DefaultScopes...)
 	case v1alpha1.IdentityTypeAzureServicePrincipalCredentials, v1alpha1.IdentityTypeAzureWorkloadIdentityCredentials:
-		err = azure.WrapRESTConfig(ctx, rc, i.data, kconfig.IdentityType(i.kind))
+		err = i.wrapAzure(rc)
 	case v1alpha1.IdentityTypeUpboundTokens:
 		// The store knows a source of tokens by the static token alone, and not by the organization, so it is not shared.
 		err = upbound.WrapRESTConfig(ctx, rc, strings.TrimSpace(string(i.data)), token.NewReuseSourceStore())
@@ -120,4 +119,15 @@ func (i *identity) wrap(ctx context.Context, rc *rest.Config, cluster string) er
 	}
 	rc.ExecProvider, rc.AuthProvider = nil, nil
 	return errors.Wrapf(err, "identity %s", i.kind)
+}
+
+func (i *identity) wrapAzure(rc *rest.Config) error {
+	c, err := azure.Parse(i.data)
+	if err != nil {
+		return err
+	}
+	if i.kind == v1alpha1.IdentityTypeAzureServicePrincipalCredentials {
+		return c.WrapServicePrincipal(rc)
+	}
+	return c.WrapWorkloadIdentity(rc)
 }
