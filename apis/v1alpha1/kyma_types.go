@@ -22,7 +22,7 @@ type Module struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^[a-z]+$`
+	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9-]*[a-z0-9]$`
 	Channel string `json:"channel,omitempty"`
 
 	// customResourcePolicy specifies who manages the default custom resource of the module. With CreateAndDelete, it is
@@ -69,7 +69,7 @@ type KymaParameters struct {
 	// +kubebuilder:default=regular
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^[a-z]+$`
+	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9-]*[a-z0-9]$`
 	Channel string `json:"channel,omitempty"`
 
 	// modules to install in the cluster.

@@ -72,7 +72,7 @@ type ModuleTemplateSpec struct {
 	// +required
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^[a-z]+$`
+	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9-]*[a-z0-9]$`
 	Channel string `json:"channel"`
 
 	// target is the cluster that the module is installed in. With remote, it is the cluster of the Kyma; with

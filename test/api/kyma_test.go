@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	channel    = "^[a-z]+$"
+	channel    = "^[a-z][a-z0-9-]*[a-z0-9]$"
 	moduleName = "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
 )
 
@@ -62,7 +62,7 @@ func channelBreaches(at, in string) map[string]breach {
 	return map[string]breach{
 		at + " minLength 3":        {set: fields{in: "ab"}, ok: fields{in: "abc"}},
 		at + " maxLength 32":       tooLong(in, "", 32),
-		at + " pattern " + channel: {set: fields{in: "fast-1"}},
+		at + " pattern " + channel: {set: fields{in: "fast-"}, ok: fields{in: "fast-1"}},
 	}
 }
 

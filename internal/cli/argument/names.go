@@ -6,19 +6,14 @@ import (
 	"regexp"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 )
 
-// Patterns of the names that the Kyma CRD accepts.
-var (
-	modulePattern  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$`)
-	channelPattern = regexp.MustCompile(`^[a-z]{3,32}$`)
-)
+// modulePattern is that of the Kyma CRD.
+var modulePattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$`)
 
 // IsModuleName reports whether a name is a valid name of a module.
 func IsModuleName(name string) bool { return modulePattern.MatchString(name) }
-
-// IsChannelName reports whether a name is a valid name of a channel.
-func IsChannelName(name string) bool { return channelPattern.MatchString(name) }
 
 // CheckModules returns a usage error for the first name that is not a valid name of a module.
 func CheckModules(names []string) error {
@@ -32,8 +27,8 @@ func CheckModules(names []string) error {
 
 // CheckChannel returns a usage error if the value of --channel is not a valid name of a channel. An empty value is valid.
 func CheckChannel(channel string) error {
-	if channel != "" && !IsChannelName(channel) {
-		return command.Usagef("--channel is %q: use 3 to 32 lower case letters", channel)
+	if channel != "" && !definition.IsChannel(channel) {
+		return command.Usagef("--channel is %q: use "+definition.ChannelForm, channel)
 	}
 	return nil
 }

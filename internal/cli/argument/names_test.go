@@ -33,27 +33,6 @@ func TestIsModuleName(t *testing.T) {
 	}
 }
 
-func TestIsChannelName(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		name   string
-		want   bool
-	}{
-		"Shortest": {"At least 3 letters are required.", "abc", true},
-		"Shorter":  {"Fewer than 3 letters are not allowed.", "ab", false},
-		"Longest":  {"At most 32 letters are allowed.", strings.Repeat("a", 32), true},
-		"Longer":   {"More than 32 letters are not allowed.", strings.Repeat("a", 33), false},
-		"Digit":    {"Digits are not allowed.", "abc1", false},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := IsChannelName(tc.name); got != tc.want {
-				t.Errorf("\n%s\nIsChannel(%q): want %t, got %t", tc.reason, tc.name, tc.want, got)
-			}
-		})
-	}
-}
-
 func TestOnce(t *testing.T) {
 	if diff := cmp.Diff([]string{"b", "a"}, Once([]string{"b", "a", "b"})); diff != "" {
 		t.Errorf("Once(...): -want, +got:\n%s", diff)

@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/argument"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 )
 
 // deployOptions are the flags of deploy.
@@ -74,8 +75,8 @@ func (o *deployOptions) check() error {
 	if err := checkName("--provider-config", o.configName()); err != nil {
 		return err
 	}
-	if o.channel != "" && !argument.IsChannelName(o.channel) {
-		return command.Usagef("--channel %q: use 3 to 32 lower case letters", o.channel)
+	if o.channel != "" && !definition.IsChannel(o.channel) {
+		return command.Usagef("--channel %q: use "+definition.ChannelForm, o.channel)
 	}
 	var err error
 	o.modules, err = parseModules(o.moduleArgs)
@@ -129,8 +130,8 @@ func parseModules(args []string) ([]moduleArg, error) {
 		switch before, again := seen[name]; {
 		case !argument.IsModuleName(name):
 			return nil, command.Usagef("--module %q: use NAME or NAME=CHANNEL, with the name of a module", a)
-		case found && !argument.IsChannelName(channel):
-			return nil, command.Usagef("--module %q: the channel must be 3 to 32 lower case letters", a)
+		case found && !definition.IsChannel(channel):
+			return nil, command.Usagef("--module %q: the channel must be "+definition.ChannelForm, a)
 		case again && before != m:
 			return nil, command.Usagef("--module %s is set twice, with different channels", name)
 		case again:

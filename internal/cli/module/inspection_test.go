@@ -229,7 +229,7 @@ func TestInspectionUsage(t *testing.T) {
 		"NoVersion":  {"A reference needs a version.", []string{"inspect", r.Host() + "/modules"}, command.ExitUsage, "version"},
 		"DiffFormat": {"An unknown format is refused.", []string{"diff", path, path, "-o", "xml"}, command.ExitUsage, "xml"},
 		"DiffTo":     {"Both modules must exist.", []string{"diff", path, missing}, command.ExitNotFound, "no.tar"},
-		"Channel":    {"A channel must consist of letters.", []string{"template", path, "-c", "Fast1"}, command.ExitUsage, "letters"},
+		"Channel":    {"A channel must consist of lower case letters, digits and dashes.", []string{"template", path, "-c", "Fast1"}, command.ExitUsage, "letters"},
 		"Name":       {"A name must be valid in Kubernetes.", []string{"template", path, "--name", "A_b"}, command.ExitUsage, "--name"},
 		"Mapping":    {"An unknown mapping is refused.", []string{"template", path, "--name-mapping", "x"}, command.ExitUsage, "--name-mapping"},
 		"Repository": {"A repository must not contain credentials.", []string{"template", path, "--repository", "me:pw@h/a"}, command.ExitUsage, "credentials"},

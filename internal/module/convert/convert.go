@@ -5,7 +5,6 @@ package convert
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
@@ -23,9 +23,6 @@ const (
 	// maxSize is more than any API server stores, in bytes.
 	maxSize = 4 << 20
 )
-
-// isChannel is what the API takes as a channel.
-var isChannel = regexp.MustCompile(`^[a-z]{3,32}$`)
 
 // ModuleTemplate of the original, of operator.kyma-project.io/v1alpha1, v1beta1 or v1beta2, as YAML or JSON. The channel is
 // for a template that has none, as of today's original, where another object says it; its name gets the channel then, as
@@ -124,8 +121,8 @@ func (c *converter) channel(given string) error {
 			c.out.Name += "-" + given
 		}
 	}
-	if !isChannel.MatchString(c.out.Spec.Channel) {
-		return errors.Errorf("channel %q must be 3 to 32 lower case letters", c.out.Spec.Channel)
+	if !definition.IsChannel(c.out.Spec.Channel) {
+		return errors.Errorf("channel %q must be "+definition.ChannelForm, c.out.Spec.Channel)
 	}
 	return nil
 }

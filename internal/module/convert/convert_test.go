@@ -152,7 +152,7 @@ status: {state: Ready}`,
 		"BadChannel": {
 			reason: "A channel that the API does not take is an error.",
 			in:     head + "spec:\n  channel: v1" + descriptor,
-			want:   want{err: `cannot convert ModuleTemplate "sample": channel "v1" must be 3 to 32 lower case letters`},
+			want:   want{err: `cannot convert ModuleTemplate "sample": channel "v1" must be 3 to 32 lower case letters, digits and -, beginning with a letter and not ending with -`},
 		},
 		"BadTarget": {
 			reason: "There are two targets.",

@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 )
 
 const (
@@ -87,8 +88,8 @@ func (c *kymaConverter) channel(given string) error {
 }
 
 func checkChannel(s string) error {
-	if !isChannel.MatchString(s) {
-		return errors.Errorf("channel %q must be 3 to 32 lower case letters", s)
+	if !definition.IsChannel(s) {
+		return errors.Errorf("channel %q must be "+definition.ChannelForm, s)
 	}
 	return nil
 }

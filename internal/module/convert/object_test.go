@@ -233,7 +233,7 @@ func TestObjectFails(t *testing.T) {
 		"Watcher":      {"A kind that there is none of here.", "apiVersion: operator.kyma-project.io/v1beta2\nkind: Watcher", `"Watcher" of "operator.kyma-project.io/v1beta2" cannot be converted`},
 		"Version":      {"A version of tomorrow.", "apiVersion: operator.kyma-project.io/v2\nkind: Kyma", `"Kyma" of "operator.kyma-project.io/v2" cannot be converted`},
 		"NoName":       {"An object needs a name.", "apiVersion: operator.kyma-project.io/v1beta2\nkind: Kyma", "cannot convert Kyma: metadata.name is missing"},
-		"Channel":      {"The API refuses it.", kyma("{channel: v1}"), `cannot convert Kyma "k": spec: channel "v1" must be 3 to 32 lower case letters`},
+		"Channel":      {"The API refuses it.", kyma("{channel: v1}"), `cannot convert Kyma "k": spec: channel "v1" must be 3 to 32 lower case letters, digits and -, beginning with a letter and not ending with -`},
 		"ModuleName":   {"The API refuses it.", kyma("{modules: [{name: A}]}"), `cannot convert Kyma "k": spec: modules[0]: name "A" is not a valid module name`},
 		"ModuleNone":   {"A module needs a name.", kyma("{modules: [{}]}"), `modules[0]: name "" is not a valid module name`},
 		"ModuleChan":   {"The API refuses it.", kyma("{modules: [{name: a, channel: X}]}"), `modules[0]: channel "X" must be`},

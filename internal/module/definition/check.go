@@ -25,7 +25,7 @@ var (
 	isVersion = regexp.MustCompile(`^v?(0|[1-9]\d*)(\.(0|[1-9]\d*)){0,2}` +
 		`(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?` +
 		`(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$`)
-	isChannel = regexp.MustCompile(`^[a-z]{3,32}$`)
+	isChannel = regexp.MustCompile(`^[a-z][a-z0-9-]{1,30}[a-z0-9]$`)
 	isInstall = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 	isModule  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 	isSource  = regexp.MustCompile(`^[a-z0-9]([-_+a-z0-9]*[a-z0-9])?$`)
@@ -65,10 +65,16 @@ func CheckVersion(version string) error {
 	return err
 }
 
+// ChannelForm describes the names of channels.
+const ChannelForm = "3 to 32 lower case letters, digits and -, beginning with a letter and not ending with -"
+
+// IsChannel reports whether a name is a valid name of a channel.
+func IsChannel(name string) bool { return isChannel.MatchString(name) }
+
 // CheckChannel says what is wrong with a channel.
 func CheckChannel(channel string) error {
-	if !isChannel.MatchString(channel) {
-		return errors.Errorf("channel is %.100q: want 3 to 32 lower case letters", channel)
+	if !IsChannel(channel) {
+		return errors.Errorf("channel is %.100q: want "+ChannelForm, channel)
 	}
 	return nil
 }

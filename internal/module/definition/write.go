@@ -64,7 +64,7 @@ const text = `# What this module consists of.{{ if .kind }} It was found to be {
 {{ yaml "name" .d.Name }}
 {{ yaml "version" .d.Version }}
 
-# The release channel for which a ModuleTemplate is made: 3 to 32 lower case letters.
+# The release channel for which a ModuleTemplate is made: 3 to 32 lower case letters, digits and -.
 {{ yaml "channel" (or .d.Channel "` + DefaultChannel + `") }}
 
 # Who provides the module.
