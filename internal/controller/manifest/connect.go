@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -50,8 +51,7 @@ type connector struct {
 	memory   *memory
 }
 
-// Connect a Manifest to its target cluster. Connecting itself only returns what it finds; Connect passes that to the
-// reporter.
+// Connect a Manifest to its target cluster. It reports only why there is no external client: Observe is not called then.
 func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed.TypedExternalClient[*v1alpha1.Manifest], error) {
 	// There is no redactor before the external client exists. Those who read Secrets until then keep their values out of their errors.
 	report := &reporter{recorder: c.record}
@@ -66,8 +66,8 @@ func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed
 		return nil, err
 	}
 	e, verdict, err := c.connect(ctx, mr)
-	report.verification(mr, verdict)
 	if err != nil {
+		report.verification(mr, verdict)
 		return nil, report.failure(mr, err)
 	}
 	return e, nil
@@ -102,10 +102,16 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 		return nil, verdict, err
 	}
 	e := c.external(key, cluster, bundle, secrets)
+	e.verdict = verdict
 	e.decider = &decider{
-		bundle: bundle, secrets: secrets, bundleOf: sources.bundleOf, now: time.Now,
-		verify: func(ctx context.Context, mr *v1alpha1.Manifest) error { return c.enforce(ctx, cfg, mr) },
-		memory: c.memory, key: key,
+		bundle: bundle, report: e.report, now: time.Now,
+		desired: sync.OnceValues(func() (*snapshot, error) { return snapshotOf(mr, bundle, secrets) }),
+		restore: func(ctx context.Context, mr *v1alpha1.Manifest) (*manifest.Bundle, error) {
+			if err := c.enforce(ctx, cfg, mr); err != nil {
+				return nil, err
+			}
+			return sources.bundleOf(mr)
+		},
 	}
 	return e, verdict, nil
 }
@@ -138,7 +144,7 @@ func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, bund
 	c.requeuer.add(c.engine.ID(bundle), key)
 	report := &reporter{recorder: c.record, redactor: redact.New(secrets...)}
 	return &external{
-		engine: c.engine, cluster: cluster, report: report, choice: choice{bundle: bundle, report: report},
+		engine: c.engine, cluster: cluster, key: key, memory: c.memory, report: report, choice: choice{bundle: bundle, report: report},
 		again: func() { c.requeuer.again(key) },
 	}
 }

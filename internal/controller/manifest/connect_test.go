@@ -97,8 +97,11 @@ func TestConnect(t *testing.T) {
 				},
 				engine: &mockEngine{}, record: &recorded{}, requeuer: newRequeuer(t.Context().Done()), memory: &memory{},
 			}
-			got := want{}
+			got, before := want{}, tc.mr.DeepCopy()
 			e, err := c.Connect(t.Context(), tc.mr)
+			if diff := cmp.Diff(before, tc.mr); diff != "" && err == nil {
+				t.Errorf("\n%s\nConnect(...) reports although Observe follows: -want, +got:\n%s", tc.reason, diff)
+			}
 			switch e := e.(type) {
 			case *external:
 				got.cluster = e.cluster.(*aCluster).name

@@ -6,12 +6,12 @@
 //	setup.go         a watch, a change in its cluster (requeue.go) or a poll (poll.go) queues it
 //	connect.go       Connect loads its ProviderConfig, verifies its sources (verification.go), and gets its cluster
 //	bundle.go        the bundle is made of its parameters, with values of Secrets and ConfigMaps (package values)
-//	external.go      Observe asks what to install,
-//	decide.go        which the decider answers from the status: the bundle, or the snapshot (snapshot.go) of what was Ready last,
-//	external.go      observes that once,
-//	decide.go        and evaluates what it sees: package rollback says whether the time of an upgrade is over
+//	external.go      Observe takes the checkpoint that the last pass remembered (checkpoint.go)
+//	decide.go        the decider decides what to install: the bundle, or the snapshot (snapshot.go) of what was Ready last
+//	external.go      Observe observes that; if the inventory has another checkpoint, it decides once more
+//	external.go      Create or Update applies it; Update observes the result
+//	decide.go        the observation is evaluated: package rollback says whether the time of an upgrade is over
 //	report.go        the reporter sets status and conditions, and records events (events.go); no other file does
-//	external.go      Create or Update apply the choice; Update observes, evaluates and reports once more
 //	removal.go       a Manifest that is being deleted takes this way instead, and may be abandoned (abandon.go) at its end
 //	plan.go          and this one, if it is only planned
 package manifest

@@ -6,10 +6,12 @@ import (
 	"context"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
@@ -28,75 +30,127 @@ type Engine interface {
 	Remove(ctx context.Context, c cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Removal, error)
 }
 
-// external is the external client of one pass.
+// external is the external client of one pass. A pass decides what to install, observes it, applies it, and reports once: in
+// Update where the managed reconciler calls it, and otherwise in Observe. Create does not report, because the managed reconciler
+// loses the status of the passes that create.
 type external struct {
 	engine  Engine
 	cluster cluster.Cluster
+	// key of the Manifest, and what the last pass remembered of it.
+	key    client.ObjectKey
+	memory *memory
 	// report is the exit for texts about what the Manifest says.
 	report *reporter
+	// verdict on the signatures of the sources.
+	verdict *verdict
 	// again asks for another pass.
 	again func()
 	// decider is nil for a Manifest that is being deleted.
 	decider *decider
-	// choice is what Connect, and then Observe, chose for the calls that follow.
+	// choice is what Observe decided; until then it is what the Manifest says.
 	choice choice
+	// observed is what Observe saw.
+	observed engine.Observation
 }
 
 // Observe what the pass is to install. It writes nothing to the target cluster.
 func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
-	switch {
-	case meta.WasDeleted(mr):
+	if meta.WasDeleted(mr) {
 		return e.observeRemoval(ctx, mr)
-	case planOnly(mr):
+	}
+	e.report.verification(mr, e.verdict)
+	if planOnly(mr) {
 		return e.observePlan(ctx, mr)
 	}
-	o, err := e.observe(ctx, mr)
-	if err != nil {
+	if err := e.observe(ctx, mr); err != nil {
+		if e.choice.bringsBack() {
+			e.choice.report.rollback(mr, e.choice.decision.Status)
+		}
 		return managed.ExternalObservation{}, e.choice.report.failure(mr, transport.Explain(err))
 	}
-	o = e.evaluate(mr, o, rollback.Observed{Outdated: !o.UpToDate})
-	mr.Status.AtProvider.Plan = nil
-	e.choice.report.recordDrift(mr, e.choice.bundle.Drift, o.Drift)
-	e.choice.report.observation(mr, o)
-	return managed.ExternalObservation{ResourceExists: o.Exists, ResourceUpToDate: o.UpToDate, Diff: e.choice.report.diff(o)}, nil
+	o := &e.observed
+	switch {
+	case o.UpToDate:
+		e.conclude(mr, *o, outcomeOf(o, false))
+	case !isUpdatedNext(mr, o):
+		e.conclude(mr, *o, rollback.Pending)
+	}
+	return managed.ExternalObservation{ResourceExists: o.Exists, ResourceUpToDate: o.UpToDate, Diff: e.choice.report.diff(*o)}, nil
 }
 
-// observe what the decider chooses, by the status and by what the last pass learned from the inventory. If the inventory
-// says something else, as it does after a restart, the decider chooses once more. A pass that fails remembers nothing, so
-// the next one reads the inventory first.
-func (e *external) observe(ctx context.Context, mr *v1alpha1.Manifest) (engine.Observation, error) {
-	o, err := e.observeBy(ctx, mr, e.decider.take())
-	if err != nil {
-		return o, err
-	}
-	next, err := e.decider.choose(mr, e.report, checkpointIn(o))
-	if err != nil {
-		return o, err
-	}
-	if next.same(e.choice) {
-		next.bundle = e.choice.bundle
-		e.choice = next
-	} else if o, err = e.observeBy(ctx, mr, checkpointIn(o)); err != nil {
-		return o, err
-	}
-	e.decider.learn(e.choice, o)
-	return o, nil
+// isUpdatedNext reports whether the managed reconciler calls Update after an observation of what is not up to date.
+func isUpdatedNext(mr *v1alpha1.Manifest, o *engine.Observation) bool {
+	return allows(mr, xpv2.ManagementActionUpdate) && (o.Exists || !allows(mr, xpv2.ManagementActionCreate))
 }
 
-// observeBy chooses by a checkpoint, and observes the choice.
-func (e *external) observeBy(ctx context.Context, mr *v1alpha1.Manifest, cp checkpoint) (engine.Observation, error) {
-	c, err := e.decider.choose(mr, e.report, cp)
+// observe what the decider chooses by the checkpoint that the last pass remembered. If the inventory has another one, as after a
+// restart, the decider chooses again, and another choice is observed, too. A pass that fails remembers nothing, so that the next
+// one reads the inventory first.
+func (e *external) observe(ctx context.Context, mr *v1alpha1.Manifest) error {
+	remembered := e.memory.take(e.key)
+	c, err := e.decider.decide(mr, remembered)
 	if err != nil {
-		return engine.Observation{}, err
+		return err
 	}
-	e.choice = c
-	if c.Action == rollback.BringBack {
-		c.report.rollback(mr, c.Status)
-		if e.choice.bundle, err = e.decider.bringBack(ctx, mr, c); err != nil {
-			return engine.Observation{}, errors.Wrap(err, "cannot roll back")
+	if err := e.observeChoice(ctx, mr, c); err != nil {
+		return err
+	}
+	if found := checkpointIn(&e.observed); !found.equal(remembered) {
+		again, err := e.decider.decide(mr, found)
+		switch {
+		case err != nil:
+			return err
+		case again.same(&c):
+			again.bundle = e.choice.bundle
+			e.choice = again
+		default:
+			if err := e.observeChoice(ctx, mr, again); err != nil {
+				return err
+			}
 		}
 	}
-	return e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
+	e.remember(&e.observed)
+	return nil
+}
+
+// observeChoice observes a choice, which the calls that follow are about. It makes the bundle of a snapshot before.
+func (e *external) observeChoice(ctx context.Context, mr *v1alpha1.Manifest, c choice) (err error) {
+	e.choice = c
+	if c.bringsBack() {
+		if e.choice.bundle, err = e.decider.restore(ctx, c.last.restored(mr)); err != nil {
+			return errors.Wrap(err, "cannot roll back")
+		}
+	}
+	e.observed, err = e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
+	return err
+}
+
+// remember what the next pass needs before it observes: the checkpoint, with its snapshot while an upgrade is being watched or
+// rolled back.
+func (e *external) remember(o *engine.Observation) {
+	cp := checkpointIn(o)
+	if e.choice.decision.Status == nil {
+		cp.data = nil
+	}
+	e.memory.set(e.key, cp)
+}
+
+// conclude a pass: evaluate how an upgrade goes, and report. An upgrade that does not work in time is rolled back in the next
+// pass, once the status is written.
+func (e *external) conclude(mr *v1alpha1.Manifest, o engine.Observation, outcome rollback.Outcome) {
+	c := &e.choice
+	next, begins := c.evaluate(&o, outcome, e.decider.now())
+	c.report.rollback(mr, next)
+	if begins {
+		c.report.recordRollback(mr, next)
+		e.again()
+	}
+	if c.bringsBack() {
+		o = broughtBack(mr, next, o)
+	}
+	mr.Status.AtProvider.Plan = nil
+	c.report.recordDrift(mr, c.bundle.Drift, o.Drift)
+	c.report.observation(mr, o)
 }
 
 // Create the bundle. What Create sets in the status would be lost, so it asks for another pass at once.
@@ -108,20 +162,19 @@ func (e *external) Create(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	return managed.ExternalCreation{}, e.choice.report.error(flatten(err))
 }
 
-// Update the bundle, and report what it has become.
+// Update the bundle, and report what it has become. If that cannot be observed, the report is about what Observe saw.
 func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalUpdate, error) {
 	report := e.choice.report
 	r, err := e.engine.Apply(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	report.recordApply(mr, r)
 	o, oerr := e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	if oerr != nil {
+		e.conclude(mr, e.observed, rollback.Pending)
 		return managed.ExternalUpdate{}, errors.Join(report.error(flatten(err)), report.failure(mr, oerr))
 	}
-	e.decider.learn(e.choice, o)
+	e.remember(&o)
 	report.recordNotKept(mr, r, o)
-	o = e.evaluate(mr, o, rollback.Observed{Changed: r.Created+r.Updated > 0})
-	report.recordDrift(mr, e.choice.bundle.Drift, o.Drift)
-	report.observation(mr, o)
+	e.conclude(mr, o, outcomeOf(&o, r.Created+r.Updated > 0))
 	return managed.ExternalUpdate{}, report.error(flatten(err))
 }
 

@@ -99,13 +99,29 @@ func TestObserve(t *testing.T) {
 			want:   want{state: v1alpha1.StateProcessing},
 		},
 		"Drifted": {
-			reason: "Drift is told as the difference.",
+			reason: "Drift is told as the difference. Update follows, and reports.",
 			mr:     named("n", "m"),
 			o:      engine.Observation{Exists: true, State: engine.Processing, Drift: []engine.Drift{{Key: cluster.ObjectRef{Kind: "ConfigMap", Name: "a"}, Kind: engine.DriftDeleted}}},
 			want: want{
-				o:     managed.ExternalObservation{ResourceExists: true, Diff: "ConfigMap a was deleted"},
-				state: v1alpha1.StateProcessing,
+				o: managed.ExternalObservation{ResourceExists: true, Diff: "ConfigMap a was deleted"},
 			},
+		},
+		"NoUpdate": {
+			reason: "If no Update follows, Observe reports.",
+			mr:     named("n", "m", withPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionCreate)),
+			o:      engine.Observation{Exists: true, State: engine.Processing},
+			want:   want{o: managed.ExternalObservation{ResourceExists: true}, state: v1alpha1.StateProcessing},
+		},
+		"NoCreate": {
+			reason: "Without the policy Create, an update creates, and reports.",
+			mr:     named("n", "m", withPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionUpdate)),
+			o:      engine.Observation{State: engine.Processing},
+		},
+		"Ready": {
+			reason: "What is up to date is reported by Observe.",
+			mr:     named("n", "m"),
+			o:      engine.Observation{Exists: true, UpToDate: true, State: engine.Ready},
+			want:   want{o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, state: v1alpha1.StateReady},
 		},
 		"Deleting": {
 			reason: "What is being deleted is never brought up to date again.",
@@ -183,6 +199,31 @@ func TestUpdate(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, r.events); diff != "" {
 		t.Errorf("events: -want, +got:\n%s", diff)
+	}
+}
+
+// TestUpdateCannotObserve holds that what Observe saw is reported if it cannot be seen what Update made of it.
+func TestUpdateCannotObserve(t *testing.T) {
+	boom, observed := errors.New("cluster is unreachable"), 0
+	e := externalOf(&mockEngine{
+		apply: func() (engine.Result, error) { return engine.Result{}, nil },
+		observe: func() (engine.Observation, error) {
+			if observed++; observed > 1 {
+				return engine.Observation{}, boom
+			}
+			return engine.Observation{Exists: true, State: engine.Processing, Ready: 1, Total: 2}, nil
+		},
+	}, &engine.Bundle{}, &recorded{})
+	mr := named("n", "m")
+	if _, err := e.Observe(t.Context(), mr); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Update(t.Context(), mr); !errors.Is(err, boom) {
+		t.Errorf("Update(...): want the error, got %v", err)
+	}
+	want := v1alpha1.ManifestObservation{State: v1alpha1.StateError, Message: boom.Error(), Resources: &v1alpha1.ResourceCounts{Ready: 1, Total: 2}}
+	if diff := cmp.Diff(want, mr.Status.AtProvider); diff != "" {
+		t.Errorf("Update(...): -want, +got:\n%s", diff)
 	}
 }
 

@@ -31,12 +31,14 @@ func key(namespace, name string) types.NamespacedName {
 // externalOf an engine and a bundle is what Connect returns, with values that no text may show.
 func externalOf(e Engine, b *engine.Bundle, record event.Recorder, secrets ...any) *external {
 	report := &reporter{recorder: record, redactor: redact.New(secrets...)}
-	c := &content{}
 	return &external{
-		engine: e, report: report, choice: choice{bundle: b, report: report}, again: func() {},
+		engine: e, key: key("n", "m"), memory: &memory{}, report: report, choice: choice{bundle: b, report: report}, again: func() {},
 		decider: &decider{
-			bundle: b, secrets: secrets, bundleOf: c.bundleOf, now: time.Now, memory: &memory{}, key: key("n", "m"),
-			verify: func(context.Context, *v1alpha1.Manifest) error { return nil },
+			bundle: b, report: report, now: time.Now,
+			desired: func() (*snapshot, error) { return snapshotOf(named("n", "m"), b, secrets) },
+			restore: func(_ context.Context, mr *v1alpha1.Manifest) (*engine.Bundle, error) {
+				return (&content{}).bundleOf(mr)
+			},
 		},
 	}
 }

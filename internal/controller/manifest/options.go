@@ -6,7 +6,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -34,7 +33,7 @@ func (c *choice) options(mr *v1alpha1.Manifest) []manifest.CallOption {
 	if asked(mr, v1alpha1.AnnotationForceRemoval) {
 		out = append(out, manifest.ForceRemoval())
 	}
-	if c.Action == rollback.BringBack {
+	if c.bringsBack() {
 		out = append(out, manifest.AsRollback())
 	}
 	return out

@@ -30,12 +30,12 @@ func TestOptions(t *testing.T) {
 		"NoForce": {reason: "Another value does not.", annotations: map[string]string{v1alpha1.AnnotationForceRemoval: "yes"}},
 		"Keep": {
 			reason: "What is desired is kept once it is Ready.",
-			choice: choice{Decision: rollback.Decision{Action: rollback.InstallAndKeep}, keep: []byte("desired")},
+			choice: choice{decision: rollback.Decision{Action: rollback.InstallAndKeep}, keep: []byte("desired")},
 			want:   engine.CallOptions{Checkpoint: []byte("desired")},
 		},
 		"BringBack": {
 			reason: "What is brought back stays the last known good revision.",
-			choice: choice{Decision: rollback.Decision{Action: rollback.BringBack}, keep: []byte("last")},
+			choice: choice{decision: rollback.Decision{Action: rollback.BringBack}, keep: []byte("last")},
 			want:   engine.CallOptions{Checkpoint: []byte("last"), Rollback: true},
 		},
 	}

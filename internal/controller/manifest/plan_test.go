@@ -139,6 +139,7 @@ func TestObservePlan(t *testing.T) {
 			r := &recorded{}
 			calls := &countingEngine{Engine: &mockEngine{
 				observe: func() (engine.Observation, error) { return tc.o, nil },
+				apply:   func() (engine.Result, error) { return engine.Result{}, nil },
 				plan:    func() (engine.Plan, error) { return tc.plan, nil },
 			}}
 			e := externalOf(calls, &engine.Bundle{}, r)
@@ -173,7 +174,11 @@ func TestObservePlan(t *testing.T) {
 				}
 			}
 			delete(mr.Annotations, v1alpha1.AnnotationPlan)
-			if o, err := e.Observe(t.Context(), mr); err != nil || o.ResourceExists != tc.o.Exists || mr.Status.AtProvider.Plan != nil {
+			o, err := e.Observe(t.Context(), mr)
+			if err == nil && o.ResourceExists && !o.ResourceUpToDate {
+				_, err = e.Update(t.Context(), mr)
+			}
+			if err != nil || o.ResourceExists != tc.o.Exists || mr.Status.AtProvider.Plan != nil {
 				t.Errorf("without the annotation there is no plan: %+v, %v", o, err)
 			}
 		})

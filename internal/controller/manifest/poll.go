@@ -62,7 +62,7 @@ func untilRollback(mr *v1alpha1.Manifest, now time.Time) time.Duration {
 // testsRun reports whether tests of a Manifest run, or are about to.
 func testsRun(mg resource.Managed) bool {
 	mr, ok := mg.(*v1alpha1.Manifest)
-	if !ok || mr.Annotations[v1alpha1.AnnotationTest] == "" || planOnly(mr) || !mayUpdate(mr) {
+	if !ok || mr.Annotations[v1alpha1.AnnotationTest] == "" || planOnly(mr) || !allows(mr, xpv2.ManagementActionUpdate) {
 		return false
 	}
 	t := mr.Status.AtProvider.Tests

@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 // verifierFn is a Verifier.
@@ -219,6 +220,30 @@ func TestConnectEnforced(t *testing.T) {
 	}
 	if _, err := c.Connect(t.Context(), named("n", "m", uses("c"), installed, deleted)); err != nil || asked != 1 {
 		t.Errorf("Connect(...): what is removed must not be verified: %v, asked %d times", err, asked)
+	}
+}
+
+// TestObserveReportsVerdict holds that Observe reports what Connect found.
+func TestObserveReportsVerdict(t *testing.T) {
+	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "c"}}
+	pc.Spec.Verification = asks(v1alpha1.VerificationWarn)
+	c := &connector{
+		client:   fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(pc).Build(),
+		usage:    tracker(func() error { return nil }),
+		clusters: &mockClusters{get: func() (cluster.Cluster, error) { return &aCluster{}, nil }},
+		verifier: verifierFn(func() error { return &ocm.VerificationError{Reason: "no signature"} }),
+		engine: &mockEngine{observe: func() (engine.Observation, error) {
+			return engine.Observation{Exists: true, UpToDate: true, State: engine.Ready}, nil
+		}},
+		record: &recorded{}, requeuer: newRequeuer(t.Context().Done()), memory: &memory{},
+	}
+	mr := named("n", "m", uses("c"))
+	e, err := c.Connect(t.Context(), mr)
+	if err != nil || len(mr.Status.Conditions) > 0 {
+		t.Fatalf("Connect(...): %v, conditions %v", err, mr.Status.Conditions)
+	}
+	if _, err := e.Observe(t.Context(), mr); err != nil || mr.GetCondition(v1alpha1.TypeVerified).Message != "no signature" {
+		t.Errorf("Observe(...): %v, conditions %v", err, mr.Status.Conditions)
 	}
 }
 

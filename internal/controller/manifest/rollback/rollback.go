@@ -106,25 +106,28 @@ func begin(in Input) *v1alpha1.RollbackStatus {
 	return &v1alpha1.RollbackStatus{Desired: d.String(), Since: stamp(in.Now), Version: in.Checkpoint.Version}
 }
 
+// An Outcome is how what was decided goes.
+type Outcome string
+
+// The outcomes.
+const (
+	// Pending: what was decided is not applied yet, or was applied just now, so nothing is known about it.
+	Pending Outcome = "Pending"
+	// Ready: it works.
+	Ready Outcome = "Ready"
+	// NotReady: it does not work, and may still become Ready.
+	NotReady Outcome = "NotReady"
+	// Failed: it failed.
+	Failed Outcome = "Failed"
+)
+
 // An Observed is what was observed after a decision.
 type Observed struct {
-	// Ready says that what is installed works.
-	Ready bool
-	// Failed says that it failed. What is neither Ready nor Failed may still become Ready.
-	Failed bool
-	// Outdated says that what was decided is not applied yet, so that the observation is about something else.
-	Outdated bool
-	// Changed says that objects were changed just now. They cannot be Ready yet.
-	Changed bool
+	Outcome Outcome
 	// Message says what is wrong, as the status may show it.
 	Message string
 	// Version that is installed, where it is what was decided; empty if that is unknown.
 	Version string
-}
-
-// conclusive reports whether an observation says something about an upgrade.
-func (o *Observed) conclusive() bool {
-	return !o.Outdated && (o.Ready || o.Failed || !o.Changed)
 }
 
 // Evaluate an observation, and return the next status, and whether a rollback begins with it. The status of an upgrade that is
@@ -136,13 +139,13 @@ func Evaluate(d Decision, o Observed, now time.Time) (next *v1alpha1.RollbackSta
 		next = d.Status.DeepCopy()
 		next.Version = o.Version
 		return next, false
-	case d.Policy == nil, StateOf(d.Status) != Watching, !o.conclusive():
+	case d.Policy == nil, StateOf(d.Status) != Watching, o.Outcome == Pending:
 		return d.Status, false
-	case o.Ready:
+	case o.Outcome == Ready:
 		return nil, false
 	}
 	next = d.Status.DeepCopy()
-	if !d.Policy.OnNotReady && !o.Failed {
+	if !d.Policy.OnNotReady && o.Outcome != Failed {
 		if next.Message != "" {
 			// It failed, and recovered: the time counts without an interruption.
 			next.Message, next.Since = "", stamp(now)

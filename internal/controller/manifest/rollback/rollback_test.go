@@ -118,38 +118,35 @@ func TestEvaluate(t *testing.T) {
 		reason  string
 		was     *v1alpha1.RollbackStatus
 		policy  Policy
-		o       Observed
+		outcome Outcome
+		version string
 		elapsed time.Duration
 		want    *v1alpha1.RollbackStatus
 	}{
-		"None":             {reason: "Without an upgrade there is nothing to evaluate.", policy: notReady, o: Observed{Failed: true}, elapsed: time.Hour},
-		"RolledBack":       {reason: "What is rolled back stays so.", was: earlier, policy: failed, o: Observed{Ready: true}, want: earlier},
-		"Ready":            {reason: "An upgrade that works ends the wait.", was: watching("boom"), policy: failed, o: Observed{Ready: true}, elapsed: time.Hour},
-		"Failing":          {reason: "One that fails gets its time.", was: watching(""), policy: failed, o: Observed{Failed: true}, elapsed: 59 * time.Second, want: watching("boom")},
-		"Failed":           {reason: "Then it is rolled back.", was: watching("boom"), policy: failed, o: Observed{Failed: true}, elapsed: time.Minute, want: back},
-		"FailedLate":       {reason: "The time counts from when the upgrade began, not from the first failure.", was: watching(""), policy: failed, o: Observed{Failed: true}, elapsed: time.Minute, want: back},
-		"Progressing":      {reason: "One that is not Ready yet does not fail.", was: watching(""), policy: failed, elapsed: time.Hour, want: watching("")},
-		"Interrupted":      {reason: "One that recovered gets its whole time again.", was: watching("boom"), policy: failed, elapsed: 30 * time.Second, want: moved},
-		"NotReady":         {reason: "With NotReady any other state counts.", was: watching("boom"), policy: notReady, elapsed: time.Minute, want: back},
-		"NotReadyYet":      {reason: "After the same time.", was: watching(""), policy: notReady, elapsed: time.Second, want: watching("boom")},
-		"NotReadyFailed":   {reason: "A failure is not Ready either.", was: watching(""), policy: notReady, o: Observed{Failed: true}, elapsed: time.Minute, want: back},
-		"NotReadyAndReady": {reason: "Ready ends it.", was: watching("boom"), policy: notReady, o: Observed{Ready: true}, elapsed: time.Hour},
-		"Outdated":         {reason: "What is not applied yet does not fail.", was: watching(""), policy: notReady, o: Observed{Failed: true, Outdated: true}, elapsed: time.Hour, want: watching("")},
-		"OutdatedReady":    {reason: "Nor does it work.", was: watching("x"), policy: notReady, o: Observed{Ready: true, Outdated: true}, want: watching("x")},
-		"Changed":          {reason: "What was changed just now cannot be Ready yet.", was: watching(""), policy: notReady, o: Observed{Changed: true}, elapsed: time.Hour, want: watching("")},
-		"ChangedAndFailed": {reason: "It can fail at once.", was: watching(""), policy: notReady, o: Observed{Changed: true, Failed: true}, elapsed: time.Hour, want: back},
-		"ChangedAndReady":  {reason: "It can be Ready at once.", was: watching(""), policy: notReady, o: Observed{Changed: true, Ready: true}},
-		"NoVersion":        {reason: "A checkpoint that names no version gets the one that is seen.", was: unnamed, policy: failed, o: Observed{Version: "1.0.0"}, want: earlier},
+		"None":             {reason: "Without an upgrade there is nothing to evaluate.", policy: notReady, outcome: Failed, elapsed: time.Hour},
+		"RolledBack":       {reason: "What is rolled back stays so.", was: earlier, policy: failed, outcome: Ready, want: earlier},
+		"Ready":            {reason: "An upgrade that works ends the wait.", was: watching("boom"), policy: failed, outcome: Ready, elapsed: time.Hour},
+		"Failing":          {reason: "One that fails gets its time.", was: watching(""), policy: failed, outcome: Failed, elapsed: 59 * time.Second, want: watching("boom")},
+		"Failed":           {reason: "Then it is rolled back.", was: watching("boom"), policy: failed, outcome: Failed, elapsed: time.Minute, want: back},
+		"FailedLate":       {reason: "The time counts from when the upgrade began, not from the first failure.", was: watching(""), policy: failed, outcome: Failed, elapsed: time.Minute, want: back},
+		"Progressing":      {reason: "One that is not Ready yet does not fail.", was: watching(""), policy: failed, outcome: NotReady, elapsed: time.Hour, want: watching("")},
+		"Interrupted":      {reason: "One that recovered gets its whole time again.", was: watching("boom"), policy: failed, outcome: NotReady, elapsed: 30 * time.Second, want: moved},
+		"NotReady":         {reason: "With NotReady any other state counts.", was: watching("boom"), policy: notReady, outcome: NotReady, elapsed: time.Minute, want: back},
+		"NotReadyYet":      {reason: "After the same time.", was: watching(""), policy: notReady, outcome: NotReady, elapsed: time.Second, want: watching("boom")},
+		"NotReadyFailed":   {reason: "A failure is not Ready either.", was: watching(""), policy: notReady, outcome: Failed, elapsed: time.Minute, want: back},
+		"NotReadyAndReady": {reason: "Ready ends it.", was: watching("boom"), policy: notReady, outcome: Ready, elapsed: time.Hour},
+		"Pending":          {reason: "What is not applied yet does not fail.", was: watching(""), policy: notReady, outcome: Pending, elapsed: time.Hour, want: watching("")},
+		"PendingFailed":    {reason: "Nor does it recover.", was: watching("boom"), policy: failed, outcome: Pending, elapsed: time.Hour, want: watching("boom")},
+		"NoVersion":        {reason: "A checkpoint that names no version gets the one that is seen.", was: unnamed, policy: failed, outcome: NotReady, version: "1.0.0", want: earlier},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			before := tc.was.DeepCopy()
-			tc.o.Message = "boom"
 			d := Decision{Action: InstallAndKeep, Status: tc.was, Policy: &tc.policy}
 			if StateOf(tc.was) == RolledBack {
 				d.Action = BringBack
 			}
-			got, begins := Evaluate(d, tc.o, began.Add(tc.elapsed))
+			got, begins := Evaluate(d, Observed{Outcome: tc.outcome, Message: "boom", Version: tc.version}, began.Add(tc.elapsed))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nEvaluate(...): -want, +got:\n%s", tc.reason, diff)
 			}

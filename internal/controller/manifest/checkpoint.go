@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"bytes"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// A checkpoint is what the inventory says about rollbacks.
+type checkpoint struct {
+	// data of the snapshot of what was Ready last; nil for none.
+	data []byte
+	// atomic is how long an upgrade may take where the config of an install asks for a rollback; 0 where none does.
+	atomic time.Duration
+}
+
+// checkpointIn an observation.
+func checkpointIn(o *engine.Observation) checkpoint {
+	return checkpoint{data: o.Checkpoint, atomic: o.Atomic}
+}
+
+func (c checkpoint) equal(o checkpoint) bool {
+	return c.atomic == o.atomic && bytes.Equal(c.data, o.data)
+}
+
+// A memory holds the checkpoints of Manifests between passes. Each pass compares what it takes with the inventory, so the
+// memory can be lost at any time.
+type memory struct {
+	by sync.Map // client.ObjectKey to checkpoint.
+}
+
+// take the checkpoint of a Manifest out of the memory.
+func (m *memory) take(key client.ObjectKey) checkpoint {
+	v, _ := m.by.LoadAndDelete(key)
+	cp, _ := v.(checkpoint)
+	return cp
+}
+
+// set the checkpoint of a Manifest. Most have none, and take no room.
+func (m *memory) set(key client.ObjectKey, cp checkpoint) {
+	if len(cp.data) == 0 && cp.atomic == 0 {
+		m.by.Delete(key)
+		return
+	}
+	m.by.Store(key, cp)
+}
