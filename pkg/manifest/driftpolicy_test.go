@@ -3,10 +3,12 @@
 package manifest
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -187,6 +189,37 @@ func TestReportWithoutFields(t *testing.T) {
 	now = now.Add(inspect.ReportAge)
 	if o := b.observe(s); o.Message != "web: ConfigMap apps/x was changed at data.k" {
 		t.Errorf("later: %+v", o)
+	}
+}
+
+// A comparison that fails, as it can after a restart, says nothing about another drift than before.
+func TestReportAfterFailure(t *testing.T) {
+	b := newBench(t)
+	s := bundleOf(install("web", configMap("x"), configMap("y")))
+	s.Drift = DriftReport
+	b.settle(s)
+	x := key("ConfigMap", "apps", "x")
+	b.s.edit(x, set("theirs", "data", "k"))
+	b.s.edit(key("ConfigMap", "apps", "y"), set("theirs", "data", "k"))
+	before := b.observe(s)
+	if len(before.Drift) != 2 {
+		t.Fatalf("observation: %+v", before)
+	}
+	b.restart()
+	b.s.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
+		if verb == "patch" && k == x {
+			return refusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "busy")
+		}
+		return nil
+	}
+	if o := b.observe(s); len(o.Drift) > 0 || o.State != Warning || !o.Works || o.Message != "web: ConfigMap apps/x was changed" {
+		t.Errorf("after a restart: %+v", o)
+	}
+	b.s.fault = nil
+	later := b.now().Add(inspect.RetryAge)
+	b.now = func() time.Time { return later }
+	if diff := cmp.Diff(before, b.observe(s)); diff != "" {
+		t.Errorf("later: -before, +got:\n%s", diff)
 	}
 }
 

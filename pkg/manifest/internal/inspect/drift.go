@@ -15,10 +15,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// ReportAge is how long a report is valid if no watch reports changes of the object.
-const ReportAge = 10 * time.Minute
+const (
+	// ReportAge is how long a report is valid if no watch reports changes of the object.
+	ReportAge = 10 * time.Minute
+	// RetryAge is how long after a failed comparison the next one is made.
+	RetryAge = time.Minute
+)
 
 // A DryRunner reads the metadata of objects and applies objects as a dry run.
 type DryRunner interface {
@@ -71,7 +76,7 @@ type Differences struct {
 }
 
 // Compare compares a drifted object with what was applied. Ceded fields do not count as differences. It returns an error if it
-// cannot read the object.
+// cannot read the object, or if the context has ended.
 func (c *Differences) Compare(ctx context.Context, en *inventory.Entry, d observe.Drift, s cluster.ObjectState) (observe.Difference, error) {
 	k := en.Ref()
 	if r, ok := c.Reports[k]; ok && r.holds(en, s, c.Now) {
@@ -81,7 +86,10 @@ func (c *Differences) Compare(ctx context.Context, en *inventory.Entry, d observ
 	if err != nil {
 		return observe.Difference{}, err
 	}
-	r, known := report{uid: s.UID, owned: s.Owned, intent: en.Intent}, true
+	r := report{uid: s.UID, owned: s.Owned, intent: en.Intent}
+	if d.Kind == observe.DriftDeleted {
+		r.until = c.Now.Add(ReportAge)
+	}
 	switch {
 	case m == nil:
 		r.difference = observe.Difference{Drift: observe.Drift{Key: k, Kind: observe.DriftDeleted}, Differs: true}
@@ -92,34 +100,40 @@ func (c *Differences) Compare(ctx context.Context, en *inventory.Entry, d observ
 		}
 		r.difference = observe.Difference{Drift: observe.Drift{Key: k, Kind: kind}, Differs: true}
 	default:
-		r.difference, known = c.compareFields(ctx, en, m)
-	}
-	if d.Kind == observe.DriftDeleted || !known {
-		r.until = c.Now.Add(ReportAge)
+		var names bool
+		r.difference, names, err = c.compareFields(ctx, en, m)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return observe.Difference{}, err
+		case err != nil && !ssa.IsRefused(err):
+			r.difference.Failed, r.until = true, c.Now.Add(RetryAge)
+		case !names:
+			r.until = c.Now.Add(ReportAge)
+		}
 	}
 	c.Reports[k] = r
 	return r.difference, nil
 }
 
-// compareFields returns the fields that applying the object would regain. If this cannot be determined, known is false, and the
-// result differs without naming fields.
+// compareFields returns the fields that applying the object would regain. Without the applied object, or with an error, names is
+// false, and the result differs without naming fields.
 func (c *Differences) compareFields(
 	ctx context.Context, en *inventory.Entry, m *metav1.PartialObjectMetadata,
-) (out observe.Difference, known bool) {
+) (out observe.Difference, names bool, err error) {
 	out = observe.Difference{Drift: observe.Drift{Key: en.Ref()}, Differs: true}
 	o, err := c.Bundle.AppliedObject(ctx, en)
 	if err != nil || o == nil {
-		return out, false
+		return out, false, err
 	}
 	less, ceded, err := c.Bundle.WithoutCeded(ctx, o, en, m.ManagedFields)
 	if err != nil {
-		return out, false
+		return out, false, err
 	}
 	after, err := c.Objects.DryRunFields(ctx, less)
 	if err != nil {
-		return out, false
+		return out, false, err
 	}
 	out.Drift.Fields = ownership.LostNames(fieldset.AppliedBy(c.FieldManager, m.ManagedFields), after)
 	out.Differs = ownership.IsDrift(len(out.Drift.Fields) > 0, len(ceded))
-	return out, true
+	return out, true, nil
 }

@@ -24,21 +24,24 @@ import (
 )
 
 var (
-	ref   = cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: "web"}
-	entry = inventory.Entry{Version: "v1", Kind: "ConfigMap", Namespace: "apps", Name: "web", Part: "web", UID: "1", Intent: "i"}
+	ref       = cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: "web"}
+	forbidden = kerrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "web", nil)
+	entry     = inventory.Entry{Version: "v1", Kind: "ConfigMap", Namespace: "apps", Name: "web", Part: "web", UID: "1", Intent: "i"}
 )
 
 // A server answers requests and counts them.
 type server struct {
-	object   *unstructured.Unstructured
-	meta     *metav1.PartialObjectMetadata
-	state    cluster.ObjectState
-	err      error
-	after    string // Fields that the engine owns after a dry run.
-	dryRun   error
-	desired  *object.Desired
-	ceded    []ownership.Ceded
-	requests int
+	object  *unstructured.Unstructured
+	meta    *metav1.PartialObjectMetadata
+	state   cluster.ObjectState
+	err     error
+	after   string // Fields that the engine owns after a dry run.
+	dryRun  error
+	desired *object.Desired
+	// renderErr is returned by AppliedObject.
+	renderErr error
+	ceded     []ownership.Ceded
+	requests  int
 }
 
 func (s *server) Get(context.Context, schema.GroupVersionKind, cluster.ObjectRef) (*unstructured.Unstructured, error) {
@@ -62,7 +65,7 @@ func (s *server) DryRunFields(context.Context, *object.Desired) (*metav1.FieldsV
 }
 
 func (s *server) AppliedObject(context.Context, *inventory.Entry) (*object.Desired, error) {
-	return s.desired, nil
+	return s.desired, s.renderErr
 }
 
 func (s *server) WithoutCeded(
@@ -170,6 +173,7 @@ func TestCompare(t *testing.T) {
 		reason string
 		drift  observe.Drift
 		server server
+		ended  bool
 		want   want
 	}{
 		"Fields": {
@@ -187,7 +191,21 @@ func TestCompare(t *testing.T) {
 		},
 		"Refused": {
 			reason: "If the dry run is refused, the comparison is repeated later.",
-			server: server{meta: meta("", "me"), desired: &object.Desired{}, dryRun: errors.New("no")}, want: want{Difference: differs(observe.Drift{}), Requests: 2, Later: 2},
+			server: server{meta: meta("", "me"), desired: &object.Desired{}, dryRun: forbidden}, want: want{Difference: differs(observe.Drift{}), Requests: 2, Later: 2},
+		},
+		"Outage": {
+			reason: "If the dry run fails, it is unknown how the object differs.",
+			server: server{meta: meta("", "me"), desired: &object.Desired{}, dryRun: kerrors.NewServiceUnavailable("later")},
+			want:   want{Difference: observe.Difference{Drift: observe.Drift{Key: ref}, Differs: true, Failed: true}, Requests: 2, Later: 2},
+		},
+		"Unrendered": {
+			reason: "If the applied object cannot be rendered, it is unknown how the object differs.",
+			server: server{meta: meta("", "me"), renderErr: errors.New("no chart")},
+			want:   want{Difference: observe.Difference{Drift: observe.Drift{Key: ref}, Differs: true, Failed: true}, Requests: 1, Later: 1},
+		},
+		"Ended": {
+			reason: "If the context has ended, the comparison is an error.", ended: true,
+			server: server{meta: meta("", "me"), desired: &object.Desired{}, dryRun: context.Canceled}, want: want{Failed: true, Requests: 4, Later: 2},
 		},
 		"Deleted": {
 			reason: "A watch does not report an object that lost its label.", drift: observe.Drift{Kind: observe.DriftDeleted},
@@ -199,9 +217,14 @@ func TestCompare(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if tc.ended {
+				cancel()
+			}
 			c := &Differences{Set: "me", Objects: &tc.server, Bundle: &tc.server, Now: time.Unix(1_700_000_000, 0), Reports: Reports{}}
 			compare := func() (got want) {
-				d, err := c.Compare(t.Context(), &entry, tc.drift, cluster.ObjectState{UID: "1", Owned: "theirs"})
+				d, err := c.Compare(ctx, &entry, tc.drift, cluster.ObjectState{UID: "1", Owned: "theirs"})
 				return want{Difference: d, Failed: err != nil}
 			}
 			compare()
@@ -243,7 +266,6 @@ func (c *cache) Get(r cluster.ObjectRef) (cluster.ObjectState, bool) {
 func TestFindObjects(t *testing.T) {
 	state := cluster.ObjectState{UID: "1"}
 	states := map[cluster.ObjectRef]cluster.ObjectState{ref: state}
-	forbidden := kerrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "web", nil)
 	type want struct {
 		Found, Asked, Denied, Failed bool
 		Requests                     int

@@ -51,6 +51,8 @@ type Difference struct {
 	Drift Drift
 	// Differs is false if the only difference is that other managers own ceded fields of the object.
 	Differs bool
+	// Failed is true if the object could not be compared, so that its differences are unknown for the time being.
+	Failed bool
 }
 
 // breaks reports whether the part lacks the object because it was deleted or a foreign object has its name.

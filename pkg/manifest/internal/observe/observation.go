@@ -47,7 +47,8 @@ type Observation struct {
 	Parts []PartState
 	// Ready is the number of ready objects. Total is the number of all objects.
 	Ready, Total int
-	// Drift lists the objects that differ from what was applied.
+	// Drift lists the objects that differ from what was applied. It is empty while one of them cannot be compared, which says
+	// nothing about another drift than before.
 	Drift []Drift
 	// Works is true for a State Warning if all objects exist and work. The only reason for the warning is that other clients
 	// changed or own fields, which the engine does not revert.

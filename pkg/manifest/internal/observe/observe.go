@@ -32,6 +32,9 @@ func Observe(in Input) Observation {
 		}
 		o.observeEntry(en, p)
 	}
+	if o.uncompared {
+		o.out.Drift = nil
+	}
 	o.concludeParts()
 	o.out.UpToDate = o.out.UpToDate && !in.Adopting
 	o.observeCheckpoint()
@@ -45,6 +48,8 @@ type observer struct {
 
 	parts map[object.PartID]*part
 	out   Observation
+	// uncompared is true if a drifted object could not be compared with what was applied.
+	uncompared bool
 }
 
 // A part holds the findings about a part of the bundle.
@@ -178,6 +183,7 @@ func (o *observer) observeDrift(en *inventory.Entry, d Drift, p *part) bool {
 			return true
 		}
 		o.out.Drift = append(o.out.Drift, found.Drift)
+		o.uncompared = o.uncompared || found.Failed
 		if found.breaks() {
 			p.noted(PhaseBroken, found.Drift.String())
 			return false
