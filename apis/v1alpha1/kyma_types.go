@@ -188,7 +188,7 @@ type KymaStatus struct {
 // +kubebuilder:printcolumn:name="SYNCED",type="string",JSONPath=".status.conditions[?(@.type=='Synced')].status",priority=1
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].message",priority=1
-// +kubebuilder:resource:scope=Namespaced,categories={crossplane,managed,modules}
+// +kubebuilder:resource:scope=Namespaced,categories={crossplane,managed,modules},shortName=kkyma
 type Kyma struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard metadata of an object.
@@ -200,6 +200,7 @@ type Kyma struct {
 	Spec KymaSpec `json:"spec"`
 	// status is the observed state of a Kyma.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status KymaStatus `json:"status,omitempty"`
 }
 

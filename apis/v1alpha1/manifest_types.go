@@ -280,7 +280,7 @@ type ManifestStatus struct {
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:printcolumn:name="EXTERNAL-NAME",type="string",JSONPath=".metadata.annotations.crossplane\\.io/external-name",priority=1
 // +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.atProvider.message",priority=1
-// +kubebuilder:resource:scope=Namespaced,categories={crossplane,managed,modules}
+// +kubebuilder:resource:scope=Namespaced,categories={crossplane,managed,modules},shortName=kmf
 type Manifest struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard metadata of an object.
@@ -292,6 +292,7 @@ type Manifest struct {
 	Spec ManifestSpec `json:"spec"`
 	// status is the observed state of a Manifest.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status ManifestStatus `json:"status,omitempty"`
 }
 

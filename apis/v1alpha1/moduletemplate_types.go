@@ -166,7 +166,8 @@ type ModuleTemplateStatus struct {
 	// +optional
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
 
-	// observedGeneration is the generation that the Ready condition is for.
+	// observedGeneration is the generation that the Ready condition is for. It is -1 until the provider has examined the
+	// ModuleTemplate.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -210,11 +211,14 @@ type ModuleTemplateStatus struct {
 // +kubebuilder:printcolumn:name="MODULE",type="string",JSONPath=".status.moduleName"
 // +kubebuilder:printcolumn:name="CHANNEL",type="string",JSONPath=".spec.channel"
 // +kubebuilder:printcolumn:name="VERSION",type="string",JSONPath=".status.version"
-// +kubebuilder:printcolumn:name="RESOLVED",type="string",JSONPath=".status.conditions[?(@.type=='Resolved')].status"
+// +kubebuilder:printcolumn:name="READY",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
+// +kubebuilder:printcolumn:name="REASON",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].reason"
+// +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="RESOLVED",type="string",JSONPath=".status.conditions[?(@.type=='Resolved')].status",priority=1
 // +kubebuilder:printcolumn:name="VERIFIED",type="string",JSONPath=".status.conditions[?(@.type=='Verified')].status",priority=1
 // +kubebuilder:printcolumn:name="TARGET",type="string",JSONPath=".spec.target",priority=1
-// +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
-// +kubebuilder:resource:scope=Cluster,categories={crossplane,modules}
+// +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].message",priority=1
+// +kubebuilder:resource:scope=Cluster,categories={crossplane,modules},shortName=kmt
 type ModuleTemplate struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard metadata of an object.
@@ -226,6 +230,7 @@ type ModuleTemplate struct {
 	Spec ModuleTemplateSpec `json:"spec"`
 	// status reports the content of the component descriptor of a ModuleTemplate.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status ModuleTemplateStatus `json:"status,omitempty"`
 }
 

@@ -210,7 +210,7 @@ type ProviderConfigStatus struct {
 // +kubebuilder:printcolumn:name="USERS",type="integer",JSONPath=".status.users"
 // +kubebuilder:printcolumn:name="SOURCE",type="string",JSONPath=".spec.credentials.source",priority=1
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
-// +kubebuilder:resource:scope=Namespaced,categories={crossplane,provider}
+// +kubebuilder:resource:scope=Namespaced,categories={crossplane,provider},shortName=kkpc
 type ProviderConfig struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard metadata of an object.
@@ -241,7 +241,7 @@ type ProviderConfigList struct {
 // +kubebuilder:printcolumn:name="USERS",type="integer",JSONPath=".status.users"
 // +kubebuilder:printcolumn:name="SOURCE",type="string",JSONPath=".spec.credentials.source",priority=1
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
-// +kubebuilder:resource:scope=Cluster,categories={crossplane,provider}
+// +kubebuilder:resource:scope=Cluster,categories={crossplane,provider},shortName=kkcpc
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.credentials.secretRef) || has(self.spec.credentials.secretRef.__namespace__)",fieldPath=".spec.credentials.secretRef.namespace",reason=FieldValueRequired,message="the namespace is required in a ClusterProviderConfig"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.identity) || !has(self.spec.identity.secretRef) || has(self.spec.identity.secretRef.__namespace__)",fieldPath=".spec.identity.secretRef.namespace",reason=FieldValueRequired,message="the namespace is required in a ClusterProviderConfig"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.registries) || self.spec.registries.all(r, (!has(r.pullSecretRef) || has(r.pullSecretRef.__namespace__)) && (!has(r.caBundleSecretRef) || has(r.caBundleSecretRef.__namespace__)))",fieldPath=".spec.registries",reason=FieldValueRequired,message="the namespace of each secret is required in a ClusterProviderConfig"
@@ -276,7 +276,7 @@ type ClusterProviderConfigList struct {
 // +kubebuilder:printcolumn:name="CONFIG-NAME",type="string",JSONPath=".providerConfigRef.name"
 // +kubebuilder:printcolumn:name="RESOURCE-KIND",type="string",JSONPath=".resourceRef.kind"
 // +kubebuilder:printcolumn:name="RESOURCE-NAME",type="string",JSONPath=".resourceRef.name"
-// +kubebuilder:resource:scope=Namespaced,categories={crossplane,provider}
+// +kubebuilder:resource:scope=Namespaced,categories={crossplane,provider},shortName=kkpcu
 type ProviderConfigUsage struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard metadata of an object.

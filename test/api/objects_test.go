@@ -191,6 +191,7 @@ spec:
 conditions:
 - {type: Resolved, status: "True", reason: Resolved, lastTransitionTime: "2020-01-01T00:00:00Z"}
 - {type: Verified, status: "False", reason: SignatureInvalid, lastTransitionTime: "2020-01-01T00:00:00Z"}
+- {type: Ready, status: "False", reason: SignatureInvalid, message: wrong, lastTransitionTime: "2020-01-01T00:00:00Z"}
 lastHandledReconcileAt: now
 resolvedGeneration: 1
 moduleName: sample

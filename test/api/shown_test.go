@@ -93,6 +93,8 @@ func TestDefaults(t *testing.T) {
 	}
 	for plural, paths := range known {
 		inSchema := slices.Sorted(maps.Keys(rulesOf(t, plural).defaults))
+		// The server fills in a status when it reads an object; see TestStatusOfNewObjects.
+		inSchema = slices.DeleteFunc(inSchema, func(path string) bool { return path == "status" })
 		if diff := cmp.Diff(inSchema, slices.Sorted(maps.Keys(paths)), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("defaults of %s: -in package/crds, +in this test:\n%s", plural, diff)
 		}
@@ -150,11 +152,11 @@ func TestColumns(t *testing.T) {
 		},
 		"Templates": {
 			reason: "The catalogue.", args: "get moduletemplates.kyma.m.crossplane.io",
-			want: []string{"NAME MODULE CHANNEL VERSION RESOLVED AGE", "full sample fast 1.0.0 True"},
+			want: []string{"NAME MODULE CHANNEL VERSION READY REASON AGE", "full sample fast 1.0.0 False SignatureInvalid"},
 		},
 		"TemplatesWide": {
 			reason: "What is seldom asked for.", args: "get moduletemplates.kyma.m.crossplane.io -o wide",
-			want: []string{"NAME MODULE CHANNEL VERSION RESOLVED VERIFIED TARGET AGE", "full sample fast 1.0.0 True False control-plane"},
+			want: []string{"NAME MODULE CHANNEL VERSION READY REASON AGE RESOLVED VERIFIED TARGET MESSAGE", "full sample fast 1.0.0 False SignatureInvalid"},
 		},
 		"Configs":        {reason: "Who uses them.", args: "get providerconfigs.kyma.m.crossplane.io", want: []string{configs, "full"}},
 		"ClusterConfigs": {reason: "Who uses them.", args: "get clusterproviderconfigs.kyma.m.crossplane.io", want: []string{configs, "full"}},
@@ -187,8 +189,26 @@ func TestColumns(t *testing.T) {
 
 func words(line string) string { return strings.Join(strings.Fields(line), " ") }
 
-// TestCategories holds what kubectl get finds our kinds by.
-func TestCategories(t *testing.T) {
+// TestStatusOfNewObjects checks that an object that the provider has not examined yet says so. Tools that know of kstatus take an
+// object without a status for one that is done, and so does Argo CD.
+func TestStatusOfNewObjects(t *testing.T) {
+	for _, yaml := range []string{fullManifest, fullKyma, fullTemplate} {
+		o := object(t, yaml)
+		o.SetName("new")
+		created := create(t, o)
+		got, err := of(created.GetKind()).Get(t.Context(), created.GetName(), metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := compact(t, got.Object["status"]); s != `{"observedGeneration":-1}` {
+			t.Errorf("the status of a new %s is %s", created.GetKind(), s)
+		}
+	}
+}
+
+// TestNames checks the categories and the short names by which kubectl finds our kinds. The plural names alone are those of the
+// original, and of kinds of other providers, which the server may have too.
+func TestNames(t *testing.T) {
 	d, err := discovery.NewDiscoveryClientForConfig(server.Config())
 	if err != nil {
 		t.Fatal(err)
@@ -197,21 +217,24 @@ func TestCategories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string][]string{}
+	type names struct{ Categories, ShortNames []string }
+	got := map[string]names{}
 	for _, r := range list.APIResources {
 		if !strings.Contains(r.Name, "/") {
-			got[r.Name] = r.Categories
+			got[r.Name] = names{Categories: r.Categories, ShortNames: r.ShortNames}
 		}
 	}
-	provider := []string{"crossplane", "provider"}
-	want := map[string][]string{
-		"kymas":           {"crossplane", "managed", "modules"},
-		"manifests":       {"crossplane", "managed", "modules"},
-		"moduletemplates": {"crossplane", "modules"},
-		"providerconfigs": provider, "clusterproviderconfigs": provider, "providerconfigusages": provider,
+	managed, provider := []string{"crossplane", "managed", "modules"}, []string{"crossplane", "provider"}
+	want := map[string]names{
+		"kymas":                  {Categories: managed, ShortNames: []string{"kkyma"}},
+		"manifests":              {Categories: managed, ShortNames: []string{"kmf"}},
+		"moduletemplates":        {Categories: []string{"crossplane", "modules"}, ShortNames: []string{"kmt"}},
+		"providerconfigs":        {Categories: provider, ShortNames: []string{"kkpc"}},
+		"clusterproviderconfigs": {Categories: provider, ShortNames: []string{"kkcpc"}},
+		"providerconfigusages":   {Categories: provider, ShortNames: []string{"kkpcu"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("categories: -want, +got:\n%s", diff)
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
 

@@ -214,7 +214,8 @@ var _ = Describe("A Kyma", func() {
 		for what, lines := range map[string][2]string{
 			"kymas": {`NAME +STATE +CHANNEL +MODULES +READY +AGE\n`, `kyma +Ready +regular +1/1 +True +\d+s`},
 			"moduletemplates": {
-				`NAME +MODULE +CHANNEL +VERSION +RESOLVED +AGE\n`, m.templateName("regular") + ` +` + m.name + ` +regular +1\.0\.0 +True +\d+s`,
+				`NAME +MODULE +CHANNEL +VERSION +READY +REASON +AGE\n`,
+				m.templateName("regular") + ` +` + m.name + ` +regular +1\.0\.0 +True +Available +\d+s`,
 			},
 		} {
 			out, err := exec.CommandContext(ctx, kubectl, "--kubeconfig", env.control.KubeconfigFile(), "--namespace", s.name, "get", what).CombinedOutput()

@@ -138,9 +138,9 @@ var _ = Describe("kymactl module list", func() {
 
 		all := parsed[listed](p.ok(ctx, "module", "list", "-o", "json")).Modules
 		Expect(all).To(ContainElements(
-			beListed("Name", one.name, "Channel", "fast", "Version", "1.1.0", "Template", one.templateName("fast"), "Resolved", "True", "Message", ""),
-			beListed("Name", one.name, "Channel", "regular", "Version", "1.0.0", "Template", one.templateName("regular"), "Resolved", "True", "Message", ""),
-			SatisfyAll(beListed("Name", two.name, "Channel", "regular", "Version", "", "Resolved", "False"), HaveField("Message", ContainSubstring("9.9.9"))),
+			beListed("Name", one.name, "Channel", "fast", "Version", "1.1.0", "Template", one.templateName("fast"), "Ready", "True", "Message", ""),
+			beListed("Name", one.name, "Channel", "regular", "Version", "1.0.0", "Template", one.templateName("regular"), "Ready", "True", "Message", ""),
+			SatisfyAll(beListed("Name", two.name, "Channel", "regular", "Version", "", "Ready", "False"), HaveField("Message", ContainSubstring("9.9.9"))),
 		))
 		Expect(parsed[listed](p.ok(ctx, "module", "list", "--channel", "fast", "-o", "json")).Modules).To(SatisfyAll(
 			HaveEach(HaveField("Channel", "fast")), ContainElement(HaveField("Name", one.name))))

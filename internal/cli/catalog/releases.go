@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -29,8 +31,9 @@ type Release struct {
 	Version string `json:"version"`
 	// Template is the name of the ModuleTemplate.
 	Template string `json:"template"`
-	// Resolved and Verified are the statuses of these conditions: True, False, Unknown, or empty if the template has no such
-	// condition.
+	// Ready, Resolved and Verified are the statuses of these conditions: True, False, Unknown, or empty if the template has no
+	// such condition.
+	Ready    string `json:"ready"`
 	Resolved string `json:"resolved"`
 	Verified string `json:"verified"`
 	// Message says why the template is not resolved or verified; empty if nothing is wrong.
@@ -59,6 +62,7 @@ func releasesOf(templates []v1alpha1.ModuleTemplate) Releases {
 		}
 		r := Release{
 			Name: module.NameOf(t), Channel: t.Spec.Channel, Template: t.Name, Version: t.Status.Version,
+			Ready:    readiness(t),
 			Resolved: conditionStatus(t.Status.Conditions, v1alpha1.TypeResolved),
 			Verified: conditionStatus(t.Status.Conditions, v1alpha1.TypeVerified),
 		}
@@ -89,6 +93,15 @@ func templateMessage(t *v1alpha1.ModuleTemplate) string {
 		return "not resolved yet"
 	}
 	return ""
+}
+
+// readiness returns the status of the condition Ready, or Unknown if it is about an earlier spec.
+func readiness(t *v1alpha1.ModuleTemplate) string {
+	ready := conditionStatus(t.Status.Conditions, xpv2.TypeReady)
+	if ready != "" && t.Status.ObservedGeneration != t.Generation {
+		return string(corev1.ConditionUnknown)
+	}
+	return ready
 }
 
 // conditionStatus returns True, False or Unknown, or an empty text if there is no such condition.

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
@@ -18,7 +20,8 @@ func TestFind(t *testing.T) {
 	template := func(name, channel, version string) v1alpha1.ModuleTemplate {
 		m := v1alpha1.ModuleTemplate{ObjectMeta: metav1.ObjectMeta{Name: name, Generation: 1}}
 		m.Spec.ModuleName, m.Spec.Channel = "a", channel
-		m.Status.Version, m.Status.ResolvedGeneration = version, 1
+		m.Status.Version, m.Status.ResolvedGeneration, m.Status.ObservedGeneration = version, 1, 1
+		m.Status.SetConditions(xpv2.Available())
 		return m
 	}
 	leaving, changing := template("leaving", "fast", "3.0.0"), template("changing", "next", "1.0.0")
@@ -36,8 +39,8 @@ func TestFind(t *testing.T) {
 		channel string
 		want    want
 	}{
-		"Found":     {"A template that is being deleted does not count.", all, "a", "fast", want{found: Release{Name: "a", Channel: "fast", Version: "2.0.0", Template: "x"}}},
-		"Changing":  {"The version of an earlier spec does not count.", all, "a", "next", want{found: Release{Name: "a", Channel: "next", Template: "changing", Message: "not resolved yet"}}},
+		"Found":     {"A template that is being deleted does not count.", all, "a", "fast", want{found: Release{Name: "a", Channel: "fast", Version: "2.0.0", Template: "x", Ready: "True"}}},
+		"Changing":  {"The version of an earlier spec does not count.", all, "a", "next", want{found: Release{Name: "a", Channel: "next", Template: "changing", Ready: "Unknown", Message: "not resolved yet"}}},
 		"Ambiguous": {"If there are several, none is used.", all, "a", "regular", want{code: command.ExitFailure, part: "one and two"}},
 		"NoChannel": {"The error lists the channels.", all, "a", "beta", want{code: command.ExitNotFound, part: "fast, next, regular"}},
 		"NoModule":  {"The error lists the modules.", all, "b", "fast", want{code: command.ExitNotFound, part: "the modules are a"}},

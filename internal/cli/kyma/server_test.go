@@ -75,8 +75,10 @@ func offer(ctx context.Context, name, channel, version string) error {
 	if version == "" {
 		c.Status, c.Reason, c.Message = corev1.ConditionFalse, v1alpha1.ReasonResolveFailed, "no such registry"
 	}
-	t.Status.SetConditions(c)
-	t.Status.Version = version
+	ready := c
+	ready.Type = xpv2.TypeReady
+	t.Status.SetConditions(c, ready)
+	t.Status.Version, t.Status.ObservedGeneration = version, t.Generation
 	if version != "" {
 		t.Status.ResolvedGeneration = t.Generation
 	}

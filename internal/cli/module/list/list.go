@@ -68,12 +68,13 @@ func Command(e *command.Environment) *cobra.Command {
 		Aliases:    []string{"ls"},
 		Short:      "List the available modules, or the enabled ones",
 		Long: "Show the catalogue of a control plane: each module and channel with the version from its ModuleTemplate, " +
-			"whether the component descriptor could be read (RESOLVED), and whether its signature is valid (VERIFIED).\n\n" +
+			"and whether Kymas can use it (READY). --output wide also shows whether the component descriptor could be read (RESOLVED), and whether " +
+			"its signature is valid (VERIFIED).\n\n" +
 			"With --kyma, --enabled or --all-namespaces, show the modules that Kymas have enabled: the desired channel, the version and the " +
 			"state in the cluster, other available versions, and a message if a module needs attention. Enabled modules that the provider has " +
 			"not processed yet have no state. Modules that are still being removed are in state Deleting.\n\n" +
 			"--output json and yaml write one object with the list \"modules\". An entry of the catalogue has name, channel, version, template, " +
-			"resolved, verified and message. An enabled module has namespace, kyma, name, enabled, channel, activeChannel, version, state, " +
+			"ready, resolved, verified and message. An enabled module has namespace, kyma, name, enabled, channel, activeChannel, version, state, " +
 			"manifest, message and available, a list of channel, version and newer. All fields are always present.",
 		Example: "  kymactl module list --channel fast\n" +
 			"  kymactl module list --kyma cluster-a -n team-a\n" +
@@ -160,11 +161,19 @@ func (l *list) writeOffer(offer catalog.Releases) error {
 	}
 	document := offered{offer}
 	return l.output.Write(l.environment.Out, document, func(w io.Writer) error {
-		if err := command.Row(w, "MODULE", "CHANNEL", "VERSION", "TEMPLATE", "RESOLVED", "VERIFIED", "MESSAGE"); err != nil {
+		head := []string{"MODULE", "CHANNEL", "VERSION", "TEMPLATE", "READY", "MESSAGE"}
+		if l.output.Wide() {
+			head = append(head, "RESOLVED", "VERIFIED")
+		}
+		if err := command.Row(w, head...); err != nil {
 			return err
 		}
 		for _, r := range offer {
-			if err := command.Row(w, r.Name, r.Channel, r.Version, r.Template, r.Resolved, r.Verified, r.Message); err != nil {
+			cells := []string{r.Name, r.Channel, r.Version, r.Template, r.Ready, r.Message}
+			if l.output.Wide() {
+				cells = append(cells, r.Resolved, r.Verified)
+			}
+			if err := command.Row(w, cells...); err != nil {
 				return err
 			}
 		}
