@@ -10,10 +10,15 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
 // access is how clients reach a cluster, and as which user.
@@ -112,4 +117,19 @@ func (a *access) writeKubeconfig() error {
 	}
 	a.kubeconfig = data
 	return errors.Wrap(os.WriteFile(a.file, data, 0o600), "cannot write a kubeconfig")
+}
+
+// Client returns a client of an administrator, which knows the kinds of
+// Kubernetes and those of this repository. It reads from the API server, not from
+// a cache.
+func (a *access) Client() (client.WithWatch, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, errors.Wrap(err, "cannot register the kinds of Kubernetes")
+	}
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return nil, errors.Wrap(err, "cannot register our kinds")
+	}
+	made, err := client.NewWithWatch(a.admin, client.Options{Scheme: scheme})
+	return made, errors.Wrapf(err, "cannot make a client of cluster %q", a.name)
 }

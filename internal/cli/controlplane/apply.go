@@ -14,7 +14,6 @@ import (
 	kmeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,13 +22,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// An applier applies objects to a control plane and reports the results.
+// An applier applies objects to a control plane, and reports the results.
 type applier struct {
 	e      *command.Environment
-	k      client.Client
+	plane  *controlPlane
 	report *report
-	// get gets a document from the API server, such as its API groups.
-	get notfound.GetFunc
 
 	// dryRun sends server-side dry runs, which change nothing.
 	dryRun bool
@@ -118,7 +115,7 @@ func (a *applier) send(ctx context.Context, want *unstructured.Unstructured) (*u
 	var after *unstructured.Unstructured
 	err := retry.OnError(patience(), passing, func() error {
 		after = want.DeepCopy()
-		return a.k.Apply(ctx, client.ApplyConfigurationFromUnstructured(after), options...)
+		return a.plane.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(after), options...)
 	})
 	return after, err
 }
@@ -139,39 +136,10 @@ func passing(err error) bool {
 	return kerrors.IsAlreadyExists(err)
 }
 
-// unserved returns the error for a kind that was not found: a NoKindMatchError if the API server confirms that it doesn't serve
-// the kind. The client alone can't tell, because a proxy can respond with 404 too.
-func (a *applier) unserved(ctx context.Context, kind schema.GroupVersionKind) error {
-	served, err := notfound.Served(ctx, a.get, kind)
-	switch {
-	case err != nil:
-		return errors.Wrapf(err, "cannot find out whether the control plane serves kind %s", kind.Kind)
-	case served:
-		return &notfound.Error{}
-	}
-	return &kmeta.NoKindMatchError{GroupKind: kind.GroupKind(), SearchedVersions: []string{kind.Version}}
-}
-
-// live returns the current object, or nil if it doesn't exist. If its kind is not served, the error matches meta.IsNoMatchError.
-func (a *applier) live(ctx context.Context, o object) (*unstructured.Unstructured, error) {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(o.GroupVersionKind)
-	err := a.k.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, u)
-	switch {
-	case err == nil:
-		return u, nil
-	case kmeta.IsNoMatchError(err), notfound.Foreign(err):
-		return nil, a.unserved(ctx, o.GroupVersionKind)
-	case notfound.Is(err):
-		return nil, nil //nolint:nilnil // No object is a valid result.
-	}
-	return nil, errors.Wrapf(err, "cannot get %s", o.words())
-}
-
 // settled returns the same as live, but if the object is being deleted, it first waits until it no longer exists.
 func (a *applier) settled(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	o := objectOf(want)
-	u, err := a.live(ctx, o)
+	u, err := a.plane.live(ctx, o)
 	if err != nil || u == nil || u.GetDeletionTimestamp() == nil {
 		return u, err
 	}
@@ -179,7 +147,7 @@ func (a *applier) settled(ctx context.Context, want *unstructured.Unstructured) 
 		return nil, nil //nolint:nilnil // It will have been deleted.
 	}
 	err = await(ctx, a.e, o.words()+" to be deleted", func(ctx context.Context) (bool, string, error) {
-		u, err = a.live(ctx, o)
+		u, err = a.plane.live(ctx, o)
 		gone := err == nil && (u == nil || u.GetDeletionTimestamp() == nil)
 		return gone, finalizers(u), err
 	})

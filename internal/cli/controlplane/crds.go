@@ -50,10 +50,10 @@ type packaged struct {
 }
 
 // packagedCRDs returns those of the given CRDs that belong to a package in the control plane.
-func (a *applier) packagedCRDs(ctx context.Context, all []*unstructured.Unstructured) ([]packaged, error) {
+func (p *controlPlane) packagedCRDs(ctx context.Context, all []*unstructured.Unstructured) ([]packaged, error) {
 	var out []packaged
 	for _, d := range all {
-		u, err := a.live(ctx, objectOf(d))
+		u, err := p.live(ctx, objectOf(d))
 		if err != nil {
 			return nil, err
 		}
@@ -69,8 +69,8 @@ func (a *applier) packagedCRDs(ctx context.Context, all []*unstructured.Unstruct
 
 // An installation installs the CRDs in the control plane, or with a package also the provider.
 type installation struct {
-	*applier
-
+	plane   *controlPlane
+	applier *applier
 	// skip leaves the CRDs unchanged.
 	skip bool
 	// image is the package of the provider, which includes the CRDs; empty to install only the CRDs.
@@ -87,7 +87,7 @@ func (i *installation) define(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	brought, err := i.packagedCRDs(ctx, all)
+	brought, err := i.plane.packagedCRDs(ctx, all)
 	if err != nil {
 		return err
 	}
@@ -95,12 +95,12 @@ func (i *installation) define(ctx context.Context) error {
 	case i.image != "":
 		err = i.install(ctx, brought)
 	case len(brought) > 0:
-		i.e.Sayf("The CRDs belong to a package (%s) and are not changed.", brought[0].by)
+		i.applier.e.Sayf("The CRDs belong to a package (%s) and are not changed.", brought[0].by)
 		err = i.activate(ctx)
 	default:
-		err = i.applyAll(ctx, all)
+		err = i.applier.applyAll(ctx, all)
 	}
-	if err != nil || i.dryRun {
+	if err != nil || i.applier.dryRun {
 		return err
 	}
 	if err := i.awaitServed(ctx, all); err != nil || i.image == "" {
@@ -111,7 +111,7 @@ func (i *installation) define(ctx context.Context) error {
 
 // awaitServed waits until the API server serves the kinds of the CRDs.
 func (i *installation) awaitServed(ctx context.Context, all []*unstructured.Unstructured) error {
-	return await(ctx, i.e, "the API server to serve the kinds of "+v1alpha1.Group, func(ctx context.Context) (bool, string, error) {
+	return await(ctx, i.applier.e, "the API server to serve the kinds of "+v1alpha1.Group, func(ctx context.Context) (bool, string, error) {
 		for _, one := range all {
 			done, state, err := i.served(ctx, one)
 			if err != nil || !done {
@@ -125,7 +125,7 @@ func (i *installation) awaitServed(ctx context.Context, all []*unstructured.Unst
 // served reports whether the API server serves the kind of a CRD. If not, state says why.
 func (i *installation) served(ctx context.Context, crd *unstructured.Unstructured) (done bool, state string, err error) {
 	name := crd.GetName()
-	u, err := i.live(ctx, objectOf(crd))
+	u, err := i.plane.live(ctx, objectOf(crd))
 	if err != nil || u == nil {
 		return false, name + " does not exist", err
 	}
@@ -137,7 +137,7 @@ func (i *installation) served(ctx context.Context, crd *unstructured.Unstructure
 		return false, "", errors.Wrapf(kerrors.NewBadRequest(message), "the names of %s are not accepted", name)
 	}
 	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
-	_, err = i.k.RESTMapper().RESTMapping(schema.GroupKind{Group: v1alpha1.Group, Kind: kind}, v1alpha1.Version)
+	_, err = i.plane.client.RESTMapper().RESTMapping(schema.GroupKind{Group: v1alpha1.Group, Kind: kind}, v1alpha1.Version)
 	if kmeta.IsNoMatchError(err) {
 		return false, name + " is not served yet", nil
 	}

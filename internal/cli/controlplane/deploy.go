@@ -71,8 +71,8 @@ func NewDeploy(e *command.Environment) *cobra.Command {
 
 // A deployment is one run of kymactl deploy.
 type deployment struct {
-	*applier
-
+	plane     *controlPlane
+	applier   *applier
 	o         *deployOptions
 	namespace string
 	// ref is the ProviderConfig or ClusterProviderConfig of the Kyma.
@@ -92,9 +92,9 @@ func deploy(ctx context.Context, e *command.Environment, o *deployOptions) error
 	if err != nil {
 		return err
 	}
-	d.namespace = cluster.Namespace
+	d.namespace, d.plane = cluster.Namespace, newControlPlane(cluster)
 	r := &report{e: e, output: &o.output, dryRun: o.dryRun}
-	d.applier = &applier{e: e, k: cluster, get: cluster.Document, report: r, dryRun: o.dryRun, force: o.force}
+	d.applier = &applier{e: e, plane: d.plane, report: r, dryRun: o.dryRun, force: o.force}
 	err = d.run(ctx)
 	if failed := r.end(); err == nil {
 		err = failed
@@ -120,7 +120,7 @@ func (d *deployment) read(e *command.Environment) error {
 
 // run executes the steps in the order of their dependencies.
 func (d *deployment) run(ctx context.Context) error {
-	kinds := &installation{applier: d.applier, skip: d.o.skipCRDs, image: d.o.image}
+	kinds := &installation{plane: d.plane, applier: d.applier, skip: d.o.skipCRDs, image: d.o.image}
 	for _, step := range []func(context.Context) error{
 		d.refer, kinds.define, d.makeNamespace, d.configure, d.applyTemplates, d.applyKyma,
 	} {
@@ -138,7 +138,7 @@ func (d *deployment) run(ctx context.Context) error {
 // namespace exists.
 func (d *deployment) makeNamespace(ctx context.Context) error {
 	o := object{GroupVersionKind: coreKind("Namespace"), Name: d.namespace}
-	u, err := d.live(ctx, o)
+	u, err := d.plane.live(ctx, o)
 	switch {
 	case kerrors.IsForbidden(err):
 		return nil
@@ -147,28 +147,28 @@ func (d *deployment) makeNamespace(ctx context.Context) error {
 	case u != nil && u.GetDeletionTimestamp() != nil:
 		return errors.Errorf("%s is being deleted: wait until it is gone, or use another --namespace", o.words())
 	case u != nil:
-		return d.report.add(o, unchanged)
+		return d.applier.report.add(o, unchanged)
 	}
 	var options []client.CreateOption
-	if d.dryRun {
-		d.absent = d.namespace
+	if d.o.dryRun {
+		d.applier.absent = d.namespace
 		options = append(options, client.DryRunAll)
 	}
-	err = d.k.Create(ctx, wanted(o, nil), append(options, client.FieldOwner(command.FieldManager))...)
+	err = d.plane.client.Create(ctx, wanted(o, nil), append(options, client.FieldOwner(command.FieldManager))...)
 	if kerrors.IsAlreadyExists(err) {
-		return d.report.add(o, unchanged)
+		return d.applier.report.add(o, unchanged)
 	}
 	if err != nil {
 		return errors.Wrapf(err, "cannot create %s", o.words())
 	}
-	return d.report.add(o, created)
+	return d.applier.report.add(o, created)
 }
 
 // configure applies the ProviderConfig and the Secret with the kubeconfig, or the ClusterProviderConfig for --in-cluster.
 func (d *deployment) configure(ctx context.Context) error {
 	config := d.ref.object(d.namespace)
 	if d.o.inCluster {
-		return d.apply(ctx, wanted(config, map[string]any{"spec": map[string]any{
+		return d.applier.apply(ctx, wanted(config, map[string]any{"spec": map[string]any{
 			"credentials": map[string]any{"source": string(v1alpha1.CredentialsSourceInjectedIdentity)},
 		}}))
 	}
@@ -176,10 +176,10 @@ func (d *deployment) configure(ctx context.Context) error {
 		return nil
 	}
 	secret := object{GroupVersionKind: coreKind("Secret"), Namespace: d.namespace, Name: config.Name + kubeconfigSuffix}
-	if err := d.apply(ctx, wanted(secret, map[string]any{"data": map[string]any{kubeconfigKey: encode(d.kubeconfig)}})); err != nil {
+	if err := d.applier.apply(ctx, wanted(secret, map[string]any{"data": map[string]any{kubeconfigKey: encode(d.kubeconfig)}})); err != nil {
 		return err
 	}
-	return d.apply(ctx, wanted(config, map[string]any{"spec": map[string]any{
+	return d.applier.apply(ctx, wanted(config, map[string]any{"spec": map[string]any{
 		"credentials": map[string]any{
 			"source":    string(v1alpha1.CredentialsSourceSecret),
 			"secretRef": map[string]any{"name": secret.Name, "key": kubeconfigKey},
@@ -188,4 +188,6 @@ func (d *deployment) configure(ctx context.Context) error {
 }
 
 // applyTemplates applies the ModuleTemplates of the command line.
-func (d *deployment) applyTemplates(ctx context.Context) error { return d.applyAll(ctx, d.templates) }
+func (d *deployment) applyTemplates(ctx context.Context) error {
+	return d.applier.applyAll(ctx, d.templates)
+}

@@ -34,7 +34,8 @@ func deploymentFor(t testing.TB, k client.Client, namespace, kubeconfig string) 
 	if err := d.read(e); err != nil {
 		t.Fatal(err)
 	}
-	d.applier = &applier{e: e, k: k, get: documents, report: &report{e: e, output: &command.Output{}}}
+	d.plane = &controlPlane{client: k, get: documents}
+	d.applier = &applier{e: e, plane: d.plane, report: &report{e: e, output: &command.Output{}}}
 	return d
 }
 
@@ -45,9 +46,12 @@ func wipe(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &removal{applier: &applier{e: &command.Environment{}, k: plane, get: documents, report: &report{e: &command.Environment{Out: &bytes.Buffer{}}, output: &command.Output{}}}}
+	r := &removal{
+		e: &command.Environment{}, plane: &controlPlane{client: plane, get: documents},
+		report: &report{e: &command.Environment{Out: &bytes.Buffer{}}, output: &command.Output{}},
+	}
 	for _, kind := range kindsOf() {
-		items, err := r.list(t.Context(), kind)
+		items, err := r.plane.list(t.Context(), kind)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ func (d *deployment) kymaObject() object {
 // refer determines the config of the Kyma, before anything is changed: the one that deploy creates, the one of the existing Kyma,
 // or an existing one with the name. It fails if an existing Kyma uses another config.
 func (d *deployment) refer(ctx context.Context) error {
-	kyma, err := d.live(ctx, d.kymaObject())
+	kyma, err := d.plane.live(ctx, d.kymaObject())
 	if err != nil && !kmeta.IsNoMatchError(err) {
 		return err
 	}
@@ -66,7 +66,7 @@ func referenceOf(kyma *unstructured.Unstructured) reference {
 func (d *deployment) find(ctx context.Context, name string) (reference, error) {
 	for _, kind := range []string{v1alpha1.ProviderConfigKind, v1alpha1.ClusterProviderConfigKind} {
 		ref := reference{kind: kind, name: name}
-		u, err := d.live(ctx, ref.object(d.namespace))
+		u, err := d.plane.live(ctx, ref.object(d.namespace))
 		if err != nil && !kmeta.IsNoMatchError(err) {
 			return reference{}, err
 		}
@@ -97,20 +97,20 @@ func (d *deployment) wantedKyma(before *unstructured.Unstructured) *unstructured
 
 // applyKyma applies the Kyma and enables the modules of the command line.
 func (d *deployment) applyKyma(ctx context.Context) error {
-	before, err := d.live(ctx, d.kymaObject())
+	before, err := d.plane.live(ctx, d.kymaObject())
 	if err != nil && !kmeta.IsNoMatchError(err) {
 		return err
 	}
 	if before != nil && before.GetDeletionTimestamp() != nil {
 		before = nil
 	}
-	done, err := d.put(ctx, d.wantedKyma(before))
+	done, err := d.applier.put(ctx, d.wantedKyma(before))
 	if err != nil {
 		return err
 	}
 	// In a dry run, a Kyma that doesn't exist yet can't be patched.
-	if len(d.o.modules) == 0 || d.dryRun && done == created {
-		return d.report.add(d.kymaObject(), done)
+	if len(d.o.modules) == 0 || d.o.dryRun && done == created {
+		return d.applier.report.add(d.kymaObject(), done)
 	}
 	more, err := d.enable(ctx)
 	if err != nil {
@@ -119,7 +119,7 @@ func (d *deployment) applyKyma(ctx context.Context) error {
 	if more && done == unchanged {
 		done = configured
 	}
-	return d.report.add(d.kymaObject(), done)
+	return d.applier.report.add(d.kymaObject(), done)
 }
 
 // enable enables the modules of the command line that are not enabled yet, or are in another channel. It reports whether it
@@ -130,7 +130,7 @@ func (d *deployment) enable(ctx context.Context) (bool, error) {
 	err := retry.OnError(patience(), passing, func() error {
 		u := &unstructured.Unstructured{}
 		u.SetGroupVersionKind(v1alpha1.KymaGroupVersionKind)
-		if err := d.k.Get(ctx, client.ObjectKey{Namespace: d.namespace, Name: d.o.kyma}, u); err != nil {
+		if err := d.plane.client.Get(ctx, client.ObjectKey{Namespace: d.namespace, Name: d.o.kyma}, u); err != nil {
 			return err
 		}
 		live = u.DeepCopy()
@@ -143,16 +143,16 @@ func (d *deployment) enable(ctx context.Context) (bool, error) {
 			return err
 		}
 		options := []client.PatchOption{client.FieldOwner(command.FieldManager)}
-		if d.dryRun {
+		if d.o.dryRun {
 			options = append(options, client.DryRunAll)
 		}
-		return d.k.Patch(ctx, u, client.RawPatch(types.JSONPatchType, data), options...)
+		return d.plane.client.Patch(ctx, u, client.RawPatch(types.JSONPatchType, data), options...)
 	})
 	if err != nil {
 		return changed, errors.Wrapf(err, "cannot enable modules of %s", d.kymaObject().words())
 	}
 	// In a dry run, the ModuleTemplates have not been applied.
-	if !d.dryRun {
+	if !d.o.dryRun {
 		d.warnMissing(ctx, live)
 	}
 	return changed, nil
@@ -205,8 +205,8 @@ func listed(modules []any, name string) (index int, channel string) {
 
 // awaitReady waits until the Kyma is Ready with its current spec.
 func (d *deployment) awaitReady(ctx context.Context) error {
-	return await(ctx, d.e, d.kymaObject().words()+" to become Ready", func(ctx context.Context) (bool, string, error) {
-		u, err := d.live(ctx, d.kymaObject())
+	return await(ctx, d.applier.e, d.kymaObject().words()+" to become Ready", func(ctx context.Context) (bool, string, error) {
+		u, err := d.plane.live(ctx, d.kymaObject())
 		if err != nil || u == nil {
 			return false, "it does not exist", err
 		}

@@ -27,10 +27,10 @@ func (i *installation) install(ctx context.Context, brought []packaged) error {
 		}
 	}
 	provider := wanted(providerObject(), map[string]any{"spec": map[string]any{"package": i.image}})
-	if _, err := i.live(ctx, providerObject()); kmeta.IsNoMatchError(err) {
+	if _, err := i.plane.live(ctx, providerObject()); kmeta.IsNoMatchError(err) {
 		return unknownKind(providerObject())
 	}
-	if err := i.apply(ctx, provider); err != nil {
+	if err := i.applier.apply(ctx, provider); err != nil {
 		return err
 	}
 	return i.activate(ctx)
@@ -45,7 +45,7 @@ func managed() []string {
 // have one that activates everything. If the control plane doesn't serve policies, none is needed.
 func (i *installation) activate(ctx context.Context) error {
 	list := listOf(policyKind())
-	err := i.k.List(ctx, list)
+	err := i.plane.client.List(ctx, list)
 	if kmeta.IsNoMatchError(err) {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (i *installation) activate(ctx context.Context) error {
 	for _, n := range managed() {
 		names = append(names, n)
 	}
-	return i.apply(ctx, wanted(object{GroupVersionKind: policyKind(), Name: providerName},
+	return i.applier.apply(ctx, wanted(object{GroupVersionKind: policyKind(), Name: providerName},
 		map[string]any{"spec": map[string]any{"activate": names}}))
 }
 
@@ -91,8 +91,8 @@ func activates(policy *unstructured.Unstructured, name string) bool {
 
 // awaitHealthy waits until Crossplane runs the package of --package.
 func (i *installation) awaitHealthy(ctx context.Context) error {
-	return await(ctx, i.e, "Provider "+providerName+" to become Healthy", func(ctx context.Context) (bool, string, error) {
-		u, err := i.live(ctx, providerObject())
+	return await(ctx, i.applier.e, "Provider "+providerName+" to become Healthy", func(ctx context.Context) (bool, string, error) {
+		u, err := i.plane.live(ctx, providerObject())
 		if err != nil || u == nil {
 			return false, "it does not exist", err
 		}
@@ -124,7 +124,7 @@ func (i *installation) why(ctx context.Context, state string) string {
 	if i.image == "" {
 		return state
 	}
-	u, err := i.live(ctx, providerObject())
+	u, err := i.plane.live(ctx, providerObject())
 	if err != nil || u == nil {
 		return state
 	}

@@ -27,7 +27,7 @@ const maxNames = 5
 func (r *removal) remove(ctx context.Context, u *unstructured.Unstructured, waits func(context.Context, *unstructured.Unstructured) (string, error)) error {
 	o, uid := objectOf(u), u.GetUID()
 	err := await(ctx, r.e, o.words()+" to be deleted", func(ctx context.Context) (bool, string, error) {
-		now, err := r.live(ctx, o)
+		now, err := r.plane.live(ctx, o)
 		// The kind is no longer served once the CRD is deleted.
 		if kmeta.IsNoMatchError(err) || err == nil && (now == nil || now.GetUID() != uid) {
 			return true, "", nil
@@ -57,7 +57,7 @@ func (r *removal) request(ctx context.Context, u *unstructured.Unstructured) (re
 	if u.GetDeletionTimestamp() != nil {
 		return "", nil
 	}
-	err = r.k.Delete(ctx, u, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	err = r.plane.client.Delete(ctx, u, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	switch {
 	case notfound.Is(err):
 		return "", nil
@@ -126,7 +126,7 @@ func (r *removal) configs() []reference {
 // removeConfig removes a config and its Secret. With first, it reports the config even if it doesn't exist.
 func (r *removal) removeConfig(ctx context.Context, ref reference, first bool) error {
 	o := ref.object(r.namespace)
-	u, err := r.found(ctx, o)
+	u, err := r.plane.found(ctx, o)
 	switch {
 	case err != nil:
 		return err
@@ -176,12 +176,12 @@ func (r *removal) keep(o object, tell bool, why string) error {
 // removeSecret removes the Secret of a ProviderConfig, unless another config refers to it.
 func (r *removal) removeSecret(ctx context.Context, config string) error {
 	o := object{GroupVersionKind: coreKind("Secret"), Namespace: r.namespace, Name: config + kubeconfigSuffix}
-	u, err := r.found(ctx, o)
+	u, err := r.plane.found(ctx, o)
 	if err != nil || u == nil || !ours(u) {
 		return err
 	}
 	for _, kind := range []schema.GroupVersionKind{v1alpha1.ProviderConfigGroupVersionKind, v1alpha1.ClusterProviderConfigGroupVersionKind} {
-		configs, err := r.list(ctx, kind)
+		configs, err := r.plane.list(ctx, kind)
 		if err != nil {
 			return err
 		}
@@ -203,7 +203,7 @@ func (r *removal) removeSecret(ctx context.Context, config string) error {
 func (r *removal) users(ctx context.Context, ref reference) ([]object, error) {
 	var out []object
 	for _, kind := range []schema.GroupVersionKind{v1alpha1.KymaGroupVersionKind, v1alpha1.ManifestGroupVersionKind} {
-		items, err := r.list(ctx, kind)
+		items, err := r.plane.list(ctx, kind)
 		if err != nil {
 			return nil, err
 		}
@@ -215,18 +215,6 @@ func (r *removal) users(ctx context.Context, ref reference) ([]object, error) {
 		}
 	}
 	return out, nil
-}
-
-// list lists the objects of a kind. It returns none if the kind is not served.
-func (r *removal) list(ctx context.Context, kind schema.GroupVersionKind, o ...client.ListOption) ([]unstructured.Unstructured, error) {
-	l := listOf(kind)
-	err := r.k.List(ctx, l, o...)
-	if kmeta.IsNoMatchError(err) || notfound.Foreign(err) {
-		if err = r.unserved(ctx, kind); kmeta.IsNoMatchError(err) {
-			return nil, nil
-		}
-	}
-	return l.Items, errors.Wrapf(err, "cannot list objects of kind %s", kind.Kind)
 }
 
 // names returns the names of objects as a text, shortened if there are many.
@@ -245,7 +233,7 @@ func names(objects []object) string {
 func (r *removal) refuse(ctx context.Context) error {
 	var left []object
 	for _, kind := range kindsOf() {
-		items, err := r.list(ctx, kind)
+		items, err := r.plane.list(ctx, kind)
 		if err != nil {
 			return err
 		}

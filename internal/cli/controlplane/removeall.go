@@ -17,11 +17,11 @@ import (
 
 // removeTemplates removes the ModuleTemplates that deploy created, except for those whose module is enabled in a Kyma.
 func (r *removal) removeTemplates(ctx context.Context) error {
-	templates, err := r.list(ctx, v1alpha1.ModuleTemplateGroupVersionKind, client.MatchingLabels{labelManagedBy: command.FieldManager})
+	templates, err := r.plane.list(ctx, v1alpha1.ModuleTemplateGroupVersionKind, client.MatchingLabels{labelManagedBy: command.FieldManager})
 	if err != nil {
 		return err
 	}
-	kymas, err := r.list(ctx, v1alpha1.KymaGroupVersionKind)
+	kymas, err := r.plane.list(ctx, v1alpha1.KymaGroupVersionKind)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func enabledIn(kymas []unstructured.Unstructured) map[string]object {
 // removeProvider removes the Provider, and the ManagedResourceActivationPolicy that deploy created.
 func (r *removal) removeProvider(ctx context.Context) error {
 	o := providerObject()
-	u, err := r.found(ctx, o)
+	u, err := r.plane.found(ctx, o)
 	switch {
 	case err != nil:
 		return err
@@ -76,7 +76,7 @@ func (r *removal) removeProvider(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	policy, err := r.found(ctx, object{GroupVersionKind: policyKind(), Name: providerName})
+	policy, err := r.plane.found(ctx, object{GroupVersionKind: policyKind(), Name: providerName})
 	if err != nil || policy == nil || !ours(policy) {
 		return err
 	}
@@ -110,7 +110,7 @@ func (r *removal) removeCRDs(ctx context.Context) error {
 
 // dismiss requests the deletion of a CRD. It returns the CRD to wait for, or nil if it doesn't exist or belongs to a package.
 func (r *removal) dismiss(ctx context.Context, o object) (*unstructured.Unstructured, error) {
-	u, err := r.found(ctx, o)
+	u, err := r.plane.found(ctx, o)
 	switch {
 	case err != nil:
 		return nil, err

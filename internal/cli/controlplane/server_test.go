@@ -99,9 +99,9 @@ func succeed(t testing.TB, of func(*command.Environment) *cobra.Command, args ..
 // defined installs the CRDs.
 func defined(t testing.TB) {
 	t.Helper()
-	a := &applier{e: &command.Environment{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, k: plane, get: documents}
+	a := &applier{e: &command.Environment{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, plane: &controlPlane{client: plane, get: documents}}
 	a.report = &report{e: a.e, output: &command.Output{}}
-	if err := (&installation{applier: a}).define(t.Context()); err != nil {
+	if err := (&installation{plane: a.plane, applier: a}).define(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -117,7 +117,7 @@ func target(t testing.TB) string {
 // get returns an object, or nil if it does not exist.
 func get(t testing.TB, o object) *unstructured.Unstructured {
 	t.Helper()
-	u, err := (&applier{k: plane, get: documents}).live(t.Context(), o)
+	u, err := (&controlPlane{client: plane, get: documents}).live(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

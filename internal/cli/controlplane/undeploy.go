@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	kmeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -99,8 +98,9 @@ func NewUndeploy(e *command.Environment) *cobra.Command {
 
 // A removal is one run of kymactl undeploy.
 type removal struct {
-	*applier
-
+	e         *command.Environment
+	plane     *controlPlane
+	report    *report
 	o         *undeployOptions
 	namespace string
 	// ref is the config of the deleted Kyma; empty if the Kyma did not exist.
@@ -113,9 +113,7 @@ func undeploy(ctx context.Context, e *command.Environment, o *undeployOptions) e
 		return err
 	}
 	r := &removal{
-		applier:   &applier{e: e, k: cluster, get: cluster.Document, report: &report{e: e, output: &o.output}},
-		o:         o,
-		namespace: cluster.Namespace,
+		e: e, plane: newControlPlane(cluster), report: &report{e: e, output: &o.output}, o: o, namespace: cluster.Namespace,
 	}
 	err = r.run(ctx)
 	if failed := r.report.end(); err == nil {
@@ -160,19 +158,10 @@ func (r *removal) sayKept() {
 	r.e.Sayf("Kept: namespace %s%s.", r.namespace, rest)
 }
 
-// found returns the same as live, but nil if the kind is not served.
-func (r *removal) found(ctx context.Context, o object) (*unstructured.Unstructured, error) {
-	u, err := r.live(ctx, o)
-	if kmeta.IsNoMatchError(err) || u == nil && err == nil {
-		return nil, nil //nolint:nilnil // No object is a valid result.
-	}
-	return u, err
-}
-
 // removeKyma deletes the Kyma and waits until the provider has removed its modules.
 func (r *removal) removeKyma(ctx context.Context) error {
 	o := object{GroupVersionKind: v1alpha1.KymaGroupVersionKind, Namespace: r.namespace, Name: r.o.kyma}
-	u, err := r.found(ctx, o)
+	u, err := r.plane.found(ctx, o)
 	switch {
 	case err != nil:
 		return err
@@ -189,7 +178,7 @@ func (r *removal) removeKyma(ctx context.Context) error {
 
 // modulesOf returns what a Kyma that is being deleted is waiting for.
 func (r *removal) modulesOf(ctx context.Context, kyma *unstructured.Unstructured) (string, error) {
-	all, err := r.list(ctx, v1alpha1.ManifestGroupVersionKind, client.InNamespace(kyma.GetNamespace()))
+	all, err := r.plane.list(ctx, v1alpha1.ManifestGroupVersionKind, client.InNamespace(kyma.GetNamespace()))
 	if err != nil {
 		return "", err
 	}

@@ -222,7 +222,7 @@ func TestRemoveProtected(t *testing.T) {
 				},
 			})
 			e := &command.Environment{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}
-			r := &removal{applier: &applier{e: e, k: k, get: documents, report: &report{e: e, output: &command.Output{}}}}
+			r := &removal{e: e, plane: &controlPlane{client: k, get: documents}, report: &report{e: e, output: &command.Output{}}}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
 			err := r.remove(ctx, mustGet(t, o), nil)

@@ -37,9 +37,9 @@ func (e *external) recordEvents(k *v1alpha1.Kyma, before []v1alpha1.ModuleStatus
 		}
 		switch {
 		case s.status.State == v1alpha1.StateError:
-			e.record.Event(k, event.Warning(reasonFailed, errors.New(summarize(s.status))))
+			e.connector.record.Event(k, event.Warning(reasonFailed, errors.New(summarize(s.status))))
 		case s.blocked:
-			e.record.Event(k, event.Warning(reasonBlocked, errors.New(summarize(s.status))))
+			e.connector.record.Event(k, event.Warning(reasonBlocked, errors.New(summarize(s.status))))
 		}
 	}
 }
@@ -54,6 +54,6 @@ func (e *external) recordUpgrade(k *v1alpha1.Kyma, s *step) {
 	if c, err := module.CompareVersions(s.status.Version, before); err == nil && c < 0 {
 		reason = reasonDowngraded
 	}
-	e.record.Event(k, event.Normal(reason, fmt.Sprintf("Module %s goes from version %s to %s of channel %s",
+	e.connector.record.Event(k, event.Normal(reason, fmt.Sprintf("Module %s goes from version %s to %s of channel %s",
 		s.status.Name, before, s.status.Version, s.status.Channel)))
 }

@@ -24,8 +24,7 @@ import (
 // A connector returns an external client for each reconcile. There is nothing to connect to: the external resource of a Kyma
 // is in the control plane.
 type connector struct {
-	*store
-
+	store        *store
 	usage        resource.ModernTracker
 	record       event.Recorder
 	lanes        *lane.Lanes
@@ -53,21 +52,20 @@ func (c *connector) policyOf(k *v1alpha1.Kyma) managed.ManagementPoliciesChecker
 // once: in Update where the managed reconciler calls it, and otherwise in Observe. Create does not report, because the managed
 // reconciler reads the Kyma again after it and loses its status.
 type external struct {
-	*connector
-
-	steps []step
+	connector *connector
+	steps     []step
 }
 
 // Observe plans what to do about the modules. A Kyma without modules exists once Create has set its external name.
 func (e *external) Observe(ctx context.Context, k *v1alpha1.Kyma) (managed.ExternalObservation, error) {
-	manifests, err := e.manifests(ctx, k)
+	manifests, err := e.connector.store.manifests(ctx, k)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	if meta.WasDeleted(k) {
 		return e.observeDeletion(ctx, k, manifests)
 	}
-	p, err := e.newPlanner(ctx, k, manifests)
+	p, err := e.connector.newPlanner(ctx, k, manifests)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
@@ -87,7 +85,7 @@ func (e *external) Observe(ctx context.Context, k *v1alpha1.Kyma) (managed.Exter
 
 // reportWithoutUpdate reports where the managed reconciler will not call Update, which reports otherwise.
 func (e *external) reportWithoutUpdate(k *v1alpha1.Kyma, exists, upToDate bool) {
-	policy := e.policyOf(k)
+	policy := e.connector.policyOf(k)
 	switch {
 	case exists && upToDate:
 		e.report(k)
@@ -102,11 +100,11 @@ func (e *external) observeDeletion(ctx context.Context, k *v1alpha1.Kyma, manife
 	left := true
 	if len(manifests) == 0 {
 		var err error
-		if left, err = e.hasUnknown(ctx, k, nil); err != nil {
+		if left, err = e.connector.store.hasUnknown(ctx, k, nil); err != nil {
 			return managed.ExternalObservation{}, err
 		}
 	}
-	e.steps = planRemoval(k, intentOf(k, e.policyOf(k)), manifests)
+	e.steps = planRemoval(k, intentOf(k, e.connector.policyOf(k)), manifests)
 	report(k, e.steps)
 	return managed.ExternalObservation{ResourceExists: left, ResourceUpToDate: true}, nil
 }
@@ -177,13 +175,13 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) e
 	if s.desired != nil {
 		e.setLane(k, s.desired)
 		// A Manifest that is another one by now is left to the next pass.
-		if applied, err := e.apply(ctx, k, s.desired); err != nil || !applied {
+		if applied, err := e.connector.store.apply(ctx, k, s.desired); err != nil || !applied {
 			return err
 		}
 	}
 	switch s.action {
 	case actionCreate:
-		e.record.Event(k, event.Normal(reasonEnabled, fmt.Sprintf("Module %s is being installed: version %s of channel %s, Manifest %s",
+		e.connector.record.Event(k, event.Normal(reasonEnabled, fmt.Sprintf("Module %s is being installed: version %s of channel %s, Manifest %s",
 			s.status.Name, s.status.Version, s.status.Channel, s.desired.Name)))
 	case actionUpdate:
 		if s.rollsOut {
@@ -191,10 +189,10 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) e
 			e.recordUpgrade(k, s)
 		}
 	case actionDelete:
-		if err := e.remove(ctx, k, s.live); err != nil {
+		if err := e.connector.store.remove(ctx, k, s.live); err != nil {
 			return err
 		}
-		e.record.Event(k, event.Normal(reasonRemoved, fmt.Sprintf("Module %s is being removed, Manifest %s", s.status.Name, s.live.Name)))
+		e.connector.record.Event(k, event.Normal(reasonRemoved, fmt.Sprintf("Module %s is being removed, Manifest %s", s.status.Name, s.live.Name)))
 	case actionNone:
 	}
 	return nil
@@ -204,18 +202,18 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) e
 func (e *external) settleLanes() {
 	for i := range e.steps {
 		if s := &e.steps[i]; s.action == actionNone && s.live != nil && s.status.State == v1alpha1.StateReady {
-			e.lanes.Settle(client.ObjectKeyFromObject(s.live))
+			e.connector.lanes.Settle(client.ObjectKeyFromObject(s.live))
 		}
 	}
 }
 
 // setLane of a Manifest before it is written: a user waits for it, or it is one of many.
 func (e *external) setLane(k *v1alpha1.Kyma, desired *v1alpha1.Manifest) {
-	if e.lanes.Edited(client.ObjectKeyFromObject(k)) != 0 {
-		e.lanes.Settle(client.ObjectKeyFromObject(desired))
+	if e.connector.lanes.Edited(client.ObjectKeyFromObject(k)) != 0 {
+		e.connector.lanes.Settle(client.ObjectKeyFromObject(desired))
 		return
 	}
-	e.lanes.Roll(client.ObjectKeyFromObject(desired))
+	e.connector.lanes.Roll(client.ObjectKeyFromObject(desired))
 }
 
 // references returns references to the Manifests of the modules that the Kyma has. Tools follow them to show a tree.
@@ -246,7 +244,7 @@ func (e *external) updateReferences(ctx context.Context, k *v1alpha1.Kyma) error
 	}
 	out := k.DeepCopy()
 	out.Spec.ResourceRefs = refs
-	if err := e.client.Patch(ctx, out, client.MergeFrom(k.DeepCopy())); err != nil {
+	if err := e.connector.store.client.Patch(ctx, out, client.MergeFrom(k.DeepCopy())); err != nil {
 		return errors.Wrap(err, "cannot set spec.resourceRefs")
 	}
 	k.Spec.ResourceRefs = refs

@@ -256,7 +256,7 @@ func TestShared(t *testing.T) {
 	k, want := newKyma(v1alpha1.Module{Name: "a"}), tpl.DeepCopy()
 	for _, children := range [][]*v1alpha1.Manifest{nil, {installed(k, newTemplate("a", "regular", "0.1.0"))}} {
 		e := newExternal(&server{}, newRecorder(), newPlanner(k, []v1alpha1.ModuleTemplate{tpl}, children...).plan(), nil, children...)
-		e.client.(*test.MockClient).MockApply = apply
+		e.connector.store.client.(*test.MockClient).MockApply = apply
 		if _, err := e.Update(t.Context(), k); err != nil {
 			t.Fatal(err)
 		}

@@ -203,12 +203,12 @@ func TestLaneOfManifest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			key := client.ObjectKey{Namespace: k.Namespace, Name: "k-a"}
 			e := newExternal(&server{}, newRecorder(), nil, []v1alpha1.ModuleTemplate{newer}, tc.children...)
-			e.lanes = lane.New()
+			e.connector.lanes = lane.New()
 			if tc.edit {
-				e.lanes.Edit(client.ObjectKeyFromObject(k))
+				e.connector.lanes.Edit(client.ObjectKeyFromObject(k))
 			}
 			if tc.before {
-				e.lanes.Roll(key)
+				e.connector.lanes.Roll(key)
 			}
 			k := k.DeepCopy()
 			if _, err := e.Observe(t.Context(), k); err != nil {
@@ -217,7 +217,7 @@ func TestLaneOfManifest(t *testing.T) {
 			if err := e.execute(t.Context(), k); err != nil {
 				t.Fatal(err)
 			}
-			if got := e.lanes.Rolling(key); got != tc.want {
+			if got := e.connector.lanes.Rolling(key); got != tc.want {
 				t.Errorf("\n%s\nRolling(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
@@ -255,11 +255,11 @@ func TestCarriedOut(t *testing.T) {
 					return tc.res, tc.err
 				}),
 			}
-			p.lanes.Edit(key)
+			p.connector.lanes.Edit(key)
 			if _, err := p.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); (err != nil) != tc.fails {
 				t.Fatal(err)
 			}
-			if got := p.lanes.Edited(key) == 0; got != tc.want {
+			if got := p.connector.lanes.Edited(key) == 0; got != tc.want {
 				t.Errorf("\n%s\nwant carried out %t, got %t", tc.reason, tc.want, got)
 			}
 		})

@@ -74,14 +74,14 @@ func (c *connector) newPlanner(ctx context.Context, k *v1alpha1.Kyma, manifests 
 	for i := range k.Spec.ForProvider.Modules {
 		module := k.Spec.ForProvider.Modules[i].Name
 		var err error
-		if p.templates[module], err = c.templates(ctx, module); err != nil {
+		if p.templates[module], err = c.store.templates(ctx, module); err != nil {
 			return nil, err
 		}
 		name := manifestName(k.Name, module)
 		if slices.ContainsFunc(manifests, func(m *v1alpha1.Manifest) bool { return m.Name == name }) {
 			continue
 		}
-		other, err := getManifest(ctx, c.client, k.Namespace, name)
+		other, err := getManifest(ctx, c.store.client, k.Namespace, name)
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (c *connector) newPlanner(ctx context.Context, k *v1alpha1.Kyma, manifests 
 	}
 	for _, ref := range []*xpv2.ProviderConfigReference{k.Spec.ProviderConfigReference, p.controlPlane} {
 		// A config that does not exist yet does not ask for signatures; the Manifests report that it is missing.
-		cfg, err := config.Load(ctx, c.client, k.Namespace, ref)
+		cfg, err := config.Load(ctx, c.store.client, k.Namespace, ref)
 		if missing := (*config.MissingError)(nil); errors.As(err, &missing) {
 			continue
 		}

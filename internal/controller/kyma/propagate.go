@@ -33,9 +33,9 @@ import (
 // asked for before. Only the removal of the finalizer cannot be repeated: RemoveFinalizer propagates the Kyma that the managed
 // reconciler has read, and the API server refuses to update any other version.
 type propagator struct {
-	*connector
 	resource.Finalizer
 
+	connector *connector
 	// managed is the managed reconciler.
 	managed reconcile.Reconciler
 	// poll is how long to wait for an event about a Manifest that is being deleted.
@@ -47,13 +47,13 @@ const conflictRetry = 50 * time.Millisecond
 
 // Reconcile a Kyma. A reconcile that succeeds, and does not ask for another one at once, has carried out the last edit.
 func (p *propagator) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	edit := p.lanes.Edited(req.NamespacedName)
+	edit := p.connector.lanes.Edited(req.NamespacedName)
 	res, err := p.reconcile(ctx, req)
 	if kerrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: conflictRetry}, nil
 	}
 	if err == nil && !res.Requeue { //nolint:staticcheck // The managed reconciler sets it.
-		p.lanes.CarriedOut(req.NamespacedName, edit)
+		p.connector.lanes.CarriedOut(req.NamespacedName, edit)
 	}
 	return res, err
 }
@@ -62,10 +62,10 @@ func (p *propagator) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // failed, and the managed reconciler reports the error.
 func (p *propagator) reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	k := &v1alpha1.Kyma{}
-	if err := p.client.Get(ctx, req.NamespacedName, k); err != nil {
+	if err := p.connector.store.client.Get(ctx, req.NamespacedName, k); err != nil {
 		return reconcile.Result{}, errors.Wrap(notfound.Ignore(err), "cannot get the Kyma")
 	}
-	policy := p.policyOf(k)
+	policy := p.connector.policyOf(k)
 	if !isBypassed(k, policy) {
 		return p.managed.Reconcile(ctx, req)
 	}
@@ -109,7 +109,7 @@ func (p *propagator) updateStatus(ctx context.Context, k *v1alpha1.Kyma, failed 
 		synced = xpv2.ReconcileError(failed)
 	}
 	setCondition(k, synced)
-	if err := p.client.Status().Update(ctx, k); err != nil {
+	if err := p.connector.store.client.Status().Update(ctx, k); err != nil {
 		return errors.Wrap(notfound.Ignore(err), "cannot update the status of the Kyma")
 	}
 	return failed
@@ -117,12 +117,12 @@ func (p *propagator) updateStatus(ctx context.Context, k *v1alpha1.Kyma, failed 
 
 // RemoveFinalizer from a Kyma. Manifests that are orphaned must have the policies of the Kyma before it is gone.
 func (p *propagator) RemoveFinalizer(ctx context.Context, o resource.Object) error {
-	if k, ok := o.(*v1alpha1.Kyma); ok && !p.policyOf(k).ShouldDelete() {
+	if k, ok := o.(*v1alpha1.Kyma); ok && !p.connector.policyOf(k).ShouldDelete() {
 		manifests, err := p.propagate(ctx, k)
 		if err != nil {
 			return err
 		}
-		unknown, err := p.hasUnknown(ctx, k, manifests)
+		unknown, err := p.connector.store.hasUnknown(ctx, k, manifests)
 		if err != nil {
 			return err
 		}
@@ -138,22 +138,22 @@ func (p *propagator) RemoveFinalizer(ctx context.Context, o resource.Object) err
 // One that fails does not stop the others. Whether a user has paused a Manifest must be known as it is now, so that propagate
 // returns a conflict where the cache has an older version, and nothing else failed.
 func (p *propagator) propagate(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alpha1.Manifest, error) {
-	manifests, err := p.manifests(ctx, k)
+	manifests, err := p.connector.store.manifests(ctx, k)
 	if err != nil {
 		return nil, err
 	}
 	var abandoned []string
 	var failed []error
 	var conflict error
-	in := intentOf(k, p.policyOf(k))
+	in := intentOf(k, p.connector.policyOf(k))
 	for _, m := range manifests {
 		desired := desiredManifest(k, in, nil, m)
 		if !needsUpdate(m, desired) {
 			continue
 		}
-		p.lanes.Settle(client.ObjectKeyFromObject(m))
+		p.connector.lanes.Settle(client.ObjectKeyFromObject(m))
 		desired.ResourceVersion = m.ResourceVersion
-		_, err := p.apply(ctx, k, desired)
+		_, err := p.connector.store.apply(ctx, k, desired)
 		switch {
 		case kerrors.IsConflict(err):
 			conflict = err
@@ -164,7 +164,7 @@ func (p *propagator) propagate(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alph
 		}
 	}
 	if len(abandoned) > 0 {
-		p.record.Event(k, event.Warning(reasonAbandoned, errors.Errorf(
+		p.connector.record.Event(k, event.Warning(reasonAbandoned, errors.Errorf(
 			"what cannot be reached any more in the cluster of %s %s is left behind there: modules %s",
 			k.Spec.ProviderConfigReference.Kind, k.Spec.ProviderConfigReference.Name, strings.Join(abandoned, ", "))))
 	}

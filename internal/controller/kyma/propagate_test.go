@@ -103,7 +103,7 @@ func (c *propagation) reconcile(ctx context.Context) (outcome, error) {
 	}
 	p.managed = reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 		got.called = true
-		if policy := p.policyOf(c.kyma); meta.WasDeleted(c.kyma) && !policy.ShouldDelete() {
+		if policy := p.connector.policyOf(c.kyma); meta.WasDeleted(c.kyma) && !policy.ShouldDelete() {
 			return errors.SilentlyRequeueOnConflict(ctrl.Result{}, p.RemoveFinalizer(ctx, c.kyma))
 		}
 		return ctrl.Result{}, nil

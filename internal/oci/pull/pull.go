@@ -113,7 +113,7 @@ func (c *Client) repository(regs oci.Registries, repo string) (*repository, erro
 	if err != nil {
 		return nil, err
 	}
-	return &repository{Repository: r, client: c}, nil
+	return &repository{at: r, client: c}, nil
 }
 
 // byDigest is repository for what is asked for by its digest.

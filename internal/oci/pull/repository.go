@@ -15,8 +15,7 @@ import (
 
 // A repository is where a caller pulls from, through the cache.
 type repository struct {
-	*oci.Repository
-
+	at     *oci.Repository
 	client *Client
 }
 
@@ -48,23 +47,23 @@ func (r *repository) either(ctx context.Context, digest string) ([]byte, error) 
 // registries with a quota do not count as a pull.
 func (r *repository) tagged(ctx context.Context, tag string) ([]byte, error) {
 	c := r.client
-	if known, ok := c.tags.Get(r.Key(tag)); ok {
-		digest, err := c.pool.Resolve(ctx, r.Repository, tag)
+	if known, ok := c.tags.Get(r.at.Key(tag)); ok {
+		digest, err := c.pool.Resolve(ctx, r.at, tag)
 		if err == nil && digest == known {
 			return r.manifest(ctx, digest)
 		}
 	}
-	data, err := c.pool.Get(ctx, r.Repository, oci.Manifests, tag, layers.MaxManifest)
+	data, err := c.pool.Get(ctx, r.at, oci.Manifests, tag, layers.MaxManifest)
 	if oci.Status(err) == http.StatusNotFound {
-		return nil, errors.Errorf("host %q has no tag %q in repository %q (404 Not Found)", r.Host(), tag, r.Path())
+		return nil, errors.Errorf("host %q has no tag %q in repository %q (404 Not Found)", r.at.Host(), tag, r.at.Path())
 	}
 	if err != nil {
-		return nil, oci.Explain(err, r.Host())
+		return nil, oci.Explain(err, r.at.Host())
 	}
 	digest := oci.DigestOf(data)
-	c.cache.Put(r.Scope(), digest, data)
-	c.cache.Prove(r.Key(digest))
-	c.tags.Add(r.Key(tag), digest)
+	c.cache.Put(r.at.Scope(), digest, data)
+	c.cache.Prove(r.at.Key(digest))
+	c.tags.Add(r.at.Key(tag), digest)
 	return data, nil
 }
 
@@ -73,15 +72,15 @@ func (r *repository) tagged(ctx context.Context, tag string) ([]byte, error) {
 func (r *repository) content(ctx context.Context, kind oci.Kind, digest string, limit int64) ([]byte, error) {
 	pool := r.client.pool
 	return r.client.cache.Content(ctx, cache.Request{
-		Scope:  r.Scope(),
-		Proof:  r.Key(digest),
+		Scope:  r.at.Scope(),
+		Proof:  r.at.Key(digest),
 		Digest: digest,
 		Limit:  limit,
 		May: func(ctx context.Context) (bool, error) {
-			return pool.Has(ctx, r.Repository, kind, digest)
+			return pool.Has(ctx, r.at, kind, digest)
 		},
 		Get: func(ctx context.Context) ([]byte, error) {
-			return pool.Get(ctx, r.Repository, kind, digest, limit)
+			return pool.Get(ctx, r.at, kind, digest, limit)
 		},
 	})
 }
@@ -93,9 +92,9 @@ func (r *repository) explain(err error, digest string) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &d):
-		return errors.Errorf("host %q delivered other content: %s", r.Host(), d)
+		return errors.Errorf("host %q delivered other content: %s", r.at.Host(), d)
 	case oci.Status(err) == http.StatusNotFound:
-		return errors.Errorf("host %q has no %q in repository %q (404 Not Found)", r.Host(), digest, r.Path())
+		return errors.Errorf("host %q has no %q in repository %q (404 Not Found)", r.at.Host(), digest, r.at.Path())
 	}
-	return oci.Explain(err, r.Host())
+	return oci.Explain(err, r.at.Host())
 }

@@ -17,9 +17,9 @@ import (
 type Crossplane struct {
 	site
 	packages
-	*node
 
 	servers *servers
+	node    *node
 }
 
 // Start installs Crossplane into a control plane and starts it. ctx bounds the
@@ -90,7 +90,7 @@ func (x *Crossplane) await(ctx context.Context, what string, check func(context.
 	if err == nil {
 		return nil
 	}
-	return errors.Errorf("%w (the node says: %v)", err, x.lastError())
+	return errors.Errorf("%w (the node says: %v)", err, x.node.lastError())
 }
 
 // Err says what of Crossplane ended without being asked to, or what the played node
@@ -99,8 +99,11 @@ func (x *Crossplane) Err() error {
 	if err := x.servers.broken(); err != nil {
 		return err
 	}
-	return x.lastError()
+	return x.node.lastError()
 }
+
+// Pods returns the processes of providers that run now, sorted by Deployment.
+func (x *Crossplane) Pods() []Pod { return x.node.pods.list() }
 
 // Stop ends everything that was started. It may be called on nil, and again.
 func (x *Crossplane) Stop() {

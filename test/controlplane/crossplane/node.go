@@ -14,8 +14,7 @@ const pollInterval = 200 * time.Millisecond
 // A node plays what a cluster with nodes would do for packages: it runs the
 // Deployments of providers, and the functions.
 type node struct {
-	pods
-
+	pods      pods
 	functions endpoints
 	cancel    context.CancelFunc
 	stopped   sync.WaitGroup

@@ -34,8 +34,8 @@ type pods struct {
 	running map[string]*pod
 }
 
-// Pods returns what runs now, sorted by Deployment.
-func (p *pods) Pods() []Pod {
+// list returns what runs now, sorted by Deployment.
+func (p *pods) list() []Pod {
 	var out []Pod
 	for name, r := range p.all() {
 		out = append(out, Pod{Deployment: name, Process: r.process, Restarts: r.restarts, Kubeconfig: r.kubeconfig})

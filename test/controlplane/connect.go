@@ -8,8 +8,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -17,21 +15,6 @@ import (
 
 // kubeconfigKey is the key of a kubeconfig in its Secret.
 const kubeconfigKey = "kubeconfig"
-
-// Client returns a client of an administrator, which knows the kinds of
-// Kubernetes and those of this repository. It reads from the API server, not from
-// a cache.
-func (a *access) Client() (client.WithWatch, error) {
-	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		return nil, errors.Wrap(err, "cannot register the kinds of Kubernetes")
-	}
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		return nil, errors.Wrap(err, "cannot register our kinds")
-	}
-	made, err := client.NewWithWatch(a.admin, client.Options{Scheme: scheme})
-	return made, errors.Wrapf(err, "cannot make a client of cluster %q", a.name)
-}
 
 // Connect makes, in a control plane, a namespace with a ProviderConfig for a
 // target, whose modules may come from a registry over plain http. The kubeconfig

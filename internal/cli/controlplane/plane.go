@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+
+	kmeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+)
+
+// A controlPlane is read by deploy and undeploy: it knows which kinds are served and which objects exist.
+type controlPlane struct {
+	client client.Client
+	// get gets a document from the API server, such as its API groups.
+	get notfound.GetFunc
+}
+
+func newControlPlane(c *command.Cluster) *controlPlane {
+	return &controlPlane{client: c, get: c.Document}
+}
+
+// live returns the current object, or nil if it doesn't exist. If its kind is not served, the error matches meta.IsNoMatchError.
+func (p *controlPlane) live(ctx context.Context, o object) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(o.GroupVersionKind)
+	err := p.client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, u)
+	switch {
+	case err == nil:
+		return u, nil
+	case kmeta.IsNoMatchError(err), notfound.Foreign(err):
+		return nil, p.unserved(ctx, o.GroupVersionKind)
+	case notfound.Is(err):
+		return nil, nil //nolint:nilnil // No object is a valid result.
+	}
+	return nil, errors.Wrapf(err, "cannot get %s", o.words())
+}
+
+// found returns the same as live, but nil if the kind is not served.
+func (p *controlPlane) found(ctx context.Context, o object) (*unstructured.Unstructured, error) {
+	u, err := p.live(ctx, o)
+	if kmeta.IsNoMatchError(err) || u == nil && err == nil {
+		return nil, nil //nolint:nilnil // No object is a valid result.
+	}
+	return u, err
+}
+
+// list lists the objects of a kind. It returns none if the kind is not served.
+func (p *controlPlane) list(ctx context.Context, kind schema.GroupVersionKind, o ...client.ListOption) ([]unstructured.Unstructured, error) {
+	l := listOf(kind)
+	err := p.client.List(ctx, l, o...)
+	if kmeta.IsNoMatchError(err) || notfound.Foreign(err) {
+		if err = p.unserved(ctx, kind); kmeta.IsNoMatchError(err) {
+			return nil, nil
+		}
+	}
+	return l.Items, errors.Wrapf(err, "cannot list objects of kind %s", kind.Kind)
+}
+
+// unserved returns the error for a kind that was not found: a NoKindMatchError if the API server confirms that it doesn't serve
+// the kind. The client alone can't tell, because a proxy can respond with 404 too.
+func (p *controlPlane) unserved(ctx context.Context, kind schema.GroupVersionKind) error {
+	served, err := notfound.Served(ctx, p.get, kind)
+	switch {
+	case err != nil:
+		return errors.Wrapf(err, "cannot find out whether the control plane serves kind %s", kind.Kind)
+	case served:
+		return &notfound.Error{}
+	}
+	return &kmeta.NoKindMatchError{GroupKind: kind.GroupKind(), SearchedVersions: []string{kind.Version}}
+}
