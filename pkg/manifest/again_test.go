@@ -149,8 +149,8 @@ func TestMemoryOfGoneObjects(t *testing.T) {
 	s := bundleOf(plainOf("raw", configMap("e")))
 	b.settle(s)
 	m := b.memoryOf(b.c, s)
-	if len(m.evaluations) > 1 || m.contention.Len() > 1 || len(m.reports) > 1 {
-		t.Errorf("objects that are gone are remembered: %d evaluations, %d contentions, %d reports", len(m.evaluations), m.contention.Len(), len(m.reports))
+	if len(m.evaluations) > 1 || len(m.repairs) > 1 || len(m.reports) > 1 {
+		t.Errorf("objects that are gone are remembered: %d evaluations, %d contentions, %d reports", len(m.evaluations), len(m.repairs), len(m.reports))
 	}
 }
 

@@ -56,12 +56,12 @@ func (w *call) fenced(ctx context.Context) context.Context {
 // newWriter returns an applier that writes. A call makes only one, because it caches what it learned about owners and
 // autoscalers.
 func (w *call) newWriter() *apply.Applier {
-	return apply.NewWriter(w.target(), w.policy(), &w.mem.contention, w.e.now)
+	return apply.NewWriter(w.target(), w.policy(), w.mem.repairs, w.e.now)
 }
 
 // newDryRunner returns an applier that changes nothing in the cluster.
 func (w *call) newDryRunner() *apply.Applier {
-	return apply.NewDryRunner(w.target(), w.policy(), &w.mem.contention, w.e.now)
+	return apply.NewDryRunner(w.target(), w.policy(), w.mem.repairs, w.e.now)
 }
 
 func (w *call) target() apply.Target {

@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
@@ -174,7 +175,7 @@ func (e *Engine) memoryOf(c cluster.Cluster, b *Bundle) *memory {
 	if m, ok := e.memories.Get(k); ok {
 		return m.(*memory) //nolint:forcetypeassert // The cache has only memories.
 	}
-	m := &memory{evaluations: inspect.Evaluations{}, reports: inspect.Reports{}}
+	m := &memory{evaluations: inspect.Evaluations{}, reports: inspect.Reports{}, repairs: map[cluster.ObjectRef]ownership.Repairs{}}
 	e.memories.Add(k, m)
 	return m
 }

@@ -43,8 +43,8 @@ type memory struct {
 	last *inventory.Reasons
 	// evaluations are results of readiness rules.
 	evaluations inspect.Evaluations
-	// contention counts the repairs of fields that other managers change repeatedly.
-	contention ownership.Contention
+	// repairs count the repairs of fields, by object, that other managers change repeatedly.
+	repairs map[cluster.ObjectRef]ownership.Repairs
 	// reports are about objects that drifted and are left as they are.
 	reports inspect.Reports
 	// settled has the UIDs of objects to delete which, according to a request, are gone or do not belong to the bundle.
@@ -63,7 +63,7 @@ func (m *memory) conclude(inv *inventory.Inventory, why *inventory.Reasons) {
 // forgetGone forgets objects that the inventory no longer has, if more objects are remembered than it has.
 func (m *memory) forgetGone(inv *inventory.Inventory) {
 	most := len(inv.Objects)
-	if len(m.evaluations) <= most && len(m.reports) <= most && len(m.settled) <= most && m.contention.Len() <= most {
+	if len(m.evaluations) <= most && len(m.reports) <= most && len(m.settled) <= most && len(m.repairs) <= most {
 		return
 	}
 	idx := inv.Index()
@@ -79,7 +79,7 @@ func (m *memory) forgetGone(inv *inventory.Inventory) {
 		}
 	}
 	maps.DeleteFunc(m.settled, func(k cluster.ObjectRef, _ string) bool { return gone(k) })
-	m.contention.ForgetIf(gone)
+	maps.DeleteFunc(m.repairs, func(k cluster.ObjectRef, _ ownership.Repairs) bool { return gone(k) })
 }
 
 // turns allow one call at a time to work at a place.

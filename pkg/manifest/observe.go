@@ -74,7 +74,7 @@ type renderer struct {
 func (r renderer) WithoutCeded(
 	ctx context.Context, o *object.Desired, en *inventory.Entry, managed []metav1.ManagedFieldsEntry,
 ) (*object.Desired, []ownership.Ceded, error) {
-	return r.applier.WithoutCeded(ctx, o, en, managed)
+	return r.applier.Ceding.WithoutCeded(ctx, o, en, managed)
 }
 
 // AppliedObject returns the object of an entry as it was applied; nil if the bundle no longer contains it in that form.

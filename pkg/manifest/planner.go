@@ -106,7 +106,7 @@ func (p planner) check(ctx context.Context, changes []plan.CRDChange) map[cluste
 		if _, cached := p.call.c.Cache().Get(ref); !change.Known && !cached && !p.call.b.Adopt {
 			continue // The create request shows whether it exists.
 		}
-		if err := p.applier.CheckCRD(ctx, change.Object, change.Entry); err != nil {
+		if err := p.applier.Permissions.CheckCRD(ctx, change.Object, change.Entry); err != nil {
 			refused[ref] = err
 		}
 	}

@@ -43,34 +43,43 @@ type Target struct {
 
 // An Applier applies the objects of one bundle during one call. It is safe for concurrent use.
 type Applier struct {
-	Target
-	Policy
-
-	// Contention counts how often fields are repaired.
-	Contention *ownership.Contention
-	Now        func() time.Time
+	Target Target
+	// Permissions decide which existing objects may be changed, and Ceding which of their fields are left to others.
+	Permissions *Permissions
+	Ceding      *Ceding
+	// Repairs count the repairs of drift by object. The Applier only reads them. The caller counts between calls of Apply.
+	Repairs map[cluster.ObjectRef]ownership.Repairs
+	Now     func() time.Time
 	// Assumed is what a dry run assumes to exist; nil for an Applier that writes.
 	Assumed *Assumed
 
-	verbs verbs
-	// owners caches the names of the owners of other ApplySets by ID, and hpas the targets of autoscalers by namespace.
-	owners answers[string]
-	hpas   answers[targets]
+	// checkedCRDs is Policy.CheckedCRDs.
+	checkedCRDs bool
+	verbs       verbs
 }
 
 // NewWriter returns an Applier that writes.
-func NewWriter(t Target, p Policy, c *ownership.Contention, now func() time.Time) *Applier {
-	a := &Applier{Target: t, Policy: p, Contention: c, Now: now}
-	a.verbs = &writer{Applier: a}
+func NewWriter(t Target, p Policy, repairs map[cluster.ObjectRef]ownership.Repairs, now func() time.Time) *Applier {
+	a := newApplier(t, p, repairs, now)
+	a.verbs = &writer{target: t, refusals: refusals{target: t, policy: p}}
 	return a
 }
 
 // NewDryRunner returns an Applier that changes nothing. Its outcomes describe what would be done. It assumes that the objects
 // that it would create exist from then on.
-func NewDryRunner(t Target, p Policy, c *ownership.Contention, now func() time.Time) *Applier {
-	a := &Applier{Target: t, Policy: p, Contention: c, Now: now, Assumed: &Assumed{}}
-	a.verbs = &dryRunner{Applier: a}
+func NewDryRunner(t Target, p Policy, repairs map[cluster.ObjectRef]ownership.Repairs, now func() time.Time) *Applier {
+	a := newApplier(t, p, repairs, now)
+	a.Assumed = &Assumed{}
+	a.verbs = &dryRunner{target: t, assumed: a.Assumed, refusals: refusals{target: t, policy: p}}
 	return a
+}
+
+// newApplier returns an Applier without verbs.
+func newApplier(t Target, p Policy, repairs map[cluster.ObjectRef]ownership.Repairs, now func() time.Time) *Applier {
+	return &Applier{
+		Target: t, Permissions: &Permissions{target: t, messages: p.Messages}, Ceding: &Ceding{target: t, now: now, repairs: repairs},
+		Repairs: repairs, Now: now, checkedCRDs: p.CheckedCRDs,
+	}
 }
 
 // An Input is one object to apply.
@@ -195,7 +204,7 @@ func (a *Applier) applyExisting(ctx context.Context, in *Input) (Outcome, error)
 
 // mustRead reports whether an existing object must be read before it is applied.
 func (a *Applier) mustRead(in *Input) bool {
-	return in.Drifted || in.State.Set != a.ID || in.Object.Stage == object.StageResource || len(in.Entry.Ceded) > 0
+	return in.Drifted || in.State.Set != a.Target.ID || in.Object.Stage == object.StageResource || len(in.Entry.Ceded) > 0
 }
 
 // applyFound applies an object that turned out to exist.
@@ -204,8 +213,8 @@ func (a *Applier) applyFound(ctx context.Context, in *Input) (Outcome, error) {
 	if err != nil || isDeleting(l) {
 		return deleting(l), err
 	}
-	if in.Object.Stage == object.StageCRDs && !a.CheckedCRDs {
-		if err := a.CheckCRD(ctx, in.Object, in.Entry); err != nil {
+	if in.Object.Stage == object.StageCRDs && !a.checkedCRDs {
+		if err := a.Permissions.CheckCRD(ctx, in.Object, in.Entry); err != nil {
 			return Outcome{}, errors.Wrap(err, in.Object.Ref.String())
 		}
 	}
@@ -219,7 +228,7 @@ func (a *Applier) readOwned(ctx context.Context, in *Input) (*Live, error) {
 	if err != nil || l == nil {
 		return nil, err
 	}
-	if err := a.mayApply(ctx, in.Object, in.Entry, l.PartialObjectMetadata); err != nil {
+	if err := a.Permissions.mayApply(ctx, in.Object, in.Entry, l.PartialObjectMetadata); err != nil {
 		return nil, errors.Wrap(err, in.Object.Ref.String())
 	}
 	return a.verbs.adopt(ctx, in.Object, l)
@@ -231,7 +240,7 @@ func (a *Applier) applyRead(ctx context.Context, in *Input, l *Live) (Outcome, e
 	if in.Restarted {
 		en = nil
 	}
-	out, ceded, err := a.WithoutCeded(ctx, in.Object, en, l.ManagedFields)
+	out, ceded, err := a.Ceding.WithoutCeded(ctx, in.Object, en, l.ManagedFields)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -254,15 +263,15 @@ func deleting(l *Live) Outcome {
 // Deleting, and the object is created in a later call. Recreate reports whether it deleted the object, even if it returns an
 // error. Errors name the object.
 func (a *Applier) Recreate(ctx context.Context, o *object.Desired) (out Outcome, deleted bool, err error) {
-	m, err := a.Client.Metadata(ctx, o.GVK(), o.Ref)
+	m, err := a.Target.Client.Metadata(ctx, o.GVK(), o.Ref)
 	if err != nil {
 		return Outcome{}, false, err
 	}
-	if m != nil && m.Labels[object.LabelPartOf] != a.ID {
+	if m != nil && m.Labels[object.LabelPartOf] != a.Target.ID {
 		return Outcome{}, false, errors.Errorf("%s: was created by another client while it was being recreated", o.Ref)
 	}
 	if m != nil && m.DeletionTimestamp == nil {
-		left, err := a.Client.Delete(ctx, o.GVK(), o.Ref, string(m.UID))
+		left, err := a.Target.Client.Delete(ctx, o.GVK(), o.Ref, string(m.UID))
 		if kerrors.IsConflict(err) {
 			return Outcome{}, false, errors.Errorf("%s: was replaced by another client while it was being recreated", o.Ref)
 		}
@@ -274,10 +283,10 @@ func (a *Applier) Recreate(ctx context.Context, o *object.Desired) (out Outcome,
 	if m != nil {
 		return Outcome{Kind: Deleting, Before: m}, deleted, nil
 	}
-	now, _, err := a.Client.Apply(ctx, o, ssa.Create)
+	now, _, err := a.Target.Client.Apply(ctx, o, ssa.Create)
 	if kerrors.IsConflict(err) {
 		// Another client was faster, or the object is not gone yet. The next call finds out.
-		m, err := a.Client.Metadata(ctx, o.GVK(), o.Ref)
+		m, err := a.Target.Client.Metadata(ctx, o.GVK(), o.Ref)
 		return Outcome{Kind: Deleting, Before: m}, deleted, err
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ package apply
 import (
 	"context"
 	"strings"
+	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,10 +27,20 @@ var hpaKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind:
 // targets are the objects that the autoscalers of a namespace scale; nil if autoscalers must not be listed.
 type targets map[cluster.ObjectRef]bool
 
+// Ceding decides which fields of objects are left to other managers. It is safe for concurrent use.
+type Ceding struct {
+	target Target
+	now    func() time.Time
+	// repairs are those of Applier.
+	repairs map[cluster.ObjectRef]ownership.Repairs
+	// autoscalers caches the targets of autoscalers by namespace.
+	autoscalers answers[targets]
+}
+
 // autoscaling returns whether a HorizontalPodAutoscaler scales an object.
-func (a *Applier) autoscaling(ctx context.Context, ref cluster.ObjectRef) (ownership.Autoscaling, error) {
-	t, err := a.hpas.of(ref.Namespace, func() (targets, error) {
-		t, err := a.targets(ctx, ref.Namespace)
+func (c *Ceding) autoscaling(ctx context.Context, ref cluster.ObjectRef) (ownership.Autoscaling, error) {
+	t, err := c.autoscalers.of(ref.Namespace, func() (targets, error) {
+		t, err := c.targets(ctx, ref.Namespace)
 		if kerrors.IsForbidden(err) || ssa.IsNotServed(err) {
 			return nil, nil //nolint:nilnil // As documented.
 		}
@@ -47,8 +58,8 @@ func (a *Applier) autoscaling(ctx context.Context, ref cluster.ObjectRef) (owner
 }
 
 // targets returns the objects that the autoscalers of a namespace scale.
-func (a *Applier) targets(ctx context.Context, namespace string) (targets, error) {
-	m, err := a.Cluster.Mapping(ctx, hpaKind)
+func (c *Ceding) targets(ctx context.Context, namespace string) (targets, error) {
+	m, err := c.target.Cluster.Mapping(ctx, hpaKind)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +74,7 @@ func (a *Applier) targets(ctx context.Context, namespace string) (targets, error
 			} `json:"spec"`
 		} `json:"items"`
 	}{}
-	if err := a.Client.ListJSON(ctx, hpaKind, m, namespace, nil, &l); err != nil {
+	if err := c.target.Client.ListJSON(ctx, hpaKind, m, namespace, nil, &l); err != nil {
 		return nil, ssa.Explain(err)
 	}
 	out := make(targets, len(l.Items))
@@ -79,16 +90,16 @@ func (a *Applier) targets(ctx context.Context, namespace string) (targets, error
 }
 
 // WithoutCeded returns an object without the fields that are ceded to other managers, and those fields.
-func (a *Applier) WithoutCeded(
+func (c *Ceding) WithoutCeded(
 	ctx context.Context, o *object.Desired, en *inventory.Entry, managed []metav1.ManagedFieldsEntry,
 ) (*object.Desired, []ownership.Ceded, error) {
 	if o.Stage == object.StageResource {
 		// All fields that users set belong to them.
-		out, err := ownership.WithoutFieldsOfOthers(a.Client.FieldManager, o, managed)
+		out, err := ownership.WithoutFieldsOfOthers(c.target.Client.FieldManager, o, managed)
 		return out, nil, errors.Wrap(err, o.Ref.String())
 	}
-	ys, err := ownership.CededOf(a.Client.FieldManager, o, managed, a.contended(o, en), func() (ownership.Autoscaling, error) {
-		return a.autoscaling(ctx, o.Ref)
+	ys, err := ownership.CededOf(c.target.Client.FieldManager, o, managed, c.contended(o, en), func() (ownership.Autoscaling, error) {
+		return c.autoscaling(ctx, o.Ref)
 	})
 	if err != nil || len(ys) == 0 {
 		return o, nil, errors.Wrap(err, o.Ref.String())
@@ -103,10 +114,10 @@ func (a *Applier) WithoutCeded(
 
 // contended returns the fields of an object that are ceded after contention: those of the entry that are not due for another try
 // yet, and new ones. It returns none without an entry, or if the desired object changed: contention starts over then.
-func (a *Applier) contended(o *object.Desired, en *inventory.Entry) []ownership.Ceded {
+func (c *Ceding) contended(o *object.Desired, en *inventory.Entry) []ownership.Ceded {
 	if en == nil || (en.Intent != "" && en.Intent != o.Hash) {
 		return nil
 	}
-	now := a.Now()
-	return append(ownership.Contended(en.Ceded, now), a.Contention.Ceded(o.Ref, now)...)
+	now := c.now()
+	return append(ownership.Contended(en.Ceded, now), c.repairs[o.Ref].Ceded(now)...)
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
@@ -307,7 +308,7 @@ func TestApplyInContention(t *testing.T) {
 	after := func(s *site) {
 		// The field is ceded, and the counts are lost with the process.
 		s.apply(t, desired(t, cm))
-		s.contention = &ownership.Contention{}
+		s.repairs = map[cluster.ObjectRef]ownership.Repairs{}
 	}
 	cases := map[string]scenario{
 		"Ceded": {
@@ -319,7 +320,7 @@ func TestApplyInContention(t *testing.T) {
 			was:    cm,
 			others: func(s *site) {
 				contend(t)(s)
-				s.contention = &ownership.Contention{}
+				s.repairs = map[cluster.ObjectRef]ownership.Repairs{}
 			},
 			want: cm, out: lost, requests: requests, fields: []string{"data.a"}, tries: tries,
 		},

@@ -229,7 +229,7 @@ func TestCheckCRD(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&en)
 			}
-			err := s.dryRunner().CheckCRD(t.Context(), o, en)
+			err := s.dryRunner().Permissions.CheckCRD(t.Context(), o, en)
 			got := want{Requests: s.c.Requests()}
 			for i, line := range got.Requests {
 				if strings.HasPrefix(line, "discover") {

@@ -69,14 +69,19 @@ func with(set map[string]bool, name string) map[string]bool {
 }
 
 // A dryRunner implements the verbs with dry runs.
-type dryRunner struct{ *Applier }
+type dryRunner struct {
+	target  Target
+	assumed *Assumed
+	// refusals explains why the API server refuses objects.
+	refusals refusals
+}
 
 func (d *dryRunner) create(ctx context.Context, in *Input) (Outcome, error) {
 	o := in.Object
-	if d.Assumed.isUntriable(o) {
+	if d.assumed.isUntriable(o) {
 		return Outcome{Kind: Created}, nil
 	}
-	_, err := d.Client.DryRun(ctx, o, ssa.Create)
+	_, err := d.target.Client.DryRun(ctx, o, ssa.Create)
 	switch {
 	case err == nil:
 		return Outcome{Kind: Created}, nil
@@ -93,7 +98,7 @@ func (d *dryRunner) createWithNamespace(o *object.Desired) (Outcome, error) {
 		return Outcome{}, &ssa.RefusedError{Err: errors.Wrap(ssa.NoNamespace(ns), o.Ref.String())}
 	}
 	out := Outcome{Kind: Created}
-	if d.Assumed.addNamespace(ns) {
+	if d.assumed.addNamespace(ns) {
 		out.Note = "namespace " + ns + " would be created"
 	}
 	return out, nil
@@ -105,7 +110,7 @@ func (d *dryRunner) applyUnread(context.Context, *Input) (Outcome, bool, error) 
 }
 
 func (d *dryRunner) read(ctx context.Context, o *object.Desired) (*Live, error) {
-	u, err := d.Client.Get(ctx, o.GVK(), o.Ref)
+	u, err := d.target.Client.Get(ctx, o.GVK(), o.Ref)
 	if err != nil || u == nil {
 		return nil, err
 	}
@@ -118,12 +123,12 @@ func (d *dryRunner) adopt(_ context.Context, _ *object.Desired, l *Live) (*Live,
 }
 
 func (d *dryRunner) update(ctx context.Context, in *Input, o *object.Desired, l *Live, ceded []ownership.Ceded) (Outcome, error) {
-	fields, err := d.Client.DryRunDifferences(ctx, o, l.Object)
+	fields, err := d.target.Client.DryRunDifferences(ctx, o, l.Object)
 	if kerrors.IsInvalid(err) {
 		fields, err = d.dryRunCleared(ctx, o, l.Object, err)
 	}
 	if err != nil {
-		if out, known, err := d.refused(ctx, in, l.PartialObjectMetadata, err); known {
+		if out, known, err := d.refusals.outcome(ctx, in, l.PartialObjectMetadata, err); known {
 			return out, err
 		}
 		return d.explain(in.Object, Updated, err)
@@ -140,7 +145,7 @@ func (d *dryRunner) explain(o *object.Desired, k Kind, err error) (Outcome, erro
 	switch {
 	case isWithoutDryRun(err):
 		return Outcome{Kind: k, Note: o.Ref.String() + " cannot be tried: " + text.OneLine(ssa.Explain(err).Error())}, nil
-	case ssa.IsNotServed(err) && d.Assumed.Planned[o.CRD]:
+	case ssa.IsNotServed(err) && d.assumed.Planned[o.CRD]:
 		return Outcome{Kind: k, Note: o.Ref.String() + " cannot be tried: its kind is not served in this version yet"}, nil
 	}
 	return Outcome{}, errors.Wrap(ssa.Explain(err), o.Ref.String())

@@ -27,20 +27,20 @@ const ourSet = "applyset-ours"
 
 // A site is a cluster in which one object is applied, and what is remembered about it.
 type site struct {
-	c          *fakeapi.Cluster
-	now        time.Time
-	policy     Policy
-	adoption   object.Adoption
-	contention *ownership.Contention
-	assumed    *Assumed
-	entry      inventory.Entry
+	c        *fakeapi.Cluster
+	now      time.Time
+	policy   Policy
+	adoption object.Adoption
+	repairs  map[cluster.ObjectRef]ownership.Repairs
+	assumed  *Assumed
+	entry    inventory.Entry
 	// removes is for Meet of one scenario.
 	removes bool
 }
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	s := &site{c: fakeapi.New(t), now: time.Unix(1_000_000, 0), contention: &ownership.Contention{}, assumed: &Assumed{}}
+	s := &site{c: fakeapi.New(t), now: time.Unix(1_000_000, 0), repairs: map[cluster.ObjectRef]ownership.Repairs{}, assumed: &Assumed{}}
 	s.policy.Messages = advice.Messages{Adopt: "set adopt", Recreate: "set recreate", OmitResource: "omit it"}
 	s.c.Create("kubectl", `{apiVersion: v1, kind: Namespace, metadata: {name: apps}}`)
 	return s
@@ -52,11 +52,12 @@ func (s *site) target() Target {
 
 func (s *site) clock() time.Time { return s.now }
 
-func (s *site) writer() *Applier { return NewWriter(s.target(), s.policy, s.contention, s.clock) }
+func (s *site) writer() *Applier { return NewWriter(s.target(), s.policy, s.repairs, s.clock) }
 
 func (s *site) dryRunner() *Applier {
-	a := NewDryRunner(s.target(), s.policy, s.contention, s.clock)
-	a.Assumed = s.assumed
+	a := NewDryRunner(s.target(), s.policy, s.repairs, s.clock)
+	// What one dry run assumes, the next one does, too.
+	a.Assumed, a.verbs.(*dryRunner).assumed = s.assumed, s.assumed
 	return a
 }
 
@@ -89,7 +90,7 @@ func (s *site) record(in *Input, out Outcome) {
 	}
 	s.entry.UID, s.entry.Intent, s.entry.Owned, s.entry.Ceded = out.State.UID, in.Object.Hash, out.State.Owned, out.Ceded
 	if in.Drifted && out.Before != nil {
-		s.contention.Repaired(object.DefaultFieldManager, in.Object.Ref, out.Before.ManagedFields, out.Lost, nil, s.now)
+		s.repairs[in.Object.Ref], _ = s.repairs[in.Object.Ref].Add(object.DefaultFieldManager, out.Before.ManagedFields, out.Lost, nil, s.now)
 	}
 }
 

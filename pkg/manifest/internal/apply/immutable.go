@@ -20,24 +20,30 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// mayRecreate reports whether an object may be recreated if an immutable field has to change: its kind may be recreated at all,
-// and the bundle, the config of its install, or an annotation of the object allows it.
-func (a *Applier) mayRecreate(o *object.Desired) bool {
-	return o.Replaceable() && (a.Policy.Recreate || o.Recreate || o.IsAnnotated(object.AnnotationRecreate))
+// refusals explain why the API server refuses to change objects.
+type refusals struct {
+	target Target
+	policy Policy
 }
 
-// refused returns the outcome for an object that the API server refused to change: it must be recreated, or the error says which
+// mayRecreate reports whether an object may be recreated if an immutable field has to change: its kind may be recreated at all,
+// and the bundle, the config of its install, or an annotation of the object allows it.
+func (r refusals) mayRecreate(o *object.Desired) bool {
+	return o.Replaceable() && (r.policy.Recreate || o.Recreate || o.IsAnnotated(object.AnnotationRecreate))
+}
+
+// outcome returns the outcome for an object that the API server refused to change: it must be recreated, or the error says which
 // fields are immutable and what to do. It returns false if no field is immutable.
-func (a *Applier) refused(ctx context.Context, in *Input, before *metav1.PartialObjectMetadata, err error) (Outcome, bool, error) {
+func (r refusals) outcome(ctx context.Context, in *Input, before *metav1.PartialObjectMetadata, err error) (Outcome, bool, error) {
 	fields := immutable.Fields(err)
 	if len(fields) == 0 {
 		return Outcome{}, false, nil
 	}
-	ours := in.State.Set == a.ID || (before != nil && before.Labels[object.LabelPartOf] == a.ID)
-	if ours && a.mayRecreate(in.Object) {
+	ours := in.State.Set == r.target.ID || (before != nil && before.Labels[object.LabelPartOf] == r.target.ID)
+	if ours && r.mayRecreate(in.Object) {
 		return Outcome{Kind: Immutable, Fields: fieldNames(fields)}, true, nil
 	}
-	return Outcome{}, true, &ssa.RefusedError{Err: a.unchangeable(ctx, in.Object, fields)}
+	return Outcome{}, true, &ssa.RefusedError{Err: r.unchangeable(ctx, in.Object, fields)}
 }
 
 // fieldNames returns the names of immutable fields, as the API server names them.
@@ -50,25 +56,25 @@ func fieldNames(fields []immutable.Field) []string {
 }
 
 // unchangeable returns an error that says which fields of an object cannot be changed, why, and what to do.
-func (a *Applier) unchangeable(ctx context.Context, o *object.Desired, fields []immutable.Field) error {
-	what := errors.Errorf("%s: %s", o.Ref, a.blame(ctx, o, fields))
-	if a.mayRecreate(o) {
+func (r refusals) unchangeable(ctx context.Context, o *object.Desired, fields []immutable.Field) error {
+	what := errors.Errorf("%s: %s", o.Ref, r.blame(ctx, o, fields))
+	if r.mayRecreate(o) {
 		return errors.Errorf("%w; it is not deleted and created anew, as it does not belong to this module yet: delete it yourself", what)
 	}
 	if !o.Replaceable() {
 		return errors.Errorf("%w; it is not deleted and created anew, as what it holds would be lost: put the field back, or delete it yourself", what)
 	}
-	return errors.Errorf("%w; %s to have it deleted and created anew", what, a.Messages.Recreate)
+	return errors.Errorf("%w; %s to have it deleted and created anew", what, r.policy.Messages.Recreate)
 }
 
 // blame returns text about the fields that cannot be changed, with the reasons.
-func (a *Applier) blame(ctx context.Context, o *object.Desired, fields []immutable.Field) string {
-	live, err := a.Client.Get(ctx, o.GVK(), o.Ref)
+func (r refusals) blame(ctx context.Context, o *object.Desired, fields []immutable.Field) string {
+	live, err := r.target.Client.Get(ctx, o.GVK(), o.Ref)
 	want := o.Content()
 	var names, reasons []string
 	for _, f := range fields {
 		if err == nil && live != nil {
-			names = append(names, a.precise(ctx, o, f, want, live)...)
+			names = append(names, r.precise(ctx, o, f, want, live)...)
 		} else {
 			names = append(names, f.Name)
 		}
@@ -81,15 +87,15 @@ func (a *Applier) blame(ctx context.Context, o *object.Desired, fields []immutab
 
 // precise returns the names of the fields that differ if the API server names only the spec. It compares with what the API server
 // would create, because that includes defaults; if a dry run does not return it, values are compared as written.
-func (a *Applier) precise(ctx context.Context, o *object.Desired, f immutable.Field, want map[string]any, live *unstructured.Unstructured) []string {
+func (r refusals) precise(ctx context.Context, o *object.Desired, f immutable.Field, want map[string]any, live *unstructured.Unstructured) []string {
 	if f.Name != "spec" {
 		return []string{f.Name}
 	}
-	created, err := a.Client.DryRunCreate(ctx, o)
+	created, err := r.target.Client.DryRunCreate(ctx, o)
 	if err != nil {
 		return f.Precise(want, live.Object)
 	}
-	owned := fieldset.Of(fieldset.AppliedBy(a.Client.FieldManager, live.GetManagedFields()))
+	owned := fieldset.Of(fieldset.AppliedBy(r.target.Client.FieldManager, live.GetManagedFields()))
 	return f.Compared(want, created.Object, live.Object, func(field string) bool {
 		return owned != nil && fieldset.Touches(owned, fieldpath.MakePathOrDie(f.Name, field))
 	})

@@ -28,7 +28,7 @@ import (
 // applyClearing applies an object that exists. If the API server refuses it as invalid, applyClearing reads the object, takes
 // ownership of leftovers of unions, and applies it again, so that server-side apply removes the leftovers.
 func (w *writer) applyClearing(ctx context.Context, o *object.Desired, en *inventory.Entry, how ssa.Mode) (applied, error) {
-	now, fields, err := w.Client.Apply(ctx, o, how)
+	now, fields, err := w.target.Client.Apply(ctx, o, how)
 	if !kerrors.IsInvalid(err) || !unions.Known(o.Ref.GroupKind()) {
 		return applied{state: now, fields: fields}, err
 	}
@@ -47,7 +47,7 @@ func (w *writer) applyClearing(ctx context.Context, o *object.Desired, en *inven
 	if o, err = o.Without(paths); err != nil {
 		return applied{owned: owned}, err
 	}
-	now, fields, err = w.Client.Apply(ctx, o, how)
+	now, fields, err = w.target.Client.Apply(ctx, o, how)
 	return applied{state: now, fields: fields, owned: owned}, err
 }
 
@@ -71,25 +71,25 @@ func (e *namedError) Unwrap() error { return e.error }
 // name the object.
 func (w *writer) ownLeftovers(ctx context.Context, o *object.Desired, en *inventory.Entry) ([]unions.Leftover, string, error) {
 	for try := 1; ; try++ {
-		live, err := w.Client.Get(ctx, o.GVK(), o.Ref)
+		live, err := w.target.Client.Get(ctx, o.GVK(), o.Ref)
 		if err != nil || live == nil {
 			return nil, "", err
 		}
-		found, err := leftovers(w.Client.FieldManager, o, live)
+		found, err := leftovers(w.target.Client.FieldManager, o, live)
 		if err != nil || len(found) == 0 {
 			return nil, "", errors.Wrap(err, o.Ref.String())
 		}
 		before := live.GetManagedFields()
-		fields, err := withLeftovers(w.Client.FieldManager, before, found, o)
+		fields, err := withLeftovers(w.target.Client.FieldManager, before, found, o)
 		if err != nil {
 			return nil, "", errors.Wrap(err, o.Ref.String())
 		}
-		now, err := w.Client.SetManagedFields(ctx, o, live.GetResourceVersion(), fields)
+		now, err := w.target.Client.SetManagedFields(ctx, o, live.GetResourceVersion(), fields)
 		if err == nil {
-			if en.Owned != fieldset.Hash(fieldset.AppliedBy(w.Client.FieldManager, before)) {
+			if en.Owned != fieldset.Hash(fieldset.AppliedBy(w.target.Client.FieldManager, before)) {
 				return found, "", nil
 			}
-			return found, fieldset.Hash(fieldset.AppliedBy(w.Client.FieldManager, now.ManagedFields)), nil
+			return found, fieldset.Hash(fieldset.AppliedBy(w.target.Client.FieldManager, now.ManagedFields)), nil
 		}
 		if !kerrors.IsConflict(err) || try == attempts {
 			return nil, "", errors.Wrapf(ssa.Explain(err), "%s: cannot clear %s", o.Ref, texts(found))
@@ -155,7 +155,7 @@ func texts(found []unions.Leftover) string {
 // refusal. A dry run cannot take ownership of leftovers first, so two are needed: one of the object with its live unions, and one
 // of that result with the desired unions.
 func (d *dryRunner) dryRunCleared(ctx context.Context, o *object.Desired, live *unstructured.Unstructured, refusal error) ([]string, error) {
-	found, err := leftovers(d.Client.FieldManager, o, live)
+	found, err := leftovers(d.target.Client.FieldManager, o, live)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (d *dryRunner) dryRunCleared(ctx context.Context, o *object.Desired, live *
 	if held.Rest, err = object.Encode(without(unions.Keep(o.Content(), live.Object, found), "metadata")); err != nil {
 		return nil, err
 	}
-	after, err := d.Client.DryRun(ctx, &held, ssa.Force)
+	after, err := d.target.Client.DryRun(ctx, &held, ssa.Force)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (d *dryRunner) dryRunCleared(ctx context.Context, o *object.Desired, live *
 
 // wouldBeChanged returns what an object would be if its content were replaced, according to a dry run.
 func (d *dryRunner) wouldBeChanged(ctx context.Context, o *object.Desired, content map[string]any) (*unstructured.Unstructured, error) {
-	m, err := d.Cluster.Mapping(ctx, o.GVK())
+	m, err := d.target.Cluster.Mapping(ctx, o.GVK())
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (d *dryRunner) wouldBeChanged(ctx context.Context, o *object.Desired, conte
 	if err != nil {
 		return nil, err
 	}
-	return d.Client.PatchDryRun(ctx, o, m, body)
+	return d.target.Client.PatchDryRun(ctx, o, m, body)
 }
 
 // without returns a copy of an object without some fields.

@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/crdcheck"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
@@ -19,13 +20,21 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
+// Permissions decide which existing objects may be changed. They are safe for concurrent use.
+type Permissions struct {
+	target   Target
+	messages advice.Messages
+	// owners caches the names of the owners of other ApplySets by ID.
+	owners answers[string]
+}
+
 // mayApply returns an error that explains why an existing object must not be changed; nil if it may be.
-func (a *Applier) mayApply(ctx context.Context, o *object.Desired, en inventory.Entry, m *metav1.PartialObjectMetadata) error {
-	refusal := a.refusal(ctx, o, en, m)
+func (p *Permissions) mayApply(ctx context.Context, o *object.Desired, en inventory.Entry, m *metav1.PartialObjectMetadata) error {
+	refusal := p.refusal(ctx, o, en, m)
 	if refusal == nil {
 		return nil
 	}
-	orphaned, err := a.isOrphan(ctx, o, m)
+	orphaned, err := p.isOrphan(ctx, o, m)
 	if err != nil {
 		return err
 	}
@@ -36,33 +45,33 @@ func (a *Applier) mayApply(ctx context.Context, o *object.Desired, en inventory.
 }
 
 // refusal returns why an existing object must not be changed; nil if it may be.
-func (a *Applier) refusal(ctx context.Context, o *object.Desired, en inventory.Entry, m *metav1.PartialObjectMetadata) error {
+func (p *Permissions) refusal(ctx context.Context, o *object.Desired, en inventory.Entry, m *metav1.PartialObjectMetadata) error {
 	owner := m.Labels[object.LabelPartOf]
-	switch ownership.Relate(m, a.ID, en.UID, o.Adoption.From(owner)) {
+	switch ownership.Relate(m, p.target.ID, en.UID, o.Adoption.From(owner)) {
 	case ownership.Ours, ownership.Adoptable:
 		return nil
 	case ownership.OfAnother:
-		if name := a.nameOf(ctx, owner); name != "" {
-			return errors.Errorf("exists and belongs to %s; remove it there, or %s to take it over", name, a.Messages.Adopt)
+		if name := p.nameOf(ctx, owner); name != "" {
+			return errors.Errorf("exists and belongs to %s; remove it there, or %s to take it over", name, p.messages.Adopt)
 		}
 		return errors.Errorf("exists and belongs to another set of objects (label %s: %s); "+
-			"remove it there, or %s to take it over", object.LabelPartOf, owner, a.Messages.Adopt)
+			"remove it there, or %s to take it over", object.LabelPartOf, owner, p.messages.Adopt)
 	case ownership.Unowned:
 	}
 	if o.Stage == object.StageResource {
-		return errors.Errorf("exists and does not belong to this module; %s to take it over, or %s", a.Messages.Adopt, a.Messages.OmitResource)
+		return errors.Errorf("exists and does not belong to this module; %s to take it over, or %s", p.messages.Adopt, p.messages.OmitResource)
 	}
-	return errors.Errorf("exists and does not belong to this module; remove it, or %s to take it over", a.Messages.Adopt)
+	return errors.Errorf("exists and does not belong to this module; remove it, or %s to take it over", p.messages.Adopt)
 }
 
 // isOrphan reports whether an object without an owner may be adopted although the bundle does not adopt: this bundle orphaned it
 // earlier, or Helm did when it deleted the release that the install continues.
-func (a *Applier) isOrphan(ctx context.Context, o *object.Desired, m *metav1.PartialObjectMetadata) (bool, error) {
+func (p *Permissions) isOrphan(ctx context.Context, o *object.Desired, m *metav1.PartialObjectMetadata) (bool, error) {
 	if m.Labels[object.LabelPartOf] != "" {
 		return false, nil
 	}
 	if by := m.Annotations[object.AnnotationKeptBy]; by != "" {
-		return by == a.ID, nil
+		return by == p.target.ID, nil
 	}
 	want, have := o.Annotations(), m.Annotations
 	name, namespace := want[object.AnnotationReleaseName], want[object.AnnotationReleaseNamespace]
@@ -72,18 +81,18 @@ func (a *Applier) isOrphan(ctx context.Context, o *object.Desired, m *metav1.Par
 	if m.Labels[object.LabelHelmManagedBy] != "Helm" || have[object.AnnotationReleaseName] != name || have[object.AnnotationReleaseNamespace] != namespace {
 		return false, nil
 	}
-	foreign, err := release.History{Client: a.Client, Set: a.ID}.HasForeign(ctx, inventory.Release{Namespace: namespace, Name: name})
+	foreign, err := release.History{Client: p.target.Client, Set: p.target.ID}.HasForeign(ctx, inventory.Release{Namespace: namespace, Name: name})
 	return err == nil && !foreign, err
 }
 
 // CheckCRD returns an error if an existing CRD cannot become the desired one, or must not, because objects of its kinds would be
 // invalid.
-func (a *Applier) CheckCRD(ctx context.Context, o *object.Desired, en inventory.Entry) error {
-	live, err := a.Client.Get(ctx, o.GVK(), o.Ref)
+func (p *Permissions) CheckCRD(ctx context.Context, o *object.Desired, en inventory.Entry) error {
+	live, err := p.target.Client.Get(ctx, o.GVK(), o.Ref)
 	if err != nil || live == nil || live.GetDeletionTimestamp() != nil {
 		return err
 	}
-	if err := a.mayApply(ctx, o, en, metadataOf(live)); err != nil {
+	if err := p.mayApply(ctx, o, en, metadataOf(live)); err != nil {
 		// Another owner has it. Apply reports that.
 		return nil //nolint:nilerr // See above.
 	}
@@ -92,21 +101,21 @@ func (a *Applier) CheckCRD(ctx context.Context, o *object.Desired, en inventory.
 		return &ssa.RefusedError{Err: err}
 	}
 	// The result includes defaults and the fields of other managers.
-	after, err := a.Client.DryRun(ctx, o, ssa.Force)
+	after, err := p.target.Client.DryRun(ctx, o, ssa.Force)
 	switch {
 	case err == nil:
 		next = after
 	case !isWithoutDryRun(err):
 		return ssa.Explain(err)
 	}
-	return examineAll(ctx, a.Client, live, next)
+	return examineAll(ctx, p.target.Client, live, next)
 }
 
 // nameOf returns the owner of an ApplySet, as named in its inventory. It is empty if the namespace of inventories has no
 // inventory with that ID, or if the inventory cannot be read.
-func (a *Applier) nameOf(ctx context.Context, id string) string {
-	name, _ := a.owners.of(id, func() (string, error) {
-		l, err := a.Client.List(ctx, ssa.SecretKind, a.Namespace, object.LabelApplySetID+"="+id, 1)
+func (p *Permissions) nameOf(ctx context.Context, id string) string {
+	name, _ := p.owners.of(id, func() (string, error) {
+		l, err := p.target.Client.List(ctx, ssa.SecretKind, p.target.Namespace, object.LabelApplySetID+"="+id, 1)
 		if err == nil && len(l.Items) > 0 {
 			return text.OneLine(l.Items[0].Annotations[object.AnnotationOwner]), nil
 		}

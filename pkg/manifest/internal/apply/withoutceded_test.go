@@ -20,7 +20,7 @@ func TestWithoutCededUnknown(t *testing.T) {
 			if !managed {
 				fields = nil
 			}
-			out, ceded, err := s.writer().WithoutCeded(t.Context(), o, nil, fields)
+			out, ceded, err := s.writer().Ceding.WithoutCeded(t.Context(), o, nil, fields)
 			if err != nil || len(ceded) > 0 {
 				t.Errorf("WithoutCeded(...): %v, %v", ceded, err)
 			}
@@ -37,7 +37,7 @@ func TestTargets(t *testing.T) {
 	s.c.Create("kubectl", `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: a, namespace: apps},
 spec: {scaleTargetRef: {apiVersion: v1, kind: ReplicationController, name: rc}}}`)
 	autoscaled(s)
-	got, err := s.writer().targets(t.Context(), "apps")
+	got, err := s.writer().Ceding.targets(t.Context(), "apps")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,10 +20,14 @@ import (
 const attempts = 3
 
 // A writer implements the verbs with requests that write.
-type writer struct{ *Applier }
+type writer struct {
+	target Target
+	// refusals explains why the API server refuses objects.
+	refusals refusals
+}
 
 func (w *writer) create(ctx context.Context, in *Input) (Outcome, error) {
-	now, _, err := w.Client.Apply(ctx, in.Object, ssa.Create)
+	now, _, err := w.target.Client.Apply(ctx, in.Object, ssa.Create)
 	if err != nil {
 		return Outcome{}, errors.Wrap(ssa.Explain(err), in.Object.Ref.String())
 	}
@@ -45,7 +49,7 @@ func (w *writer) applyUnread(ctx context.Context, in *Input) (Outcome, bool, err
 }
 
 func (w *writer) read(ctx context.Context, o *object.Desired) (*Live, error) {
-	m, err := w.Client.Metadata(ctx, o.GVK(), o.Ref)
+	m, err := w.target.Client.Metadata(ctx, o.GVK(), o.Ref)
 	if err != nil || m == nil {
 		return nil, err
 	}
@@ -58,21 +62,21 @@ func (w *writer) read(ctx context.Context, o *object.Desired) (*Live, error) {
 func (w *writer) adopt(ctx context.Context, o *object.Desired, l *Live) (*Live, error) {
 	m := l.PartialObjectMetadata
 	for try := 1; w.mustAdopt(o, m); try++ {
-		fields, err := ownership.Adopt(w.Client.FieldManager, m.ManagedFields)
+		fields, err := ownership.Adopt(w.target.Client.FieldManager, m.ManagedFields)
 		if err != nil {
 			return nil, errors.Wrapf(err, "%s: cannot take over its fields", o.Ref)
 		}
 		if fields == nil {
 			break
 		}
-		now, err := w.Client.SetManagedFields(ctx, o, m.ResourceVersion, fields)
+		now, err := w.target.Client.SetManagedFields(ctx, o, m.ResourceVersion, fields)
 		if err == nil {
 			return &Live{PartialObjectMetadata: now}, nil
 		}
 		if !kerrors.IsConflict(err) || try == attempts {
 			return nil, errors.Wrapf(ssa.Explain(err), "%s: cannot take over its fields", o.Ref)
 		}
-		if m, err = w.Client.Metadata(ctx, o.GVK(), o.Ref); err != nil {
+		if m, err = w.target.Client.Metadata(ctx, o.GVK(), o.Ref); err != nil {
 			return nil, err
 		}
 	}
@@ -85,7 +89,7 @@ func (w *writer) adopt(ctx context.Context, o *object.Desired, l *Live) (*Live, 
 // mustAdopt reports whether an object has not been adopted yet. A custom resource is never adopted: its fields belong to its
 // users, who may have set them with any tool.
 func (w *writer) mustAdopt(o *object.Desired, m *metav1.PartialObjectMetadata) bool {
-	return m != nil && m.DeletionTimestamp == nil && o.Stage != object.StageResource && m.Labels[object.LabelPartOf] != w.ID &&
+	return m != nil && m.DeletionTimestamp == nil && o.Stage != object.StageResource && m.Labels[object.LabelPartOf] != w.target.ID &&
 		o.Adoption.From(m.Labels[object.LabelPartOf])
 }
 
@@ -98,7 +102,7 @@ func (w *writer) update(ctx context.Context, in *Input, o *object.Desired, l *Li
 	}
 	return Outcome{
 		Kind: Updated, State: now.state, Before: l.PartialObjectMetadata, Ceded: ceded,
-		Lost: ownership.Lost(fieldset.AppliedBy(w.Client.FieldManager, l.ManagedFields), now.fields),
+		Lost: ownership.Lost(fieldset.AppliedBy(w.target.Client.FieldManager, l.ManagedFields), now.fields),
 	}, nil
 }
 
@@ -107,7 +111,7 @@ func (w *writer) explain(ctx context.Context, in *Input, before *metav1.PartialO
 	if named := (*namedError)(nil); errors.As(err, &named) {
 		return Outcome{}, named.error
 	}
-	if out, known, err := w.refused(ctx, in, before, err); known {
+	if out, known, err := w.refusals.outcome(ctx, in, before, err); known {
 		return out, err
 	}
 	return Outcome{}, errors.Wrap(ssa.Explain(err), in.Object.Ref.String())

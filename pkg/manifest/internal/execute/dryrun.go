@@ -125,8 +125,10 @@ func (d *dryRun) prune(ctx context.Context) {
 	for i := range d.Plan.Parts {
 		parts = append(parts, d.Plan.Parts[i].Name)
 	}
-	mapping := func(gvk schema.GroupVersionKind) (cluster.Mapping, error) { return d.Applier.Cluster.Mapping(ctx, gvk) }
-	for _, ref := range teardown.Foresee(entries, what.Objects, d.Applier.ID, parts, mapping) {
+	mapping := func(gvk schema.GroupVersionKind) (cluster.Mapping, error) {
+		return d.Applier.Target.Cluster.Mapping(ctx, gvk)
+	}
+	for _, ref := range teardown.Foresee(entries, what.Objects, d.Applier.Target.ID, parts, mapping) {
 		d.out.Changes = append(d.out.Changes, Change{Key: ref, Action: ActionPrune})
 	}
 }

@@ -99,7 +99,7 @@ func (r *run) begin(ctx context.Context) error {
 	r.abandon(ctx)
 	save := p.intend() || r.Write || r.Checkpoint != nil
 	for ref := range p.restarted {
-		r.Applier.Contention.Forget(ref)
+		delete(r.Applier.Repairs, ref)
 	}
 	if !save {
 		return nil

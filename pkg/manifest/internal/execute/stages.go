@@ -76,7 +76,7 @@ func (r *run) record(o *object.Desired, en *inventory.Entry, out apply.Outcome, 
 		en.Intent = o.Hash
 		delete(r.progress.actions, o.Ref)
 	case apply.Deleting:
-		r.progress.postpone(r.Applier.Client.FieldManager, o.Ref, out.Before)
+		r.progress.postpone(r.Applier.Target.Client.FieldManager, o.Ref, out.Before)
 	case apply.Created, apply.Updated:
 		r.recordApplied(o, en, out)
 	case apply.Immutable:
@@ -110,7 +110,9 @@ func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Ou
 		}
 		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Kind: kind})
 	case ownership.IsDrift(!out.Lost.Empty(), len(ceded)):
-		en.Restores = r.Applier.Contention.Repaired(r.Applier.Client.FieldManager, o.Ref, out.Before.ManagedFields, out.Lost, en.Restores, now)
+		repairs := r.Applier.Repairs
+		repairs[o.Ref], en.Restores = repairs[o.Ref].Add(
+			r.Applier.Target.Client.FieldManager, out.Before.ManagedFields, out.Lost, en.Restores, now)
 		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Fields: ownership.Names(out.Lost)})
 	}
 }
@@ -148,7 +150,7 @@ func (r *run) recreateAll(ctx context.Context, part object.PartID, todo []*objec
 		}
 		switch {
 		case out.Kind == apply.Deleting:
-			r.progress.postpone(r.Applier.Client.FieldManager, o.Ref, out.Before)
+			r.progress.postpone(r.Applier.Target.Client.FieldManager, o.Ref, out.Before)
 		case err == nil:
 			r.recordApplied(o, idx[o.Ref], out)
 		}

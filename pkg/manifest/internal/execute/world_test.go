@@ -51,13 +51,13 @@ type piece struct {
 // A world is a cluster, the inventory that is stored in it, and a log of all saves, requests and hooks. It implements the
 // interfaces that a run needs.
 type world struct {
-	t          *testing.T
-	c          *fakeapi.Cluster
-	pieces     []piece
-	stored     *inventory.Inventory
-	now        time.Time
-	contention *ownership.Contention
-	recreate   bool
+	t        *testing.T
+	c        *fakeapi.Cluster
+	pieces   []piece
+	stored   *inventory.Inventory
+	now      time.Time
+	repairs  map[cluster.ObjectRef]ownership.Repairs
+	recreate bool
 	// tearsDown makes Prune keep objects with the annotation, as the engine does.
 	tearsDown bool
 	// concurrency is 1 if it is 0.
@@ -92,7 +92,7 @@ type world struct {
 func newWorld(t *testing.T, pieces ...piece) *world {
 	t.Helper()
 	w := &world{
-		t: t, c: fakeapi.New(t), pieces: pieces, now: time.Unix(1_000_000, 0), contention: &ownership.Contention{}, drift: bundle.DriftRepair,
+		t: t, c: fakeapi.New(t), pieces: pieces, now: time.Unix(1_000_000, 0), repairs: map[cluster.ObjectRef]ownership.Repairs{}, drift: bundle.DriftRepair,
 		waits: map[string]string{}, unready: map[string]string{}, ran: map[string]bool{}, ctx: t.Context(),
 	}
 	w.c.Create("kubectl", `{apiVersion: v1, kind: Namespace, metadata: {name: apps}}`)
@@ -271,14 +271,14 @@ func (w *world) hold(d *plan.Draft) *plan.Hold {
 
 // refused returns the CRDs that must not change.
 func (w *world) refused(changes []plan.CRDChange) map[cluster.ObjectRef]error {
-	a := apply.NewDryRunner(w.target(), w.policy(), w.contention, w.clock)
+	a := apply.NewDryRunner(w.target(), w.policy(), w.repairs, w.clock)
 	out := map[cluster.ObjectRef]error{}
 	for _, change := range changes {
 		ref := change.Object.Ref
 		if _, cached := w.c.Get(ref); !change.Known && !cached {
 			continue
 		}
-		if err := a.CheckCRD(w.t.Context(), change.Object, change.Entry); err != nil {
+		if err := a.Permissions.CheckCRD(w.t.Context(), change.Object, change.Entry); err != nil {
 			out[ref] = err
 		}
 	}
@@ -290,7 +290,7 @@ func (w *world) run() (Result, error) {
 	w.t.Helper()
 	var err error
 	w.last, err = Run(w.ctx, Input{
-		Plan: w.build(), Applier: apply.NewWriter(w.target(), w.policy(), w.contention, w.clock), Concurrency: max(w.concurrency, 1), Save: w.save,
+		Plan: w.build(), Applier: apply.NewWriter(w.target(), w.policy(), w.repairs, w.clock), Concurrency: max(w.concurrency, 1), Save: w.save,
 		Write: w.stored == nil, Installs: w, Pruner: w, Latest: w.latest, Test: w.test, Health: w,
 	})
 	return w.last.Result, err
@@ -330,7 +330,7 @@ func (w *world) isDone() bool {
 func (w *world) dryRun() (Forecast, error) {
 	w.t.Helper()
 	return DryRun(w.ctx, DryInput{
-		Plan: w.build(), Applier: apply.NewDryRunner(w.target(), w.policy(), w.contention, w.clock), Concurrency: 1,
+		Plan: w.build(), Applier: apply.NewDryRunner(w.target(), w.policy(), w.repairs, w.clock), Concurrency: 1,
 		Former: func(context.Context, *compose.Component, func(cluster.ObjectRef) bool) ([]cluster.ObjectRef, error) {
 			return w.former, w.formerErr
 		},

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
@@ -69,30 +68,29 @@ func TestRestoresPause(t *testing.T) {
 
 // Repairs of the labels of an object are stored in the inventory once there are many.
 func TestRepairedLabels(t *testing.T) {
-	ref := cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: "web"}
 	both := fieldpath.NewSet(
 		fieldset.Parse(`{"f:metadata":{"f:labels":{"f:applyset.kubernetes.io/part-of":{}}}}`),
 		fieldset.Parse(`{"f:metadata":{"f:labels":{"f:operator.kyma-project.io/managed-by":{}}}}`),
 	)
-	c, now := &Contention{}, time.Unix(1_700_000_000, 0)
+	r, now := Repairs{}, time.Unix(1_700_000_000, 0)
 	var stored *Restores
 	for i := range MaxRepairs - 1 {
-		if stored = c.Repaired(us, ref, nil, both, stored, now); stored != nil {
+		if r, stored = r.Add(us, nil, both, stored, now); stored != nil {
 			t.Fatalf("repair %d of both labels changes the inventory: %+v", i, stored)
 		}
 	}
-	stored = c.Repaired(us, ref, nil, both, stored, now)
+	r, stored = r.Add(us, nil, both, stored, now)
 	if diff := cmp.Diff(&Restores{Count: MaxRepairs, Since: now.Unix(), Last: now.Unix()}, stored); diff != "" {
-		t.Errorf("Repaired(...): -want, +got:\n%s", diff)
+		t.Errorf("Add(...): -want, +got:\n%s", diff)
 	}
 
 	// Another process continues from the inventory.
-	other, later := &Contention{}, now.Add(RestoreInterval)
-	if got := other.Repaired(us, ref, nil, both, stored, later); !got.Pause(later) || got.Count != MaxRepairs+1 {
-		t.Errorf("Repaired(...) in another process: %+v", got)
+	later := now.Add(RestoreInterval)
+	if _, got := (Repairs{}).Add(us, nil, both, stored, later); !got.Pause(later) || got.Count != MaxRepairs+1 {
+		t.Errorf("Add(...) in another process: %+v", got)
 	}
-	if got := c.Repaired(us, ref, nil, &fieldpath.Set{}, stored, later); got != stored {
-		t.Errorf("Repaired(...) of no label: %+v", got)
+	if _, got := r.Add(us, nil, &fieldpath.Set{}, stored, later); got != stored {
+		t.Errorf("Add(...) of no label: %+v", got)
 	}
 }
 

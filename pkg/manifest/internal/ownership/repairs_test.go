@@ -10,13 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
-func TestContention(t *testing.T) {
+func TestRepairs(t *testing.T) {
 	const path = `{"f:data":{"f:a":{}}}`
-	ref := cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: "web"}
 	start := time.Unix(1_700_000_000, 0)
 	before := func(manager string) []metav1.ManagedFieldsEntry {
 		return []metav1.ManagedFieldsEntry{{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: &metav1.FieldsV1{Raw: []byte(path)}}}
@@ -36,12 +34,16 @@ func TestContention(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c, now := &Contention{}, start
+			r, now := Repairs{}, start
 			for _, m := range tc.managers {
 				now = now.Add(tc.step)
-				c.Repaired(us, ref, before(m), lost, nil, now)
+				was := r
+				r, _ = r.Add(us, before(m), lost, nil, now)
+				if len(was.Ceded(now)) == tc.want && tc.want > 0 {
+					t.Errorf("\n%s\nAdd(...) changed the value before: %+v", tc.reason, was)
+				}
 			}
-			got := c.Ceded(ref, now)
+			got := r.Ceded(now)
 			if len(got) != tc.want {
 				t.Errorf("\n%s\nCeded(...): %+v", tc.reason, got)
 			}
@@ -49,10 +51,6 @@ func TestContention(t *testing.T) {
 				if got[i].Field() != "data.a" || got[i].IsDue(now) || !got[i].IsDue(now.Add(retryContended)) {
 					t.Errorf("\n%s\nCeded(...): %+v", tc.reason, got[i])
 				}
-			}
-			c.Forget(ref)
-			if c.Len() != 0 {
-				t.Errorf("\n%s\nLen() after Forget: %d", tc.reason, c.Len())
 			}
 		})
 	}
