@@ -33,24 +33,25 @@ func (w *call) apply(
 	if err != nil {
 		return Result{}, err
 	}
-	p, err := planner{call: w, was: was, objects: objects, applier: applier, holds: true}.plan(ctx)
+	p, err := w.newPlanner(applier, was, objects, true).plan(ctx)
 	if err != nil {
 		return Result{}, err
 	}
 	if approved != nil && approved.Content != p.Digest() {
 		return Result{}, &StalePlanError{Bundle: w.b.Name}
 	}
-	i := &installs{call: w}
+	hooks := w.newHooks()
 	run := execute.Input{
-		Plan: p, Applier: applier, Concurrency: w.e.concurrency, Save: w.saveRun, Write: write, Checkpoint: checkpoint, Retry: w.o.Retry,
-		Redact: w.o.Redact, Installs: i, Pruner: &pruner{call: w, objects: objects}, Latest: w.c.Cache().Get, Health: w.health(),
+		Plan: p, Applier: applier, Concurrency: w.e.concurrency, Save: w.store.save, Write: write, Checkpoint: checkpoint, Retry: w.o.Retry,
+		Redact: w.o.Redact, Pruner: w.newPruner(objects),
+		Installs: &installs{composer: w.composer, history: w.history(), hooks: hooks, now: w.e.now}, Latest: w.c.Cache().Get, Health: w.health(),
 	}
 	if observe.TestsDue(p.Inventory, w.o.Test) {
-		run.Test = i.test
+		run.Test = (&tester{hooks: hooks, parts: w.parts, test: w.o.Test}).run
 	}
 	done, err := execute.Run(ctx, run)
-	if w.changed != nil {
-		return done.Result, w.changed
+	if w.store.changed != nil {
+		return done.Result, w.store.changed
 	}
 	if done.Inventory != nil {
 		w.mem.conclude(done.Inventory, done.Why)
@@ -58,10 +59,16 @@ func (w *call) apply(
 	return done.Result, err
 }
 
-// saveRun saves the inventory for execute.Run, and returns it as stored.
-func (w *call) saveRun(ctx context.Context, inv *inventory.Inventory) (*inventory.Inventory, error) {
-	err := w.save(ctx, inv)
-	return w.mem.stored.Inventory, err
+// newPlanner returns a planner for an inventory, which is nil if there is none. With holds, parts wait for the installs before
+// them.
+func (w *call) newPlanner(applier *apply.Applier, was *inventory.Inventory, objects inspect.Objects, holds bool) *planner {
+	return &planner{
+		bundle: w.b, composer: w.composer, config: w.config, cache: w.c.Cache(), health: w.health(), checkCRD: applier.Permissions.CheckCRD,
+		holds: holds,
+		input: plan.Input{
+			Parts: w.parts, Inventory: was, Objects: objects.States, Denied: objects.Denied, Drift: w.b.Drift, Retry: w.o.Retry, Now: w.e.now(),
+		},
+	}
 }
 
 // newCheckpoint returns the checkpoint to store as the last known good revision, or nil to keep the stored one. There is a new
@@ -74,7 +81,7 @@ func (w *call) newCheckpoint(
 		return nil, nil //nolint:nilnil // As documented.
 	}
 	in := w.observed(was, objects)
-	if err := in.Gather(ctx, w.health(), w.differences(applier)); err != nil {
+	if err := in.Gather(ctx, w.health(), w.differences(was, applier)); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}

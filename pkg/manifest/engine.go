@@ -157,8 +157,9 @@ func (e *Engine) newCallByName(ctx context.Context, c cluster.Cluster, b *Bundle
 	}
 	w := &call{
 		client: ssa.New(c, e.identity.FieldManager), e: e, c: c, b: b, o: CallOptionsOf(o...), id: b.ID(e.namespace), parts: b.Outline(),
-		mem: e.memoryOf(c, b), stop: func() {}, end: end, config: compose.NewConfig(b),
+		mem: e.memoryOf(c, b), end: end, config: compose.NewConfig(b),
 	}
+	w.store = w.newStore()
 	w.composer = w.newComposer()
 	return w, nil
 }

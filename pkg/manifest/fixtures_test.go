@@ -187,7 +187,7 @@ func (b *bench) begun(s *Bundle) *call {
 func (b *bench) inventory(s *Bundle) *inventory.Inventory {
 	b.t.Helper()
 	fresh := bench{Engine: New(), t: b.t, s: b.s, c: newFakeCluster(b.t, b.s)}
-	inv, err := fresh.begun(s).loadUnwatched(b.t.Context())
+	inv, err := fresh.begun(s).store.loadUnwatched(b.t.Context())
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -5,17 +5,14 @@ package manifest
 import (
 	"context"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
 // observed returns the input for observing an inventory and its objects.
@@ -43,11 +40,14 @@ func (w *call) health() *inspect.Health {
 	return &inspect.Health{Objects: w.client, Expressions: w.e.rules, Readiness: w.b.Readiness, Evaluations: w.mem.evaluations}
 }
 
-// differences returns an evaluator of how drifted objects differ from what was applied. The applier knows which fields are ceded.
-func (w *call) differences(applier *apply.Applier) *inspect.Differences {
+// differences returns an evaluator of how drifted objects of an inventory differ from what was applied. The applier knows which
+// fields are ceded.
+func (w *call) differences(inv *inventory.Inventory, applier *apply.Applier) *inspect.Differences {
 	return &inspect.Differences{
-		Set: w.id, FieldManager: w.e.identity.FieldManager, Objects: w.client, Bundle: renderer{w, applier}, Now: w.e.now(),
-		Reports: w.mem.reports,
+		Set: w.id, FieldManager: w.e.identity.FieldManager, Objects: w.client, Now: w.e.now(), Reports: w.mem.reports,
+		Bundle: &renderer{
+			Ceding: applier.Ceding, composer: w.composer, parts: w.parts, records: inv.Parts, rendered: map[object.PartID]*compose.Component{},
+		},
 	}
 }
 
@@ -59,49 +59,46 @@ func (w *call) look(ctx context.Context, inv *inventory.Inventory) (inspect.Obje
 	return inspect.FindObjects(ctx, w.c.Cache(), w.client, inv)
 }
 
-// track waits for a limited time until kinds are watched. It returns the kinds that are not, with the reasons.
-func (w *call) track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
-	return inspect.Track(ctx, w.c.Cache(), gvks)
-}
-
-// A renderer renders the objects of a bundle to compare them with those in the cluster.
+// A renderer renders the objects of a bundle to compare them with those in the cluster. Its Ceding knows which fields are ceded.
 type renderer struct {
-	w       *call
-	applier *apply.Applier
-}
+	*apply.Ceding
 
-// WithoutCeded returns an object without the fields that are ceded to other managers, and those fields.
-func (r renderer) WithoutCeded(
-	ctx context.Context, o *object.Desired, en *inventory.Entry, managed []metav1.ManagedFieldsEntry,
-) (*object.Desired, []ownership.Ceded, error) {
-	return r.applier.Ceding.WithoutCeded(ctx, o, en, managed)
+	composer *compose.Composer
+	parts    []bundle.Part
+	// records are those of the parts in the inventory.
+	records map[object.PartID]inventory.Part
+	// rendered caches the parts that were rendered.
+	rendered map[object.PartID]*compose.Component
 }
 
 // AppliedObject returns the object of an entry as it was applied; nil if the bundle no longer contains it in that form.
-func (r renderer) AppliedObject(ctx context.Context, en *inventory.Entry) (*object.Desired, error) {
-	w := r.w
-	for i := range w.parts {
-		p := &w.parts[i]
-		rec := w.mem.stored.Inventory.Parts[p.Name]
-		if p.Name != en.Part || rec.Digest != p.Digest {
+func (r *renderer) AppliedObject(ctx context.Context, en *inventory.Entry) (*object.Desired, error) {
+	for i := range r.parts {
+		p := &r.parts[i]
+		if p.Name != en.Part || r.records[p.Name].Digest != p.Digest {
 			continue
 		}
-		pl, ok := w.rendered[p.Name]
-		if !ok {
-			var err error
-			if pl, err = w.composer.Compose(ctx, p, rec); err != nil {
-				return nil, err
-			}
-			if w.rendered == nil {
-				w.rendered = map[object.PartID]*compose.Component{}
-			}
-			w.rendered[p.Name] = pl
+		c, err := r.component(ctx, p)
+		if err != nil {
+			return nil, err
 		}
-		for n := range pl.Objects {
-			if o := &pl.Objects[n]; o.Ref == en.Ref() && o.Hash == en.Intent {
+		for n := range c.Objects {
+			if o := &c.Objects[n]; o.Ref == en.Ref() && o.Hash == en.Intent {
 				return o, nil
 			}
 		}
 	}
 	return nil, nil //nolint:nilnil // As documented.
+}
+
+// component renders a part once.
+func (r *renderer) component(ctx context.Context, p *bundle.Part) (*compose.Component, error) {
+	if c, ok := r.rendered[p.Name]; ok {
+		return c, nil
+	}
+	c, err := r.composer.Compose(ctx, p, r.records[p.Name])
+	if err == nil {
+		r.rendered[p.Name] = c
+	}
+	return c, err
 }

@@ -7,30 +7,31 @@ import (
 	"slices"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// A planner makes the plan of a call: it goes through the steps of package plan, and sends the requests between them.
+// A planner goes through the steps of package plan, and sends the requests between them.
 type planner struct {
-	call *call
-	// was is the inventory; nil for none. objects is what is known about its objects.
-	was     *inventory.Inventory
-	objects inspect.Objects
-	// applier checks CRDs.
-	applier *apply.Applier
+	input    plan.Input
+	bundle   *Bundle
+	composer *compose.Composer
+	// config is the config of the bundle.
+	config *compose.Config
+	cache  cluster.Cache
+	health observe.Evaluator
+	// checkCRD returns why an existing CRD must not change; nil if it may.
+	checkCRD func(ctx context.Context, o *object.Desired, en inventory.Entry) error
 	// holds is true if parts wait for the installs before them, as config specifies.
 	holds bool
 }
 
 // plan makes the plan. It returns an error only if the context has ended.
-func (p planner) plan(ctx context.Context) (*plan.Plan, error) {
-	selected := plan.Select(p.input())
+func (p *planner) plan(ctx context.Context) (*plan.Plan, error) {
+	selected := plan.Select(p.input)
 	draft := plan.Assign(selected, p.compose(ctx, selected.Due))
 	hold, err := p.hold(ctx, draft)
 	if err != nil {
@@ -39,38 +40,29 @@ func (p planner) plan(ctx context.Context) (*plan.Plan, error) {
 	return plan.Build(draft, hold, p.check(ctx, draft.CRDChanges())), nil
 }
 
-func (p planner) input() plan.Input {
-	w := p.call
-	return plan.Input{
-		Parts: w.parts, Inventory: p.was, Objects: p.objects.States, Denied: p.objects.Denied, Drift: w.b.Drift,
-		Retry: w.o.Retry, Now: w.e.now(),
-	}
-}
-
 // compose composes the parts that are due. It reads the config only if one of them is an install; otherwise the inventory has the
 // settings that are needed.
-func (p planner) compose(ctx context.Context, due []plan.Due) plan.Composed {
-	w := p.call
+func (p *planner) compose(ctx context.Context, due []plan.Due) plan.Composed {
 	out := plan.Composed{
 		Components: map[object.PartID]*compose.Component{}, Errors: map[object.PartID]error{}, Waits: map[object.PartID]bool{},
 	}
 	for _, d := range due {
-		c, err := w.composer.Compose(ctx, d.Part, d.Record)
+		c, err := p.composer.Compose(ctx, d.Part, d.Record)
 		if err != nil {
 			out.Errors[d.Part.Name] = err
 			continue
 		}
 		out.Components[d.Part.Name] = c
 	}
-	if w.b.Config == nil || !slices.ContainsFunc(due, func(d plan.Due) bool { return d.Part.Install != nil }) {
+	if p.bundle.Config == nil || !slices.ContainsFunc(due, func(d plan.Due) bool { return d.Part.Install != nil }) {
 		return out
 	}
-	settings, err := w.config.Settings(ctx)
+	settings, err := p.config.Settings(ctx)
 	if err != nil {
 		return out // The installs that are due report the error.
 	}
-	for i := range w.b.Installs {
-		name := w.b.Installs[i].Name
+	for i := range p.bundle.Installs {
+		name := p.bundle.Installs[i].Name
 		out.Waits[object.PartOf(name)] = settings.Waits(name)
 	}
 	return out
@@ -78,13 +70,13 @@ func (p planner) compose(ctx context.Context, due []plan.Due) plan.Composed {
 
 // hold returns the first install that is not ready and that later parts wait for; nil if there is none. An install that cannot be
 // read counts as not ready. It returns an error only if the context has ended.
-func (p planner) hold(ctx context.Context, d *plan.Draft) (*plan.Hold, error) {
+func (p *planner) hold(ctx context.Context, d *plan.Draft) (*plan.Hold, error) {
 	if !p.holds {
 		return nil, nil //nolint:nilnil // As documented.
 	}
 	ask, otherwise := d.Awaited()
 	for _, install := range ask {
-		why, unready, err := observe.Unready(ctx, p.call.health(), d.Inventory, d.Objects, install)
+		why, unready, err := observe.Unready(ctx, p.health, d.Inventory, d.Objects, install)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, err
@@ -98,15 +90,15 @@ func (p planner) hold(ctx context.Context, d *plan.Draft) (*plan.Hold, error) {
 }
 
 // check checks the CRDs that are about to change. It returns the reasons why some of them must not change.
-func (p planner) check(ctx context.Context, changes []plan.CRDChange) map[cluster.ObjectRef]error {
+func (p *planner) check(ctx context.Context, changes []plan.CRDChange) map[cluster.ObjectRef]error {
 	refused := map[cluster.ObjectRef]error{}
 	for i := range changes {
 		change := &changes[i]
 		ref := change.Object.Ref
-		if _, cached := p.call.c.Cache().Get(ref); !change.Known && !cached && !p.call.b.Adopt {
+		if _, cached := p.cache.Get(ref); !change.Known && !cached && !p.bundle.Adopt {
 			continue // The create request shows whether it exists.
 		}
-		if err := p.applier.Permissions.CheckCRD(ctx, change.Object, change.Entry); err != nil {
+		if err := p.checkCRD(ctx, change.Object, change.Entry); err != nil {
 			refused[ref] = err
 		}
 	}

@@ -7,26 +7,93 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/execute"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
 )
 
-// forgetAll deletes the records of a bundle that has no objects left: its release records, and its inventory.
-func (w *call) forgetAll(ctx context.Context, inv *inventory.Inventory) error {
-	for _, name := range slices.Sorted(maps.Keys(inv.Parts)) {
-		rec := inv.Parts[name]
-		if err := w.history().DeleteOf(ctx, name, &rec, w.b.Adopt); err != nil {
-			return err
-		}
+// A remover deletes objects of a bundle.
+type remover struct {
+	// input is what all removals of the call have in common.
+	input teardown.Input
+	// memory has the objects that need no other request.
+	memory *memory
+}
+
+// run deletes the objects of entries, given what is known about them.
+func (r *remover) run(
+	ctx context.Context, mode teardown.Mode, entries []inventory.Entry, objects inspect.Objects, hooks teardown.Hooks,
+) (teardown.Result, error) {
+	in := r.input
+	in.Mode, in.Hooks, in.Settled = mode, hooks, r.memory.settled
+	in.Known, in.Asked, in.Denied = objects.States, objects.Asked, objects.Denied
+	in.Entries = make([]*inventory.Entry, 0, len(entries))
+	for i := range entries {
+		in.Entries = append(in.Entries, &entries[i])
 	}
-	var err error
-	if w.mem.stored, err = w.store().Delete(ctx, w.mem.stored); err != nil {
+	res, err := teardown.Run(ctx, in)
+	r.memory.settled = res.Settled
+	return res, err
+}
+
+// A pruner deletes what the bundle no longer contains. It implements execute.Pruner.
+type pruner struct {
+	remover *remover
+	hooks   *hooks
+	history release.History
+	// adopts is true if the bundle adopts objects of others.
+	adopts bool
+	// objects is what was known about the objects of the inventory before the run.
+	objects inspect.Objects
+}
+
+// Prune deletes objects, and runs the deletion hooks of pruned installs.
+func (p *pruner) Prune(ctx context.Context, what execute.Prune) (teardown.Result, error) {
+	objects := p.objects
+	objects.States = what.Objects
+	res, err := p.remover.run(ctx, teardown.Prune, what.Entries, objects, p.hooks.ofRemoved(what.Records, what.Parts, what.OwnerOf, what.Save))
+	maps.DeleteFunc(p.remover.memory.settled, func(ref cluster.ObjectRef, _ string) bool { return res.Done[ref] })
+	return res, err
+}
+
+// Forget deletes the release records of a part.
+func (p *pruner) Forget(ctx context.Context, part object.PartID, rec inventory.Part) error {
+	return p.history.DeleteOf(ctx, part, &rec, p.adopts)
+}
+
+// newRemover returns a remover of objects of the bundle.
+func (w *call) newRemover() *remover {
+	parts := make([]object.PartID, 0, len(w.parts))
+	for i := range w.parts {
+		parts = append(parts, w.parts[i].Name)
+	}
+	return &remover{memory: w.mem, input: teardown.Input{
+		Read: w.client, Write: w.client, Cluster: w.c, Set: w.id, Labels: w.labels(), FieldManager: w.e.identity.FieldManager, Parts: parts,
+		Concurrency: w.e.concurrency, ForceAdvice: w.e.messages.ForceRemoval,
+	}}
+}
+
+// newPruner returns a pruner, given what is known about the objects of the inventory.
+func (w *call) newPruner(objects inspect.Objects) *pruner {
+	return &pruner{remover: w.newRemover(), hooks: w.newHooks(), history: w.history(), adopts: w.b.Adopt, objects: objects}
+}
+
+// removalHooks returns the hooks to run if all parts of the bundle are removed. It copies the inventory only if there are hooks.
+func (w *call) removalHooks(inv *inventory.Inventory) *hook.Removal {
+	parts := slices.DeleteFunc(slices.Sorted(maps.Keys(inv.Parts)), func(part object.PartID) bool { return !inv.Parts[part].DeleteHooks })
+	if len(parts) > 0 {
+		inv = inv.Clone()
+	}
+	return w.newHooks().ofRemoved(inv.Parts, parts, nil, func(ctx context.Context, part object.PartID, rec inventory.Part) error {
+		inv.Parts[part] = rec
+		_, err := w.store.save(ctx, inv)
 		return err
-	}
-	w.e.Forget(w.c, w.b)
-	return nil
+	})
 }
 
 func (w *call) removalMode() teardown.Mode {
@@ -36,23 +103,17 @@ func (w *call) removalMode() teardown.Mode {
 	return teardown.Remove
 }
 
-// teardown deletes the objects of entries, given what is known about them.
-func (w *call) teardown(
-	ctx context.Context, mode teardown.Mode, entries []inventory.Entry, objects inspect.Objects, hooks teardown.Hooks,
-) (teardown.Result, error) {
-	parts := make([]object.PartID, 0, len(w.parts))
-	for i := range w.parts {
-		parts = append(parts, w.parts[i].Name)
+// forgetAll deletes the records of a bundle that has no objects left: its release records, and its inventory.
+func (w *call) forgetAll(ctx context.Context, inv *inventory.Inventory) error {
+	for _, name := range slices.Sorted(maps.Keys(inv.Parts)) {
+		rec := inv.Parts[name]
+		if err := w.history().DeleteOf(ctx, name, &rec, w.b.Adopt); err != nil {
+			return err
+		}
 	}
-	todo := make([]*inventory.Entry, 0, len(entries))
-	for i := range entries {
-		todo = append(todo, &entries[i])
+	if err := w.store.delete(ctx); err != nil {
+		return err
 	}
-	res, err := teardown.Run(ctx, teardown.Input{
-		Read: w.client, Write: w.client, Cluster: w.c, Hooks: hooks, Mode: mode, Set: w.id, Labels: w.labels(),
-		FieldManager: w.e.identity.FieldManager, Entries: todo, Parts: parts, Known: objects.States, Asked: objects.Asked, Denied: objects.Denied,
-		Settled: w.mem.settled, Concurrency: w.e.concurrency, ForceAdvice: w.e.messages.ForceRemoval,
-	})
-	w.mem.settled = res.Settled
-	return res, err
+	w.e.Forget(w.c, w.b)
+	return nil
 }

@@ -54,19 +54,19 @@ func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []Ca
 		return Result{}, err
 	}
 	defer w.end()
-	ctx = w.fenced(ctx)
-	defer w.stop()
-	was, err := w.load(ctx)
+	ctx = w.store.fenced(ctx)
+	defer w.store.stop()
+	was, err := w.store.load(ctx)
 	if err != nil {
 		return Result{}, err
 	}
 	applier := w.newWriter()
-	r, err := w.apply(ctx, applier, was, was == nil || !w.owns(), approved)
+	r, err := w.apply(ctx, applier, was, was == nil || !w.store.owns(), approved)
 	if !errors.Is(err, inventory.ErrExists) {
 		return r, err
 	}
 	// The inventory lost the label that the watch selects by. This step restores it.
-	if was, err = w.loadUnwatched(ctx); err != nil {
+	if was, err = w.store.loadUnwatched(ctx); err != nil {
 		return Result{}, err
 	}
 	return w.apply(ctx, applier, was, true, approved)
@@ -79,7 +79,7 @@ func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle, o ..
 		return Observation{}, err
 	}
 	defer w.end()
-	inv, err := w.load(ctx)
+	inv, err := w.store.load(ctx)
 	if err != nil {
 		return Observation{}, err
 	}
@@ -91,10 +91,10 @@ func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle, o ..
 	if inv == nil {
 		return observe.Observe(in), nil
 	}
-	if err := in.Gather(ctx, w.health(), w.differences(w.newWriter())); err != nil {
+	if err := in.Gather(ctx, w.health(), w.differences(inv, w.newWriter())); err != nil {
 		return Observation{}, err
 	}
-	in.Adopting, in.Test, in.Checkpoint = !w.owns(), w.o.Test, w.checkpoint()
+	in.Adopting, in.Test, in.Checkpoint = !w.store.owns(), w.o.Test, w.checkpoint()
 	return observe.Observe(in), nil
 }
 
@@ -107,7 +107,7 @@ func (e *Engine) Exists(ctx context.Context, c cluster.Cluster, b *Bundle) (bool
 		return false, err
 	}
 	defer w.end()
-	inv, err := w.loadOwn(ctx)
+	inv, err := w.store.loadOwn(ctx)
 	return inv != nil, err
 }
 
@@ -123,7 +123,7 @@ func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...Ca
 		return Plan{}, err
 	}
 	defer w.end()
-	was, err := w.load(ctx)
+	was, err := w.store.load(ctx)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -136,7 +136,7 @@ func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...Ca
 		return k.plan.Clone(), nil
 	}
 	applier := w.newDryRunner()
-	p, err := planner{call: w, was: was, objects: objects, applier: applier}.plan(ctx)
+	p, err := w.newPlanner(applier, was, objects, false).plan(ctx)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -164,9 +164,9 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 		return Removal{}, err
 	}
 	defer w.end()
-	ctx = w.fenced(ctx)
-	defer w.stop()
-	inv, err := w.loadOwn(ctx)
+	ctx = w.store.fenced(ctx)
+	defer w.store.stop()
+	inv, err := w.store.loadOwn(ctx)
 	if err != nil {
 		return Removal{}, err
 	}
@@ -177,13 +177,12 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 	if err != nil {
 		return Removal{}, err
 	}
-	hooks := w.removalHooksOfAll(inv)
-	res, err := w.teardown(ctx, w.removalMode(), inv.Objects, objects, hooks)
+	res, err := w.newRemover().run(ctx, w.removalMode(), inv.Objects, objects, w.removalHooks(inv))
 	left := Removal{
 		State: res.Blocked.State, Message: res.Blocked.Message, Kept: res.Kept, LeftBehind: res.LeftBehind, Forced: res.Forced,
 	}
-	if w.changed != nil {
-		return left, w.changed
+	if w.store.changed != nil {
+		return left, w.store.changed
 	}
 	if err != nil || res.Blocked.Waits() {
 		return left, err

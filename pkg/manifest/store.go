@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+)
+
+// A store loads and saves the inventory of a bundle during one call. Once another client changed the inventory, it saves nothing
+// for the rest of the call, and cancels the context of the call; the next call loads the inventory again.
+type store struct {
+	inventories *inventory.Store
+	// last is the inventory as stored in the cluster, as far as is known.
+	last *inventory.Stored
+	// changed is set once another client changed the inventory.
+	changed *inventory.ChangedError
+	stop    context.CancelFunc
+}
+
+// fenced returns a context for a call that writes. It is cancelled when the call ends, or when another client changed the
+// inventory.
+func (s *store) fenced(ctx context.Context) context.Context {
+	ctx, s.stop = context.WithCancel(ctx)
+	return ctx
+}
+
+// load returns the inventory, or nil if the watch shows none.
+func (s *store) load(ctx context.Context) (*inventory.Inventory, error) {
+	stored, err := s.inventories.Load(ctx, *s.last)
+	return s.loaded(stored, err)
+}
+
+// loadUnwatched returns the inventory, or nil if a request confirms that there is none.
+func (s *store) loadUnwatched(ctx context.Context) (*inventory.Inventory, error) {
+	stored, err := s.inventories.LoadUnwatched(ctx, *s.last)
+	return s.loaded(stored, err)
+}
+
+// loaded remembers the result of a load, even if the load failed.
+func (s *store) loaded(stored inventory.Stored, err error) (*inventory.Inventory, error) {
+	*s.last = stored
+	if err != nil {
+		return nil, err
+	}
+	return stored.Inventory, nil
+}
+
+// loadOwn returns the inventory for a removal. It returns an *OwnedError if the inventory belongs to another owner, even if the
+// bundle adopts.
+func (s *store) loadOwn(ctx context.Context) (*inventory.Inventory, error) {
+	inv, err := s.loadUnwatched(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.inventories.CheckOwner(*s.last); err != nil {
+		return nil, err
+	}
+	return inv, nil
+}
+
+// owns reports whether the inventory that was loaded last belongs to the owner of the bundle.
+func (s *store) owns() bool { return s.inventories.Owns(*s.last) }
+
+// save saves the inventory, and returns it as stored. If none was loaded, it creates one, and returns inventory.ErrExists if there
+// is one after all.
+func (s *store) save(ctx context.Context, inv *inventory.Inventory) (*inventory.Inventory, error) {
+	if s.changed != nil {
+		return s.last.Inventory, s.changed
+	}
+	save := s.inventories.Save
+	if s.last.Inventory == nil {
+		save = s.inventories.Create
+	}
+	stored, err := save(ctx, *s.last, inv)
+	*s.last = stored
+	if errors.As(err, &s.changed) {
+		s.stop()
+	}
+	return stored.Inventory, err
+}
+
+// delete deletes the inventory.
+func (s *store) delete(ctx context.Context) error {
+	stored, err := s.inventories.Delete(ctx, *s.last)
+	*s.last = stored
+	return err
+}
