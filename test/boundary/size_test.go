@@ -3,25 +3,24 @@
 package boundary
 
 import (
-	"bytes"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+	"github.com/crossplane-contrib/provider-kyma/hack/figures/survey"
 )
 
 // Limits of a package, tests and generated files not counted.
 const (
 	maxPackageFiles = 20
 	maxPackageLines = 2500
-	// maxMethodFiles is in how many files the methods of one type may be.
+	// maxMethodFiles is in how many files the methods of one type may be, with those of the types that it embeds.
 	maxMethodFiles = 4
 )
 
@@ -39,41 +38,22 @@ func scattered() map[string]int {
 	return map[string]int{}
 }
 
-// A measured package has its size, and for each type the files with its methods.
-type measured struct {
-	size
-
-	methods map[string]map[string]bool
-}
-
-func measure(t *testing.T, p pack) measured {
+// measure returns the packages of the repository by path, and the types with their methods.
+func measure(t *testing.T) (map[string]*survey.Package, *survey.Survey) {
 	t.Helper()
-	out := measured{methods: map[string]map[string]bool{}}
-	for _, name := range slices.Concat(p.GoFiles, p.CgoFiles, p.IgnoredGoFiles) {
-		data, err := os.ReadFile(filepath.Join(p.Dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, data, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if ast.IsGenerated(f) {
-			continue
-		}
-		out.Files++
-		out.Lines += bytes.Count(data, []byte("\n"))
-		for _, d := range f.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil {
-				r := receiver(fn)
-				if out.methods[r] == nil {
-					out.methods[r] = map[string]bool{}
-				}
-				out.methods[r][name] = true
-			}
-		}
+	root, err := tools.Root()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return out
+	all, err := survey.Read(os.DirFS(root), module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byPath := make(map[string]*survey.Package, len(all.Packages))
+	for _, p := range all.Packages {
+		byPath[p.Path] = p
+	}
+	return byPath, all
 }
 
 // tooLarge says what is wrong with the size of a package. Allowed is its entry of oversized, or the zero value.
@@ -89,29 +69,51 @@ func tooLarge(s, allowed size) string {
 }
 
 func TestSizes(t *testing.T) {
-	known := oversized()
-	types := scattered()
+	known, measured := oversized(), map[string]bool{}
+	all, _ := measure(t)
+	for path, p := range all {
+		measured[path] = true
+		if why := tooLarge(size{Files: len(p.Files), Lines: p.Lines()}, known[path]); why != "" {
+			t.Errorf("%s: %s", path, why)
+		}
+		delete(known, path)
+	}
 	for _, p := range packages(t) {
-		m := measure(t, p)
-		if why := tooLarge(m.size, known[p.path()]); why != "" {
-			t.Errorf("%s: %s", p.path(), why)
-		}
-		delete(known, p.path())
-		for name, files := range m.methods {
-			key := p.path() + "." + name
-			allowed := max(maxMethodFiles, types[key])
-			if len(files) > allowed {
-				t.Errorf("%s has methods in %d files, and may have them in %d: %v", key, len(files), allowed, slices.Sorted(maps.Keys(files)))
-			}
-			if types[key] != 0 && len(files) <= maxMethodFiles {
-				t.Errorf("%s is within the limit: take it out of scattered", key)
-			}
-			delete(types, key)
+		if !measured[p.path()] {
+			t.Errorf("%s was not measured", p.path())
 		}
 	}
-	if len(known) > 0 || len(types) > 0 {
-		t.Errorf("oversized and scattered name what does not exist: %v, %v", known, types)
+	if len(known) > 0 {
+		t.Errorf("oversized names what does not exist: %v", known)
 	}
+}
+
+// TestScattered holds that the methods of a type are in few files. Those of the types that it embeds count, wherever these are:
+// otherwise a type could be divided without being simpler.
+func TestScattered(t *testing.T) {
+	known := scattered()
+	_, all := measure(t)
+	for _, key := range all.Types() {
+		files := all.MethodsOf(key)
+		if why := tooScattered(slices.Sorted(maps.Keys(files)), known[key]); why != "" {
+			t.Errorf("%s: %s", key, why)
+		}
+		delete(known, key)
+	}
+	if len(known) > 0 {
+		t.Errorf("scattered names what does not exist: %v", known)
+	}
+}
+
+// tooScattered says what is wrong with the files that have the methods of a type. Allowed is its entry of scattered, or 0.
+func tooScattered(files []string, allowed int) string {
+	switch most := max(maxMethodFiles, allowed); {
+	case len(files) > most:
+		return fmt.Sprintf("it has methods in %d files, and may have them in %d: %s", len(files), most, strings.Join(files, ", "))
+	case allowed != 0 && len(files) <= maxMethodFiles:
+		return "it is within the limit: take it out of scattered"
+	}
+	return ""
 }
 
 // TestTooLarge shows that a package can be found too large.
@@ -145,6 +147,29 @@ func TestTooLarge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, tooLarge(tc.args.is, tc.args.allowed)); diff != "" {
 				t.Errorf("\n%s\ntooLarge(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestTooScattered shows that a type can be found too scattered.
+func TestTooScattered(t *testing.T) {
+	five := []string{"a", "b", "c", "d", "e"}
+	cases := map[string]struct {
+		reason  string
+		files   []string
+		allowed int
+		want    string
+	}{
+		"Few":    {reason: "A type within the limit.", files: five[:4]},
+		"Many":   {reason: "Too many files.", files: five, want: "it has methods in 5 files, and may have them in 4: a, b, c, d, e"},
+		"Known":  {reason: "A type that is known to be scattered.", files: five, allowed: 5},
+		"Shrunk": {reason: "One that is not scattered any more.", files: five[:4], allowed: 5, want: "it is within the limit: take it out of scattered"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tooScattered(tc.files, tc.allowed)); diff != "" {
+				t.Errorf("\n%s\ntooScattered(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -59,14 +59,11 @@ func DryRun(ctx context.Context, in DryInput) (Forecast, error) {
 func (d *dryRun) tryStage(ctx context.Context, s object.Stage) error {
 	idx := d.progress.inventory.Index()
 	for _, c := range d.Plan.Components {
-		for i := range c.Objects {
-			// An object that is being deleted is created once it is gone, except for a custom resource, which users may delete.
-			o := &c.Objects[i]
-			if o.Stage == s && !idx[o.Ref].IsDismissed(false) && d.progress.actions[o.Ref].Verb == plan.Wait {
-				d.out.Changes = append(d.out.Changes, Change{Key: o.Ref, Action: ActionCreate})
-			}
+		// Nothing is held back, because all hooks will have run.
+		todo, later := d.progress.due(c, s, idx, func(*object.Desired) bool { return false })
+		for _, o := range later {
+			d.out.Changes = append(d.out.Changes, Change{Key: o.Ref, Action: ActionCreate})
 		}
-		todo := d.progress.toSend(c, s, func(*object.Desired) bool { return false })
 		outs, errs := d.progress.send(ctx, d.Applier, d.Concurrency, todo, idx)
 		for i, o := range todo {
 			if err := d.record(c, o, outs[i], errs[i]); err != nil {

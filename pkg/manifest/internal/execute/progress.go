@@ -79,17 +79,26 @@ func (p *progress) isApplied() bool {
 	return true
 }
 
-// toSend returns the objects of one stage of a component that are applied, without those that are held back, and without those
-// that turned out to be in deletion.
-func (p *progress) toSend(c *compose.Component, s object.Stage, held func(o *object.Desired) bool) []*object.Desired {
-	var out []*object.Desired
+// due returns the objects of one stage of a component that are applied now, and those that are created later, because they are
+// being deleted. Objects that are held back, or that turned out to be in deletion, are neither.
+func (p *progress) due(
+	c *compose.Component, s object.Stage, idx map[cluster.ObjectRef]*inventory.Entry, held func(o *object.Desired) bool,
+) (now, later []*object.Desired) {
 	for i := range c.Objects {
 		o := &c.Objects[i]
-		if o.Stage == s && p.actions[o.Ref].Verb.Sends() && p.objects[o.Ref].Status != cluster.Terminating && !held(o) {
-			out = append(out, o)
+		if o.Stage != s || held(o) {
+			continue
+		}
+		verb := p.actions[o.Ref].Verb
+		switch {
+		case !verb.Eventually(idx[o.Ref]).Sends():
+		case !verb.Sends():
+			later = append(later, o)
+		case p.objects[o.Ref].Status != cluster.Terminating:
+			now = append(now, o)
 		}
 	}
-	return out
+	return now, later
 }
 
 // leave handles the objects of one stage of a component that users deleted and that stay deleted: it stores in the inventory what

@@ -25,7 +25,7 @@ func (r *run) applyStage(ctx context.Context, s object.Stage) {
 			continue
 		}
 		p.leave(c, s, idx)
-		todo := p.toSend(c, s, func(o *object.Desired) bool { return isHeld(c, p.runs[c.Name], o) })
+		todo, _ := p.due(c, s, idx, func(o *object.Desired) bool { return isHeld(c, p.runs[c.Name], o) })
 		outs, errs := p.send(ctx, r.Applier, r.Concurrency, todo, idx)
 		var again []*object.Desired
 		for n, o := range todo {

@@ -38,6 +38,19 @@ const (
 // Sends reports whether the object is applied.
 func (v Verb) Sends() bool { return v == Create || v == Update || v == Repair }
 
+// Eventually returns what is done with an object, given its entry in the inventory, once it can be done. It differs from the verb
+// for objects that are being deleted: once such an object is gone it is created, unless it is the custom resource of the bundle,
+// which its users may delete.
+func (v Verb) Eventually(en *inventory.Entry) Verb {
+	switch {
+	case v != Wait:
+		return v
+	case en.IsDismissed(false):
+		return Leave
+	}
+	return Create
+}
+
 // Facts determine the verb of an object.
 type Facts struct {
 	// Entry of the object in the inventory, as written by Intend.

@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -22,25 +23,31 @@ func TestVerbOf(t *testing.T) {
 		facts  Facts
 		want   Verb
 		sends  bool
+		// later is the verb in the end, if it is another one.
+		later Verb
 	}{
-		"New":           {reason: "An object that was never applied is created.", want: Create, sends: true},
-		"NewFound":      {reason: "An object that was never applied is created even if it exists.", facts: Facts{State: live(), Exists: true}, want: Create, sends: true},
-		"AsWanted":      {reason: "An object that is as desired needs no action.", facts: Facts{Entry: done, State: live(), Exists: true}, want: None},
-		"Changed":       {reason: "Changed contents are applied.", facts: Facts{Entry: old, State: live(), Exists: true}, want: Update, sends: true},
-		"Drifted":       {reason: "Drift is repaired.", facts: Facts{Entry: done, State: live(), Exists: true, Repairs: true}, want: Repair, sends: true},
-		"Gone":          {reason: "A deleted object is repaired.", facts: Facts{Entry: done, Repairs: true}, want: Repair, sends: true},
-		"Dismissed":     {reason: "A custom resource that its users deleted is not recreated.", facts: Facts{Entry: dismissed("old")}, want: Leave},
-		"DismissedDone": {reason: "The deletion is recorded once.", facts: Facts{Entry: dismissed(o.Hash)}, want: None},
-		"Undismissed":   {reason: "A custom resource that exists is updated.", facts: Facts{Entry: dismissed("old"), State: live(), Exists: true}, want: Update, sends: true},
-		"Spared":        {reason: "A CRD that cannot be repaired is skipped.", facts: Facts{Entry: done, State: live(), Exists: true, Repairs: true, Spared: true}, want: Spare},
-		"Terminating":   {reason: "An object that is being deleted cannot be changed.", facts: Facts{Entry: old, State: leaving, Exists: true, Repairs: true}, want: Wait},
-		"NotTerminated": {reason: "The state counts only if the object exists.", facts: Facts{Entry: old, State: leaving}, want: Update, sends: true},
+		"New":            {reason: "An object that was never applied is created.", want: Create, sends: true},
+		"NewFound":       {reason: "An object that was never applied is created even if it exists.", facts: Facts{State: live(), Exists: true}, want: Create, sends: true},
+		"AsWanted":       {reason: "An object that is as desired needs no action.", facts: Facts{Entry: done, State: live(), Exists: true}, want: None},
+		"Changed":        {reason: "Changed contents are applied.", facts: Facts{Entry: old, State: live(), Exists: true}, want: Update, sends: true},
+		"Drifted":        {reason: "Drift is repaired.", facts: Facts{Entry: done, State: live(), Exists: true, Repairs: true}, want: Repair, sends: true},
+		"Gone":           {reason: "A deleted object is repaired.", facts: Facts{Entry: done, Repairs: true}, want: Repair, sends: true},
+		"Dismissed":      {reason: "A custom resource that its users deleted is not recreated.", facts: Facts{Entry: dismissed("old")}, want: Leave},
+		"DismissedDone":  {reason: "The deletion is recorded once.", facts: Facts{Entry: dismissed(o.Hash)}, want: None},
+		"Undismissed":    {reason: "A custom resource that exists is updated.", facts: Facts{Entry: dismissed("old"), State: live(), Exists: true}, want: Update, sends: true},
+		"Spared":         {reason: "A CRD that cannot be repaired is skipped.", facts: Facts{Entry: done, State: live(), Exists: true, Repairs: true, Spared: true}, want: Spare},
+		"Terminating":    {reason: "An object that is being deleted cannot be changed.", facts: Facts{Entry: old, State: leaving, Exists: true, Repairs: true}, want: Wait, later: Create},
+		"BeingDismissed": {reason: "A custom resource that its users are deleting stays deleted.", facts: Facts{Entry: dismissed("old"), State: leaving, Exists: true}, want: Wait, later: Leave},
+		"NotTerminated":  {reason: "The state counts only if the object exists.", facts: Facts{Entry: old, State: leaving}, want: Update, sends: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := VerbOf(&o, tc.facts)
 			if got != tc.want || got.Sends() != tc.sends {
 				t.Errorf("\n%s\nVerbOf(...): want %s, sends %t, got %s, sends %t", tc.reason, tc.want, tc.sends, got, got.Sends())
+			}
+			if later := got.Eventually(&tc.facts.Entry); later != cmp.Or(tc.later, tc.want) {
+				t.Errorf("\n%s\nEventually(...): want %s, got %s", tc.reason, cmp.Or(tc.later, tc.want), later)
 			}
 		})
 	}
