@@ -98,6 +98,12 @@ type ModuleStatus struct {
 	// +required
 	State State `json:"state"`
 
+	// reason of the state, in one word for programs: the reason of the condition Ready of the Manifest, or
+	// DowngradeBlocked.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason,omitempty"`
+
 	// manifest is the name of the Manifest of the module, in the namespace of the Kyma.
 	// +optional
 	Manifest string `json:"manifest,omitempty"`

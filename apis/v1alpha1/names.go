@@ -64,7 +64,34 @@ const (
 	TypeRolledBack xpv2.ConditionType = "RolledBack"
 )
 
-// Reasons of these conditions.
+// Reasons of the condition Ready of a Kyma and a Manifest, besides Available, Creating, Deleting and Unavailable of
+// Crossplane.
+const (
+	// ReasonProgressing means that a module is being installed, changed or removed, or that objects are not ready yet.
+	ReasonProgressing xpv2.ConditionReason = "Progressing"
+
+	// ReasonModuleFailed means that something could not be applied or removed, or that an object has failed.
+	ReasonModuleFailed xpv2.ConditionReason = "ModuleFailed"
+
+	// ReasonDrifted means that other clients changed or deleted objects, or own fields of them, and that this is not
+	// repaired (yet). Ready is True on a Manifest whose objects all exist and work nevertheless.
+	ReasonDrifted xpv2.ConditionReason = "Drifted"
+
+	// ReasonRolledBack means that the last known good revision is running, or being restored, instead of the desired one.
+	ReasonRolledBack xpv2.ConditionReason = "RolledBack"
+
+	// ReasonDowngradeBlocked means that the channel of a module has a lower version than the one that is installed.
+	ReasonDowngradeBlocked xpv2.ConditionReason = "DowngradeBlocked"
+
+	// ReasonPlanned means that there is something to do, which is only planned.
+	ReasonPlanned xpv2.ConditionReason = "Planned"
+
+	// ReasonBlocked means that the provider cannot continue until something else changes: for example, a ProviderConfig
+	// does not exist, the target cluster is unreachable, or a channel has no ModuleTemplate.
+	ReasonBlocked xpv2.ConditionReason = "Blocked"
+)
+
+// Reasons of the other conditions.
 const (
 	ReasonResolved      xpv2.ConditionReason = "Resolved"
 	ReasonResolveFailed xpv2.ConditionReason = "ResolveFailed"

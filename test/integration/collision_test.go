@@ -24,7 +24,7 @@ var _ = Describe("An object that exists already", func() {
 		s.create(ctx, s.manifest("web", s.installOf("web", webChart().pushLayer(ctx), nil)))
 		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
 			notSynced("ConfigMap "+s.name+"/web-settings", "exists and does not belong to this module", "adopt"),
-			notReady("ConfigMap "+s.name+"/web-settings", "exists and does not belong to this module"),
+			notReady("ConfigMap "+s.name+"/web-settings", "exists and does not belong to this module"), readyBecause(v1alpha1.ReasonModuleFailed),
 			haveState(v1alpha1.StateError),
 			haveInstall("web", v1alpha1.StateError, "web-settings")))
 		Expect(s.mustConfigMap(ctx, "web-settings").ResourceVersion).To(Equal(foreign.ResourceVersion))

@@ -42,7 +42,7 @@ var _ = Describe("A drift policy", func() {
 		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
 			HaveField("Status.AtProvider.LastDrift", what), synced(),
 			haveState(v1alpha1.StateWarning, "was changed at"),
-			haveCondition("Ready", corev1.ConditionTrue, ContainSubstring("was changed at")),
+			haveCondition("Ready", corev1.ConditionTrue, ContainSubstring("was changed at")), readyBecause(v1alpha1.ReasonDrifted),
 			HaveField("Status.AtProvider.Resources", HaveValue(Equal(v1alpha1.ResourceCounts{Ready: 4, Total: 4})))))
 		Eventually(s.events).WithContext(ctx).WithArguments("web").Should(ContainElement("Warning DriftDetected Found drift, and leave it: " + what))
 
@@ -61,7 +61,7 @@ var _ = Describe("A drift policy", func() {
 		By("not being Ready where an object is missing")
 		Expect(env.targetClient.Delete(ctx, config)).To(Succeed())
 		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
-			notReady("was"), HaveField("Status.AtProvider.LastDrift", ContainSubstring("ConfigMap "+s.name+"/web-settings was deleted"))))
+			notReady("was"), readyBecause(v1alpha1.ReasonDrifted), HaveField("Status.AtProvider.LastDrift", ContainSubstring("ConfigMap "+s.name+"/web-settings was deleted"))))
 		Consistently(gone(s.configMap)).WithContext(ctx).WithArguments("web-settings").Should(BeTrue())
 
 		By("putting all back with Repair")

@@ -74,6 +74,7 @@ var _ = Describe("The channel of a Kyma's module", func() {
 		s.updateKyma(ctx, "kyma", setChannel("regular"))
 		Eventually(s.getKyma).WithContext(ctx).WithArguments("kyma").Should(SatisfyAll(
 			haveModule(m.name, v1alpha1.StateWarning, "1.1.0", "1.0.0", force), haveKymaState(v1alpha1.StateWarning, m.name, force),
+			readyBecause(v1alpha1.ReasonDowngradeBlocked),
 			haveVersion(m.name, "1.1.0", "fast"), HaveField("Status.AtProvider.ActiveChannel", "fast")))
 		Consistently(m.installed).WithContext(ctx).Should(haveData("version", "1.1.0"))
 		Eventually(s.kymaEvents).WithContext(ctx).WithArguments("kyma").Should(ContainElement(beEvent("Warning DowngradeBlocked", force)))

@@ -42,8 +42,8 @@ var _ = Describe("A Kyma", func() {
 		Expect(k.Status.AtProvider).To(Equal(v1alpha1.KymaObservation{
 			State: v1alpha1.StateReady, ActiveChannel: "regular", ModulesReady: "2/2",
 			Modules: []v1alpha1.ModuleStatus{
-				{Name: one.name, Version: "1.0.0", Channel: "regular", State: v1alpha1.StateReady, Manifest: one.manifest("kyma")},
-				{Name: two.name, Version: "2.0.0", Channel: "regular", State: v1alpha1.StateReady, Manifest: two.manifest("kyma")},
+				{Name: one.name, Version: "1.0.0", Channel: "regular", State: v1alpha1.StateReady, Reason: "Available", Manifest: one.manifest("kyma")},
+				{Name: two.name, Version: "2.0.0", Channel: "regular", State: v1alpha1.StateReady, Reason: "Available", Manifest: two.manifest("kyma")},
 			},
 		}))
 		Eventually(s.kymaEvents).WithContext(ctx).WithArguments("kyma").Should(ContainElements(
@@ -63,7 +63,7 @@ var _ = Describe("A Kyma", func() {
 		Expect(s.manifests(ctx)).To(BeEmpty())
 	})
 
-	DescribeTable("has the state of its module", func(ctx SpecContext, status string, state v1alpha1.State, says ...string) {
+	DescribeTable("has the state of its module", func(ctx SpecContext, status string, state v1alpha1.State, reason xpv2.ConditionReason, says ...string) {
 		fine, bad := s.offer("a"), s.operated("b")
 		fine.release(ctx, "regular", "1.0.0")
 		bad.release(ctx, "regular", "1.0.0")
@@ -75,15 +75,15 @@ var _ = Describe("A Kyma", func() {
 			says = append(says, bad.says())
 			Eventually(s.getKyma).WithContext(ctx).WithTimeout(prompt).WithArguments("kyma").Should(SatisfyAll(
 				haveKymaState(state, append(says, bad.name)...), haveModule(bad.name, state, says...), haveModule(fine.name, v1alpha1.StateReady),
-				synced(), notReady(bad.name, bad.says()), HaveField("Status.AtProvider.ModulesReady", "1/2")))
+				synced(), notReady(bad.name, bad.says()), readyBecause(reason), HaveField("Status.AtProvider.ModulesReady", "1/2")))
 		}
 		bad.report(ctx, `{"state":"Ready","conditions":[]}`)
 		s.awaitKyma(ctx, "kyma")
 	},
-		Entry("Ready", `{"state":"Ready","more":"x"}`, v1alpha1.StateReady),
-		Entry("Processing", `{"state":"Processing"}`, v1alpha1.StateProcessing, "Processing"),
-		Entry("Warning", `{"state":"Warning","conditions":[{"type":"Installed","status":"False","message":"needs a hand"}]}`, v1alpha1.StateWarning, "needs a hand"),
-		Entry("Error", `{"state":"Error"}`, v1alpha1.StateError, "Error"),
+		Entry("Ready", `{"state":"Ready","more":"x"}`, v1alpha1.StateReady, xpv2.ReasonAvailable),
+		Entry("Processing", `{"state":"Processing"}`, v1alpha1.StateProcessing, v1alpha1.ReasonProgressing, "Processing"),
+		Entry("Warning", `{"state":"Warning","conditions":[{"type":"Installed","status":"False","message":"needs a hand"}]}`, v1alpha1.StateWarning, xpv2.ReasonUnavailable, "needs a hand"),
+		Entry("Error", `{"state":"Error"}`, v1alpha1.StateError, v1alpha1.ReasonModuleFailed, "Error"),
 	)
 
 	It("has the worst state of its modules, and names the one that has it", func(ctx SpecContext) {

@@ -27,6 +27,11 @@ func haveCondition(kind xpv2.ConditionType, status corev1.ConditionStatus, messa
 		gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{"Status": Equal(status), "Message": message}))
 }
 
+// readyBecause matches a Manifest or a Kyma by the reason of its condition Ready.
+func readyBecause(reason xpv2.ConditionReason) types.GomegaMatcher {
+	return WithTransform(func(c conditioned) xpv2.ConditionReason { return c.GetCondition(xpv2.TypeReady).Reason }, Equal(reason))
+}
+
 // notReady matches a Manifest that is not Ready, with a message that has all these parts.
 func notReady(message ...string) types.GomegaMatcher {
 	return haveCondition(xpv2.TypeReady, corev1.ConditionFalse, containAll(message))

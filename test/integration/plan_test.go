@@ -104,6 +104,7 @@ var _ = Describe("A plan", func() {
 		s.create(ctx, m)
 		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
 			synced(), notReady("plan: 4 to create, 0 to change, 0 to prune; nothing is applied"), haveState(v1alpha1.StateProcessing),
+			readyBecause(v1alpha1.ReasonPlanned),
 			havePlan(4, 0, 0, ContainElement(objectPlanned("Create", "Deployment "+own+"/web"))),
 			HaveField("Status.AtProvider.Plan.Message", ContainSubstring("namespace "+own+" would be created"))))
 		Eventually(s.events).WithContext(ctx).WithArguments("web").Should(ContainElement(HavePrefix("Normal Planned 4 to create")))

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
@@ -23,7 +25,7 @@ var _ = Describe("The custom resource of a module", func() {
 	It("decides with its state whether the module is Ready", func(ctx SpecContext) {
 		s.create(ctx, s.module(ctx, "module"))
 		Eventually(s.get).WithContext(ctx).WithArguments("module").Should(SatisfyAll(
-			synced(), notReady("Widget "+s.name+"/main: has no status yet"), haveState(v1alpha1.StateProcessing),
+			synced(), notReady("Widget "+s.name+"/main: has no status yet"), haveState(v1alpha1.StateProcessing), readyBecause(v1alpha1.ReasonProgressing),
 			haveInstall("resource", v1alpha1.StateProcessing), haveInstall("operator", v1alpha1.StateReady)))
 		Expect(s.mustWidget(ctx, "main").Object["spec"]).To(Equal(map[string]any{"size": "small"}))
 
@@ -31,11 +33,12 @@ var _ = Describe("The custom resource of a module", func() {
 		Eventually(s.get).WithContext(ctx).WithArguments("module").Should(notReady("status.state is Processing"))
 		s.setStatus(ctx, "main", `{"state":"Warning","conditions":[{"type":"Installed","status":"False","message":"needs a hand"}]}`)
 		Eventually(s.get).WithContext(ctx).WithArguments("module").Should(SatisfyAll(
-			haveState(v1alpha1.StateWarning, "resource", "Widget "+s.name+"/main", "needs a hand"), notReady("needs a hand")))
+			haveState(v1alpha1.StateWarning, "resource", "Widget "+s.name+"/main", "needs a hand"), notReady("needs a hand"), readyBecause(xpv2.ReasonUnavailable)))
 		s.setStatus(ctx, "main", `{"state":"Ready","conditions":[]}`)
 		s.awaitReady(ctx, "module")
 		s.setStatus(ctx, "main", `{"state":"Error"}`)
-		Eventually(s.get).WithContext(ctx).WithArguments("module").Should(SatisfyAll(haveState(v1alpha1.StateError), notReady("status.state is Error")))
+		Eventually(s.get).WithContext(ctx).WithArguments("module").Should(SatisfyAll(
+			haveState(v1alpha1.StateError), notReady("status.state is Error"), readyBecause(v1alpha1.ReasonModuleFailed)))
 	})
 
 	It("is judged by a rule in CEL where there is one", func(ctx SpecContext) {

@@ -45,6 +45,7 @@ var _ = Describe("An upgrade that does not work", func() {
 		s.update(ctx, "web", upgradeTo("2.0.0", bad))
 		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
 			rolledBack, notReady("rolled back to 1.0.0 as 2.0.0 did not work", "bad"), haveState(v1alpha1.StateWarning, "rolled back to 1.0.0"),
+			readyBecause(v1alpha1.ReasonRolledBack),
 			HaveField("Status.AtProvider.Version", "1.0.0"),
 			Not(haveState(v1alpha1.StateWarning, "is being rolled back"))))
 		Eventually(s.events).WithContext(ctx).WithArguments("web").Should(ContainElement(HavePrefix("Warning RolledBack is being rolled back to 1.0.0")))

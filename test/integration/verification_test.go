@@ -57,7 +57,7 @@ var _ = Describe("Verification", func() {
 	DescribeTable("that is enforced lets nothing through to the target that is", func(ctx SpecContext, descriptor func() *runtime.RawExtension, says string) {
 		s.create(ctx, manifest(descriptor()))
 		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
-			beVerified(corev1.ConditionFalse, says), notSynced("nothing is applied", says), notReady(says), haveState(v1alpha1.StateError, says)))
+			beVerified(corev1.ConditionFalse, says), notSynced("nothing is applied", says), notReady(says), readyBecause(v1alpha1.ReasonBlocked), haveState(v1alpha1.StateError, says)))
 		s.awaitTrouble(ctx, "web", says)
 		Consistently(s.leftovers).WithContext(ctx).WithArguments(env.target).WithPolling(calm).Should(BeEmpty())
 

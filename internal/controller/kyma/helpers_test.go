@@ -101,7 +101,11 @@ func in(state v1alpha1.State, message string) func(*v1alpha1.Manifest) {
 	return func(m *v1alpha1.Manifest) {
 		m.Status.AtProvider.State, m.Status.AtProvider.Message = state, message
 		if state != v1alpha1.StateReady {
-			m.SetConditions(xpv2.Unavailable().WithMessage(message))
+			c := xpv2.Unavailable().WithMessage(message)
+			if state == v1alpha1.StateError {
+				c.Reason = v1alpha1.ReasonModuleFailed
+			}
+			m.SetConditions(c)
 		}
 	}
 }

@@ -18,7 +18,6 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 )
 
 // An action is what a step does about a module, in the words of a description: it will be …
@@ -159,7 +158,7 @@ func (p *planner) planDisabled(live *v1alpha1.Manifest) step {
 func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step {
 	s := step{live: live, enabled: true}
 	channel := channelOf(p.kyma, m)
-	s.status = v1alpha1.ModuleStatus{State: v1alpha1.StateProcessing}
+	s.status = v1alpha1.ModuleStatus{State: v1alpha1.StateProcessing, Reason: string(v1alpha1.ReasonProgressing)}
 	if live != nil {
 		s.status = statusOf(live)
 	}
@@ -179,7 +178,7 @@ func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step 
 	case !ok:
 		// It is unknown whether what is Ready is what the template asks for.
 		if live == nil || s.status.State == v1alpha1.StateReady {
-			s.status.State, s.status.Message = v1alpha1.StateProcessing, "waits for ModuleTemplate "+t.Name
+			setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonBlocked, "waits for ModuleTemplate "+t.Name)
 		}
 	default:
 		p.compare(&s, t, m)
@@ -191,8 +190,8 @@ func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step 
 func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) {
 	if s.live != nil && isDowngrade(t, s.live) && !allowsDowngrade(p.kyma, t, s.live, m.Name) {
 		s.blocked = true
-		s.warn(fmt.Sprintf("channel %s has version %s, which is lower than %s that is installed, so that nothing is changed; "+
-			"to go back to it, annotate the Kyma with %s=%s@%s", t.Spec.Channel, t.Status.Version, installedVersion(s.live),
+		s.warn(v1alpha1.ReasonDowngradeBlocked, fmt.Sprintf("channel %s has version %s, which is lower than %s that is installed, "+
+			"so that nothing is changed; to go back to it, annotate the Kyma with %s=%s@%s", t.Spec.Channel, t.Status.Version, installedVersion(s.live),
 			v1alpha1.AnnotationAllowDowngrade, m.Name, t.Status.Version))
 		return
 	}
@@ -224,18 +223,18 @@ func (s *step) update() {
 	executes := s.live.Annotations[v1alpha1.AnnotationPlannedBy] != "" && s.desired.Annotations[v1alpha1.AnnotationPlannedBy] == ""
 	s.rollsOut = executes || differsInContent(s.live, s.desired)
 	if s.rollsOut && s.status.State == v1alpha1.StateReady {
-		s.status.State, s.status.Message = v1alpha1.StateProcessing, ""
+		setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonProgressing, "")
 	}
 }
 
 // remove the live Manifest, unless it is only planned.
 func (p *planner) remove(s *step, planned, message string) {
 	if p.intent.plan {
-		s.status.State, s.status.Message = v1alpha1.StateProcessing, "plan: "+planned+"; nothing is applied"
+		setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonPlanned, "plan: "+planned+"; nothing is applied")
 		return
 	}
 	s.action = actionDelete
-	s.status.State, s.status.Message = v1alpha1.StateDeleting, message
+	setState(&s.status, v1alpha1.StateDeleting, xpv2.ReasonDeleting, message)
 }
 
 // create the desired Manifest, unless its name is taken.
@@ -265,13 +264,13 @@ func collision(other *v1alpha1.Manifest) string {
 
 // fail sets the state Error: the module cannot get into the desired state. What runs keeps running.
 func (s *step) fail(message string) {
-	s.status.State, s.status.Message = v1alpha1.StateError, settings.Truncate(message, settings.MaxMessage)
+	setState(&s.status, v1alpha1.StateError, v1alpha1.ReasonBlocked, message)
 }
 
 // warn sets the state Warning, unless the state is worse.
-func (s *step) warn(message string) {
+func (s *step) warn(reason xpv2.ConditionReason, message string) {
 	if isWorse(v1alpha1.StateWarning, s.status.State) {
-		s.status.State, s.status.Message = v1alpha1.StateWarning, settings.Truncate(message, settings.MaxMessage)
+		setState(&s.status, v1alpha1.StateWarning, reason, message)
 	}
 }
 

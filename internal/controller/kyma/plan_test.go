@@ -22,11 +22,19 @@ func TestPlan(t *testing.T) {
 		action action
 		status v1alpha1.ModuleStatus
 	}
+	usual := map[v1alpha1.State]string{
+		v1alpha1.StateReady: "Available", v1alpha1.StateProcessing: "Progressing", v1alpha1.StateWarning: "Unavailable",
+		v1alpha1.StateError: "Blocked", v1alpha1.StateDeleting: "Deleting",
+	}
 	status := func(state v1alpha1.State, version, channel, message string) v1alpha1.ModuleStatus {
-		return v1alpha1.ModuleStatus{Name: "a", Manifest: "k-a", State: state, Version: version, Channel: channel, Message: message}
+		return v1alpha1.ModuleStatus{Name: "a", Manifest: "k-a", State: state, Reason: usual[state], Version: version, Channel: channel, Message: message}
 	}
 	without := func(state v1alpha1.State, channel, message string) v1alpha1.ModuleStatus {
-		return v1alpha1.ModuleStatus{Name: "a", State: state, Channel: channel, Message: message}
+		return v1alpha1.ModuleStatus{Name: "a", State: state, Reason: usual[state], Channel: channel, Message: message}
+	}
+	because := func(reason string, s v1alpha1.ModuleStatus) v1alpha1.ModuleStatus {
+		s.Reason = reason
+		return s
 	}
 	k, regular, fast := newKyma(v1alpha1.Module{Name: "a"}), newTemplate("a", "regular", "1.0.0"), newTemplate("a", "fast", "2.0.0")
 	both := []v1alpha1.ModuleTemplate{regular, fast}
@@ -63,11 +71,11 @@ func TestPlan(t *testing.T) {
 		"OwnChannel":   {"The channel of the module comes before that of the Kyma.", onFast, both, nil, nil, want{actionCreate, status(v1alpha1.StateProcessing, "2.0.0", "fast", "")}},
 		"Ready":        {"A Manifest as it should be is left.", k, both, installed(k, regular), nil, want{actionNone, status(v1alpha1.StateReady, "1.0.0", "regular", "")}},
 		"Warning":      {"The state of the Manifest is that of the module.", k, both, installed(k, regular, in(v1alpha1.StateWarning, "hm")), nil, want{actionNone, status(v1alpha1.StateWarning, "1.0.0", "regular", "hm")}},
-		"Error":        {"So is an error.", k, both, installed(k, regular, in(v1alpha1.StateError, "no")), nil, want{actionNone, status(v1alpha1.StateError, "1.0.0", "regular", "no")}},
+		"Error":        {"So is an error.", k, both, installed(k, regular, in(v1alpha1.StateError, "no")), nil, want{actionNone, because("ModuleFailed", status(v1alpha1.StateError, "1.0.0", "regular", "no"))}},
 		"Upgrade":      {"A switch to a higher version changes the Manifest.", onFast, both, installed(k, regular), nil, want{actionUpdate, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
-		"SwitchBack":   {"A switch to a lower version changes nothing, and says how to force it.", k, both, installed(k, fast), nil, want{actionNone, status(v1alpha1.StateWarning, "2.0.0", "fast", blocked)}},
+		"SwitchBack":   {"A switch to a lower version changes nothing, and says how to force it.", k, both, installed(k, fast), nil, want{actionNone, because("DowngradeBlocked", status(v1alpha1.StateWarning, "2.0.0", "fast", blocked))}},
 		"Forced":       {"An annotation that names module and version forces it.", forced, both, installed(k, fast), nil, want{actionUpdate, status(v1alpha1.StateProcessing, "2.0.0", "fast", "")}},
-		"BlockedError": {"A worse state is shown instead.", k, both, installed(k, fast, in(v1alpha1.StateError, "no")), nil, want{actionNone, status(v1alpha1.StateError, "2.0.0", "fast", "no")}},
+		"BlockedError": {"A worse state is shown instead.", k, both, installed(k, fast, in(v1alpha1.StateError, "no")), nil, want{actionNone, because("ModuleFailed", status(v1alpha1.StateError, "2.0.0", "fast", "no"))}},
 		"TemplateLowered": {
 			"A template may go back within its channel where it says so.", k,
 			[]v1alpha1.ModuleTemplate{newTemplate("a", "regular", "0.9.0", func(t *v1alpha1.ModuleTemplate) {
@@ -78,8 +86,8 @@ func TestPlan(t *testing.T) {
 		"TemplateMadeAgain": {
 			"A template that was made again with a lower version does not lower the module.", k,
 			[]v1alpha1.ModuleTemplate{newTemplate("a", "regular", "0.9.0")}, installed(k, regular), nil,
-			want{actionNone, status(v1alpha1.StateWarning, "1.0.0", "regular", "channel regular has version 0.9.0, which is lower than 1.0.0 that is installed, "+
-				"so that nothing is changed; to go back to it, annotate the Kyma with kyma.m.crossplane.io/allow-downgrade=a@0.9.0")},
+			want{actionNone, because("DowngradeBlocked", status(v1alpha1.StateWarning, "1.0.0", "regular", "channel regular has version 0.9.0, which is lower than 1.0.0 that is installed, "+
+				"so that nothing is changed; to go back to it, annotate the Kyma with kyma.m.crossplane.io/allow-downgrade=a@0.9.0"))},
 		},
 		"UnknownModule": {"A module without any ModuleTemplate is an error.", k, nil, nil, nil, want{actionNone, without(v1alpha1.StateError, "regular", `there is no ModuleTemplate of a module "a" in any channel; check the name in spec.forProvider.modules`)}},
 		"UnknownChannel": {
@@ -91,11 +99,11 @@ func TestPlan(t *testing.T) {
 			"None of two is picked.", k, []v1alpha1.ModuleTemplate{regular, newTemplate("a", "regular", "1.1.0", func(t *v1alpha1.ModuleTemplate) { t.Name = "other" })}, nil, nil,
 			want{actionNone, without(v1alpha1.StateError, "regular", `ModuleTemplates a-regular and other are all of module "a" in channel "regular"; delete all but one`)},
 		},
-		"NotYet": {"A template that is not resolved yet is waited for.", k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) { t.Status = v1alpha1.ModuleTemplateStatus{} })}, nil, nil, want{actionNone, without(v1alpha1.StateProcessing, "regular", "waits for ModuleTemplate a-regular")}},
+		"NotYet": {"A template that is not resolved yet is waited for.", k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) { t.Status = v1alpha1.ModuleTemplateStatus{} })}, nil, nil, want{actionNone, because("Blocked", without(v1alpha1.StateProcessing, "regular", "waits for ModuleTemplate a-regular"))}},
 		"Changing": {
 			"What is Ready is not what the template asks for now.", k,
 			[]v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) { t.Generation++ })}, installed(k, regular), nil,
-			want{actionNone, status(v1alpha1.StateProcessing, "1.0.0", "regular", "waits for ModuleTemplate a-regular")},
+			want{actionNone, because("Blocked", status(v1alpha1.StateProcessing, "1.0.0", "regular", "waits for ModuleTemplate a-regular"))},
 		},
 		"TemplateGoing": {
 			"A template that is being deleted does not count.", k,
@@ -109,7 +117,7 @@ func TestPlan(t *testing.T) {
 			installed(k, regular, func(m *v1alpha1.Manifest) {
 				m.Annotations = map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
 				m.SetConditions(xpv2.ReconcilePaused().WithObservedGeneration(1))
-			}), nil, want{actionNone, status(v1alpha1.StateProcessing, "1.0.0", "regular", "Manifest k-a is paused")},
+			}), nil, want{actionNone, because("Blocked", status(v1alpha1.StateProcessing, "1.0.0", "regular", "Manifest k-a is paused"))},
 		},
 		"Unpaused": {
 			"It has not been reconciled since the end of the pause.", k, both,
@@ -155,11 +163,11 @@ func TestPlan(t *testing.T) {
 		"Disabled": {"A module that is not wanted is removed, whatever became of its template.", newKyma(), nil, installed(k, regular), nil, want{actionDelete, status(v1alpha1.StateDeleting, "1.0.0", "regular", "")}},
 		"PlannedRemoval": {
 			"A Kyma that is only planned removes nothing.", only(newKyma()), nil, installed(k, regular, byPlan("1.0.0")), nil,
-			want{actionNone, status(v1alpha1.StateProcessing, "1.0.0", "regular", "plan: it would be removed with all that it has installed; nothing is applied")},
+			want{actionNone, because("Planned", status(v1alpha1.StateProcessing, "1.0.0", "regular", "plan: it would be removed with all that it has installed; nothing is applied"))},
 		},
 		"PlannedRemovalBegins": {
 			"Its Manifest is planned then, too.", only(newKyma()), nil, installed(k, regular), nil,
-			want{actionUpdate, status(v1alpha1.StateProcessing, "1.0.0", "regular", "plan: it would be removed with all that it has installed; nothing is applied")},
+			want{actionUpdate, because("Planned", status(v1alpha1.StateProcessing, "1.0.0", "regular", "plan: it would be removed with all that it has installed; nothing is applied"))},
 		},
 		"Planned": {
 			"A plan changes the Manifest, and not what is Ready.", only(newKyma(v1alpha1.Module{Name: "a"})), both, installed(k, regular), nil,
@@ -189,7 +197,7 @@ func TestPlan(t *testing.T) {
 		},
 		"CarriedOutBlocked": {
 			"What is installed is carried out, whatever is in the way of something else.", k, both, installed(k, fast, byPlan("2.0.0")), nil,
-			want{actionUpdate, status(v1alpha1.StateWarning, "2.0.0", "fast", blocked)},
+			want{actionUpdate, because("DowngradeBlocked", status(v1alpha1.StateWarning, "2.0.0", "fast", blocked))},
 		},
 		"NotCarriedOut": {
 			"What is not known to be installed stays planned.", k, nil, installed(k, fast, byPlan("1.0.0")), nil,
@@ -207,7 +215,7 @@ func TestPlan(t *testing.T) {
 		"Foreign": {
 			"A Manifest of another owner stays as it is.", k, both, nil, installed(otherKyma(), regular),
 			want{actionNone, v1alpha1.ModuleStatus{
-				Name: "a", Channel: "regular", State: v1alpha1.StateError,
+				Name: "a", Channel: "regular", State: v1alpha1.StateError, Reason: "Blocked",
 				Message: "Manifest k-a exists and does not belong to this Kyma, but to Kyma other; delete it, or rename one of the two",
 			}},
 		},

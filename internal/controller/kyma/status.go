@@ -30,33 +30,36 @@ func isWorse(a, b v1alpha1.State) bool {
 // statusOf returns the status of a module by its Manifest.
 func statusOf(m *v1alpha1.Manifest) v1alpha1.ModuleStatus {
 	at := &m.Status.AtProvider
+	ready, synced := m.GetCondition(xpv2.TypeReady), m.GetCondition(xpv2.TypeSynced)
 	out := v1alpha1.ModuleStatus{
 		Name: m.Labels[v1alpha1.LabelModuleName], Version: m.Spec.ForProvider.Version,
-		Channel: m.Labels[v1alpha1.LabelChannel], Manifest: m.Name, State: at.State, Message: at.Message,
+		Channel: m.Labels[v1alpha1.LabelChannel], Manifest: m.Name, State: at.State, Reason: string(ready.Reason), Message: at.Message,
 	}
-	ready, synced := m.GetCondition(xpv2.TypeReady), m.GetCondition(xpv2.TypeSynced)
 	switch {
 	case isBeingDeleted(m):
-		out.State = v1alpha1.StateDeleting
+		setState(&out, v1alpha1.StateDeleting, xpv2.ReasonDeleting, at.Message)
 	case at.State == v1alpha1.StateError, at.State == v1alpha1.StateWarning:
 	case meta.IsPaused(m):
 		// It is not reconciled, although Synced is written for each generation.
-		out.State, out.Message = v1alpha1.StateProcessing, fmt.Sprintf("Manifest %s is paused", m.Name)
+		setState(&out, v1alpha1.StateProcessing, v1alpha1.ReasonBlocked, fmt.Sprintf("Manifest %s is paused", m.Name))
 	case synced.ObservedGeneration != m.Generation, synced.Reason == xpv2.ReasonReconcilePaused:
 		// The status belongs to another spec, or to the time before the pause.
-		out.State, out.Message = v1alpha1.StateProcessing, ""
+		setState(&out, v1alpha1.StateProcessing, v1alpha1.ReasonProgressing, "")
 	case at.State == v1alpha1.StateReady && synced.Status == corev1.ConditionFalse:
 		// It was Ready, and its state cannot be checked any more.
-		out.State, out.Message = v1alpha1.StateError, settings.Truncate(synced.Message, settings.MaxMessage)
+		setState(&out, v1alpha1.StateError, v1alpha1.ReasonBlocked, synced.Message)
 	case ready.ObservedGeneration != 0 && ready.ObservedGeneration != m.Generation:
 		// The reconcile that wrote Synced ended before it observed. An older provider wrote no generation.
-		out.State, out.Message = v1alpha1.StateProcessing, ""
-	case at.State == v1alpha1.StateReady && ready.Status != corev1.ConditionTrue, at.State == "":
-		out.State = v1alpha1.StateProcessing
-	case at.State == v1alpha1.StateDeleting:
-		out.State = v1alpha1.StateProcessing
+		setState(&out, v1alpha1.StateProcessing, v1alpha1.ReasonProgressing, "")
+	case at.State == v1alpha1.StateReady && ready.Status != corev1.ConditionTrue, at.State == "", at.State == v1alpha1.StateDeleting:
+		setState(&out, v1alpha1.StateProcessing, v1alpha1.ReasonProgressing, at.Message)
 	}
 	return out
+}
+
+// setState of a module, with the reason and the message.
+func setState(m *v1alpha1.ModuleStatus, state v1alpha1.State, reason xpv2.ConditionReason, message string) {
+	m.State, m.Reason, m.Message = state, string(reason), settings.Truncate(message, settings.MaxMessage)
 }
 
 // report the modules in the status of a Kyma. Equal steps result in an equal status, which is not written.
@@ -64,7 +67,7 @@ func report(k *v1alpha1.Kyma, steps []step) {
 	at := &k.Status.AtProvider
 	at.Modules = nil
 	ready, total := 0, 0
-	first := v1alpha1.ModuleStatus{State: v1alpha1.StateReady}
+	first := v1alpha1.ModuleStatus{State: v1alpha1.StateReady, Reason: string(xpv2.ReasonAvailable)}
 	for i := range steps {
 		s := &steps[i]
 		at.Modules = append(at.Modules, s.status)
@@ -81,17 +84,30 @@ func report(k *v1alpha1.Kyma, steps []step) {
 	at.ModulesReady = fmt.Sprintf("%d/%d", ready, total)
 	at.State, at.Message = first.State, summarize(first)
 	setVerified(k, steps)
-	if meta.WasDeleted(k) {
+	switch {
+	case meta.WasDeleted(k):
 		at.State = v1alpha1.StateDeleting
-		setCondition(k, xpv2.Deleting().WithMessage(at.Message))
-		return
-	}
-	if at.State == v1alpha1.StateReady {
+	case at.State == v1alpha1.StateReady:
 		at.ActiveChannel = cmp.Or(k.Spec.ForProvider.Channel, defaultChannel)
-		setCondition(k, xpv2.Available())
-		return
 	}
-	setCondition(k, xpv2.Unavailable().WithMessage(at.Message))
+	setCondition(k, readyBy(first, meta.WasDeleted(k)).WithMessage(at.Message))
+}
+
+// readyBy returns the condition Ready of a Kyma for the status of the module to check first.
+func readyBy(first v1alpha1.ModuleStatus, deleted bool) xpv2.Condition {
+	c := xpv2.Unavailable()
+	switch {
+	case deleted:
+		return xpv2.Deleting()
+	case first.State == v1alpha1.StateReady:
+		return xpv2.Available()
+	case first.State == v1alpha1.StateDeleting:
+		// The module goes, and the Kyma stays.
+		c.Reason = v1alpha1.ReasonProgressing
+	default:
+		c.Reason = cmp.Or(xpv2.ConditionReason(first.Reason), c.Reason)
+	}
+	return c
 }
 
 // setCondition of a Kyma, for the generation that was reconciled.

@@ -20,8 +20,13 @@ import (
 )
 
 func TestReport(t *testing.T) {
-	one := func(name string, state v1alpha1.State, message string) step {
-		return step{enabled: true, status: v1alpha1.ModuleStatus{Name: name, State: state, Message: message}}
+	one := func(name string, state v1alpha1.State, reason, message string) step {
+		return step{enabled: true, status: v1alpha1.ModuleStatus{Name: name, State: state, Reason: reason, Message: message}}
+	}
+	not := func(reason xpv2.ConditionReason, message string) xpv2.Condition {
+		c := xpv2.Unavailable().WithMessage(message)
+		c.Reason = reason
+		return c
 	}
 	disabled := func(name string) step {
 		return step{status: v1alpha1.ModuleStatus{Name: name, State: v1alpha1.StateDeleting}}
@@ -39,23 +44,27 @@ func TestReport(t *testing.T) {
 		want    want
 	}{
 		"None":     {"A Kyma without modules is Ready.", nil, false, want{v1alpha1.StateReady, "regular", "0/0", xpv2.Available()}},
-		"AllReady": {"All modules are Ready.", []step{one("a", "Ready", ""), one("b", "Ready", "")}, false, want{v1alpha1.StateReady, "regular", "2/2", xpv2.Available()}},
+		"AllReady": {"All modules are Ready.", []step{one("a", "Ready", "Available", ""), one("b", "Ready", "Available", "")}, false, want{v1alpha1.StateReady, "regular", "2/2", xpv2.Available()}},
 		"Processing": {
-			"One that is being installed is named.", []step{one("a", "Ready", ""), one("b", "Processing", "")}, false,
-			want{v1alpha1.StateProcessing, "", "1/2", xpv2.Unavailable().WithMessage("b: is being installed")},
+			"One that is being installed is named.", []step{one("a", "Ready", "Available", ""), one("b", "Processing", "Progressing", "")}, false,
+			want{v1alpha1.StateProcessing, "", "1/2", not("Progressing", "b: is being installed")},
 		},
 		"Warning": {
-			"A warning comes before what is being installed.", []step{one("a", "Processing", "x"), one("b", "Warning", "hm")}, false,
-			want{v1alpha1.StateWarning, "", "0/2", xpv2.Unavailable().WithMessage("b: hm")},
+			"A warning comes before what is being installed.", []step{one("a", "Processing", "Progressing", "x"), one("b", "Warning", "DowngradeBlocked", "hm")}, false,
+			want{v1alpha1.StateWarning, "", "0/2", not("DowngradeBlocked", "b: hm")},
 		},
 		"Error": {
 			"An error comes before a warning, and the first by name before the others.",
-			[]step{one("a", "Warning", "hm"), one("b", "Error", "no"), one("c", "Error", "never")}, false,
-			want{v1alpha1.StateError, "", "0/3", xpv2.Unavailable().WithMessage("b: no")},
+			[]step{one("a", "Warning", "RolledBack", "hm"), one("b", "Error", "ModuleFailed", "no"), one("c", "Error", "Blocked", "never")}, false,
+			want{v1alpha1.StateError, "", "0/3", not("ModuleFailed", "b: no")},
 		},
 		"Removing": {
-			"A module that is being removed comes first, and does not count.", []step{one("a", "Error", "no"), disabled("b")}, false,
-			want{v1alpha1.StateDeleting, "", "0/1", xpv2.Unavailable().WithMessage("b: is being removed")},
+			"A module that is being removed comes first, and does not count.", []step{one("a", "Error", "Blocked", "no"), disabled("b")}, false,
+			want{v1alpha1.StateDeleting, "", "0/1", not("Progressing", "b: is being removed")},
+		},
+		"Old": {
+			"A Manifest whose condition an older provider wrote has no reason.", []step{one("a", "Warning", "", "hm")}, false,
+			want{v1alpha1.StateWarning, "", "0/1", xpv2.Unavailable().WithMessage("a: hm")},
 		},
 		"Deleted": {
 			"A Kyma that is being deleted is Deleting to the end.", nil, true,
@@ -148,21 +157,26 @@ func TestStatusOfGeneration(t *testing.T) {
 		reason string
 		change func(*v1alpha1.Manifest)
 		want   v1alpha1.State
+		why    string
 	}{
-		"Both":  {"Both are of the Manifest as it is.", seen(2, 2), v1alpha1.StateReady},
-		"None":  {"Neither is.", seen(1, 1), v1alpha1.StateProcessing},
-		"Ready": {"Ready alone is of before, as after a pass that ended before the look.", seen(1, 2), v1alpha1.StateProcessing},
-		"Old":   {"What an older provider wrote counts by Synced.", seen(0, 2), v1alpha1.StateReady},
+		"Both":  {"Both are of the Manifest as it is.", seen(2, 2), v1alpha1.StateReady, "Available"},
+		"None":  {"Neither is.", seen(1, 1), v1alpha1.StateProcessing, "Progressing"},
+		"Ready": {"Ready alone is of before, as after a pass that ended before the look.", seen(1, 2), v1alpha1.StateProcessing, "Progressing"},
+		"Old":   {"What an older provider wrote counts by Synced.", seen(0, 2), v1alpha1.StateReady, "Available"},
 		"Failed": {"A Manifest that cannot be observed is in an error.", func(m *v1alpha1.Manifest) {
 			seen(1, 2)(m)
 			m.SetConditions(xpv2.ReconcileError(errors.New("no")).WithObservedGeneration(2))
-		}, v1alpha1.StateError},
+		}, v1alpha1.StateError, "Blocked"},
+		"Planned": {"The reason of the Manifest is that of the module.", func(m *v1alpha1.Manifest) {
+			m.Status.AtProvider.State = v1alpha1.StateProcessing
+			m.SetConditions(xpv2.Condition{Type: xpv2.TypeReady, Status: corev1.ConditionFalse, Reason: v1alpha1.ReasonPlanned, ObservedGeneration: 1})
+		}, v1alpha1.StateProcessing, "Planned"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			m := installed(newKyma(), newTemplate("a", "regular", "1.0.0"), tc.change)
-			if got := statusOf(m).State; got != tc.want {
-				t.Errorf("\n%s\nstatusOf(...): want %s, got %s", tc.reason, tc.want, got)
+			if got := statusOf(m); got.State != tc.want || got.Reason != tc.why {
+				t.Errorf("\n%s\nstatusOf(...): want %s, %s, got %s, %s", tc.reason, tc.want, tc.why, got.State, got.Reason)
 			}
 		})
 	}

@@ -16,6 +16,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/ready"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/redact"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
@@ -60,14 +61,7 @@ func (r *reporter) observation(mr *v1alpha1.Manifest, o engine.Observation) {
 	at.Version, at.Installs = r.installs(mr, o.Parts)
 	at.Tests = r.tests(&o)
 	at.Resources = &v1alpha1.ResourceCounts{Ready: count(o.Ready), Total: count(o.Total)}
-	switch {
-	case o.State == engine.Ready:
-		mark(mr, xpv2.Available())
-	case o.Works:
-		mark(mr, xpv2.Available().WithMessage(at.Message))
-	default:
-		mark(mr, xpv2.Unavailable().WithMessage(at.Message))
-	}
+	mark(mr, ready.Condition(&o, at))
 }
 
 // installs in the status, and the version of the whole: the one that was brought back, the one that the Manifest names, or
@@ -150,7 +144,7 @@ func (r *reporter) planStatus(p *engine.Plan) *v1alpha1.PlanStatus {
 func (r *reporter) failure(mr *v1alpha1.Manifest, err error) error {
 	at := &mr.Status.AtProvider
 	at.State, at.Message = v1alpha1.StateError, r.text(err.Error())
-	mark(mr, xpv2.Unavailable().WithMessage(at.Message))
+	mark(mr, ready.Not(v1alpha1.ReasonBlocked, at.Message))
 	return r.error(err)
 }
 
