@@ -110,7 +110,20 @@ type Identity struct {
 	Credentials `json:",inline"`
 }
 
+// A RegistryProvider is a cloud in which the provider has an identity.
+// +kubebuilder:validation:Enum=aws;azure;gcp
+type RegistryProvider string
+
+// The clouds with registries that accept identities, with the names that Flux gives them.
+const (
+	RegistryProviderAWS   RegistryProvider = "aws"
+	RegistryProviderAzure RegistryProvider = "azure"
+	RegistryProviderGCP   RegistryProvider = "gcp"
+)
+
 // A Registry specifies how to connect to a registry or a chart repository.
+// +kubebuilder:validation:XValidation:rule="!has(self.provider) || !has(self.pullSecretRef)",message="provider and pullSecretRef exclude each other; remove one of them"
+// +kubebuilder:validation:XValidation:rule="!has(self.provider) || !has(self.plainHTTP) || !self.plainHTTP",message="provider needs HTTPS; remove plainHTTP"
 type Registry struct {
 	// host of the registry or chart repository, with an optional port, such as registry.example.org:5000.
 	// +required
@@ -122,6 +135,12 @@ type Registry struct {
 	// pullSecretRef refers to a Secret of type kubernetes.io/dockerconfigjson or kubernetes.io/basic-auth.
 	// +optional
 	PullSecretRef *SecretReference `json:"pullSecretRef,omitempty"`
+
+	// provider is the cloud of the registry: aws (ECR), azure (ACR) or gcp (Artifact Registry). The identity that the pod
+	// of this Crossplane provider has in that cloud is used instead of a pull secret. A ProviderConfig can only set this
+	// if the Crossplane provider runs with --allow-tenant-identity; a ClusterProviderConfig always can.
+	// +optional
+	Provider RegistryProvider `json:"provider,omitempty"`
 
 	// caBundleSecretRef selects the key of a Secret with PEM certificates to trust for this host, in addition to those
 	// of the system.

@@ -67,7 +67,9 @@ func (c *controllers) templates(ctx context.Context) error {
 		Keys:           c.keys,
 		RegistryConfig: c.flags.moduleRegistryConfig,
 		Secrets:        c.manifests.Secrets,
-		Timeout:        c.flags.timeout,
+
+		CloudIdentities: c.manifests.CloudIdentities,
+		Timeout:         c.flags.timeout,
 	})
 }
 

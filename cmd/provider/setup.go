@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
 	manifestcontroller "github.com/crossplane-contrib/provider-kyma/internal/controller/manifest"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/secrets"
@@ -23,6 +24,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/cloud"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 	"github.com/crossplane-contrib/provider-kyma/internal/target"
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
@@ -55,7 +57,10 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics
 			Options: options, Timeout: f.timeout, MinPollInterval: f.minPoll, PollJitter: f.jitter(), Lanes: lane.New(),
 		},
 		Secrets: reader,
-		Values:  reader,
+		CloudIdentities: config.CloudIdentities{
+			Get: (&cloud.Identities{}).Identity, AllowTenants: f.allowTenantIdentity,
+		},
+		Values: reader,
 		Clusters: &clusters{pool: pool, resolver: target.NewResolver(reader, target.Policy{
 			AllowExec: f.allowExec, AllowFiles: f.allowFiles, AllowTenantIdentity: f.allowTenantIdentity,
 		})},

@@ -39,10 +39,10 @@ func (e *endpoint) authenticator(ctx context.Context, target authn.Resource) (au
 	}
 }
 
-// An ambientError says why there are no credentials. No request failed.
-type ambientError struct{ message string }
+// A credentialsError says why there are no credentials. No request failed.
+type credentialsError struct{ message string }
 
-func (e *ambientError) Error() string { return e.message }
+func (e *credentialsError) Error() string { return e.message }
 
 // explainAmbient words an error of reading the docker configuration. What a
 // credential helper itself printed is left out, since it may be a secret.
@@ -53,10 +53,10 @@ func explainAmbient(err error, host string) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case isHelper.MatchString(err.Error()):
-		return &ambientError{message: fmt.Sprintf("the docker configuration of this process gets the credentials for host %q from %s, "+
+		return &credentialsError{message: fmt.Sprintf("the docker configuration of this process gets the credentials for host %q from %s, "+
 			"which cannot be run: install it, or take it out of the configuration", host, isHelper.FindString(err.Error()))}
 	case strings.Contains(err.Error(), "error getting credentials"):
-		return &ambientError{message: fmt.Sprintf("the credential helper of the docker configuration of this process failed for host %q", host)}
+		return &credentialsError{message: fmt.Sprintf("the credential helper of the docker configuration of this process failed for host %q", host)}
 	}
-	return &ambientError{message: "cannot read the docker configuration of this process: " + OneLine(err.Error())}
+	return &credentialsError{message: "cannot read the docker configuration of this process: " + OneLine(err.Error())}
 }

@@ -125,9 +125,9 @@ func (a *advice) explain(err error, host string) error {
 	if errors.As(err, &large) {
 		return large
 	}
-	var ambient *ambientError
-	if errors.As(err, &ambient) {
-		return ambient
+	var none *credentialsError
+	if errors.As(err, &none) {
+		return none
 	}
 	// The context's own errors stay in the chain for the caller.
 	if errors.Is(err, context.Canceled) {

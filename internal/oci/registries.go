@@ -32,6 +32,9 @@ type Registry struct {
 	Username string
 	Password string
 
+	// Identity gets the credentials, instead of all above, or is nil. It needs TLS.
+	Identity Identity
+
 	// CABundle is PEM: certificates trusted besides those of the system, or nil.
 	CABundle []byte
 
@@ -126,6 +129,13 @@ func (r *Registry) endpoint(host, path string, lenient bool) (*endpoint, error) 
 		e.scheme = schemePlain
 	case lenient && isLoopback(host):
 		e.scheme = schemeEither
+	}
+	if r.Identity != nil {
+		e.auth = &identityAuth{identity: r.Identity, host: host}
+		if e.scheme != schemeTLS {
+			return nil, errors.Errorf("registry host %q would get the credentials of an identity in plain text: use TLS", host)
+		}
+		return e.identify("identity", r.Identity.Name()), nil
 	}
 	c, err := r.credentials(host, path)
 	if err != nil {

@@ -95,6 +95,15 @@ func configBreaches() map[string]breach {
 		"spec.registries[].host pattern " + hostPattern: {
 			set: fields{"spec.registries[0].host": "https://registry.example.org"}, ok: fields{"spec.registries[0].host": "[::1]:5000"},
 		},
+		"spec.registries[] cel provider and pullSecretRef exclude each other; remove one of them": {
+			set: fields{"spec.registries[0].provider": "aws", "spec.registries[0].plainHTTP": false}, field: "spec.registries[0]",
+			ok: fields{"spec.registries[1].provider": "gcp"},
+		},
+		"spec.registries[] cel provider needs HTTPS; remove plainHTTP": {
+			set: fields{"spec.registries[0].provider": "aws", "spec.registries[0].pullSecretRef": gone{}}, field: "spec.registries[0]",
+			ok: fields{"spec.registries[2].provider": "azure", "spec.registries[2].plainHTTP": false},
+		},
+		"spec.registries[].provider enum aws,azure,gcp": unknown("spec.registries[2].provider"),
 		"spec.verification cel mode Enforce and mode Warn need keys": {
 			set: fields{"spec.verification.keys": []any{}}, field: "spec.verification",
 			ok: fields{"spec.verification": map[string]any{}},

@@ -119,6 +119,8 @@ spec:
     caBundleSecretRef: {namespace: default, name: ca, key: ca.crt}
     plainHTTP: true
   - host: ghcr.io
+  - host: 123456789012.dkr.ecr.eu-central-1.amazonaws.com
+    provider: aws
   verification:
     mode: Enforce
     keys:

@@ -27,6 +27,14 @@ type Secrets interface {
 	GetTyped(ctx context.Context, namespace, name string) (corev1.SecretType, map[string][]byte, error)
 }
 
+// CloudIdentities are those of the provider at the registries of clouds.
+type CloudIdentities struct {
+	// Get the identity at a cloud, for the registry at a host. Without this function there are none.
+	Get func(provider, host string) (oci.Identity, error)
+	// AllowTenants lets a ProviderConfig use them. It belongs to a namespace, which would borrow the identity of the provider.
+	AllowTenants bool
+}
+
 // A Config is a ProviderConfig or a ClusterProviderConfig.
 type Config struct {
 	// Kind and Name, for messages.
@@ -78,7 +86,7 @@ func explain(err error, kind, name string) error {
 }
 
 // Registries of the config, with their credentials.
-func (c *Config) Registries(ctx context.Context, s Secrets) (oci.Registries, error) {
+func (c *Config) Registries(ctx context.Context, s Secrets, clouds CloudIdentities) (oci.Registries, error) {
 	out := make(oci.Registries, 0, len(c.Spec.Registries))
 	for i := range c.Spec.Registries {
 		r := &c.Spec.Registries[i]
@@ -89,6 +97,9 @@ func (c *Config) Registries(ctx context.Context, s Secrets) (oci.Registries, err
 		o := oci.Registry{Host: r.Host, PlainHTTP: r.PlainHTTP}
 		if err := c.pullSecret(ctx, s, r.PullSecretRef, &o); err != nil {
 			return nil, errors.Wrapf(err, "spec.registries[%q].pullSecretRef", r.Host)
+		}
+		if err := c.cloudIdentity(clouds, r, &o); err != nil {
+			return nil, errors.Wrapf(err, "spec.registries[%q].provider", r.Host)
 		}
 		if ref := r.CABundleSecretRef; ref != nil {
 			b, err := c.key(ctx, s, ref)
@@ -148,6 +159,23 @@ func (c *Config) pullSecret(ctx context.Context, s Secrets, ref *v1alpha1.Secret
 			ns, ref.Name, kind, corev1.SecretTypeDockerConfigJson, corev1.SecretTypeBasicAuth)
 	}
 	return nil
+}
+
+// cloudIdentity adds the identity of the provider at the cloud of a registry.
+func (c *Config) cloudIdentity(clouds CloudIdentities, r *v1alpha1.Registry, o *oci.Registry) (err error) {
+	switch {
+	case r.Provider == "":
+		return nil
+	case c.Namespace != "" && !clouds.AllowTenants:
+		return errors.Errorf("%s would lend the identity of the provider to namespace %q; "+
+			"use pullSecretRef, a ClusterProviderConfig, or start the provider with --allow-tenant-identity", r.Provider, c.Namespace)
+	case r.PullSecretRef != nil || r.PlainHTTP:
+		return errors.New("an identity excludes pullSecretRef and plainHTTP")
+	case clouds.Get == nil:
+		return errors.New("the provider has no identities in clouds")
+	}
+	o.Identity, err = clouds.Get(string(r.Provider), r.Host)
+	return err
 }
 
 // key of a Secret.

@@ -100,6 +100,15 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// cloudIdentity is named after what it was asked for.
+type cloudIdentity string
+
+func (i cloudIdentity) Name() string { return string(i) }
+
+func (i cloudIdentity) Credentials(context.Context, string) (user, password string, err error) {
+	return "", "", nil
+}
+
 func TestRegistries(t *testing.T) {
 	secrets := secretMap{
 		"team-a/docker": {Type: corev1.SecretTypeDockerConfigJson, Data: map[string][]byte{corev1.DockerConfigJsonKey: []byte("{}")}},
@@ -119,6 +128,7 @@ func TestRegistries(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		config Config
+		clouds CloudIdentities
 		regs   []v1alpha1.Registry
 		want   want
 	}{
@@ -165,6 +175,41 @@ func TestRegistries(t *testing.T) {
 			regs:   []v1alpha1.Registry{{Host: "a", CABundleSecretRef: key("opaque", "tls.crt")}},
 			want:   want{err: `spec.registries["a"].caBundleSecretRef: Secret team-a/opaque has no key "tls.crt"`},
 		},
+		"Cloud": {
+			reason: "A ClusterProviderConfig belongs to the administrators.",
+			regs:   []v1alpha1.Registry{{Host: "a", Provider: "aws"}},
+			want:   want{regs: oci.Registries{{Host: "a", Identity: cloudIdentity("aws a")}}},
+		},
+		"CloudOfTenant": {
+			reason: "A tenant must not borrow the identity of the provider.",
+			config: Config{Namespace: "team-a"},
+			regs:   []v1alpha1.Registry{{Host: "a", Provider: "aws"}},
+			want:   want{err: `spec.registries["a"].provider: aws would lend the identity of the provider to namespace "team-a"`},
+		},
+		"CloudOfAllowedTenant": {
+			reason: "Unless a flag allows it.",
+			config: Config{Namespace: "team-a"},
+			clouds: CloudIdentities{AllowTenants: true},
+			regs:   []v1alpha1.Registry{{Host: "a", Provider: "gcp"}},
+			want:   want{regs: oci.Registries{{Host: "a", Identity: cloudIdentity("gcp a")}}},
+		},
+		"CloudOfOtherHost": {
+			reason: "Its credentials are for its own registries.",
+			regs:   []v1alpha1.Registry{{Host: "elsewhere", Provider: "aws"}},
+			want:   want{err: `spec.registries["elsewhere"].provider: no such registry`},
+		},
+		"CloudAndSecret": {
+			reason: "One of them would be ignored.",
+			config: Config{Namespace: "team-a"},
+			clouds: CloudIdentities{AllowTenants: true},
+			regs:   []v1alpha1.Registry{{Host: "a", Provider: "aws", PullSecretRef: ref("", "docker")}},
+			want:   want{err: "an identity excludes pullSecretRef and plainHTTP"},
+		},
+		"CloudInPlainText": {
+			reason: "Everyone could read the credentials.",
+			regs:   []v1alpha1.Registry{{Host: "a", Provider: "aws", PlainHTTP: true}},
+			want:   want{err: "an identity excludes pullSecretRef and plainHTTP"},
+		},
 		"MissingSecret": {
 			reason: "A Secret that is missing is named.",
 			config: Config{Namespace: "team-a"},
@@ -175,7 +220,13 @@ func TestRegistries(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tc.config.Spec.Registries = tc.regs
-			regs, err := tc.config.Registries(t.Context(), secrets)
+			tc.clouds.Get = func(provider, host string) (oci.Identity, error) {
+				if host == "elsewhere" {
+					return nil, errors.New("no such registry")
+				}
+				return cloudIdentity(provider + " " + host), nil
+			}
+			regs, err := tc.config.Registries(t.Context(), secrets, tc.clouds)
 			if tc.want.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.want.err) {
 					t.Errorf("\n%s\nRegistries(...): want error %q, got %v", tc.reason, tc.want.err, err)

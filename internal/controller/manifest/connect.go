@@ -40,6 +40,7 @@ type connector struct {
 	client   client.Reader
 	usage    resource.ModernTracker
 	secrets  config.Secrets
+	clouds   config.CloudIdentities
 	values   *values.Reader
 	clusters Clusters
 	puller   Puller
@@ -152,7 +153,7 @@ func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, bund
 // sources that a config gives access to.
 func (c *connector) sources(cfg *config.Config) *content {
 	return &content{puller: c.puller, limits: c.limits, regs: func(ctx context.Context) (oci.Registries, error) {
-		regs, err := cfg.Registries(ctx, c.secrets)
+		regs, err := cfg.Registries(ctx, c.secrets, c.clouds)
 		return regs, errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
 	}}
 }

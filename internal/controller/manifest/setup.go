@@ -38,6 +38,8 @@ type Options struct {
 
 	// Secrets that ProviderConfigs name are read through this.
 	Secrets config.Secrets
+	// CloudIdentities are those of the provider at registries.
+	CloudIdentities config.CloudIdentities
 	// Values are Secrets and ConfigMaps that Manifests take values from.
 	Values values.Source
 	// Clusters are the target clusters.
@@ -67,6 +69,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 		client:   mgr.GetClient(),
 		usage:    resource.NewProviderConfigUsageTracker(mgr.GetClient(), &v1alpha1.ProviderConfigUsage{}),
 		secrets:  o.Secrets,
+		clouds:   o.CloudIdentities,
 		values:   values.NewReader(o.Values),
 		clusters: o.Clusters,
 		puller:   o.Puller,

@@ -77,7 +77,7 @@ func (c *connector) signed(ctx context.Context, cfg *config.Config, mr *v1alpha1
 	if err != nil {
 		return nil, errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
 	}
-	regs, err := cfg.Registries(ctx, c.secrets)
+	regs, err := cfg.Registries(ctx, c.secrets, c.clouds)
 	if err != nil {
 		return nil, errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
 	}

@@ -20,6 +20,7 @@ import (
 type registries struct {
 	client  client.Reader
 	secrets config.Secrets
+	clouds  config.CloudIdentities
 	// name of a ClusterProviderConfig, or empty.
 	name string
 }
@@ -36,6 +37,6 @@ func (r *registries) get(ctx context.Context) (oci.Registries, error) {
 	case err != nil:
 		return nil, errors.Wrapf(err, "cannot get ClusterProviderConfig %s", r.name)
 	}
-	regs, err := (&config.Config{Kind: v1alpha1.ClusterProviderConfigKind, Name: r.name, Spec: pc.Spec}).Registries(ctx, r.secrets)
+	regs, err := (&config.Config{Kind: v1alpha1.ClusterProviderConfigKind, Name: r.name, Spec: pc.Spec}).Registries(ctx, r.secrets, r.clouds)
 	return regs, errors.Wrapf(err, "ClusterProviderConfig %s", r.name)
 }

@@ -38,6 +38,8 @@ type Options struct {
 	RegistryConfig string
 	// Secrets that it names are read through this.
 	Secrets config.Secrets
+	// CloudIdentities are those of the provider at registries.
+	CloudIdentities config.CloudIdentities
 	// Timeout of one pass.
 	Timeout time.Duration
 }
@@ -49,7 +51,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		return errors.Wrap(err, "cannot index ModuleTemplates")
 	}
 	record := settings.Recorder(mgr, name)
-	regs := &registries{client: mgr.GetClient(), secrets: o.Secrets, name: o.RegistryConfig}
+	regs := &registries{client: mgr.GetClient(), secrets: o.Secrets, clouds: o.CloudIdentities, name: o.RegistryConfig}
 	r := &reconciler{
 		client:     mgr.GetClient(),
 		resolver:   o.Resolver,

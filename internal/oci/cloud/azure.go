@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cloud
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	hostsOfAzure = `^[a-z0-9]{5,50}(?:-[a-z0-9-]+)?\.azurecr\.(?:io|cn|us)$`
+
+	// userOfACR goes with a token.
+	userOfACR = "00000000-0000-0000-0000-000000000000"
+
+	// scopeOfACR is that of registries in each cloud of Azure.
+	scopeOfACR = "https://containerregistry.azure.net/.default"
+
+	// lifeOfACR is less than the three hours that a token of ACR is valid for.
+	lifeOfACR = time.Hour
+
+	// maxAnswer bounds the answer of a registry, in bytes.
+	maxAnswer = 64 << 10
+)
+
+// azure exchanges tokens of Microsoft Entra ID for those of registries.
+type azure struct {
+	client *http.Client
+	// credential is made again for each login, which reads a file that may have changed.
+	credential func() (azcore.TokenCredential, error)
+}
+
+func newAzure() *identity {
+	return newIdentity("azure", hostsOfAzure, (&azure{
+		client:     &http.Client{Timeout: loginTimeout, CheckRedirect: noRedirect},
+		credential: credentialOfAzure,
+	}).login, explainAzure)
+}
+
+// noRedirect takes a redirect for the answer.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// credentialOfAzure is what Azure Workload Identity puts into the environment of
+// the pod, or a service principal there, or the managed identity of the machine.
+func credentialOfAzure() (azcore.TokenCredential, error) {
+	switch {
+	case os.Getenv("AZURE_FEDERATED_TOKEN_FILE") != "":
+		return azidentity.NewWorkloadIdentityCredential(nil)
+	case os.Getenv("AZURE_CLIENT_SECRET") != "", os.Getenv("AZURE_CLIENT_CERTIFICATE_PATH") != "":
+		return azidentity.NewEnvironmentCredential(nil)
+	}
+	o := &azidentity.ManagedIdentityCredentialOptions{}
+	if id := os.Getenv("AZURE_CLIENT_ID"); id != "" {
+		o.ID = azidentity.ClientID(id)
+	}
+	return azidentity.NewManagedIdentityCredential(o)
+}
+
+func (a *azure) login(ctx context.Context, host string) (login, error) {
+	credential, err := a.credential()
+	if err != nil {
+		return login{}, err
+	}
+	token, err := credential.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{scopeOfACR}})
+	if err != nil {
+		return login{}, err
+	}
+	form := url.Values{"grant_type": {"access_token"}, "service": {host}, "access_token": {token.Token}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+host+"/oauth2/exchange", strings.NewReader(form.Encode()))
+	if err != nil {
+		return login{}, err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	resp, err := a.client.Do(req)
+	if err != nil {
+		return login{}, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return login{}, errors.Errorf("the registry does not accept the identity (%d %s)", resp.StatusCode, http.StatusText(resp.StatusCode))
+	}
+	var answer struct {
+		RefreshToken string `json:"refresh_token"` //nolint:gosec // It is read, not written.
+	}
+	if json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&answer) != nil || answer.RefreshToken == "" {
+		return login{}, errors.New("the registry returned no token")
+	}
+	return login{user: userOfACR, password: answer.RefreshToken, expires: time.Now().Add(lifeOfACR)}, nil
+}
+
+// explainAzure leaves out the IDs and times of requests.
+func explainAzure(err error) string {
+	var failed *azidentity.AuthenticationFailedError
+	if errors.As(err, &failed) && failed.RawResponse != nil {
+		code := failed.RawResponse.StatusCode
+		return fmt.Sprintf("Microsoft Entra ID refuses the identity (%d %s)", code, http.StatusText(code))
+	}
+	return explainURL(err)
+}

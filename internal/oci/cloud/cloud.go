@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cloud
+
+import (
+	"context"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/utils/lru"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+const (
+	// loginTimeout bounds how long it takes to get credentials.
+	loginTimeout = 30 * time.Second
+
+	// early is how long before they expire credentials are replaced.
+	early = time.Minute
+
+	// maxLogins bounds the credentials that are kept for each cloud.
+	maxLogins = 256
+)
+
+// A login is credentials for a registry.
+type login struct {
+	user, password string
+	expires        time.Time
+}
+
+// A source gets credentials for the registry at a host.
+type source func(ctx context.Context, host string) (login, error)
+
+// An identity is that of this process in a cloud. It implements oci.Identity.
+type identity struct {
+	provider string
+	hosts    *regexp.Regexp
+	source   source
+
+	// explain words an error without what differs from one try to the next.
+	explain func(err error) string
+
+	logins *lru.Cache // login by host
+}
+
+// Identities are those of this process. The zero value is ready, and one is
+// enough for a process.
+type Identities struct {
+	once sync.Once
+	all  []*identity
+}
+
+// Identity of the cloud of a provider, aws, azure or gcp, for the registry at a
+// host. It is an error if the cloud has no registry there.
+func (i *Identities) Identity(provider, host string) (oci.Identity, error) {
+	i.once.Do(func() { i.all = []*identity{newAWS(), newAzure(), newGoogle()} })
+	for _, known := range i.all {
+		if known.provider != provider {
+			continue
+		}
+		if !known.hosts.MatchString(host) {
+			return nil, errors.Errorf("%q is not the host of a registry of %s", oci.OneLine(host), provider)
+		}
+		return known, nil
+	}
+	return nil, errors.Errorf("%q is not one of the providers aws, azure and gcp", oci.OneLine(provider))
+}
+
+func newIdentity(provider, hosts string, s source, explain func(err error) string) *identity {
+	return &identity{provider: provider, hosts: regexp.MustCompile(hosts), source: s, explain: explain, logins: lru.New(maxLogins)}
+}
+
+// Name implements oci.Identity.
+func (i *identity) Name() string { return i.provider }
+
+// Credentials implements oci.Identity.
+func (i *identity) Credentials(ctx context.Context, host string) (user, password string, err error) {
+	if known, ok := i.logins.Get(host); ok {
+		l := known.(login) //nolint:forcetypeassert // Only this method adds to logins.
+		if time.Now().Add(early).Before(l.expires) {
+			return l.user, l.password, nil
+		}
+	}
+	within, cancel := context.WithTimeout(ctx, loginTimeout)
+	defer cancel()
+	l, err := i.source(within, host)
+	switch {
+	case err == nil:
+		i.logins.Add(host, l)
+		return l.user, l.password, nil
+	case ctx.Err() != nil:
+		return "", "", context.Cause(ctx)
+	case within.Err() != nil:
+		return "", "", errors.Errorf("%s gave no credentials for host %q within %s", i.provider, host, loginTimeout)
+	}
+	return "", "", errors.Errorf("%s gave no credentials for host %q: %s", i.provider, host, oci.OneLine(i.explain(err)))
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	hostOfECR = "123456789012.dkr.ecr.eu-central-1.amazonaws.com"
+	hostOfACR = "example.azurecr.io"
+	hostOfGAR = "europe-docker.pkg.dev"
+)
+
+// isolate takes the identities of this machine out of the environment.
+func isolate(t *testing.T) {
+	t.Helper()
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		for _, prefix := range []string{"AWS_", "AZURE_", "GOOGLE_", "GCE_", "IDENTITY_", "MSI_", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+			if strings.HasPrefix(name, prefix) {
+				t.Setenv(name, "")
+			}
+		}
+	}
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("AWS_CONFIG_FILE", filepath.Join(home, "none"))
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", filepath.Join(home, "none"))
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	t.Setenv("AWS_MAX_ATTEMPTS", "1")
+}
+
+// A server stands in for the token services of a cloud.
+type server struct {
+	*httptest.Server
+
+	// asked are the requests, in their order.
+	asked []string
+}
+
+func newServer(t *testing.T, answer func(w http.ResponseWriter, r *http.Request)) *server {
+	t.Helper()
+	s := &server{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := r.ParseForm(); err != nil {
+			t.Error(err)
+		}
+		s.asked = append(s.asked, r.Method+" "+r.URL.Path)
+		answer(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func write(t *testing.T, name, content string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+type got struct {
+	User, Password, Err string
+}
+
+// credentials of an identity, asked for twice.
+func credentials(t *testing.T, i *identity, host string) got {
+	t.Helper()
+	if !i.hosts.MatchString(host) {
+		t.Fatalf("%q is not a host of %s", host, i.provider)
+	}
+	var out got
+	for range 2 {
+		user, password, err := i.Credentials(t.Context(), host)
+		out = got{User: user, Password: password}
+		if err != nil {
+			out.Err = err.Error()
+		}
+	}
+	return out
+}
+
+func TestIdentity(t *testing.T) {
+	cases := map[string]struct {
+		reason   string
+		provider string
+		host     string
+		want     string
+	}{
+		"ECR":       {reason: "A registry of an account.", provider: "aws", host: hostOfECR},
+		"FIPS":      {reason: "With other endpoints.", provider: "aws", host: "123456789012.dkr.ecr-fips.us-gov-west-1.amazonaws.com"},
+		"DualStack": {reason: "With IPv6.", provider: "aws", host: "123456789012.dkr-ecr.eu-central-1.on.aws"},
+		"China":     {reason: "Of another partition.", provider: "aws", host: "123456789012.dkr.ecr.cn-north-1.amazonaws.com.cn"},
+		"ACR":       {reason: "A registry.", provider: "azure", host: hostOfACR},
+		"ACRChina":  {reason: "Of another cloud.", provider: "azure", host: "example.azurecr.cn"},
+		"GAR":       {reason: "A registry.", provider: "gcp", host: hostOfGAR},
+		"GCR":       {reason: "The one before.", provider: "gcp", host: "eu.gcr.io"},
+		"OldGCR":    {reason: "Without a region.", provider: "gcp", host: "gcr.io"},
+		"Other":     {reason: "There are three.", provider: "oci", host: "ocir.io", want: `"oci" is not one of the providers aws, azure and gcp`},
+		"None":      {reason: "Empty is none.", host: hostOfECR, want: `"" is not one of the providers aws, azure and gcp`},
+		"Suffix":    {reason: "Anyone can own such a host.", provider: "aws", host: hostOfECR + ".example.org", want: "is not the host of a registry of aws"},
+		"Prefix":    {reason: "Or such a one.", provider: "gcp", host: "example-gcr.io", want: "is not the host of a registry of gcp"},
+		"Deep":      {reason: "A registry has no such name.", provider: "gcp", host: "x.europe-docker.pkg.dev", want: "is not the host of a registry of gcp"},
+		"Port":      {reason: "It is another server.", provider: "azure", host: hostOfACR + ":8443", want: "is not the host of a registry of azure"},
+		"Swapped":   {reason: "A token of one cloud is not for another.", provider: "azure", host: hostOfGAR, want: "is not the host of a registry of azure"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := (&Identities{}).Identity(tc.provider, tc.host)
+			if tc.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("\n%s\nIdentity(...): want error %q, got %v", tc.reason, tc.want, err)
+				}
+				return
+			}
+			if err != nil || got.Name() != tc.provider {
+				t.Errorf("\n%s\nIdentity(...): %v, %v", tc.reason, got, err)
+			}
+		})
+	}
+}
+
+func TestCredentials(t *testing.T) {
+	n := 0
+	until := time.Time{}
+	i := newIdentity("x", "", func(ctx context.Context, _ string) (login, error) {
+		if n++; n > 3 {
+			<-ctx.Done()
+			return login{}, ctx.Err()
+		}
+		return login{user: "u", password: fmt.Sprint(n), expires: until}, nil
+	}, error.Error)
+	for want, expires := range []time.Time{time.Now().Add(early / 2), time.Now().Add(time.Hour), time.Now().Add(time.Hour)} {
+		until = expires
+		_, password, err := i.Credentials(t.Context(), "h")
+		if want := fmt.Sprint(min(want+1, 2)); password != want || err != nil {
+			t.Errorf("Credentials(...): got the password %s, want %s: %v", password, want, err)
+		}
+	}
+	if _, password, err := i.Credentials(t.Context(), "other"); password != "3" || err != nil {
+		t.Errorf("Credentials(...) of another host: %s, %v", password, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := i.Credentials(ctx, "third"); !errors.Is(err, context.Canceled) {
+		t.Errorf("Credentials(...) of a caller that gave up: %v", err)
+	}
+}

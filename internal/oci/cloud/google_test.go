@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cloud
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestGoogle(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		code   int
+		file   bool
+		want   got
+		asked  []string
+	}{
+		"Pod": {
+			reason: "The metadata server has a token for the pod, which is kept.", code: 200,
+			want:  got{User: userOfGoogle, Password: "google"},
+			asked: []string{"GET /computeMetadata/v1/instance/service-accounts/default/token"},
+		},
+		"File": {
+			reason: "Credentials in a file that the environment names are exchanged.", code: 200, file: true,
+			want: got{User: userOfGoogle, Password: "google"}, asked: []string{"POST /token"},
+		},
+		"Refused": {
+			reason: "What differs each time is not told.", code: 400, file: true,
+			want:  got{Err: `gcp gave no credentials for host "europe-docker.pkg.dev": Google refuses the identity (400 Bad Request)`},
+			asked: []string{"POST /token", "POST /token"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			isolate(t)
+			s := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(tc.code)
+				_, _ = io.WriteString(w, `{"access_token":"google","token_type":"Bearer","expires_in":3600}`)
+			})
+			t.Setenv("GCE_METADATA_HOST", strings.TrimPrefix(s.URL, "http://"))
+			if tc.file {
+				t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", write(t, "key.json", serviceAccount(t, s.URL+"/token")))
+			}
+			if diff := cmp.Diff(tc.want, credentials(t, newGoogle(), hostOfGAR)); diff != "" {
+				t.Errorf("\n%s\nCredentials(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			// The library asks for the project once in the process.
+			asked := slices.DeleteFunc(s.asked, func(r string) bool { return strings.HasSuffix(r, "/project-id") })
+			if diff := cmp.Diff(tc.asked, asked); diff != "" {
+				t.Errorf("\n%s\nrequests: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// serviceAccount is a key of a service account of Google.
+func serviceAccount(t *testing.T, tokenURL string) string {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+	data, err := json.Marshal(map[string]string{
+		"type": "service_account", "client_email": "x@example.org", "private_key": string(private), "token_uri": tokenURL,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-containerregistry/pkg/authn"
+)
+
+// An Identity gets credentials for the registries of a cloud.
+type Identity interface {
+	// Name of the identity. Equal names stand for equal identities.
+	Name() string
+	// Credentials for the registry at a host. They are asked for with each request, so keep them until they expire. Errors
+	// are one line without secrets, which does not differ from one try to the next.
+	Credentials(ctx context.Context, host string) (user, password string, err error)
+}
+
+// identityAuth authenticates at a host with an Identity.
+type identityAuth struct {
+	identity Identity
+	host     string
+}
+
+// Authorization implements authn.Authenticator.
+func (a *identityAuth) Authorization() (*authn.AuthConfig, error) {
+	return a.AuthorizationContext(context.Background())
+}
+
+// AuthorizationContext implements authn.ContextAuthenticator.
+func (a *identityAuth) AuthorizationContext(ctx context.Context) (*authn.AuthConfig, error) {
+	user, password, err := a.identity.Credentials(ctx, a.host)
+	switch {
+	case err == nil:
+		return &authn.AuthConfig{Username: user, Password: password}, nil
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return nil, err
+	}
+	return nil, &credentialsError{message: err.Error()}
+}
