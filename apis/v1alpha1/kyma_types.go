@@ -39,12 +39,20 @@ type Module struct {
 	// +kubebuilder:validation:MaxItems=16
 	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
 
-	// values override all other values of the charts of the module.
+	// values of all charts of the module. They override all other values, except those in installs.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	Values *runtime.RawExtension `json:"values,omitempty"`
+
+	// installs specify values for single charts of the module, by the name of the install. The values and valuesFrom of
+	// the module apply to all of its charts.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	Installs []ModuleInstall `json:"installs,omitempty"`
 
 	// drift specifies what happens when other clients change or delete objects of the module: Repair, Report or Ignore.
 	// Defaults to Repair. See spec.forProvider.drift of Manifest.
@@ -60,6 +68,30 @@ type Module struct {
 	// spec.forProvider.adopt of Manifest.
 	// +optional
 	Adopt bool `json:"adopt,omitempty"`
+}
+
+// A ModuleInstall specifies values for one chart of a module.
+type ModuleInstall struct {
+	// name of the install, as in status.resources[].install of the ModuleTemplate.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=53
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name"`
+
+	// valuesFrom lists Secrets and ConfigMaps in the namespace of the Kyma that hold values for this chart. They override
+	// valuesFrom of the module; values of the module and of this install override them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
+
+	// values override all other values of this chart, including values of the module.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Schemaless
+	Values *runtime.RawExtension `json:"values,omitempty"`
 }
 
 // KymaParameters specify the modules of a cluster.

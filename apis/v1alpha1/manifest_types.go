@@ -46,7 +46,7 @@ type Install struct {
 	// overrides all of them. A change to one of these objects is rolled out.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MaxItems=32
 	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
 
 	// values override those of valuesFrom, of the config layer and of the chart. Only for charts. They are stored

@@ -4,7 +4,6 @@ package module
 
 import (
 	"encoding/json"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json"
@@ -33,7 +32,10 @@ func Parameters(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (v1alpha1.Manife
 		p.CustomResourcePolicy = v1alpha1.CustomResourcePolicyCreateAndDelete
 	}
 	for i := range t.Status.Resources {
-		add(&p, &t.Status.Resources[i], m)
+		add(&p, &t.Status.Resources[i])
+	}
+	if err := setValues(p.Installs, m); err != nil {
+		return p, err
 	}
 	data := t.Spec.Data
 	if data == nil {
@@ -52,18 +54,13 @@ func Parameters(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (v1alpha1.Manife
 }
 
 // add what one resource of the component is to the module.
-func add(p *v1alpha1.ManifestParameters, r *v1alpha1.ModuleResource, m *v1alpha1.Module) {
+func add(p *v1alpha1.ManifestParameters, r *v1alpha1.ModuleResource) {
 	if r.Source == nil {
 		return
 	}
 	switch r.Use {
 	case v1alpha1.UseInstall:
-		in := v1alpha1.Install{Name: r.Install, Source: *r.Source, Namespace: defaultNamespace}
-		// Only charts have values.
-		if source.IsChart(*r.Source) {
-			in.Values, in.ValuesFrom = m.Values, valuesFrom(m.ValuesFrom)
-		}
-		p.Installs = append(p.Installs, in)
+		p.Installs = append(p.Installs, v1alpha1.Install{Name: r.Install, Source: *r.Source, Namespace: defaultNamespace})
 	case v1alpha1.UseCRDs:
 		p.CRDs = source.ToLayer(r.Source)
 	case v1alpha1.UseConfig:
@@ -83,17 +80,6 @@ func rollback(in *v1alpha1.Rollback) *v1alpha1.Rollback {
 	out := in.DeepCopy()
 	if out != nil && out.Trigger == "" {
 		out.Trigger = v1alpha1.RollbackTriggerFailed
-	}
-	return out
-}
-
-// valuesFrom references with their defaults.
-func valuesFrom(in []v1alpha1.ValuesReference) []v1alpha1.ValuesReference {
-	out := slices.Clone(in)
-	for i := range out {
-		if out[i].Key == "" {
-			out[i].Key = defaultKey
-		}
 	}
 	return out
 }

@@ -28,6 +28,11 @@ func TestParameters(t *testing.T) {
 		{Name: "default-cr", Type: "yaml", Use: v1alpha1.UseCustomResource, Source: source(v1alpha1.SourceTypeOCIRef, "5")},
 		{Name: "image", Type: "ociImage", Use: v1alpha1.UseNone},
 	}
+	chart := func(name, ref string) v1alpha1.ModuleResource {
+		return v1alpha1.ModuleResource{
+			Name: name, Type: "helm-chart", Use: v1alpha1.UseInstall, Install: name, Source: source(v1alpha1.SourceTypeOCIRef, ref),
+		}
+	}
 	cases := map[string]struct {
 		reason string
 		spec   v1alpha1.ModuleTemplateSpec
@@ -88,6 +93,59 @@ func TestParameters(t *testing.T) {
 				CustomResourcePolicy: v1alpha1.CustomResourcePolicyCreateAndDelete,
 				Drift:                v1alpha1.DriftPolicyIgnore, Adopt: true, Rollback: &v1alpha1.Rollback{Trigger: v1alpha1.RollbackTriggerFailed},
 			},
+		},
+		"Values": {
+			reason: "Values of one install come after those of the module; numbers are not rounded, null stays, and lists are replaced.",
+			status: v1alpha1.ModuleTemplateStatus{Resources: []v1alpha1.ModuleResource{chart("op", "1"), chart("db", "2")}},
+			module: v1alpha1.Module{
+				Name: "m", Values: raw(`{"a":{"b":1,"c":2},"list":[1,2]}`), ValuesFrom: []v1alpha1.ValuesReference{{Kind: "ConfigMap", Name: "all", Key: "k"}},
+				Installs: []v1alpha1.ModuleInstall{{
+					Name: "db", Values: raw(`{"a":{"c":null},"list":[9007199254740993]}`), ValuesFrom: []v1alpha1.ValuesReference{{Kind: "Secret", Name: "own"}},
+				}},
+			},
+			want: v1alpha1.ManifestParameters{
+				Installs: []v1alpha1.Install{
+					{
+						Name: "op", Namespace: "default", Source: *source(v1alpha1.SourceTypeOCIRef, "1"), Values: raw(`{"a":{"b":1,"c":2},"list":[1,2]}`),
+						ValuesFrom: []v1alpha1.ValuesReference{{Kind: "ConfigMap", Name: "all", Key: "k"}},
+					},
+					{
+						Name: "db", Namespace: "default", Source: *source(v1alpha1.SourceTypeOCIRef, "2"),
+						Values: raw(`{"a":{"b":1,"c":null},"list":[9007199254740993]}`),
+						ValuesFrom: []v1alpha1.ValuesReference{
+							{Kind: "ConfigMap", Name: "all", Key: "k"}, {Kind: "Secret", Name: "own", Key: "values.yaml"},
+						},
+					},
+				},
+				CustomResourcePolicy: v1alpha1.CustomResourcePolicyCreateAndDelete, Drift: v1alpha1.DriftPolicyRepair,
+			},
+		},
+		"OnlyInstall": {
+			reason: "Values of one install need none of the module, and stay as they are written.",
+			status: v1alpha1.ModuleTemplateStatus{Resources: []v1alpha1.ModuleResource{chart("op", "1")}},
+			module: v1alpha1.Module{Name: "m", Installs: []v1alpha1.ModuleInstall{{Name: "op", Values: raw(`{"b": 1, "a": 2}`)}}},
+			want: v1alpha1.ManifestParameters{
+				Installs:             []v1alpha1.Install{{Name: "op", Namespace: "default", Source: *source(v1alpha1.SourceTypeOCIRef, "1"), Values: raw(`{"b": 1, "a": 2}`)}},
+				CustomResourcePolicy: v1alpha1.CustomResourcePolicyCreateAndDelete, Drift: v1alpha1.DriftPolicyRepair,
+			},
+		},
+		"UnknownInstall": {
+			reason: "The error lists the names that the module has.",
+			status: v1alpha1.ModuleTemplateStatus{Resources: resources},
+			module: v1alpha1.Module{Name: "m", Installs: []v1alpha1.ModuleInstall{{Name: "operator"}}},
+			err:    `the module has no install "operator": correct installs["operator"]; it has "op", "raw-manifest"`,
+		},
+		"NoInstall": {
+			reason: "A module can have no installs at all.",
+			status: v1alpha1.ModuleTemplateStatus{Resources: resources[2:], Data: raw(`{"kind":"K"}`)},
+			module: v1alpha1.Module{Name: "m", Installs: []v1alpha1.ModuleInstall{{Name: "operator"}}},
+			err:    `the module has no install "operator": correct installs["operator"]; it has none`,
+		},
+		"NoChart": {
+			reason: "Only charts have values.",
+			status: v1alpha1.ModuleTemplateStatus{Resources: resources},
+			module: v1alpha1.Module{Name: "m", Installs: []v1alpha1.ModuleInstall{{Name: "raw-manifest", Values: raw(`{}`)}}},
+			err:    `install "raw-manifest" is not a chart and has no values: remove installs["raw-manifest"]`,
 		},
 		"NullData": {
 			reason: "So is null.",

@@ -168,19 +168,21 @@ func TestTwoComplaints(t *testing.T) {
 		value  string
 		want   string
 	}{
-		installs + "[0].name":                   {object: manifest, want: least},
-		installs + "[0].namespace":              {object: manifest, want: least},
-		installs + "[0].valuesFrom[0].key":      {object: manifest, want: least},
-		modules + "[0].valuesFrom[0].key":       {object: kyma, want: least},
-		installs + "[0].source.ref":             {object: manifest, value: digest + "0", want: most},
-		"spec.forProvider.config.ref":           {object: manifest, value: digest + "0", want: most},
-		"spec.forProvider.crds.ref":             {object: manifest, value: digest + "0", want: most},
-		"spec.forProvider.component.digest":     {object: manifest, value: digest + "0", want: most},
-		"spec.forProvider.component.repository": {object: manifest, want: least},
-		"spec.registries[0].host":               {object: config, want: least},
-		modules + "[0].name":                    {object: kyma, want: least},
-		"spec.component.repository":             {object: template, want: least},
-		"status.resources[0].source.ref":        {object: status, value: digest + "0", want: most},
+		installs + "[0].name":                         {object: manifest, want: least},
+		installs + "[0].namespace":                    {object: manifest, want: least},
+		installs + "[0].valuesFrom[0].key":            {object: manifest, want: least},
+		modules + "[0].valuesFrom[0].key":             {object: kyma, want: least},
+		modules + "[0].installs[0].name":              {object: kyma, want: least},
+		modules + "[0].installs[0].valuesFrom[0].key": {object: kyma, want: least},
+		installs + "[0].source.ref":                   {object: manifest, value: digest + "0", want: most},
+		"spec.forProvider.config.ref":                 {object: manifest, value: digest + "0", want: most},
+		"spec.forProvider.crds.ref":                   {object: manifest, value: digest + "0", want: most},
+		"spec.forProvider.component.digest":           {object: manifest, value: digest + "0", want: most},
+		"spec.forProvider.component.repository":       {object: manifest, want: least},
+		"spec.registries[0].host":                     {object: config, want: least},
+		modules + "[0].name":                          {object: kyma, want: least},
+		"spec.component.repository":                   {object: template, want: least},
+		"status.resources[0].source.ref":              {object: status, value: digest + "0", want: most},
 	}
 	for path, tc := range cases {
 		t.Run(path, func(t *testing.T) {

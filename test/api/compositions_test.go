@@ -156,7 +156,7 @@ func TestXRDs(t *testing.T) {
 		return s.Items.Schema
 	}
 	kyma := of(v1alpha1.KymaGroupVersionKind, "spec", "forProvider")
-	for kind, without := range map[string][]string{"KymaEnvironment": nil, "KymaEnvironmentClaim": {"valuesFrom"}} {
+	for kind, without := range map[string][]string{"KymaEnvironment": nil, "KymaEnvironmentClaim": {"valuesFrom", "installs.valuesFrom"}} {
 		t.Run(kind, func(t *testing.T) {
 			want := slices.DeleteFunc(fieldsOf("", kyma), func(f string) bool {
 				return slices.ContainsFunc(without, func(w string) bool { return f == w || strings.HasPrefix(f, w+".") })

@@ -17,12 +17,12 @@ func installationBreaches(at, in string) map[string]breach {
 const durations = `^([0-9]+(\.[0-9]+)?(s|m|h))+$`
 
 // valuesBreaches are those of references to values.
-func valuesBreaches(at, in string) map[string]breach {
+func valuesBreaches(at, in string, most int) map[string]breach {
 	at += ".valuesFrom"
 	first := in + ".valuesFrom[0]"
 	reference := func(i int) any { return map[string]any{"kind": "Secret", "name": fmt.Sprint("s", i)} }
 	return map[string]breach{
-		at + " maxItems 16":                     tooMany(in+".valuesFrom", 16, reference),
+		fmt.Sprint(at, " maxItems ", most):      tooMany(in+".valuesFrom", most, reference),
 		at + "[] required kind":                 missing(first + ".kind"),
 		at + "[] required name":                 missing(first + ".name"),
 		at + "[].kind enum Secret,ConfigMap":    unknown(first + ".kind"),

@@ -23,14 +23,19 @@ func TestKymaRules(t *testing.T) {
 	maps.Copy(breaches, channelBreaches("spec.forProvider.channel", "spec.forProvider.channel"))
 	maps.Copy(breaches, channelBreaches(modules+"[].channel", modules+"[0].channel"))
 	maps.Copy(breaches, installationBreaches(modules+"[]", modules+"[0]"))
-	maps.Copy(breaches, valuesBreaches(modules+"[]", modules+"[0]"))
+	maps.Copy(breaches, valuesBreaches(modules+"[]", modules+"[0]", 16))
+	maps.Copy(breaches, valuesBreaches(modules+"[].installs[]", modules+"[0].installs[0]", 16))
 	maps.Copy(breaches, conditionBreaches())
 	testBreaches(t, "kymas", fullKyma, statusOfKyma, breaches)
 }
 
 func kymaBreaches() map[string]breach {
 	module := func(i int) any { return map[string]any{"name": fmt.Sprint("m", i)} }
-	const status = "status.atProvider.modules"
+	const (
+		status = "status.atProvider.modules"
+		own    = modules + "[].installs"
+		first  = modules + "[0].installs"
+	)
 	return map[string]breach{
 		modules + " maxItems 64":         tooMany(modules, 64, module),
 		modules + " keys name":           twice(modules, "name", "istio"),
@@ -41,6 +46,13 @@ func kymaBreaches() map[string]breach {
 			set: fields{modules + "[0].name": "Istio"}, ok: fields{modules + "[0].name": "api-gateway.v2"},
 		},
 		modules + "[].customResourcePolicy enum CreateAndDelete,Ignore": unknown(modules + "[0].customResourcePolicy"),
+
+		own + " maxItems 32":                tooMany(first, 32, module),
+		own + " keys name":                  twice(first, "name", "web"),
+		own + "[] required name":            missing(first + "[0].name"),
+		own + "[].name minLength 1":         {elsewhere: "TestTwoComplaints"},
+		own + "[].name maxLength 53":        tooLong(first+"[0].name", "", 53),
+		own + "[].name pattern " + dnsLabel: {set: fields{first + "[0].name": "Web"}, ok: fields{first + "[0].name": "web-1"}},
 
 		"spec.resourceRefs maxItems 128": tooMany("spec.resourceRefs", 128, func(i int) any {
 			return map[string]any{"apiVersion": "v1", "kind": "K", "name": fmt.Sprint("m", i)}

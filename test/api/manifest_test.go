@@ -37,7 +37,7 @@ func TestManifestRules(t *testing.T) {
 	maps.Copy(breaches, layerBreaches("spec.forProvider.config"))
 	maps.Copy(breaches, layerBreaches("spec.forProvider.crds"))
 	maps.Copy(breaches, installationBreaches("spec.forProvider", "spec.forProvider"))
-	maps.Copy(breaches, valuesBreaches(installs+"[]", installs+"[0]"))
+	maps.Copy(breaches, valuesBreaches(installs+"[]", installs+"[0]", 32))
 	maps.Copy(breaches, outcomeBreaches())
 	maps.Copy(breaches, conditionBreaches())
 	testBreaches(t, "manifests", fullManifest, statusOfManifest, breaches)

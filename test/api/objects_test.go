@@ -152,6 +152,8 @@ spec:
     modules:
     - {name: istio, channel: regular, customResourcePolicy: Ignore, values: {replicas: 2, nested: {list: [1, two, {three: 3}]}},
        valuesFrom: [{kind: Secret, name: passwords, key: password, targetPath: db.password, optional: true}, {kind: ConfigMap, name: sizes}],
+       installs: [{name: web, values: {replicas: 3}, valuesFrom: [{kind: Secret, name: passwords, key: web, targetPath: web.password, optional: true},
+       {kind: ConfigMap, name: sizes}]}, {name: db}],
        drift: Ignore, rollback: {trigger: NotReady, after: 90s}, adopt: true}
     - {name: serverless}
   resourceRefs: [{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Manifest, name: full-istio}]

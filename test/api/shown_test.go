@@ -46,9 +46,11 @@ func TestDefaults(t *testing.T) {
 			installs + "[].valuesFrom[].key":    `"values.yaml"`,
 			"spec.forProvider.rollback.trigger": `"Failed"`, "spec.forProvider.rollback.after": `"10m"`,
 		}},
-		{"kymas", object(t, kyma+`{forProvider: {modules: [{name: x, valuesFrom: [{kind: Secret, name: x}], rollback: {}}]}}}`), map[string]string{
-			modules + "[].valuesFrom[].key": `"values.yaml"`,
-			modules + "[].rollback.trigger": `"Failed"`, modules + "[].rollback.after": `"10m"`,
+		{"kymas", object(t, kyma+`{forProvider: {modules: [{name: x, valuesFrom: [{kind: Secret, name: x}], rollback: {},
+			installs: [{name: a, valuesFrom: [{kind: Secret, name: x}]}]}]}}}`), map[string]string{
+			modules + "[].installs[].valuesFrom[].key": `"values.yaml"`,
+			modules + "[].valuesFrom[].key":            `"values.yaml"`,
+			modules + "[].rollback.trigger":            `"Failed"`, modules + "[].rollback.after": `"10m"`,
 		}},
 		{"kymas", object(t, kyma+`{}}`), map[string]string{
 			"spec.forProvider":         `{"channel":"regular"}`,

@@ -99,6 +99,8 @@ func TestEnable(t *testing.T) {
 		out[key] = value
 		return out
 	}
+	replaced := with(with(m1, "channel", "fast"), "values", map[string]any{"replicas": int64(1)})
+	withInstall := with(replaced, "installs", []any{map[string]any{"name": "web", "values": map[string]any{"replicas": int64(1)}}})
 	// Each step continues with the result of the previous one.
 	for _, step := range []struct {
 		reason string
@@ -111,10 +113,13 @@ func TestEnable(t *testing.T) {
 		{"The channel is changed in place, and values are kept.", "m1 -c fast", "module.kyma.m.crossplane.io/m1 changed\n", []any{with(m1, "channel", "fast"), m2}},
 		{"Without a channel the module keeps its own.", "m1", unchanged, []any{with(m1, "channel", "fast"), m2}},
 		{"So it does with an empty one.", "m1 --channel=", unchanged, []any{with(m1, "channel", "fast"), m2}},
-		{"Values are replaced.", "m1 --values " + file, "module.kyma.m.crossplane.io/m1 changed\n", []any{with(with(m1, "channel", "fast"), "values", map[string]any{"replicas": int64(1)}), m2}},
-		{"The same values change nothing.", "m1 --values " + file, unchanged, []any{with(with(m1, "channel", "fast"), "values", map[string]any{"replicas": int64(1)}), m2}},
+		{"Values are replaced.", "m1 --values " + file, "module.kyma.m.crossplane.io/m1 changed\n", []any{replaced, m2}},
+		{"The same values change nothing.", "m1 --values " + file, unchanged, []any{replaced, m2}},
+		{"Values of one chart are set.", "m1 --install-values web=" + file, "module.kyma.m.crossplane.io/m1 changed\n", []any{withInstall, m2}},
+		{"The same ones change nothing.", "m1 --install-values web=" + file, unchanged, []any{withInstall, m2}},
+		{"An empty file removes them.", "m1 --install-values web=/dev/null", "module.kyma.m.crossplane.io/m1 changed\n", []any{replaced, m2}},
 		{"The policy is changed.", "m2 --custom-resource-policy Ignore", "module.kyma.m.crossplane.io/m2 changed\n", []any{
-			with(with(m1, "channel", "fast"), "values", map[string]any{"replicas": int64(1)}), with(m2, "customResourcePolicy", "Ignore"),
+			replaced, with(m2, "customResourcePolicy", "Ignore"),
 		}},
 	} {
 		before := current(t, k).ResourceVersion
@@ -160,6 +165,11 @@ func TestRefused(t *testing.T) {
 		"Policy":        {"The policy is checked.", k.Namespace, "module enable m2 --custom-resource-policy Keep", command.ExitUsage, []string{"CreateAndDelete or Ignore"}},
 		"ValuesOfTwo":   {"Values require a single module.", k.Namespace, "module enable m2 m3 --values x.yaml", command.ExitUsage, []string{"one at a time"}},
 		"NoValues":      {"A file that does not exist is wrong usage.", k.Namespace, "module enable m2 --values /does/not/exist", command.ExitUsage, []string{"no such file"}},
+		"InstallOfTwo":  {"So do values of an install.", k.Namespace, "module enable m2 m3 --install-values a=x.yaml", command.ExitUsage, []string{"one at a time"}},
+		"InstallFile":   {"An install needs a file.", k.Namespace, "module enable m2 --install-values a", command.ExitUsage, []string{"use INSTALL=FILE"}},
+		"InstallNone":   {"A file needs an install.", k.Namespace, "module enable m2 --install-values =a", command.ExitUsage, []string{"use INSTALL=FILE"}},
+		"InstallTwice":  {"An install has one file.", k.Namespace, "module enable m2 --install-values a=/dev/null --install-values a=/dev/null", command.ExitUsage, []string{`install "a" twice`}},
+		"TwoStdin":      {"Stdin can be read once.", k.Namespace, "module enable m2 --values - --install-values a=-", command.ExitUsage, []string{"only one file"}},
 		"Output":        {"An unknown format is wrong usage.", k.Namespace, "module enable m2 -o xml", command.ExitUsage, []string{"xml"}},
 		"NoKyma":        {"The error for a missing Kyma says what to do.", k.Namespace, "module enable m2 --kyma nope", command.ExitNotFound, []string{"kymactl deploy"}},
 		"NoNamespace":   {"The error for a namespace without a Kyma says what to do.", "default", "module enable m2", command.ExitNotFound, []string{"kymactl deploy"}},

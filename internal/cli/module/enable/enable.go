@@ -4,6 +4,7 @@ package enable
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,8 +24,10 @@ type enable struct {
 	output      command.Output
 	kyma        string
 	values      string
-	wait        bool
-	wish        wish
+	// installValues are as in name=file.
+	installValues []string
+	wait          bool
+	wish          wish
 }
 
 // Command returns kymactl module enable.
@@ -46,7 +49,7 @@ func Command(e *command.Environment) *cobra.Command {
 			"namespace, kyma and the list \"modules\" of name, result and channel.",
 		Example: "  kymactl module enable istio serverless --kyma cluster-a -n team-a --wait\n" +
 			"  kymactl module enable istio --channel fast\n" +
-			"  kymactl module enable monitoring --values values.yaml",
+			"  kymactl module enable monitoring --values values.yaml --install-values grafana=grafana.yaml",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n.wish.names = argument.Once(args)
@@ -63,6 +66,8 @@ func Command(e *command.Environment) *cobra.Command {
 		"it with the module, Ignore leaves it to you (default CreateAndDelete for new modules)")
 	f.StringVar(&n.values, "values", "", "`FILE` with values for the charts of one module, - is stdin; "+
 		"they replace its current values, and an empty file removes these")
+	f.StringArrayVar(&n.installValues, "install-values", nil, "`INSTALL=FILE` with values for one chart of the module, which override --values; "+
+		"they replace the current values of this chart (can be repeated)")
 	f.BoolVar(&n.wait, "wait", false, "wait until these modules are Ready")
 	f.BoolVar(&n.wish.missing, "allow-missing", false, "enable modules that have no ModuleTemplate yet")
 	f.BoolVar(&n.wish.force, "force", false, "change a Kyma that belongs to a composition, which might revert the change")
@@ -90,21 +95,55 @@ func (n *enable) check() error {
 	default:
 		return command.Usagef("--custom-resource-policy is %q: use CreateAndDelete or Ignore", n.wish.policy)
 	}
-	if n.values != "" && len(n.wish.names) > 1 {
-		return command.Usagef("--values applies to one module, but %d are named: enable them one at a time", len(n.wish.names))
-	}
 	return n.output.Check()
+}
+
+// readValues reads the files of values. Its errors have the exit code ExitUsage.
+func (n *enable) readValues() error {
+	if n.values == "" && len(n.installValues) == 0 {
+		return nil
+	}
+	if len(n.wish.names) > 1 {
+		return command.Usagef("values apply to one module, but %d are named: enable them one at a time", len(n.wish.names))
+	}
+	stdin := 0
+	read := func(flag, file string) (map[string]any, error) {
+		if file == "-" {
+			stdin++
+		}
+		if stdin > 1 {
+			return nil, command.Usagef("%s: only one file of values can be stdin", flag)
+		}
+		return argument.ReadObject(n.environment.In, flag, file, argument.Values)
+	}
+	var err error
+	if n.values != "" {
+		if n.wish.values, err = read("--values", n.values); err != nil {
+			return err
+		}
+	}
+	n.wish.installs = map[string]map[string]any{}
+	for _, v := range n.installValues {
+		install, file, _ := strings.Cut(v, "=")
+		if install == "" || file == "" {
+			return command.Usagef("--install-values is %q: use INSTALL=FILE", v)
+		}
+		if n.wish.installs[install] != nil {
+			return command.Usagef("--install-values names install %q twice", install)
+		}
+		if n.wish.installs[install], err = read("--install-values", file); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (n *enable) run(ctx context.Context) error {
 	if err := n.check(); err != nil {
 		return err
 	}
-	if n.values != "" {
-		var err error
-		if n.wish.values, err = argument.ReadObject(n.environment.In, "--values", n.values, argument.Values); err != nil {
-			return err
-		}
+	if err := n.readValues(); err != nil {
+		return err
 	}
 	c, err := n.cluster.Connect(n.environment)
 	if err != nil {

@@ -22,6 +22,8 @@ type wish struct {
 	policy  string
 	// values replace those of the module; nil keeps these, and an empty map removes them.
 	values map[string]any
+	// installs are values of single charts, by the name of the install, in the same way.
+	installs map[string]map[string]any
 	// missing allows modules without a ModuleTemplate.
 	missing bool
 	force   bool
@@ -88,7 +90,38 @@ func (w *wish) applied(was map[string]any) map[string]any {
 	default:
 		is["values"] = w.values
 	}
+	if len(w.installs) > 0 {
+		setInstalls(is, w.installs)
+	}
 	return is
+}
+
+// setInstalls sets the values of single charts in the entry of a module. Entries of other charts are kept.
+func setInstalls(is map[string]any, values map[string]map[string]any) {
+	was, _ := is["installs"].([]any)
+	after := slices.Clone(was)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		i := catalog.IndexOf(after, name)
+		if i < 0 {
+			after, i = append(after, map[string]any{"name": name}), len(after)
+		}
+		entry, _ := after[i].(map[string]any)
+		entry = maps.Clone(entry)
+		delete(entry, "values")
+		if len(values[name]) > 0 {
+			entry["values"] = values[name]
+		}
+		after[i] = entry
+		if len(entry) == 1 {
+			// Only the name is left.
+			after = slices.Delete(after, i, i+1)
+		}
+	}
+	if len(after) == 0 {
+		delete(is, "installs")
+		return
+	}
+	is["installs"] = after
 }
 
 // check checks whether a channel offers a module. For a module that does not change its channel (moves is false), a missing

@@ -82,6 +82,32 @@ func TestFulfil(t *testing.T) {
 			args:   args{wish: wish{names: []string{"a"}, values: map[string]any{}}, kyma: plain, modules: []any{enabled("values", map[string]any{"b": "c"})}},
 			want:   want{modules: []any{enabled()}, outcomes: one(resultChanged, "regular")},
 		},
+		"Installs": {
+			reason: "Values of single charts are set, replaced and removed; other entries and other fields are kept.",
+			args: args{
+				kyma: plain,
+				wish: wish{names: []string{"a"}, installs: map[string]map[string]any{"x": {"b": "c"}, "y": {}, "z": {}, "new": {"d": "e"}, "never": {}}},
+				modules: []any{enabled("installs", []any{
+					map[string]any{"name": "x", "values": map[string]any{"old": "1"}}, map[string]any{"name": "y", "values": map[string]any{"old": "2"}},
+					map[string]any{"name": "z", "values": map[string]any{"old": "3"}, "valuesFrom": []any{"from"}}, map[string]any{"name": "kept"},
+				})},
+			},
+			want: want{
+				modules: []any{enabled("installs", []any{
+					map[string]any{"name": "x", "values": map[string]any{"b": "c"}}, map[string]any{"name": "z", "valuesFrom": []any{"from"}},
+					map[string]any{"name": "kept"}, map[string]any{"name": "new", "values": map[string]any{"d": "e"}},
+				})},
+				outcomes: one(resultChanged, "regular"),
+			},
+		},
+		"NoInstalls": {
+			reason: "Without values, no entry is left.",
+			args: args{
+				wish: wish{names: []string{"a"}, installs: map[string]map[string]any{"x": {}}}, kyma: plain,
+				modules: []any{enabled("installs", []any{map[string]any{"name": "x", "values": map[string]any{"b": "c"}}})},
+			},
+			want: want{modules: []any{enabled()}, outcomes: one(resultChanged, "regular")},
+		},
 		"Lower": {
 			reason: "A channel with a lower version causes a warning.",
 			args:   args{wish: wish{names: []string{"a"}, channel: "regular"}, kyma: fast, modules: []any{enabled("channel", "fast")}},
