@@ -116,14 +116,17 @@ type KymaParameters struct {
 type ModuleStatus struct {
 	// name of the module.
 	// +required
+	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
 	// version that the Manifest of the module installs.
 	// +optional
+	// +kubebuilder:validation:MaxLength=255
 	Version string `json:"version,omitempty"`
 
 	// channel that provides the version.
 	// +optional
+	// +kubebuilder:validation:MaxLength=63
 	Channel string `json:"channel,omitempty"`
 
 	// state of the module.
@@ -138,10 +141,12 @@ type ModuleStatus struct {
 
 	// manifest is the name of the Manifest of the module, in the namespace of the Kyma.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	Manifest string `json:"manifest,omitempty"`
 
 	// message explains why the module is not Ready. It names what to check first.
 	// +optional
+	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 }
 
@@ -154,20 +159,24 @@ type KymaObservation struct {
 	// message explains why the Kyma is not Ready. It names the module to check first and equals the message of the Ready
 	// condition.
 	// +optional
+	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 
 	// activeChannel is the channel in which all modules were Ready most recently.
 	// +optional
+	// +kubebuilder:validation:MaxLength=32
 	ActiveChannel string `json:"activeChannel,omitempty"`
 
 	// modulesReady is the number of Ready modules and the number of all modules, such as 2/3.
 	// +optional
+	// +kubebuilder:validation:MaxLength=16
 	ModulesReady string `json:"modulesReady,omitempty"`
 
 	// modules that are enabled or still being removed, sorted by name.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=128
 	Modules []ModuleStatus `json:"modules,omitempty"`
 }
 
@@ -175,14 +184,17 @@ type KymaObservation struct {
 type ManifestReference struct {
 	// apiVersion of the Manifest.
 	// +required
+	// +kubebuilder:validation:MaxLength=253
 	APIVersion string `json:"apiVersion"`
 
 	// kind of the Manifest.
 	// +required
+	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`
 
 	// name of the Manifest.
 	// +required
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 }
 

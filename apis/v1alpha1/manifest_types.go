@@ -149,11 +149,13 @@ type TypeSelector struct {
 	// apiVersion of the kind, such as apps/v1 or v1.
 	// +required
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
 	APIVersion string `json:"apiVersion"`
 
 	// kind is the name of the kind, such as Deployment.
 	// +required
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`
 }
 
@@ -176,7 +178,7 @@ type ComponentDigest struct {
 type ManifestParameters struct {
 	// version of the module to show in the status. Defaults to the version of the first chart.
 	// +optional
-	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:MaxLength=255
 	Version string `json:"version,omitempty"`
 
 	// installs are applied in this order, and removed in reverse order. Their names must be unique.

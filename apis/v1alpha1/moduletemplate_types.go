@@ -130,18 +130,22 @@ const (
 type ModuleResource struct {
 	// name of the resource.
 	// +required
+	// +kubebuilder:validation:MaxLength=255
 	Name string `json:"name"`
 
 	// component that the resource belongs to, if that is a referenced component.
 	// +optional
+	// +kubebuilder:validation:MaxLength=255
 	Component string `json:"component,omitempty"`
 
 	// type of the resource in the component descriptor.
 	// +required
+	// +kubebuilder:validation:MaxLength=255
 	Type string `json:"type"`
 
 	// version of the resource.
 	// +optional
+	// +kubebuilder:validation:MaxLength=255
 	Version string `json:"version,omitempty"`
 
 	// use is what the module uses the resource for.
@@ -150,6 +154,7 @@ type ModuleResource struct {
 
 	// install is the name of the install that is made from the resource.
 	// +optional
+	// +kubebuilder:validation:MaxLength=53
 	Install string `json:"install,omitempty"`
 
 	// source of the resource, if the module uses it.
@@ -164,6 +169,7 @@ type ModuleTemplateStatus struct {
 	// lastHandledReconcileAt is the value of the annotation crossplane.io/reconcile-requested-at that was handled most
 	// recently.
 	// +optional
+	// +kubebuilder:validation:MaxLength=1024
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
 
 	// observedGeneration is the generation that the Ready condition is for. It is -1 until the provider has examined the
@@ -177,15 +183,18 @@ type ModuleTemplateStatus struct {
 
 	// moduleName is the name that a Kyma uses to enable the module.
 	// +optional
+	// +kubebuilder:validation:MaxLength=63
 	ModuleName string `json:"moduleName,omitempty"`
 
 	// version of the module.
 	// +optional
+	// +kubebuilder:validation:MaxLength=255
 	Version string `json:"version,omitempty"`
 
 	// digest of the component: of its manifest if it was fetched from a registry, otherwise of the descriptor in the
 	// spec.
 	// +optional
+	// +kubebuilder:validation:MaxLength=71
 	Digest string `json:"digest,omitempty"`
 
 	// resources of the component, and what the module uses them for.

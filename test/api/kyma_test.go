@@ -25,6 +25,11 @@ func TestKymaRules(t *testing.T) {
 	maps.Copy(breaches, installationBreaches(modules+"[]", modules+"[0]"))
 	maps.Copy(breaches, valuesBreaches(modules+"[]", modules+"[0]", 16))
 	maps.Copy(breaches, valuesBreaches(modules+"[].installs[]", modules+"[0].installs[0]", 16))
+	maps.Copy(breaches, tooLongEach("spec.resourceRefs[]", map[string]int{"apiVersion": 253, "kind": 63, "name": 253}))
+	maps.Copy(breaches, tooLongEach("status.atProvider", map[string]int{
+		"message": 1024, "activeChannel": 32, "modulesReady": 16,
+		"modules[].name": 63, "modules[].version": 255, "modules[].channel": 63, "modules[].manifest": 253, "modules[].message": 1024, "modules[].reason": 64,
+	}))
 	maps.Copy(breaches, conditionBreaches())
 	testBreaches(t, "kymas", fullKyma, statusOfKyma, breaches)
 }
@@ -62,10 +67,13 @@ func kymaBreaches() map[string]breach {
 		"spec.resourceRefs[] required name":       missing("spec.resourceRefs[0].name"),
 
 		"status.atProvider.state" + states: unknown("status.atProvider.state"),
-		status + " keys name":              twice(status, "name", "istio"),
-		status + "[] required name":        missing(status + "[0].name"),
-		status + "[] required state":       missing(status + "[0].state"),
-		status + "[].state" + states:       unknown(status + "[0].state"),
+		status + " maxItems 128": tooMany(status, 128, func(i int) any {
+			return map[string]any{"name": fmt.Sprint("m", i), "state": "Ready"}
+		}),
+		status + " keys name":        twice(status, "name", "istio"),
+		status + "[] required name":  missing(status + "[0].name"),
+		status + "[] required state": missing(status + "[0].state"),
+		status + "[].state" + states: unknown(status + "[0].state"),
 	}
 }
 
@@ -84,6 +92,10 @@ func TestModuleTemplateRules(t *testing.T) {
 	maps.Copy(breaches, componentBreaches("spec.component"))
 	maps.Copy(breaches, readinessBreaches("spec.readiness"))
 	maps.Copy(breaches, sourceBreaches(sourcesIn("status.resources")))
+	maps.Copy(breaches, tooLongEach("status", map[string]int{
+		"lastHandledReconcileAt": 1024, "moduleName": 63, "version": 255, "digest": 71,
+		"resources[].name": 255, "resources[].component": 255, "resources[].type": 255, "resources[].version": 255, "resources[].install": 53,
+	}))
 	maps.Copy(breaches, conditionBreaches())
 	testBreaches(t, "moduletemplates", fullTemplate, statusOfTemplate, breaches)
 }

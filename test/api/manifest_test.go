@@ -68,7 +68,7 @@ func manifestBreaches() map[string]breach {
 			set:   fields{installs + "[0].name": "resource", "spec.forProvider.customResourcePolicy": "CreateAndDelete"},
 			field: "spec.forProvider", ok: fields{installs + "[0].name": "crds", "spec.forProvider.crds": gone{}},
 		},
-		"spec.forProvider.version maxLength 128":                            tooLong("spec.forProvider.version", "", 128),
+		"spec.forProvider.version maxLength 255":                            tooLong("spec.forProvider.version", "", 255),
 		"spec.forProvider.customResourcePolicy enum CreateAndDelete,Ignore": unknown("spec.forProvider.customResourcePolicy"),
 
 		installs + " maxItems 32": tooMany(installs, 32, install),
@@ -123,14 +123,16 @@ func managedBreaches(kind string) map[string]breach {
 
 func readinessBreaches(at string) map[string]breach {
 	return map[string]breach{
-		at + " maxItems 16":                  tooMany(at, 16, func(int) any { return map[string]any{"cel": "true"} }),
-		at + "[] required cel":               missing(at + "[0].cel"),
-		at + "[].cel minLength 1":            empty(at + "[0].cel"),
-		at + "[].cel maxLength 4096":         tooLong(at+"[0].cel", "", 4096),
-		at + "[].for required apiVersion":    missing(at + "[0].for.apiVersion"),
-		at + "[].for required kind":          missing(at + "[0].for.kind"),
-		at + "[].for.apiVersion minLength 1": empty(at + "[0].for.apiVersion"),
-		at + "[].for.kind minLength 1":       empty(at + "[0].for.kind"),
+		at + " maxItems 16":                    tooMany(at, 16, func(int) any { return map[string]any{"cel": "true"} }),
+		at + "[] required cel":                 missing(at + "[0].cel"),
+		at + "[].cel minLength 1":              empty(at + "[0].cel"),
+		at + "[].cel maxLength 4096":           tooLong(at+"[0].cel", "", 4096),
+		at + "[].for required apiVersion":      missing(at + "[0].for.apiVersion"),
+		at + "[].for required kind":            missing(at + "[0].for.kind"),
+		at + "[].for.apiVersion minLength 1":   empty(at + "[0].for.apiVersion"),
+		at + "[].for.kind minLength 1":         empty(at + "[0].for.kind"),
+		at + "[].for.apiVersion maxLength 317": tooLong(at+"[0].for.apiVersion", "", 317),
+		at + "[].for.kind maxLength 63":        tooLong(at+"[0].for.kind", "", 63),
 	}
 }
 

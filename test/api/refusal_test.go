@@ -4,6 +4,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -30,6 +31,16 @@ type breach struct {
 // tooLong breaks a maxLength with a text that begins with prefix.
 func tooLong(path, prefix string, limit int) breach {
 	return breach{set: fields{path: pad(prefix, limit+1)}, ok: fields{path: pad(prefix, limit)}}
+}
+
+// tooLongEach breaks the maxLength of texts below a path, in the first item of each list.
+func tooLongEach(at string, limits map[string]int) map[string]breach {
+	out := map[string]breach{}
+	for name, limit := range limits {
+		path := at + "." + name
+		out[fmt.Sprint(path, " maxLength ", limit)] = tooLong(strings.ReplaceAll(path, "[]", "[0]"), "", limit)
+	}
+	return out
 }
 
 func pad(prefix string, length int) string { return prefix + strings.Repeat("a", length-len(prefix)) }

@@ -164,7 +164,8 @@ func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step 
 	}
 	s.status.Name, s.status.Channel = m.Name, cmp.Or(s.status.Channel, channel)
 	if s.status.State == v1alpha1.StateDeleting {
-		s.status.Message = strings.TrimSuffix("waits until what was installed before is removed: "+s.status.Message, ": ")
+		setState(&s.status, s.status.State, xpv2.ConditionReason(s.status.Reason),
+			strings.TrimSuffix("waits until what was installed before is removed: "+s.status.Message, ": "))
 		return s
 	}
 	t, message := selectTemplate(p.templates[m.Name], m.Name, channel)

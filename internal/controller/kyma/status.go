@@ -65,12 +65,11 @@ func setState(m *v1alpha1.ModuleStatus, state v1alpha1.State, reason xpv2.Condit
 // report the modules in the status of a Kyma. Equal steps result in an equal status, which is not written.
 func report(k *v1alpha1.Kyma, steps []step) {
 	at := &k.Status.AtProvider
-	at.Modules = nil
+	at.Modules = listed(steps)
 	ready, total := 0, 0
 	first := v1alpha1.ModuleStatus{State: v1alpha1.StateReady, Reason: string(xpv2.ReasonAvailable)}
 	for i := range steps {
 		s := &steps[i]
-		at.Modules = append(at.Modules, s.status)
 		if s.enabled {
 			total++
 			if s.status.State == v1alpha1.StateReady {
@@ -108,6 +107,25 @@ func readyBy(first v1alpha1.ModuleStatus, deleted bool) xpv2.Condition {
 		c.Reason = cmp.Or(xpv2.ConditionReason(first.Reason), c.Reason)
 	}
 	return c
+}
+
+// maxRemoved is how many modules that are being removed the status lists, besides those that the Kyma has.
+const maxRemoved = 64
+
+// listed returns the status of each module, as many as the API allows.
+func listed(steps []step) []v1alpha1.ModuleStatus {
+	var out []v1alpha1.ModuleStatus
+	removed := 0
+	for i := range steps {
+		s := &steps[i]
+		if !s.enabled {
+			removed++
+		}
+		if s.enabled || removed <= maxRemoved {
+			out = append(out, s.status)
+		}
+	}
+	return out
 }
 
 // setCondition of a Kyma, for the generation that was reconciled.

@@ -3,6 +3,7 @@
 package kyma
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -18,6 +19,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 )
+
+// TestListed is about a Kyma whose modules were replaced again and again while their removal waits.
+func TestListed(t *testing.T) {
+	var steps []step
+	for i := range 200 {
+		steps = append(steps, step{enabled: i >= 136, status: v1alpha1.ModuleStatus{Name: fmt.Sprint("m", i)}})
+	}
+	got := listed(steps)
+	names := []string{got[0].Name, got[63].Name, got[64].Name, got[len(got)-1].Name}
+	if diff := cmp.Diff([]string{"m0", "m63", "m136", "m199"}, names); diff != "" || len(got) != 128 {
+		t.Errorf("listed(...): %d modules, want the first 64 that are being removed and all that are enabled: -want, +got:\n%s", len(got), diff)
+	}
+}
 
 func TestReport(t *testing.T) {
 	one := func(name string, state v1alpha1.State, reason, message string) step {

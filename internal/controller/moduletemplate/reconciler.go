@@ -107,12 +107,18 @@ func resolved(t *v1alpha1.ModuleTemplate) bool {
 	if s.ResolvedGeneration != t.Generation || s.Version == "" || s.ModuleName != module.NameOf(t) {
 		return false
 	}
-	if token, ok := meta.GetReconcileRequest(t); ok && token != s.LastHandledReconcileAt {
+	if token, ok := requested(t); ok && token != s.LastHandledReconcileAt {
 		return false
 	}
 	// One that was refused is reconciled again, unless its siblings were the reason, which are gone.
 	c := s.GetCondition(v1alpha1.TypeResolved)
 	return c.Status != corev1.ConditionFalse || c.Reason == v1alpha1.ReasonAmbiguous
+}
+
+// requested returns the value of the annotation that requests a reconcile, as far as the status holds it.
+func requested(t *v1alpha1.ModuleTemplate) (string, bool) {
+	token, ok := meta.GetReconcileRequest(t)
+	return settings.Truncate(token, settings.MaxMessage), ok
 }
 
 func (r *reconciler) resolve(ctx context.Context, t *v1alpha1.ModuleTemplate) error {
@@ -138,7 +144,7 @@ func (r *reconciler) resolve(ctx context.Context, t *v1alpha1.ModuleTemplate) er
 		r.keys.report(t, res.Components)
 		r.log.Debug("Resolved a ModuleTemplate", "name", t.Name, "module", res.ModuleName, "version", res.Version, "digest", res.Digest)
 	}
-	if token, ok := meta.GetReconcileRequest(t); ok {
+	if token, ok := requested(t); ok {
 		t.Status.LastHandledReconcileAt = token
 	}
 	return nil

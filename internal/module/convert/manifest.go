@@ -18,7 +18,7 @@ const (
 	// maxInstallName bounds the name of an install, which is that of a Helm release, in bytes.
 	maxInstallName = 53
 	// maxVersion bounds the version of a Manifest, in bytes.
-	maxVersion = 128
+	maxVersion = 255
 )
 
 // Manifest of the original, of operator.kyma-project.io/v1alpha1, v1beta1 or v1beta2, as YAML or JSON. It refers to the
