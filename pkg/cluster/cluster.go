@@ -10,10 +10,18 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A Cluster is the access to a cluster that the engine requires.
-//
-//nolint:interfacebloat // The one interface to a cluster: each method is used in one place.
+// A Cluster is everything that the engine requires of a cluster.
 type Cluster interface {
+	Access
+	Mapper
+	Versions
+
+	// Cache returns the cache of the objects of all bundles.
+	Cache() Cache
+}
+
+// Access sends requests to a cluster.
+type Access interface {
 	// Identity returns the identity of the cluster as far as the connection proves it. Connections with equal identities lead to
 	// the same cluster, so what an engine knows about a bundle through one of them holds for the others. A connection that proves
 	// nothing has a unique identity. The identity of a Cluster never changes.
@@ -23,24 +31,27 @@ type Cluster interface {
 	// of k8s.io/apimachinery/pkg/api/errors.
 	REST() rest.Interface
 
+	// Config returns the connection configuration, for charts that look up objects in the cluster.
+	Config() *rest.Config
+}
+
+// A Mapper knows how to address objects of the kinds that a cluster serves.
+type Mapper interface {
 	// Mapping returns how to address objects of a kind. Built-in and learned kinds require no request. If the cluster does not
 	// serve the kind, the error is a *NoKindError.
 	Mapping(ctx context.Context, gvk schema.GroupVersionKind) (Mapping, error)
 
 	// Learn stores the mapping of a kind whose CRD is being installed.
 	Learn(gvk schema.GroupVersionKind, m Mapping)
+}
 
-	// Cache returns the cache of the objects of all bundles.
-	Cache() Cache
-
+// Versions are what charts may ask about a cluster.
+type Versions interface {
 	// Version returns the version of the cluster, for example v1.36.3.
 	Version(ctx context.Context) (string, error)
 
 	// APIVersions returns the API versions and kinds that the cluster serves, as group/version and group/version/Kind.
 	APIVersions(ctx context.Context) ([]string, error)
-
-	// Config returns the connection configuration, for charts that look up objects in the cluster.
-	Config() *rest.Config
 }
 
 // A Mapping says how to address objects of a kind.

@@ -52,7 +52,7 @@ func (w *call) newDryRunner() *apply.Applier {
 }
 
 func (w *call) target() apply.Target {
-	return apply.Target{Client: w.client, Cluster: w.c, ID: w.id, Namespace: w.e.namespace}
+	return apply.Target{Client: w.client, Mapper: w.c, ID: w.id, Namespace: w.e.namespace}
 }
 
 func (w *call) policy() apply.Policy {

@@ -33,8 +33,8 @@ type Policy struct {
 
 // A Target identifies the cluster and the bundle.
 type Target struct {
-	Client  *ssa.Client
-	Cluster cluster.Cluster
+	Client *ssa.Client
+	Mapper cluster.Mapper
 	// ID of the ApplySet of the bundle.
 	ID string
 	// Namespace of the inventories.

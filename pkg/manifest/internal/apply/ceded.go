@@ -59,7 +59,7 @@ func (c *Ceding) autoscaling(ctx context.Context, ref cluster.ObjectRef) (owners
 
 // targets returns the objects that the autoscalers of a namespace scale.
 func (c *Ceding) targets(ctx context.Context, namespace string) (targets, error) {
-	m, err := c.target.Cluster.Mapping(ctx, hpaKind)
+	m, err := c.target.Mapper.Mapping(ctx, hpaKind)
 	if err != nil {
 		return nil, err
 	}

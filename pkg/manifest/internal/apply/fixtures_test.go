@@ -47,7 +47,7 @@ func newSite(t *testing.T) *site {
 }
 
 func (s *site) target() Target {
-	return Target{Client: ssa.New(s.c, object.DefaultFieldManager), Cluster: s.c, ID: ourSet, Namespace: "kyma-system"}
+	return Target{Client: ssa.New(s.c, object.DefaultFieldManager), Mapper: s.c, ID: ourSet, Namespace: "kyma-system"}
 }
 
 func (s *site) clock() time.Time { return s.now }

@@ -180,7 +180,7 @@ func (d *dryRunner) dryRunCleared(ctx context.Context, o *object.Desired, live *
 
 // wouldBeChanged returns what an object would be if its content were replaced, according to a dry run.
 func (d *dryRunner) wouldBeChanged(ctx context.Context, o *object.Desired, content map[string]any) (*unstructured.Unstructured, error) {
-	m, err := d.target.Cluster.Mapping(ctx, o.GVK())
+	m, err := d.target.Mapper.Mapping(ctx, o.GVK())
 	if err != nil {
 		return nil, err
 	}

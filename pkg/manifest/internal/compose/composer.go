@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -22,10 +21,8 @@ import (
 
 // A Target provides what objects depend on in the cluster. A cluster.Cluster is a Target.
 type Target interface {
-	Mapping(ctx context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error)
-	Learn(gvk schema.GroupVersionKind, m cluster.Mapping)
-	Version(ctx context.Context) (string, error)
-	APIVersions(ctx context.Context) ([]string, error)
+	cluster.Mapper
+	cluster.Versions
 }
 
 // Releases provide the records of Helm releases in a cluster. A release.History implements them.

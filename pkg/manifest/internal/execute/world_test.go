@@ -143,7 +143,7 @@ func (w *world) mustHave(ref string) {
 }
 
 func (w *world) target() apply.Target {
-	return apply.Target{Client: ssa.New(w.c, object.DefaultFieldManager), Cluster: w.c, ID: worldSet, Namespace: "kyma-system"}
+	return apply.Target{Client: ssa.New(w.c, object.DefaultFieldManager), Mapper: w.c, ID: worldSet, Namespace: "kyma-system"}
 }
 
 func (w *world) policy() apply.Policy {

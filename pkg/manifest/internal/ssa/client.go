@@ -31,11 +31,19 @@ type Client struct {
 	// FieldManager for everything that the client writes.
 	FieldManager string
 
-	cluster cluster.Cluster
+	cluster Cluster
+}
+
+// A Cluster is the part of cluster.Cluster that a Client uses.
+type Cluster interface {
+	cluster.Access
+	cluster.Mapper
+
+	Cache() cluster.Cache
 }
 
 // New returns a client of a cluster that writes with a field manager.
-func New(c cluster.Cluster, fieldManager string) *Client {
+func New(c Cluster, fieldManager string) *Client {
 	return &Client{FieldManager: fieldManager, cluster: c}
 }
 

@@ -54,8 +54,8 @@ type Writer interface {
 
 // A Cluster is the part of cluster.Cluster that a removal uses.
 type Cluster interface {
-	Mapping(ctx context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error)
-	Learn(gvk schema.GroupVersionKind, m cluster.Mapping)
+	cluster.Mapper
+
 	Cache() cluster.Cache
 }
 
