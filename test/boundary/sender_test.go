@@ -4,41 +4,165 @@ package boundary
 
 import (
 	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// sender is the only package of the engine that sends requests.
-const sender = "pkg/manifest/internal/ssa"
+// The ways to reach an API server.
+const (
+	// viaREST sends a request with the REST client of a cluster.Cluster.
+	viaREST = "the REST client of a cluster"
+	// viaClient makes or uses a client of client-go.
+	viaClient = "a client of client-go"
+	// viaRuntime makes a client of controller-runtime.
+	viaRuntime = "a client of controller-runtime"
+)
 
-// sends reports whether a file uses the REST client of a cluster.
-func sends(parsed *ast.File) bool {
-	found := false
-	ast.Inspect(parsed, func(n ast.Node) bool {
-		if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "REST" {
-			found = true
-		}
-		return !found
-	})
-	return found
+// senders are the packages that may reach API servers, by the way that they use. Everything that is written to a target cluster
+// goes through the first one.
+func senders() map[string][]string {
+	return map[string][]string{
+		viaREST: {"pkg/manifest/internal/ssa"},
+		viaClient: {
+			// The connection to a target makes the clients: the REST client of the engine, and those of the watches.
+			"internal/target/connection",
+			// The function lookup of charts reads objects.
+			"internal/render/templates",
+			// It reads discovery documents, and is given a config only by kymactl and cmd/provider.
+			"internal/notfound",
+			// The command line reads the version of the control plane.
+			"internal/cli/version",
+			// The API server of tests.
+			"pkg/manifest/internal/fakeapi",
+		},
+		// These are clients of the control plane. The controllers get theirs from the manager.
+		viaRuntime: {"cmd/provider", "internal/cli/command"},
+	}
 }
 
-// TestSender holds that one package of the engine sends its requests.
-func TestSender(t *testing.T) {
-	used := false
+// makers are the functions of libraries that make a client, by the path of their package. None means that each use of the package
+// counts.
+func makers() map[string][]string {
+	return map[string][]string{
+		"k8s.io/client-go/dynamic":    nil,
+		"k8s.io/client-go/metadata":   nil,
+		"k8s.io/client-go/discovery":  nil,
+		"k8s.io/client-go/kubernetes": nil,
+		"k8s.io/client-go/rest": {
+			"HTTPClientFor", "NewRESTClient", "RESTClientFor", "RESTClientForConfigAndClient", "TransportFor", "UnversionedRESTClientFor",
+			"UnversionedRESTClientForConfigAndClient",
+		},
+		"sigs.k8s.io/controller-runtime":             {"NewManager"},
+		"sigs.k8s.io/controller-runtime/pkg/client":  {"New", "NewWithWatch"},
+		"sigs.k8s.io/controller-runtime/pkg/cluster": {"New"},
+		"sigs.k8s.io/controller-runtime/pkg/manager": {"New"},
+	}
+}
+
+// waysOf returns the ways to reach an API server that a file uses, sorted.
+func waysOf(parsed *ast.File) []string {
+	found := map[string]bool{}
+	imported := map[string]string{}
+	for _, i := range parsed.Imports {
+		p := strings.Trim(i.Path.Value, `"`)
+		name := path.Base(p)
+		if p == "sigs.k8s.io/controller-runtime" {
+			name = "controllerruntime"
+		}
+		if i.Name != nil {
+			name = i.Name.Name
+		}
+		imported[name] = p
+		if only, ok := makers()[p]; ok && only == nil {
+			found[viaClient] = true
+		}
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if s, ok := call.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "REST" {
+				found[viaREST] = true
+			}
+		}
+		s, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if x, ok := s.X.(*ast.Ident); ok && slices.Contains(makers()[imported[x.Name]], s.Sel.Name) {
+			way := viaRuntime
+			if below(imported[x.Name], "k8s.io/client-go") {
+				way = viaClient
+			}
+			found[way] = true
+		}
+		return true
+	})
+	return slices.Sorted(maps.Keys(found))
+}
+
+// TestSenders holds that few packages reach API servers, and that one of them sends what the engine does.
+func TestSenders(t *testing.T) {
+	used := map[string]map[string]bool{viaREST: {}, viaClient: {}, viaRuntime: {}}
 	for _, p := range packages(t) {
-		if !below(p.path(), "pkg/manifest") {
+		if belowAny(p.path(), []string{"test", "cluster", "hack", "examples"}) {
 			continue
 		}
 		for name, parsed := range sources(t, p) {
-			switch {
-			case p.path() == sender:
-				used = used || sends(parsed)
-			case sends(parsed):
-				t.Errorf("%s/%s sends a request itself; use %s", p.path(), name, sender)
+			for _, way := range waysOf(parsed) {
+				used[way][p.path()] = true
+				if !slices.Contains(senders()[way], p.path()) {
+					t.Errorf("%s/%s uses %s: only %s may", p.path(), name, way, strings.Join(senders()[way], ", "))
+				}
 			}
 		}
 	}
-	if !used {
-		t.Errorf("%s sends nothing: the test finds no sender at all", sender)
+	for way, all := range senders() {
+		for _, s := range all {
+			if !used[way][s] {
+				t.Errorf("%s does not use %s: take it out of senders", s, way)
+			}
+		}
+	}
+}
+
+// TestWaysOf shows that each way to reach an API server is found.
+func TestWaysOf(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		source string
+		want   []string
+	}{
+		"None":     {reason: "A config is not a client.", source: `import "k8s.io/client-go/rest"; var c rest.Config`},
+		"REST":     {reason: "The client of a cluster sends a request.", source: `func f(c Cluster) { c.REST().Get() }`, want: []string{viaREST}},
+		"Field":    {reason: "A field of that name is something else.", source: `func f(o Options) any { return o.REST }`},
+		"Dynamic":  {reason: "A dynamic client is one, however it came here.", source: `import d "k8s.io/client-go/dynamic"; var c d.Interface`, want: []string{viaClient}},
+		"Typed":    {reason: "So is a typed one.", source: `import "k8s.io/client-go/kubernetes"; var c kubernetes.Interface`, want: []string{viaClient}},
+		"Scheme":   {reason: "Its scheme is not.", source: `import "k8s.io/client-go/kubernetes/scheme"; var c = scheme.Scheme`},
+		"HTTP":     {reason: "An HTTP client with the credentials of a config can send anything.", source: `import "k8s.io/client-go/rest"; var c, _ = rest.HTTPClientFor(nil)`, want: []string{viaClient}},
+		"Made":     {reason: "A client of controller-runtime is made.", source: `import "sigs.k8s.io/controller-runtime/pkg/client"; var c, _ = client.New(nil)`, want: []string{viaRuntime}},
+		"Given":    {reason: "A controller is given one.", source: `import "sigs.k8s.io/controller-runtime/pkg/client"; var c client.Client`},
+		"Manager":  {reason: "A manager makes one.", source: `import ctrl "sigs.k8s.io/controller-runtime"; var c, _ = ctrl.NewManager(nil)`, want: []string{viaRuntime}},
+		"Namesake": {reason: "Another package may have a function of that name.", source: `import "example.org/client"; var c = client.New(nil)`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			parsed, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\n"+tc.source, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := waysOf(parsed)
+			if len(got) == 0 {
+				got = nil
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nwaysOf(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
