@@ -34,7 +34,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 // An apiServer is as much of one as the tests need. It knows its connections.
@@ -155,7 +154,7 @@ func must[T any](t *testing.T) func(v T, err error) T {
 func TestPoolShares(t *testing.T) {
 	s := newAPIServer(t)
 	m := metrics.New(nil, version.Build{})
-	p := NewPool(manifest.Interpreter(), WithMetrics(m))
+	p := NewPool(fakeInterpreter{}, WithMetrics(m))
 	defer p.Close()
 	get := must[*Cluster](t)
 
@@ -189,7 +188,7 @@ func TestPoolShares(t *testing.T) {
 
 func TestPoolRotation(t *testing.T) {
 	s := newAPIServer(t)
-	p := NewPool(manifest.Interpreter())
+	p := NewPool(fakeInterpreter{})
 	defer p.Close()
 	get, version := must[*Cluster](t), must[string](t)
 
@@ -222,7 +221,7 @@ func TestPoolRotation(t *testing.T) {
 func TestPoolClose(t *testing.T) {
 	before := runtime.NumGoroutine()
 	s := newAPIServer(t)
-	p := NewPool(manifest.Interpreter())
+	p := NewPool(fakeInterpreter{})
 	for i := range 5 {
 		c := must[*Cluster](t)(p.Get(strconv.Itoa(i), s.credentials(fmt.Sprintf("t%d", i), "")))
 		if failed := c.Cache().Track(t.Context(), []schema.GroupVersionKind{{Version: "v1", Kind: "Secret"}}); len(failed) > 0 {
@@ -241,7 +240,7 @@ func TestPoolClose(t *testing.T) {
 func TestPoolRace(t *testing.T) {
 	s := newAPIServer(t)
 	m := metrics.New(nil, version.Build{})
-	p := NewPool(manifest.Interpreter(), WithMetrics(m))
+	p := NewPool(fakeInterpreter{}, WithMetrics(m))
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -273,7 +272,7 @@ func TestPoolErrors(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := NewPool(manifest.Interpreter())
+			p := NewPool(fakeInterpreter{})
 			defer p.Close()
 			_, err := p.Get("x", tc.c)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -286,7 +285,7 @@ func TestPoolErrors(t *testing.T) {
 func TestInjectedIdentity(t *testing.T) {
 	s := newAPIServer(t)
 	local := &rest.Config{Host: s.URL, BearerToken: "local", TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
-	p := NewPool(manifest.Interpreter(), WithLocal(local), WithUserAgent("test"))
+	p := NewPool(fakeInterpreter{}, WithLocal(local), WithUserAgent("test"))
 	defer p.Close()
 	c := must[*Cluster](t)(p.Get("x", Credentials{Digest: "d", injected: true}))
 	must[string](t)(c.Version(t.Context()))
@@ -306,7 +305,7 @@ func TestIdentity(t *testing.T) {
 		"{exec: {apiVersion: client.authentication.k8s.io/v1, command: /must/not/run, interactiveMode: Never}}", 1))
 	c.identity = &identity{kind: v1alpha1.IdentityTypeGoogleApplicationCredentials, data: []byte("access-token")}
 	c.Digest = digest(c)
-	p := NewPool(manifest.Interpreter())
+	p := NewPool(fakeInterpreter{})
 	defer p.Close()
 	cluster := must[*Cluster](t)(p.Get("x", c))
 	must[string](t)(cluster.Version(t.Context()))
@@ -317,7 +316,7 @@ func TestIdentity(t *testing.T) {
 
 func TestLast(t *testing.T) {
 	s := newAPIServer(t)
-	p := NewPool(manifest.Interpreter())
+	p := NewPool(fakeInterpreter{})
 	defer p.Close()
 	if _, ok := p.Last("x"); ok {
 		t.Error("want no connection of a user that never came")
@@ -335,7 +334,7 @@ func TestLast(t *testing.T) {
 func TestCluster(t *testing.T) {
 	s := newAPIServer(t)
 	var counted int
-	p := NewPool(manifest.Interpreter(), WithOnRequest(func(string, int, bool) { counted++ }))
+	p := NewPool(fakeInterpreter{}, WithOnRequest(func(string, int, bool) { counted++ }))
 	defer p.Close()
 	get := must[*Cluster](t)
 

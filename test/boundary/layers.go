@@ -167,6 +167,10 @@ func libraries() []library {
 		{prefix: "sigs.k8s.io/kustomize", allowed: []string{"internal/render", "test"}},
 		{prefix: "github.com/gardener/component-spec", allowed: []string{"internal/ocm", "test"}},
 		{prefix: "github.com/prometheus/client_golang", allowed: []string{"internal/metrics"}, tests: true},
+		// The engine and a connection to a target know no client of the control plane.
+		{prefix: "sigs.k8s.io/controller-runtime", allowed: []string{
+			"apis", "cmd", "internal/cli", "internal/controller", "internal/module", "examples", "cluster", "test",
+		}},
 		{prefix: "github.com/onsi/ginkgo", allowed: []string{"test"}},
 		{prefix: "github.com/onsi/gomega", allowed: []string{"test"}},
 		{prefix: "github.com/stretchr/testify"},
@@ -235,11 +239,11 @@ func fault(from, to string, test bool) string {
 }
 
 // forTests reports whether a test may import a package of a higher layer: the servers that it starts, the tools that build
-// them, the command line for a test of a command, and the public packages, which examples show together and which make what a
-// connection is tested with.
+// them, the command line for a test of a command, and the public packages, which examples show together. A test of a connection to
+// a cluster knows nothing of what is installed through it, as its code does.
 func forTests(from, to, layer string) bool {
 	if to == "internal/cli" {
 		return below(from, "internal/cli")
 	}
-	return layer == "test/controlplane" || layer == "cluster/tools" || below(to, "pkg")
+	return layer == "test/controlplane" || layer == "cluster/tools" || below(to, "pkg") && !below(from, "internal/target")
 }

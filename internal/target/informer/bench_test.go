@@ -10,8 +10,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 func metadata(i, version int) *metav1.PartialObjectMetadata {
@@ -20,12 +18,9 @@ func metadata(i, version int) *metav1.PartialObjectMetadata {
 		Name:            fmt.Sprintf("release-%d-configuration", i),
 		UID:             types.UID(fmt.Sprintf("5ee7a2ab-6bd4-4d0a-8d3a-%012d", i)),
 		ResourceVersion: strconv.Itoa(version),
-		Labels: map[string]string{
-			manifest.LabelPartOf:    fmt.Sprintf("applyset-%043d-v1", i/5),
-			manifest.LabelManagedBy: manifest.DefaultManagedBy,
-		},
+		Labels:          labels(fmt.Sprintf("applyset-%043d-v1", i/5)),
 		ManagedFields: []metav1.ManagedFieldsEntry{{
-			Manager: manifest.DefaultFieldManager, Operation: metav1.ManagedFieldsOperationApply,
+			Manager: "test", Operation: metav1.ManagedFieldsOperationApply,
 			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:a":{},"f:b":{}}},"f:data":{"f:x":{},"f:y":{}}}`),
 		}},
 	}}
@@ -33,7 +28,7 @@ func metadata(i, version int) *metav1.PartialObjectMetadata {
 
 // BenchmarkEvent is what an event of an object that did not change costs.
 func BenchmarkEvent(b *testing.B) {
-	h := New(newFake(), mapping, manifest.Interpreter())
+	h := New(newFake(), mapping, fakeInterpreter{})
 	defer h.Close()
 	k := h.kind(secrets.GroupKind())
 	b.ReportAllocs()
@@ -53,7 +48,7 @@ func BenchmarkMemory(b *testing.B) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		h := New(newFake(), mapping, manifest.Interpreter())
+		h := New(newFake(), mapping, fakeInterpreter{})
 		k := h.kind(secrets.GroupKind())
 		for i := range n {
 			if err := k.Add(metadata(i, i)); err != nil {

@@ -19,7 +19,6 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 var (
@@ -78,7 +77,7 @@ func inBubble(t *testing.T, f func(t *testing.T, h *Cache, server *fake, n *news
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		server, n := newFake(), &news{}
-		h := New(server, mapping, manifest.Interpreter(), WithChange(n.change))
+		h := New(server, mapping, fakeInterpreter{}, WithChange(n.change))
 		defer h.Close()
 		f(t, h, server, n)
 	})
@@ -111,7 +110,7 @@ func TestFollow(t *testing.T) {
 		got, _ := h.Get(key("a"))
 		expect(t, "what was listed", a, got)
 		expect(t, "requests", []string{
-			"list v1/secrets metadata=true " + manifest.Interpreter().Selector(), "watch v1/secrets metadata=true " + manifest.Interpreter().Selector(),
+			"list v1/secrets metadata=true " + fakeInterpreter{}.Selector(), "watch v1/secrets metadata=true " + fakeInterpreter{}.Selector(),
 		}, server.asked())
 
 		b := server.set("b", "one", "2")
@@ -290,7 +289,7 @@ func TestOtherVersion(t *testing.T) {
 			}
 		}
 		expect(t, "one version is enough", []string{
-			"list v1/widgets metadata=false " + manifest.Interpreter().Selector(), "watch v1/widgets metadata=false " + manifest.Interpreter().Selector(),
+			"list v1/widgets metadata=false " + fakeInterpreter{}.Selector(), "watch v1/widgets metadata=false " + fakeInterpreter{}.Selector(),
 		}, server.asked())
 		server.serve(false)
 		time.Sleep(time.Minute)
@@ -300,7 +299,7 @@ func TestOtherVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		expect(t, "if the version is no longer served, another one is watched", []string{
-			"list v2/widgets metadata=false " + manifest.Interpreter().Selector(), "watch v2/widgets metadata=false " + manifest.Interpreter().Selector(),
+			"list v2/widgets metadata=false " + fakeInterpreter{}.Selector(), "watch v2/widgets metadata=false " + fakeInterpreter{}.Selector(),
 		}, server.asked())
 	})
 }
@@ -365,7 +364,7 @@ func TestTrackGivesUp(t *testing.T) {
 				return cluster.Mapping{}, ctx.Err()
 			}
 			return mapping(ctx, gvk)
-		}, manifest.Interpreter())
+		}, fakeInterpreter{})
 		defer h.Close()
 		if err := track(t, h, secrets); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("want the error of the context, got %v", err)

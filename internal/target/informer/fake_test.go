@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 // A fake API server that holds objects of one kind, in either form. It does not list by watching, like an old one.
@@ -122,7 +121,7 @@ func (f *fake) set(name, set, uid string) cluster.ObjectState {
 	u.SetName(name)
 	u.SetUID(types.UID(uid))
 	u.SetResourceVersion(strconv.Itoa(f.version))
-	u.SetLabels(map[string]string{manifest.LabelPartOf: set, manifest.LabelManagedBy: manifest.DefaultManagedBy})
+	u.SetLabels(labels(set))
 	event := watch.Modified
 	if f.objects[name] == nil {
 		event = watch.Added
@@ -131,7 +130,7 @@ func (f *fake) set(name, set, uid string) cluster.ObjectState {
 	for _, w := range f.watchers {
 		w.Action(event, u.DeepCopy())
 	}
-	return manifest.Interpreter().State(u)
+	return fakeInterpreter{}.State(u)
 }
 
 func (f *fake) remove(name string) {

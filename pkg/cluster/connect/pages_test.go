@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package connect_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster/connect"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// TestPages holds that over a real connection a page of a proxy never counts as "gone".
+func TestPages(t *testing.T) {
+	cases := map[string]struct{ contentType, body string }{
+		"HTML":    {contentType: "text/html", body: "<html><body>canary</body></html>"},
+		"Backend": {contentType: "text/plain; charset=utf-8", body: "default backend - 404 canary"},
+		"Path":    {contentType: "text/plain; charset=utf-8", body: "404 page not found\n"},
+		"JSON":    {contentType: "application/json", body: `{"type":"error","status":"404","message":"canary"}`},
+		"Status":  {contentType: "application/json", body: `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","message":"canary","code":404}`},
+		"Cluster": {contentType: "application/json", body: `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","message":"canary","code":404,"details":{"name":"c","kind":"clusters"}}`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			requests := atomic.Int64{}
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				requests.Add(1)
+				w.Header().Set("Content-Type", tc.contentType)
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = io.WriteString(w, tc.body)
+			}))
+			defer s.Close()
+			c, err := connect.New(&rest.Config{Host: s.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			bundle, engine := &manifest.Bundle{Name: "web"}, manifest.New()
+			exists, err := engine.Exists(t.Context(), c, bundle)
+			checkPage(t, s.URL, "Exists(...)", exists, err)
+			seen, err := engine.Observe(t.Context(), c, bundle)
+			checkPage(t, s.URL, "Observe(...)", seen.Exists, err)
+			removal, err := engine.Remove(t.Context(), c, bundle)
+			checkPage(t, s.URL, "Remove(...)", removal.Gone, err)
+			if requests.Load() == 0 {
+				t.Error("nothing was asked")
+			}
+		})
+	}
+}
+
+func checkPage(t *testing.T, host, what string, got bool, err error) {
+	t.Helper()
+	want := "API server " + host + ": 404 Not Found does not come from a Kubernetes API server; " +
+		"check the server of the kubeconfig, and the proxies on the way to it"
+	e := (*notfound.Error)(nil)
+	if got || !errors.As(err, &e) || transport.Explain(err).Error() != want || strings.Contains(err.Error(), "canary") {
+		t.Errorf("%s: want the error %q, got %v, %v", what, want, got, err)
+	}
+}
