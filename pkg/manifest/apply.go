@@ -54,7 +54,7 @@ func (w *call) apply(
 		return done.Result, w.store.changed
 	}
 	if done.Inventory != nil {
-		w.mem.conclude(done.Inventory, done.Why)
+		w.mem.conclude(done.Inventory)
 	}
 	return done.Result, err
 }

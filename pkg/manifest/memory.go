@@ -38,9 +38,6 @@ func placeOf(c cluster.Cluster, b *Bundle) place {
 type memory struct {
 	// stored is the inventory as stored in the cluster.
 	stored inventory.Stored
-	// last is the reason why the last step of this process did not get further, as the inventory stores it; nil if there is none.
-	// The inventory may have the wording of an earlier step.
-	last *inventory.Reasons
 	// evaluations are results of readiness rules.
 	evaluations inspect.Evaluations
 	// repairs count the repairs of fields, by object, that other managers change repeatedly.
@@ -53,9 +50,8 @@ type memory struct {
 	plan *keptPlan
 }
 
-// conclude remembers the reason why a call did not get further, nil for none, and the inventory that the call left.
-func (m *memory) conclude(inv *inventory.Inventory, why *inventory.Reasons) {
-	m.last = why
+// conclude forgets what a call made obsolete that left an inventory.
+func (m *memory) conclude(inv *inventory.Inventory) {
 	m.forgetGone(inv)
 	m.plan = nil // It was made before this call.
 }

@@ -19,20 +19,8 @@ import (
 func (w *call) observed(inv *inventory.Inventory, objects inspect.Objects) observe.Input {
 	return observe.Input{
 		Parts: w.parts, Drift: w.b.Drift, Retry: w.o.Retry, Inventory: inv, Objects: objects.States, Denied: objects.Denied,
-		Last: w.reasons(inv), Now: w.e.now(),
+		Now: w.e.now(),
 	}
-}
-
-// reasons returns why the last step did not get further, as the inventory has it, so that every process reports the same. If the
-// last step of this process had the same reasons with newer numbers, it returns those.
-func (w *call) reasons(inv *inventory.Inventory) inventory.Reasons {
-	switch {
-	case inv == nil || inv.Last == nil:
-		return inventory.Reasons{}
-	case w.mem.last.Same(inv.Last):
-		return *w.mem.last
-	}
-	return *inv.Last
 }
 
 // health returns an evaluator of the readiness rules of the bundle.

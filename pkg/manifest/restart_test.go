@@ -106,6 +106,20 @@ func TestObserveAfterRestart(t *testing.T) {
 			phase: observe.PhaseFailed,
 			want:  "exceeded quota: small",
 		},
+		"Count": {
+			reason: "The reasons of two steps differ only in a number.",
+			run: func(_ *testing.T, b *bench) *Bundle {
+				b.s.fault = forbidFor("ConfigMap", "exceeded quota: used 1")
+				return bundleOf(install("web", configMap("x")))
+			},
+			after: func(t *testing.T, b *bench, s *Bundle) {
+				t.Helper()
+				b.s.fault = forbidFor("ConfigMap", "exceeded quota: used 2")
+				_, _ = b.Apply(t.Context(), b.c, s)
+			},
+			phase: observe.PhaseFailed,
+			want:  "exceeded quota: used 2",
+		},
 		"OtherProcess": {
 			reason: "A step of another process is newer than the last one of this process.",
 			run: func(_ *testing.T, b *bench) *Bundle {

@@ -52,9 +52,6 @@ type Result struct {
 // A Report is the result of a run.
 type Report struct {
 	Result Result
-	// Why is the reason why the run did not get further, as the inventory stores it; nil if there is none, or if the context
-	// ended.
-	Why *inventory.Reasons
 	// Inventory as the run left it; nil if it could not be saved before the first request.
 	Inventory *inventory.Inventory
 }
@@ -83,11 +80,11 @@ func Run(ctx context.Context, in Input) (Report, error) {
 		return Report{Result: r.summarize()}, err
 	}
 	r.apply(ctx)
-	why, err := r.conclude(ctx)
+	err := r.conclude(ctx)
 	if err == nil {
 		err = r.err()
 	}
-	return Report{Result: r.summarize(), Why: why, Inventory: r.progress.inventory}, err
+	return Report{Result: r.summarize(), Inventory: r.progress.inventory}, err
 }
 
 // begin saves what is about to be applied.
@@ -135,28 +132,24 @@ func (r *run) apply(ctx context.Context) {
 	r.test(ctx)
 }
 
-// conclude saves the inventory with the reasons why the run did not get further, and returns the reasons. It does not save what
-// is saved already. If the context has ended, it keeps the reasons of the call before, which knew more. If only the reasons
-// changed, a failed save is not an error: the next call saves them again.
-func (r *run) conclude(ctx context.Context) (*inventory.Reasons, error) {
+// conclude saves the inventory with the reasons why the run did not get further. It does not save what is saved already. If the
+// context has ended, it keeps the reasons of the call before, which knew more. If only the reasons changed, a failed save is not
+// an error: the next call saves them again.
+func (r *run) conclude(ctx context.Context) error {
 	inv := r.progress.inventory
 	optional := inv.Equal(r.saved)
-	var why *inventory.Reasons
 	if ctx.Err() == nil {
-		why = inventory.Conclude(inv, r.reasons(), r.Retry, r.Redact)
-		if !why.Same(inv.Last) {
-			inv.Last = why
-		}
+		inv.Last = inventory.Conclude(inv, r.reasons(), r.Retry, r.Redact)
 	}
 	if inv.Equal(r.saved) {
-		return why, nil
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
 	if err := r.save(ctx); err != nil && !optional {
-		return why, err
+		return err
 	}
-	return why, nil
+	return nil
 }
 
 // abandon deletes the records of releases whose move to another name or namespace was never finished, before the inventory

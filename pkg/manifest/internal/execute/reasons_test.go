@@ -16,8 +16,8 @@ func TestRunReasons(t *testing.T) {
 	type want struct {
 		Log []string
 		Err string
-		// Stored is what the run waits for according to the inventory, and Why according to the report.
-		Stored, Why string
+		// Stored is what the run waits for according to the inventory.
+		Stored string
 	}
 	cases := map[string]struct {
 		reason string
@@ -26,25 +26,24 @@ func TestRunReasons(t *testing.T) {
 	}{
 		"Saved": {
 			reason: "New reasons are saved.",
-			want:   want{Log: []string{"pre web", "save"}, Stored: "hook x is running", Why: "hook x is running"},
+			want:   want{Log: []string{"pre web", "save"}, Stored: "hook x is running"},
 		},
 		"Same": {
 			reason: "They are saved once.", before: func(w *world) { _, _ = w.run() },
-			want: want{Log: []string{"pre web"}, Stored: "hook x is running", Why: "hook x is running"},
+			want: want{Log: []string{"pre web"}, Stored: "hook x is running"},
 		},
-		"Measures": {
-			reason: "Reasons that differ only in a number are not saved again.",
+		"Count": {
+			reason: "What is reported is saved, even if only a number differs, so that every process reports the same.",
 			before: func(w *world) {
+				w.waits["pre web"] = "1 of 3 hooks ran"
 				_, _ = w.run()
-				w.waits["pre web"] = "hook x is running since 10s"
-				_, _ = w.run()
-				w.waits["pre web"] = "hook x is running since 20s"
+				w.waits["pre web"] = "2 of 3 hooks ran"
 			},
-			want: want{Log: []string{"pre web"}, Stored: "hook x is running since 10s", Why: "hook x is running since 20s"},
+			want: want{Log: []string{"pre web", "save"}, Stored: "2 of 3 hooks ran"},
 		},
 		"Lost": {
 			reason: "If nothing else has to be saved, they may be lost.", before: on("save", errors.New("conflict")),
-			want: want{Log: []string{"pre web", "save: conflict"}, Stored: "hook y is running", Why: "hook x is running"},
+			want: want{Log: []string{"pre web", "save: conflict"}, Stored: "hook y is running"},
 		},
 		"Interrupted": {
 			reason: "A call whose context ended keeps the reasons of the previous one.",
@@ -70,9 +69,6 @@ func TestRunReasons(t *testing.T) {
 			w.log = nil
 			_, err := w.run()
 			got := want{Log: w.took(), Err: textOf(err), Stored: w.stored.Last.Waiting}
-			if w.last.Why != nil {
-				got.Why = w.last.Why.Waiting
-			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
 			}

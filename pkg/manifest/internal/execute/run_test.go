@@ -281,8 +281,8 @@ func TestRun(t *testing.T) {
 			}
 			r, err := w.run()
 			why := inventory.Reasons{}
-			if w.last.Why != nil {
-				why = *w.last.Why
+			if inv := w.last.Inventory; inv != nil && inv.Last != nil {
+				why = *inv.Last
 			}
 			got := want{Log: w.took(), Waiting: r.Waiting, Err: textOf(err), Why: why.Waiting}
 			for part, f := range why.Failed {

@@ -101,7 +101,7 @@ func TestRunKeepsPruneError(t *testing.T) {
 	if _, err := w.run(); err == nil {
 		t.Error("Run(...): nothing failed")
 	}
-	if diff := cmp.Diff(&inventory.Reasons{Pruning: "ConfigMap apps/c: no way"}, w.last.Why); diff != "" {
+	if diff := cmp.Diff(&inventory.Reasons{Pruning: "ConfigMap apps/c: no way"}, w.last.Inventory.Last); diff != "" {
 		t.Errorf("Run(...): reasons: -want, +got:\n%s", diff)
 	}
 }

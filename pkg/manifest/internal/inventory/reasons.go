@@ -4,24 +4,21 @@ package inventory
 
 import (
 	"maps"
-	"net/netip"
 	"strings"
-	"time"
-	"unicode"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// Reasons say why the last step stopped. They are stored so that another process reports the same. They affect messages only, never
-// what a step does.
+// Reasons say why the last step stopped. They are stored so that another process reports the same. They never affect what a step
+// does. A reason is never empty: an empty text means that there is none.
 type Reasons struct {
 	// Failed are the parts that could not be applied.
 	Failed map[object.PartID]Failure `json:"failed,omitempty"`
 	// Held are the parts that wait for an earlier install, and why.
 	Held map[object.PartID]string `json:"held,omitempty"`
-	// Waiting is what the step waits for, or empty.
+	// Waiting is what the step waits for.
 	Waiting string `json:"waiting,omitempty"`
-	// Pruning is why removed objects and parts could not be deleted, or empty.
+	// Pruning is why removed objects and parts could not be deleted.
 	Pruning string `json:"pruning,omitempty"`
 }
 
@@ -33,12 +30,26 @@ type Failure struct {
 	Message string `json:"message"`
 }
 
-// Failure returns why the last step could not apply these inputs of a part, or an empty string.
-func (r *Reasons) Failure(part object.PartID, digest string) string {
-	if f, ok := r.Failed[part]; ok && f.Digest == digest {
-		return f.Message
+// Failure reports whether the last step could not apply these inputs of a part, and why.
+func (r *Reasons) Failure(part object.PartID, digest string) (reason string, failed bool) {
+	f, ok := r.Failed[part]
+	if !ok || f.Digest != digest {
+		return "", false
 	}
-	return ""
+	return f.Message, true
+}
+
+// Wait reports whether a part waits, and for what: for an earlier install, or for what the whole step waits for.
+func (r *Reasons) Wait(part object.PartID) (reason string, waits bool) {
+	if reason, waits = r.Held[part]; waits {
+		return reason, true
+	}
+	return r.Waiting, r.Waiting != ""
+}
+
+// PruneFailure reports whether something could not be deleted, and why.
+func (r *Reasons) PruneFailure() (reason string, failed bool) {
+	return r.Pruning, r.Pruning != ""
 }
 
 // Conclude returns the stored form of the reasons why a step stopped, or nil. Pass the retry token of the call. A nil redact
@@ -91,59 +102,4 @@ func Bounded(s string, redact func(text string) string) string {
 		s = strings.ToValidUTF8(s[:maxReason-len("…")], "") + "…"
 	}
 	return s
-}
-
-// Same reports whether both have the same reasons. Either may be nil, which means none. It ignores ports, times and counters,
-// because they change every time and are not worth a write. Names count, even if they differ only in a digit.
-func (r *Reasons) Same(o *Reasons) bool {
-	if r == nil || o == nil {
-		return r == o
-	}
-	return similar(r.Waiting, o.Waiting) && similar(r.Pruning, o.Pruning) && maps.EqualFunc(r.Held, o.Held, similar) &&
-		maps.EqualFunc(r.Failed, o.Failed, func(a, b Failure) bool { return a.Digest == b.Digest && similar(a.Message, b.Message) })
-}
-
-// similar reports whether two texts differ only in measures.
-func similar(a, b string) bool {
-	if a == b {
-		return true
-	}
-	x, y := strings.Fields(a), strings.Fields(b)
-	if len(x) != len(y) {
-		return false
-	}
-	for i := range x {
-		if x[i] != y[i] && (!isMeasure(x[i]) || !isMeasure(y[i])) {
-			return false
-		}
-	}
-	return true
-}
-
-// isMeasure reports whether a word is a number, a count such as 1/2, a percentage, an address with a port, a duration or a time.
-func isMeasure(word string) bool {
-	if !strings.ContainsFunc(word, unicode.IsDigit) {
-		return false
-	}
-	if !strings.ContainsFunc(word, unicode.IsLetter) {
-		return true
-	}
-	word = strings.Trim(word, `()"',;`)
-	if isAddress(word) {
-		return true
-	}
-	word = strings.TrimRight(word, ".:")
-	_, badDuration := time.ParseDuration(word)
-	_, badTime := time.Parse(time.RFC3339, word)
-	return badDuration == nil || badTime == nil
-}
-
-// isAddress reports whether a word is an IP address with a port, or two of them as in from->to.
-func isAddress(word string) bool {
-	for addr := range strings.SplitSeq(strings.TrimSuffix(word, ":"), "->") {
-		if _, err := netip.ParseAddrPort(addr); err != nil {
-			return false
-		}
-	}
-	return true
 }

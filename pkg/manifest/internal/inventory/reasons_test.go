@@ -54,7 +54,7 @@ func TestConclude(t *testing.T) {
 	}{
 		"None":  {reason: "A completed step has no reasons.", inv: Inventory{Last: &Reasons{Waiting: "old"}}},
 		"New":   {reason: "The reasons are those of the step, without secret values.", inv: Inventory{Last: &Reasons{Waiting: "old"}}, why: Reasons{Waiting: "hunter2"}, want: &Reasons{Waiting: "REDACTED"}},
-		"Same":  {reason: "The measures are those of the current step.", inv: Inventory{Last: &Reasons{Waiting: "0 of 2 replicas"}}, why: Reasons{Waiting: "1 of 2 replicas"}, want: &Reasons{Waiting: "1 of 2 replicas"}},
+		"Count": {reason: "The counts are those of the current step.", inv: Inventory{Last: &Reasons{Waiting: "0 of 2 replicas"}}, why: Reasons{Waiting: "1 of 2 replicas"}, want: &Reasons{Waiting: "1 of 2 replicas"}},
 		"Stuck": {reason: "The recorded run of a hook says why the part failed.", inv: Inventory{Parts: map[object.PartID]Part{"web": stuck}}, why: failed("hook failed"), retry: "r"},
 		"Retry": {reason: "The recorded run does not count if a retry is requested.", inv: Inventory{Parts: map[object.PartID]Part{"web": stuck}}, why: failed("no disk"), retry: "s", want: &Reasons{Failed: failed("no disk").Failed}},
 	}
@@ -72,44 +72,36 @@ func TestConclude(t *testing.T) {
 	}
 }
 
-func TestSameReasons(t *testing.T) {
-	failed := func(digest, message string) *Reasons {
-		return &Reasons{Failed: map[object.PartID]Failure{"web": {Digest: digest, Message: message}}}
+func TestReasons(t *testing.T) {
+	failed := map[object.PartID]Failure{"web": {Digest: "1", Message: "no disk"}}
+	held := map[object.PartID]string{"web": "waits for db"}
+	type found struct {
+		Reason string
+		Found  bool
 	}
+	type want struct{ Failure, Wait, Prune found }
 	cases := map[string]struct {
 		reason string
-		a, b   *Reasons
-		want   bool
+		in     Reasons
+		want   want
 	}{
-		"None":    {reason: "Neither has reasons.", want: true},
-		"New":     {reason: "Only the first has a reason.", a: &Reasons{Waiting: "x"}},
-		"Gone":    {reason: "Only the second has a reason.", b: &Reasons{Waiting: "x"}},
-		"Equal":   {reason: "The failure is the same.", a: failed("1", "no disk"), b: failed("1", "no disk"), want: true},
-		"Text":    {reason: "The failure differs.", a: failed("1", "no disk"), b: failed("1", "no memory")},
-		"Pruning": {reason: "A different deletion is refused.", a: &Reasons{Pruning: "x"}, b: &Reasons{Pruning: "y"}},
-		"Digest":  {reason: "The inputs that failed differ.", a: failed("1", "no disk"), b: failed("2", "no disk")},
-		"Part":    {reason: "A different part failed.", a: failed("1", "no disk"), b: &Reasons{Failed: map[object.PartID]Failure{"api": {Digest: "1", Message: "no disk"}}}},
-		"Held":    {reason: "A different part is held.", a: &Reasons{Held: map[object.PartID]string{"a": "x"}}, b: &Reasons{Held: map[object.PartID]string{"b": "x"}}},
-		"Digits":  {reason: "Ports differ every time.", a: failed("1", "read udp 10.0.0.1:4711: i/o timeout"), b: failed("1", "read udp 10.0.0.1:4712: i/o timeout"), want: true},
-		"Counted": {reason: "A counter is not worth a write.", a: &Reasons{Waiting: "0 of 2 replicas"}, b: &Reasons{Waiting: "1 of 2 replicas"}, want: true},
-		"Digits6": {reason: "Ports of IPv6 addresses differ every time, too.", a: failed("1", "read udp [fd00::1]:4711->[fd00::a]:53: i/o timeout"), b: failed("1", "read udp [fd00::1]:4712->[fd00::a]:53: i/o timeout"), want: true},
-		"Port":    {reason: "Ports after an arrow differ every time, too.", a: failed("1", "read tcp 10.0.0.1:4711->10.0.0.2:443: i/o timeout"), b: failed("1", "read tcp 10.0.0.1:4712->10.0.0.2:443: i/o timeout"), want: true},
-		"Ratio":   {reason: "A count of several is not worth a write.", a: &Reasons{Waiting: "hooks (1/2) ran, 50%"}, b: &Reasons{Waiting: "hooks (2/2) ran, 100%"}, want: true},
-		"Time":    {reason: "A time is not worth a write.", a: &Reasons{Waiting: "since 2026-01-02T03:04:05Z, retry in 1m5s."}, b: &Reasons{Waiting: "since 2026-01-02T03:05:10Z, retry in 10s."}, want: true},
-		"Install": {
-			reason: "It waits for a different install.",
-			a:      &Reasons{Held: map[object.PartID]string{"db": "waits for install web1: x"}}, b: &Reasons{Held: map[object.PartID]string{"db": "waits for install web2: x"}},
-		},
-		"Object":  {reason: "It waits for a different object.", a: &Reasons{Waiting: "Job apps/migrate-1: is running"}, b: &Reasons{Waiting: "Job apps/migrate-2: is running"}},
-		"Version": {reason: "The failure names a different version of the chart.", a: failed("1", "chart web v1.2.3 is missing"), b: failed("1", "chart web v1.2.4 is missing")},
-		"Host":    {reason: "The host differs, regardless of its port.", a: failed("1", "dial tcp: lookup node1:53"), b: failed("1", "dial tcp: lookup node2:53")},
-		"Longer":  {reason: "The text has more words.", a: &Reasons{Waiting: "waits 1"}, b: &Reasons{Waiting: "waits 1 more"}},
-		"Word":    {reason: "A word is not a number.", a: &Reasons{Waiting: "waits 1"}, b: &Reasons{Waiting: "waits long"}},
+		"None":         {reason: "Nothing stopped the step."},
+		"Failed":       {reason: "The part failed with these inputs.", in: Reasons{Failed: failed}, want: want{Failure: found{"no disk", true}}},
+		"FailedBefore": {reason: "The part failed with other inputs.", in: Reasons{Failed: map[object.PartID]Failure{"web": {Digest: "0", Message: "no disk"}}}},
+		"OtherFailed":  {reason: "Another part failed.", in: Reasons{Failed: map[object.PartID]Failure{"api": {Digest: "1", Message: "no disk"}}}},
+		"Waiting":      {reason: "All parts wait.", in: Reasons{Waiting: "a CRD"}, want: want{Wait: found{"a CRD", true}}},
+		"Held":         {reason: "What the part itself waits for takes precedence.", in: Reasons{Waiting: "a CRD", Held: held}, want: want{Wait: found{"waits for db", true}}},
+		"OtherHeld":    {reason: "Another part is held.", in: Reasons{Held: map[object.PartID]string{"api": "waits for db"}}},
+		"Pruning":      {reason: "Something cannot be deleted.", in: Reasons{Pruning: "forbidden"}, want: want{Prune: found{"forbidden", true}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := tc.a.Same(tc.b); got != tc.want {
-				t.Errorf("\n%s\nwant %v, got %v", tc.reason, tc.want, got)
+			var got want
+			got.Failure.Reason, got.Failure.Found = tc.in.Failure("web", "1")
+			got.Wait.Reason, got.Wait.Found = tc.in.Wait("web")
+			got.Prune.Reason, got.Prune.Found = tc.in.PruneFailure()
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -57,7 +57,7 @@ func TestObserveDrift(t *testing.T) {
 			reason: "If the repair failed, the failure counts.",
 			in: func(w *world) Input {
 				w.obj.Owned = "theirs"
-				w.in.Last.Failed = map[object.PartID]inventory.Failure{"web": {Digest: "new", Message: "no"}}
+				w.last.Failed = map[object.PartID]inventory.Failure{"web": {Digest: "new", Message: "no"}}
 				return w.input()
 			},
 			phase: PhaseFailed,

@@ -28,8 +28,6 @@ type Input struct {
 	// with the error.
 	Objects map[cluster.ObjectRef]cluster.ObjectState
 	Denied  map[cluster.ObjectRef]error
-	// Last says why the last step stopped.
-	Last inventory.Reasons
 	// Health of the objects that have a readiness rule, and Differences of drifted objects. Gather sets both.
 	Health      map[cluster.ObjectRef]Health
 	Differences map[cluster.ObjectRef]Difference

@@ -20,6 +20,8 @@ type world struct {
 	rec inventory.Part
 	en  inventory.Entry
 	obj cluster.ObjectState
+	// last says why the last step stopped.
+	last inventory.Reasons
 }
 
 var ref = cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: "web"}
@@ -35,7 +37,7 @@ func newWorld() *world {
 
 // input returns the input of the observation. A function can remove the object.
 func (w *world) input() Input {
-	w.in.Inventory = &inventory.Inventory{Parts: map[object.PartID]inventory.Part{"web": w.rec}, Objects: []inventory.Entry{w.en}}
+	w.in.Inventory = &inventory.Inventory{Parts: map[object.PartID]inventory.Part{"web": w.rec}, Objects: []inventory.Entry{w.en}, Last: &w.last}
 	w.in.Objects = map[cluster.ObjectRef]cluster.ObjectState{ref: w.obj}
 	return w.in
 }
@@ -57,7 +59,7 @@ func TestObserveLeaving(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
-			w.in.Last = tc.last
+			w.last = tc.last
 			in := w.input()
 			in.Inventory.Parts["old"] = inventory.Part{Digest: "x", Run: tc.run}
 			in.Inventory.Parts["older"] = inventory.Part{Digest: "x"}

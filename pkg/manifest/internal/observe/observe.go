@@ -21,6 +21,9 @@ func Observe(in Input) Observation {
 		return Observation{State: health.Processing, Message: "nothing is installed yet"}
 	}
 	o := observer{Input: in, out: Observation{Exists: true, UpToDate: true, State: health.Ready}}
+	if in.Inventory.Last != nil {
+		o.last = *in.Inventory.Last
+	}
 	o.observeParts()
 	o.observeLeaving()
 	for i := range in.Inventory.Objects {
@@ -47,7 +50,9 @@ type observer struct {
 	Input
 
 	parts map[object.PartID]*part
-	out   Observation
+	// last says why the last step stopped.
+	last inventory.Reasons
+	out  Observation
 	// uncompared is true if a drifted object could not be compared with what was applied.
 	uncompared bool
 }
@@ -93,17 +98,17 @@ func (o *observer) observeParts() {
 			continue
 		}
 		o.out.UpToDate = false
-		waiting := cmp.Or(o.Last.Held[p.Name], o.Last.Waiting)
-		failure := o.Last.Failure(p.Name, p.Digest)
+		failure, failed := o.last.Failure(p.Name, p.Digest)
+		wait, waits := o.last.Wait(p.Name)
 		switch {
-		case failure != "":
+		case failed:
 			p.found(PhaseFailed, failure)
-		case waiting == "":
+		case !waits:
 			p.found(PhaseApplying, "is being applied")
 		case rec.Resumes(p.Digest, o.Retry) && !rec.Run.Over:
-			p.found(PhaseHooksRunning, waiting)
+			p.found(PhaseHooksRunning, wait)
 		default:
-			p.found(PhaseBlocked, waiting)
+			p.found(PhaseBlocked, wait)
 		}
 	}
 }
@@ -114,12 +119,12 @@ func (o *observer) observeLeaving() {
 		if o.parts[name] != nil {
 			continue
 		}
-		f := finding{phase: PhaseLeaving, message: cmp.Or(o.Last.Waiting, "is being removed")}
-		switch run := o.Inventory.Parts[name].Run; {
-		case run.BlocksRemoval():
+		f := finding{phase: PhaseLeaving, message: cmp.Or(o.last.Waiting, "is being removed")}
+		if failure, failed := o.last.PruneFailure(); failed {
+			f = finding{phase: PhaseFailed, message: failure}
+		}
+		if run := o.Inventory.Parts[name].Run; run.BlocksRemoval() {
 			f = finding{phase: PhaseRemovalFailed, message: run.Failed}
-		case o.Last.Pruning != "":
-			f = finding{phase: PhaseFailed, message: o.Last.Pruning}
 		}
 		o.out.UpToDate = false
 		o.out.State, o.out.Message = f.phase.State(), name.String()+": "+f.message
@@ -137,11 +142,11 @@ func (o *observer) observeEntry(en *inventory.Entry, p *part) {
 		p.found(PhaseUnreadable, "cannot be read: "+text.OneLine(o.Denied[k].Error()))
 	case pruned:
 		o.out.UpToDate = false
-		if o.Last.Pruning != "" {
-			p.found(PhaseFailed, o.Last.Pruning)
+		if failure, failed := o.last.PruneFailure(); failed {
+			p.found(PhaseFailed, failure)
 		}
 		if exists {
-			p.found(PhasePruning, cmp.Or(o.Last.Waiting, k.String()+": "+cmp.Or(state.Message, "is being deleted")))
+			p.found(PhasePruning, cmp.Or(o.last.Waiting, k.String()+": "+cmp.Or(state.Message, "is being deleted")))
 		}
 	case pending:
 		o.out.UpToDate = o.out.UpToDate && !p.needsStep()
@@ -162,11 +167,11 @@ func (o *observer) observeEntry(en *inventory.Entry, p *part) {
 
 // observeRecreated records the state of an object that was deleted for its repair and does not exist again yet.
 func (o *observer) observeRecreated(en *inventory.Entry, p *part) {
-	if f := o.Last.Failure(p.Name, p.Digest); f != "" {
-		p.found(PhaseFailed, f)
+	if failure, failed := o.last.Failure(p.Name, p.Digest); failed {
+		p.found(PhaseFailed, failure)
 		return
 	}
-	p.found(PhaseDrifted, cmp.Or(o.Last.Waiting, en.Ref().String()+" is being recreated"))
+	p.found(PhaseDrifted, cmp.Or(o.last.Waiting, en.Ref().String()+" is being recreated"))
 }
 
 // observeDrift records how the policy treats a drifted object. It reports whether the health of the object counts.
@@ -194,8 +199,8 @@ func (o *observer) observeDrift(en *inventory.Entry, d Drift, p *part) bool {
 	}
 	o.out.UpToDate = o.out.UpToDate && !p.needsStep()
 	o.out.Drift = append(o.out.Drift, d)
-	if f := o.Last.Failure(p.Name, p.Digest); f != "" {
-		p.found(PhaseFailed, f)
+	if failure, failed := o.last.Failure(p.Name, p.Digest); failed {
+		p.found(PhaseFailed, failure)
 	}
 	if en.Restores.Pause(o.Now) {
 		p.found(PhaseContended, d.String()+" again and again, and is put back once a minute; find out who does it")

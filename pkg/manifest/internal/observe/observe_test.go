@@ -63,7 +63,7 @@ func TestObserve(t *testing.T) {
 		},
 		"Blocked": {
 			reason: "The message says what the last step waited for.",
-			in:     func(w *world) Input { upgrade(w); w.in.Last.Waiting = "waits"; return w.input() },
+			in:     func(w *world) Input { upgrade(w); w.last.Waiting = "waits"; return w.input() },
 			phase:  PhaseBlocked,
 			want:   Observation{Exists: true, State: health.Processing, Message: "web: waits", Ready: 1, Total: 1},
 		},
@@ -71,7 +71,7 @@ func TestObserve(t *testing.T) {
 			reason: "What a part itself waits for takes precedence.",
 			in: func(w *world) Input {
 				upgrade(w)
-				w.in.Last = inventory.Reasons{Waiting: "waits", Held: map[object.PartID]string{"web": "held"}}
+				w.last = inventory.Reasons{Waiting: "waits", Held: map[object.PartID]string{"web": "held"}}
 				return w.input()
 			},
 			phase: PhaseBlocked,
@@ -82,7 +82,7 @@ func TestObserve(t *testing.T) {
 			in: func(w *world) Input {
 				upgrade(w)
 				w.rec.Run = &inventory.Run{Recorded: true, Inputs: "new", Event: "pre-upgrade"}
-				w.in.Last.Waiting = "hook"
+				w.last.Waiting = "hook"
 				return w.input()
 			},
 			phase: PhaseHooksRunning,
@@ -92,7 +92,7 @@ func TestObserve(t *testing.T) {
 			reason: "A failure of these inputs takes precedence over what the step waits for.",
 			in: func(w *world) Input {
 				upgrade(w)
-				w.in.Last = inventory.Reasons{Waiting: "waits", Failed: map[object.PartID]inventory.Failure{"web": {Digest: "new", Message: "no"}}}
+				w.last = inventory.Reasons{Waiting: "waits", Failed: map[object.PartID]inventory.Failure{"web": {Digest: "new", Message: "no"}}}
 				return w.input()
 			},
 			phase: PhaseFailed,
@@ -102,7 +102,7 @@ func TestObserve(t *testing.T) {
 			reason: "A failure of other inputs no longer counts.",
 			in: func(w *world) Input {
 				upgrade(w)
-				w.in.Last.Failed = map[object.PartID]inventory.Failure{"web": {Digest: "other", Message: "no"}}
+				w.last.Failed = map[object.PartID]inventory.Failure{"web": {Digest: "other", Message: "no"}}
 				return w.input()
 			},
 			phase: PhaseApplying,
@@ -200,7 +200,7 @@ func TestObserve(t *testing.T) {
 		},
 		"PruningBlocked": {
 			reason: "What the last step waited for takes precedence.",
-			in:     func(w *world) Input { w.en.Pruned, w.in.Last.Waiting = true, "1 object is left"; return w.input() },
+			in:     func(w *world) Input { w.en.Pruned, w.last.Waiting = true, "1 object is left"; return w.input() },
 			phase:  PhasePruning,
 			want:   Observation{Exists: true, State: health.Processing, Message: "web: 1 object is left"},
 		},
@@ -212,7 +212,7 @@ func TestObserve(t *testing.T) {
 		},
 		"PruneRefused": {
 			reason: "An object that cannot be deleted is an error.",
-			in:     func(w *world) Input { w.en.Pruned, w.in.Last.Pruning = true, "forbidden"; return w.input() },
+			in:     func(w *world) Input { w.en.Pruned, w.last.Pruning = true, "forbidden"; return w.input() },
 			phase:  PhaseFailed,
 			want:   Observation{Exists: true, State: health.Error, Message: "web: forbidden"},
 		},
