@@ -130,7 +130,7 @@ func TestPlanOfKept(t *testing.T) {
 	b.settle(without)
 	p, err := b.Plan(t.Context(), b.c, s)
 	if err != nil || len(p.Problems) > 0 {
-		t.Errorf("what was left behind is taken back: %+v, %v", p, err)
+		t.Errorf("what was left behind is adopted again: %+v, %v", p, err)
 	}
 }
 

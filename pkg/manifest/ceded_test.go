@@ -279,11 +279,11 @@ func TestDeletedAgainAndAgain(t *testing.T) {
 		now = now.Add(time.Second)
 	}
 	if want := ownership.MaxRepairs + 1; repairs != want {
-		t.Errorf("in 100 seconds it was put back %d times, want %d", repairs, want)
+		t.Errorf("in 100 seconds it was restored %d times, want %d", repairs, want)
 	}
 	o := b.observe(s)
 	if o.State != Warning || o.UpToDate || o.Works || o.Message !=
-		"web: ConfigMap apps/x was deleted again and again, and is put back once a minute; find out who does it" {
+		"web: ConfigMap apps/x was deleted again and again, and is restored once a minute; find out who does it" {
 		t.Errorf("observation: %+v", o)
 	}
 	now = now.Add(ownership.RestoreInterval)

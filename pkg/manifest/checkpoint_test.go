@@ -22,7 +22,7 @@ func TestCheckpoint(t *testing.T) {
 
 	keepOne, keepTwo := WithCheckpoint([]byte("one")), WithCheckpoint([]byte("two"))
 	if o := b.observe(one, keepOne); o.UpToDate || o.State != Ready || o.Checkpoint != nil {
-		t.Errorf("Observe(...): a bundle that is Ready is to be kept: %+v", o)
+		t.Errorf("Observe(...): a bundle that is Ready must be kept: %+v", o)
 	}
 	b.apply(one, keepOne)
 	if diff := cmp.Diff([]string{"patch Secret kyma-system/team-a-web"}, b.s.took()); diff != "" {

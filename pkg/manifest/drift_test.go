@@ -87,7 +87,7 @@ func TestDriftIsRepaired(t *testing.T) {
 				t.Errorf("\n%s\nafter the repair: %+v", tc.reason, o)
 			}
 			if got := b.inventory(s).Parts["web"].Revision; got != 1 {
-				t.Errorf("\n%s\na repair is no new revision, got %d", tc.reason, got)
+				t.Errorf("\n%s\na repair makes no revision, got %d", tc.reason, got)
 			}
 			if got := b.s.objects[config].content["data"].(map[string]any)["revision"]; got != "1" {
 				t.Errorf("\n%s\na repair renders the revision that it repairs, got %v", tc.reason, got)

@@ -128,7 +128,7 @@ func TestDriftPolicies(t *testing.T) {
 				}
 			}
 			if r := b.apply(s); len(r.Repaired)+r.Updated+r.Created > 0 {
-				t.Errorf("\n%s\nnothing is to be done: %+v", tc.reason, r)
+				t.Errorf("\n%s\nnothing must be done: %+v", tc.reason, r)
 			}
 			if got := b.s.versionOf(key("Secret", DefaultNamespace, s.Name)); got != inventory {
 				t.Errorf("\n%s\nthe inventory was written", tc.reason)

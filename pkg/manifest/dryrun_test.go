@@ -193,7 +193,7 @@ func TestPlan(t *testing.T) {
 			before: changed(tmplDeploy), bundle: changed(replicas),
 			world: func(b *bench) { b.s.fault = refusing("web", immutable("spec.selector")) },
 			want: []string{"problem: web: Deployment apps/web: spec.selector cannot be changed (field is immutable); set annotation " +
-				`kyma.m.crossplane.io/recreate: "true" on the Manifest, or on the object in the chart, to have it deleted and created anew`},
+				`kyma.m.crossplane.io/recreate: "true" on the Manifest, or on the object in the chart, to have it recreated`},
 		},
 		"Recreate": {
 			reason: "It is not a problem if the bundle allows objects to be recreated.",
@@ -276,7 +276,7 @@ func TestPlanCosts(t *testing.T) {
 	}
 	now = now.Add(2 * time.Hour)
 	if b.plan(next); len(b.s.took()) != 2 {
-		t.Error("a plan is made anew after its time")
+		t.Error("a plan is made again after its time")
 	}
 	if b.plan(s); len(b.s.took()) > 0 {
 		t.Error("other inputs make another plan")

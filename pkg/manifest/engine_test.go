@@ -151,7 +151,7 @@ func TestUpgrade(t *testing.T) {
 				t.Errorf("\n%s\ncluster: -want, +got:\n%s", tc.reason, diff)
 			}
 			if got := b.s.uidOf(key("ConfigMap", "apps", "y")); got != uid {
-				t.Errorf("\n%s\nConfigMap y was made anew", tc.reason)
+				t.Errorf("\n%s\nConfigMap y was recreated", tc.reason)
 			}
 			got := map[string]int{}
 			for n, rec := range b.inventory(tc.to).Parts {

@@ -140,7 +140,7 @@ func TestNoPruneWhileAnInstallCannotBePlanned(t *testing.T) {
 	s.Installs[1].Fetch = fetch
 	b.settle(s)
 	if got := b.s.uidOf(key("ConfigMap", "apps", "y")); got != uid {
-		t.Errorf("ConfigMap y was deleted and made anew: want %s, got %s", uid, got)
+		t.Errorf("ConfigMap y was recreated: want %s, got %s", uid, got)
 	}
 }
 
@@ -227,7 +227,7 @@ func TestParentIsForeign(t *testing.T) {
 	k := b.s.put(manifestOf(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: team-a-web, namespace: kyma-system}\ndata: {a: Yg==}").Object)
 	before := b.s.objects[k].u().GetResourceVersion()
 	_, err := b.Apply(t.Context(), b.c, bundleOf(install("web", configMap("x"))))
-	if err == nil || !strings.Contains(err.Error(), "Secret kyma-system/team-a-web is no inventory of this set") {
+	if err == nil || !strings.Contains(err.Error(), "Secret kyma-system/team-a-web is not the inventory of this set") {
 		t.Errorf("error: %v", err)
 	}
 	if after := b.s.objects[k].u().GetResourceVersion(); after != before {

@@ -149,7 +149,7 @@ func TestFence(t *testing.T) {
 			}
 			b.settle(tc.want)
 			if diff := cmp.Diff([]string(nil), b.strays(tc.want)); diff != "" {
-				t.Errorf("\n%s\nobjects that nobody knows: %s", tc.reason, diff)
+				t.Errorf("\n%s\nunknown objects: %s", tc.reason, diff)
 			}
 			b.takeAll(tc.want)
 		})
@@ -182,7 +182,7 @@ func TestFenceBehind(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff([]string(nil), b.strays(wanted)); diff != "" {
-				t.Errorf("\n%s\nobjects that nobody knows: %s", tc.reason, diff)
+				t.Errorf("\n%s\nunknown objects: %s", tc.reason, diff)
 			}
 			b.c.behind = nil
 			if o := b.observe(wanted); !o.UpToDate || o.State != Ready {
@@ -221,7 +221,7 @@ func TestFenceEverywhere(t *testing.T) {
 				b.c.before = nil
 				b.settle(wanted)
 				if diff := cmp.Diff([]string(nil), b.strays(wanted)); diff != "" {
-					t.Errorf("request %d: objects that nobody knows: %s", n, diff)
+					t.Errorf("request %d: unknown objects: %s", n, diff)
 				}
 				if o := b.observe(wanted); !o.UpToDate || o.State != Ready || o.Total != 4 {
 					t.Errorf("request %d: %+v", n, o)

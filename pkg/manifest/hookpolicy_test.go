@@ -157,7 +157,7 @@ func TestHookDefinition(t *testing.T) {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 	s.Installs[0].Values = map[string]any{"greeting": "bye"}
-	if got := b.fails(s); !strings.HasSuffix(got, "CustomResourceDefinition widgets.example.org exists already, and a definition is never deleted to be made anew; take it out of the hooks") {
+	if got := b.fails(s); !strings.HasSuffix(got, "CustomResourceDefinition widgets.example.org exists already, and a CRD is never deleted to be recreated; take it out of the hooks") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -117,7 +117,7 @@ func TestKustomizeRefusals(t *testing.T) {
 		"Charts":   {reason: "Charts are separate installs.", in: of("helmCharts: [{name: x, repo: https://example.org}]"), want: []string{"web: kustomization.yaml: helmCharts"}},
 		"Values":   {reason: "A kustomization has no values.", in: valued, want: []string{"web: values are for charts, and this install is a kustomization; take them out"}},
 		"Path":     {reason: "Only a kustomization has a path.", in: pathed, want: []string{`install "web": has a path, which is for a kustomization only`}},
-		"Climbing": {reason: "A path must stay within the layer.", in: climbing, want: []string{`web: path "../x" must be a folder in the layer`}},
+		"Climbing": {reason: "A path must stay within the layer.", in: climbing, want: []string{`web: path "../x" must be a directory in the layer`}},
 		"Missing":  {reason: "The error names a missing directory.", in: elsewhere, want: []string{`web: there is no directory "x"`}},
 		"Nothing":  {reason: "A kustomization without objects is hardly intended.", in: of("resources: []\nnamePrefix: x"), want: []string{"web: "}},
 	}
@@ -134,7 +134,7 @@ func TestKustomizeRefusals(t *testing.T) {
 				}
 			}
 			if name != "Path" && b.s.uidOf(key("ConfigMap", "apps", "good")) == "" {
-				t.Errorf("\n%s\nthe other install must go on", tc.reason)
+				t.Errorf("\n%s\nthe other install must continue", tc.reason)
 			}
 		})
 	}

@@ -29,7 +29,7 @@ func (m *model) invariants() error {
 			if m.force && m.removing && (k.Kind == "Widget" || k.Kind == "Gadget") {
 				continue
 			}
-			return errors.Errorf("%s is of somebody else, and was touched: %s, now %q", k, v, got)
+			return errors.Errorf("%s belongs to another client, and was changed: %s, now %q", k, v, got)
 		}
 	}
 	inv, err := m.inventory()
@@ -42,7 +42,7 @@ func (m *model) invariants() error {
 			continue
 		}
 		if inv == nil || inv.Find(k) == nil {
-			return errors.Errorf("%s is ours, and nobody knows", k)
+			return errors.Errorf("%s is ours, and no inventory has it", k)
 		}
 	}
 	return nil
@@ -181,7 +181,7 @@ func (m *model) check(seen observe.Observation) error {
 func (m *model) checkObjects(wanted map[cluster.ObjectRef]modelObject, inv *inventory.Inventory) error {
 	for k, uid := range m.uids {
 		if got := m.b.s.uidOf(k); got != uid && !m.fixed(k) {
-			return errors.Errorf("%s was made anew, or lost: want %q, got %q", k, uid, got)
+			return errors.Errorf("%s was recreated, or lost: want %q, got %q", k, uid, got)
 		}
 	}
 	for k, variants := range wanted {

@@ -54,10 +54,10 @@ func specOps() []modelOp {
 	add("place too", place)
 	add("rename", func(m *model, a, _ int) { m.spec.Places[a%len(m.spec.Places)].Name ^= 1 })
 	add("definitions", func(m *model, _, _ int) { m.spec.CRDs = !m.spec.CRDs; m.unsure = m.unsure || m.away })
-	add("change definitions", func(m *model, _, _ int) { m.spec.Rev++ })
+	add("change CRDs", func(m *model, _, _ int) { m.spec.Rev++ })
 	add("resource", func(m *model, _, _ int) { m.spec.Resource = !m.spec.Resource; m.unsure = m.unsure || m.away })
 	add("size", func(m *model, _, _ int) { m.spec.Size++ })
-	add("resource and definitions", func(m *model, _, _ int) {
+	add("resource and CRDs", func(m *model, _, _ int) {
 		m.spec.CRDs, m.spec.Resource, m.unsure = true, true, m.unsure || m.away
 	})
 	add("labels", func(m *model, _, _ int) { m.spec.Labels ^= 1 })

@@ -28,7 +28,7 @@ import (
 var (
 	modelSeeds = flag.Int("model.seeds", 25, "sequences of TestModel")
 	modelSeed  = flag.Uint64("model.seed", 1, "seed of the first sequence")
-	modelFor   = flag.Duration("model.for", 0, "go on with new sequences this long")
+	modelFor   = flag.Duration("model.for", 0, "continue with new sequences for this long")
 )
 
 // A model knows what should be in a cluster, whatever was done to it, and performs operations on it.
@@ -235,7 +235,7 @@ func (m *model) strike(verb string, k cluster.ObjectRef) {
 	m.b.s.store(k, m.foreign(k).Object)
 	m.strangers[k] = m.versionOf(k)
 	delete(m.uids, k)
-	m.sayf("  somebody puts another %s there", k)
+	m.sayf("  another client creates %s", k)
 }
 
 // foreign returns an object of another owner with a key.

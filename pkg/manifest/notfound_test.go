@@ -56,7 +56,7 @@ func TestPages(t *testing.T) {
 				}
 				r, err := b.Remove(t.Context(), b.c, s)
 				if r.Gone || err == nil {
-					t.Errorf("the removal went on: %+v, %v", r, err)
+					t.Errorf("the removal continued: %+v, %v", r, err)
 				}
 				for _, err := range append(errs, err) {
 					e := (*notfound.Error)(nil)

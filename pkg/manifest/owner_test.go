@@ -107,7 +107,7 @@ func TestOwnerThatAdopts(t *testing.T) {
 	}
 	other.Adopt = false
 	if o := b.observe(other); !o.UpToDate || o.State != Ready {
-		t.Errorf("adopt may be taken back: %+v", o)
+		t.Errorf("adopt may be revoked: %+v", o)
 	}
 	e := (*OwnedError)(nil)
 	if _, err := b.Apply(t.Context(), b.c, s); !errors.As(err, &e) || e.Owner != other.Owner {

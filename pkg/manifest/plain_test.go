@@ -131,7 +131,7 @@ func TestPlainRefusals(t *testing.T) {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 			if name != "Form" && b.s.uidOf(key("ConfigMap", "apps", "good")) == "" {
-				t.Errorf("\n%s\nthe other install must go on", tc.reason)
+				t.Errorf("\n%s\nthe other install must continue", tc.reason)
 			}
 		})
 	}
@@ -173,7 +173,7 @@ func TestForm(t *testing.T) {
 				uid := b.s.uidOf(key("ConfigMap", "apps", "both"))
 				b.settle(s)
 				if got := b.s.uidOf(key("ConfigMap", "apps", "both")); uid != "" && got != uid {
-					t.Errorf("\n%s\nConfigMap both was made anew", tc.reason)
+					t.Errorf("\n%s\nConfigMap both was recreated", tc.reason)
 				}
 			}
 			last := tc.bundles[len(tc.bundles)-1]

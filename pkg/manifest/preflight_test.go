@@ -65,7 +65,7 @@ func TestPreflight(t *testing.T) {
 		},
 		"Invalid": {
 			reason: "The error names objects that would be invalid, and no install is applied.", of: crdsOf, was: anySize, is: bigSize,
-			want: []string{"crds: CustomResourceDefinition widgets.example.org: 6 of 7 objects would be invalid with the new definition in version v1: " +
+			want: []string{"crds: CustomResourceDefinition widgets.example.org: 6 of 7 objects would be invalid with the new CRD in version v1: " +
 				"Widget default/w0 (spec.size: invalid value: spec.size in body should be greater than or equal to 3), ", "w4", " and 1 more; change them first"},
 		},
 		"OfAChart": {
@@ -118,7 +118,7 @@ func TestPreflight(t *testing.T) {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 			if _, changed := b.s.objects[crd].u().GetLabels()["new"]; changed == (len(tc.want) > 0) {
-				t.Errorf("\n%s\nthe definition changed: %v", tc.reason, changed)
+				t.Errorf("\n%s\nthe CRD changed: %v", tc.reason, changed)
 			}
 			if o := b.observe(s); len(tc.want) > 0 && (o.State != Error || o.UpToDate) {
 				t.Errorf("\n%s\nobservation: %+v", tc.reason, o)
@@ -156,7 +156,7 @@ func TestPreflightOfRepair(t *testing.T) {
 	small := b.s.put(widgetNamed(t, "small"))
 	b.s.remove(config)
 	const want = "web: CustomResourceDefinition widgets.example.org: was changed, and is not restored: 1 of 1 objects would be invalid " +
-		"with the new definition in version v1: Widget default/small (spec.size: invalid value: spec.size in body should be greater than or equal to 3); change them first"
+		"with the new CRD in version v1: Widget default/small (spec.size: invalid value: spec.size in body should be greater than or equal to 3); change them first"
 
 	p, err := b.Plan(t.Context(), b.c, s)
 	if diff := cmp.Diff([]string{want}, p.Problems); diff != "" || err != nil {

@@ -18,7 +18,7 @@ import (
 const (
 	tmplFixed  = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: fixed}\ndata: {k: SIZE}\n"
 	fixedError = "ConfigMap apps/fixed: data cannot be changed (field is immutable); set annotation kyma.m.crossplane.io/recreate: " +
-		"\"true\" on the Manifest, or on the object in the chart, to have it deleted and created anew"
+		"\"true\" on the Manifest, or on the object in the chart, to have it recreated"
 )
 
 func invalid(causes ...metav1.StatusCause) *metav1.Status {
@@ -168,7 +168,7 @@ func TestNeverRecreated(t *testing.T) {
 		return nil
 	}
 	_, err := b.Apply(t.Context(), b.c, of("two"))
-	if err == nil || !strings.Contains(err.Error(), "what it holds would be lost") || b.s.uidOf(ns) == "" {
+	if err == nil || !strings.Contains(err.Error(), "its content would be lost") || b.s.uidOf(ns) == "" {
 		t.Errorf("error: %v", err)
 	}
 }

@@ -81,7 +81,7 @@ func TestResourceIsItsUsers(t *testing.T) {
 			b.settle(widgetBundle(t, v1))
 			tc.change(b)
 			if o := b.observe(widgetBundle(t, v1)); !o.UpToDate || len(o.Drift) > 0 {
-				t.Errorf("\n%s\nwhat users do is no drift: %+v", tc.reason, o)
+				t.Errorf("\n%s\nwhat users do is not drift: %+v", tc.reason, o)
 			}
 			to := tc.to(t)
 			b.settle(to)
@@ -126,7 +126,7 @@ func TestDefinitionIsEstablishedFirst(t *testing.T) {
 	}
 	b.s.status(crd, map[string]any{"conditions": []any{map[string]any{"type": "NamesAccepted", "status": "False", "message": "widgets is taken"}}})
 	if o := b.observe(s); o.State != Error {
-		t.Errorf("a definition whose names are taken must be an error: %+v", o)
+		t.Errorf("a CRD whose names are taken must be an error: %+v", o)
 	}
 	b.s.status(crd, map[string]any{"conditions": []any{map[string]any{"type": "Established", "status": "True"}}})
 	b.settle(s)
@@ -148,7 +148,7 @@ func TestSharedDefinition(t *testing.T) {
 		t.Errorf("after a has dropped it: %q", b.s.keys())
 	}
 	if diff := cmp.Diff("b", string(b.inventory(s).Find(crd).Part)); diff != "" {
-		t.Errorf("part of the definition: -want, +got:\n%s", diff)
+		t.Errorf("part of the CRD: -want, +got:\n%s", diff)
 	}
 	b.settle(bundleOf())
 	if b.s.uidOf(crd) != "" {

@@ -160,7 +160,7 @@ var _ = Describe("A field that cannot be changed", func() {
 			Eventually(s.get).WithContext(ctx).WithArguments("fixed").Should(SatisfyAll(synced(), Not(haveState(v1alpha1.StateError))))
 			return
 		}
-		Eventually(s.get).WithContext(ctx).WithArguments("fixed").Should(haveState(v1alpha1.StateError, "what it holds would be lost"))
+		Eventually(s.get).WithContext(ctx).WithArguments("fixed").Should(haveState(v1alpha1.StateError, "its content would be lost"))
 	},
 		Entry("Service", `{apiVersion: v1, kind: Service, metadata: {name: x}, spec: {VALUE, ports: [{port: 80}]}}`,
 			"type: ClusterIP", "clusterIP: None", "/x: spec.clusterIPs[0]", true),

@@ -94,7 +94,7 @@ func examine(ctx context.Context, client *ssa.Client, crd *unstructured.Unstruct
 			if gone {
 				return nil
 			}
-			return errors.Wrapf(ssa.Explain(err), "cannot look at the objects of kind %s", gvk.Kind)
+			return errors.Wrapf(ssa.Explain(err), "cannot check the objects of kind %s", gvk.Kind)
 		}
 		if err := f.take(ctx, gvk, l.Items, c); err != nil {
 			return err
@@ -106,7 +106,7 @@ func examine(ctx context.Context, client *ssa.Client, crd *unstructured.Unstruct
 	if f.bad == 0 {
 		return nil
 	}
-	return &ssa.RefusedError{Err: errors.Errorf("%d of %d objects would be invalid with the new definition in version %s: %s; change them first",
+	return &ssa.RefusedError{Err: errors.Errorf("%d of %d objects would be invalid with the new CRD in version %s: %s; change them first",
 		f.bad, f.all, c.Version, text.Some(f.named, int64(f.bad)))}
 }
 

@@ -102,7 +102,7 @@ func readYAML(ctx context.Context, l *source.Layer) ([]source.File, error) {
 func readKustomization(ctx context.Context, caches *Caches, in *bundle.Install) ([]*unstructured.Unstructured, error) {
 	dir := in.Directory()
 	if path.IsAbs(dir) || slices.Contains(strings.Split(dir, "/"), "..") {
-		return nil, errors.Errorf("path %q must be a folder in the layer, without a slash in front and without ..", in.Path)
+		return nil, errors.Errorf("path %q must be a directory in the layer, without a slash in front and without ..", in.Path)
 	}
 	content, err := in.Fetch(ctx)
 	if err != nil {

@@ -79,7 +79,7 @@ func TestDryRun(t *testing.T) {
 			want: want{
 				Changes: []string{"Create Namespace new"},
 				Problems: []string{
-					"web: ConfigMap apps/f: data cannot be changed (field is immutable when `immutable` is set); set recreate to have it deleted and created anew",
+					"web: ConfigMap apps/f: data cannot be changed (field is immutable when `immutable` is set); set recreate to have it recreated",
 				},
 			},
 		},
@@ -92,7 +92,7 @@ func TestDryRun(t *testing.T) {
 			},
 			pieces: []piece{web(strict)},
 			want: want{Problems: []string{
-				"web: CustomResourceDefinition widgets.example.org: 1 of 1 objects would be invalid with the new definition in version v1: " +
+				"web: CustomResourceDefinition widgets.example.org: 1 of 1 objects would be invalid with the new CRD in version v1: " +
 					"Widget apps/w (spec: required value); change them first",
 			}},
 		},
@@ -111,7 +111,7 @@ func TestDryRun(t *testing.T) {
 			pieces: []piece{{name: "web", digest: "2", objects: []string{strict}, hooks: true}, {name: "db", digest: "1", objects: []string{other}}},
 			want: want{
 				Problems: []string{
-					"web: CustomResourceDefinition widgets.example.org: 1 of 1 objects would be invalid with the new definition in version v1: " +
+					"web: CustomResourceDefinition widgets.example.org: 1 of 1 objects would be invalid with the new CRD in version v1: " +
 						"Widget apps/w (spec: required value); change them first",
 				},
 				Notes: []string{

@@ -124,7 +124,7 @@ func replace(h *Hook, m *metav1.PartialObjectMetadata, set string, adopt bool, a
 	case m.DeletionTimestamp != nil:
 		return actWait, waitsForDeletion, nil
 	case h.Ref.GroupKind() == object.CRDKind:
-		return actFail, "exists already, and a definition is never deleted to be made anew; take it out of the hooks", nil
+		return actFail, "exists already, and a CRD is never deleted to be recreated; take it out of the hooks", nil
 	case !h.DeletedBy(BeforeCreation):
 		return actFail, "exists already, and its delete policy leaves it; add " + string(BeforeCreation) + ", or delete it", nil
 	}

@@ -205,7 +205,7 @@ func Unmarshal(data []byte) (*Inventory, error) {
 	}
 	i := &Inventory{}
 	if err := json.Unmarshal(b, i); err != nil {
-		return nil, errors.Wrap(err, "inventory is no JSON")
+		return nil, errors.Wrap(err, "inventory is not JSON")
 	}
 	if i.Parts == nil {
 		i.Parts = map[object.PartID]Part{}

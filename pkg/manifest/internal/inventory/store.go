@@ -151,7 +151,7 @@ func (s *Store) read(u *unstructured.Unstructured, last Stored) (Stored, error) 
 	}
 	inv, err := Unmarshal(parent.Data[Key])
 	if err != nil {
-		return last, errors.Wrapf(err, "%s is damaged; restore it, or delete it to have it written anew from what is installed", s.Ref)
+		return last, errors.Wrapf(err, "%s is damaged; restore it, or delete it to have it recreated from what is installed", s.Ref)
 	}
 	inv.Good = parent.Data[GoodKey]
 	// A watch never shows a parent without the label of the engine, nor its deletion.
@@ -253,6 +253,6 @@ func (s *Store) Delete(ctx context.Context, last Stored) (Stored, error) {
 
 // foreign returns the error for a Secret that is not the inventory of this ApplySet.
 func (s *Store) foreign(u *unstructured.Unstructured) error {
-	return errors.Errorf("%s is no inventory of this set: its label %s is %q; remove it, or %s",
+	return errors.Errorf("%s is not the inventory of this set: its label %s is %q; remove it, or %s",
 		s.Ref, object.LabelApplySetID, u.GetLabels()[object.LabelApplySetID], s.Messages.Rename)
 }

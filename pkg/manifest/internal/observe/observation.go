@@ -130,7 +130,7 @@ type CededField struct {
 // String names the object, the field and the manager.
 func (c CededField) String() string {
 	if c.Contended {
-		return fmt.Sprintf("%s: %s was set again and again by %s, and is left to it", c.Key, c.Field, cmp.Or(c.Manager, "somebody else"))
+		return fmt.Sprintf("%s: %s was set again and again by %s, and is left to it", c.Key, c.Field, cmp.Or(c.Manager, "another client"))
 	}
 	return fmt.Sprintf("%s: %s is left to %s", c.Key, c.Field, c.Manager)
 }

@@ -75,7 +75,7 @@ func TestRunSurvivesDeath(t *testing.T) {
 					return nil
 				}
 				if w.finish(t) {
-					t.Fatalf("died at %d, and went on", at)
+					t.Fatalf("died at %d, and continued", at)
 				}
 				w.meet, w.c.Left, w.in.Settled = nil, nil, nil
 				if !w.finish(t) {
