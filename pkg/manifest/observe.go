@@ -5,6 +5,8 @@ package manifest
 import (
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
@@ -28,13 +30,13 @@ func (w *call) health() *inspect.Health {
 	return &inspect.Health{Objects: w.client, Expressions: w.e.rules, Readiness: w.b.Readiness, Evaluations: w.mem.evaluations}
 }
 
-// differences returns an evaluator of how drifted objects of an inventory differ from what was applied. The applier knows which
-// fields are ceded.
+// differences returns an evaluator of how drifted objects of an inventory differ from what was applied. The applier tries to repair
+// them.
 func (w *call) differences(inv *inventory.Inventory, applier *apply.Applier) *inspect.Differences {
 	return &inspect.Differences{
-		Set: w.id, FieldManager: w.e.identity.FieldManager, Objects: w.client, Now: w.e.now(), Reports: w.mem.reports,
-		Bundle: &renderer{
-			Ceding: applier.Ceding, composer: w.composer, parts: w.parts, records: inv.Parts, rendered: map[object.PartID]*compose.Component{},
+		Set: w.id, Objects: w.client, Now: w.e.now(), Reports: w.mem.reports,
+		Bundle: &repairer{
+			applier: applier, composer: w.composer, parts: w.parts, records: inv.Parts, rendered: map[object.PartID]*compose.Component{},
 		},
 	}
 }
@@ -47,10 +49,9 @@ func (w *call) look(ctx context.Context, inv *inventory.Inventory) (inspect.Obje
 	return inspect.FindObjects(ctx, w.c.Cache(), w.client, inv)
 }
 
-// A renderer renders the objects of a bundle to compare them with those in the cluster. Its Ceding knows which fields are ceded.
-type renderer struct {
-	*apply.Ceding
-
+// A repairer renders the objects of a bundle as they were applied, and tries to repair them.
+type repairer struct {
+	applier  *apply.Applier
 	composer *compose.Composer
 	parts    []bundle.Part
 	// records are those of the parts in the inventory.
@@ -60,7 +61,7 @@ type renderer struct {
 }
 
 // AppliedObject returns the object of an entry as it was applied; nil if the bundle no longer contains it in that form.
-func (r *renderer) AppliedObject(ctx context.Context, en *inventory.Entry) (*object.Desired, error) {
+func (r *repairer) AppliedObject(ctx context.Context, en *inventory.Entry) (*object.Desired, error) {
 	for i := range r.parts {
 		p := &r.parts[i]
 		if p.Name != en.Part || r.records[p.Name].Digest != p.Digest {
@@ -79,8 +80,15 @@ func (r *renderer) AppliedObject(ctx context.Context, en *inventory.Entry) (*obj
 	return nil, nil //nolint:nilnil // As documented.
 }
 
+// TryRepair returns the outcome of a repair of an object, according to a dry run.
+func (r *repairer) TryRepair(
+	ctx context.Context, o *object.Desired, en *inventory.Entry, m *metav1.PartialObjectMetadata,
+) (apply.Outcome, error) {
+	return r.applier.TryRepair(ctx, o, en, m)
+}
+
 // component renders a part once.
-func (r *renderer) component(ctx context.Context, p *bundle.Part) (*compose.Component, error) {
+func (r *repairer) component(ctx context.Context, p *bundle.Part) (*compose.Component, error) {
 	if c, ok := r.rendered[p.Name]; ok {
 		return c, nil
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
@@ -240,11 +241,35 @@ func (a *Applier) applyRead(ctx context.Context, in *Input, l *Live) (Outcome, e
 	if in.Restarted {
 		en = nil
 	}
-	out, ceded, err := a.Ceding.WithoutCeded(ctx, in.Object, en, l.ManagedFields)
+	out, ceded, err := a.Ceding.withoutCeded(ctx, in.Object, en, l.ManagedFields)
 	if err != nil {
 		return Outcome{}, err
 	}
 	return a.verbs.update(ctx, in, out, l, ceded)
+}
+
+// TryRepair returns the outcome of a repair of an object that exists, according to a dry run. Unlike a dry run of Apply, it gets
+// no values from the cluster: as a repair does, it compares who owns the fields.
+func (a *Applier) TryRepair(
+	ctx context.Context, o *object.Desired, en *inventory.Entry, m *metav1.PartialObjectMetadata,
+) (Outcome, error) {
+	out, ceded, err := a.Ceding.withoutCeded(ctx, o, en, m.ManagedFields)
+	if err != nil {
+		return Outcome{}, err
+	}
+	fields, err := a.Target.Client.DryRunFields(ctx, out)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return updated(a.Target.Client.FieldManager, m, fields, ceded), nil
+}
+
+// updated returns the outcome for an object that was read and applied. The manager is that of the engine, and fields are those
+// that it owns after that.
+func updated(manager string, before *metav1.PartialObjectMetadata, fields *metav1.FieldsV1, ceded []ownership.Ceded) Outcome {
+	return Outcome{
+		Kind: Updated, Before: before, Ceded: ceded, Lost: ownership.Lost(fieldset.AppliedBy(manager, before.ManagedFields), fields),
+	}
 }
 
 // isDeleting reports whether an object is being deleted or is gone.

@@ -89,8 +89,8 @@ func (c *Ceding) targets(ctx context.Context, namespace string) (targets, error)
 	return out, nil
 }
 
-// WithoutCeded returns an object without the fields that are ceded to other managers, and those fields.
-func (c *Ceding) WithoutCeded(
+// withoutCeded returns an object without the fields that are ceded to other managers, and those fields.
+func (c *Ceding) withoutCeded(
 	ctx context.Context, o *object.Desired, en *inventory.Entry, managed []metav1.ManagedFieldsEntry,
 ) (*object.Desired, []ownership.Ceded, error) {
 	if o.Stage == object.StageResource {

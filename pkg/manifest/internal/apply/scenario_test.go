@@ -85,6 +85,9 @@ func (sc *scenario) test(t *testing.T) {
 		t.Errorf("\n%s\nrequests: -want, +got:\n%s", sc.reason, diff)
 	}
 	after := s.c.All()
+	if sc.want == sc.was && out.Kind == Updated && out.Before != nil {
+		sc.foretell(t, out)
+	}
 
 	s, in = sc.prepare(t)
 	out, err = s.dryRunner().Apply(t.Context(), in)
@@ -107,6 +110,25 @@ func (sc *scenario) test(t *testing.T) {
 	}
 	if sc.meet == nil {
 		sc.compare(t, before, s, after[in.Object.Ref], in, out)
+	}
+}
+
+// foretell tries the repair of an object, and compares its outcome with that of the repair.
+func (sc *scenario) foretell(t *testing.T, repair Outcome) {
+	t.Helper()
+	s, in := sc.prepare(t)
+	en := &in.Entry
+	if in.Restarted {
+		en = nil
+	}
+	out, err := s.writer().TryRepair(t.Context(), in.Object, en, metadataOf(s.c.Object(in.Object.Ref)))
+	if diff := cmp.Diff(resultOf(repair, nil), resultOf(out, err)); diff != "" {
+		t.Errorf("\n%s\na repair, and the try of it: -repair, +try:\n%s", sc.reason, diff)
+	}
+	for _, line := range s.c.Requests() {
+		if !isRead(line) {
+			t.Errorf("\n%s\nthe try of a repair sends: %s", sc.reason, line)
+		}
 	}
 }
 

@@ -20,12 +20,12 @@ func TestWithoutCededUnknown(t *testing.T) {
 			if !managed {
 				fields = nil
 			}
-			out, ceded, err := s.writer().Ceding.WithoutCeded(t.Context(), o, nil, fields)
+			out, ceded, err := s.writer().Ceding.withoutCeded(t.Context(), o, nil, fields)
 			if err != nil || len(ceded) > 0 {
-				t.Errorf("WithoutCeded(...): %v, %v", ceded, err)
+				t.Errorf("withoutCeded(...): %v, %v", ceded, err)
 			}
 			if diff := cmp.Diff(o.Content(), out.Content()); diff != "" {
-				t.Errorf("WithoutCeded(...): nothing is ceded: -want, +got:\n%s", diff)
+				t.Errorf("withoutCeded(...): nothing is ceded: -want, +got:\n%s", diff)
 			}
 		})
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
@@ -100,10 +99,9 @@ func (w *writer) update(ctx context.Context, in *Input, o *object.Desired, l *Li
 		out.Owned = now.owned
 		return out, err
 	}
-	return Outcome{
-		Kind: Updated, State: now.state, Before: l.PartialObjectMetadata, Ceded: ceded,
-		Lost: ownership.Lost(fieldset.AppliedBy(w.target.Client.FieldManager, l.ManagedFields), now.fields),
-	}, nil
+	out := updated(w.target.Client.FieldManager, l.PartialObjectMetadata, now.fields, ceded)
+	out.State = now.state
+	return out, nil
 }
 
 // explain returns what a refusal of the API server means for an object.

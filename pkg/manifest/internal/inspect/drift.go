@@ -7,10 +7,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
@@ -25,22 +24,14 @@ const (
 	RetryAge = time.Minute
 )
 
-// A DryRunner reads the metadata of objects and applies objects as a dry run.
-type DryRunner interface {
-	// Metadata returns the metadata of an object, or nil if the object or its kind does not exist.
-	Metadata(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error)
-	// DryRunFields returns the fields that the engine would own after applying an existing object by force.
-	DryRunFields(ctx context.Context, o *object.Desired) (*metav1.FieldsV1, error)
-}
-
-// A Renderer renders the objects of a bundle.
-type Renderer interface {
+// A Repairer renders the objects of a bundle, and tries to repair them.
+type Repairer interface {
 	// AppliedObject returns the object of an entry as it was applied, or nil if the bundle no longer contains it in that form.
 	AppliedObject(ctx context.Context, en *inventory.Entry) (*object.Desired, error)
-	// WithoutCeded returns an object without its ceded fields, and the ceded fields.
-	WithoutCeded(
-		ctx context.Context, o *object.Desired, en *inventory.Entry, managed []metav1.ManagedFieldsEntry,
-	) (*object.Desired, []ownership.Ceded, error)
+	// TryRepair returns the outcome of a repair of an object that exists, according to a dry run.
+	TryRepair(
+		ctx context.Context, o *object.Desired, en *inventory.Entry, m *metav1.PartialObjectMetadata,
+	) (apply.Outcome, error)
 }
 
 // Reports caches the differences of objects that are not repaired.
@@ -64,12 +55,9 @@ func (r *report) holds(en *inventory.Entry, s cluster.ObjectState, now time.Time
 // use.
 type Differences struct {
 	// Set is the ID of the ApplySet.
-	Set string
-	// FieldManager of the engine.
-	FieldManager string
-
-	Objects DryRunner
-	Bundle  Renderer
+	Set     string
+	Objects Reader
+	Bundle  Repairer
 	Now     time.Time
 	// Reports must not be nil.
 	Reports Reports
@@ -125,15 +113,11 @@ func (c *Differences) compareFields(
 	if err != nil || o == nil {
 		return out, false, err
 	}
-	less, ceded, err := c.Bundle.WithoutCeded(ctx, o, en, m.ManagedFields)
+	repair, err := c.Bundle.TryRepair(ctx, o, en, m)
 	if err != nil {
 		return out, false, err
 	}
-	after, err := c.Objects.DryRunFields(ctx, less)
-	if err != nil {
-		return out, false, err
-	}
-	out.Drift.Fields = ownership.LostNames(fieldset.AppliedBy(c.FieldManager, m.ManagedFields), after)
-	out.Differs = ownership.IsDrift(len(out.Drift.Fields) > 0, len(ceded))
+	out.Drift.Fields = ownership.Names(repair.Lost)
+	out.Differs = ownership.IsDrift(!repair.Lost.Empty(), len(repair.Ceded))
 	return out, true, nil
 }

@@ -5,9 +5,6 @@ package inspect
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
@@ -15,12 +12,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
-
-// A Getter reads complete objects.
-type Getter interface {
-	// Get returns an object, or nil if the object or its kind does not exist.
-	Get(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*unstructured.Unstructured, error)
-}
 
 // Evaluations caches the results of readiness rules.
 type Evaluations map[cluster.ObjectRef]evaluation
@@ -35,7 +26,7 @@ type evaluation struct {
 
 // Health evaluates the readiness rules of a bundle. It is not safe for concurrent use.
 type Health struct {
-	Objects Getter
+	Objects Reader
 	// Expressions evaluates CEL rules.
 	Expressions *health.Rules
 	// Readiness rules of the bundle. The custom resource does not need one: the default is its .status.state, which Kyma modules

@@ -15,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -35,7 +37,7 @@ type server struct {
 	meta    *metav1.PartialObjectMetadata
 	state   cluster.ObjectState
 	err     error
-	after   string // Fields that the engine owns after a dry run.
+	after   string // Fields that the engine would regain.
 	dryRun  error
 	desired *object.Desired
 	// renderErr is returned by AppliedObject.
@@ -59,19 +61,13 @@ func (s *server) Metadata(context.Context, schema.GroupVersionKind, cluster.Obje
 	return s.meta, s.err
 }
 
-func (s *server) DryRunFields(context.Context, *object.Desired) (*metav1.FieldsV1, error) {
-	s.requests++
-	return &metav1.FieldsV1{Raw: []byte(s.after)}, s.dryRun
-}
-
 func (s *server) AppliedObject(context.Context, *inventory.Entry) (*object.Desired, error) {
 	return s.desired, s.renderErr
 }
 
-func (s *server) WithoutCeded(
-	_ context.Context, o *object.Desired, _ *inventory.Entry, _ []metav1.ManagedFieldsEntry,
-) (*object.Desired, []ownership.Ceded, error) {
-	return o, s.ceded, nil
+func (s *server) TryRepair(context.Context, *object.Desired, *inventory.Entry, *metav1.PartialObjectMetadata) (apply.Outcome, error) {
+	s.requests++
+	return apply.Outcome{Lost: fieldset.Of(&metav1.FieldsV1{Raw: []byte(s.after)}), Ceded: s.ceded}, s.dryRun
 }
 
 func configMap(version string) *unstructured.Unstructured {

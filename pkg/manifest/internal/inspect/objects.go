@@ -7,6 +7,8 @@ import (
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -16,8 +18,12 @@ import (
 // SyncTimeout is how long Track waits for the first list of a kind. After that, objects are read one by one.
 const SyncTimeout = 5 * time.Second
 
-// A StateReader reads the state of one object.
-type StateReader interface {
+// A Reader reads objects. *ssa.Client implements it.
+type Reader interface {
+	// Get returns an object, or nil if the object or its kind does not exist.
+	Get(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*unstructured.Unstructured, error)
+	// Metadata returns the metadata of an object, or nil if the object or its kind does not exist.
+	Metadata(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error)
 	// State returns the state of an object, and false if the object or its kind does not exist.
 	State(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (cluster.ObjectState, bool, error)
 }
@@ -33,7 +39,7 @@ type Objects struct {
 }
 
 // FindObjects finds all objects of an inventory: in the cache, or one by one if their kind cannot be watched.
-func FindObjects(ctx context.Context, c cluster.Cache, r StateReader, inv *inventory.Inventory) (Objects, error) {
+func FindObjects(ctx context.Context, c cluster.Cache, r Reader, inv *inventory.Inventory) (Objects, error) {
 	unsynced := Track(ctx, c, inv.Kinds())
 	out := Objects{States: make(map[cluster.ObjectRef]cluster.ObjectState, len(inv.Objects))}
 	for i := range inv.Objects {
@@ -52,7 +58,7 @@ func FindObjects(ctx context.Context, c cluster.Cache, r StateReader, inv *inven
 }
 
 // ask reads one object.
-func (o *Objects) ask(ctx context.Context, r StateReader, en *inventory.Entry) error {
+func (o *Objects) ask(ctx context.Context, r Reader, en *inventory.Entry) error {
 	k := en.Ref()
 	if o.Asked == nil {
 		o.Asked = map[cluster.ObjectRef]bool{}

@@ -12,11 +12,6 @@ import (
 // maxNames is the maximum number of fields to name for one object.
 const maxNames = 8
 
-// LostNames returns the names of the Lost fields. Names do not contain values.
-func LostNames(before, after *metav1.FieldsV1) []string {
-	return Names(Lost(before, after))
-}
-
 // Lost returns the leaves that the engine owns after a repair but did not own before it. These are the fields that other managers
 // changed or removed.
 func Lost(before, after *metav1.FieldsV1) *fieldpath.Set {
@@ -34,7 +29,7 @@ func Lost(before, after *metav1.FieldsV1) *fieldpath.Set {
 // difference. It has not drifted if only ceded fields explain the difference; ceded is their number.
 func IsDrift(changed bool, ceded int) bool { return changed || ceded == 0 }
 
-// Names returns the names of the first maxNames fields.
+// Names returns the names of the first maxNames fields. They do not contain values.
 func Names(s *fieldpath.Set) []string {
 	var out []string
 	for _, p := range fieldset.All(s) {

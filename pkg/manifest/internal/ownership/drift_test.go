@@ -39,7 +39,7 @@ func TestLostFields(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, LostNames(fields(tc.before), fields(tc.after))); diff != "" {
+			if diff := cmp.Diff(tc.want, Names(Lost(fields(tc.before), fields(tc.after)))); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
