@@ -64,7 +64,7 @@ func (r *run) prune(ctx context.Context) {
 	}
 	if p.verdicts.IsIncomplete() {
 		// A part that cannot be composed may contain them.
-		p.wait("", "pruning waits until all installs can be rendered")
+		p.wait(object.WholeBundle, "pruning waits until all installs can be rendered")
 		return
 	}
 	what.Save = func(ctx context.Context, part object.PartID, rec inventory.Part) error {
@@ -76,7 +76,7 @@ func (r *run) prune(ctx context.Context) {
 		r.failPrune(err)
 	}
 	if res.Blocked.Waits() {
-		p.wait("", cmp.Or(res.Blocked.Message, "pruning waits"))
+		p.wait(object.WholeBundle, cmp.Or(res.Blocked.Message, "pruning waits"))
 	}
 	r.result.Kept = append(r.result.Kept, res.Kept...)
 	r.result.LeftBehind = append(r.result.LeftBehind, res.LeftBehind...)
@@ -131,7 +131,7 @@ func (r *run) test(ctx context.Context) {
 	}
 	r.testErr = err
 	if done.Waits() {
-		p.wait("", done.Message)
+		p.wait(object.WholeBundle, done.Message)
 	}
 	if t := p.inventory.Tests; t != nil && t.Over {
 		r.result.Tested = observe.TestStates(t)

@@ -60,7 +60,7 @@ type View struct {
 	Record inventory.Part
 	// Run of the hooks of the component; nil if it has not begun, and if there are no hooks.
 	Run *inventory.Run
-	// OwnerOf returns the part that owns an object; empty for none. IsMember reports whether the inventory has the object.
+	// OwnerOf returns the part that owns an object, if any. IsMember reports whether the inventory has the object.
 	OwnerOf  hook.Owner
 	IsMember func(ref cluster.ObjectRef) bool
 	// Save saves the inventory immediately, with what the hooks of the component changed so far.
@@ -105,7 +105,7 @@ type Prune struct {
 	// Parts that are in the inventory and no longer in the bundle, and their records.
 	Parts   []object.PartID
 	Records map[object.PartID]inventory.Part
-	// OwnerOf returns the part that owns an object; empty for none.
+	// OwnerOf returns the part that owns an object, if any.
 	OwnerOf hook.Owner
 	// Save saves the inventory immediately, with the record of a part.
 	Save func(ctx context.Context, part object.PartID, rec inventory.Part) error
@@ -117,7 +117,7 @@ type TestInput struct {
 	Tests *inventory.Tests
 	// Records of all parts.
 	Records map[object.PartID]inventory.Part
-	// OwnerOf returns the part that owns an object; empty for none.
+	// OwnerOf returns the part that owns an object, if any.
 	OwnerOf hook.Owner
 	// Save saves the inventory immediately, with the progress of the tests.
 	Save func(ctx context.Context, t *inventory.Tests) error

@@ -48,22 +48,22 @@ func newProgress(p *plan.Plan) *progress {
 	}
 }
 
-// ownerOf returns the part that owns an object; empty for none. A component in this call owns what it contains. The inventory is
+// ownerOf returns the part that owns an object, if any. A component in this call owns what it contains. The inventory is
 // used only for parts that are in the bundle and not in this call: other parts may have given up the object.
-func (p *progress) ownerOf(ref cluster.ObjectRef) object.PartID {
+func (p *progress) ownerOf(ref cluster.ObjectRef) (part object.PartID, owned bool) {
 	for _, c := range p.components {
 		if slices.ContainsFunc(c.Objects, func(o object.Desired) bool { return o.Ref == ref }) {
-			return c.Name
+			return c.Name, true
 		}
 	}
 	en := p.inventory.Find(ref)
 	if en == nil || en.Pruned || !p.plan.Wants(en.Part) {
-		return ""
+		return "", false
 	}
 	if slices.ContainsFunc(p.components, func(c *compose.Component) bool { return c.Name == en.Part }) {
-		return ""
+		return "", false
 	}
-	return en.Part
+	return en.Part, true
 }
 
 // isMember reports whether the inventory has an object.
@@ -115,7 +115,7 @@ func (p *progress) leave(c *compose.Component, s object.Stage, idx map[cluster.O
 // note adds verdicts.
 func (p *progress) note(v ...plan.Verdict) { p.verdicts = append(p.verdicts, v...) }
 
-// wait records that a part waits for a reason, or the whole bundle if the ID is empty.
+// wait records what a part waits for, or the whole bundle.
 func (p *progress) wait(part object.PartID, reason string) {
 	p.note(plan.Verdict{Part: part, State: plan.Waiting, Reason: reason})
 }
@@ -141,7 +141,7 @@ func (p *progress) noteHooks(part object.PartID, h Hooked) {
 func (p *progress) noteEffect(part object.PartID, e hook.Effect) {
 	p.inventory.Parts[part] = e.Record
 	for _, ref := range e.Taken {
-		if p.ownerOf(ref) == "" {
+		if _, owned := p.ownerOf(ref); !owned {
 			p.inventory.Drop(func(en *inventory.Entry) bool { return en.Ref() == ref })
 		}
 	}

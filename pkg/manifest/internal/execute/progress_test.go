@@ -219,7 +219,7 @@ func TestOwnerOf(t *testing.T) {
 		reason  string
 		entries []inventory.Entry
 		web     []cluster.ObjectRef
-		want    object.PartID
+		want    object.PartID // Empty for none.
 	}{
 		"None":    {reason: "It belongs to no part."},
 		"Planned": {reason: "A planned part owns it, whatever the inventory says.", entries: entry("extra", false), web: []cluster.ObjectRef{x}, want: "web"},
@@ -232,8 +232,9 @@ func TestOwnerOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := begin(tc.entries, component(install("web", "1"), tc.web...))
 			p.plan.Parts = append(p.plan.Parts, install("extra", "1"))
-			if diff := cmp.Diff(tc.want, p.ownerOf(x)); diff != "" {
-				t.Errorf("\n%s\nownerOf(...): -want, +got:\n%s", tc.reason, diff)
+			got, owned := p.ownerOf(x)
+			if diff := cmp.Diff(tc.want, got); diff != "" || owned != (tc.want != "") {
+				t.Errorf("\n%s\nownerOf(...): %v, -want, +got:\n%s", tc.reason, owned, diff)
 			}
 		})
 	}

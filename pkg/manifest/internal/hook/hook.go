@@ -50,8 +50,8 @@ func (h *Hook) DeletedBy(p Policy) bool {
 // Build converts a rendered hook to the object to apply. The identity is the value of object.AnnotationHookRun.
 type Build func(ctx context.Context, h *record.Hook, identity string) (object.Desired, error)
 
-// An Owner returns the part that contains an object, or an empty ID.
-type Owner func(r cluster.ObjectRef) object.PartID
+// An Owner returns the part that contains an object, if any.
+type Owner func(r cluster.ObjectRef) (part object.PartID, owned bool)
 
 // Prepare returns the hooks of the event of a run, in the order in which they run. The set is the ID of the ApplySet. A hook that
 // would replace an object of another part results in a *ssa.RefusedError. A nil owner skips this check.
@@ -82,7 +82,7 @@ func checkOwner(h *Hook, part object.PartID, run *inventory.Run, owner Owner) er
 	if owner == nil {
 		return nil
 	}
-	if other := owner(h.Ref); other != "" && other != part {
+	if other, owned := owner(h.Ref); owned && other != part {
 		return &ssa.RefusedError{Err: &takenError{event: run.Event, ref: h.Ref, part: other}}
 	}
 	return nil

@@ -139,7 +139,7 @@ func TestPrepareChecksOwners(t *testing.T) {
 			build := func(_ context.Context, h *record.Hook, _ string) (object.Desired, error) {
 				return object.Desired{Ref: cluster.ObjectRef{Kind: "Job", Name: h.Name}}, nil
 			}
-			owner := func(cluster.ObjectRef) object.PartID { return tc.owner }
+			owner := func(cluster.ObjectRef) (object.PartID, bool) { return tc.owner, tc.owner != "" }
 			got := ""
 			if _, err := Prepare(t.Context(), all, "set", "web", &inventory.Run{Event: tc.event}, owner, build); err != nil {
 				got = err.Error()

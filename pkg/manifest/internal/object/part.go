@@ -6,6 +6,9 @@ package object
 // clusters. Do not parse the text; call the methods.
 type PartID string
 
+// WholeBundle is the ID for what concerns the bundle and none of its parts.
+const WholeBundle PartID = ""
+
 // The parts that are not installs. The name of an install cannot contain a colon.
 const (
 	PartCRDs     PartID = "crds:"

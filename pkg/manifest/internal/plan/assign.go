@@ -85,9 +85,9 @@ func withOwn(c *compose.Component, owner map[cluster.ObjectRef]object.PartID) (*
 	out.Objects, out.Record.Shared = make([]object.Desired, 0, len(c.Objects)), nil
 	for i := range c.Objects {
 		o := &c.Objects[i]
-		other := owner[o.Ref]
+		other, owned := owner[o.Ref]
 		switch {
-		case other == "", other == c.Name:
+		case !owned, other == c.Name:
 			out.Objects = append(out.Objects, *o)
 		case o.Stage == object.StageCRDs:
 			out.Record.Shared = append(out.Record.Shared, o.Ref.Name)

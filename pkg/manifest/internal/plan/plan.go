@@ -45,7 +45,7 @@ type ObjectAction struct {
 // String returns the action on one line.
 func (a *ObjectAction) String() string {
 	out := fmt.Sprintf("%s: %s %s", a.Part, a.Verb, a.Ref)
-	if a.Heir != "" {
+	if a.Verb == HandOver {
 		out += " to " + a.Heir.String()
 	}
 	return out

@@ -34,8 +34,8 @@ func Prunes(parts []bundle.Part, inv *inventory.Inventory, components ...*compos
 			// The custom resource now belongs to its users.
 			a.Verb = Orphan
 		case (composed && !refs[a.Ref]) || (left && !en.Pruned):
-			if a.Heir = heirOf(parts, inv, en); a.Heir != "" {
-				a.Verb = HandOver
+			if heir, inherited := heirOf(parts, inv, en); inherited {
+				a.Verb, a.Heir = HandOver, heir
 			}
 		case !en.Pruned:
 			continue
@@ -45,17 +45,17 @@ func Prunes(parts []bundle.Part, inv *inventory.Inventory, components ...*compos
 	return out
 }
 
-// heirOf returns the first other part that contains an object that its part dropped, or an empty ID. Only CRDs can be shared by
-// several parts.
-func heirOf(parts []bundle.Part, inv *inventory.Inventory, en *inventory.Entry) object.PartID {
+// heirOf returns the first other part that contains an object that its part dropped, if any. Only CRDs can be shared by several
+// parts.
+func heirOf(parts []bundle.Part, inv *inventory.Inventory, en *inventory.Entry) (heir object.PartID, inherited bool) {
 	if en.Stage != object.StageCRDs {
-		return ""
+		return "", false
 	}
 	for i := range parts {
 		name := parts[i].Name
 		if name != en.Part && slices.Contains(inv.Parts[name].Shared, en.Name) {
-			return name
+			return name, true
 		}
 	}
-	return ""
+	return "", false
 }

@@ -43,7 +43,7 @@ func (s State) Fails() bool { return s == Spared || s >= Failed }
 
 // A Verdict is a reason why a part is not applied, or not completely.
 type Verdict struct {
-	// Part is empty for the whole bundle.
+	// Part, or object.WholeBundle.
 	Part  object.PartID
 	State State
 	// Reason on one line.
