@@ -44,7 +44,6 @@ type Attempt struct {
 	Note func(p *inventory.Part)
 	// Prepare returns the hooks of the event of a run.
 	Prepare func(ctx context.Context, run *inventory.Run) ([]Hook, error)
-	// Runner holds the settings that do not depend on the event.
 	Runner  Runner
 	Records Records
 	// Save stores the inventory immediately, with the effect so far.
@@ -124,12 +123,13 @@ func (a *Attempt) advance(ctx context.Context, event inventory.Event) (Standing,
 	if err != nil {
 		return Standing{}, err
 	}
-	r := a.Runner
-	r.Hooks, r.Timeout, r.Run, r.Saved, r.Save = hooks, a.Effect.Record.HookTimeoutOf(), a.Run, *a.Run, a.save
-	r.Take = func(ref cluster.ObjectRef) { a.Effect.Taken = append(a.Effect.Taken, ref) }
+	q := Sequence{
+		Runner: a.Runner, Hooks: hooks, Timeout: a.Effect.Record.HookTimeoutOf(), Run: a.Run, Saved: *a.Run, Save: a.save,
+		Take: func(ref cluster.ObjectRef) { a.Effect.Taken = append(a.Effect.Taken, ref) },
+	}
 	over := a.Run.Over
-	s, err := r.Advance(ctx)
-	if r.IsChanged() {
+	s, err := q.Advance(ctx)
+	if q.IsChanged() {
 		a.note()
 	}
 	if err != nil || s.Stage != Refused {

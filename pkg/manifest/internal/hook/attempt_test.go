@@ -119,7 +119,7 @@ func TestAttempt(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := newStage()
-			s.target.outcome, s.Take = tc.outcome, nil
+			s.target.outcome = tc.outcome
 			f := &fakeRelease{log: &s.log, err: tc.errs}
 			a := &Attempt{
 				Operation: tc.op, Release: "web", First: inventory.Run{Inputs: "i", Revision: 2}, Runner: s.Runner, Save: f.Save, Records: f,
@@ -147,7 +147,6 @@ func TestAttempt(t *testing.T) {
 
 func TestAttemptPost(t *testing.T) {
 	s := newStage()
-	s.Take = nil
 	run := &inventory.Run{ID: "r", Event: "post-upgrade", Inputs: "i", Revision: 2, Recorded: true, Done: 3}
 	f := &fakeRelease{log: &s.log}
 	a := &Attempt{

@@ -4,7 +4,7 @@
 // before a hook is created and before one is deleted, so a process that restarts at any point continues where the previous one
 // stopped.
 //
-// Pure functions decide the next action. A Runner calls them, sends each action to a Target, and returns when it must wait. A
+// Pure functions decide the next action. A Sequence calls them, sends each action to a Target, and returns when it must wait. A
 // Standing reports the progress: the hooks of an event are Due, Passed or Refused. An Attempt runs the hooks of an install, upgrade
 // or rollback, a Removal those of an uninstall, and a Tester those of helm test.
 package hook

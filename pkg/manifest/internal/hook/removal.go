@@ -29,8 +29,7 @@ type Removal struct {
 	Prepare func(ctx context.Context, part object.PartID, r inventory.Release, run *inventory.Run) ([]Hook, *record.Info, error)
 	// Describe sets the status and the description of a recorded revision. It reports false if the revision has no record.
 	Describe func(ctx context.Context, r inventory.Release, revision int, status, text string) (bool, error)
-	// Runner holds the settings that do not depend on the event.
-	Runner Runner
+	Runner   Runner
 	// Save stores the inventory immediately, with the record of a part.
 	Save func(ctx context.Context, part object.PartID, rec inventory.Part) error
 }
@@ -95,21 +94,20 @@ func (r *Removal) prepare(ctx context.Context, part object.PartID, rel inventory
 
 // advance runs the hooks of a part and saves the run.
 func (r *Removal) advance(ctx context.Context, part object.PartID, p *inventory.Part, run *inventory.Run, hooks []Hook) (Standing, error) {
-	runner := r.Runner
-	runner.Hooks, runner.Timeout, runner.Run = hooks, p.HookTimeoutOf(), run
+	q := Sequence{Runner: r.Runner, Hooks: hooks, Timeout: p.HookTimeoutOf(), Run: run}
 	if p.Run != nil {
-		runner.Saved = *p.Run
+		q.Saved = *p.Run
 	}
-	runner.Save = func(ctx context.Context) error {
+	q.Save = func(ctx context.Context) error {
 		rec, copied := r.Records[part], *run
 		// If the part is added again before it is gone, install a new revision.
 		rec.Run, rec.Digest = &copied, ""
 		r.Records[part] = rec
 		return r.Save(ctx, part, rec)
 	}
-	s, err := runner.Advance(ctx)
+	s, err := q.Advance(ctx)
 	if err == nil {
-		err = runner.Flush(ctx)
+		err = q.Flush(ctx)
 	}
 	return s, err
 }

@@ -99,7 +99,7 @@ func TestRemoval(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := newStage()
-			s.target.outcome, s.Take = tc.outcome, nil
+			s.target.outcome = tc.outcome
 			saved := part(tc.run)
 			r := Removal{
 				Parts: []object.PartID{"plain", "web"}, Records: map[object.PartID]inventory.Part{"web": saved, "plain": {Digest: "d"}},

@@ -115,9 +115,9 @@ func (f *fakeTarget) Delete(_ context.Context, o *object.Desired, uid string) (*
 	return nil, nil //nolint:nilnil // Nothing is left.
 }
 
-// A fakeStage is a Runner with a fake target.
+// A fakeStage is a Sequence with a fake target.
 type fakeStage struct {
-	Runner
+	Sequence
 
 	target *fakeTarget
 	log    []string
@@ -129,10 +129,11 @@ type fakeStage struct {
 func newStage(hooks ...Hook) *fakeStage {
 	s := &fakeStage{now: 100}
 	s.target = &fakeTarget{things: map[cluster.ObjectRef]*thing{}, log: &s.log, outcome: succeeded, err: map[string]error{}}
-	s.Runner = Runner{
-		Messages: advice.Messages{Adopt: "set adopt"},
-		Target:   s.target, Pods: fakePods{}, Set: ourSet, Now: func() time.Time { return time.Unix(s.now, 0) }, Timeout: time.Minute,
-		Hooks: hooks, Run: &inventory.Run{ID: "r", Event: inventory.PreInstall},
+	s.Sequence = Sequence{
+		Runner: Runner{
+			Target: s.target, Set: ourSet, Messages: advice.Messages{Adopt: "set adopt"}, Now: func() time.Time { return time.Unix(s.now, 0) },
+			Pods: fakePods{},
+		}, Timeout: time.Minute, Hooks: hooks, Run: &inventory.Run{ID: "r", Event: inventory.PreInstall},
 		Save: func(context.Context) error {
 			s.log = append(s.log, fmt.Sprintf("save %d uid=%s failed=%t", s.Run.Index, s.Run.UID, s.Run.Failed != ""))
 			return s.err

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// A Target is where a Runner creates and deletes objects.
+// A Target is where hooks are created and deleted.
 type Target interface {
 	// Create creates an object and returns its UID. If the object exists, the error is a conflict.
 	Create(ctx context.Context, o *object.Desired) (string, error)

@@ -60,8 +60,7 @@ type Tester struct {
 	Parts []Tested
 	// Prepare returns the tests of a part.
 	Prepare func(ctx context.Context, p *Tested, run *inventory.Run) ([]Hook, error)
-	// Runner holds the settings that do not depend on the part.
-	Runner Runner
+	Runner  Runner
 	// Save stores the inventory immediately, with the progress.
 	Save func(ctx context.Context, t *inventory.Tests) error
 
@@ -84,35 +83,35 @@ func (t *Tester) Advance(ctx context.Context, progress *inventory.Tests) (Standi
 
 // test runs the tests of one part.
 func (t *Tester) test(ctx context.Context, progress *inventory.Tests, p *Tested) (Standing, error) {
-	r := t.Runner
+	q := Sequence{Runner: t.Runner, Timeout: p.Timeout}
 	if progress.Run != nil {
-		r.Saved = *progress.Run
+		q.Saved = *progress.Run
 	}
 	if progress.Part != p.Part || progress.Run == nil {
 		run := inventory.NewRun(inventory.Run{Event: inventory.Test, Inputs: progress.Token, Revision: p.Revision})
 		progress.Part, progress.Run = p.Part, run
 	}
 	var err error
-	if r.Hooks, err = t.Prepare(ctx, p, progress.Run); err != nil {
+	if q.Hooks, err = t.Prepare(ctx, p, progress.Run); err != nil {
 		return Standing{}, err
 	}
 	note := func() {
-		progress.Record(p.Part, Names(r.Hooks))
+		progress.Record(p.Part, Names(q.Hooks))
 		t.Progress = copyTests(progress)
 	}
-	r.Run, r.Timeout = progress.Run, p.Timeout
-	r.Save = func(ctx context.Context) error {
+	q.Run = progress.Run
+	q.Save = func(ctx context.Context) error {
 		note()
 		return t.Save(ctx, t.Progress)
 	}
-	s, err := r.Advance(ctx)
+	s, err := q.Advance(ctx)
 	if err == nil && !s.Waits() {
-		progress.Record(p.Part, Names(r.Hooks))
+		progress.Record(p.Part, Names(q.Hooks))
 		progress.Part, progress.Run = "", nil
 		t.Progress = copyTests(progress)
 		return s, nil
 	}
-	if r.IsChanged() {
+	if q.IsChanged() {
 		note()
 	}
 	return s, err

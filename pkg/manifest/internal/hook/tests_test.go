@@ -87,7 +87,6 @@ type testStage struct {
 
 func newTestStage() *testStage {
 	s := &testStage{fakeStage: newStage()}
-	s.Take = nil
 	s.tester = Tester{
 		Runner: s.Runner, Parts: []Tested{{Part: "a", Revision: 1, Timeout: time.Minute}, {Part: "empty"}, {Part: "b", Revision: 4, Timeout: time.Minute}},
 		Prepare: func(_ context.Context, p *Tested, run *inventory.Run) ([]Hook, error) {
