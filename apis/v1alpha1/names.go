@@ -59,6 +59,10 @@ const (
 	// TypeVerified reports whether a valid signature covers what is installed. It is set only if signatures are required.
 	TypeVerified xpv2.ConditionType = "Verified"
 
+	// TypeReachable reports on a ProviderConfig or a ClusterProviderConfig whether its API server can be used. It is set while
+	// a resource uses the config.
+	TypeReachable xpv2.ConditionType = "Reachable"
+
 	// TypeRolledBack is True on a Manifest after a failed upgrade was rolled back to the last known good revision. It is
 	// set only then.
 	TypeRolledBack xpv2.ConditionType = "RolledBack"
@@ -101,4 +105,9 @@ const (
 	ReasonVerified      xpv2.ConditionReason = "SignatureValid"
 	ReasonUpgradeFailed xpv2.ConditionReason = "UpgradeFailed"
 	ReasonNotVerified   xpv2.ConditionReason = "SignatureInvalid"
+
+	ReasonConnected          xpv2.ConditionReason = "Connected"
+	ReasonUnreachable        xpv2.ConditionReason = "Unreachable"
+	ReasonUnauthorized       xpv2.ConditionReason = "Unauthorized"
+	ReasonInvalidCredentials xpv2.ConditionReason = "InvalidCredentials"
 )

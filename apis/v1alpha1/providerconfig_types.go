@@ -217,18 +217,34 @@ type ProviderConfigSpec struct {
 	Verification *Verification `json:"verification,omitempty"`
 }
 
-// A ProviderConfigStatus reports how many resources use a ProviderConfig.
+// A ProviderConfigStatus reports how many resources use a ProviderConfig, and whether its cluster can be used.
 type ProviderConfigStatus struct {
 	xpv2.ProviderConfigStatus `json:",inline"`
+
+	// kubernetesVersion is the version of the target cluster, as of the last time that the provider asked for it: when it
+	// connected, or when it rendered a chart.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+
+	// endpoint is the host of the API server, and its port if the kubeconfig names one. It contains no path and no credentials.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Endpoint string `json:"endpoint,omitempty"`
 }
 
 // A ProviderConfig holds the credentials of a target cluster for the managed resources of its namespace.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:storageversion
+// +kubebuilder:printcolumn:name="REACHABLE",type="string",JSONPath=".status.conditions[?(@.type=='Reachable')].status"
+// +kubebuilder:printcolumn:name="REASON",type="string",JSONPath=".status.conditions[?(@.type=='Reachable')].reason"
+// +kubebuilder:printcolumn:name="KUBERNETES",type="string",JSONPath=".status.kubernetesVersion"
 // +kubebuilder:printcolumn:name="USERS",type="integer",JSONPath=".status.users"
-// +kubebuilder:printcolumn:name="SOURCE",type="string",JSONPath=".spec.credentials.source",priority=1
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="SOURCE",type="string",JSONPath=".spec.credentials.source",priority=1
+// +kubebuilder:printcolumn:name="ENDPOINT",type="string",JSONPath=".status.endpoint",priority=1
+// +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.conditions[?(@.type=='Reachable')].message",priority=1
 // +kubebuilder:resource:scope=Namespaced,categories={crossplane,provider},shortName=kkpc
 type ProviderConfig struct {
 	metav1.TypeMeta `json:",inline"`
@@ -239,7 +255,7 @@ type ProviderConfig struct {
 	// spec specifies how to connect to a target cluster, and which modules may be installed in it.
 	// +required
 	Spec ProviderConfigSpec `json:"spec"`
-	// status reports how many resources use a ProviderConfig.
+	// status reports how many resources use a ProviderConfig, and whether its cluster can be used.
 	// +optional
 	Status ProviderConfigStatus `json:"status,omitempty"`
 }
@@ -257,9 +273,14 @@ type ProviderConfigList struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:storageversion
+// +kubebuilder:printcolumn:name="REACHABLE",type="string",JSONPath=".status.conditions[?(@.type=='Reachable')].status"
+// +kubebuilder:printcolumn:name="REASON",type="string",JSONPath=".status.conditions[?(@.type=='Reachable')].reason"
+// +kubebuilder:printcolumn:name="KUBERNETES",type="string",JSONPath=".status.kubernetesVersion"
 // +kubebuilder:printcolumn:name="USERS",type="integer",JSONPath=".status.users"
-// +kubebuilder:printcolumn:name="SOURCE",type="string",JSONPath=".spec.credentials.source",priority=1
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="SOURCE",type="string",JSONPath=".spec.credentials.source",priority=1
+// +kubebuilder:printcolumn:name="ENDPOINT",type="string",JSONPath=".status.endpoint",priority=1
+// +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.conditions[?(@.type=='Reachable')].message",priority=1
 // +kubebuilder:resource:scope=Cluster,categories={crossplane,provider},shortName=kkcpc
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.credentials.secretRef) || has(self.spec.credentials.secretRef.__namespace__)",fieldPath=".spec.credentials.secretRef.namespace",reason=FieldValueRequired,message="the namespace is required in a ClusterProviderConfig"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.identity) || !has(self.spec.identity.secretRef) || has(self.spec.identity.secretRef.__namespace__)",fieldPath=".spec.identity.secretRef.namespace",reason=FieldValueRequired,message="the namespace is required in a ClusterProviderConfig"
@@ -274,7 +295,7 @@ type ClusterProviderConfig struct {
 	// spec specifies how to connect to a target cluster, and which modules may be installed in it.
 	// +required
 	Spec ProviderConfigSpec `json:"spec"`
-	// status reports how many resources use a ProviderConfig.
+	// status reports how many resources use a ProviderConfig, and whether its cluster can be used.
 	// +optional
 	Status ProviderConfigStatus `json:"status,omitempty"`
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/target"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -15,10 +17,23 @@ import (
 type clusters struct {
 	resolver *target.Resolver
 	pool     *target.Pool
+	attempts *config.Attempts
 }
 
 // Get returns the target cluster of a config. user identifies the object that uses the connection.
 func (c *clusters) Get(ctx context.Context, user string, cfg *config.Config) (cluster.Cluster, error) {
+	connection, err := c.connect(ctx, user, cfg)
+	if err != nil {
+		if read := (*target.ReadError)(nil); !errors.As(err, &read) && ctx.Err() == nil {
+			c.attempts.Failed(user, cfg, err)
+		}
+		return nil, err
+	}
+	c.attempts.Connected(user, cfg, connection)
+	return connection, nil
+}
+
+func (c *clusters) connect(ctx context.Context, user string, cfg *config.Config) (*target.Cluster, error) {
 	creds, err := c.resolver.Resolve(ctx, cfg.Namespace, cfg.Spec)
 	if err != nil {
 		return nil, err
@@ -36,7 +51,10 @@ func (c *clusters) Last(user string) (cluster.Cluster, bool) {
 }
 
 // Forget releases the connection of a user.
-func (c *clusters) Forget(user string) { c.pool.Forget(user) }
+func (c *clusters) Forget(user string) {
+	c.attempts.Forget(user)
+	c.pool.Forget(user)
+}
 
 // changes forwards changes in target clusters to a controller. The pool needs it before the controller exists.
 type changes struct {

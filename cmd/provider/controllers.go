@@ -26,6 +26,7 @@ type controllers struct {
 	// manifests are the options of the controller of Manifests. The other controllers share parts of them.
 	manifests manifestcontroller.Options
 	notify    *changes
+	attempts  *config.Attempts
 	// resolver reads the components of ModuleTemplates. keys verify their signatures.
 	resolver moduletemplate.Resolver
 	keys     []ocm.Key
@@ -58,7 +59,9 @@ func (c *controllers) steps(ctx context.Context) []step {
 	}
 }
 
-func (c *controllers) configs() error { return config.Setup(c.mgr, c.manifests.Options.Options) }
+func (c *controllers) configs() error {
+	return config.Setup(c.mgr, c.manifests.Options.Options, c.attempts)
+}
 
 func (c *controllers) templates(ctx context.Context) error {
 	return moduletemplate.Setup(ctx, c.mgr, moduletemplate.Options{

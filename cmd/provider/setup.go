@@ -48,11 +48,11 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics
 	if err != nil {
 		return nil, err
 	}
-	notify := &changes{}
+	notify, attempts := &changes{}, config.NewAttempts()
 	pool := target.NewPool(manifest.Interpreter(), target.WithLocal(local), target.WithUserAgent(agent), target.WithMetrics(m),
-		target.WithLogger(log), target.WithOnChange(notify.tell))
+		target.WithLogger(log), target.WithOnChange(notify.tell), target.WithOnOutcome(func(c *target.Cluster) { attempts.Changed(c) }))
 	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
-	c := &controllers{mgr: mgr, flags: f, notify: notify, manifests: manifestcontroller.Options{
+	c := &controllers{mgr: mgr, flags: f, notify: notify, attempts: attempts, manifests: manifestcontroller.Options{
 		Options: settings.Options{
 			Options: options, Timeout: f.timeout, MinPollInterval: f.minPoll, PollJitter: f.jitter(), Lanes: lane.New(),
 		},
@@ -61,7 +61,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics
 			Get: (&cloud.Identities{}).Identity, AllowTenants: f.allowTenantIdentity,
 		},
 		Values: reader,
-		Clusters: &clusters{pool: pool, resolver: target.NewResolver(reader, target.Policy{
+		Clusters: &clusters{pool: pool, attempts: attempts, resolver: target.NewResolver(reader, target.Policy{
 			AllowExec: f.allowExec, AllowFiles: f.allowFiles, AllowTenantIdentity: f.allowTenantIdentity,
 		})},
 		Puller:   puller,

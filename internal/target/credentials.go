@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -147,7 +149,11 @@ func (r *Resolver) secret(ctx context.Context, namespace string, ref *v1alpha1.S
 		return nil, errors.Errorf("there is no secret %q in namespace %q", ref.Name, in)
 	}
 	if err != nil {
-		return nil, errors.Wrapf(err, "cannot read secret %q in namespace %q", ref.Name, in)
+		err = errors.Wrapf(err, "cannot read secret %q in namespace %q", ref.Name, in)
+		if !kerrors.IsForbidden(err) {
+			err = &ReadError{err}
+		}
+		return nil, err
 	}
 	value, ok := data[ref.Key]
 	if !ok {
@@ -158,6 +164,12 @@ func (r *Resolver) secret(ctx context.Context, namespace string, ref *v1alpha1.S
 	}
 	return value, nil
 }
+
+// A ReadError reports that a request for a Secret failed for now, which proves nothing about the credentials.
+type ReadError struct{ error }
+
+// Unwrap returns the error of the control plane.
+func (e *ReadError) Unwrap() error { return e.error }
 
 // secretNamespace that a provider config may read: its own, or any if it belongs to no namespace.
 func secretNamespace(own, ref string) (string, error) {

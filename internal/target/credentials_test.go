@@ -200,3 +200,30 @@ func TestDigest(t *testing.T) {
 		seen[d] = name
 	}
 }
+
+// failing is a control plane that answers every request for a Secret with an error.
+type failing struct{ err error }
+
+func (f failing) Get(context.Context, string, string) (map[string][]byte, error) { return nil, f.err }
+
+func TestReadError(t *testing.T) {
+	secret := schema.GroupResource{Resource: "secrets"}
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   bool
+	}{
+		"Timeout":   {reason: "A control plane that is slow will answer later.", err: apierrors.NewTimeoutError("slow", 1), want: true},
+		"Forbidden": {reason: "A permission that is missing stays missing.", err: apierrors.NewForbidden(secret, "s", nil)},
+		"NotFound":  {reason: "So does a Secret.", err: apierrors.NewNotFound(secret, "s")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			spec := v1alpha1.ProviderConfigSpec{Credentials: fromSecret("n", "s", "k")}
+			_, err := NewResolver(failing{err: tc.err}, Policy{}).Resolve(t.Context(), "", spec)
+			if read := (*ReadError)(nil); errors.As(err, &read) != tc.want {
+				t.Errorf("\n%s\nResolve(...): want a ReadError %t, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}

@@ -29,6 +29,7 @@ type Pool struct {
 	local       *rest.Config
 	userAgent   string
 	change      informer.ChangeFunc
+	outcome     func(*Cluster)
 	request     transport.CountFunc
 	limits      transport.Limits
 	metrics     *metrics.Metrics
@@ -73,6 +74,12 @@ func WithOnChange(f informer.ChangeFunc) Option {
 // WithOnRequest has f called for each request that was sent, in any cluster.
 func WithOnRequest(f transport.CountFunc) Option {
 	return func(p *Pool) { p.request = f }
+}
+
+// WithOnOutcome has f called when requests to a cluster begin to fail or to succeed, and when its version is known. f must not
+// block.
+func WithOnOutcome(f func(*Cluster)) Option {
+	return func(p *Pool) { p.outcome = f }
 }
 
 // WithLimits bounds single requests. The default is that of transport.Limits.
@@ -219,6 +226,7 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 		Transport: transport.Options{Limits: p.limits, Count: p.count},
 		Builtin:   p.builtin,
 		Change:    p.change,
+		Changed:   p.outcome,
 		Log:       p.log,
 		Done:      cancel,
 	})

@@ -84,14 +84,16 @@ func configBreaches() map[string]breach {
 		return map[string]any{"signatureName": fmt.Sprint("s", i), "publicKeySecretRef": ref}
 	}
 	out := map[string]breach{
-		"required spec":                        missing("spec"),
-		"spec required credentials":            missing("spec.credentials"),
-		"spec.identity required type":          missing("spec.identity.type"),
-		"spec.registries maxItems 64":          tooMany("spec.registries", 64, host),
-		"spec.registries keys host":            twice("spec.registries", "host", "registry.example.org:5000"),
-		"spec.registries[] required host":      missing("spec.registries[0].host"),
-		"spec.registries[].host minLength 1":   {elsewhere: "TestTwoComplaints"},
-		"spec.registries[].host maxLength 253": tooLong("spec.registries[0].host", "", 253),
+		"required spec":                         missing("spec"),
+		"status.kubernetesVersion maxLength 64": tooLong("status.kubernetesVersion", "", 64),
+		"status.endpoint maxLength 512":         tooLong("status.endpoint", "", 512),
+		"spec required credentials":             missing("spec.credentials"),
+		"spec.identity required type":           missing("spec.identity.type"),
+		"spec.registries maxItems 64":           tooMany("spec.registries", 64, host),
+		"spec.registries keys host":             twice("spec.registries", "host", "registry.example.org:5000"),
+		"spec.registries[] required host":       missing("spec.registries[0].host"),
+		"spec.registries[].host minLength 1":    {elsewhere: "TestTwoComplaints"},
+		"spec.registries[].host maxLength 253":  tooLong("spec.registries[0].host", "", 253),
 		"spec.registries[].host pattern " + hostPattern: {
 			set: fields{"spec.registries[0].host": "https://registry.example.org"}, ok: fields{"spec.registries[0].host": "[::1]:5000"},
 		},

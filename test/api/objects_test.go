@@ -130,7 +130,10 @@ spec:
 	statusOfConfig = `
 conditions:
 - {type: Terminating, status: "True", reason: InUse, lastTransitionTime: "2020-01-01T00:00:00Z"}
+- {type: Reachable, status: "False", reason: Unreachable, message: wrong, lastTransitionTime: "2020-01-01T00:00:00Z"}
 users: 1
+kubernetesVersion: v1.36.3
+endpoint: cluster-a.example.org:6443
 `
 	fullUsage = `
 apiVersion: kyma.m.crossplane.io/v1alpha1

@@ -119,18 +119,18 @@ func TestColumns(t *testing.T) {
 	if _, err := of("Manifest").UpdateStatus(t.Context(), live, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for full, status := range map[string]string{fullKyma: statusOfKyma, fullTemplate: statusOfTemplate} {
+	for full, status := range map[string]string{
+		fullKyma: statusOfKyma, fullTemplate: statusOfTemplate, fullConfig: statusOfConfig, clusterConfig(fullConfig): statusOfConfig,
+	} {
 		o := create(t, object(t, full))
 		o.Object["status"] = object(t, status).Object
 		if _, err := of(o.GetKind()).UpdateStatus(t.Context(), o, metav1.UpdateOptions{FieldValidation: "Strict"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	create(t, object(t, fullConfig))
-	create(t, object(t, clusterConfig(fullConfig)))
 	create(t, object(t, fullUsage))
 
-	const configs = "NAME USERS AGE"
+	const configs, config = "NAME REACHABLE REASON KUBERNETES USERS AGE", "full False Unreachable v1.36.3 1"
 	cases := map[string]struct {
 		reason string
 		args   string
@@ -160,8 +160,12 @@ func TestColumns(t *testing.T) {
 			reason: "What is seldom asked for.", args: "get moduletemplates.kyma.m.crossplane.io -o wide",
 			want: []string{"NAME MODULE CHANNEL VERSION READY REASON AGE RESOLVED VERIFIED TARGET MESSAGE", "full sample fast 1.0.0 False SignatureInvalid"},
 		},
-		"Configs":        {reason: "Who uses them.", args: "get providerconfigs.kyma.m.crossplane.io", want: []string{configs, "full"}},
-		"ClusterConfigs": {reason: "Who uses them.", args: "get clusterproviderconfigs.kyma.m.crossplane.io", want: []string{configs, "full"}},
+		"Configs":        {reason: "Whether they work, and who uses them.", args: "get providerconfigs.kyma.m.crossplane.io", want: []string{configs, config}},
+		"ClusterConfigs": {reason: "Whether they work, and who uses them.", args: "get clusterproviderconfigs.kyma.m.crossplane.io", want: []string{configs, config}},
+		"ConfigsWide": {
+			reason: "Where they lead, and what is wrong.", args: "get kkpc -o wide",
+			want: []string{configs + " SOURCE ENDPOINT MESSAGE", config},
+		},
 		"Usages": {
 			reason: "Who uses what.", args: "get providerconfigusages.kyma.m.crossplane.io",
 			want: []string{"NAME AGE CONFIG-NAME RESOURCE-KIND RESOURCE-NAME", "full"},

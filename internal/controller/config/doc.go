@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config reads the ProviderConfig of a managed resource with all Secrets that it names, and counts who uses it.
+// Package config reads the ProviderConfig of a managed resource with all Secrets that it names, counts who uses it, and reports
+// whether its cluster can be used.
 package config

@@ -41,7 +41,9 @@ type Config struct {
 	Kind, Name string
 	// Namespace that Secrets are read from; empty for a ClusterProviderConfig, which names the namespace of each.
 	Namespace string
-	Spec      v1alpha1.ProviderConfigSpec
+	// Generation that the spec is of.
+	Generation int64
+	Spec       v1alpha1.ProviderConfigSpec
 }
 
 // Load the config that an object in a namespace refers to.
@@ -56,13 +58,13 @@ func Load(ctx context.Context, c client.Reader, namespace string, ref *xpv2.Prov
 		if err := c.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, pc); err != nil {
 			return nil, explain(err, ref.Kind, namespace+"/"+ref.Name)
 		}
-		out.Spec, out.Namespace = pc.Spec, pc.Namespace
+		out.Spec, out.Namespace, out.Generation = pc.Spec, pc.Namespace, pc.Generation
 	case v1alpha1.ClusterProviderConfigKind:
 		pc := &v1alpha1.ClusterProviderConfig{}
 		if err := c.Get(ctx, types.NamespacedName{Name: ref.Name}, pc); err != nil {
 			return nil, explain(err, ref.Kind, ref.Name)
 		}
-		out.Spec = pc.Spec
+		out.Spec, out.Generation = pc.Spec, pc.Generation
 	default:
 		return nil, errors.Errorf("spec.providerConfigRef.kind %q is neither ProviderConfig nor ClusterProviderConfig", ref.Kind)
 	}

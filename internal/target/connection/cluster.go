@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,6 +46,8 @@ type Cluster struct {
 	done      func()
 
 	version  *remembered[string]
+	known    atomic.Pointer[string]
+	changed  func(*Cluster)
 	versions *remembered[[]string]
 }
 
@@ -59,6 +62,8 @@ type Options struct {
 	Change informer.ChangeFunc
 	// Log of failing watches; nil for none.
 	Log logging.Logger
+	// Changed is called when the outcome of the requests has changed, or the version that was answered last; optional.
+	Changed func(*Cluster)
 	// Done is called when the connection was closed; optional.
 	Done func()
 }
@@ -66,14 +71,13 @@ type Options struct {
 // New returns a connection to a cluster. The interpreter decides what its cache watches and keeps. New sends nothing. Errors
 // name what is wrong with the config.
 func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
+	c := &Cluster{done: o.Done, changed: o.Changed, version: newRemembered[string](), versions: newRemembered[[]string]()}
+	o.Transport.Changed = c.notify
 	t, err := transport.New(rc, o.Transport)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot connect with these credentials")
 	}
-	c := &Cluster{
-		transport: t, done: o.Done, config: shared(rc, t), identity: identityOf(rc, t.Host()),
-		version: newRemembered[string](), versions: newRemembered[[]string](),
-	}
+	c.transport, c.config, c.identity = t, shared(rc, t), identityOf(rc, t.Host())
 	client := &http.Client{Transport: t}
 	if c.rest, err = restClient(c.config, client); err != nil {
 		return nil, errors.Wrap(err, "cannot make a client")
@@ -155,8 +159,28 @@ func (c *Cluster) Version(ctx context.Context) (string, error) {
 		if err := json.Unmarshal(data, info); err != nil || info.GitVersion == "" {
 			return "", errors.New("cannot get the version of the cluster: the answer holds none")
 		}
+		if before := c.known.Swap(&info.GitVersion); before == nil || *before != info.GitVersion {
+			c.notify()
+		}
 		return info.GitVersion, nil
 	})
+}
+
+// LastVersion returns the version that Version returned last, or an empty text. It sends nothing.
+func (c *Cluster) LastVersion() string {
+	if v := c.known.Load(); v != nil {
+		return *v
+	}
+	return ""
+}
+
+// Outcome is what the latest requests came to. It sends nothing.
+func (c *Cluster) Outcome() transport.Outcome { return c.transport.Outcome() }
+
+func (c *Cluster) notify() {
+	if c.changed != nil {
+		c.changed(c)
+	}
 }
 
 // APIVersions that the cluster serves, sorted, as group/version and group/version/Kind. They are asked for once a minute

@@ -56,7 +56,7 @@ func Explain(err error) error {
 		return n
 	}
 	if apierrors.IsUnauthorized(err) {
-		return errors.New("API server refuses the credentials (401 Unauthorized); check the user of the kubeconfig, or the identity")
+		return errors.New(refusedCredentials)
 	}
 	if apierrors.IsForbidden(err) {
 		return errors.Wrap(err, "API server denies access (403 Forbidden)")

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -28,6 +29,8 @@ type Options struct {
 	Limits Limits
 	// Count is told of each request; optional.
 	Count CountFunc
+	// Changed is called when the outcome has changed; optional.
+	Changed func()
 }
 
 // A Transport carries the requests to one API server, with its credentials. It is safe for concurrent use.
@@ -37,6 +40,7 @@ type Transport struct {
 	host    string
 	url     string
 	breaker *breaker
+	outcome outcomes
 	closed  atomic.Bool
 }
 
@@ -60,7 +64,10 @@ func New(rc *rest.Config, o Options) (*Transport, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, "authentication")
 	}
-	return &Transport{next: next, close: closeAll, host: host, url: u.String(), breaker: newBreaker(time.Second, 30*time.Second)}, nil
+	return &Transport{
+		next: next, close: closeAll, host: host, url: u.String(), breaker: newBreaker(time.Second, 30*time.Second),
+		outcome: outcomes{host: host, path: strings.TrimSuffix(u.Path, "/"), changed: o.Changed},
+	}, nil
 }
 
 // baseOf makes an http.Transport. That of client-go is shared by all who have the same TLS settings, and never closed.
@@ -127,6 +134,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(req)
 	if err == nil {
 		t.breaker.succeeded()
+		t.outcome.answered(req.URL, resp)
 		return resp, nil
 	}
 	if errors.Is(err, context.Canceled) {
@@ -139,9 +147,12 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if u.Down {
 		t.breaker.failed(u)
-		return nil, u
+	} else {
+		t.breaker.done()
 	}
-	t.breaker.done()
+	if !t.closed.Load() {
+		t.outcome.failed(u)
+	}
 	return nil, u
 }
 
@@ -151,6 +162,9 @@ func (t *Transport) allow() error {
 	}
 	return t.breaker.allow()
 }
+
+// Outcome is what the latest requests came to. It sends nothing.
+func (t *Transport) Outcome() Outcome { return t.outcome.get() }
 
 // Host is scheme, host and port of the server.
 func (t *Transport) Host() string { return t.host }

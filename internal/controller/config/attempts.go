@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+)
+
+// A Connection is a connection to a target cluster. It must be comparable.
+type Connection interface {
+	// Host is scheme, host and port of the API server.
+	Host() string
+	// Outcome is what the latest requests came to.
+	Outcome() transport.Outcome
+	// LastVersion returns the version of the cluster if it is known.
+	LastVersion() string
+	// Version of the cluster. It may send a request.
+	Version(ctx context.Context) (string, error)
+}
+
+// A key identifies a config.
+type key struct {
+	kind string
+	name types.NamespacedName
+}
+
+// An attempt is the latest one to connect with a config: it led to a connection, or failed before anything was sent.
+type attempt struct {
+	generation int64
+	connection Connection
+	err        error
+	users      int
+}
+
+// same reports whether two attempts say the same.
+func (a *attempt) same(b *attempt) bool {
+	if a.generation != b.generation || a.connection != b.connection || (a.err == nil) != (b.err == nil) {
+		return false
+	}
+	return a.err == nil || a.err.Error() == b.err.Error()
+}
+
+// Attempts keep the latest attempt to connect with each config that is in use, and tell the controllers of configs what changes.
+// They are safe for concurrent use.
+type Attempts struct {
+	mu       sync.Mutex
+	byConfig map[key]*attempt
+	byUser   map[string]key
+	configs  map[Connection]map[key]bool
+	notify   map[string]func(types.NamespacedName)
+}
+
+// NewAttempts returns no attempts.
+func NewAttempts() *Attempts {
+	return &Attempts{
+		byConfig: map[key]*attempt{},
+		byUser:   map[string]key{},
+		configs:  map[Connection]map[key]bool{},
+		notify:   map[string]func(types.NamespacedName){},
+	}
+}
+
+// Connected records that a config led to a connection, for a user, which is any name that tells managed resources apart.
+func (a *Attempts) Connected(user string, c *Config, connection Connection) {
+	a.record(user, c, attempt{generation: c.Generation, connection: connection})
+}
+
+// Failed records that a config led to no connection.
+func (a *Attempts) Failed(user string, c *Config, err error) {
+	a.record(user, c, attempt{generation: c.Generation, err: err})
+}
+
+// Forget a user.
+func (a *Attempts) Forget(user string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.leave(user)
+}
+
+// Changed reports that the outcome or the version of a connection has changed.
+func (a *Attempts) Changed(connection Connection) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for k := range a.configs[connection] {
+		a.tell(k)
+	}
+}
+
+// of returns the latest attempt with a config, and whether there is one.
+func (a *Attempts) of(k key) (attempt, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if at, ok := a.byConfig[k]; ok {
+		return *at, true
+	}
+	return attempt{}, false
+}
+
+// listen has f called with each config of a kind that an attempt was made with, or whose attempt changes. f must not block.
+func (a *Attempts) listen(kind string, f func(types.NamespacedName)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.notify[kind] = f
+	for k := range a.byConfig {
+		if k.kind == kind {
+			f(k.name)
+		}
+	}
+}
+
+func (a *Attempts) record(user string, c *Config, next attempt) {
+	k := key{kind: c.Kind, name: types.NamespacedName{Namespace: c.Namespace, Name: c.Name}}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if before, ok := a.byUser[user]; !ok || before != k {
+		a.leave(user)
+		a.byUser[user] = k
+		if a.byConfig[k] == nil {
+			a.byConfig[k] = &attempt{}
+		}
+		a.byConfig[k].users++
+	}
+	at := a.byConfig[k]
+	if at.same(&next) {
+		return
+	}
+	a.disconnect(k, at)
+	next.users = at.users
+	*at = next
+	if next.connection != nil {
+		if a.configs[next.connection] == nil {
+			a.configs[next.connection] = map[key]bool{}
+		}
+		a.configs[next.connection][k] = true
+	}
+	a.tell(k)
+}
+
+// leave the config that a user has, if any. Without users, there is no attempt. The lock is held, as in all that follow.
+func (a *Attempts) leave(user string) {
+	k, ok := a.byUser[user]
+	if !ok {
+		return
+	}
+	delete(a.byUser, user)
+	at := a.byConfig[k]
+	at.users--
+	if at.users > 0 {
+		return
+	}
+	a.disconnect(k, at)
+	delete(a.byConfig, k)
+	a.tell(k)
+}
+
+func (a *Attempts) disconnect(k key, at *attempt) {
+	configs := a.configs[at.connection]
+	delete(configs, k)
+	if len(configs) == 0 {
+		delete(a.configs, at.connection)
+	}
+}
+
+func (a *Attempts) tell(k key) {
+	if f := a.notify[k.kind]; f != nil {
+		f(k.name)
+	}
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+)
+
+const (
+	// soon is how long it takes until the cache shows what another client wrote.
+	soon = 250 * time.Millisecond
+	// settle is how long Reachable keeps its status at least, so that a connection that comes and goes does not cause a write
+	// each time.
+	settle = 5 * time.Second
+	// versionTime bounds the request for the version of a cluster.
+	versionTime = 5 * time.Second
+)
+
+// maxEndpoint is the length of an endpoint that the API allows.
+const maxEndpoint = 512
+
+// version is what the version of a cluster looks like. The answer of a cluster can hold anything.
+var version = regexp.MustCompile(`^[0-9A-Za-z.+~_-]{1,64}$`)
+
+// A reachable reports in the status of the configs of one kind whether their clusters can be used. It sends nothing to a cluster,
+// but a request for its version when the connection is new.
+type reachable struct {
+	client   client.Client
+	attempts *Attempts
+	kind     string
+	fresh    func() (client.Object, *v1alpha1.ProviderConfigStatus)
+	record   event.Recorder
+	now      func() time.Time
+}
+
+func setupReachable(mgr ctrl.Manager, o controller.Options, r *reachable) error {
+	name := "reachable/" + strings.ToLower(r.kind) + "." + v1alpha1.Group
+	r.client, r.record, r.now = mgr.GetClient(), settings.Recorder(mgr, name), time.Now
+	object, _ := r.fresh()
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named(name).
+		WithOptions(ctrlcontroller.Options{MaxConcurrentReconciles: o.MaxConcurrentReconciles, RateLimiter: ratelimiter.NewController()}).
+		For(object).
+		WatchesRawSource(source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+			r.attempts.listen(r.kind, func(n types.NamespacedName) { q.Add(reconcile.Request{NamespacedName: n}) })
+			return nil
+		})).
+		Complete(r)
+	return errors.Wrapf(err, "cannot set up controller %s", name)
+}
+
+// Reconcile the status of a config.
+func (r *reachable) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	o, s := r.fresh()
+	if err := r.client.Get(ctx, req.NamespacedName, o); err != nil {
+		return reconcile.Result{}, errors.Wrapf(notfound.Ignore(err), "cannot get %s", r.kind)
+	}
+	before := s.DeepCopy()
+	at, used := r.attempts.of(key{kind: r.kind, name: req.NamespacedName})
+	switch {
+	case used:
+		if wait := r.report(ctx, s, at); wait > 0 {
+			return reconcile.Result{RequeueAfter: wait}, nil
+		}
+	case s.Users == 0:
+		clearReachable(s)
+	}
+	if equality.Semantic.DeepEqual(before, s) {
+		return reconcile.Result{}, nil
+	}
+	err := r.client.Status().Update(ctx, o)
+	if kerrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: soon}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, errors.Wrapf(notfound.Ignore(err), "cannot update the status of %s", r.kind)
+	}
+	if e, ok := eventOf(before, s); ok {
+		r.record.Event(o, e)
+	}
+	return reconcile.Result{}, nil
+}
+
+// report an attempt in the status. It returns how long to wait first, if the status changed a moment ago. Of a connection that has
+// not been used, nothing is said.
+func (r *reachable) report(ctx context.Context, s *v1alpha1.ProviderConfigStatus, at attempt) time.Duration {
+	c, ok := conditionOf(at)
+	if !ok {
+		return 0
+	}
+	before := s.GetCondition(v1alpha1.TypeReachable)
+	if age := r.now().Sub(before.LastTransitionTime.Time); before.Status != corev1.ConditionUnknown && before.Status != c.Status && age < settle {
+		return settle - age
+	}
+	endpoint := ""
+	if at.connection != nil {
+		_, endpoint, _ = strings.Cut(at.connection.Host(), "://")
+		endpoint = settings.Truncate(endpoint, maxEndpoint)
+	}
+	isNew := endpoint != s.Endpoint || before.Status != corev1.ConditionTrue
+	if endpoint != s.Endpoint {
+		s.Endpoint, s.KubernetesVersion = endpoint, ""
+	}
+	if v := r.versionOf(ctx, at.connection, c, isNew || s.KubernetesVersion == ""); v != "" {
+		s.KubernetesVersion = v
+	}
+	ready := xpv2.Available().WithMessage(c.Message)
+	if c.Status != corev1.ConditionTrue {
+		ready.Status, ready.Reason = c.Status, c.Reason
+	}
+	c.LastTransitionTime, ready.LastTransitionTime = metav1.NewTime(r.now()), metav1.NewTime(r.now())
+	settings.Mark(&s.ConditionedStatus, at.generation, c, ready)
+	return 0
+}
+
+// versionOf a cluster that is reachable, if it is known. If not, ask says whether to ask for it. The connection reports a request
+// that fails by itself.
+func (r *reachable) versionOf(ctx context.Context, connection Connection, c xpv2.Condition, ask bool) string {
+	if c.Status != corev1.ConditionTrue {
+		return ""
+	}
+	v := connection.LastVersion()
+	if v == "" && ask {
+		ctx, cancel := context.WithTimeout(ctx, versionTime)
+		defer cancel()
+		v, _ = connection.Version(ctx)
+	}
+	if !version.MatchString(v) {
+		return ""
+	}
+	return v
+}
+
+// conditionOf an attempt, and whether there is something to say.
+func conditionOf(at attempt) (xpv2.Condition, bool) {
+	c := xpv2.Condition{Type: v1alpha1.TypeReachable, Status: corev1.ConditionFalse}
+	if at.err != nil {
+		c.Reason, c.Message = v1alpha1.ReasonInvalidCredentials, settings.Truncate(at.err.Error(), settings.MaxMessage)
+		return c, true
+	}
+	o := at.connection.Outcome()
+	c.Message = settings.Truncate(o.Message, settings.MaxMessage)
+	switch o.State {
+	case transport.Connected:
+		c.Status, c.Reason = corev1.ConditionTrue, v1alpha1.ReasonConnected
+	case transport.Unauthorized:
+		c.Reason = v1alpha1.ReasonUnauthorized
+	case transport.Unreachable:
+		c.Reason = v1alpha1.ReasonUnreachable
+	case transport.Unknown:
+		return c, false
+	}
+	return c, true
+}
+
+// clearReachable removes from the status what is only known while a config is used. Without conditions, deployment tools take the
+// config for healthy; with one that is Unknown, they would wait for a resource that uses it.
+func clearReachable(s *v1alpha1.ProviderConfigStatus) {
+	s.Endpoint, s.KubernetesVersion = "", ""
+	s.Conditions = slices.DeleteFunc(s.Conditions, func(c xpv2.Condition) bool {
+		return c.Type == v1alpha1.TypeReachable || c.Type == xpv2.TypeReady
+	})
+}
+
+// eventOf a change of Reachable, and whether there is one.
+func eventOf(before, after *v1alpha1.ProviderConfigStatus) (event.Event, bool) {
+	was, is := before.GetCondition(v1alpha1.TypeReachable), after.GetCondition(v1alpha1.TypeReachable)
+	switch {
+	case was.Status == is.Status && was.Reason == is.Reason, is.Status == corev1.ConditionUnknown:
+		return event.Event{}, false
+	case is.Status == corev1.ConditionTrue:
+		return event.Normal(event.Reason(is.Reason), is.Message), true
+	}
+	return event.Warning(event.Reason(is.Reason), errors.New(is.Message)), true
+}

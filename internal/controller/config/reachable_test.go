@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+)
+
+// fakeConnection has the outcome and the version that it is given.
+type fakeConnection struct {
+	host    string
+	outcome transport.Outcome
+	last    string
+	version string
+	err     error
+	asked   int
+}
+
+func (c *fakeConnection) Host() string               { return c.host }
+func (c *fakeConnection) Outcome() transport.Outcome { return c.outcome }
+func (c *fakeConnection) LastVersion() string        { return c.last }
+func (c *fakeConnection) Version(context.Context) (string, error) {
+	c.asked++
+	return c.version, c.err
+}
+
+// events that were recorded, as type, reason and message.
+type events struct {
+	event.NopRecorder
+
+	all []string
+}
+
+func (r *events) Event(_ runtime.Object, e event.Event) {
+	r.all = append(r.all, string(e.Type)+" "+string(e.Reason)+" "+e.Message)
+}
+
+func connected() transport.Outcome {
+	return transport.Outcome{State: transport.Connected, Message: "API server https://a:6443 answers"}
+}
+
+func down() transport.Outcome {
+	return transport.Outcome{State: transport.Unreachable, Message: "API server https://a:6443: connection refused"}
+}
+
+// reported is the status of a config, with each condition as type, status, reason and message.
+type reported struct {
+	Conditions []string
+	Version    string
+	Endpoint   string
+}
+
+func reportedBy(s *v1alpha1.ProviderConfigStatus) reported {
+	out := reported{Version: s.KubernetesVersion, Endpoint: s.Endpoint}
+	for _, c := range s.Conditions {
+		out.Conditions = append(out.Conditions, strings.TrimSpace(strings.Join([]string{string(c.Type), string(c.Status), string(c.Reason), c.Message}, " ")))
+	}
+	return out
+}
+
+func up(version string) reported {
+	return reported{
+		Conditions: []string{"Reachable True Connected API server https://a:6443 answers", "Ready True Available API server https://a:6443 answers"},
+		Version:    version, Endpoint: "a:6443",
+	}
+}
+
+// conditionsOf Reachable and Ready, both False for one reason.
+func conditionsOf(reason, message string) []string {
+	return []string{"Reachable False " + reason + " " + message, "Ready False " + reason + " " + message}
+}
+
+// TestReachable checks what each pass reports, one step after another, and that a second pass writes nothing.
+func TestReachable(t *testing.T) {
+	type want struct {
+		reported
+		events []string
+		asked  int
+		writes int
+		wait   time.Duration
+	}
+	type step struct {
+		reason string
+		do     func(t *testing.T, a *Attempts, c *fakeConnection, s *v1alpha1.ProviderConfigStatus)
+		want   want
+	}
+	cfg := func(generation int64) *Config {
+		return &Config{Kind: v1alpha1.ProviderConfigKind, Namespace: "n", Name: "c", Generation: generation}
+	}
+	connect := func(o transport.Outcome) func(*testing.T, *Attempts, *fakeConnection, *v1alpha1.ProviderConfigStatus) {
+		return func(_ *testing.T, a *Attempts, c *fakeConnection, _ *v1alpha1.ProviderConfigStatus) {
+			c.outcome = o
+			a.Connected("user", cfg(1), c)
+		}
+	}
+	const refused = "API server https://a:6443: connection refused"
+	cases := map[string][]step{
+		"ComesAndGoes": {
+			{reason: "Before an attempt, nothing is reported."},
+			{reason: "Nothing is reported about a connection that was not used.", do: connect(transport.Outcome{})},
+			{
+				reason: "A connection is reported with the version, which is asked for once.", do: connect(connected()),
+				want: want{reported: up("v1.36.3"), events: []string{"Normal Connected API server https://a:6443 answers"}, asked: 1, writes: 1},
+			},
+			{
+				reason: "An outage keeps the version.", do: connect(down()),
+				want: want{
+					reported: reported{Conditions: conditionsOf("Unreachable", refused), Version: "v1.36.3", Endpoint: "a:6443"},
+					events:   []string{"Warning Unreachable " + refused}, writes: 1,
+				},
+			},
+			{
+				reason: "After an outage, the version may be another one.",
+				do: func(_ *testing.T, _ *Attempts, c *fakeConnection, _ *v1alpha1.ProviderConfigStatus) {
+					c.outcome, c.version = connected(), "v1.37.0"
+				},
+				want: want{reported: up("v1.37.0"), events: []string{"Normal Connected API server https://a:6443 answers"}, asked: 1, writes: 1},
+			},
+			{
+				reason: "A version that another part of the provider asked for is reported.",
+				do: func(_ *testing.T, _ *Attempts, c *fakeConnection, _ *v1alpha1.ProviderConfigStatus) {
+					c.last = "v1.38.0"
+				},
+				want: want{reported: up("v1.38.0"), writes: 1},
+			},
+			{
+				reason: "Without users, nothing is reported.",
+				do: func(_ *testing.T, a *Attempts, _ *fakeConnection, _ *v1alpha1.ProviderConfigStatus) {
+					a.Forget("user")
+				},
+				want: want{writes: 1},
+			},
+		},
+		"Credentials": {
+			{
+				reason: "A config that leads to no connection is reported.",
+				do: func(_ *testing.T, a *Attempts, _ *fakeConnection, _ *v1alpha1.ProviderConfigStatus) {
+					a.Failed("user", cfg(1), errors.New("there is no secret"))
+				},
+				want: want{
+					reported: reported{Conditions: conditionsOf("InvalidCredentials", "there is no secret")},
+					events:   []string{"Warning InvalidCredentials there is no secret"}, writes: 1,
+				},
+			},
+			{
+				reason: "So are credentials that the API server refuses. That is another reason, and so another event.",
+				do:     connect(transport.Outcome{State: transport.Unauthorized, Message: "no"}),
+				want: want{
+					reported: reported{Conditions: conditionsOf("Unauthorized", "no"), Endpoint: "a:6443"},
+					events:   []string{"Warning Unauthorized no"}, writes: 1,
+				},
+			},
+		},
+		"Restart": {
+			{
+				reason: "A provider that starts again finds what it reported, and neither writes nor asks.",
+				do: func(t *testing.T, a *Attempts, c *fakeConnection, s *v1alpha1.ProviderConfigStatus) {
+					t.Helper()
+					s.Endpoint, s.KubernetesVersion, s.Users = "a:6443", "v1.36.3", 1
+					long := metav1.NewTime(time.Now().Add(-time.Hour))
+					message := connected().Message
+					s.Conditions = []xpv2.Condition{
+						{Type: v1alpha1.TypeReachable, Status: "True", Reason: v1alpha1.ReasonConnected, Message: message, ObservedGeneration: 1, LastTransitionTime: long},
+						{Type: xpv2.TypeReady, Status: "True", Reason: xpv2.ReasonAvailable, Message: message, ObservedGeneration: 1, LastTransitionTime: long},
+					}
+				},
+				want: want{reported: up("v1.36.3")},
+			},
+			{reason: "It connects.", do: connect(connected()), want: want{reported: up("v1.36.3")}},
+		},
+		"Hostile": {
+			{
+				reason: "What is not a version is not repeated.",
+				do: func(_ *testing.T, a *Attempts, c *fakeConnection, _ *v1alpha1.ProviderConfigStatus) {
+					c.outcome, c.version = connected(), "v1\x1b[2J"
+					a.Connected("user", cfg(1), c)
+				},
+				want: want{reported: up(""), events: []string{"Normal Connected API server https://a:6443 answers"}, asked: 1, writes: 1},
+			},
+		},
+		"NoVersion": {
+			{
+				reason: "A cluster without a version is reachable.",
+				do: func(_ *testing.T, a *Attempts, c *fakeConnection, _ *v1alpha1.ProviderConfigStatus) {
+					c.outcome, c.version, c.err = connected(), "", errors.New("forbidden")
+					a.Connected("user", cfg(1), c)
+				},
+				want: want{reported: up(""), events: []string{"Normal Connected API server https://a:6443 answers"}, asked: 1, writes: 1},
+			},
+		},
+	}
+	for name, steps := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newReachableBench(t)
+			for _, s := range steps {
+				b.now = b.now.Add(time.Minute)
+				if s.do != nil {
+					b.change(t, func(status *v1alpha1.ProviderConfigStatus) { s.do(t, b.attempts, b.connection, status) })
+				}
+				b.connection.asked, b.writes, b.events.all = 0, 0, nil
+				got := want{wait: b.reconcile(t), reported: reportedBy(&b.config(t).Status), events: b.events.all, asked: b.connection.asked, writes: b.writes}
+				if diff := cmp.Diff(s.want, got, cmp.AllowUnexported(want{})); diff != "" {
+					t.Errorf("\n%s\nReconcile(...): -want, +got:\n%s", s.reason, diff)
+				}
+				b.writes = 0
+				if b.reconcile(t); b.writes != 0 {
+					t.Errorf("\n%s\nthe second pass writes %d times", s.reason, b.writes)
+				}
+			}
+		})
+	}
+}
+
+// TestSettle checks that a connection that comes and goes causes few writes.
+func TestSettle(t *testing.T) {
+	b := newReachableBench(t)
+	b.connection.outcome = connected()
+	b.attempts.Connected("user", &Config{Kind: v1alpha1.ProviderConfigKind, Namespace: "n", Name: "c"}, b.connection)
+	b.reconcile(t)
+	b.connection.outcome = down()
+	b.now = b.now.Add(2 * time.Second)
+	if wait := b.reconcile(t); wait != 3*time.Second || b.writes != 1 {
+		t.Errorf("2 seconds after a change, the next one must wait for 3 seconds: waits %s, %d writes", wait, b.writes)
+	}
+	b.now = b.now.Add(3 * time.Second)
+	if wait := b.reconcile(t); wait != 0 || b.writes != 2 {
+		t.Errorf("5 seconds after a change, the next one is written: waits %s, %d writes", wait, b.writes)
+	}
+}
+
+// A reachableBench is a control plane with one ProviderConfig.
+type reachableBench struct {
+	client     client.Client
+	attempts   *Attempts
+	connection *fakeConnection
+	events     *events
+	now        time.Time
+	writes     int
+	r          *reachable
+}
+
+func newReachableBench(t *testing.T) *reachableBench {
+	t.Helper()
+	s := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	b := &reachableBench{
+		attempts: NewAttempts(), connection: &fakeConnection{host: "https://a:6443", version: "v1.36.3"}, events: &events{},
+		now: time.Now().Truncate(time.Second),
+	}
+	b.client = fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&v1alpha1.ProviderConfig{}).
+		WithObjects(&v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "c"}}).
+		WithInterceptorFuncs(interceptor.Funcs{
+			SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
+				b.writes++
+				return c.SubResource(sub).Update(ctx, obj, opts...)
+			},
+		}).Build()
+	b.r = &reachable{
+		client: b.client, attempts: b.attempts, kind: v1alpha1.ProviderConfigKind, record: b.events, now: func() time.Time { return b.now },
+		fresh: func() (client.Object, *v1alpha1.ProviderConfigStatus) {
+			c := &v1alpha1.ProviderConfig{}
+			return c, &c.Status
+		},
+	}
+	return b
+}
+
+func (b *reachableBench) config(t *testing.T) *v1alpha1.ProviderConfig {
+	t.Helper()
+	c := &v1alpha1.ProviderConfig{}
+	if err := b.client.Get(t.Context(), types.NamespacedName{Namespace: "n", Name: "c"}, c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// change what there is before a pass.
+func (b *reachableBench) change(t *testing.T, f func(s *v1alpha1.ProviderConfigStatus)) {
+	t.Helper()
+	c := b.config(t)
+	f(&c.Status)
+	if err := b.client.Status().Update(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reconcile the config. It returns how long the next pass waits.
+func (b *reachableBench) reconcile(t *testing.T) time.Duration {
+	t.Helper()
+	res, err := b.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "n", Name: "c"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.RequeueAfter
+}
