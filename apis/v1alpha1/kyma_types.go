@@ -150,6 +150,17 @@ type ModuleStatus struct {
 	Message string `json:"message,omitempty"`
 }
 
+// ModuleCounts are numbers of modules.
+type ModuleCounts struct {
+	// ready is the number of modules that are Ready.
+	// +required
+	Ready int32 `json:"ready"`
+
+	// total is the number of modules that the Kyma enables.
+	// +required
+	Total int32 `json:"total"`
+}
+
 // KymaObservation is the observed state of the modules of a Kyma.
 type KymaObservation struct {
 	// state summarizes the states of all modules.
@@ -171,6 +182,10 @@ type KymaObservation struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	ModulesReady string `json:"modulesReady,omitempty"`
+
+	// moduleCounts are the same numbers for programs.
+	// +optional
+	ModuleCounts *ModuleCounts `json:"moduleCounts,omitempty"`
 
 	// modules that are enabled or still being removed, sorted by name.
 	// +optional

@@ -47,14 +47,48 @@ type ResourceCounts struct {
 	Total int32 `json:"total"`
 }
 
+// An ObjectReference identifies an object in the target cluster, whatever the version of its kind.
+type ObjectReference struct {
+	// group of the kind, such as apps. It is empty for the core group.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Group string `json:"group,omitempty"`
+
+	// kind of the object, such as Deployment.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
+
+	// namespace of the object. It is empty for an object that is in none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+
+	// name of the object.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
 // A TestStatus is the result of a test of a chart.
 type TestStatus struct {
 	// install that the test belongs to.
 	// +required
 	Install string `json:"install"`
 
-	// name of the test: its kind and name.
+	// kind of the test: usually Pod or Job.
 	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
+
+	// namespace of the test. It is empty for a test that is in none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+
+	// name of the test.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
 	// state of the test: Processing, Ready if it succeeded, or Error.
@@ -90,14 +124,18 @@ type PlannedObject struct {
 	// +kubebuilder:validation:Enum=Create;Change;Recreate;Prune
 	Action string `json:"action"`
 
-	// object is the kind and name of the object, such as Deployment default/web.
-	// +required
-	Object string `json:"object"`
+	ObjectReference `json:",inline"`
 
-	// fields that would change, as paths. Values are never shown.
+	// fields that would change, as paths. Values are never shown. At most 16 are listed.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=512
 	Fields []string `json:"fields,omitempty"`
+
+	// omittedFields is the number of fields that would change and are not listed.
+	// +optional
+	OmittedFields int32 `json:"omittedFields,omitempty"`
 }
 
 // A PlanStatus reports what applying the Manifest would do.
@@ -131,6 +169,56 @@ type PlanStatus struct {
 	// message lists the problems and their reasons, followed by other notes on the plan.
 	// +optional
 	Message string `json:"message,omitempty"`
+}
+
+// A DriftedObject is an object that another client changed or deleted.
+type DriftedObject struct {
+	ObjectReference `json:",inline"`
+
+	// change is what happened to the object: Changed, Deleted, Replaced (another object of the module has its name), or
+	// ReplacedByOther (an object that does not belong to the module has its name).
+	// +required
+	// +kubebuilder:validation:Enum=Changed;Deleted;Replaced;ReplacedByOther
+	Change DriftChange `json:"change"`
+
+	// fields that were changed or removed, as paths, if they are known. Values are never shown. At most 16 are listed.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=512
+	Fields []string `json:"fields,omitempty"`
+
+	// omittedFields is the number of fields that were changed and are not listed.
+	// +optional
+	OmittedFields int32 `json:"omittedFields,omitempty"`
+}
+
+// A DriftChange is what another client did to an object.
+type DriftChange string
+
+// The changes of other clients.
+const (
+	DriftChangeChanged         DriftChange = "Changed"
+	DriftChangeDeleted         DriftChange = "Deleted"
+	DriftChangeReplaced        DriftChange = "Replaced"
+	DriftChangeReplacedByOther DriftChange = "ReplacedByOther"
+)
+
+// A DriftStatus reports what other clients changed or deleted.
+type DriftStatus struct {
+	// observedTime is when this drift was detected. The same drift again does not change it.
+	// +required
+	ObservedTime metav1.Time `json:"observedTime"`
+
+	// objects that were changed or deleted, by kind, namespace and name. At most 32 are listed.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Objects []DriftedObject `json:"objects"`
+
+	// omittedObjects is the number of objects that were changed or deleted and are not listed.
+	// +optional
+	OmittedObjects int32 `json:"omittedObjects,omitempty"`
 }
 
 // A RollbackStatus reports an upgrade that is in progress or was rolled back.
@@ -181,11 +269,10 @@ type ManifestObservation struct {
 	// +optional
 	Resources *ResourceCounts `json:"resources,omitempty"`
 
-	// lastDrift lists the objects and fields of the drift that was detected most recently. It was repaired unless the
-	// drift policy is Report. Values are never shown.
+	// drift that was detected most recently. It was repaired unless the drift policy is Report. It stays here until
+	// another drift is detected.
 	// +optional
-	// +kubebuilder:validation:MaxLength=2048
-	LastDrift string `json:"lastDrift,omitempty"`
+	Drift *DriftStatus `json:"drift,omitempty"`
 
 	// plan reports what applying the Manifest would do. It is set if nothing is applied, because of managementPolicies
 	// ["Observe"] or the annotation kyma.m.crossplane.io/plan.

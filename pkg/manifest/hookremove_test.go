@@ -127,7 +127,7 @@ func TestTests(t *testing.T) {
 	s.Installs[0].Fetch = nil // The source is not needed.
 	b.apply(s, now)
 	b.restart()
-	want := []observe.TestState{{Install: "web", Name: "Pod apps/ping", State: Processing}, {Install: "web", Name: "Pod apps/probe", State: Processing}}
+	want := []observe.TestState{{Install: "web", Key: cluster.ObjectRef{Kind: "Pod", Namespace: "apps", Name: "ping"}, State: Processing}, {Install: "web", Key: cluster.ObjectRef{Kind: "Pod", Namespace: "apps", Name: "probe"}, State: Processing}}
 	o := b.observe(s, now)
 	if diff := cmp.Diff(want, o.Tests); diff != "" || o.UpToDate || o.State != Ready || o.TestToken != "now" {
 		t.Errorf("while they run: %+v, -want, +got:\n%s", o, diff)
@@ -136,7 +136,7 @@ func TestTests(t *testing.T) {
 	b.apply(s, now)
 	b.s.status(pod("probe"), map[string]any{"phase": "Failed", "message": "it is wet"})
 	r := b.apply(s, now)
-	want[0].State, want[1] = Ready, observe.TestState{Install: "web", Name: "Pod apps/probe", State: Error, Message: "hook test Pod apps/probe failed: it is wet"}
+	want[0].State, want[1] = Ready, observe.TestState{Install: "web", Key: cluster.ObjectRef{Kind: "Pod", Namespace: "apps", Name: "probe"}, State: Error, Message: "hook test Pod apps/probe failed: it is wet"}
 	if diff := cmp.Diff(want, r.Tested); diff != "" {
 		t.Errorf("result: -want, +got:\n%s", diff)
 	}

@@ -2,7 +2,10 @@
 
 package api
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+)
 
 // installationBreaches are those of how something is installed, in a Manifest and in a module of a Kyma: at is the path
 // in the schema, in is the path in the full object.
@@ -41,14 +44,13 @@ func outcomeBreaches() map[string]breach {
 	const at = "status.atProvider."
 	out := map[string]breach{
 		at + "plan.objects maxItems 64": tooMany(at+"plan.objects", 64, func(i int) any {
-			return map[string]any{"action": "Create", "object": fmt.Sprint("ConfigMap default/x", i)}
+			return map[string]any{"action": "Create", "kind": "ConfigMap", "name": fmt.Sprint("x", i)}
 		}),
 		at + "plan.objects[] required action":                          missing(at + "plan.objects[0].action"),
-		at + "plan.objects[] required object":                          missing(at + "plan.objects[0].object"),
 		at + "plan.objects[].action enum Create,Change,Recreate,Prune": unknown(at + "plan.objects[0].action"),
 		at + "tests.state" + states:                                    unknown(at + "tests.state"),
 		at + "tests.tests maxItems 64": tooMany(at+"tests.tests", 64, func(i int) any {
-			return map[string]any{"install": "i", "name": fmt.Sprint("Pod default/x", i), "state": "Ready"}
+			return map[string]any{"install": "i", "kind": "Pod", "name": fmt.Sprint("x", i), "state": "Ready"}
 		}),
 		at + "tests.tests[].state" + states: unknown(at + "tests.tests[0].state"),
 	}
@@ -61,8 +63,48 @@ func outcomeBreaches() map[string]breach {
 	for _, f := range []string{"token", "state"} {
 		out[at+"tests required "+f] = missing(at + "tests." + f)
 	}
-	for _, f := range []string{"install", "name", "state"} {
+	for _, f := range []string{"install", "state"} {
 		out[at+"tests.tests[] required "+f] = missing(at + "tests.tests[0]." + f)
 	}
+	for _, list := range []string{"plan.objects", "drift.objects"} {
+		maps.Copy(out, fieldsBreaches(at+list))
+		out[at+list+"[].group maxLength 253"] = tooLong(at+list+"[0].group", "", 253)
+	}
+	for _, list := range []string{"plan.objects", "drift.objects", "tests.tests"} {
+		maps.Copy(out, referenceBreaches(at+list))
+	}
 	return out
+}
+
+// driftBreaches are those of drift in the status of a Manifest.
+func driftBreaches() map[string]breach {
+	const at = "status.atProvider.drift"
+	return map[string]breach{
+		at + " required observedTime": missing(at + ".observedTime"),
+		at + " required objects":      missing(at + ".objects"),
+		at + ".objects maxItems 32": tooMany(at+".objects", 32, func(i int) any {
+			return map[string]any{"change": "Deleted", "kind": "ConfigMap", "name": fmt.Sprint("x", i)}
+		}),
+		at + ".objects[] required change":                                      missing(at + ".objects[0].change"),
+		at + ".objects[].change enum Changed,Deleted,Replaced,ReplacedByOther": unknown(at + ".objects[0].change"),
+	}
+}
+
+// fieldsBreaches are those of the fields of objects in a list.
+func fieldsBreaches(list string) map[string]breach {
+	return map[string]breach{
+		list + "[].fields maxItems 16":     tooMany(list+"[0].fields", 16, func(i int) any { return fmt.Sprint("data.k", i) }),
+		list + "[].fields[] maxLength 512": tooLong(list+"[0].fields[0]", "", 512),
+	}
+}
+
+// referenceBreaches are those of references to objects in a list.
+func referenceBreaches(list string) map[string]breach {
+	return map[string]breach{
+		list + "[] required kind":          missing(list + "[0].kind"),
+		list + "[] required name":          missing(list + "[0].name"),
+		list + "[].kind maxLength 63":      tooLong(list+"[0].kind", "", 63),
+		list + "[].namespace maxLength 63": tooLong(list+"[0].namespace", "", 63),
+		list + "[].name maxLength 253":     tooLong(list+"[0].name", "", 253),
+	}
 }

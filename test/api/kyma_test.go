@@ -70,10 +70,14 @@ func kymaBreaches() map[string]breach {
 		status + " maxItems 128": tooMany(status, 128, func(i int) any {
 			return map[string]any{"name": fmt.Sprint("m", i), "state": "Ready"}
 		}),
-		status + " keys name":        twice(status, "name", "istio"),
-		status + "[] required name":  missing(status + "[0].name"),
-		status + "[] required state": missing(status + "[0].state"),
-		status + "[].state" + states: unknown(status + "[0].state"),
+		status + " keys name":             twice(status, "name", "istio"),
+		status + "[] required name":       missing(status + "[0].name"),
+		status + "[] required state":      missing(status + "[0].state"),
+		status + "[].state" + states:      unknown(status + "[0].state"),
+		status + "[].reason maxLength 64": tooLong(status+"[0].reason", "", 64),
+
+		"status.atProvider.moduleCounts required ready": missing("status.atProvider.moduleCounts.ready"),
+		"status.atProvider.moduleCounts required total": missing("status.atProvider.moduleCounts.total"),
 	}
 }
 

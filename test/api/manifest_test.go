@@ -39,6 +39,7 @@ func TestManifestRules(t *testing.T) {
 	maps.Copy(breaches, installationBreaches("spec.forProvider", "spec.forProvider"))
 	maps.Copy(breaches, valuesBreaches(installs+"[]", installs+"[0]", 32))
 	maps.Copy(breaches, outcomeBreaches())
+	maps.Copy(breaches, driftBreaches())
 	maps.Copy(breaches, conditionBreaches())
 	testBreaches(t, "manifests", fullManifest, statusOfManifest, breaches)
 }
@@ -92,7 +93,6 @@ func manifestBreaches() map[string]breach {
 		},
 
 		"status.atProvider.state" + states:            unknown("status.atProvider.state"),
-		"status.atProvider.lastDrift maxLength 2048":  tooLong("status.atProvider.lastDrift", "", 2048),
 		"status.atProvider.resources required ready":  missing("status.atProvider.resources.ready"),
 		"status.atProvider.resources required total":  missing("status.atProvider.resources.total"),
 		"status.atProvider.installs keys name":        twice("status.atProvider.installs", "name", "layer"),

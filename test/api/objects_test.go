@@ -80,22 +80,27 @@ atProvider:
   - {name: layer, state: Ready, version: 1.0.0}
   - {name: registry, state: Error, message: wrong}
   resources: {ready: 1, total: 2}
-  lastDrift: ConfigMap default/x
+  drift:
+    observedTime: "2020-01-01T00:00:00Z"
+    objects:
+    - {kind: ConfigMap, namespace: default, name: x, change: Changed, fields: [data.k], omittedFields: 2}
+    - {group: apps, kind: Deployment, namespace: default, name: x, change: Deleted}
+    omittedObjects: 3
   plan:
     observedGeneration: 1
     create: 1
     change: 1
     prune: 0
     objects:
-    - {action: Create, object: ConfigMap default/x}
-    - {action: Change, object: Deployment default/x, fields: [spec.replicas]}
+    - {action: Create, kind: ConfigMap, namespace: default, name: x, fields: [data.k]}
+    - {action: Change, group: apps, kind: Deployment, namespace: default, name: x, fields: [spec.replicas], omittedFields: 2}
     message: wrong
   rollback: {desired: abc, since: "2020-01-01T00:00:00Z", rolledBack: true, version: 1.0.0, message: wrong}
   tests:
     token: once
     state: Error
     tests:
-    - {install: layer, name: Pod default/x, state: Error, message: wrong}
+    - {install: layer, kind: Pod, namespace: default, name: x, state: Error, message: wrong}
 `
 	fullConfig = `
 apiVersion: kyma.m.crossplane.io/v1alpha1
@@ -169,8 +174,9 @@ atProvider:
   state: Error
   activeChannel: fast
   modulesReady: 1/2
+  moduleCounts: {ready: 1, total: 2}
   modules:
-  - {name: istio, version: 1.0.0, channel: regular, state: Ready, manifest: full-istio}
+  - {name: istio, version: 1.0.0, channel: regular, state: Ready, reason: Available, manifest: full-istio}
   - {name: serverless, channel: fast, state: Error, message: wrong}
 `
 	fullTemplate = `

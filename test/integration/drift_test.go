@@ -24,12 +24,6 @@ var _ = Describe("Drift", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = newSpace(ctx) })
 
-	// lastDrift of a Manifest.
-	lastDrift := func(ctx SpecContext, name string) (string, error) {
-		m, err := s.get(ctx, name)
-		return m.Status.AtProvider.LastDrift, err
-	}
-
 	It("is repaired when an object is deleted", func(ctx SpecContext) {
 		s.install(ctx, s.manifest("web", s.installOf("web", webChart().pushLayer(ctx), nil)))
 		old := s.mustConfigMap(ctx, "web-settings")
@@ -38,7 +32,7 @@ var _ = Describe("Drift", func() {
 			HaveField("UID", Not(Equal(old.UID))), HaveField("Data", Equal(old.Data))))
 		what := "ConfigMap " + s.name + "/web-settings was deleted"
 		Eventually(s.events).WithContext(ctx).WithArguments("web").Should(ContainElement("Normal DriftRepaired Repaired drift: " + what))
-		Eventually(lastDrift).WithContext(ctx).WithArguments("web").Should(Equal(what))
+		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(haveDrift("ConfigMap "+s.name+"/web-settings", v1alpha1.DriftChangeDeleted))
 		s.awaitReady(ctx, "web")
 	})
 
@@ -52,7 +46,7 @@ var _ = Describe("Drift", func() {
 			ContainElement(SatisfyAll(HavePrefix("Normal DriftRepaired"), ContainSubstring("Deployment "+s.name+"/web was changed at spec.replicas"))),
 			ContainElement(SatisfyAll(HavePrefix("Normal DriftRepaired"), ContainSubstring("ConfigMap "+s.name+"/web-settings was changed at data.message"))),
 		))
-		Eventually(lastDrift).WithContext(ctx).WithArguments("web").Should(ContainSubstring("was changed at"))
+		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(HaveField("Status.AtProvider.Drift", Not(BeNil())))
 		m := s.awaitReady(ctx, "web")
 		s.expectNowhere(ctx, m, "hidden-value")
 
@@ -65,7 +59,8 @@ var _ = Describe("Drift", func() {
 		s.install(ctx, s.manifest("web", s.installOf("web", webChart().pushLayer(ctx), nil)))
 		edit(ctx, s.mustConfigMap(ctx, "web-settings"), `{"data":{"level":null}}`)
 		Eventually(s.configMap).WithContext(ctx).WithArguments("web-settings").Should(haveData("level", "info"))
-		Eventually(lastDrift).WithContext(ctx).WithArguments("web").Should(ContainSubstring("was changed at data.level"))
+		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(
+			haveDrift("ConfigMap "+s.name+"/web-settings", v1alpha1.DriftChangeChanged, "data.level"))
 
 		edit(ctx, must(fetched(ctx, s.key("web"), &corev1.Service{})), `{"metadata":{"labels":null}}`)
 		Eventually(func(ctx SpecContext) (*corev1.Service, error) {
@@ -82,7 +77,8 @@ var _ = Describe("Drift", func() {
 		Eventually(func(ctx SpecContext) (*corev1.Secret, error) {
 			return fetched(ctx, s.key("web-password"), &corev1.Secret{})
 		}).WithContext(ctx).Should(HaveField("Data", HaveKeyWithValue("password", []byte(password))))
-		Eventually(lastDrift).WithContext(ctx).WithArguments("web").Should(ContainSubstring("Secret " + s.name + "/web-password was changed at data.password"))
+		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(
+			haveDrift("Secret "+s.name+"/web-password", v1alpha1.DriftChangeChanged, "data.password"))
 		m := s.awaitReady(ctx, "web")
 		for _, text := range []string{other, base64.StdEncoding.EncodeToString([]byte(other))} {
 			s.expectNowhere(ctx, m, text)
@@ -130,7 +126,8 @@ var _ = Describe("Drift", func() {
 		s.install(ctx, m)
 		edit(ctx, s.mustConfigMap(ctx, "web-settings"), `{"data":{"message":"changed"}}`)
 		s.awaitMessage(ctx, "web-settings", "hello")
-		Eventually(lastDrift).WithContext(ctx).WithArguments("web").Should(ContainSubstring("was changed at data.message"))
+		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(
+			haveDrift("ConfigMap "+s.name+"/web-settings", v1alpha1.DriftChangeChanged, "data.message"))
 		s.remove(ctx, "web")
 	})
 

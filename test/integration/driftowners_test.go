@@ -86,7 +86,7 @@ var _ = Describe("Fields of others", func() {
 	It("as what a mutating webhook changes cause no loop", func(ctx SpecContext) {
 		calls := s.mutate(ctx)
 		m := s.install(ctx, s.manifest("web", s.installOf("web", webChart().pushLayer(ctx), nil)))
-		Expect(m.Status.AtProvider.LastDrift).To(BeEmpty())
+		Expect(m.Status.AtProvider.Drift).To(BeNil())
 		d := s.mustDeployment(ctx, "web")
 		Expect(d.Spec.Template.Spec.Containers).To(ConsistOf(
 			SatisfyAll(HaveField("Name", "web"), HaveField("Image", "mirror.example.org/rewritten")), HaveField("Name", "sidecar")))

@@ -40,7 +40,8 @@ var _ = Describe("A drift policy", func() {
 		config := s.mustConfigMap(ctx, "web-settings")
 		what := "ConfigMap " + s.name + "/web-settings was changed at data.message; Deployment " + s.name + "/web was changed at spec.replicas"
 		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
-			HaveField("Status.AtProvider.LastDrift", what), synced(),
+			haveDrift("ConfigMap "+s.name+"/web-settings", v1alpha1.DriftChangeChanged, "data.message"),
+			haveDrift("Deployment "+s.name+"/web", v1alpha1.DriftChangeChanged, "spec.replicas"), synced(),
 			haveState(v1alpha1.StateWarning, "was changed at"),
 			haveCondition("Ready", corev1.ConditionTrue, ContainSubstring("was changed at")), readyBecause(v1alpha1.ReasonDrifted),
 			HaveField("Status.AtProvider.Resources", HaveValue(Equal(v1alpha1.ResourceCounts{Ready: 4, Total: 4})))))
@@ -48,12 +49,13 @@ var _ = Describe("A drift policy", func() {
 
 		By("being quiet about it from then on, and after a restart")
 		awaitSettled(ctx)
-		before := must(detected(ctx))
+		before, since := must(detected(ctx)), must(s.get(ctx, "web")).Status.AtProvider.Drift.ObservedTime
 		Expect(len(before)).To(BeNumerically("<=", 2), "one for each of the two changes, at most: %q", before)
 		Expect(env.provider.terminate(ctx)).To(Succeed())
 		Expect(env.provider.start(ctx)).To(Succeed())
 		awaitSettled(ctx)
 		Expect(detected(ctx)).To(ConsistOf(before))
+		Expect(must(s.get(ctx, "web")).Status.AtProvider.Drift.ObservedTime.Equal(&since)).To(BeTrue())
 		Expect(must(env.provider.scrape(ctx)).requests(controlRequests)).To(writeNothing())
 		Expect(s.mustConfigMap(ctx, "web-settings").ResourceVersion).To(Equal(config.ResourceVersion))
 		s.expectNowhere(ctx, must(s.get(ctx, "web")), "hidden-value")
@@ -61,7 +63,7 @@ var _ = Describe("A drift policy", func() {
 		By("not being Ready where an object is missing")
 		Expect(env.targetClient.Delete(ctx, config)).To(Succeed())
 		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
-			notReady("was"), readyBecause(v1alpha1.ReasonDrifted), HaveField("Status.AtProvider.LastDrift", ContainSubstring("ConfigMap "+s.name+"/web-settings was deleted"))))
+			notReady("was"), readyBecause(v1alpha1.ReasonDrifted), haveDrift("ConfigMap "+s.name+"/web-settings", v1alpha1.DriftChangeDeleted)))
 		Consistently(gone(s.configMap)).WithContext(ctx).WithArguments("web-settings").Should(BeTrue())
 
 		By("putting all back with Repair")

@@ -160,8 +160,8 @@ var _ = Describe("Hooks of a chart", func() {
 		tests := func(m *v1alpha1.Manifest) *v1alpha1.TestsStatus { return m.Status.AtProvider.Tests }
 		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(beReady(), WithTransform(tests, HaveValue(SatisfyAll(
 			HaveField("State", v1alpha1.StateError), HaveField("Tests", HaveExactElements(
-				SatisfyAll(HaveField("Name", "Job "+s.name+"/ping"), HaveField("State", v1alpha1.StateReady)),
-				SatisfyAll(HaveField("Name", "Job "+s.name+"/probe"), HaveField("State", v1alpha1.StateError), HaveField("Message", ContainSubstring("no answer"))))))))))
+				SatisfyAll(HaveField("Kind", "Job"), HaveField("Namespace", s.name), HaveField("Name", "ping"), HaveField("State", v1alpha1.StateReady)),
+				SatisfyAll(HaveField("Kind", "Job"), HaveField("Name", "probe"), HaveField("State", v1alpha1.StateError), HaveField("Message", ContainSubstring("no answer"))))))))))
 		Eventually(s.events).WithContext(ctx).WithArguments("web").Should(ContainElement(HavePrefix("Warning TestsFailed 1 of 2 tests failed")))
 
 		s.update(ctx, "web", func(m *v1alpha1.Manifest) {

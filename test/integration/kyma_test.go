@@ -40,7 +40,7 @@ var _ = Describe("A Kyma", func() {
 		two.report(ctx, `{"state":"Ready"}`)
 		k := s.awaitKyma(ctx, "kyma")
 		Expect(k.Status.AtProvider).To(Equal(v1alpha1.KymaObservation{
-			State: v1alpha1.StateReady, ActiveChannel: "regular", ModulesReady: "2/2",
+			State: v1alpha1.StateReady, ActiveChannel: "regular", ModulesReady: "2/2", ModuleCounts: &v1alpha1.ModuleCounts{Ready: 2, Total: 2},
 			Modules: []v1alpha1.ModuleStatus{
 				{Name: one.name, Version: "1.0.0", Channel: "regular", State: v1alpha1.StateReady, Reason: "Available", Manifest: one.manifest("kyma")},
 				{Name: two.name, Version: "2.0.0", Channel: "regular", State: v1alpha1.StateReady, Reason: "Available", Manifest: two.manifest("kyma")},

@@ -32,6 +32,12 @@ func readyBecause(reason xpv2.ConditionReason) types.GomegaMatcher {
 	return WithTransform(func(c conditioned) xpv2.ConditionReason { return c.GetCondition(xpv2.TypeReady).Reason }, Equal(reason))
 }
 
+// haveDrift matches a Manifest by an object of its last drift, which is named as in a message, and by fields of this object.
+func haveDrift(object string, change v1alpha1.DriftChange, fields ...any) types.GomegaMatcher {
+	return HaveField("Status.AtProvider.Drift", HaveValue(HaveField("Objects", ContainElement(SatisfyAll(
+		HaveField("ObjectReference", WithTransform(titleOf, Equal(object))), HaveField("Change", change), HaveField("Fields", ContainElements(fields...)))))))
+}
+
 // notReady matches a Manifest that is not Ready, with a message that has all these parts.
 func notReady(message ...string) types.GomegaMatcher {
 	return haveCondition(xpv2.TypeReady, corev1.ConditionFalse, containAll(message))

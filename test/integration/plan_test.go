@@ -18,6 +18,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 const (
@@ -50,12 +51,15 @@ func havePlan(create, change, prune int32, objects types.GomegaMatcher) types.Go
 		}))))
 }
 
-// objectPlanned matches one object of a plan.
+// objectPlanned matches one object of a plan, which is named as in a message.
 func objectPlanned(action, object string, fields ...string) types.GomegaMatcher {
 	return gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{
-		"Action": Equal(action), "Object": Equal(object), "Fields": ConsistOf(fields),
+		"Action": Equal(action), "ObjectReference": WithTransform(titleOf, Equal(object)), "Fields": ConsistOf(fields),
 	})
 }
+
+// titleOf returns the kind and name of an object, as messages have it.
+func titleOf(r v1alpha1.ObjectReference) string { return cluster.ObjectRef(r).String() }
 
 // shown is what kymactl plan -o json writes.
 type shown struct {
@@ -193,7 +197,7 @@ metadata: {name: fine}
 		planOnly(m)
 		s.create(ctx, m)
 		s.awaitPlan(ctx, "module", HaveField("Status.AtProvider.Plan.Objects", ContainElements(
-			HaveField("Object", HavePrefix("CustomResourceDefinition ")), HaveField("Object", HavePrefix("Widget ")))))
+			HaveField("Kind", "CustomResourceDefinition"), HaveField("Kind", "Widget"))))
 		s.remove(ctx, "module")
 		Expect(s.leftovers(ctx, env.target)).To(BeEmpty())
 	})

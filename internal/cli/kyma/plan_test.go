@@ -79,7 +79,11 @@ func planner(t *testing.T, m *v1alpha1.Manifest, p v1alpha1.PlanStatus) {
 
 func onePlan() v1alpha1.PlanStatus {
 	return v1alpha1.PlanStatus{Create: 1, Change: 1, Prune: 1, Message: "namespace a would be created", Objects: []v1alpha1.PlannedObject{
-		{Action: "Create", Object: "Namespace a"}, {Action: "Change", Object: "ConfigMap a/b", Fields: []string{"data.k"}},
+		{Action: "Create", ObjectReference: v1alpha1.ObjectReference{Kind: "Namespace", Name: "a"}},
+		{
+			Action: "Change", ObjectReference: v1alpha1.ObjectReference{Kind: "ConfigMap", Namespace: "a", Name: "b"},
+			Fields: []string{"data.k"}, OmittedFields: 2,
+		},
 	}}
 }
 
@@ -115,14 +119,14 @@ func TestPlan(t *testing.T) {
 		"Named": {
 			reason: "A plan restores the object.", args: []string{"manifest/web"}, plan: onePlan(),
 			says: []string{
-				"+ create Namespace a\n~ change ConfigMap a/b: data.k\n… and 1 more\n! namespace a would be created\n",
+				"+ create Namespace a\n~ change ConfigMap a/b: data.k, …\n… and 1 more\n! namespace a would be created\n",
 				": 1 to create, 1 to change, 1 to prune. Nothing was applied.",
 			},
 			want: was,
 		},
 		"File":     {reason: "A plan of a file restores the object.", file: true, plan: onePlan(), says: []string{"Nothing was applied"}, want: was},
 		"Apply":    {reason: "--apply applies the plan.", file: true, args: []string{"--apply"}, plan: onePlan(), says: []string{"The provider is applying it"}, want: inFile},
-		"Keep":     {reason: "--keep leaves the object in plan mode.", file: true, args: []string{"--keep", "-o", "json"}, plan: onePlan(), says: []string{`"result": "kept"`}, want: kept},
+		"Keep":     {reason: "--keep leaves the object in plan mode.", file: true, args: []string{"--keep", "-o", "json"}, plan: onePlan(), says: []string{`"result": "kept"`, `"namespace": "a",`}, want: kept},
 		"Problems": {reason: "A plan with problems is a failure.", args: []string{"web"}, plan: problems, code: command.ExitFailure, says: []string{"! web: no"}, want: was},
 		"ProblemsApply": {
 			reason: "A plan with problems is not applied.", file: true, args: []string{"--apply"}, plan: problems,
@@ -291,9 +295,9 @@ func tester(ctx context.Context, t *testing.T, m *v1alpha1.Manifest, state v1alp
 }
 
 func TestTest(t *testing.T) {
-	ok := v1alpha1.TestStatus{Install: "web", Name: "Pod a/one", State: v1alpha1.StateReady}
-	runs := v1alpha1.TestStatus{Install: "web", Name: "Pod a/two", State: v1alpha1.StateProcessing}
-	bad := v1alpha1.TestStatus{Install: "web", Name: "Pod a/two", State: v1alpha1.StateError, Message: "exit code 1"}
+	ok := v1alpha1.TestStatus{Install: "web", Kind: "Pod", Namespace: "a", Name: "one", State: v1alpha1.StateReady}
+	runs := v1alpha1.TestStatus{Install: "web", Kind: "Pod", Namespace: "a", Name: "two", State: v1alpha1.StateProcessing}
+	bad := v1alpha1.TestStatus{Install: "web", Kind: "Pod", Namespace: "a", Name: "two", State: v1alpha1.StateError, Message: "exit code 1"}
 	m := newManifest(t)
 	s := start(t, "", long, m.Namespace, "test", "manifest/web")
 	tester(t.Context(), t, m, v1alpha1.StateProcessing, ok, runs)
@@ -327,7 +331,7 @@ func TestTestKyma(t *testing.T) {
 	play(t, k, is("m1", v1alpha1.StateReady, ""), is("m2", v1alpha1.StateReady, ""))
 	kymactl(t, k.Namespace, "test", "kyma/k", "--module", "m3").want(t, command.ExitNotFound, "m3 is not enabled")
 	s := start(t, "", long, k.Namespace, "test", "kyma/k", "--module", "m2")
-	tester(t.Context(), t, m2, v1alpha1.StateReady, v1alpha1.TestStatus{Install: "web", Name: "Pod a/one", State: v1alpha1.StateReady})
+	tester(t.Context(), t, m2, v1alpha1.StateReady, v1alpha1.TestStatus{Install: "web", Kind: "Pod", Namespace: "a", Name: "one", State: v1alpha1.StateReady})
 	s.want(t, command.ExitOK, "Pod a/one")
 	if got := manifestNow(t, m1).Annotations[v1alpha1.AnnotationTest]; got != "" {
 		t.Errorf("the other module must not be tested, got %q", got)

@@ -58,10 +58,11 @@ type manifestReport struct {
 	Message    string      `json:"message"`
 	Conditions []condition `json:"conditions"`
 	// ObjectsReady and ObjectsTotal count the objects in the target cluster.
-	ObjectsReady int32           `json:"objectsReady"`
-	ObjectsTotal int32           `json:"objectsTotal"`
-	LastDrift    string          `json:"lastDrift"`
-	Installs     []installReport `json:"installs"`
+	ObjectsReady int32 `json:"objectsReady"`
+	ObjectsTotal int32 `json:"objectsTotal"`
+	// Drift that the provider detected most recently; nil if it never detected any.
+	Drift    *v1alpha1.DriftStatus `json:"drift,omitempty"`
+	Installs []installReport       `json:"installs"`
 }
 
 // An installReport is one install of a module, such as a chart. The message names the first object that is not Ready.
@@ -135,7 +136,7 @@ func reportManifest(m *v1alpha1.Manifest) *manifestReport {
 	at := &m.Status.AtProvider
 	out := &manifestReport{
 		Name: m.Name, State: string(at.State), Version: at.Version, Message: stated(m, m.Status.Conditions, at.Message),
-		Conditions: conditionsOf(m.Status.Conditions), LastDrift: at.LastDrift, Installs: []installReport{},
+		Conditions: conditionsOf(m.Status.Conditions), Drift: at.Drift, Installs: []installReport{},
 	}
 	if at.Resources != nil {
 		out.ObjectsReady, out.ObjectsTotal = at.Resources.Ready, at.Resources.Total

@@ -40,7 +40,8 @@ func NewStatus(e *command.Environment) *cobra.Command {
 			"The exit code is 0 in every state, unless --exit-code is set.\n\n" +
 			"--output json and yaml print an object with namespace, kyma, channel, composedBy, observed (true if the provider has reconciled the current " +
 			"spec), state, message, conditions, modules and events. Each module has the fields of kymactl module list --kyma, and the field live with its " +
-			"Manifest: name, state, version, message, conditions, objectsReady, objectsTotal, lastDrift, and installs with name, state, version and message. " +
+			"Manifest: name, state, version, message, conditions, objectsReady, objectsTotal, drift (as in the status of the Manifest), and installs with " +
+			"name, state, version and message. " +
 			"The lists also contain modules and installs that are Ready.",
 		Example: "  kymactl status cluster-a -n team-a\n" +
 			"  kymactl status --all\n" +

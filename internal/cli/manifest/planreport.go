@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // Values of the field result.
@@ -124,9 +125,12 @@ func (m *manifestPlanned) lines(titled bool) []string {
 		out = append(out, "Manifest "+m.Name+":")
 	}
 	for _, o := range m.Objects {
-		line := sign(o.Action) + " " + strings.ToLower(o.Action) + " " + o.Object
+		line := sign(o.Action) + " " + strings.ToLower(o.Action) + " " + cluster.ObjectRef(o.ObjectReference).String()
 		if len(o.Fields) > 0 {
 			line += ": " + strings.Join(o.Fields, ", ")
+		}
+		if o.OmittedFields > 0 {
+			line += ", …"
 		}
 		out = append(out, line)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/complete"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // test is one run of kymactl test.
@@ -46,9 +47,12 @@ type testReport struct {
 type testResult struct {
 	Manifest string `json:"manifest"`
 	Install  string `json:"install"`
-	Name     string `json:"name"`
-	State    string `json:"state"`
-	Message  string `json:"message"`
+	// Kind, Namespace and Name of the test in the target cluster.
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	State     string `json:"state"`
+	Message   string `json:"message"`
 }
 
 // NewTest returns the command kymactl test.
@@ -62,7 +66,7 @@ func NewTest(e *command.Environment) *cobra.Command {
 			"The exit code is 0 if all tests succeeded or there are none, 1 if a test failed, and 6 if --timeout expires. The tests continue after a timeout " +
 			"or an interrupt. To see their results, check status.atProvider.tests of the Manifest: kymactl status does not show them.\n\n" +
 			"--output json and yaml print an object with namespace, kind, name, state (Ready or Error) and tests. Each item of tests has manifest, install, " +
-			"name, state and message.",
+			"kind, namespace, name, state and message.",
 		Example: "  kymactl test manifest/web -n team-a\n" +
 			"  kymactl test kyma/cluster-a --module istio --timeout 10m",
 		Args: cobra.ExactArgs(1),
@@ -170,13 +174,18 @@ func tested(m *v1alpha1.Manifest, token string) (await.Verdict, error) {
 	// A test can fail while others are still running.
 	for _, one := range at.Tests {
 		if one.State == v1alpha1.StateProcessing {
-			return await.NotYet("%s is running", one.Name), nil
+			return await.NotYet("%s is running", titleOf(one.Kind, one.Namespace, one.Name)), nil
 		}
 	}
 	if at.State != v1alpha1.StateReady && at.State != v1alpha1.StateError {
 		return await.NotYet("the tests are running"), nil
 	}
 	return await.Verdict{Met: true}, nil
+}
+
+// titleOf returns the kind and name of a test for people.
+func titleOf(kind, namespace, name string) string {
+	return cluster.ObjectRef{Kind: kind, Namespace: namespace, Name: name}.String()
 }
 
 // reportTests returns the report on the tests of Manifests.
@@ -189,7 +198,8 @@ func reportTests(s *subject, manifests []v1alpha1.Manifest) *testReport {
 		}
 		for _, one := range at.Tests {
 			r.Tests = append(r.Tests, testResult{
-				Manifest: manifests[i].Name, Install: one.Install, Name: one.Name, State: string(one.State), Message: one.Message,
+				Manifest: manifests[i].Name, Install: one.Install, Kind: one.Kind, Namespace: one.Namespace, Name: one.Name,
+				State: string(one.State), Message: one.Message,
 			})
 		}
 	}
@@ -207,7 +217,7 @@ func (r *testReport) write(e *command.Environment, output *command.Output) error
 			return err
 		}
 		for _, t := range r.Tests {
-			if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Manifest, t.Install, t.Name, t.State, cmp.Or(t.Message, "-")); err != nil {
+			if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Manifest, t.Install, titleOf(t.Kind, t.Namespace, t.Name), t.State, cmp.Or(t.Message, "-")); err != nil {
 				return err
 			}
 		}

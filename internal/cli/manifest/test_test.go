@@ -29,8 +29,8 @@ func TestTested(t *testing.T) {
 			m.Status.AtProvider.Tests = &v1alpha1.TestsStatus{Token: token, State: state, Tests: tests}
 		})
 	}
-	one := v1alpha1.TestStatus{Name: "Pod a/one", State: v1alpha1.StateError}
-	two := v1alpha1.TestStatus{Name: "Pod a/two", State: v1alpha1.StateProcessing}
+	one := v1alpha1.TestStatus{Kind: "Pod", Namespace: "a", Name: "one", State: v1alpha1.StateError}
+	two := v1alpha1.TestStatus{Kind: "Pod", Namespace: "a", Name: "two", State: v1alpha1.StateProcessing}
 	type want struct {
 		verdict await.Verdict
 		err     string

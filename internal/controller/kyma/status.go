@@ -66,7 +66,7 @@ func setState(m *v1alpha1.ModuleStatus, state v1alpha1.State, reason xpv2.Condit
 func report(k *v1alpha1.Kyma, steps []step) {
 	at := &k.Status.AtProvider
 	at.Modules = listed(steps)
-	ready, total := 0, 0
+	ready, total := int32(0), int32(0)
 	first := v1alpha1.ModuleStatus{State: v1alpha1.StateReady, Reason: string(xpv2.ReasonAvailable)}
 	for i := range steps {
 		s := &steps[i]
@@ -80,7 +80,7 @@ func report(k *v1alpha1.Kyma, steps []step) {
 			first = s.status
 		}
 	}
-	at.ModulesReady = fmt.Sprintf("%d/%d", ready, total)
+	at.ModulesReady, at.ModuleCounts = fmt.Sprintf("%d/%d", ready, total), &v1alpha1.ModuleCounts{Ready: ready, Total: total}
 	at.State, at.Message = first.State, summarize(first)
 	setVerified(k, steps)
 	switch {

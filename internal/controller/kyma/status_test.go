@@ -94,6 +94,9 @@ func TestReport(t *testing.T) {
 			}
 			report(k, tc.steps)
 			at := k.Status.AtProvider
+			if text := fmt.Sprintf("%d/%d", at.ModuleCounts.Ready, at.ModuleCounts.Total); text != at.ModulesReady {
+				t.Errorf("\n%s\nreport(...): the counts are %s, and the text is %s", tc.reason, text, at.ModulesReady)
+			}
 			got := want{at.State, at.ActiveChannel, at.ModulesReady, k.GetCondition(xpv2.TypeReady)}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{}), cmpopts.IgnoreFields(xpv2.Condition{}, "LastTransitionTime")); diff != "" {
 				t.Errorf("\n%s\nreport(...): -want, +got:\n%s", tc.reason, diff)

@@ -110,18 +110,20 @@ func (r *reporter) recordDrift(mr *v1alpha1.Manifest, policy engine.DriftPolicy,
 	if policy != engine.DriftReport || len(drift) == 0 {
 		return
 	}
-	at, now := &mr.Status.AtProvider, r.text(drifts(drift))
-	if at.LastDrift == now && at.State != v1alpha1.StateReady {
+	at, now := &mr.Status.AtProvider, r.driftStatus(drift)
+	if sameDrift(at.Drift, now) && at.State != v1alpha1.StateReady {
 		return
 	}
-	at.LastDrift = now
-	r.warn(mr, reasonDriftDetected, "Found drift, and leave it: "+now)
+	at.Drift = now
+	r.warn(mr, reasonDriftDetected, "Found drift, and leave it: "+r.text(drifts(drift)))
 }
 
 // recordRepair records drift that was repaired, in the status too, and fields that are left to others.
 func (r *reporter) recordRepair(mr *v1alpha1.Manifest, res engine.Result) {
 	if len(res.Repaired) > 0 {
-		mr.Status.AtProvider.LastDrift = r.text(drifts(res.Repaired))
+		if at, now := &mr.Status.AtProvider, r.driftStatus(res.Repaired); !sameDrift(at.Drift, now) {
+			at.Drift = now
+		}
 		r.note(mr, reasonDriftRepaired, "Repaired drift: "+drifts(res.Repaired))
 	}
 	var ceded, contested []string
@@ -221,7 +223,7 @@ func failedTests(in []engine.TestState) []string {
 	var out []string
 	for i := range in {
 		if t := &in[i]; t.State == engine.Error {
-			out = append(out, fmt.Sprintf("%s %s: %s", t.Install, t.Name, t.Message))
+			out = append(out, fmt.Sprintf("%s %s: %s", t.Install, t.Key, t.Message))
 		}
 	}
 	return out

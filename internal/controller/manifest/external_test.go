@@ -190,7 +190,10 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("Update(...): the error of the engine is lost: %v", err)
 	}
 	at := mr.Status.AtProvider
-	if at.LastDrift != "ConfigMap x/a was changed at data.k" || at.State != v1alpha1.StateError || at.Message != "a: refused" {
+	drift := []v1alpha1.DriftedObject{{
+		ObjectReference: v1alpha1.ObjectReference{Kind: "ConfigMap", Namespace: "x", Name: "a"}, Change: "Changed", Fields: []string{"data.k"},
+	}}
+	if diff := cmp.Diff(drift, at.Drift.Objects); diff != "" || at.State != v1alpha1.StateError || at.Message != "a: refused" {
 		t.Errorf("Update(...): status %+v", at)
 	}
 	want := []string{

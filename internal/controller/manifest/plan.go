@@ -91,12 +91,12 @@ func countChanges(p *engine.Plan) (create, change, prune int32) {
 	return create, change, prune
 }
 
-// firstFields that the status has room for.
+// firstFields of a change for a message.
 func firstFields(fields []string) []string {
-	if len(fields) <= mostPlannedFields {
+	if len(fields) <= mostFields {
 		return fields
 	}
-	return append(slices.Clone(fields[:mostPlannedFields]), "…")
+	return append(slices.Clone(fields[:mostFields]), "…")
 }
 
 // planCounts is a plan in numbers.

@@ -90,7 +90,7 @@ func TestObservePlan(t *testing.T) {
 			want: want{
 				state: v1alpha1.StateProcessing, message: "plan: 2 to create, 0 to change, 0 to prune; nothing is applied", ready: corev1.ConditionFalse,
 				plan: &v1alpha1.PlanStatus{ObservedGeneration: 3, Create: 2, Objects: []v1alpha1.PlannedObject{
-					{Action: "Create", Object: "ConfigMap c0"}, {Action: "Create", Object: "ConfigMap c1"},
+					{Action: "Create", ObjectReference: v1alpha1.ObjectReference{Kind: "ConfigMap", Name: "c0"}}, {Action: "Create", ObjectReference: v1alpha1.ObjectReference{Kind: "ConfigMap", Name: "c1"}},
 				}},
 				events: []string{"Planned: 2 to create, 0 to change, 0 to prune: create ConfigMap c0; create ConfigMap c1"},
 			},
@@ -101,7 +101,7 @@ func TestObservePlan(t *testing.T) {
 			want: want{
 				state: v1alpha1.StateProcessing, message: "plan: 0 to create, 2 to change, 1 to prune; nothing is applied", ready: corev1.ConditionFalse,
 				plan: &v1alpha1.PlanStatus{ObservedGeneration: 3, Change: 2, Prune: 1, Message: "web: the chart has 2 hooks", Objects: []v1alpha1.PlannedObject{
-					{Action: "Change", Object: "ConfigMap a", Fields: []string{"data.k"}}, {Action: "Recreate", Object: "Job j"}, {Action: "Prune", Object: "Secret s"},
+					{Action: "Change", ObjectReference: v1alpha1.ObjectReference{Kind: "ConfigMap", Name: "a"}, Fields: []string{"data.k"}}, {Action: "Recreate", ObjectReference: v1alpha1.ObjectReference{Kind: "Job", Name: "j"}}, {Action: "Prune", ObjectReference: v1alpha1.ObjectReference{Kind: "Secret", Name: "s"}},
 				}},
 				events: []string{"Planned: 0 to create, 2 to change, 1 to prune: change ConfigMap a at data.k; recreate Job j; prune Secret s"},
 			},
@@ -120,7 +120,7 @@ func TestObservePlan(t *testing.T) {
 			plan:   planOf(1),
 			want: want{
 				state: v1alpha1.StateError, message: "web: Job j: failed", ready: corev1.ConditionFalse,
-				plan:   &v1alpha1.PlanStatus{ObservedGeneration: 3, Create: 1, Objects: []v1alpha1.PlannedObject{{Action: "Create", Object: "ConfigMap c0"}}},
+				plan:   &v1alpha1.PlanStatus{ObservedGeneration: 3, Create: 1, Objects: []v1alpha1.PlannedObject{{Action: "Create", ObjectReference: v1alpha1.ObjectReference{Kind: "ConfigMap", Name: "c0"}}}},
 				events: []string{"Planned: 1 to create, 0 to change, 0 to prune: create ConfigMap c0"},
 			},
 		},
@@ -189,7 +189,7 @@ func TestObservePlan(t *testing.T) {
 func TestObservePlanFails(t *testing.T) {
 	p := planOf(mostPlanned + 10)
 	p.Changes[0].Fields = make([]string, 100)
-	if st := (&reporter{}).planStatus(&p); st.Create != mostPlanned+10 || len(st.Objects) != mostPlanned || len(st.Objects[0].Fields) != mostPlannedFields+1 {
+	if st := (&reporter{}).planStatus(&p); st.Create != mostPlanned+10 || len(st.Objects) != mostPlanned || len(st.Objects[0].Fields) != mostFields || st.Objects[0].OmittedFields != 100-mostFields {
 		t.Errorf("got %d to create, %d objects", st.Create, len(st.Objects))
 	}
 	e := externalOf(&mockEngine{

@@ -62,7 +62,8 @@ func shown(t *testing.T, mr *v1alpha1.Manifest, r *recorded, rest ...string) str
 	if at.Tests != nil {
 		at.Tests.Token = ""
 		for i := range at.Tests.Tests {
-			at.Tests.Tests[i].Name, at.Tests.Tests[i].Install = "", ""
+			of := &at.Tests.Tests[i]
+			of.Install, of.Kind, of.Namespace, of.Name = "", "", "", ""
 		}
 	}
 	if at.Rollback != nil {

@@ -21,14 +21,21 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/redact"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 const (
-	// maxTests, mostPlanned objects, and mostPlannedFields of each of these are shown in the status.
-	maxTests          = 64
-	mostPlanned       = 64
-	mostPlannedFields = 16
+	// maxTests, mostPlanned and mostDrifted objects, and mostFields of each of these are shown in the status.
+	maxTests    = 64
+	mostPlanned = 64
+	mostDrifted = 32
+	mostFields  = 16
+	// maxPath, maxTitle and maxLabel are the maximum lengths of the path of a field, of the name of an object, and of its kind
+	// and namespace, in bytes.
+	maxPath  = 512
+	maxTitle = 253
+	maxLabel = 63
 )
 
 // A reporter is the one exit for texts of a pass: it sets the status and its conditions, records events and returns
@@ -97,7 +104,7 @@ func (r *reporter) tests(o *engine.Observation) *v1alpha1.TestsStatus {
 		}
 		if len(out.Tests) < maxTests {
 			out.Tests = append(out.Tests, v1alpha1.TestStatus{
-				Install: t.Install, Name: t.Name, State: v1alpha1.State(t.State), Message: r.text(t.Message),
+				Install: t.Install, Kind: t.Key.Kind, Namespace: t.Key.Namespace, Name: t.Key.Name, State: v1alpha1.State(t.State), Message: r.text(t.Message),
 			})
 		}
 	}
@@ -130,14 +137,33 @@ func (r *reporter) planStatus(p *engine.Plan) *v1alpha1.PlanStatus {
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if len(out.Objects) < mostPlanned {
+			fields, omitted := r.paths(c.Fields)
 			out.Objects = append(out.Objects, v1alpha1.PlannedObject{
-				Action: string(c.Action), Object: r.text(c.Key.String()), Fields: r.redactor.Texts(firstFields(c.Fields)),
+				Action: string(c.Action), ObjectReference: r.reference(c.Key), Fields: fields, OmittedFields: omitted,
 			})
 		}
 	}
 	out.Message = r.text(strings.Join(append(slices.Clone(p.Problems), p.Notes...), "; "))
 	out.Problems = count(len(p.Problems))
 	return out
+}
+
+// reference to an object.
+func (r *reporter) reference(key cluster.ObjectRef) v1alpha1.ObjectReference {
+	return v1alpha1.ObjectReference{
+		Group:     settings.Truncate(r.redactor.Text(key.Group), maxTitle),
+		Kind:      settings.Truncate(r.redactor.Text(key.Kind), maxLabel),
+		Namespace: settings.Truncate(r.redactor.Text(key.Namespace), maxLabel),
+		Name:      settings.Truncate(r.redactor.Text(key.Name), maxTitle),
+	}
+}
+
+// paths of the first fields, and how many more there are.
+func (r *reporter) paths(fields []string) (out []string, omitted int32) {
+	for _, f := range fields[:min(len(fields), mostFields)] {
+		out = append(out, settings.Truncate(r.redactor.Text(f), maxPath))
+	}
+	return out, count(len(fields) - len(out))
 }
 
 // failure to connect or to observe, in the status. The error is returned for the managed reconciler.

@@ -67,8 +67,10 @@ type Observation struct {
 
 // A TestState is the state of one test hook.
 type TestState struct {
-	// Install that contains the test, and the kind and name of the test.
-	Install, Name string
+	// Install that contains the test.
+	Install string
+	// Key of the test. The group is not known.
+	Key cluster.ObjectRef
 	// State is Processing, Ready if the test succeeded, or Error if it failed. Message says why it failed.
 	State   health.State
 	Message string

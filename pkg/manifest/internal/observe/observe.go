@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
@@ -289,7 +290,17 @@ func TestsDue(inv *inventory.Inventory, token string) bool {
 func TestStates(t *inventory.Tests) []TestState {
 	out := make([]TestState, 0, len(t.Tests))
 	for _, s := range t.Tests {
-		out = append(out, TestState{Install: s.Part.Install(), Name: s.Name, State: s.State, Message: s.Message})
+		out = append(out, TestState{Install: s.Part.Install(), Key: keyOf(s.Name), State: s.State, Message: s.Message})
 	}
 	return out
+}
+
+// keyOf returns the key of a test by its name in an inventory, which is the text of the key.
+func keyOf(name string) cluster.ObjectRef {
+	kind, rest, _ := strings.Cut(name, " ")
+	namespace, name, ok := strings.Cut(rest, "/")
+	if !ok {
+		namespace, name = "", rest
+	}
+	return cluster.ObjectRef{Kind: kind, Namespace: namespace, Name: name}
 }

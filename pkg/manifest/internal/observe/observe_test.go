@@ -241,7 +241,7 @@ func TestObserve(t *testing.T) {
 			},
 			phase: PhaseReady,
 			want: Observation{
-				Exists: true, State: health.Ready, Ready: 1, Total: 1, TestToken: "a", Tests: []TestState{{Install: "web", Name: "Pod x", State: health.Ready}},
+				Exists: true, State: health.Ready, Ready: 1, Total: 1, TestToken: "a", Tests: []TestState{{Install: "web", Key: cluster.ObjectRef{Kind: "Pod", Name: "x"}, State: health.Ready}},
 			},
 		},
 		"TestsOver": {
