@@ -115,7 +115,7 @@ func TestRecordDrift(t *testing.T) {
 		want   want
 	}{
 		"Same":     {"The same drift is reported once.", []pass{warning(changed), warning(changed), warning(changed)}, want{1, false, 1}},
-		"Order":    {"The order is no difference.", []pass{warning(changed, gone), warning(gone, swapped)}, want{1, false, 2}},
+		"Order":    {"The order does not matter.", []pass{warning(changed, gone), warning(gone, swapped)}, want{1, false, 2}},
 		"Field":    {"Another field is another drift.", []pass{warning(changed), warning(more)}, want{2, true, 1}},
 		"Object":   {"So is another object.", []pass{warning(changed), warning(changed, gone)}, want{2, true, 2}},
 		"Less":     {"So is an object less.", []pass{warning(changed, gone), warning(changed)}, want{2, true, 1}},
