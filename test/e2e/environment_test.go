@@ -231,25 +231,33 @@ func namespaceOf(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// mayDelete says whether the provider may delete Manifests, asked with its own identity.
-func (e *environment) mayDelete(ctx context.Context) (bool, error) {
+// providerClient has the identity of the provider.
+func (e *environment) providerClient(ctx context.Context) (client.Client, error) {
 	pod, err := e.crossplane.AwaitPod(ctx)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", pod.Kubeconfig)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	c, err := client.New(config, client.Options{Scheme: e.controlClient.Scheme()})
+	return client.New(config, client.Options{Scheme: e.controlClient.Scheme()})
+}
+
+// may says whether the provider may do something, asked with its own identity.
+func (e *environment) may(ctx context.Context, what *authorizationv1.ResourceAttributes) (bool, error) {
+	c, err := e.providerClient(ctx)
 	if err != nil {
 		return false, err
 	}
-	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Group: v1alpha1.Group, Resource: "manifests", Verb: "delete"},
-	}}
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: what}}
 	err = c.Create(ctx, review)
 	return review.Status.Allowed, err
+}
+
+// mayDelete says whether the provider may delete Manifests.
+func (e *environment) mayDelete(ctx context.Context) (bool, error) {
+	return e.may(ctx, &authorizationv1.ResourceAttributes{Group: v1alpha1.Group, Resource: "manifests", Verb: "delete"})
 }
 
 // refused are the requests that the provider had no right to. In a namespace that is being deleted no one may create

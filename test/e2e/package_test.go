@@ -229,6 +229,11 @@ func (s *space) generations(ctx context.Context) (map[string]int64, error) {
 
 // objects in the target of modules of the space, with their versions.
 func (s *space) objects(ctx context.Context) ([]string, error) {
+	return s.objectsIn(ctx, env.targetClient)
+}
+
+// objectsIn a cluster are those of the space.
+func (s *space) objectsIn(ctx context.Context, c client.Client) ([]string, error) {
 	var out []string
 	for _, kind := range []schema.GroupVersionKind{
 		corev1.SchemeGroupVersion.WithKind("ConfigMap"), corev1.SchemeGroupVersion.WithKind("Secret"),
@@ -237,7 +242,7 @@ func (s *space) objects(ctx context.Context) ([]string, error) {
 	} {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kind)
-		if err := env.targetClient.List(ctx, list, client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy}); err != nil {
+		if err := c.List(ctx, list, client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy}); err != nil {
 			return nil, err
 		}
 		for i := range list.Items {
