@@ -20,40 +20,40 @@ type clusters struct {
 	attempts *config.Attempts
 }
 
-// Get returns the target cluster of a config. user identifies the object that uses the connection.
-func (c *clusters) Get(ctx context.Context, user string, cfg *config.Config) (cluster.Cluster, error) {
-	connection, err := c.connect(ctx, user, cfg)
+// Get returns the target cluster of a config. consumer identifies the object that uses the connection.
+func (c *clusters) Get(ctx context.Context, consumer string, cfg *config.Config) (cluster.Cluster, error) {
+	connection, err := c.connect(ctx, consumer, cfg)
 	if err != nil {
 		if read := (*target.ReadError)(nil); !errors.As(err, &read) && ctx.Err() == nil {
-			c.attempts.Failed(user, cfg, err)
+			c.attempts.Failed(consumer, cfg, err)
 		}
 		return nil, err
 	}
-	c.attempts.Connected(user, cfg, connection)
+	c.attempts.Connected(consumer, cfg, connection)
 	return connection, nil
 }
 
-func (c *clusters) connect(ctx context.Context, user string, cfg *config.Config) (*target.Cluster, error) {
+func (c *clusters) connect(ctx context.Context, consumer string, cfg *config.Config) (*target.Cluster, error) {
 	creds, err := c.resolver.Resolve(ctx, cfg.Namespace, cfg.Spec)
 	if err != nil {
 		return nil, err
 	}
-	return c.pool.Get(user, creds) //nolint:contextcheck // The connection outlives the call.
+	return c.pool.Get(consumer, creds) //nolint:contextcheck // The connection outlives the call.
 }
 
-// Last returns the cluster that Get returned last for a user, and whether there is one.
-func (c *clusters) Last(user string) (cluster.Cluster, bool) {
-	cluster, ok := c.pool.Last(user)
+// Last returns the cluster that Get returned last for a consumer, and whether there is one.
+func (c *clusters) Last(consumer string) (cluster.Cluster, bool) {
+	cluster, ok := c.pool.Last(consumer)
 	if !ok {
 		return nil, false
 	}
 	return cluster, true
 }
 
-// Forget releases the connection of a user.
-func (c *clusters) Forget(user string) {
-	c.attempts.Forget(user)
-	c.pool.Forget(user)
+// Forget releases the connection of a consumer.
+func (c *clusters) Forget(consumer string) {
+	c.attempts.Forget(consumer)
+	c.pool.Forget(consumer)
 }
 
 // changes forwards changes in target clusters to a controller. The pool needs it before the controller exists.

@@ -41,16 +41,16 @@ type Pool struct {
 	closing sync.WaitGroup
 
 	// mu guards what is below. It is never held while a connection is made or closed.
-	mu       sync.Mutex
-	clusters map[string]*entry
-	users    map[string]string // User to digest.
-	closed   bool
+	mu        sync.Mutex
+	clusters  map[string]*entry
+	consumers map[string]string // The digest of each consumer.
+	closed    bool
 }
 
-// An entry is a cluster and how many use it.
+// An entry is a cluster, and how many consumers it has.
 type entry struct {
-	cluster *Cluster
-	users   int
+	cluster   *Cluster
+	consumers int
 }
 
 // An Option of a pool.
@@ -105,7 +105,7 @@ func NewPool(i cluster.Interpreter, o ...Option) *Pool {
 		log:         logging.NewNopLogger(),
 		builtin:     mapper.Builtin(),
 		clusters:    map[string]*entry{},
-		users:       map[string]string{},
+		consumers:   map[string]string{},
 	}
 	for _, f := range o {
 		f(p)
@@ -113,18 +113,18 @@ func NewPool(i cluster.Interpreter, o ...Option) *Pool {
 	return p
 }
 
-// Get the cluster of some credentials for a user, which is any name that tells managed resources apart. A user has one
-// cluster: if it comes with other credentials than before, it leaves the old one. A cluster that no one uses is closed.
+// Get the cluster of some credentials for a consumer, which is any name that tells managed resources apart. A consumer has
+// one cluster: if it comes with other credentials than before, it leaves the old one. A cluster that no one uses is closed.
 // Get sends no request to the cluster; only identities that the provider is given by its environment may ask for it.
-func (p *Pool) Get(user string, c Credentials) (*Cluster, error) {
-	if cluster, err := p.join(user, c.Digest, nil); cluster != nil || err != nil {
+func (p *Pool) Get(consumer string, c Credentials) (*Cluster, error) {
+	if cluster, err := p.join(consumer, c.Digest, nil); cluster != nil || err != nil {
 		return cluster, err
 	}
 	fresh, err := p.connect(c)
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := p.join(user, c.Digest, fresh)
+	cluster, err := p.join(consumer, c.Digest, fresh)
 	if cluster != fresh {
 		// Someone was faster, or the pool is closed.
 		fresh.Close()
@@ -132,37 +132,37 @@ func (p *Pool) Get(user string, c Credentials) (*Cluster, error) {
 	return cluster, err
 }
 
-// Last is the cluster that a user got last, whose credentials may be gone by now.
-func (p *Pool) Last(user string) (*Cluster, bool) {
+// Last is the cluster that a consumer got last, whose credentials may be gone by now.
+func (p *Pool) Last(consumer string) (*Cluster, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e, ok := p.clusters[p.users[user]]
+	e, ok := p.clusters[p.consumers[consumer]]
 	if !ok {
 		return nil, false
 	}
 	return e.cluster, true
 }
 
-// Forget a user.
-func (p *Pool) Forget(user string) {
+// Forget a consumer.
+func (p *Pool) Forget(consumer string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.leave(user)
+	p.leave(consumer)
 }
 
 // Close all clusters, and wait until nothing of them runs.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
-	for user := range p.users {
-		p.leave(user)
+	for consumer := range p.consumers {
+		p.leave(consumer)
 	}
 	p.mu.Unlock()
 	p.closing.Wait()
 }
 
 // join the cluster of a digest: that which is there, or a fresh one, which may be nil.
-func (p *Pool) join(user, digest string, fresh *Cluster) (*Cluster, error) {
+func (p *Pool) join(consumer, digest string, fresh *Cluster) (*Cluster, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -178,25 +178,25 @@ func (p *Pool) join(user, digest string, fresh *Cluster) (*Cluster, error) {
 		p.metrics.TargetConnections.Inc()
 		p.log.Debug("Connecting to a cluster", "host", fresh.Host())
 	}
-	if p.users[user] == digest {
+	if p.consumers[consumer] == digest {
 		return e.cluster, nil
 	}
-	p.leave(user)
-	p.users[user] = digest
-	e.users++
+	p.leave(consumer)
+	p.consumers[consumer] = digest
+	e.consumers++
 	return e.cluster, nil
 }
 
-// leave the cluster that a user has, if any. The lock is held.
-func (p *Pool) leave(user string) {
-	digest, ok := p.users[user]
+// leave the cluster that a consumer has, if any. The lock is held.
+func (p *Pool) leave(consumer string) {
+	digest, ok := p.consumers[consumer]
 	if !ok {
 		return
 	}
-	delete(p.users, user)
+	delete(p.consumers, consumer)
 	e := p.clusters[digest]
-	e.users--
-	if e.users > 0 {
+	e.consumers--
+	if e.consumers > 0 {
 		return
 	}
 	delete(p.clusters, digest)

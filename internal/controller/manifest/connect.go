@@ -27,12 +27,12 @@ import (
 
 // Clusters gives access to target clusters.
 type Clusters interface {
-	// Get the cluster of a config, for a user that is known by name. It sends no request.
-	Get(ctx context.Context, user string, c *config.Config) (cluster.Cluster, error)
-	// Last is the cluster that a user got last.
-	Last(user string) (cluster.Cluster, bool)
-	// Forget a user.
-	Forget(user string)
+	// Get the cluster of a config, for a consumer that is known by name. It sends no request.
+	Get(ctx context.Context, consumer string, c *config.Config) (cluster.Cluster, error)
+	// Last is the cluster that a consumer got last.
+	Last(consumer string) (cluster.Cluster, bool)
+	// Forget a consumer.
+	Forget(consumer string)
 }
 
 // A connector makes an external client for each pass.

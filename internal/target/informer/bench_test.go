@@ -28,9 +28,9 @@ func metadata(i, version int) *metav1.PartialObjectMetadata {
 
 // BenchmarkEvent is what an event of an object that did not change costs.
 func BenchmarkEvent(b *testing.B) {
-	h := New(newFake(), mapping, fakeInterpreter{})
-	defer h.Close()
-	k := h.kind(secrets.GroupKind())
+	c := New(newFake(), mapping, fakeInterpreter{})
+	defer c.Close()
+	k := c.kind(secrets.GroupKind())
 	b.ReportAllocs()
 	m := metadata(1, 1)
 	for i := 0; b.Loop(); i++ {
@@ -48,8 +48,8 @@ func BenchmarkMemory(b *testing.B) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		h := New(newFake(), mapping, fakeInterpreter{})
-		k := h.kind(secrets.GroupKind())
+		c := New(newFake(), mapping, fakeInterpreter{})
+		k := c.kind(secrets.GroupKind())
 		for i := range n {
 			if err := k.Add(metadata(i, i)); err != nil {
 				b.Fatal(err)
@@ -58,7 +58,7 @@ func BenchmarkMemory(b *testing.B) {
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/n, "B/object")
-		runtime.KeepAlive(h)
-		h.Close()
+		runtime.KeepAlive(c)
+		c.Close()
 	}
 }

@@ -20,8 +20,8 @@ import (
 const (
 	// idleAfter is how long a watch without objects is kept after the last request for its kind.
 	idleAfter = 10 * time.Minute
-	// sweepEvery is the shortest time between two searches for idle watches.
-	sweepEvery = time.Minute
+	// idleCheckEvery is the shortest time between two searches for idle watches.
+	idleCheckEvery = time.Minute
 )
 
 // A Resource is what a watch is for.
@@ -64,9 +64,9 @@ type Cache struct {
 	running sync.WaitGroup
 
 	// mu guards the map and the time, not the kinds.
-	mu    sync.RWMutex
-	kinds map[schema.GroupKind]*kind
-	swept time.Time
+	mu          sync.RWMutex
+	kinds       map[schema.GroupKind]*kind
+	idleChecked time.Time
 }
 
 var _ cluster.Cache = &Cache{}
@@ -76,44 +76,44 @@ type Option func(*Cache)
 
 // WithChange sets the function that is called when other clients change objects.
 func WithChange(f ChangeFunc) Option {
-	return func(h *Cache) { h.change = f }
+	return func(c *Cache) { c.change = f }
 }
 
 // WithLogger logs failing watches at debug level.
 func WithLogger(l logging.Logger) Option {
-	return func(h *Cache) { h.log = l }
+	return func(c *Cache) { c.log = l }
 }
 
 // New returns a cache that watches nothing yet.
-func New(c Client, m MapFunc, i cluster.Interpreter, o ...Option) *Cache {
-	h := &Cache{
-		client:      c,
+func New(client Client, m MapFunc, i cluster.Interpreter, o ...Option) *Cache {
+	c := &Cache{
+		client:      client,
 		mapping:     m,
 		interpreter: i,
 		change:      func(string, cluster.ObjectRef, *cluster.ObjectState, *cluster.ObjectState) {},
 		log:         logging.NewNopLogger(),
 		kinds:       map[schema.GroupKind]*kind{},
-		swept:       time.Now(),
+		idleChecked: time.Now(),
 	}
-	h.root, h.stop = context.WithCancel(context.Background())
+	c.root, c.stop = context.WithCancel(context.Background())
 	for _, f := range o {
-		f(h)
+		f(c)
 	}
-	return h
+	return c
 }
 
 // Interpreter returns the one that the cache was made with.
-func (h *Cache) Interpreter() cluster.Interpreter { return h.interpreter }
+func (c *Cache) Interpreter() cluster.Interpreter { return c.interpreter }
 
 // Track watches kinds, waits for their first listing, and returns an error for each kind that is not in sync: a
 // *cluster.NoKindError for a kind that the cluster does not serve, the error of the API server for one that the credentials
 // may not watch, and the error of the context for one that was not listed in time. Track retries a failed watch, with a pause.
-func (h *Cache) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
-	h.sweep()
+func (c *Cache) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
+	c.stopIdle()
 	failed := map[schema.GroupVersionKind]error{}
 	started := make(map[schema.GroupVersionKind]*kind, len(gvks))
 	for _, gvk := range gvks {
-		k, err := h.start(ctx, gvk)
+		k, err := c.start(ctx, gvk)
 		if err != nil {
 			failed[gvk] = err
 			continue
@@ -130,10 +130,10 @@ func (h *Cache) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[s
 }
 
 // Get returns the state of an object; false where the cache does not have the object.
-func (h *Cache) Get(key cluster.ObjectRef) (cluster.ObjectState, bool) {
-	h.mu.RLock()
-	k := h.kinds[key.GroupKind()]
-	h.mu.RUnlock()
+func (c *Cache) Get(key cluster.ObjectRef) (cluster.ObjectState, bool) {
+	c.mu.RLock()
+	k := c.kinds[key.GroupKind()]
+	c.mu.RUnlock()
 	if k == nil {
 		return cluster.ObjectState{}, false
 	}
@@ -141,75 +141,75 @@ func (h *Cache) Get(key cluster.ObjectRef) (cluster.ObjectState, bool) {
 }
 
 // Put stores the state that the answer to a write of the engine contained.
-func (h *Cache) Put(key cluster.ObjectRef, s cluster.ObjectState) {
-	h.kind(key.GroupKind()).put(nameOf(key), s)
+func (c *Cache) Put(key cluster.ObjectRef, s cluster.ObjectState) {
+	c.kind(key.GroupKind()).put(nameOf(key), s)
 }
 
 // Forget removes an object that is gone.
-func (h *Cache) Forget(key cluster.ObjectRef) {
-	h.kind(key.GroupKind()).forget(nameOf(key))
+func (c *Cache) Forget(key cluster.ObjectRef) {
+	c.kind(key.GroupKind()).forget(nameOf(key))
 }
 
 // Close ends all watches and waits for them.
-func (h *Cache) Close() {
+func (c *Cache) Close() {
 	// Under the lock, so that no watch starts after this.
-	h.mu.Lock()
-	h.stop()
-	h.mu.Unlock()
-	h.running.Wait()
+	c.mu.Lock()
+	c.stop()
+	c.mu.Unlock()
+	c.running.Wait()
 }
 
 // kind returns a known kind, or a new one that is not watched.
-func (h *Cache) kind(gk schema.GroupKind) *kind {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	k := h.kinds[gk]
+func (c *Cache) kind(gk schema.GroupKind) *kind {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.kinds[gk]
 	if k == nil {
-		k = newKind(h, gk)
-		h.kinds[gk] = k
+		k = newKind(c, gk)
+		c.kinds[gk] = k
 	}
 	return k
 }
 
 // start watches a kind that is not watched yet. It moves from a version that the cluster no longer serves to another one.
-func (h *Cache) start(ctx context.Context, gvk schema.GroupVersionKind) (*kind, error) {
-	k := h.kind(gvk.GroupKind())
+func (c *Cache) start(ctx context.Context, gvk schema.GroupVersionKind) (*kind, error) {
+	k := c.kind(gvk.GroupKind())
 	if k.watches(gvk.Version) {
 		return k, nil
 	}
-	m, err := h.mapping(ctx, gvk)
+	m, err := c.mapping(ctx, gvk)
 	if err != nil {
 		return nil, err
 	}
 	r := Resource{
 		GroupVersionResource: gvk.GroupVersion().WithResource(m.Resource),
-		MetadataOnly:         !h.interpreter.NeedsStatus(gvk.GroupKind()),
+		MetadataOnly:         !c.interpreter.NeedsStatus(gvk.GroupKind()),
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if err := h.root.Err(); err != nil {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.root.Err(); err != nil {
 		return nil, err
 	}
-	// The kind may have been swept while the mapping was asked for.
-	if now := h.kinds[gvk.GroupKind()]; now != nil {
+	// The kind may have been removed while the mapping was asked for.
+	if now := c.kinds[gvk.GroupKind()]; now != nil {
 		k = now
 	}
-	h.kinds[gvk.GroupKind()] = k
+	c.kinds[gvk.GroupKind()] = k
 	k.start(gvk, r) //nolint:contextcheck // The watch outlives the call; it ends with the cache.
 	return k, nil
 }
 
-// sweep ends watches that were not requested lately and that found nothing.
-func (h *Cache) sweep() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if time.Since(h.swept) < sweepEvery {
+// stopIdle ends watches that were not requested lately and that found nothing.
+func (c *Cache) stopIdle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.idleChecked) < idleCheckEvery {
 		return
 	}
-	h.swept = time.Now()
-	for gk, k := range h.kinds {
-		if k.end(h.swept.Add(-idleAfter)) {
-			delete(h.kinds, gk)
+	c.idleChecked = time.Now()
+	for gk, k := range c.kinds {
+		if k.end(c.idleChecked.Add(-idleAfter)) {
+			delete(c.kinds, gk)
 		}
 	}
 }

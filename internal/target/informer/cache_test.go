@@ -73,21 +73,21 @@ func (n *news) take() []string {
 }
 
 // inBubble runs a test in a bubble of time, which also fails if a goroutine outlives the cache.
-func inBubble(t *testing.T, f func(t *testing.T, h *Cache, server *fake, n *news)) {
+func inBubble(t *testing.T, f func(t *testing.T, c *Cache, server *fake, n *news)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		server, n := newFake(), &news{}
-		h := New(server, mapping, fakeInterpreter{}, WithChange(n.change))
-		defer h.Close()
-		f(t, h, server, n)
+		c := New(server, mapping, fakeInterpreter{}, WithChange(n.change))
+		defer c.Close()
+		f(t, c, server, n)
 	})
 }
 
-func track(t *testing.T, h *Cache, gvk schema.GroupVersionKind) error {
+func track(t *testing.T, c *Cache, gvk schema.GroupVersionKind) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	err := h.Track(ctx, []schema.GroupVersionKind{gvk})[gvk]
+	err := c.Track(ctx, []schema.GroupVersionKind{gvk})[gvk]
 	// The watch begins after the listing that Track waits for.
 	synctest.Wait()
 	return err
@@ -101,13 +101,13 @@ func expect(t *testing.T, what string, want, got any) {
 }
 
 func TestFollow(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Cache, server *fake, n *news) {
+	inBubble(t, func(t *testing.T, c *Cache, server *fake, n *news) {
 		a := server.set("a", "one", "1")
-		if err := track(t, h, secrets); err != nil {
+		if err := track(t, c, secrets); err != nil {
 			t.Fatal(err)
 		}
 		expect(t, "a first listing is not news", []string(nil), n.take())
-		got, _ := h.Get(key("a"))
+		got, _ := c.Get(key("a"))
 		expect(t, "what was listed", a, got)
 		expect(t, "requests", []string{
 			"list v1/secrets metadata=true " + fakeInterpreter{}.Selector(), "watch v1/secrets metadata=true " + fakeInterpreter{}.Selector(),
@@ -115,25 +115,25 @@ func TestFollow(t *testing.T) {
 
 		b := server.set("b", "one", "2")
 		expect(t, "someone made one", []string{"one: new Secret ns/b"}, n.take())
-		got, _ = h.Get(key("b"))
+		got, _ = c.Get(key("b"))
 		expect(t, "what was made", b, got)
 
 		server.set("b", "two", "2")
 		expect(t, "it moved", []string{"one: changed Secret ns/b", "two: changed Secret ns/b"}, n.take())
 		server.remove("b")
 		expect(t, "it went", []string{"two: gone Secret ns/b"}, n.take())
-		if _, ok := h.Get(key("b")); ok {
+		if _, ok := c.Get(key("b")); ok {
 			t.Error("what is gone is still known")
 		}
 
-		h.Put(key("c"), server.set("c", "one", "3"))
+		c.Put(key("c"), server.set("c", "one", "3"))
 		n.take()
-		h.Forget(key("c"))
+		c.Forget(key("c"))
 		server.remove("c")
 		expect(t, "our own deletion is not news", []string(nil), n.take())
 
 		for range 100 {
-			if err := track(t, h, secrets); err != nil {
+			if err := track(t, c, secrets); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -142,8 +142,8 @@ func TestFollow(t *testing.T) {
 }
 
 func TestOwnWrite(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Cache, server *fake, n *news) {
-		if err := track(t, h, secrets); err != nil {
+	inBubble(t, func(t *testing.T, c *Cache, server *fake, n *news) {
+		if err := track(t, c, secrets); err != nil {
 			t.Fatal(err)
 		}
 		// The answer to our write arrives before the event.
@@ -152,44 +152,44 @@ func TestOwnWrite(t *testing.T) {
 		server.watchers = nil
 		server.mu.Unlock()
 		a := server.set("a", "one", "1")
-		h.Put(key("a"), a)
+		c.Put(key("a"), a)
 		w.Add(server.objects["a"].DeepCopy())
 		expect(t, "our own write is not news", []string(nil), n.take())
-		got, ok := h.Get(key("a"))
+		got, ok := c.Get(key("a"))
 		expect(t, "known", true, ok)
 		expect(t, "what we wrote", a, got)
 	})
 }
 
 func TestRelist(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Cache, server *fake, n *news) {
+	inBubble(t, func(t *testing.T, c *Cache, server *fake, n *news) {
 		server.set("a", "one", "1")
 		server.set("b", "one", "2")
-		if err := track(t, h, secrets); err != nil {
+		if err := track(t, c, secrets); err != nil {
 			t.Fatal(err)
 		}
 		server.fail(errors.New("down"))
 		server.remove("a")
 		server.set("c", "one", "3")
 		time.Sleep(5 * time.Second)
-		if err := track(t, h, secrets); err == nil || err.Error() != "down" {
+		if err := track(t, c, secrets); err == nil || err.Error() != "down" {
 			t.Errorf("want the reason why it is not in sync, got %v", err)
 		}
 		expect(t, "nothing is known while it is down", []string(nil), n.take())
 		server.fail(nil)
 		time.Sleep(time.Minute)
 		expect(t, "what happened meanwhile", []string{"one: gone Secret ns/a", "one: new Secret ns/c"}, n.take())
-		if err := track(t, h, secrets); err != nil {
+		if err := track(t, c, secrets); err != nil {
 			t.Errorf("want it in sync again, got %v", err)
 		}
 	})
 }
 
 func TestDenied(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Cache, server *fake, _ *news) {
+	inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
 		server.fail(errForbidden)
 		start := time.Now()
-		if err := track(t, h, secrets); !apierrors.IsForbidden(err) {
+		if err := track(t, c, secrets); !apierrors.IsForbidden(err) {
 			t.Fatalf("want the error of the API server, got %v", err)
 		}
 		if since := time.Since(start); since > time.Second {
@@ -203,17 +203,17 @@ func TestDenied(t *testing.T) {
 			t.Errorf("want few attempts in an hour, got %d", n)
 		}
 		server.fail(nil)
-		if err := track(t, h, secrets); err != nil {
+		if err := track(t, c, secrets); err != nil {
 			t.Errorf("want a new attempt when it is tracked, got %v", err)
 		}
 	})
 }
 
 func TestEagerTracking(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Cache, server *fake, _ *news) {
+	inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
 		server.fail(errForbidden)
 		for range 60 {
-			if err := track(t, h, secrets); !apierrors.IsForbidden(err) {
+			if err := track(t, c, secrets); !apierrors.IsForbidden(err) {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second)
@@ -225,23 +225,23 @@ func TestEagerTracking(t *testing.T) {
 }
 
 func TestKindGoesAndComes(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Cache, server *fake, n *news) {
+	inBubble(t, func(t *testing.T, c *Cache, server *fake, n *news) {
 		server.set("a", "one", "1")
-		if err := track(t, h, secrets); err != nil {
+		if err := track(t, c, secrets); err != nil {
 			t.Fatal(err)
 		}
 		server.serve(false)
 		time.Sleep(time.Minute)
 		expect(t, "nothing exists without its kind", []string{"one: gone Secret ns/a"}, n.take())
-		if err := track(t, h, secrets); !isNoKind(err) {
+		if err := track(t, c, secrets); !isNoKind(err) {
 			t.Errorf("want NoKindError, got %v", err)
 		}
 		server.serve(true)
 		time.Sleep(retryAfter)
-		if err := track(t, h, secrets); err != nil {
+		if err := track(t, c, secrets); err != nil {
 			t.Errorf("want a new attempt when it is tracked, got %v", err)
 		}
-		if _, ok := h.Get(key("a")); !ok {
+		if _, ok := c.Get(key("a")); !ok {
 			t.Error("what came back is not known")
 		}
 	})
@@ -259,9 +259,9 @@ func TestPage(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, h *Cache, server *fake, n *news) {
+			inBubble(t, func(t *testing.T, c *Cache, server *fake, n *news) {
 				want := server.set("a", "one", "1")
-				if err := track(t, h, secrets); err != nil {
+				if err := track(t, c, secrets); err != nil {
 					t.Fatal(err)
 				}
 				server.mu.Lock()
@@ -270,10 +270,10 @@ func TestPage(t *testing.T) {
 				server.fail(errPage)
 				time.Sleep(10 * time.Minute)
 				expect(t, tc.reason+" Nothing is news", []string(nil), n.take())
-				if err := track(t, h, secrets); err == nil || isNoKind(err) {
+				if err := track(t, c, secrets); err == nil || isNoKind(err) {
 					t.Errorf("%s want another error than NoKindError, got %v", tc.reason, err)
 				}
-				got, _ := h.Get(key("a"))
+				got, _ := c.Get(key("a"))
 				expect(t, tc.reason+" What is known stays", want, got)
 			})
 		})
@@ -281,10 +281,10 @@ func TestPage(t *testing.T) {
 }
 
 func TestOtherVersion(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Cache, server *fake, _ *news) {
+	inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
 		v2 := schema.GroupVersionKind{Group: widgets.Group, Version: "v2", Kind: widgets.Kind}
 		for _, gvk := range []schema.GroupVersionKind{widgets, v2} {
-			if err := track(t, h, gvk); err != nil {
+			if err := track(t, c, gvk); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -295,7 +295,7 @@ func TestOtherVersion(t *testing.T) {
 		time.Sleep(time.Minute)
 		server.serve(true)
 		server.asked()
-		if err := track(t, h, v2); err != nil {
+		if err := track(t, c, v2); err != nil {
 			t.Fatal(err)
 		}
 		expect(t, "if the version is no longer served, another one is watched", []string{
@@ -305,8 +305,8 @@ func TestOtherVersion(t *testing.T) {
 }
 
 func TestUnknownKind(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Cache, server *fake, _ *news) {
-		if err := track(t, h, schema.GroupVersionKind{Version: "v1", Kind: "None"}); !isNoKind(err) {
+	inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
+		if err := track(t, c, schema.GroupVersionKind{Version: "v1", Kind: "None"}); !isNoKind(err) {
 			t.Errorf("want NoKindError, got %v", err)
 		}
 		expect(t, "requests", []string(nil), server.asked())
@@ -314,13 +314,13 @@ func TestUnknownKind(t *testing.T) {
 }
 
 func TestIdle(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Cache, server *fake, n *news) {
+	inBubble(t, func(t *testing.T, c *Cache, server *fake, n *news) {
 		server.set("a", "one", "1")
-		if err := track(t, h, secrets); err != nil {
+		if err := track(t, c, secrets); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(24 * time.Hour)
-		h.sweep()
+		c.stopIdle()
 		server.set("a", "two", "1")
 		if len(n.take()) == 0 {
 			t.Error("a watch with objects ended, though no one else would see that they change")
@@ -328,27 +328,27 @@ func TestIdle(t *testing.T) {
 		server.remove("a")
 		n.take()
 		time.Sleep(idleAfter)
-		h.sweep()
+		c.stopIdle()
 		time.Sleep(time.Second)
 		server.set("b", "one", "1")
 		expect(t, "an idle watch has ended", []string(nil), n.take())
-		if err := track(t, h, secrets); err != nil {
+		if err := track(t, c, secrets); err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := h.Get(key("b")); !ok {
-			t.Error("tracking a swept kind does not watch it again")
+		if _, ok := c.Get(key("b")); !ok {
+			t.Error("tracking a kind whose idle watch ended does not watch it again")
 		}
 	})
 }
 
 func TestCloseWhileWaiting(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Cache, server *fake, _ *news) {
+	inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
 		server.fail(errors.New("down"))
-		if err := track(t, h, secrets); err == nil {
+		if err := track(t, c, secrets); err == nil {
 			t.Fatal("want an error")
 		}
-		h.Close()
-		if err := track(t, h, widgets); !errors.Is(err, context.Canceled) {
+		c.Close()
+		if err := track(t, c, widgets); !errors.Is(err, context.Canceled) {
 			t.Errorf("want no watch after Close, got %v", err)
 		}
 	})
@@ -357,7 +357,7 @@ func TestCloseWhileWaiting(t *testing.T) {
 func TestTrackGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := make(chan struct{})
-		h := New(newFake(), func(ctx context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error) {
+		c := New(newFake(), func(ctx context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error) {
 			select {
 			case <-block:
 			case <-ctx.Done():
@@ -365,12 +365,12 @@ func TestTrackGivesUp(t *testing.T) {
 			}
 			return mapping(ctx, gvk)
 		}, fakeInterpreter{})
-		defer h.Close()
-		if err := track(t, h, secrets); !errors.Is(err, context.DeadlineExceeded) {
+		defer c.Close()
+		if err := track(t, c, secrets); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("want the error of the context, got %v", err)
 		}
 		close(block)
-		if err := track(t, h, secrets); err != nil {
+		if err := track(t, c, secrets); err != nil {
 			t.Error(err)
 		}
 	})

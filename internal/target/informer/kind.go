@@ -43,15 +43,15 @@ type kind struct {
 	tried, used time.Time
 	// changed is closed, and made again, when one of the above changes.
 	changed chan struct{}
-	// kick ends the pause between two attempts; stop ends the watch.
-	kick chan struct{}
-	stop context.CancelFunc
+	// retryNow ends the pause between two attempts; stop ends the watch.
+	retryNow chan struct{}
+	stop     context.CancelFunc
 }
 
-func newKind(h *Cache, gk schema.GroupKind) *kind {
+func newKind(c *Cache, gk schema.GroupKind) *kind {
 	return &kind{
-		cache: h, gk: gk, objects: newObjects(), used: time.Now(),
-		changed: make(chan struct{}), kick: make(chan struct{}, 1), stop: func() {},
+		cache: c, gk: gk, objects: newObjects(), used: time.Now(),
+		changed: make(chan struct{}), retryNow: make(chan struct{}, 1), stop: func() {},
 	}
 }
 
@@ -111,7 +111,7 @@ func (k *kind) retry() {
 	k.attempt++
 	k.tried = time.Now()
 	select {
-	case k.kick <- struct{}{}:
+	case k.retryNow <- struct{}{}:
 	default:
 	}
 }

@@ -64,7 +64,7 @@ func (k *kind) run(ctx context.Context, r Resource) {
 		pause = nextPause(pause, k.lastError())
 		select {
 		case <-time.After(pause + rand.N(pause/2)): //nolint:gosec // Jitter needs no secrecy.
-		case <-k.kick:
+		case <-k.retryNow:
 		case <-ctx.Done():
 			return
 		}

@@ -27,7 +27,7 @@ type enable struct {
 	// installValues are as in name=file.
 	installValues []string
 	wait          bool
-	wish          wish
+	settings      settings
 }
 
 // Command returns kymactl module enable.
@@ -52,7 +52,7 @@ func Command(e *command.Environment) *cobra.Command {
 			"  kymactl module enable monitoring --values values.yaml --install-values grafana=grafana.yaml",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n.wish.names = argument.Once(args)
+			n.settings.names = argument.Once(args)
 			return n.run(cmd.Context())
 		},
 		ValidArgsFunction: complete.Offered(&n.cluster),
@@ -61,16 +61,16 @@ func Command(e *command.Environment) *cobra.Command {
 	n.cluster.AddFlags(f)
 	n.output.AddNamedFlag(f)
 	f.StringVar(&n.kyma, "kyma", "", "`NAME` of the Kyma (default the only Kyma in the namespace)")
-	f.StringVarP(&n.wish.channel, "channel", "c", "", "`CHANNEL` of the modules (default their own channel, or the channel of the Kyma)")
-	f.StringVar(&n.wish.policy, "custom-resource-policy", "", "`POLICY` for the default custom resource: CreateAndDelete creates and deletes "+
+	f.StringVarP(&n.settings.channel, "channel", "c", "", "`CHANNEL` of the modules (default their own channel, or the channel of the Kyma)")
+	f.StringVar(&n.settings.policy, "custom-resource-policy", "", "`POLICY` for the default custom resource: CreateAndDelete creates and deletes "+
 		"it with the module, Ignore leaves it to you (default CreateAndDelete for new modules)")
 	f.StringVar(&n.values, "values", "", "`FILE` with values for the charts of one module, - is stdin; "+
 		"they replace its current values, and an empty file removes these")
 	f.StringArrayVar(&n.installValues, "install-values", nil, "`INSTALL=FILE` with values for one chart of the module, which override --values; "+
 		"they replace the current values of this chart (can be repeated)")
 	f.BoolVar(&n.wait, "wait", false, "wait until these modules are Ready")
-	f.BoolVar(&n.wish.missing, "allow-missing", false, "enable modules that have no ModuleTemplate yet")
-	f.BoolVar(&n.wish.force, "force", false, "change a Kyma that belongs to a composition, which might revert the change")
+	f.BoolVar(&n.settings.missing, "allow-missing", false, "enable modules that have no ModuleTemplate yet")
+	f.BoolVar(&n.settings.force, "force", false, "change a Kyma that belongs to a composition, which might revert the change")
 	complete.Flag(cmd, "kyma", complete.Kymas(&n.cluster))
 	complete.Flag(cmd, "channel", complete.Channels(&n.cluster))
 	complete.Flag(cmd, "custom-resource-policy", cobra.FixedCompletions(policies(), cobra.ShellCompDirectiveNoFileComp))
@@ -84,16 +84,16 @@ func policies() []string {
 
 // check validates the command line. Its errors have the exit code ExitUsage.
 func (n *enable) check() error {
-	if err := argument.CheckModules(n.wish.names); err != nil {
+	if err := argument.CheckModules(n.settings.names); err != nil {
 		return err
 	}
-	if err := argument.CheckChannel(n.wish.channel); err != nil {
+	if err := argument.CheckChannel(n.settings.channel); err != nil {
 		return err
 	}
-	switch v1alpha1.CustomResourcePolicy(n.wish.policy) {
+	switch v1alpha1.CustomResourcePolicy(n.settings.policy) {
 	case "", v1alpha1.CustomResourcePolicyCreateAndDelete, v1alpha1.CustomResourcePolicyIgnore:
 	default:
-		return command.Usagef("--custom-resource-policy is %q: use CreateAndDelete or Ignore", n.wish.policy)
+		return command.Usagef("--custom-resource-policy is %q: use CreateAndDelete or Ignore", n.settings.policy)
 	}
 	return n.output.Check()
 }
@@ -103,8 +103,8 @@ func (n *enable) readValues() error {
 	if n.values == "" && len(n.installValues) == 0 {
 		return nil
 	}
-	if len(n.wish.names) > 1 {
-		return command.Usagef("values apply to one module, but %d are named: enable them one at a time", len(n.wish.names))
+	if len(n.settings.names) > 1 {
+		return command.Usagef("values apply to one module, but %d are named: enable them one at a time", len(n.settings.names))
 	}
 	stdin := 0
 	read := func(flag, file string) (map[string]any, error) {
@@ -118,20 +118,20 @@ func (n *enable) readValues() error {
 	}
 	var err error
 	if n.values != "" {
-		if n.wish.values, err = read("--values", n.values); err != nil {
+		if n.settings.values, err = read("--values", n.values); err != nil {
 			return err
 		}
 	}
-	n.wish.installs = map[string]map[string]any{}
+	n.settings.installs = map[string]map[string]any{}
 	for _, v := range n.installValues {
 		install, file, _ := strings.Cut(v, "=")
 		if install == "" || file == "" {
 			return command.Usagef("--install-values is %q: use INSTALL=FILE", v)
 		}
-		if n.wish.installs[install] != nil {
+		if n.settings.installs[install] != nil {
 			return command.Usagef("--install-values names install %q twice", install)
 		}
-		if n.wish.installs[install], err = read("--install-values", file); err != nil {
+		if n.settings.installs[install], err = read("--install-values", file); err != nil {
 			return err
 		}
 	}
@@ -157,9 +157,9 @@ func (n *enable) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var last *fulfilment
+	var last *effect
 	err = modify(ctx, c, c.Namespace, name, func(k *v1alpha1.Kyma, modules []any) ([]any, bool, error) {
-		after, f, err := n.wish.fulfil(k, modules, offer)
+		after, f, err := n.settings.apply(k, modules, offer)
 		if err != nil {
 			return nil, false, err
 		}
@@ -179,6 +179,6 @@ func (n *enable) run(ctx context.Context) error {
 	if !n.wait {
 		return nil
 	}
-	w := &await.Kyma{Environment: n.environment, Client: c, Namespace: c.Namespace, Name: name, Modules: n.wish.names}
+	w := &await.Kyma{Environment: n.environment, Client: c, Namespace: c.Namespace, Name: name, Modules: n.settings.names}
 	return w.Ready(ctx)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/catalog"
 )
 
-// A wish holds the requested settings of modules. Empty fields leave a setting unchanged.
-type wish struct {
+// settings are what is requested of modules. Empty fields leave a setting unchanged.
+type settings struct {
 	names   []string
 	channel string
 	policy  string
@@ -29,18 +29,18 @@ type wish struct {
 	force   bool
 }
 
-// A fulfilment is the result of applying a wish to a Kyma.
-type fulfilment struct {
+// An effect is what settings change in the modules of a Kyma.
+type effect struct {
 	outcomes []outcome
 	warnings []string
 }
 
-// fulfil returns the modules of a Kyma after the wish was applied. It returns an error if one of the wanted modules
-// cannot be enabled. The given slice is not changed.
-func (w *wish) fulfil(k *v1alpha1.Kyma, modules []any, offer catalog.Releases) ([]any, *fulfilment, error) {
-	after, f := slices.Clone(modules), &fulfilment{}
+// apply returns the modules of a Kyma with the settings. It returns an error if one of the named modules cannot be enabled. The
+// given slice is not changed.
+func (s *settings) apply(k *v1alpha1.Kyma, modules []any, offer catalog.Releases) ([]any, *effect, error) {
+	after, f := slices.Clone(modules), &effect{}
 	changed := false
-	for _, name := range w.names {
+	for _, name := range s.names {
 		i, result := catalog.IndexOf(after, name), resultUnchanged
 		was := map[string]any{"name": name}
 		if i < 0 {
@@ -48,7 +48,7 @@ func (w *wish) fulfil(k *v1alpha1.Kyma, modules []any, offer catalog.Releases) (
 		} else {
 			was, _ = after[i].(map[string]any)
 		}
-		is := w.applied(was)
+		is := s.applyTo(was)
 		if result == resultUnchanged && !reflect.DeepEqual(was, is) {
 			result = resultChanged
 		}
@@ -56,7 +56,7 @@ func (w *wish) fulfil(k *v1alpha1.Kyma, modules []any, offer catalog.Releases) (
 		changed = changed || result != resultUnchanged
 		before, now := channelIn(was, k), channelIn(is, k)
 		moves := result == resultEnabled || before != now
-		warning, err := w.check(k, name, now, moves, offer)
+		warning, err := s.check(k, name, now, moves, offer)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -71,27 +71,27 @@ func (w *wish) fulfil(k *v1alpha1.Kyma, modules []any, offer catalog.Releases) (
 	if meta.WasDeleted(k) {
 		return nil, nil, errors.Errorf("Kyma %s/%s is being deleted: no module can be enabled in it", k.Namespace, k.Name)
 	}
-	return after, f, owned(k, w.force)
+	return after, f, owned(k, s.force)
 }
 
-// applied returns the entry of a module with the requested settings. All other fields are kept.
-func (w *wish) applied(was map[string]any) map[string]any {
+// applyTo returns the entry of a module with the requested settings. All other fields are kept.
+func (s *settings) applyTo(was map[string]any) map[string]any {
 	is := maps.Clone(was)
-	if w.channel != "" {
-		is["channel"] = w.channel
+	if s.channel != "" {
+		is["channel"] = s.channel
 	}
-	if w.policy != "" {
-		is["customResourcePolicy"] = w.policy
+	if s.policy != "" {
+		is["customResourcePolicy"] = s.policy
 	}
 	switch {
-	case w.values == nil:
-	case len(w.values) == 0:
+	case s.values == nil:
+	case len(s.values) == 0:
 		delete(is, "values")
 	default:
-		is["values"] = w.values
+		is["values"] = s.values
 	}
-	if len(w.installs) > 0 {
-		setInstalls(is, w.installs)
+	if len(s.installs) > 0 {
+		setInstalls(is, s.installs)
 	}
 	return is
 }
@@ -126,10 +126,10 @@ func setInstalls(is map[string]any, values map[string]map[string]any) {
 
 // check checks whether a channel offers a module. For a module that does not change its channel (moves is false), a missing
 // ModuleTemplate is a warning instead of an error.
-func (w *wish) check(k *v1alpha1.Kyma, name, channel string, moves bool, offer catalog.Releases) (warning string, err error) {
+func (s *settings) check(k *v1alpha1.Kyma, name, channel string, moves bool, offer catalog.Releases) (warning string, err error) {
 	r, err := offer.Find(name, channel)
 	if err != nil {
-		if moves && !w.missing {
+		if moves && !s.missing {
 			return "", err
 		}
 		return err.Error(), nil

@@ -41,9 +41,9 @@ func TestFulfil(t *testing.T) {
 	composed := kyma(func(k *v1alpha1.Kyma) { k.Labels = map[string]string{"crossplane.io/composite": "x"} })
 
 	type args struct {
-		wish    wish
-		kyma    *v1alpha1.Kyma
-		modules []any
+		settings settings
+		kyma     *v1alpha1.Kyma
+		modules  []any
 	}
 	type want struct {
 		modules  []any
@@ -61,17 +61,17 @@ func TestFulfil(t *testing.T) {
 		want   want
 	}{
 		"New": {
-			reason: "A new module follows the channel of the Kyma.", args: args{wish: wish{names: []string{"a"}}, kyma: plain},
+			reason: "A new module follows the channel of the Kyma.", args: args{settings: settings{names: []string{"a"}}, kyma: plain},
 			want: want{modules: []any{enabled()}, outcomes: one(resultEnabled, "regular")},
 		},
 		"Unchanged": {
 			reason: "Settings without a flag stay, and so do unknown fields.",
-			args:   args{wish: wish{names: []string{"a"}}, kyma: plain, modules: []any{enabled("channel", "fast", "later", "x")}},
+			args:   args{settings: settings{names: []string{"a"}}, kyma: plain, modules: []any{enabled("channel", "fast", "later", "x")}},
 			want:   want{modules: []any{enabled("channel", "fast", "later", "x")}, outcomes: one(resultUnchanged, "fast")},
 		},
 		"Changed": {
 			reason: "Settings with a flag are changed in place.",
-			args:   args{wish: wish{names: []string{"a"}, policy: "Ignore", values: map[string]any{"b": "c"}}, kyma: plain, modules: []any{enabled()}},
+			args:   args{settings: settings{names: []string{"a"}, policy: "Ignore", values: map[string]any{"b": "c"}}, kyma: plain, modules: []any{enabled()}},
 			want: want{
 				modules:  []any{enabled("customResourcePolicy", "Ignore", "values", map[string]any{"b": "c"})},
 				outcomes: one(resultChanged, "regular"),
@@ -79,14 +79,14 @@ func TestFulfil(t *testing.T) {
 		},
 		"NoValues": {
 			reason: "Empty values remove the current ones.",
-			args:   args{wish: wish{names: []string{"a"}, values: map[string]any{}}, kyma: plain, modules: []any{enabled("values", map[string]any{"b": "c"})}},
+			args:   args{settings: settings{names: []string{"a"}, values: map[string]any{}}, kyma: plain, modules: []any{enabled("values", map[string]any{"b": "c"})}},
 			want:   want{modules: []any{enabled()}, outcomes: one(resultChanged, "regular")},
 		},
 		"Installs": {
 			reason: "Values of single charts are set, replaced and removed; other entries and other fields are kept.",
 			args: args{
-				kyma: plain,
-				wish: wish{names: []string{"a"}, installs: map[string]map[string]any{"x": {"b": "c"}, "y": {}, "z": {}, "new": {"d": "e"}, "never": {}}},
+				kyma:     plain,
+				settings: settings{names: []string{"a"}, installs: map[string]map[string]any{"x": {"b": "c"}, "y": {}, "z": {}, "new": {"d": "e"}, "never": {}}},
 				modules: []any{enabled("installs", []any{
 					map[string]any{"name": "x", "values": map[string]any{"old": "1"}}, map[string]any{"name": "y", "values": map[string]any{"old": "2"}},
 					map[string]any{"name": "z", "values": map[string]any{"old": "3"}, "valuesFrom": []any{"from"}}, map[string]any{"name": "kept"},
@@ -103,18 +103,18 @@ func TestFulfil(t *testing.T) {
 		"NoInstalls": {
 			reason: "Without values, no entry is left.",
 			args: args{
-				wish: wish{names: []string{"a"}, installs: map[string]map[string]any{"x": {}}}, kyma: plain,
+				settings: settings{names: []string{"a"}, installs: map[string]map[string]any{"x": {}}}, kyma: plain,
 				modules: []any{enabled("installs", []any{map[string]any{"name": "x", "values": map[string]any{"b": "c"}}})},
 			},
 			want: want{modules: []any{enabled()}, outcomes: one(resultChanged, "regular")},
 		},
 		"Lower": {
 			reason: "A channel with a lower version causes a warning.",
-			args:   args{wish: wish{names: []string{"a"}, channel: "regular"}, kyma: fast, modules: []any{enabled("channel", "fast")}},
+			args:   args{settings: settings{names: []string{"a"}, channel: "regular"}, kyma: fast, modules: []any{enabled("channel", "fast")}},
 			want:   want{modules: []any{enabled("channel", "regular")}, outcomes: one(resultChanged, "regular"), warning: "lower than the installed version 2.0.0"},
 		},
 		"Unresolved": {
-			reason: "So does a template that cannot be resolved.", args: args{wish: wish{names: []string{"b"}}, kyma: plain},
+			reason: "So does a template that cannot be resolved.", args: args{settings: settings{names: []string{"b"}}, kyma: plain},
 			want: want{
 				modules:  []any{map[string]any{"name": "b"}},
 				outcomes: []outcome{{Name: "b", Result: resultEnabled, Channel: "regular"}}, warning: "ModuleTemplate b-regular: no such registry",
@@ -122,55 +122,55 @@ func TestFulfil(t *testing.T) {
 		},
 		"None": {
 			reason: "Nothing is changed if one of the modules is not offered.",
-			args:   args{wish: wish{names: []string{"a", "nope"}}, kyma: plain},
+			args:   args{settings: settings{names: []string{"a", "nope"}}, kyma: plain},
 			want:   want{code: command.ExitNotFound, err: `module "nope"`},
 		},
 		"Missing": {
-			reason: "With missing, the template may be created later.", args: args{wish: wish{names: []string{"a"}, channel: "next", missing: true}, kyma: plain},
+			reason: "With missing, the template may be created later.", args: args{settings: settings{names: []string{"a"}, channel: "next", missing: true}, kyma: plain},
 			want: want{modules: []any{enabled("channel", "next")}, outcomes: one(resultEnabled, "next"), warning: "no ModuleTemplate in channel"},
 		},
 		"Stays": {
 			reason: "A module that stays in its channel needs no template.",
-			args:   args{wish: wish{names: []string{"a"}, policy: "Ignore"}, kyma: plain, modules: []any{enabled("channel", "next")}},
+			args:   args{settings: settings{names: []string{"a"}, policy: "Ignore"}, kyma: plain, modules: []any{enabled("channel", "next")}},
 			want: want{
 				modules:  []any{enabled("channel", "next", "customResourcePolicy", "Ignore")},
 				outcomes: one(resultChanged, "next"), warning: "no ModuleTemplate in channel",
 			},
 		},
 		"Deleted": {
-			reason: "A Kyma that is being deleted is not changed.", args: args{wish: wish{names: []string{"a"}}, kyma: deleted},
+			reason: "A Kyma that is being deleted is not changed.", args: args{settings: settings{names: []string{"a"}}, kyma: deleted},
 			want: want{code: command.ExitFailure, err: "is being deleted"},
 		},
 		"Composed": {
-			reason: "Nor is one to which a composition would revert the change.", args: args{wish: wish{names: []string{"a"}}, kyma: composed},
+			reason: "Nor is one to which a composition would revert the change.", args: args{settings: settings{names: []string{"a"}}, kyma: composed},
 			want: want{code: command.ExitFailure, err: "composed by composite resource x"},
 		},
 		"Forced": {
-			reason: "Unless the user forces it.", args: args{wish: wish{names: []string{"a"}, force: true}, kyma: composed},
+			reason: "Unless the user forces it.", args: args{settings: settings{names: []string{"a"}, force: true}, kyma: composed},
 			want: want{modules: []any{enabled()}, outcomes: one(resultEnabled, "regular")},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			modules, f, err := tc.args.wish.fulfil(tc.args.kyma, tc.args.modules, offer)
+			modules, f, err := tc.args.settings.apply(tc.args.kyma, tc.args.modules, offer)
 			if diff := cmp.Diff(tc.want.code, command.CodeOf(err)); diff != "" {
-				t.Fatalf("\n%s\nfulfil(...): %v: -want, +got:\n%s", tc.reason, err, diff)
+				t.Fatalf("\n%s\napply(...): %v: -want, +got:\n%s", tc.reason, err, diff)
 			}
 			if err != nil {
 				if !strings.Contains(err.Error(), tc.want.err) {
-					t.Errorf("\n%s\nfulfil(...): want an error with %q, got %v", tc.reason, tc.want.err, err)
+					t.Errorf("\n%s\napply(...): want an error with %q, got %v", tc.reason, tc.want.err, err)
 				}
 				return
 			}
 			if diff := cmp.Diff(tc.want.modules, modules); diff != "" {
-				t.Errorf("\n%s\nfulfil(...): -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\napply(...): -want, +got:\n%s", tc.reason, diff)
 			}
 			if diff := cmp.Diff(tc.want.outcomes, f.outcomes); diff != "" {
-				t.Errorf("\n%s\nfulfil(...): -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\napply(...): -want, +got:\n%s", tc.reason, diff)
 			}
 			warning := strings.Join(f.warnings, "\n")
 			if (tc.want.warning == "") != (warning == "") || !strings.Contains(warning, tc.want.warning) {
-				t.Errorf("\n%s\nfulfil(...): want a warning with %q, got %q", tc.reason, tc.want.warning, warning)
+				t.Errorf("\n%s\napply(...): want a warning with %q, got %q", tc.reason, tc.want.warning, warning)
 			}
 		})
 	}
