@@ -59,6 +59,16 @@ type Module struct {
 	// +optional
 	Drift DriftPolicy `json:"drift,omitempty"`
 
+	// mode specifies whether changes of this module are applied: Apply or Plan. Defaults to Apply. If spec.forProvider.mode
+	// of the Kyma is Plan, all modules are only planned. See spec.forProvider.mode of Manifest.
+	// +optional
+	Mode Mode `json:"mode,omitempty"`
+
+	// immutableFields specifies what happens when a change affects a field that cannot be changed: Refuse or Recreate.
+	// Defaults to Refuse. See spec.forProvider.immutableFields of Manifest.
+	// +optional
+	ImmutableFields ImmutableFieldsPolicy `json:"immutableFields,omitempty"`
+
 	// rollback specifies when a failed upgrade of the module is rolled back. By default, upgrades are not rolled back.
 	// See spec.forProvider.rollback of Manifest.
 	// +optional
@@ -103,6 +113,12 @@ type KymaParameters struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9-]*[a-z0-9]$`
 	Channel string `json:"channel,omitempty"`
+
+	// mode specifies whether changes are applied to the cluster. With Plan, nothing is applied, and no module is removed:
+	// the Manifests of all modules list in their status what would be done.
+	// +optional
+	// +kubebuilder:default=Apply
+	Mode Mode `json:"mode,omitempty"`
 
 	// modules to install in the cluster.
 	// +optional

@@ -275,7 +275,7 @@ type ManifestObservation struct {
 	Drift *DriftStatus `json:"drift,omitempty"`
 
 	// plan reports what applying the Manifest would do. It is set if nothing is applied, because of managementPolicies
-	// ["Observe"] or the annotation kyma.m.crossplane.io/plan.
+	// ["Observe"] or mode Plan.
 	// +optional
 	Plan *PlanStatus `json:"plan,omitempty"`
 

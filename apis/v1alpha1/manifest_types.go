@@ -102,6 +102,26 @@ const (
 	DriftPolicyIgnore DriftPolicy = "Ignore"
 )
 
+// A Mode specifies whether changes are applied to a target cluster, or only planned.
+// +kubebuilder:validation:Enum=Apply;Plan
+type Mode string
+
+// The modes.
+const (
+	ModeApply Mode = "Apply"
+	ModePlan  Mode = "Plan"
+)
+
+// An ImmutableFieldsPolicy specifies what happens when a change affects a field of an object that cannot be changed.
+// +kubebuilder:validation:Enum=Refuse;Recreate
+type ImmutableFieldsPolicy string
+
+// The policies for immutable fields.
+const (
+	ImmutableFieldsPolicyRefuse   ImmutableFieldsPolicy = "Refuse"
+	ImmutableFieldsPolicyRecreate ImmutableFieldsPolicy = "Recreate"
+)
+
 // A RollbackTrigger is the state of an upgrade that causes a rollback.
 // +kubebuilder:validation:Enum=Failed;NotReady
 type RollbackTrigger string
@@ -236,6 +256,20 @@ type ManifestParameters struct {
 	// +optional
 	// +kubebuilder:default=Repair
 	Drift DriftPolicy `json:"drift,omitempty"`
+
+	// mode specifies whether changes are applied to the target cluster. With Plan, nothing is applied and no drift is
+	// repaired: status.atProvider.plan lists what would be done.
+	// +optional
+	// +kubebuilder:default=Apply
+	Mode Mode `json:"mode,omitempty"`
+
+	// immutableFields specifies what happens when a change affects a field that the API server does not allow to change,
+	// such as the selector of a Deployment. Refuse reports an error. Recreate deletes the object and creates it again, but
+	// never a Namespace, a volume, a volume claim, a CRD or the custom resource. To allow this for a single object, set the
+	// annotation kyma.m.crossplane.io/recreate: "true" on the object in the chart.
+	// +optional
+	// +kubebuilder:default=Refuse
+	ImmutableFields ImmutableFieldsPolicy `json:"immutableFields,omitempty"`
 
 	// rollback specifies when a failed upgrade is rolled back to the last known good revision. The condition RolledBack
 	// reports a rollback. By default, upgrades are not rolled back. A first installation never is.

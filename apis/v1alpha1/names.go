@@ -26,13 +26,6 @@ const (
 	// cluster that is permanently unreachable.
 	AnnotationAbandon = "kyma.m.crossplane.io/abandon"
 
-	// AnnotationPlan with the value "true", on a Manifest or a Kyma, applies nothing and reports a plan in the status.
-	AnnotationPlan = "kyma.m.crossplane.io/plan"
-
-	// AnnotationRecreate with the value "true", on a Manifest or on an object that it installs, allows deleting and
-	// recreating an object to change an immutable field.
-	AnnotationRecreate = "kyma.m.crossplane.io/recreate"
-
 	// AnnotationForceRemoval with the value "true", on a Manifest or a Kyma that is being deleted, deletes the remaining
 	// custom resources of the kinds of the module, which otherwise block the removal.
 	AnnotationForceRemoval = "kyma.m.crossplane.io/force-removal"
@@ -42,9 +35,6 @@ const (
 
 	// AnnotationPausedBy marks a Manifest that is paused because its Kyma is paused. The value is the name of the Kyma.
 	AnnotationPausedBy = "kyma.m.crossplane.io/paused-by"
-
-	// AnnotationPlannedBy marks a Manifest that is only planned because its Kyma is in plan mode. The value is the name of the Kyma.
-	AnnotationPlannedBy = "kyma.m.crossplane.io/planned-by"
 
 	// AnnotationReleasedBy marks a Manifest that its Kyma handed over to the garbage collector, because the provider is
 	// not allowed to delete Manifests. The value is the UID of the Kyma.

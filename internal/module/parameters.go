@@ -3,6 +3,7 @@
 package module
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,17 +20,13 @@ import (
 func Parameters(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (v1alpha1.ManifestParameters, error) {
 	p := v1alpha1.ManifestParameters{
 		Version:              t.Status.Version,
-		CustomResourcePolicy: m.CustomResourcePolicy,
+		CustomResourcePolicy: cmp.Or(m.CustomResourcePolicy, v1alpha1.CustomResourcePolicyCreateAndDelete),
 		Readiness:            t.Spec.Readiness,
-		Drift:                m.Drift,
+		Drift:                cmp.Or(m.Drift, v1alpha1.DriftPolicyRepair),
+		Mode:                 cmp.Or(m.Mode, v1alpha1.ModeApply),
+		ImmutableFields:      cmp.Or(m.ImmutableFields, v1alpha1.ImmutableFieldsPolicyRefuse),
 		Rollback:             rollback(m.Rollback),
 		Adopt:                m.Adopt,
-	}
-	if p.Drift == "" {
-		p.Drift = v1alpha1.DriftPolicyRepair
-	}
-	if p.CustomResourcePolicy == "" {
-		p.CustomResourcePolicy = v1alpha1.CustomResourcePolicyCreateAndDelete
 	}
 	for i := range t.Status.Resources {
 		add(&p, &t.Status.Resources[i])

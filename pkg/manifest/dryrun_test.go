@@ -192,8 +192,8 @@ func TestPlan(t *testing.T) {
 			reason: "An immutable field is a problem.",
 			before: changed(tmplDeploy), bundle: changed(replicas),
 			world: func(b *bench) { b.s.fault = refusing("web", immutable("spec.selector")) },
-			want: []string{"problem: web: Deployment apps/web: spec.selector cannot be changed (field is immutable); set annotation " +
-				`kyma.m.crossplane.io/recreate: "true" on the Manifest, or on the object in the chart, to have it recreated`},
+			want: []string{"problem: web: Deployment apps/web: spec.selector cannot be changed (field is immutable); set immutableFields: Recreate, or annotation " +
+				`kyma.m.crossplane.io/recreate: "true" on the object in the chart, to have it recreated`},
 		},
 		"Recreate": {
 			reason: "It is not a problem if the bundle allows objects to be recreated.",

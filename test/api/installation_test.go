@@ -12,6 +12,8 @@ import (
 func installationBreaches(at, in string) map[string]breach {
 	return map[string]breach{
 		at + ".drift enum Repair,Report,Ignore":       unknown(in + ".drift"),
+		at + ".mode enum Apply,Plan":                  unknown(in + ".mode"),
+		at + ".immutableFields enum Refuse,Recreate":  unknown(in + ".immutableFields"),
 		at + ".rollback.trigger enum Failed,NotReady": unknown(in + ".rollback.trigger"),
 		at + ".rollback.after pattern " + durations:   {set: fields{in + ".rollback.after": "10"}, ok: fields{in + ".rollback.after": "1.5h10m"}},
 	}

@@ -21,6 +21,7 @@ func TestKymaRules(t *testing.T) {
 	breaches := kymaBreaches()
 	maps.Copy(breaches, managedBreaches("Kyma"))
 	maps.Copy(breaches, channelBreaches("spec.forProvider.channel", "spec.forProvider.channel"))
+	breaches["spec.forProvider.mode enum Apply,Plan"] = unknown("spec.forProvider.mode")
 	maps.Copy(breaches, channelBreaches(modules+"[].channel", modules+"[0].channel"))
 	maps.Copy(breaches, installationBreaches(modules+"[]", modules+"[0]"))
 	maps.Copy(breaches, valuesBreaches(modules+"[]", modules+"[0]", 16))

@@ -66,6 +66,8 @@ spec:
       nameMapping: sha256-digest
       digest: "` + digest + `"
     drift: Report
+    mode: Plan
+    immutableFields: Recreate
     rollback: {trigger: NotReady, after: 1h30m}
     adopt: true
 `
@@ -157,12 +159,13 @@ spec:
   writeConnectionSecretToRef: {name: secret}
   forProvider:
     channel: fast
+    mode: Plan
     modules:
     - {name: istio, channel: regular, customResourcePolicy: Ignore, values: {replicas: 2, nested: {list: [1, two, {three: 3}]}},
        valuesFrom: [{kind: Secret, name: passwords, key: password, targetPath: db.password, optional: true}, {kind: ConfigMap, name: sizes}],
        installs: [{name: web, values: {replicas: 3}, valuesFrom: [{kind: Secret, name: passwords, key: web, targetPath: web.password, optional: true},
        {kind: ConfigMap, name: sizes}]}, {name: db}],
-       drift: Ignore, rollback: {trigger: NotReady, after: 90s}, adopt: true}
+       drift: Ignore, mode: Plan, immutableFields: Recreate, rollback: {trigger: NotReady, after: 90s}, adopt: true}
     - {name: serverless}
   resourceRefs: [{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Manifest, name: full-istio}]
 `

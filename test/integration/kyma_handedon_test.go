@@ -23,6 +23,7 @@ var _ = Describe("A Kyma that says how its modules are worked on", func() {
 		})
 		m := o.module()
 		m.Drift, m.Adopt = v1alpha1.DriftPolicyReport, true
+		m.ImmutableFields = v1alpha1.ImmutableFieldsPolicyRecreate
 		m.Rollback = &v1alpha1.Rollback{After: metav1.Duration{Duration: 90 * time.Second}}
 		m.ValuesFrom = []v1alpha1.ValuesReference{{Kind: "ConfigMap", Name: "values"}}
 		s.create(ctx, s.kyma("kyma", m))
@@ -30,18 +31,23 @@ var _ = Describe("A Kyma that says how its modules are worked on", func() {
 		p := must(s.get(ctx, o.manifest("kyma"))).Spec.ForProvider
 		Expect(p.Drift).To(Equal(v1alpha1.DriftPolicyReport))
 		Expect(p.Adopt).To(BeTrue())
+		Expect(p.ImmutableFields).To(Equal(v1alpha1.ImmutableFieldsPolicyRecreate))
 		Expect(p.Rollback).To(Equal(&v1alpha1.Rollback{Trigger: v1alpha1.RollbackTriggerFailed, After: metav1.Duration{Duration: 90 * time.Second}}))
 		Expect(p.Installs[0].ValuesFrom).To(Equal([]v1alpha1.ValuesReference{{Kind: "ConfigMap", Name: "values", Key: "values.yaml"}}))
 		awaitSettled(ctx)
 		Consistently(s.versions).WithContext(ctx).Should(Equal(must(s.versions(ctx))))
 
 		By("planning only, until that is reverted")
-		s.annotateKyma(ctx, "kyma", v1alpha1.AnnotationPlan, "true")
-		Eventually(s.get).WithContext(ctx).WithArguments(o.manifest("kyma")).Should(
-			HaveField("Annotations", HaveKeyWithValue(v1alpha1.AnnotationPlan, "true")))
-		s.updateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { delete(k.Annotations, v1alpha1.AnnotationPlan) })
-		Eventually(s.get).WithContext(ctx).WithArguments(o.manifest("kyma")).Should(
-			HaveField("Annotations", Not(HaveKey(v1alpha1.AnnotationPlan))))
+		s.updateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Mode = v1alpha1.ModePlan })
+		Eventually(s.get).WithContext(ctx).WithArguments(o.manifest("kyma")).Should(HaveField("Spec.ForProvider.Mode", v1alpha1.ModePlan))
+		s.updateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Mode = v1alpha1.ModeApply })
+		Eventually(s.get).WithContext(ctx).WithArguments(o.manifest("kyma")).Should(HaveField("Spec.ForProvider.Mode", v1alpha1.ModeApply))
+
+		By("planning only this module, until that is reverted")
+		s.updateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules[0].Mode = v1alpha1.ModePlan })
+		Eventually(s.get).WithContext(ctx).WithArguments(o.manifest("kyma")).Should(HaveField("Spec.ForProvider.Mode", v1alpha1.ModePlan))
+		s.updateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules[0].Mode = "" })
+		Eventually(s.get).WithContext(ctx).WithArguments(o.manifest("kyma")).Should(HaveField("Spec.ForProvider.Mode", v1alpha1.ModeApply))
 		s.awaitKyma(ctx, "kyma")
 		s.removeKyma(ctx, "kyma")
 	})

@@ -31,7 +31,7 @@ var _ = Describe("A new version for a fleet", func() {
 		for i := range fleet {
 			// They share a cluster, so that they only plan: a plan is a pass of the same kind, and takes as long.
 			k := s.kyma(fmt.Sprintf("kyma-%d", i), m.module())
-			annotate[*v1alpha1.Kyma](v1alpha1.AnnotationPlan, "true")(k)
+			k.Spec.ForProvider.Mode = v1alpha1.ModePlan
 			s.create(ctx, k)
 		}
 		planned := func(version string) func(ctx SpecContext) (int, error) {

@@ -24,20 +24,13 @@ import (
 const (
 	// exitChanges is for scripts that ask whether there is something to change.
 	exitChanges = 7
-
-	planAnnotation = "kyma.m.crossplane.io/plan"
 )
 
 // planOnly puts a Manifest into plan mode.
-func planOnly(m *v1alpha1.Manifest) {
-	if m.Annotations == nil {
-		m.Annotations = map[string]string{}
-	}
-	m.Annotations[planAnnotation] = "true"
-}
+func planOnly(m *v1alpha1.Manifest) { m.Spec.ForProvider.Mode = v1alpha1.ModePlan }
 
 // applied takes it out of it.
-func applied(m *v1alpha1.Manifest) { delete(m.Annotations, planAnnotation) }
+func applied(m *v1alpha1.Manifest) { m.Spec.ForProvider.Mode = v1alpha1.ModeApply }
 
 // havePlan matches a Manifest with a plan of its present generation.
 func havePlan(create, change, prune int32, objects types.GomegaMatcher) types.GomegaMatcher {
@@ -218,7 +211,6 @@ metadata: {name: fine}
 		p.fails(ctx, exitChanges, []string{"1 to change"}, "plan", "-f", file(next), "--exit-code")
 		m := s.awaitReady(ctx, "plain")
 		Expect(m.Spec).To(Equal(before.Spec))
-		Expect(m.Annotations).NotTo(HaveKey(planAnnotation))
 		Expect(s.mustConfigMap(ctx, "one")).To(haveData("k", "a"))
 		var r shown
 		Expect(json.Unmarshal([]byte(p.ok(ctx, "plan", "manifest/plain", "-o", "json")), &r)).To(Succeed())
@@ -241,7 +233,7 @@ metadata: {name: fine}
 		Expect(out).To(SatisfyAll(ContainSubstring("Manifest kyma-"+o.name), ContainSubstring("+ create ")))
 		Eventually(func(ctx SpecContext) ([]v1alpha1.Manifest, error) { return s.listManifests(ctx) }).WithContext(ctx).Should(BeEmpty())
 		Expect(s.leftovers(ctx, env.target)).To(BeEmpty())
-		Expect(must(s.getKyma(ctx, "kyma")).Annotations).NotTo(HaveKey(planAnnotation))
+		Expect(must(s.getKyma(ctx, "kyma")).Spec.ForProvider.Mode).To(Equal(v1alpha1.ModeApply))
 
 		By("planning another version of a module that is there, and going back to it as it is")
 		o.release(ctx, "fast", "2.0.0")
@@ -252,7 +244,7 @@ metadata: {name: fine}
 		file := p.input("kyma.yaml", must(yaml.Marshal(k)))
 		p.fails(ctx, exitChanges, []string{"1 to change"}, "plan", "-f", file, "--exit-code")
 		Eventually(s.get).WithContext(ctx).WithArguments("kyma-" + o.name).Should(SatisfyAll(
-			HaveField("Spec.ForProvider.Version", "1.0.0"), HaveField("Annotations", Not(HaveKey(planAnnotation)))))
+			HaveField("Spec.ForProvider.Version", "1.0.0"), HaveField("Spec.ForProvider.Mode", v1alpha1.ModeApply)))
 		s.awaitKyma(ctx, "kyma")
 		Expect(s.mustConfigMap(ctx, o.name).ResourceVersion).To(Equal(was.ResourceVersion))
 		Expect(p.ok(ctx, "plan", "-f", file, "--apply")).To(ContainSubstring("~ change ConfigMap " + s.name + "/" + o.name))

@@ -126,14 +126,16 @@ spec:
 		uid := getJob(ctx).UID
 		s.update(ctx, "job", setSource(job("two").pushLayer(ctx)))
 		Eventually(s.get).WithContext(ctx).WithArguments("job").Should(
-			haveState(v1alpha1.StateError, "cannot be changed", `set annotation kyma.m.crossplane.io/recreate: "true"`))
+			haveState(v1alpha1.StateError, "cannot be changed", "set immutableFields: Recreate"))
 		Eventually(s.get).WithContext(ctx).WithArguments("job").Should(SatisfyAny(
 			haveState(v1alpha1.StateError, "Job "+s.name+"/once: spec.template cannot be changed (field is immutable)"),
 			haveState(v1alpha1.StateError, "StatefulSet "+s.name+"/set: spec.serviceName cannot be changed (updates to statefulset spec")))
 		Expect(getJob(ctx).UID).To(Equal(uid))
 
 		By("asking for it")
-		s.update(ctx, "job", func(m *v1alpha1.Manifest) { m.Annotations[v1alpha1.AnnotationRecreate] = "true" })
+		s.update(ctx, "job", func(m *v1alpha1.Manifest) {
+			m.Spec.ForProvider.ImmutableFields = v1alpha1.ImmutableFieldsPolicyRecreate
+		})
 		Eventually(s.get).WithContext(ctx).WithArguments("job").Should(synced())
 		Eventually(func() bool { j, err := fetched(ctx, s.key("once"), &batchv1.Job{}); return err == nil && j.UID != uid }).Should(BeTrue())
 		Expect(getJob(ctx).Spec.Template.Spec.Containers[0].Image).To(Equal("two"))
@@ -155,7 +157,9 @@ var _ = Describe("A field that cannot be changed", func() {
 		Eventually(s.get).WithContext(ctx).WithArguments("fixed").Should(synced())
 		s.update(ctx, "fixed", setSource(source(to)))
 		Eventually(s.get).WithContext(ctx).WithArguments("fixed").Should(haveState(v1alpha1.StateError, message+" cannot be changed ("))
-		s.update(ctx, "fixed", func(m *v1alpha1.Manifest) { m.Annotations[v1alpha1.AnnotationRecreate] = "true" })
+		s.update(ctx, "fixed", func(m *v1alpha1.Manifest) {
+			m.Spec.ForProvider.ImmutableFields = v1alpha1.ImmutableFieldsPolicyRecreate
+		})
 		if anew {
 			Eventually(s.get).WithContext(ctx).WithArguments("fixed").Should(SatisfyAll(synced(), Not(haveState(v1alpha1.StateError))))
 			return

@@ -19,8 +19,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// planOn is the value of the annotation for plan mode.
-const planOn = "true"
+// planMode is a patch that sets the mode of a Manifest to Plan.
+const planMode = `{"spec":{"forProvider":{"mode":"Plan"}}}`
 
 // newManifest creates a Manifest in a new namespace.
 func newManifest(t *testing.T) *v1alpha1.Manifest {
@@ -68,7 +68,7 @@ func planner(t *testing.T, m *v1alpha1.Manifest, p v1alpha1.PlanStatus) {
 	t.Helper()
 	eventually(t, "plan mode", func() bool {
 		now := &v1alpha1.Manifest{}
-		if err := admin.Get(t.Context(), client.ObjectKeyFromObject(m), now); err != nil || now.Annotations[v1alpha1.AnnotationPlan] != planOn {
+		if err := admin.Get(t.Context(), client.ObjectKeyFromObject(m), now); err != nil || now.Spec.ForProvider.Mode != v1alpha1.ModePlan {
 			return false
 		}
 		p.ObservedGeneration = now.Generation
@@ -91,20 +91,20 @@ func onePlan() v1alpha1.PlanStatus {
 type left struct {
 	Version string
 	Labels  map[string]string
-	Plan    string
+	Mode    v1alpha1.Mode
 }
 
 func leftOf(m *v1alpha1.Manifest) left {
 	return left{
-		Version: m.Spec.ForProvider.Installs[0].Source.Version, Labels: m.Labels, Plan: m.Annotations[v1alpha1.AnnotationPlan],
+		Version: m.Spec.ForProvider.Installs[0].Source.Version, Labels: m.Labels, Mode: m.Spec.ForProvider.Mode,
 	}
 }
 
 func TestPlan(t *testing.T) {
-	was := left{Version: "1.0.0", Labels: map[string]string{"mine": "old"}}
-	inFile := left{Version: "2.0.0", Labels: map[string]string{"mine": "new", "also": "this"}}
+	was := left{Version: "1.0.0", Labels: map[string]string{"mine": "old"}, Mode: v1alpha1.ModeApply}
+	inFile := left{Version: "2.0.0", Labels: map[string]string{"mine": "new", "also": "this"}, Mode: v1alpha1.ModeApply}
 	kept := inFile
-	kept.Plan = planOn
+	kept.Mode = v1alpha1.ModePlan
 	problems := onePlan()
 	problems.Problems, problems.Message = 1, "web: no"
 	cases := map[string]struct {
@@ -176,7 +176,7 @@ func TestPlanNew(t *testing.T) {
 	s = start(t, "", long, m.Namespace, "plan", "--apply", "-f", fileOf(t, "other", "1.0.0"))
 	planner(t, next, onePlan())
 	s.want(t, command.ExitOK, "The provider is applying it")
-	if got := leftOf(manifestNow(t, next)); got.Plan != "" {
+	if got := leftOf(manifestNow(t, next)); got.Mode != v1alpha1.ModeApply {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -201,13 +201,13 @@ func TestPlanEnds(t *testing.T) {
 	if out := s.out.String(); !strings.Contains(out, "Nothing was applied.") || strings.Contains(out, "is applying it") {
 		t.Errorf("the output must not say that the plan is applied, got\n%s", out)
 	}
-	if got := leftOf(manifestNow(t, m)); got.Plan != planOn {
+	if got := leftOf(manifestNow(t, m)); got.Mode != v1alpha1.ModePlan {
 		t.Errorf("a change that was not planned must not be applied, got %+v", got)
 	}
 	// It was in plan mode before, so it stays in plan mode.
 	kymactl(t, m.Namespace, "plan", "web").want(t, command.ExitOK, "Nothing was applied")
 	kymactl(t, m.Namespace, "plan", "web", "--apply").want(t, command.ExitOK, "The provider is applying it")
-	if got := leftOf(manifestNow(t, m)); got.Plan != "" {
+	if got := leftOf(manifestNow(t, m)); got.Mode != v1alpha1.ModeApply {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -251,6 +251,7 @@ func TestPlanUsage(t *testing.T) {
 	}
 	start(t, "apiVersion: kyma.m.crossplane.io/v1alpha1\nkind: Kyma\nmetadata: {name: web}\nspec: {forProvider: {modules: []}}\n", long, m.Namespace, "plan", "-f", "-").
 		want(t, command.ExitFailure, "plan the change there")
+	kymactl(t, m.Namespace, "plan", "manifest/"+install(t, k, "m1").Name).want(t, command.ExitFailure, "is composed by Kyma web", "plan the change there")
 	if err := patch(t.Context(), manifestNow(t, m), `{"spec":{"managementPolicies":["Observe"]}}`); err != nil {
 		t.Fatal(err)
 	}
@@ -270,13 +271,13 @@ func TestPlanKyma(t *testing.T) {
 	m2 := install(t, k, "m2")
 	play(t, k, is("m1", v1alpha1.StateReady, ""), is("m2", v1alpha1.StateReady, ""))
 	for _, m := range []*v1alpha1.Manifest{m1, m2, gone} {
-		if err := patch(t.Context(), m, `{"metadata":{"annotations":{"`+v1alpha1.AnnotationPlan+`":"true"}}}`); err != nil {
+		if err := patch(t.Context(), m, planMode); err != nil {
 			t.Fatal(err)
 		}
 		planner(t, m, onePlan())
 	}
 	s.want(t, command.ExitOK, "Manifest k-m1:\n", "Manifest k-m2:\n", "- module m9 with all its objects\n", ": 2 to create, 2 to change, 2 to prune")
-	if got := current(t, k).Annotations[v1alpha1.AnnotationPlan]; got != "" {
+	if got := current(t, k).Spec.ForProvider.Mode; got != v1alpha1.ModeApply {
 		t.Errorf("the Kyma must be restored, got %q", got)
 	}
 }
@@ -319,7 +320,7 @@ func TestTest(t *testing.T) {
 	s.want(t, command.ExitOK, "has no tests")
 
 	start(t, "", time.Second, m.Namespace, "test", "web").want(t, command.ExitTimeout, "to be tested")
-	if err := patch(t.Context(), manifestNow(t, m), `{"metadata":{"annotations":{"`+v1alpha1.AnnotationPlan+`":"true"}}}`); err != nil {
+	if err := patch(t.Context(), manifestNow(t, m), planMode); err != nil {
 		t.Fatal(err)
 	}
 	kymactl(t, m.Namespace, "test", "web").want(t, command.ExitFailure, "is in plan mode")

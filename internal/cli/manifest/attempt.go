@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
@@ -48,7 +47,7 @@ func (d *draft) settle(ctx context.Context, failure error) error {
 	switch err := d.client.Get(ctx, d.NamespacedName, now); {
 	case notfound.Is(err):
 	case err != nil:
-		return errors.Wrapf(err, "cannot read %s, which might be in plan mode with annotation %s", d, v1alpha1.AnnotationPlan)
+		return errors.Wrapf(err, "cannot read %s, which might be in plan mode (%s)", d, modeField)
 	case isWritten(e.attempted, now):
 		d.written = now
 	}

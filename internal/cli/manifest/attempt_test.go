@@ -102,7 +102,9 @@ func TestPutLosesAnswer(t *testing.T) {
 	lost := errors.New("connection reset")
 	was := stored(manifestOf("1"))
 	kept := was.DeepCopy()
-	annotate(kept, v1alpha1.AnnotationPlan, planOn)
+	if err := setMode(kept, v1alpha1.ModePlan); err != nil {
+		t.Fatal(err)
+	}
 	cases := map[string]struct {
 		reason string
 		before *unstructured.Unstructured
@@ -110,7 +112,7 @@ func TestPutLosesAnswer(t *testing.T) {
 		server faulty
 		writes int
 	}{
-		"Interrupted": {"The annotation is removed.", was, nil, faulty{failure: context.Canceled, written: true}, 2},
+		"Interrupted": {"The previous mode is restored.", was, nil, faulty{failure: context.Canceled, written: true}, 2},
 		"File":        {"The previous spec is restored.", was, manifestOf("2"), faulty{failure: lost, written: true}, 2},
 		"InPlanMode":  {"An object that was in plan mode stays in it.", kept, manifestOf("2"), faulty{failure: lost, written: true}, 2},
 		"ServerError": {"After an internal error, the write could have succeeded.", was, manifestOf("2"), faulty{failure: kerrors.NewInternalError(lost), written: true}, 2},

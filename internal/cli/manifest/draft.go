@@ -23,8 +23,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// planOn is the value of the annotation for plan mode.
-const planOn = "true"
+// modeField is the path of the mode of a Manifest or a Kyma.
+const modeField = "spec.forProvider.mode"
 
 // A draft is an object that is in plan mode while the command runs.
 type draft struct {
@@ -37,7 +37,7 @@ type draft struct {
 	// before is the object before the command; nil if it did not exist. written is the object that the command has written; nil
 	// if it has not written any.
 	before, written *unstructured.Unstructured
-	// observes is true if the management policies of the object keep it in plan mode, even without the annotation.
+	// observes is true if the management policies of the object keep it in plan mode, whatever its mode is.
 	observes bool
 }
 
@@ -71,6 +71,10 @@ func (d *draft) begin(ctx context.Context, c *command.Cluster, argument string) 
 		}
 		d.subject, d.before = *s, u
 		d.observes = observes(u)
+		// A composite resource owns all of spec.forProvider of a Manifest, but not the mode of a Kyma.
+		if by := composer(u); by != "" && !d.isKyma() && !d.observes {
+			return d.composed(by)
+		}
 		return nil
 	}
 	namespace := cmp.Or(d.want.GetNamespace(), c.Namespace)
@@ -85,11 +89,24 @@ func (d *draft) begin(ctx context.Context, c *command.Cluster, argument string) 
 	case err != nil:
 		return lookup.Explain(err, "get "+d.String())
 	}
-	if by := lookup.Composer(u); by != "" {
-		return errors.Errorf("%s is composed by %s, which would revert the change: plan the change there", d, by)
+	if by := composer(u); by != "" {
+		return d.composed(by)
 	}
 	d.before = u
 	return nil
+}
+
+// composed returns the error for an object that is composed by another one.
+func (d *draft) composed(by string) error {
+	return errors.Errorf("%s is composed by %s, which would revert the change: plan the change there", d, by)
+}
+
+// composer returns the Kyma or the composite resource that writes the spec of an object. It returns an empty text if there is none.
+func composer(u *unstructured.Unstructured) string {
+	if c := metav1.GetControllerOf(u); c != nil && c.Kind == v1alpha1.KymaKind {
+		return v1alpha1.KymaKind + " " + c.Name
+	}
+	return lookup.Composer(u)
 }
 
 // observes reports whether the management policies of an object include neither Create nor Update.
@@ -106,11 +123,18 @@ func observes(u *unstructured.Unstructured) bool {
 	return true
 }
 
-// put sets the annotation for plan mode on the object and applies the file, in a single write.
+// setMode sets the mode of an object.
+func setMode(u *unstructured.Unstructured, mode v1alpha1.Mode) error {
+	return unstructured.SetNestedField(u.Object, string(mode), "spec", "forProvider", "mode")
+}
+
+// put sets the mode of the object to Plan and applies the file, in a single write.
 func (d *draft) put(ctx context.Context) error {
 	if d.before == nil {
 		u := d.want.DeepCopy()
-		annotate(u, v1alpha1.AnnotationPlan, planOn)
+		if err := setMode(u, v1alpha1.ModePlan); err != nil {
+			return err
+		}
 		attempted := u.DeepCopy()
 		if err := d.client.Create(ctx, u, client.FieldOwner(command.FieldManager)); err != nil {
 			return lookup.Explain(unanswered(attempted, err), "create "+d.String())
@@ -124,17 +148,20 @@ func (d *draft) put(ctx context.Context) error {
 		}
 		// Another client could have changed it since begin.
 		d.before = u.DeepCopy()
-		changed := !d.observes && annotate(u, v1alpha1.AnnotationPlan, planOn)
-		if d.want == nil {
-			return changed, nil
+		if d.want != nil {
+			references, _, err := unstructured.NestedFieldNoCopy(u.Object, "spec", "resourceRefs")
+			if err != nil {
+				return false, err
+			}
+			u.Object["spec"] = specOf(d.want, references)
+			merged(u, d.want)
 		}
-		references, _, err := unstructured.NestedFieldNoCopy(u.Object, "spec", "resourceRefs")
-		if err != nil {
-			return false, err
+		if !d.observes {
+			if err := setMode(u, v1alpha1.ModePlan); err != nil {
+				return false, err
+			}
 		}
-		u.Object["spec"] = specOf(d.want, references)
-		merged(u, d.want)
-		return changed || !reflect.DeepEqual(u.Object, d.before.Object), nil
+		return !reflect.DeepEqual(u.Object, d.before.Object), nil
 	})
 	if err == nil {
 		d.written = written
@@ -164,7 +191,7 @@ func (d *draft) planned(m *v1alpha1.Manifest) (await.Verdict, error) {
 	if !d.isKyma() {
 		fresh = fresh && m.Generation >= d.written.GetGeneration()
 	}
-	if fresh && (m.Annotations[v1alpha1.AnnotationPlan] == planOn || d.observes) {
+	if fresh && (m.Spec.ForProvider.Mode == v1alpha1.ModePlan || d.observes) {
 		return await.Verdict{Met: true}, nil
 	}
 	if v, err := looked(m); err != nil || !v.Met {
@@ -173,13 +200,13 @@ func (d *draft) planned(m *v1alpha1.Manifest) (await.Verdict, error) {
 	return await.NotYet("the provider has not planned its current spec"), nil
 }
 
-// apply removes the annotation, so that the provider applies what it has planned. It fails if the spec has changed since.
+// apply sets the mode to Apply, so that the provider applies what it has planned. It fails if the spec has changed since.
 func (d *draft) apply(ctx context.Context) error {
 	_, err := d.change(ctx, d.client, func(u *unstructured.Unstructured) (bool, error) {
 		if d.replaced(u) {
 			return false, errors.Errorf("%s has changed since it was planned and stays in plan mode: plan it again", d)
 		}
-		return annotate(u, v1alpha1.AnnotationPlan, ""), nil
+		return true, setMode(u, v1alpha1.ModeApply)
 	})
 	return err
 }
@@ -227,7 +254,7 @@ func (d *draft) back(ctx context.Context) error {
 		u.SetAnnotations(restored(u.GetAnnotations(), d.written.GetAnnotations(), d.before.GetAnnotations()))
 		return !reflect.DeepEqual(u.Object, now.Object), nil
 	})
-	return errors.Wrapf(notfound.Ignore(err), "cannot restore %s, which stays in plan mode with annotation %s", d, v1alpha1.AnnotationPlan)
+	return errors.Wrapf(notfound.Ignore(err), "cannot restore %s, which stays in plan mode (%s)", d, modeField)
 }
 
 // drop deletes an object that did not exist before. It first changes the management policies to Observe, so that nothing is

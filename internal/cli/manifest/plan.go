@@ -9,7 +9,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/spf13/cobra"
 
-	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
@@ -35,12 +34,14 @@ func NewPlan(e *command.Environment) *cobra.Command {
 			"names the fields, but never shows values. The provider uses server-side dry runs, and changes nothing in the target cluster.\n\n" +
 			"With -f FILE, the plan is about a Manifest or a Kyma with the spec, labels and annotations of the file. The spec of the file replaces the " +
 			"whole spec. Without -f, the plan is about the current object: pending changes and drift.\n\n" +
-			"To get the plan, kymactl sets the annotation " + v1alpha1.AnnotationPlan + " on the object and applies the file, in a single write. While the " +
-			"annotation is set, the provider applies nothing and repairs no drift. Afterwards kymactl restores the object, even if you interrupt the command: " +
-			"it removes the annotation and restores the previous spec, in a single write. If the object did not exist before, kymactl deletes it, without " +
-			"deleting anything in the target cluster. If kymactl is killed, the object stays in plan mode, which is safe, and the next plan shows it. With " +
-			"--keep, the object stays in plan mode. With --apply, kymactl removes the annotation, so that the provider applies the plan, unless the plan has " +
-			"problems. An object that was already in plan mode stays in it, unless --apply is set.\n\n" +
+			"To get the plan, kymactl sets " + modeField + " of the object to Plan and applies the file, in a single write. In mode Plan, the provider " +
+			"applies nothing and repairs no drift. Afterwards kymactl restores the object, even if you interrupt the command: it restores the previous spec, " +
+			"in a single write. If the object did not exist before, kymactl deletes it, without deleting anything in the target cluster. If kymactl is " +
+			"killed, the object stays in mode Plan, which is safe, and the next plan shows it. With --keep, the object stays in mode Plan. With --apply, " +
+			"kymactl sets the mode to Apply, so that the provider applies the plan, unless the plan has problems. An object that was already in mode Plan " +
+			"stays in it, unless --apply is set.\n\n" +
+			"A Manifest of a Kyma or of a composite resource cannot be planned by itself, because its mode would be reverted: plan the Kyma, or set the mode " +
+			"there.\n\n" +
 			"The exit code is 0 if there is a plan, even if it contains changes. It is 1 if the plan has problems, such as existing objects of other owners or " +
 			"objects that the API server rejects, and 6 if --timeout expires. With --exit-code, it is 7 if there are changes.\n\n" +
 			"--output json and yaml print an object with namespace, kind, name, create, change, prune, result (planned, kept or applied), removed (modules that " +
@@ -64,7 +65,7 @@ func NewPlan(e *command.Environment) *cobra.Command {
 	p.output.AddFlag(f, false)
 	f.StringVarP(&p.file, "file", "f", "", "`FILE` with one Manifest or Kyma; - means stdin")
 	f.BoolVar(&p.apply, "apply", false, "apply the plan, unless it has problems")
-	f.BoolVar(&p.keep, "keep", false, "leave the object in plan mode")
+	f.BoolVar(&p.keep, "keep", false, "leave the object in mode Plan")
 	f.BoolVar(&p.exitCode, "exit-code", false, "exit with code 7 if there are changes")
 	return cmd
 }

@@ -129,24 +129,6 @@ func (s *subject) change(ctx context.Context, c client.Client, do func(u *unstru
 	}
 }
 
-// annotate sets an annotation of an object, or removes it if the value is empty. It reports whether the object has changed.
-func annotate(u *unstructured.Unstructured, name, value string) bool {
-	a := u.GetAnnotations()
-	if a[name] == value {
-		return false
-	}
-	if value == "" {
-		delete(a, name)
-	} else {
-		if a == nil {
-			a = map[string]string{}
-		}
-		a[name] = value
-	}
-	u.SetAnnotations(a)
-	return true
-}
-
 // completeSubjects completes the only argument of a command with the Manifests and Kymas in the namespace.
 func completeSubjects(flags *command.ClusterFlags) complete.Completer {
 	return complete.One(complete.Names(flags, func(ctx context.Context, c *command.Cluster) ([]string, error) {

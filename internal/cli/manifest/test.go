@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -138,7 +139,8 @@ func (t *test) test(ctx context.Context, c *command.Cluster, of *subject) (*test
 		m := &subject{kind: v1alpha1.ManifestGroupVersionKind}
 		m.Namespace, m.Name = manifests[i].Namespace, manifests[i].Name
 		if _, err := m.change(ctx, c, func(u *unstructured.Unstructured) (bool, error) {
-			return annotate(u, v1alpha1.AnnotationTest, token), nil
+			meta.AddAnnotations(u, map[string]string{v1alpha1.AnnotationTest: token})
+			return true, nil
 		}); err != nil {
 			return nil, err
 		}
@@ -152,9 +154,9 @@ func (t *test) test(ctx context.Context, c *command.Cluster, of *subject) (*test
 
 // testable fails if a Manifest is in plan mode, so that the provider would not run its tests.
 func testable(m *v1alpha1.Manifest) (await.Verdict, error) {
-	if m.Status.AtProvider.Plan != nil || m.Annotations[v1alpha1.AnnotationPlan] == planOn {
-		return await.Verdict{}, errors.Errorf("Manifest %s/%s is in plan mode, so its tests cannot run: see annotation %s and spec.managementPolicies",
-			m.Namespace, m.Name, v1alpha1.AnnotationPlan)
+	if m.Status.AtProvider.Plan != nil || m.Spec.ForProvider.Mode == v1alpha1.ModePlan {
+		return await.Verdict{}, errors.Errorf("Manifest %s/%s is in plan mode, so its tests cannot run: see %s and spec.managementPolicies",
+			m.Namespace, m.Name, modeField)
 	}
 	return await.Verdict{Met: true}, nil
 }

@@ -26,7 +26,7 @@ type intent struct {
 	pause bool
 	// plan only: the Manifests report what they would do, and apply nothing.
 	plan bool
-	// execute what was only planned because the Kyma asked for it.
+	// execute what was only planned.
 	execute bool
 	// abandon what is left in a cluster that cannot be reached any more.
 	abandon bool
@@ -59,13 +59,7 @@ func isStopped(k *v1alpha1.Kyma, policy managed.ManagementPoliciesChecker) bool 
 // isPlanned reports whether a Kyma is only planned: its Manifests report what they would do, and none is removed. A Kyma that
 // is being deleted is not planned any more.
 func isPlanned(k *v1alpha1.Kyma) bool {
-	return !meta.WasDeleted(k) && k.Annotations[v1alpha1.AnnotationPlan] == "true"
-}
-
-// marks are the annotations that say that a Kyma, and not a user, set another annotation of a Manifest.
-var marks = map[string]string{ //nolint:gochecknoglobals // Constant.
-	v1alpha1.AnnotationPausedBy:  meta.AnnotationKeyReconciliationPaused,
-	v1alpha1.AnnotationPlannedBy: v1alpha1.AnnotationPlan,
+	return !meta.WasDeleted(k) && k.Spec.ForProvider.Mode == v1alpha1.ModePlan
 }
 
 // desiredLabels are the keys of the labels that a Kyma sets on its Manifests.
@@ -90,6 +84,12 @@ func desiredManifest(k *v1alpha1.Kyma, in intent, content, live *v1alpha1.Manife
 		// A user may ask for an adoption on the Manifest, too.
 		out.Spec.ForProvider.Adopt = out.Spec.ForProvider.Adopt || live != nil && live.Spec.ForProvider.Adopt
 	}
+	switch {
+	case in.plan:
+		out.Spec.ForProvider.Mode = v1alpha1.ModePlan
+	case in.execute:
+		out.Spec.ForProvider.Mode = v1alpha1.ModeApply
+	}
 	if in.policies != nil {
 		out.Spec.ManagementPolicies = in.policies
 	}
@@ -102,12 +102,10 @@ func keep(out, live *v1alpha1.Manifest) {
 	out.Namespace, out.Name, out.UID = live.Namespace, live.Name, live.UID
 	out.Labels = maps.Clone(live.Labels)
 	maps.DeleteFunc(out.Labels, func(key, _ string) bool { return !slices.Contains(desiredLabels, key) })
-	for mark, key := range marks {
-		if by := live.Annotations[mark]; by != "" {
-			meta.AddAnnotations(out, map[string]string{mark: by})
-			if v, ok := live.Annotations[key]; ok {
-				meta.AddAnnotations(out, map[string]string{key: v})
-			}
+	if by := live.Annotations[v1alpha1.AnnotationPausedBy]; by != "" {
+		meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationPausedBy: by})
+		if v, ok := live.Annotations[meta.AnnotationKeyReconciliationPaused]; ok {
+			meta.AddAnnotations(out, map[string]string{meta.AnnotationKeyReconciliationPaused: v})
 		}
 	}
 	for _, key := range []string{v1alpha1.AnnotationAbandon, v1alpha1.AnnotationForceRemoval} {
@@ -120,21 +118,13 @@ func keep(out, live *v1alpha1.Manifest) {
 	out.Spec.ForProvider = live.Spec.ForProvider
 }
 
-// annotate a desired Manifest with the intent of its Kyma. A pause or a plan that a user asked for stays theirs.
+// annotate a desired Manifest with the intent of its Kyma. A pause that a user asked for stays theirs.
 func annotate(out *v1alpha1.Manifest, k *v1alpha1.Kyma, in intent, live *v1alpha1.Manifest) {
 	switch {
 	case !in.pause:
 		meta.RemoveAnnotations(out, v1alpha1.AnnotationPausedBy, meta.AnnotationKeyReconciliationPaused)
 	case live == nil || !meta.IsPaused(live):
 		meta.AddAnnotations(out, map[string]string{meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: k.Name})
-	}
-	switch {
-	case in.plan:
-		if live == nil || live.Annotations[v1alpha1.AnnotationPlan] != "true" {
-			meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationPlan: "true", v1alpha1.AnnotationPlannedBy: k.Name})
-		}
-	case in.execute:
-		meta.RemoveAnnotations(out, v1alpha1.AnnotationPlannedBy, v1alpha1.AnnotationPlan)
 	}
 	if in.abandon {
 		meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationAbandon: "true"})
@@ -147,19 +137,23 @@ func annotate(out *v1alpha1.Manifest, k *v1alpha1.Kyma, in intent, live *v1alpha
 // needsUpdate reports whether a live Manifest differs from the desired one in a field that its Kyma decides.
 func needsUpdate(live, desired *v1alpha1.Manifest) bool {
 	_, annotations := surplus(live, desired)
-	if len(annotations) > 0 || differsInContent(live, desired) || !contains(live.Annotations, desired.Annotations) {
+	if len(annotations) > 0 || differsInContent(live, desired) || !contains(live.Annotations, desired.Annotations) ||
+		live.Spec.ForProvider.Mode != desired.Spec.ForProvider.Mode {
 		return true
 	}
 	owner := metav1.GetControllerOfNoCopy(live)
 	return len(desired.OwnerReferences) == 0 && owner != nil && string(owner.UID) == live.Annotations[v1alpha1.AnnotationReleasedBy]
 }
 
-// differsInContent reports whether a live Manifest differs from the desired one in what it installs, or in its labels.
+// differsInContent reports whether a live Manifest differs from the desired one in what it installs, or in its labels. Its mode
+// does not count.
 func differsInContent(live, desired *v1alpha1.Manifest) bool {
 	labels, _ := surplus(live, desired)
+	is, wanted := live.Spec.ForProvider, desired.Spec.ForProvider
+	is.Mode = wanted.Mode
 	return len(labels) > 0 || !contains(live.Labels, desired.Labels) ||
 		!slices.Equal(live.Spec.ManagementPolicies, desired.Spec.ManagementPolicies) ||
-		!equal(&live.Spec.ForProvider, &desired.Spec.ForProvider)
+		!equal(&is, &wanted)
 }
 
 // contains reports whether a map has all entries of another one.

@@ -3,6 +3,7 @@
 package kyma
 
 import (
+	stdcmp "cmp"
 	"encoding/json"
 	"testing"
 	"time"
@@ -24,13 +25,15 @@ func TestDesiredManifest(t *testing.T) {
 	k, tpl := newKyma(v1alpha1.Module{Name: "a"}), newTemplate("a", "regular", "1.0.0")
 	c := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "k-a", Labels: map[string]string{v1alpha1.LabelChannel: "regular"}}}
 	c.Spec.ProviderConfigReference, c.Spec.ManagementPolicies = k.Spec.ProviderConfigReference, k.Spec.ManagementPolicies
-	c.Spec.ForProvider.Version = "2.0.0"
+	c.Spec.ForProvider.Version, c.Spec.ForProvider.Mode = "2.0.0", v1alpha1.ModeApply
+	planned := func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Mode = v1alpha1.ModePlan }
 	annotated := func(a annotations) func(*v1alpha1.Manifest) {
 		return func(m *v1alpha1.Manifest) { m.Annotations = a }
 	}
 	// A decision is what a desired Manifest says, in short.
 	type decision struct {
 		version     string
+		mode        v1alpha1.Mode
 		adopt       bool
 		controller  bool
 		policies    xpv2.ManagementPolicies
@@ -88,21 +91,24 @@ func TestDesiredManifest(t *testing.T) {
 		},
 		"Plan": {
 			reason: "A plan comes with what is planned.", intent: intent{plan: true}, content: c,
-			want: decision{version: "2.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationPlan: "true", v1alpha1.AnnotationPlannedBy: "k"}, update: true},
+			want: decision{version: "2.0.0", mode: v1alpha1.ModePlan, controller: true, policies: all, update: true},
 		},
-		"PlannedByUser": {
-			reason: "A plan of a user stays theirs.", intent: intent{plan: true}, live: annotated(annotations{v1alpha1.AnnotationPlan: "true"}),
-			want: decision{version: "1.0.0", controller: true, policies: all},
+		"PlanWithoutContent": {
+			reason: "A plan does not wait for a content.", intent: intent{plan: true},
+			want: decision{version: "1.0.0", mode: v1alpha1.ModePlan, controller: true, policies: all, update: true},
 		},
 		"Planned": {
 			reason: "What is planned stays so until it can be executed.",
-			live:   annotated(annotations{v1alpha1.AnnotationPlan: "true", v1alpha1.AnnotationPlannedBy: "k"}),
-			want:   decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationPlan: "true", v1alpha1.AnnotationPlannedBy: "k"}},
+			live:   planned,
+			want:   decision{version: "1.0.0", mode: v1alpha1.ModePlan, controller: true, policies: all},
 		},
 		"Execute": {
-			reason: "A plan ends with what is wanted now.", intent: intent{execute: true}, content: c,
-			live: annotated(annotations{v1alpha1.AnnotationPlan: "true", v1alpha1.AnnotationPlannedBy: "k"}),
-			want: decision{version: "2.0.0", controller: true, policies: all, update: true},
+			reason: "A plan ends with what is wanted now.", content: c, live: planned,
+			want: decision{version: "2.0.0", mode: v1alpha1.ModeApply, controller: true, policies: all, update: true},
+		},
+		"ExecuteWithoutContent": {
+			reason: "A plan ends without a change where nothing is planned.", intent: intent{execute: true}, live: planned,
+			want: decision{version: "1.0.0", mode: v1alpha1.ModeApply, controller: true, policies: all, update: true},
 		},
 		"Removal": {
 			reason: "A removal that is forced or given up is so for the Manifests.", intent: intent{abandon: true, forceRemoval: true}, live: deleted,
@@ -133,12 +139,13 @@ func TestDesiredManifest(t *testing.T) {
 			before := live.DeepCopy()
 			m := desiredManifest(k, tc.intent, tc.content, live)
 			got := decision{
-				version: m.Spec.ForProvider.Version, adopt: m.Spec.ForProvider.Adopt, controller: metav1.IsControlledBy(m, k),
+				version: m.Spec.ForProvider.Version, mode: m.Spec.ForProvider.Mode, adopt: m.Spec.ForProvider.Adopt, controller: metav1.IsControlledBy(m, k),
 				policies: m.Spec.ManagementPolicies, annotations: m.Annotations, update: needsUpdate(live, m),
 			}
 			if len(got.annotations) == 0 {
 				got.annotations = nil
 			}
+			tc.want.mode = stdcmp.Or(tc.want.mode, v1alpha1.ModeApply)
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(decision{})); diff != "" {
 				t.Errorf("\n%s\ndesiredManifest(...): -want, +got:\n%s", tc.reason, diff)
 			}
@@ -154,14 +161,13 @@ func TestDesiredManifest(t *testing.T) {
 
 func TestDesiredManifestOfNew(t *testing.T) {
 	k, tpl := newKyma(), newTemplate("a", "regular", "1.0.0")
-	k.Annotations = map[string]string{v1alpha1.AnnotationPlan: "true"}
+	k.Spec.ForProvider.Mode = v1alpha1.ModePlan
 	m := desiredOf(k, tpl, v1alpha1.Module{Name: "a"}, nil)
 	if m.Name != "k-a" || m.Namespace != namespace || m.UID != "" || !metav1.IsControlledBy(m, k) {
 		t.Errorf("desiredManifest(...): %+v", m.ObjectMeta)
 	}
-	want := map[string]string{v1alpha1.AnnotationPlan: "true", v1alpha1.AnnotationPlannedBy: "k"}
-	if diff := cmp.Diff(want, m.Annotations); diff != "" {
-		t.Errorf("desiredManifest(...): a module that is only planned must not be applied: -want, +got:\n%s", diff)
+	if got := m.Spec.ForProvider.Mode; got != v1alpha1.ModePlan {
+		t.Errorf("desiredManifest(...): a module that is only planned must not be applied: want mode Plan, got %s", got)
 	}
 }
 

@@ -91,9 +91,7 @@ func desiredOf(k *v1alpha1.Kyma, t v1alpha1.ModuleTemplate, module v1alpha1.Modu
 	if err != nil {
 		panic(err)
 	}
-	in := p.intent
-	in.execute = !in.plan
-	return desiredManifest(k, in, c, live)
+	return desiredManifest(k, p.intent, c, live)
 }
 
 // in a state, with a message.

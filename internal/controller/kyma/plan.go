@@ -44,6 +44,8 @@ type step struct {
 	blocked bool
 	// enabled reports whether the Kyma has the module.
 	enabled bool
+	// planned reports whether the module is only planned: the Kyma or the module is in mode Plan.
+	planned bool
 	status  v1alpha1.ModuleStatus
 }
 
@@ -132,6 +134,7 @@ func (p *planner) passIntent(s *step) {
 		return
 	}
 	in := p.intent
+	in.plan = s.planned
 	// Executing what is installed already changes nothing in the cluster.
 	in.execute = !in.plan && s.enabled && s.action == actionNone && s.live.Spec.ForProvider.Version == s.live.Status.AtProvider.Version
 	desired := desiredManifest(p.kyma, in, nil, s.live)
@@ -146,7 +149,7 @@ func (p *planner) passIntent(s *step) {
 
 // planDisabled plans the removal of a module that the Kyma does not have, whatever its ModuleTemplates are.
 func (p *planner) planDisabled(live *v1alpha1.Manifest) step {
-	s := step{live: live, status: statusOf(live)}
+	s := step{live: live, planned: p.intent.plan, status: statusOf(live)}
 	s.status.Name = moduleOf(p.kyma, live)
 	if s.status.State != v1alpha1.StateDeleting {
 		p.remove(&s, "it would be removed with all that it has installed", "")
@@ -156,7 +159,7 @@ func (p *planner) planDisabled(live *v1alpha1.Manifest) step {
 
 // planEnabled plans what to do about a module that the Kyma has.
 func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step {
-	s := step{live: live, enabled: true}
+	s := step{live: live, enabled: true, planned: p.intent.plan || m.Mode == v1alpha1.ModePlan}
 	channel := channelOf(p.kyma, m)
 	s.status = v1alpha1.ModuleStatus{State: v1alpha1.StateProcessing, Reason: string(v1alpha1.ReasonProgressing)}
 	if live != nil {
@@ -207,7 +210,7 @@ func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modul
 		return
 	}
 	in := p.intent
-	in.execute = !in.plan
+	in.plan = s.planned
 	s.desired = desiredManifest(p.kyma, in, c, s.live)
 	if s.live == nil {
 		p.create(s)
@@ -221,7 +224,7 @@ func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modul
 // update the live Manifest.
 func (s *step) update() {
 	s.action = actionUpdate
-	executes := s.live.Annotations[v1alpha1.AnnotationPlannedBy] != "" && s.desired.Annotations[v1alpha1.AnnotationPlannedBy] == ""
+	executes := s.live.Spec.ForProvider.Mode == v1alpha1.ModePlan && s.desired.Spec.ForProvider.Mode != v1alpha1.ModePlan
 	s.rollsOut = executes || differsInContent(s.live, s.desired)
 	if s.rollsOut && s.status.State == v1alpha1.StateReady {
 		setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonProgressing, "")
@@ -230,7 +233,7 @@ func (s *step) update() {
 
 // remove the live Manifest, unless it is only planned.
 func (p *planner) remove(s *step, planned, message string) {
-	if p.intent.plan {
+	if s.planned {
 		setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonPlanned, "plan: "+planned+"; nothing is applied")
 		return
 	}
@@ -291,7 +294,7 @@ func isBeingDeleted(m *v1alpha1.Manifest) bool {
 
 // installedVersion returns the version of a Manifest that is installed. What is only planned is not installed.
 func installedVersion(m *v1alpha1.Manifest) string {
-	if m.Annotations[v1alpha1.AnnotationPlan] == "true" {
+	if m.Spec.ForProvider.Mode == v1alpha1.ModePlan {
 		return m.Status.AtProvider.Version
 	}
 	return m.Spec.ForProvider.Version

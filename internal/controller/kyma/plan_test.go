@@ -44,13 +44,13 @@ func TestPlan(t *testing.T) {
 	blocked := "channel regular has version 1.0.0, which is lower than 2.0.0 that is installed, so that nothing is changed; " +
 		"to go back to it, annotate the Kyma with kyma.m.crossplane.io/allow-downgrade=a@1.0.0"
 	only := func(k *v1alpha1.Kyma) *v1alpha1.Kyma {
-		k.Annotations = map[string]string{v1alpha1.AnnotationPlan: "true"}
+		k.Spec.ForProvider.Mode = v1alpha1.ModePlan
 		return k
 	}
+	onlyModule := newKyma(v1alpha1.Module{Name: "a", Mode: v1alpha1.ModePlan})
 	byPlan := func(version string) func(*v1alpha1.Manifest) {
 		return func(m *v1alpha1.Manifest) {
-			meta.AddAnnotations(m, map[string]string{v1alpha1.AnnotationPlan: "true", v1alpha1.AnnotationPlannedBy: "k"})
-			m.Status.AtProvider.Version = version
+			m.Spec.ForProvider.Mode, m.Status.AtProvider.Version = v1alpha1.ModePlan, version
 		}
 	}
 	failed := func(reason xpv2.ConditionReason, resolved int64) func(*v1alpha1.ModuleTemplate) {
@@ -168,6 +168,20 @@ func TestPlan(t *testing.T) {
 		"PlannedRemovalBegins": {
 			"Its Manifest is planned then, too.", only(newKyma()), nil, installed(k, regular), nil,
 			want{actionUpdate, because("Planned", status(v1alpha1.StateProcessing, "1.0.0", "regular", "plan: it would be removed with all that it has installed; nothing is applied"))},
+		},
+		"PlannedModule": {
+			"A module can be planned by itself.", onlyModule, both, installed(k, regular), nil,
+			want{actionUpdate, status(v1alpha1.StateReady, "1.0.0", "regular", "")},
+		},
+		"PlannedModuleAgain": {
+			"A module that is planned stays so, also where nothing can be changed.", onlyModule, both, installed(k, fast, byPlan("2.0.0")), nil,
+			want{actionNone, because("DowngradeBlocked", status(v1alpha1.StateWarning, "2.0.0", "fast", blocked))},
+		},
+		"PlannedModuleMoves": {
+			"It is not removed.", onlyModule,
+			[]v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) { t.Spec.Target = v1alpha1.ModuleTargetControlPlane })},
+			installed(k, regular, byPlan("1.0.0")), nil,
+			want{actionNone, because("Planned", status(v1alpha1.StateProcessing, "1.0.0", "regular", "plan: it would move to another cluster; nothing is applied"))},
 		},
 		"Planned": {
 			"A plan changes the Manifest, and not what is Ready.", only(newKyma(v1alpha1.Module{Name: "a"})), both, installed(k, regular), nil,

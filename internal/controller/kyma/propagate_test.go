@@ -30,7 +30,9 @@ import (
 type outcome struct {
 	annotations map[string]string
 	policies    xpv2.ManagementPolicies
-	writes      int
+	// mode of the Manifest, where it is not Apply.
+	mode   v1alpha1.Mode
+	writes int
 	// called reports whether the managed reconciler was called, and finalized whether it could remove the finalizer.
 	called, finalized bool
 	reasons           []event.Reason
@@ -76,7 +78,7 @@ func (c *propagation) client(got *outcome, seen *v1alpha1.Manifest) *test.MockCl
 				meta.RemoveAnnotations(seen, key)
 			}
 			meta.AddAnnotations(seen, m.Annotations)
-			seen.Spec.ManagementPolicies = m.Spec.ManagementPolicies
+			seen.Spec.ManagementPolicies, seen.Spec.ForProvider.Mode = m.Spec.ManagementPolicies, m.Spec.ForProvider.Mode
 			return c.fails
 		},
 		MockStatusUpdate: func(_ context.Context, o client.Object, _ ...client.SubResourceUpdateOption) error {
@@ -111,6 +113,9 @@ func (c *propagation) reconcile(ctx context.Context) (outcome, error) {
 	var err error
 	got.result, err = p.Reconcile(ctx, ctrl.Request{})
 	got.annotations, got.policies, got.reasons = seen.Annotations, seen.Spec.ManagementPolicies, *r.reasons
+	if seen.Spec.ForProvider.Mode == v1alpha1.ModePlan {
+		got.mode = v1alpha1.ModePlan
+	}
 	if len(got.annotations) == 0 {
 		got.annotations = nil
 	}
@@ -125,8 +130,7 @@ func TestPropagate(t *testing.T) {
 	pause := map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
 	paused := map[string]string{meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: "k"}
 	abandon := map[string]string{v1alpha1.AnnotationAbandon: "true"}
-	plan := map[string]string{v1alpha1.AnnotationPlan: "true"}
-	planned := map[string]string{v1alpha1.AnnotationPlan: "true", v1alpha1.AnnotationPlannedBy: "k"}
+	planned := func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Mode = v1alpha1.ModePlan }
 	force := map[string]string{v1alpha1.AnnotationForceRemoval: "true"}
 	observe := xpv2.ManagementPolicies{xpv2.ManagementActionObserve}
 	keep := xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate}
@@ -248,25 +252,29 @@ func TestPropagate(t *testing.T) {
 		},
 		"Plan": {
 			reason: "Update has the Manifests of a Kyma that is only planned planned, too.",
-			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = plan },
+			kyma:   func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Mode = v1alpha1.ModePlan },
 			want:   outcome{policies: all, called: true},
 		},
 		"PlanWithoutUpdate": {
 			reason: "Where there is no Update, this does.",
-			kyma:   func(k *v1alpha1.Kyma) { k.Annotations, k.Spec.ManagementPolicies = plan, observe },
-			want:   outcome{policies: observe, called: true, writes: 1, annotations: planned},
+			kyma: func(k *v1alpha1.Kyma) {
+				k.Spec.ForProvider.Mode, k.Spec.ManagementPolicies = v1alpha1.ModePlan, observe
+			},
+			want: outcome{policies: observe, called: true, writes: 1, mode: v1alpha1.ModePlan},
 		},
 		"PlannedAlready": {
 			reason: "At rest nothing is written.",
-			kyma:   func(k *v1alpha1.Kyma) { k.Annotations, k.Spec.ManagementPolicies = plan, observe },
-			child:  func(m *v1alpha1.Manifest) { m.Annotations, m.Spec.ManagementPolicies = planned, observe },
-			want:   outcome{policies: observe, called: true, annotations: planned},
+			kyma: func(k *v1alpha1.Kyma) {
+				k.Spec.ForProvider.Mode, k.Spec.ManagementPolicies = v1alpha1.ModePlan, observe
+			},
+			child: func(m *v1alpha1.Manifest) { planned(m); m.Spec.ManagementPolicies = observe },
+			want:  outcome{policies: observe, called: true, mode: v1alpha1.ModePlan},
 		},
 		"Executed": {
 			reason: "What the Kyma planned is executed with what it wants now, and not before.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Spec.ManagementPolicies = observe },
-			child:  func(m *v1alpha1.Manifest) { m.Annotations, m.Spec.ManagementPolicies = planned, observe },
-			want:   outcome{policies: observe, called: true, annotations: planned},
+			child:  func(m *v1alpha1.Manifest) { planned(m); m.Spec.ManagementPolicies = observe },
+			want:   outcome{policies: observe, called: true, mode: v1alpha1.ModePlan},
 		},
 		"PausedConflict": {
 			reason: "A user may have paused it in the meantime: it is tried again.",

@@ -120,7 +120,6 @@ func TestServer(t *testing.T) {
 	named := func(t *v1alpha1.ModuleTemplate) {
 		t.Labels = map[string]string{v1alpha1.LabelControllerName: "operator"}
 	}
-	plan := map[string]string{v1alpha1.AnnotationPlan: "true"}
 	pause := map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
 	cases := map[string]struct {
 		reason string
@@ -153,9 +152,12 @@ func TestServer(t *testing.T) {
 		}},
 		"Edited": {"What a user adds to what is installed goes.", func(s *serverTest) {
 			s.create(`{"a":1}`)
-			live := s.edit(`{"spec":{"forProvider":{"drift":"Report","rollback":{"trigger":"Failed"},"readiness":[{"cel":"true"}]}}}`)
-			s.apply(s.desired(live, `{"a":1}`))
-			source := s.get().Spec.ForProvider.Installs[0].Source
+			live := s.edit(`{"spec":{"forProvider":{"drift":"Report","mode":"Plan","immutableFields":"Recreate","rollback":{"trigger":"Failed"},"readiness":[{"cel":"true"}]}}}`)
+			live = s.apply(s.desired(live, `{"a":1}`))
+			if p := live.Spec.ForProvider; p.Mode != v1alpha1.ModeApply || p.ImmutableFields != v1alpha1.ImmutableFieldsPolicyRefuse || p.Rollback != nil {
+				s.Errorf("want what the Kyma says, got %+v", p)
+			}
+			source := live.Spec.ForProvider.Installs[0].Source
 			live = s.edit(fmt.Sprintf(`{"spec":{"forProvider":{"installs":[{"name":"a","source":{"type":"oci-ref","repo":%q,"name":%q,"ref":%q},"values":{"a":1,"b":2}}]}}}`,
 				source.Repo, source.Name, source.Ref))
 			if got := values(s.apply(s.desired(live, `{"a":1}`))); got != `{"a":1}` {
@@ -164,23 +166,25 @@ func TestServer(t *testing.T) {
 		}},
 		"OfUsers": {"What a user adds besides stays.", func(s *serverTest) {
 			s.create("")
-			live := s.edit(`{"metadata":{"labels":{"mine":"x"},"annotations":{"mine":"x","crossplane.io/paused":"true","kyma.m.crossplane.io/plan":"true"},
+			live := s.edit(`{"metadata":{"labels":{"mine":"x"},"annotations":{"mine":"x","crossplane.io/paused":"true"},
 				"finalizers":["example.org/mine"]},"spec":{"forProvider":{"adopt":true}}}`)
 			live = s.apply(s.desired(live, `{"a":1}`, named))
 			live = s.apply(s.desired(live, `{"a":2}`))
-			if live.Labels["mine"] != "x" || live.Annotations["mine"] != "x" || !meta.IsPaused(live) || live.Annotations[v1alpha1.AnnotationPlan] != "true" ||
+			if live.Labels["mine"] != "x" || live.Annotations["mine"] != "x" || !meta.IsPaused(live) ||
 				!live.Spec.ForProvider.Adopt || !slices.Contains(live.Finalizers, "example.org/mine") {
 				s.Errorf("want what the user added, got %v %v", live.ObjectMeta, live.Spec.ForProvider.Adopt)
 			}
 			s.edit(`{"metadata":{"finalizers":null}}`)
 		}},
 		"PlanEnds": {"A plan that came with the Manifest goes with what is wanted then, in one write.", func(s *serverTest) {
-			s.kyma.Annotations = plan
+			s.kyma.Spec.ForProvider.Mode = v1alpha1.ModePlan
 			live := s.create(`{"a":1}`)
-			s.kyma.Annotations = nil
+			s.kyma.Spec.ForProvider.Mode = v1alpha1.ModeApply
 			after := s.apply(s.desired(live, `{"a":2}`))
-			if len(after.Annotations) != 0 || after.Generation != live.Generation+1 || values(after) != `{"a":2}` {
-				s.Errorf("want no plan, got %v, generation %d, %s", after.Annotations, after.Generation, values(after))
+			if live.Spec.ForProvider.Mode != v1alpha1.ModePlan || after.Spec.ForProvider.Mode != v1alpha1.ModeApply ||
+				after.Generation != live.Generation+1 || values(after) != `{"a":2}` {
+				s.Errorf("want mode Plan and then Apply, got %s and %s, generation %d, %s",
+					live.Spec.ForProvider.Mode, after.Spec.ForProvider.Mode, after.Generation, values(after))
 			}
 		}},
 		"PauseEnds": {"A pause comes and goes.", func(s *serverTest) {
@@ -220,9 +224,7 @@ func TestServer(t *testing.T) {
 			}
 		}},
 		"EarlierManager": {"Labels and annotations that an earlier version of the provider set go, too.", func(s *serverTest) {
-			s.kyma.Annotations = plan
 			old := s.desired(nil, `{"a":1}`, named)
-			s.kyma.Annotations = nil
 			meta.AddAnnotations(old, map[string]string{meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: s.kyma.Name, meta.AnnotationKeyExternalName: "x"})
 			old.Finalizers = []string{"finalizer.managedresource.crossplane.io"}
 			if err := s.client.Create(s.Context(), old, client.FieldOwner("provider")); err != nil {
@@ -305,7 +307,7 @@ func TestServer(t *testing.T) {
 				s.Fatal(err)
 			}
 			released := s.get()
-			s.kyma.Annotations = map[string]string{v1alpha1.AnnotationPlan: "true"}
+			s.kyma.Spec.ForProvider.Mode = v1alpha1.ModePlan
 			after := s.apply(desiredManifest(s.kyma, intent{plan: true}, nil, released))
 			if diff := cmp.Diff(released.OwnerReferences, after.OwnerReferences); diff != "" || len(after.OwnerReferences) != 1 || after.OwnerReferences[0].UID == s.kyma.UID {
 				s.Errorf("owners: -want, +got:\n%s", diff)

@@ -157,7 +157,6 @@ func affectsKyma(was, is *v1alpha1.Manifest) bool {
 		!was.GetCondition(v1alpha1.TypeVerified).Equal(is.GetCondition(v1alpha1.TypeVerified)) ||
 		!slices.EqualFunc(was.OwnerReferences, is.OwnerReferences, func(x, y metav1.OwnerReference) bool { return x.UID == y.UID }) ||
 		meta.IsPaused(was) != meta.IsPaused(is) ||
-		(was.Annotations[v1alpha1.AnnotationPlan] == "true") != (is.Annotations[v1alpha1.AnnotationPlan] == "true") ||
 		!contains(was.Labels, is.Labels) || !contains(is.Labels, was.Labels)
 }
 

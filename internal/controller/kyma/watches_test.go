@@ -48,7 +48,6 @@ func TestMatters(t *testing.T) {
 			m.SetConditions(verifiedCondition(corev1.ConditionFalse, v1alpha1.ReasonNotVerified, "x"))
 		}, true},
 		"Label": {"So do labels, which are restored.", func(m *v1alpha1.Manifest) { delete(m.Labels, v1alpha1.LabelChannel) }, true},
-		"Plan":  {"So does that it is only planned.", func(m *v1alpha1.Manifest) { m.Annotations = map[string]string{v1alpha1.AnnotationPlan: "true"} }, true},
 		"Owner": {"So does the owner.", func(m *v1alpha1.Manifest) { m.OwnerReferences = nil }, true},
 	}
 	for name, tc := range cases {

@@ -78,10 +78,8 @@ func surplus(live, desired metav1.Object) (labels, annotations map[string]any) {
 	if _, wants := desired.GetLabels()[v1alpha1.LabelControllerName]; has && !wants {
 		labels[v1alpha1.LabelControllerName] = nil
 	}
-	for mark, key := range marks {
-		if live.GetAnnotations()[mark] != "" && desired.GetAnnotations()[mark] == "" {
-			annotations[mark], annotations[key] = nil, nil
-		}
+	if live.GetAnnotations()[v1alpha1.AnnotationPausedBy] != "" && desired.GetAnnotations()[v1alpha1.AnnotationPausedBy] == "" {
+		annotations[v1alpha1.AnnotationPausedBy], annotations[meta.AnnotationKeyReconciliationPaused] = nil, nil
 	}
 	return labels, annotations
 }

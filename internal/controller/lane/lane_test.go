@@ -136,7 +136,7 @@ func TestTouched(t *testing.T) {
 		"Created":    {"The managed reconciler notes what it does.", func(m *v1alpha1.Manifest) { meta.SetExternalCreatePending(m, time.Now()) }, false},
 		"Named":      {"It sets the external name.", func(m *v1alpha1.Manifest) { meta.SetExternalName(m, "x") }, false},
 		"Annotated": {"A user asks for something.", func(m *v1alpha1.Manifest) {
-			meta.AddAnnotations(m, map[string]string{v1alpha1.AnnotationRecreate: "x"})
+			meta.AddAnnotations(m, map[string]string{v1alpha1.AnnotationTest: "x"})
 		}, true},
 		"Deleted": {"A user deletes it.", func(m *v1alpha1.Manifest) { m.DeletionTimestamp = &now }, true},
 	}

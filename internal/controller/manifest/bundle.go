@@ -76,7 +76,7 @@ func (s *content) bundleOf(mr *v1alpha1.Manifest) (*manifest.Bundle, error) {
 		Labels:   map[string]string{},
 		Adopt:    p.Adopt,
 		Drift:    driftPolicy(p.Drift),
-		Recreate: asked(mr, v1alpha1.AnnotationRecreate),
+		Recreate: p.ImmutableFields == v1alpha1.ImmutableFieldsPolicyRecreate,
 	}
 	for _, l := range labels {
 		if v, ok := mr.Labels[l]; ok {

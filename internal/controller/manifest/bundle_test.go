@@ -327,3 +327,18 @@ func TestLabels(t *testing.T) {
 		t.Errorf("only labels of the original are handed on: -want, +got:\n%s", diff)
 	}
 }
+
+func TestImmutableFields(t *testing.T) {
+	for policy, want := range map[v1alpha1.ImmutableFieldsPolicy]bool{
+		v1alpha1.ImmutableFieldsPolicyRecreate: true, v1alpha1.ImmutableFieldsPolicyRefuse: false, "": false,
+	} {
+		mr := named("n", "m", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.ImmutableFields = policy })
+		bundle, err := (&content{}).bundleOf(mr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bundle.Recreate != want {
+			t.Errorf("bundleOf(...) with immutableFields %q: want Recreate %t, got %t", policy, want, bundle.Recreate)
+		}
+	}
+}

@@ -72,13 +72,9 @@ func TestRecord(t *testing.T) {
 
 func TestAsked(t *testing.T) {
 	for value, want := range map[string]bool{"true": true, "false": false, "": false, "yes": false} {
-		mr := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.AnnotationRecreate: value}}}
-		bundle, err := (&content{}).bundleOf(mr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bundle.Recreate != want {
-			t.Errorf("%q: recreate %v", value, bundle.Recreate)
+		mr := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.AnnotationForceRemoval: value}}}
+		if got := asked(mr, v1alpha1.AnnotationForceRemoval); got != want {
+			t.Errorf("%q: want %t, got %t", value, want, got)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func TestEditComesFirst(t *testing.T) {
 		}},
 		"Annotated": {"So is one that rolls, and is asked for something.", rollout, func(w *watches, q lane.Queue, m *v1alpha1.Manifest) {
 			e := written(m)
-			meta.AddAnnotations(e.ObjectNew, map[string]string{v1alpha1.AnnotationRecreate: "x"})
+			meta.AddAnnotations(e.ObjectNew, map[string]string{v1alpha1.AnnotationTest: "x"})
 			w.own().Update(context.Background(), e, q)
 		}},
 		"Object": {"So is what becomes of an edit.", rollout, func(w *watches, q lane.Queue, m *v1alpha1.Manifest) {

@@ -17,10 +17,10 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// planOnly reports whether a Manifest is only planned, and nothing of it applied: its annotation says so, or its policies
-// have neither Create nor Update.
+// planOnly reports whether a Manifest is only planned, and nothing of it applied: its mode says so, or its policies have
+// neither Create nor Update.
 func planOnly(mr *v1alpha1.Manifest) bool {
-	if mr.GetAnnotations()[v1alpha1.AnnotationPlan] == "true" {
+	if mr.Spec.ForProvider.Mode == v1alpha1.ModePlan {
 		return true
 	}
 	p := mr.GetManagementPolicies()

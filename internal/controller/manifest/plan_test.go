@@ -18,9 +18,7 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-func annotatedPlan(m *v1alpha1.Manifest) {
-	m.Annotations = map[string]string{v1alpha1.AnnotationPlan: "true"}
-}
+func inModePlan(m *v1alpha1.Manifest) { m.Spec.ForProvider.Mode = v1alpha1.ModePlan }
 
 func withPolicies(p ...xpv2.ManagementAction) func(m *v1alpha1.Manifest) {
 	return func(m *v1alpha1.Manifest) { m.Spec.ManagementPolicies = p }
@@ -34,14 +32,11 @@ func TestPlanOnly(t *testing.T) {
 	}{
 		"Default":       {reason: "A Manifest is applied.", mr: named("n", "m")},
 		"All":           {reason: "All is everything.", mr: named("n", "m", withPolicies(xpv2.ManagementActionAll))},
-		"Annotated":     {reason: "The annotation counts whatever the policies are.", mr: named("n", "m", annotatedPlan), want: true},
+		"Mode":          {reason: "The mode counts whatever the policies are.", mr: named("n", "m", inModePlan), want: true},
+		"ModeApply":     {reason: "The default is to apply.", mr: named("n", "m", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Mode = v1alpha1.ModeApply })},
 		"Observe":       {reason: "Who only observes plans.", mr: named("n", "m", withPolicies(xpv2.ManagementActionObserve)), want: true},
 		"ObserveDelete": {reason: "To delete is not to apply.", mr: named("n", "m", withPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionDelete)), want: true},
 		"ObserveUpdate": {reason: "To update is to apply.", mr: named("n", "m", withPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionUpdate))},
-		"OtherValue": {
-			reason: "Another value of the annotation is none.",
-			mr:     named("n", "m", func(m *v1alpha1.Manifest) { m.Annotations = map[string]string{v1alpha1.AnnotationPlan: "false"} }),
-		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +138,7 @@ func TestObservePlan(t *testing.T) {
 				plan:    func() (engine.Plan, error) { return tc.plan, nil },
 			}}
 			e := externalOf(calls, &engine.Bundle{}, r)
-			mr := named("n", "m", annotatedPlan)
+			mr := named("n", "m", inModePlan)
 			mr.Generation = 3
 			var before *v1alpha1.Manifest
 			for range 2 {
@@ -173,13 +168,13 @@ func TestObservePlan(t *testing.T) {
 					t.Errorf("install %s: want message %q, got %q", in.Name, want, in.Message)
 				}
 			}
-			delete(mr.Annotations, v1alpha1.AnnotationPlan)
+			mr.Spec.ForProvider.Mode = v1alpha1.ModeApply
 			o, err := e.Observe(t.Context(), mr)
 			if err == nil && o.ResourceExists && !o.ResourceUpToDate {
 				_, err = e.Update(t.Context(), mr)
 			}
 			if err != nil || o.ResourceExists != tc.o.Exists || mr.Status.AtProvider.Plan != nil {
-				t.Errorf("without the annotation there is no plan: %+v, %v", o, err)
+				t.Errorf("in mode Apply there is no plan: %+v, %v", o, err)
 			}
 		})
 	}
@@ -196,7 +191,7 @@ func TestObservePlanFails(t *testing.T) {
 		observe: func() (engine.Observation, error) { return engine.Observation{}, nil },
 		plan:    func() (engine.Plan, error) { return engine.Plan{}, errors.New("no answer") },
 	}, &engine.Bundle{}, &recorded{})
-	mr := named("n", "m", annotatedPlan)
+	mr := named("n", "m", inModePlan)
 	if _, err := e.Observe(t.Context(), mr); err == nil || mr.Status.AtProvider.State != v1alpha1.StateError {
 		t.Errorf("want an error, got %v and %s", err, mr.Status.AtProvider.State)
 	}

@@ -26,7 +26,8 @@ func TestPollIntervalHook(t *testing.T) {
 	ready.SetConditions(xpv2.Available())
 	tested, planned := ready.DeepCopy(), ready.DeepCopy()
 	meta.AddAnnotations(tested, map[string]string{v1alpha1.AnnotationTest: "now"})
-	meta.AddAnnotations(planned, map[string]string{v1alpha1.AnnotationTest: "now", v1alpha1.AnnotationPlan: "true"})
+	meta.AddAnnotations(planned, map[string]string{v1alpha1.AnnotationTest: "now"})
+	planned.Spec.ForProvider.Mode = v1alpha1.ModePlan
 	cases := map[string]struct {
 		reason string
 		mr     *v1alpha1.Manifest

@@ -96,8 +96,8 @@ func TestNothingIsShown(t *testing.T) {
 	}{
 		"Observe":        {mr: named("n", "m"), call: observe},
 		"ObserveFails":   {mr: named("n", "m"), fails: true, call: observe},
-		"Plan":           {mr: named("n", "m", annotatedPlan), call: observe},
-		"PlanFails":      {mr: named("n", "m", annotatedPlan), fails: true, call: observe},
+		"Plan":           {mr: named("n", "m", inModePlan), call: observe},
+		"PlanFails":      {mr: named("n", "m", inModePlan), fails: true, call: observe},
 		"ObserveRemoval": {mr: named("n", "m", deleted), fails: true, call: observe},
 		"Create": {mr: named("n", "m"), call: func(e *external, mr *v1alpha1.Manifest) (string, error) {
 			_, err := e.Create(t.Context(), mr)
