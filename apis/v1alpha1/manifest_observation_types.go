@@ -221,6 +221,38 @@ type DriftStatus struct {
 	OmittedObjects int32 `json:"omittedObjects,omitempty"`
 }
 
+// A CededCause is why a field is left to another field manager.
+type CededCause string
+
+// The causes.
+const (
+	// CededByConvention means that the manager is expected to set the field, as an autoscaler sets replicas.
+	CededByConvention CededCause = "Convention"
+	// CededAfterConflict means that the field was repaired several times, and that the manager set it again each time.
+	CededAfterConflict CededCause = "Conflict"
+)
+
+// A CededField is a field that a module sets and that is left to another field manager.
+type CededField struct {
+	ObjectReference `json:",inline"`
+
+	// field is the path of the field.
+	// +required
+	// +kubebuilder:validation:MaxLength=512
+	Field string `json:"field"`
+
+	// manager that sets the field, as in metadata.managedFields of the object. It is empty if it is not known.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Manager string `json:"manager,omitempty"`
+
+	// cause is Convention if the manager is expected to set the field, as an autoscaler sets replicas, or Conflict if the
+	// field was repaired several times and the manager set it again each time.
+	// +required
+	// +kubebuilder:validation:Enum=Convention;Conflict
+	Cause CededCause `json:"cause"`
+}
+
 // A RollbackStatus reports an upgrade that is in progress or was rolled back.
 type RollbackStatus struct {
 	// desired is a digest of the desired state that the upgrade leads to. A rollback ends when the desired state
@@ -273,6 +305,16 @@ type ManifestObservation struct {
 	// another drift is detected.
 	// +optional
 	Drift *DriftStatus `json:"drift,omitempty"`
+
+	// cededFields are fields that the module sets and that are left to other field managers. At most 32 are listed.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	CededFields []CededField `json:"cededFields,omitempty"`
+
+	// omittedCededFields is the number of ceded fields that are not listed.
+	// +optional
+	OmittedCededFields int32 `json:"omittedCededFields,omitempty"`
 
 	// plan reports what applying the Manifest would do. It is set if nothing is applied, because of managementPolicies
 	// ["Observe"] or mode Plan.

@@ -70,9 +70,11 @@ func outcomeBreaches() map[string]breach {
 	}
 	for _, list := range []string{"plan.objects", "drift.objects"} {
 		maps.Copy(out, fieldsBreaches(at+list))
+	}
+	for _, list := range []string{"plan.objects", "drift.objects", "cededFields"} {
 		out[at+list+"[].group maxLength 253"] = tooLong(at+list+"[0].group", "", 253)
 	}
-	for _, list := range []string{"plan.objects", "drift.objects", "tests.tests"} {
+	for _, list := range []string{"plan.objects", "drift.objects", "cededFields", "tests.tests"} {
 		maps.Copy(out, referenceBreaches(at+list))
 	}
 	return out
@@ -89,6 +91,21 @@ func driftBreaches() map[string]breach {
 		}),
 		at + ".objects[] required change":                                      missing(at + ".objects[0].change"),
 		at + ".objects[].change enum Changed,Deleted,Replaced,ReplacedByOther": unknown(at + ".objects[0].change"),
+	}
+}
+
+// cededBreaches are those of fields that are left to others, in the status of a Manifest.
+func cededBreaches() map[string]breach {
+	const at = "status.atProvider.cededFields"
+	return map[string]breach{
+		at + " maxItems 32": tooMany(at, 32, func(i int) any {
+			return map[string]any{"kind": "ConfigMap", "name": fmt.Sprint("x", i), "field": "data.k", "cause": "Conflict"}
+		}),
+		at + "[] required field":                 missing(at + "[0].field"),
+		at + "[] required cause":                 missing(at + "[0].cause"),
+		at + "[].field maxLength 512":            tooLong(at+"[0].field", "", 512),
+		at + "[].manager maxLength 128":          tooLong(at+"[0].manager", "", 128),
+		at + "[].cause enum Convention,Conflict": unknown(at + "[0].cause"),
 	}
 }
 

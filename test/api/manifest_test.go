@@ -40,6 +40,7 @@ func TestManifestRules(t *testing.T) {
 	maps.Copy(breaches, valuesBreaches(installs+"[]", installs+"[0]", 32))
 	maps.Copy(breaches, outcomeBreaches())
 	maps.Copy(breaches, driftBreaches())
+	maps.Copy(breaches, cededBreaches())
 	maps.Copy(breaches, conditionBreaches())
 	testBreaches(t, "manifests", fullManifest, statusOfManifest, breaches)
 }

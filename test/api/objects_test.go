@@ -88,6 +88,10 @@ atProvider:
     - {kind: ConfigMap, namespace: default, name: x, change: Changed, fields: [data.k], omittedFields: 2}
     - {group: apps, kind: Deployment, namespace: default, name: x, change: Deleted}
     omittedObjects: 3
+  cededFields:
+  - {group: apps, kind: Deployment, namespace: default, name: x, field: spec.replicas, manager: hpa, cause: Convention}
+  - {kind: ConfigMap, namespace: default, name: x, field: data.k, cause: Conflict}
+  omittedCededFields: 1
   plan:
     observedGeneration: 1
     create: 1

@@ -54,6 +54,10 @@ var _ = Describe("Fields of others", func() {
 		Eventually(s.events).WithContext(ctx).WithArguments("web").Should(ContainElement(
 			"Normal FieldYielded Deployment " + s.name + "/web: spec.replicas is left to kube-controller-manager"))
 		Expect(s.events(ctx, "web")).NotTo(ContainElement(ContainSubstring("DriftRepaired")))
+		Expect(must(s.get(ctx, "web")).Status.AtProvider.CededFields).To(ConsistOf(v1alpha1.CededField{
+			ObjectReference: v1alpha1.ObjectReference{Group: "apps", Kind: "Deployment", Namespace: s.name, Name: "web"},
+			Field:           "spec.replicas", Manager: "kube-controller-manager", Cause: v1alpha1.CededByConvention,
+		}))
 
 		By("scaling it again, as the autoscaler does")
 		quiet := s.quietly(ctx, "web")
@@ -114,7 +118,11 @@ var _ = Describe("Fields of others", func() {
 		end, writes := s.insist(ctx, "web-settings", "message", "theirs")
 		what := "ConfigMap " + s.name + "/web-settings: data.message was set again and again by insistent, and is left to it"
 		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
-			haveState(v1alpha1.StateWarning, what), synced(), haveCondition("Ready", corev1.ConditionTrue, ContainSubstring(what))))
+			haveState(v1alpha1.StateWarning, what), synced(), haveCondition("Ready", corev1.ConditionTrue, ContainSubstring(what)),
+			readyBecause(v1alpha1.ReasonDrifted), HaveField("Status.AtProvider.CededFields", ConsistOf(v1alpha1.CededField{
+				ObjectReference: v1alpha1.ObjectReference{Kind: "ConfigMap", Namespace: s.name, Name: "web-settings"},
+				Field:           "data.message", Manager: "insistent", Cause: v1alpha1.CededAfterConflict,
+			}))))
 		Eventually(s.events).WithContext(ctx).WithArguments("web").Should(ContainElement(HavePrefix("Warning FieldContested " + what)))
 		now := writes.Load()
 		Consistently(writes.Load).Should(Equal(now))

@@ -26,16 +26,18 @@ import (
 )
 
 const (
-	// maxTests, mostPlanned and mostDrifted objects, and mostFields of each of these are shown in the status.
+	// maxTests, mostPlanned and mostDrifted objects, mostFields of each of these, and mostCeded fields are shown in the status.
 	maxTests    = 64
 	mostPlanned = 64
 	mostDrifted = 32
 	mostFields  = 16
-	// maxPath, maxTitle and maxLabel are the maximum lengths of the path of a field, of the name of an object, and of its kind
-	// and namespace, in bytes.
-	maxPath  = 512
-	maxTitle = 253
-	maxLabel = 63
+	mostCeded   = 32
+	// maxPath, maxTitle, maxLabel and maxManager are the maximum lengths of the path of a field, of the name of an object, of its
+	// kind and namespace, and of the name of a field manager, in bytes.
+	maxPath    = 512
+	maxTitle   = 253
+	maxLabel   = 63
+	maxManager = 128
 )
 
 // A reporter is the one exit for texts of a pass: it sets the status and its conditions, records events and returns
@@ -67,6 +69,7 @@ func (r *reporter) observation(mr *v1alpha1.Manifest, o engine.Observation) {
 	at.State, at.Message = v1alpha1.State(o.State), r.text(o.Message)
 	at.Version, at.Installs = r.installs(mr, o.Parts)
 	at.Tests = r.tests(&o)
+	at.CededFields, at.OmittedCededFields = r.ceded(o.Ceded)
 	at.Resources = &v1alpha1.ResourceCounts{Ready: count(o.Ready), Total: count(o.Total)}
 	mark(mr, ready.Condition(&o, at))
 }
@@ -146,6 +149,22 @@ func (r *reporter) planStatus(p *engine.Plan) *v1alpha1.PlanStatus {
 	out.Message = r.text(strings.Join(append(slices.Clone(p.Problems), p.Notes...), "; "))
 	out.Problems = count(len(p.Problems))
 	return out
+}
+
+// ceded returns the first ceded fields, in an order of their own, and how many more there are.
+func (r *reporter) ceded(fields []engine.CededField) (out []v1alpha1.CededField, omitted int32) {
+	fields = slices.SortedFunc(slices.Values(fields), func(a, b engine.CededField) int { return strings.Compare(a.String(), b.String()) })
+	for _, f := range fields[:min(len(fields), mostCeded)] {
+		cause := v1alpha1.CededByConvention
+		if f.Contended {
+			cause = v1alpha1.CededAfterConflict
+		}
+		out = append(out, v1alpha1.CededField{
+			ObjectReference: r.reference(f.Key), Field: settings.Truncate(r.redactor.Text(f.Field), maxPath),
+			Manager: settings.Truncate(r.redactor.Text(f.Manager), maxManager), Cause: cause,
+		})
+	}
+	return out, count(len(fields) - len(out))
 }
 
 // reference to an object.

@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -37,6 +39,32 @@ func TestReport(t *testing.T) {
 					{Name: "b", State: v1alpha1.StateReady, Version: "2.0.0"},
 					{Name: "resource", State: v1alpha1.StateReady},
 				},
+			},
+			ready: corev1.ConditionTrue,
+		},
+		"Ceded": {
+			reason: "Fields of others are listed in the same order each time.",
+			o: engine.Observation{State: engine.Ready, Ceded: []engine.CededField{
+				{Key: cluster.ObjectRef{Kind: "ConfigMap", Namespace: "x", Name: "b"}, Field: "data.k", Contended: true},
+				{Key: cluster.ObjectRef{Group: "apps", Kind: "Deployment", Namespace: "x", Name: "a"}, Field: "spec.replicas", Manager: "hpa"},
+				{Key: cluster.ObjectRef{Kind: "ConfigMap", Namespace: "x", Name: "a"}, Field: "data.k", Manager: "them", Contended: true},
+			}},
+			want: v1alpha1.ManifestObservation{
+				State: v1alpha1.StateReady, Resources: &v1alpha1.ResourceCounts{},
+				CededFields: []v1alpha1.CededField{
+					{ObjectReference: v1alpha1.ObjectReference{Kind: "ConfigMap", Namespace: "x", Name: "a"}, Field: "data.k", Manager: "them", Cause: "Conflict"},
+					{ObjectReference: v1alpha1.ObjectReference{Kind: "ConfigMap", Namespace: "x", Name: "b"}, Field: "data.k", Cause: "Conflict"},
+					{ObjectReference: v1alpha1.ObjectReference{Group: "apps", Kind: "Deployment", Namespace: "x", Name: "a"}, Field: "spec.replicas", Manager: "hpa", Cause: "Convention"},
+				},
+			},
+			ready: corev1.ConditionTrue,
+		},
+		"CededMany": {
+			reason: "Fields that are not listed are counted.",
+			o:      engine.Observation{State: engine.Ready, Ceded: make([]engine.CededField, mostCeded+2)},
+			want: v1alpha1.ManifestObservation{
+				State: v1alpha1.StateReady, Resources: &v1alpha1.ResourceCounts{}, OmittedCededFields: 2,
+				CededFields: slices.Repeat([]v1alpha1.CededField{{Cause: "Convention"}}, mostCeded),
 			},
 			ready: corev1.ConditionTrue,
 		},

@@ -50,6 +50,8 @@ type Observation struct {
 	// Drift lists the objects that differ from what was applied. It is empty while one of them cannot be compared, which says
 	// nothing about another drift than before.
 	Drift []Drift
+	// Ceded lists the fields that the engine leaves to other managers.
+	Ceded []CededField
 	// Works is true for a State Warning if all objects exist and work. The only reason for the warning is that other clients
 	// changed or own fields, which the engine does not revert.
 	Works bool

@@ -159,6 +159,7 @@ func (o *observer) observeEntry(en *inventory.Entry, p *part) {
 	case dismissed:
 	case expected:
 		o.out.Total++
+		o.out.Ceded = append(o.out.Ceded, cededOf(en)...)
 		if d, ok := FindDrift(en, state, exists); !ok || o.observeDrift(en, d, p) {
 			o.observeCeded(en, p)
 			o.observeHealth(en, state, p)
@@ -210,14 +211,24 @@ func (o *observer) observeDrift(en *inventory.Entry, d Drift, p *part) bool {
 	return false
 }
 
+// cededOf returns the ceded fields of an object.
+func cededOf(en *inventory.Entry) []CededField {
+	var out []CededField
+	for i := range en.Ceded {
+		c := &en.Ceded[i]
+		out = append(out, CededField{Key: en.Ref(), Field: c.Field(), Manager: c.Manager, Contended: c.Contended()})
+	}
+	return out
+}
+
 // observeCeded records the fields that were ceded after an ownership conflict.
 func (o *observer) observeCeded(en *inventory.Entry, p *part) {
-	for i := range en.Ceded {
+	for i, f := range cededOf(en) {
 		c := &en.Ceded[i]
 		if !c.Contended() {
 			continue
 		}
-		p.noted(PhaseCeded, CededField{Key: en.Ref(), Field: c.Field(), Manager: c.Manager, Contended: true}.String()+
+		p.noted(PhaseCeded, f.String()+
 			"; stop one of the two, or take the field out of the module")
 		if o.Drift == bundle.DriftRepair && c.IsDue(o.Now) {
 			o.out.UpToDate = o.out.UpToDate && !p.needsStep()

@@ -128,7 +128,10 @@ func TestObserve(t *testing.T) {
 				return w.input()
 			},
 			phase: PhaseHookFailed,
-			want:  Observation{Exists: true, UpToDate: true, State: health.Error, Message: "web: no", Ready: 1, Total: 1},
+			want: Observation{
+				Exists: true, UpToDate: true, State: health.Error, Message: "web: no", Ready: 1, Total: 1,
+				Ceded: []CededField{{Key: ref, Field: "data.k", Manager: "them", Contended: true}},
+			},
 		},
 		"PostHookFailed": {
 			reason: "If the objects were applied before the hook failed, missing ones are still repaired.",
@@ -159,6 +162,7 @@ func TestObserve(t *testing.T) {
 			phase: PhaseCeded,
 			want: Observation{
 				Exists: true, UpToDate: true, State: health.Warning, Works: true, Ready: 1, Total: 1,
+				Ceded:   []CededField{{Key: ref, Field: "data.k", Manager: "them", Contended: true}},
 				Message: "web: ConfigMap apps/web: data.k was set again and again by them, and is left to it; stop one of the two, or take the field out of the module",
 			},
 		},
@@ -171,17 +175,21 @@ func TestObserve(t *testing.T) {
 			phase: PhaseCeded,
 			want: Observation{
 				Exists: true, State: health.Warning, Works: true, Ready: 1, Total: 1,
+				Ceded:   []CededField{{Key: ref, Field: "data.k", Manager: "them", Contended: true}},
 				Message: "web: ConfigMap apps/web: data.k was set again and again by them, and is left to it; stop one of the two, or take the field out of the module",
 			},
 		},
 		"CededLegitimately": {
-			reason: "A field that another manager owns legitimately is not mentioned.",
+			reason: "A field that another manager owns legitimately is listed, without a warning.",
 			in: func(w *world) Input {
 				w.en.Ceded = []ownership.Ceded{{Path: `{"f:data":{"f:k":{}}}`, Manager: "them"}}
 				return w.input()
 			},
 			phase: PhaseReady,
-			want:  Observation{Exists: true, UpToDate: true, State: health.Ready, Ready: 1, Total: 1},
+			want: Observation{
+				Exists: true, UpToDate: true, State: health.Ready, Ready: 1, Total: 1,
+				Ceded: []CededField{{Key: ref, Field: "data.k", Manager: "them"}},
+			},
 		},
 		"Dismissed": {
 			reason: "The custom resource is not recreated after its users deleted it.",
