@@ -229,11 +229,9 @@ func (s *space) insist(ctx SpecContext, name, key, value string) (end func(), wr
 	return end, writes
 }
 
-// mutate the Deployments of the space, by a real webhook: another image, a sidecar, a label. It counts its calls.
-func (s *space) mutate(ctx SpecContext) *atomic.Int64 {
-	GinkgoHelper()
-	calls := &atomic.Int64{}
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// mutation is the webhook of mutate, which counts its calls but for dry runs.
+func mutation(calls *atomic.Int64) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		review := &admissionv1.AdmissionReview{}
 		d := &appsv1.Deployment{}
 		if err := json.NewDecoder(r.Body).Decode(review); err != nil || json.Unmarshal(review.Request.Object.Raw, d) != nil {
@@ -258,7 +256,14 @@ func (s *space) mutate(ctx SpecContext) *atomic.Int64 {
 		kind := admissionv1.PatchTypeJSONPatch
 		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Patch: b, PatchType: &kind}
 		_ = json.NewEncoder(w).Encode(review)
-	}))
+	}
+}
+
+// mutate the Deployments of the space, by a real webhook: another image, a sidecar, a label. It counts its calls.
+func (s *space) mutate(ctx SpecContext) *atomic.Int64 {
+	GinkgoHelper()
+	calls := &atomic.Int64{}
+	server := httptest.NewTLSServer(mutation(calls))
 	DeferCleanup(server.Close)
 	none, fail, url := registrationv1.SideEffectClassNone, registrationv1.Fail, server.URL+"/mutate"
 	inTarget(ctx, &registrationv1.MutatingWebhookConfiguration{

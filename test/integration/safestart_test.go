@@ -26,10 +26,9 @@ import (
 
 // A freshPlane is a control plane without any of our kinds, and a provider for it.
 type freshPlane struct {
-	*controlplane.Cluster
-
-	client client.Client
-	dir    string
+	cluster *controlplane.Cluster
+	client  client.Client
+	dir     string
 }
 
 func newFreshPlane(ctx context.Context) *freshPlane {
@@ -39,7 +38,7 @@ func newFreshPlane(ctx context.Context) *freshPlane {
 	DeferCleanup(c.Stop)
 	cl, err := newClient(c)
 	Expect(err).NotTo(HaveOccurred())
-	return &freshPlane{Cluster: c, client: cl, dir: GinkgoT().TempDir()}
+	return &freshPlane{cluster: c, client: cl, dir: GinkgoT().TempDir()}
 }
 
 // serve our kinds with these plural names.
@@ -54,7 +53,7 @@ func (f *freshPlane) serve(ctx context.Context, plurals ...string) {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(os.WriteFile(filepath.Join(dir, file), b, 0o600)).To(Succeed())
 	}
-	Expect(f.InstallCRDs(ctx, dir)).To(Succeed())
+	Expect(f.cluster.InstallCRDs(ctx, dir)).To(Succeed())
 }
 
 // start the provider with a kubeconfig.
@@ -68,9 +67,9 @@ func (f *freshPlane) start(ctx context.Context, kubeconfig string, args ...strin
 // outsider writes the kubeconfig of someone without any rights.
 func (f *freshPlane) outsider() string {
 	GinkgoHelper()
-	config, err := f.User("outsider")
+	config, err := f.cluster.User("outsider")
 	Expect(err).NotTo(HaveOccurred())
-	b, err := f.KubeconfigOf(config)
+	b, err := f.cluster.KubeconfigOf(config)
 	Expect(err).NotTo(HaveOccurred())
 	path := filepath.Join(f.dir, "outsider")
 	Expect(os.WriteFile(path, b, 0o600)).To(Succeed())
@@ -107,7 +106,7 @@ var _ = Describe("A control plane that does not serve all kinds", func() {
 		metricsAddress, err := freeAddress(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		changes := f.listen(ctx)
-		p, err := f.start(ctx, f.KubeconfigFile(), "--metrics-bind-address="+metricsAddress, "--enable-changelogs", "--changelogs-socket-path="+changes.socket)
+		p, err := f.start(ctx, f.cluster.KubeconfigFile(), "--metrics-bind-address="+metricsAddress, "--enable-changelogs", "--changelogs-socket-path="+changes.socket)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(p.Stop)
 		config := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
