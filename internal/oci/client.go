@@ -35,16 +35,11 @@ const (
 		"application/vnd.docker.distribution.manifest.list.v2+json"
 )
 
-// A client is logged in to one repository.
-type client struct {
-	http *http.Client
-	repo *Repository
-}
-
-// client returns the client for r, and whether it was used before.
-func (p *Pool) client(ctx context.Context, r *Repository) (c *client, used bool, err error) {
-	if c, ok := p.clients.Get(r.Key("")); ok {
-		return c.(*client), true, nil //nolint:forcetypeassert // Only this method adds to clients.
+// client returns a client that is logged in to r for an action, pull or push, and
+// whether it was used before.
+func (p *Pool) client(ctx context.Context, r *Repository, action string) (c *http.Client, used bool, err error) {
+	if c, ok := p.clients.Get(r.Key(action)); ok {
+		return c.(*http.Client), true, nil //nolint:forcetypeassert // Only this method adds to clients.
 	}
 	w, err := p.wire(r.endpoint)
 	if err != nil {
@@ -54,13 +49,28 @@ func (p *Pool) client(ctx context.Context, r *Repository) (c *client, used bool,
 	if err != nil {
 		return nil, false, err
 	}
-	t, err := transport.NewWithContext(ctx, r.name.Registry, auth, w, []string{r.name.Scope(transport.PullScope)})
+	t, err := transport.NewWithContext(ctx, r.name.Registry, auth, &rewinder{w}, []string{r.name.Scope(action)})
 	if err != nil {
 		return nil, false, err
 	}
-	c = &client{http: &http.Client{Transport: t}, repo: r}
-	p.clients.Add(r.Key(""), c)
+	c = &http.Client{Transport: t}
+	p.clients.Add(r.Key(action), c)
 	return c, false, nil
+}
+
+// with calls f with a client, and once more with a new login where the old one is
+// not good any more.
+func (p *Pool) with(ctx context.Context, r *Repository, action string, f func(c *http.Client) error) error {
+	for again := false; ; again = true {
+		c, used, err := p.client(ctx, r, action)
+		if err != nil {
+			return err
+		}
+		if err = f(c); again || !used || Status(err) != http.StatusUnauthorized {
+			return err
+		}
+		p.clients.Remove(r.Key(action))
+	}
 }
 
 // Get returns one blob or manifest, of at most limit bytes.
@@ -97,45 +107,31 @@ func (p *Pool) Resolve(ctx context.Context, r *Repository, tag string) (digest s
 	return digest, err
 }
 
-// request retries, and logs in again where a login is not good any more.
+// request sends a request, with other tries.
 func (p *Pool) request(
 	ctx context.Context, r *Repository, method string, kind Kind, reference string, read func(*http.Response) error,
 ) error {
+	url := https + "://" + r.host + "/v2/" + r.Path() + "/" + string(kind) + "/" + reference
 	return p.retry(ctx, func() error {
-		c, used, err := p.client(ctx, r)
-		if err != nil {
-			return err
-		}
-		err = c.do(ctx, method, kind, reference, read)
-		if !used || Status(err) != http.StatusUnauthorized {
-			return err
-		}
-		p.clients.Remove(r.Key(""))
-		if c, _, err = p.client(ctx, r); err != nil {
-			return err
-		}
-		return c.do(ctx, method, kind, reference, read)
+		return p.with(ctx, r, transport.PullScope, func(c *http.Client) error {
+			req, err := http.NewRequestWithContext(ctx, method, url, nil)
+			if err != nil {
+				return err
+			}
+			if kind == Manifests {
+				req.Header.Set("Accept", accepted)
+			}
+			resp, err := c.Do(req)
+			if err != nil {
+				return err
+			}
+			defer resp.Body.Close()
+			if err := transport.CheckError(resp, http.StatusOK); err != nil {
+				return err
+			}
+			return read(resp)
+		})
 	})
-}
-
-func (c *client) do(ctx context.Context, method string, kind Kind, reference string, read func(*http.Response) error) error {
-	url := https + "://" + c.repo.host + "/v2/" + c.repo.Path() + "/" + string(kind) + "/" + reference
-	req, err := http.NewRequestWithContext(ctx, method, url, nil)
-	if err != nil {
-		return err
-	}
-	if kind == Manifests {
-		req.Header.Set("Accept", accepted)
-	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if err := transport.CheckError(resp, http.StatusOK); err != nil {
-		return err
-	}
-	return read(resp)
 }
 
 // readAll reads a body of at most limit bytes.

@@ -47,7 +47,7 @@ type Pool struct {
 	mu    sync.Mutex
 	wires *lru.Cache // *wire by endpoint.server
 
-	clients *lru.Cache // *client by endpoint.caller and repository
+	clients *lru.Cache // *http.Client by endpoint.caller, repository and action
 }
 
 // NewPool returns a Pool. Agent is how requests name this program, and limit

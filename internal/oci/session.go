@@ -32,14 +32,9 @@ const (
 // A Session talks to one repository of a registry, to read and to write. It
 // logs in when it is first used. It is safe for concurrent use.
 type Session struct {
-	pool *Pool
-	repo *Repository
-
-	// mu guards the logins.
-	mu     sync.Mutex
-	pull   *login
-	push   *login
-	writes bool
+	pool   *Pool
+	repo   *Repository
+	writes atomic.Bool
 }
 
 // NewSession prepares to talk to the repository host[:port]/path. Nothing is
@@ -59,11 +54,7 @@ func (s *Session) String() string { return s.repo.host + "/" + s.repo.Path() }
 
 // Push makes the session log in to write from now on. A registry may tell those
 // who may only read nothing of a repository that is not there yet.
-func (s *Session) Push() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.writes = true
-}
+func (s *Session) Push() { s.writes.Store(true) }
 
 // A Call is one request to a registry.
 type Call struct {
@@ -99,29 +90,24 @@ func (e *CallError) Unwrap() error { return e.cause }
 
 // Do one call. The caller must close the body of the answer. Errors are *CallError.
 func (s *Session) Do(ctx context.Context, c Call) (*http.Response, error) {
-	l, err := s.login(ctx)
+	action := transport.PullScope
+	if s.writes.Load() {
+		action = transport.PushScope
+	}
+	var resp *http.Response
+	err := s.pool.with(ctx, s.repo, action, func(login *http.Client) (err error) {
+		resp, err = s.do(ctx, login, c) //nolint:bodyclose // The caller closes it.
+		return err
+	})
 	if err != nil {
-		return nil, s.explain(err, nil)
+		return nil, s.explain(err, resp)
 	}
-	resp, err := s.do(ctx, l, c)
-	if err == nil {
-		return resp, nil
-	}
-	if l.used.Load() && Status(err) == http.StatusUnauthorized {
-		s.forget(l)
-		if l, err = s.login(ctx); err != nil {
-			return nil, s.explain(err, nil)
-		}
-		if resp, err = s.do(ctx, l, c); err == nil {
-			return resp, nil
-		}
-	}
-	return nil, s.explain(err, resp)
+	return resp, nil
 }
 
 // do returns an answer together with the error that it stands for; its body is
 // closed then.
-func (s *Session) do(ctx context.Context, l *login, c Call) (*http.Response, error) {
+func (s *Session) do(ctx context.Context, login *http.Client, c Call) (*http.Response, error) {
 	u, err := s.resolve(c.Path)
 	if err != nil {
 		return nil, err
@@ -139,13 +125,9 @@ func (s *Session) do(ctx context.Context, l *login, c Call) (*http.Response, err
 			req.Body = http.NoBody
 		}
 	}
-	resp, err := l.http.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	if slices.Contains(c.Want, resp.StatusCode) {
-		l.used.Store(true)
-		return resp, nil
+	resp, err := login.Do(req)
+	if err != nil || slices.Contains(c.Want, resp.StatusCode) {
+		return resp, err
 	}
 	defer resp.Body.Close()
 	return resp, transport.CheckError(resp, c.Want...)
@@ -163,48 +145,6 @@ func (s *Session) resolve(path string) (string, error) {
 		return "", errors.New("it sends us to a malformed URL")
 	}
 	return u.String(), nil
-}
-
-// A login is a client that was let in. Used says that it worked once.
-type login struct {
-	http *http.Client
-	used atomic.Bool
-}
-
-func (s *Session) login(ctx context.Context) (*login, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	place, action := &s.pull, transport.PullScope
-	if s.writes {
-		place, action = &s.push, transport.PushScope
-	}
-	if *place != nil {
-		return *place, nil
-	}
-	w, err := s.pool.wire(s.repo.endpoint)
-	if err != nil {
-		return nil, err
-	}
-	auth, err := s.repo.authenticator(ctx, s.repo.name)
-	if err != nil {
-		return nil, err
-	}
-	t, err := transport.NewWithContext(ctx, s.repo.name.Registry, auth, &rewinder{w}, []string{s.repo.name.Scope(action)})
-	if err != nil {
-		return nil, err
-	}
-	*place = &login{http: &http.Client{Transport: t}}
-	return *place, nil
-}
-
-func (s *Session) forget(l *login) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, place := range []**login{&s.pull, &s.push} {
-		if *place == l {
-			*place = nil
-		}
-	}
 }
 
 func (s *Session) explain(err error, resp *http.Response) error {
