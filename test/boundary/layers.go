@@ -96,6 +96,7 @@ func controllerLayers() []layer {
 		{path: "internal/controller/lane", level: 70},
 		{path: "internal/controller/redact", level: 70},
 		{path: "internal/controller/readyourwrites", level: 70},
+		{path: "internal/controller/gitopstest", level: 70},
 		{path: "internal/controller/noopupdate", level: 71},
 		{path: "internal/controller/settings", level: 71},
 		{path: "internal/controller/config", level: 72},

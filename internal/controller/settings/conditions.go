@@ -24,6 +24,8 @@ func Truncate(s string, most int) string {
 // Mark conditions of an object, as seen of the generation that was examined. Waiters, as kubectl wait, do not take one of
 // an older generation for an answer. Only a change of status, reason or message is a transition; one that is true of
 // another generation now keeps its time.
+//
+// Ready is last: Argo CD goes by the first of Synced and Ready that says something.
 func Mark(s *xpv2.ConditionedStatus, generation int64, conditions ...xpv2.Condition) {
 	for _, c := range conditions {
 		c.ObservedGeneration = generation
@@ -38,4 +40,13 @@ func Mark(s *xpv2.ConditionedStatus, generation int64, conditions ...xpv2.Condit
 		// SetConditions would keep one without a generation, which an older provider wrote.
 		s.Conditions[i] = c
 	}
+	slices.SortStableFunc(s.Conditions, func(a, b xpv2.Condition) int { return rank(a) - rank(b) })
+}
+
+// rank of a condition in a list.
+func rank(c xpv2.Condition) int {
+	if c.Type == xpv2.TypeReady {
+		return 1
+	}
+	return 0
 }

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/providerconfig"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/gitopstest"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+)
+
+// TestGitOps checks what GitOps tools make of a ProviderConfig and a ProviderConfigUsage. A ClusterProviderConfig has the same
+// status.
+func TestGitOps(t *testing.T) {
+	cfg := &Config{Kind: v1alpha1.ProviderConfigKind, Namespace: "n", Name: "c"}
+	// after a pass over a config that has a user.
+	after := func(arrange func(b *reachableBench)) *v1alpha1.ProviderConfig {
+		b := newReachableBench(t)
+		b.change(t, func(s *v1alpha1.ProviderConfigStatus) { s.Users = 1 })
+		arrange(b)
+		b.reconcile(t)
+		return b.config(t)
+	}
+	connect := func(o transport.Outcome) func(b *reachableBench) {
+		return func(b *reachableBench) {
+			b.connection.outcome = o
+			b.attempts.Connected("user", cfg, b.connection)
+		}
+	}
+	unused := after(func(b *reachableBench) {
+		connect(connected())(b)
+		b.reconcile(t)
+		b.attempts.Forget("user")
+		b.change(t, func(s *v1alpha1.ProviderConfigStatus) { s.Users = 0 })
+	})
+	deleted := after(connect(connected()))
+	deleted.DeletionTimestamp = &metav1.Time{Time: metav1.Now().Time}
+	deleted.SetConditions(providerconfig.Terminating())
+	gitopstest.Check(t, map[string]gitopstest.Case{
+		"New":       {Reason: "Nothing is wrong with it as far as is known, and a Kyma that uses it may come later.", Object: &v1alpha1.ProviderConfig{}, OK: true, Want: gitopstest.Works},
+		"Untried":   {Reason: "It is about to be used.", Object: after(func(*reachableBench) {}), OK: true, Want: gitopstest.Works},
+		"Connected": {Reason: "The API server answers.", Object: after(connect(connected())), OK: true, Want: gitopstest.Works},
+		"Down":      {Reason: "It does not.", Object: after(connect(down())), Want: gitopstest.Waits},
+		"Refused": {
+			Reason: "The credentials are refused.", Object: after(connect(transport.Outcome{State: transport.Unauthorized, Message: "no"})),
+			Want: gitopstest.Waits,
+		},
+		"NoSecret": {
+			Reason: "There are none.", Object: after(func(b *reachableBench) { b.attempts.Failed("user", cfg, errors.New("there is no secret")) }),
+			Want: gitopstest.Waits,
+		},
+		"Unused":   {Reason: "It is used no more.", Object: unused, OK: true, Want: gitopstest.Works},
+		"Deleting": {Reason: "It goes when it is used no more.", Object: deleted, Want: gitopstest.Removed},
+		"Usage":    {Reason: "A record has no status.", Object: &v1alpha1.ProviderConfigUsage{}, OK: true, Want: gitopstest.Works},
+	})
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gitopstest
+
+import (
+	"slices"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// Healths of Argo CD.
+const (
+	healthy     = "Healthy"
+	progressing = "Progressing"
+	degraded    = "Degraded"
+)
+
+// kstatus returns what kstatus makes of an object. Flux, Config Sync and kpt use it.
+func kstatus(u *unstructured.Unstructured) (string, error) {
+	res, err := status.Compute(u)
+	if err != nil {
+		return "", err
+	}
+	return string(res.Status), nil
+}
+
+// argoCD returns what Argo CD makes of an object by the rule that it has for all kinds of *.crossplane.io. The rule takes the
+// conditions in the order in which they are listed, and ignores generations.
+func argoCD(u *unstructured.Unstructured) string {
+	if u.GetDeletionTimestamp() != nil {
+		return progressing
+	}
+	config := u.GetKind() == v1alpha1.ProviderConfigKind || u.GetKind() == v1alpha1.ClusterProviderConfigKind
+	s, found, _ := unstructured.NestedMap(u.Object, "status")
+	if !found || len(s) == 0 && (config || u.GetKind() == v1alpha1.ProviderConfigUsageKind) {
+		return healthy
+	}
+	conditions := conditionsOf(u)
+	if len(conditions) == 0 {
+		if _, used := s["users"]; used && config {
+			return healthy
+		}
+		return progressing
+	}
+	for _, c := range conditions {
+		kind, value := c["type"], c["status"]
+		if value == "False" && (kind == "Synced" || kind == "LastAsyncOperation") {
+			return degraded
+		}
+		decisive := []any{"Ready", "Healthy", "Offered", "Established", "ValidPipeline", "RevisionHealthy"}
+		if value == "True" && slices.Contains(decisive, kind) {
+			return healthy
+		}
+	}
+	return progressing
+}
+
+// conditionsOf an object.
+func conditionsOf(u *unstructured.Unstructured) []map[string]any {
+	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	out := make([]map[string]any, 0, len(all))
+	for _, c := range all {
+		if m, ok := c.(map[string]any); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}

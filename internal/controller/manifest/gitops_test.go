@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/gitopstest"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// TestGitOps checks what GitOps tools make of a Manifest.
+func TestGitOps(t *testing.T) {
+	r := &reporter{}
+	// after several passes, of which each ends with the condition that the managed reconciler sets.
+	after := func(passes ...func(mr *v1alpha1.Manifest) xpv2.Condition) *v1alpha1.Manifest {
+		mr := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
+		mr.Status.ObservedGeneration = -1
+		for _, pass := range passes {
+			mr.SetConditions(pass(mr).WithObservedGeneration(mr.Generation))
+		}
+		return mr
+	}
+	observes := func(o engine.Observation, then xpv2.Condition) func(mr *v1alpha1.Manifest) xpv2.Condition {
+		return func(mr *v1alpha1.Manifest) xpv2.Condition {
+			r.observation(mr, o)
+			return then
+		}
+	}
+	in := func(p engine.Phase) engine.Observation {
+		return engine.Observation{Exists: true, State: p.State(), Message: "x", Parts: []engine.PartState{{Install: "a", Phase: p, State: p.State()}}}
+	}
+	works := in(engine.PhaseCeded)
+	works.Works = true
+	ok, failed := xpv2.ReconcileSuccess(), xpv2.ReconcileError(errors.New("no"))
+	ready := observes(in(engine.PhaseReady), ok)
+	fails := func(mr *v1alpha1.Manifest) xpv2.Condition {
+		return xpv2.ReconcileError(r.failure(mr, errors.New("no")))
+	}
+	pauses := func(*v1alpha1.Manifest) xpv2.Condition { return xpv2.ReconcilePaused() }
+	rollsBack := func(mr *v1alpha1.Manifest) xpv2.Condition {
+		st := &v1alpha1.RollbackStatus{RolledBack: true, Message: "x"}
+		r.rollback(mr, st)
+		r.observation(mr, broughtBack(mr, st, engine.Observation{Exists: true, State: engine.Ready, UpToDate: true}))
+		return ok
+	}
+	deletes := func(mr *v1alpha1.Manifest) xpv2.Condition {
+		now := metav1.Now()
+		mr.DeletionTimestamp = &now
+		r.waiting(mr, lost, errors.New("no"))
+		return failed
+	}
+	gitopstest.Check(t, map[string]gitopstest.Case{
+		"New":        {Reason: "The API server fills in the status of one that was not examined.", Object: after(), Want: gitopstest.Waits},
+		"NoConfig":   {Reason: "It could not be examined.", Object: after(fails), Want: gitopstest.Refused},
+		"Installing": {Reason: "It is being installed.", Object: after(observes(in(engine.PhaseApplying), ok)), Want: gitopstest.Waits},
+		"Starting":   {Reason: "Its objects are starting.", Object: after(observes(in(engine.PhaseProgressing), ok)), Want: gitopstest.Waits},
+		"Ready":      {Reason: "All is well.", Object: after(observes(in(engine.PhaseApplying), ok), ready), OK: true, Want: gitopstest.Works},
+		"Works":      {Reason: "Others own fields, and it works.", Object: after(observes(works, ok)), OK: true, Want: gitopstest.Works},
+		"Degraded":   {Reason: "An object has lost replicas.", Object: after(ready, observes(in(engine.PhaseDegraded), ok)), Want: gitopstest.Waits},
+		"Broken":     {Reason: "An object is missing.", Object: after(ready, observes(in(engine.PhaseBroken), ok)), Want: gitopstest.Waits},
+		"Failed":     {Reason: "An object has failed.", Object: after(ready, observes(in(engine.PhaseUnhealthy), ok)), Want: gitopstest.Failed},
+		"Refused": {
+			Reason: "The API server refuses an object.", Object: after(observes(in(engine.PhaseFailed), failed)),
+			Want: gitopstest.Health{Kstatus: "InProgress", ArgoCD: "Degraded", Flux: "Failed"},
+		},
+		"Unreachable": {Reason: "The cluster is away.", Object: after(ready, fails), Want: gitopstest.Refused},
+		"NotApplied": {
+			// The condition Synced is listed before Ready, or Argo CD would take it for Healthy.
+			Reason: "What runs works, and a pass fails after it was observed.", Object: after(ready, observes(works, failed)), OK: true,
+			Want: gitopstest.Health{Kstatus: "Current", ArgoCD: "Degraded", Flux: "Current"},
+		},
+		"RolledBack": {Reason: "Another revision runs.", Object: after(ready, rollsBack), Want: gitopstest.Failed},
+		"Paused": {
+			Reason: "Argo CD knows no pause.", Object: after(ready, ready, pauses), OK: true,
+			Want: gitopstest.Health{Kstatus: "Current", ArgoCD: "Degraded", Flux: "Current"},
+		},
+		"Recovered": {Reason: "It is well again.", Object: after(ready, fails, ready), OK: true, Want: gitopstest.Works},
+		"Deleting":  {Reason: "It waits for its cluster.", Object: after(ready, deletes), Want: gitopstest.Removed},
+	})
+}

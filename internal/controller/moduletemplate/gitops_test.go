@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package moduletemplate
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/gitopstest"
+	"github.com/crossplane-contrib/provider-kyma/internal/module"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// TestGitOps checks what GitOps tools make of a ModuleTemplate.
+func TestGitOps(t *testing.T) {
+	unsigned, err := ocm.Decode([]byte(descriptor))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, key := publicKey(t)
+	_, invalid := module.NewResolver(nil, archive.Limits{}).Resolve(t.Context(), nil, &v1alpha1.ModuleTemplate{})
+	// after returns the template a after a pass.
+	after := func(others []*v1alpha1.ModuleTemplate, arrange func(b *bench)) *v1alpha1.ModuleTemplate {
+		b := newBench(t, append(others, template("a", "sample", "regular"))...)
+		b.resolver.components = []*ocm.Descriptor{unsigned}
+		arrange(b)
+		out, _ := b.reconcile(t, "a")
+		return out
+	}
+	fresh := template("a", "sample", "regular")
+	fresh.Status.ObservedGeneration = -1
+	changed := after(nil, func(*bench) {})
+	changed.Generation++
+	deleted := after(nil, func(*bench) {})
+	deleted.DeletionTimestamp = &metav1.Time{Time: metav1.Now().Time}
+	gitopstest.Check(t, map[string]gitopstest.Case{
+		"New":      {Reason: "The API server fills in the status of one that was not examined.", Object: fresh, Want: gitopstest.Waits},
+		"Resolved": {Reason: "It can be used.", Object: after(nil, func(*bench) {}), OK: true, Want: gitopstest.Works},
+		"Changed": {
+			Reason: "Argo CD does not compare generations; the next pass comes within a second.", Object: changed, Stale: true,
+			Want: gitopstest.Health{Kstatus: "InProgress", ArgoCD: "Healthy", Flux: "InProgress"},
+		},
+		"Down": {
+			Reason: "It is tried again.", Object: after(nil, func(b *bench) { b.resolver.err = errors.New("the registry is down") }),
+			Want: gitopstest.Waits,
+		},
+		"Invalid": {
+			Reason: "It is not tried again.", Object: after(nil, func(b *bench) { b.resolver.err = invalid }), Want: gitopstest.Failed,
+		},
+		"Ambiguous": {
+			Reason: "There is another one.", Object: after([]*v1alpha1.ModuleTemplate{template("b", "sample", "regular")}, func(*bench) {}),
+			Want: gitopstest.Failed,
+		},
+		"Unsigned": {
+			Reason: "It has no valid signature.", Object: after(nil, func(b *bench) { b.r.keys = newKeys([]ocm.Key{key}) }),
+			Want: gitopstest.Failed,
+		},
+		"Lowered": {
+			Reason: "A lower version has to be allowed.",
+			Object: after(nil, func(b *bench) {
+				b.reconcile(t, "a")
+				b.change(t, "a", newGeneration)
+				b.resolver.version = "0.9.0"
+			}),
+			Want: gitopstest.Failed,
+		},
+		"Deleting": {Reason: "It goes.", Object: deleted, Want: gitopstest.Removed},
+	})
+}
