@@ -21,6 +21,7 @@ const (
 type InstallStatus struct {
 	// name of the install.
 	// +required
+	// +kubebuilder:validation:MaxLength=53
 	Name string `json:"name"`
 
 	// state of the install.
@@ -29,10 +30,12 @@ type InstallStatus struct {
 
 	// version of the installed chart.
 	// +optional
+	// +kubebuilder:validation:MaxLength=255
 	Version string `json:"version,omitempty"`
 
 	// message explains why the install is not Ready. It names what to check first.
 	// +optional
+	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 }
 
@@ -74,6 +77,7 @@ type ObjectReference struct {
 type TestStatus struct {
 	// install that the test belongs to.
 	// +required
+	// +kubebuilder:validation:MaxLength=53
 	Install string `json:"install"`
 
 	// kind of the test: usually Pod or Job.
@@ -97,6 +101,7 @@ type TestStatus struct {
 
 	// message explains why the test failed.
 	// +optional
+	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 }
 
@@ -104,6 +109,7 @@ type TestStatus struct {
 type TestsStatus struct {
 	// token is the value of the annotation kyma.m.crossplane.io/test that requested the tests.
 	// +required
+	// +kubebuilder:validation:MaxLength=1024
 	Token string `json:"token"`
 
 	// state of all tests: Processing, Ready if all succeeded, or Error.
@@ -168,6 +174,7 @@ type PlanStatus struct {
 
 	// message lists the problems and their reasons, followed by other notes on the plan.
 	// +optional
+	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 }
 
@@ -258,6 +265,7 @@ type RollbackStatus struct {
 	// desired is a digest of the desired state that the upgrade leads to. A rollback ends when the desired state
 	// changes.
 	// +required
+	// +kubebuilder:validation:MaxLength=128
 	Desired string `json:"desired"`
 
 	// since is the time at which the upgrade began.
@@ -270,10 +278,12 @@ type RollbackStatus struct {
 
 	// version that was restored.
 	// +optional
+	// +kubebuilder:validation:MaxLength=255
 	Version string `json:"version,omitempty"`
 
 	// message explains why the upgrade failed.
 	// +optional
+	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 }
 
@@ -285,16 +295,19 @@ type ManifestObservation struct {
 
 	// version that is installed.
 	// +optional
+	// +kubebuilder:validation:MaxLength=255
 	Version string `json:"version,omitempty"`
 
 	// message explains why the Manifest is not Ready. It names what to check first.
 	// +optional
+	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 
 	// installs in the order of the spec.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=34
 	Installs []InstallStatus `json:"installs,omitempty"`
 
 	// resources are the numbers of installed objects.

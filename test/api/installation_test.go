@@ -56,6 +56,11 @@ func outcomeBreaches() map[string]breach {
 		}),
 		at + "tests.tests[].state" + states: unknown(at + "tests.tests[0].state"),
 	}
+	maps.Copy(out, tooLongEach("status.atProvider", map[string]int{
+		"version": 255, "message": 1024, "installs[].name": 53, "installs[].version": 255, "installs[].message": 1024, "plan.message": 1024,
+		"tests.token": 1024, "tests.tests[].install": 53, "tests.tests[].message": 1024,
+		"rollback.desired": 128, "rollback.version": 255, "rollback.message": 1024,
+	}))
 	for _, f := range []string{"create", "change", "prune"} {
 		out[at+"plan required "+f] = missing(at + "plan." + f)
 	}

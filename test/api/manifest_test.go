@@ -93,9 +93,12 @@ func manifestBreaches() map[string]breach {
 			ok: fields{"spec.forProvider.resource.metadata": map[string]any{"name": "default"}},
 		},
 
-		"status.atProvider.state" + states:            unknown("status.atProvider.state"),
-		"status.atProvider.resources required ready":  missing("status.atProvider.resources.ready"),
-		"status.atProvider.resources required total":  missing("status.atProvider.resources.total"),
+		"status.atProvider.state" + states:           unknown("status.atProvider.state"),
+		"status.atProvider.resources required ready": missing("status.atProvider.resources.ready"),
+		"status.atProvider.resources required total": missing("status.atProvider.resources.total"),
+		"status.atProvider.installs maxItems 34": tooMany("status.atProvider.installs", 34, func(i int) any {
+			return map[string]any{"name": fmt.Sprint("i", i), "state": "Ready"}
+		}),
 		"status.atProvider.installs keys name":        twice("status.atProvider.installs", "name", "layer"),
 		"status.atProvider.installs[] required name":  missing("status.atProvider.installs[0].name"),
 		"status.atProvider.installs[] required state": missing("status.atProvider.installs[0].state"),

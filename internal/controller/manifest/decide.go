@@ -40,7 +40,7 @@ func (c *choice) same(o *choice) bool {
 func (c *choice) evaluate(o *engine.Observation, outcome rollback.Outcome, now time.Time) (next *v1alpha1.RollbackStatus, begins bool) {
 	seen := rollback.Observed{Outcome: outcome, Message: c.report.text(o.Message)}
 	if o.UpToDate && len(o.Parts) > 0 {
-		seen.Version = o.Parts[0].Version
+		seen.Version = shortVersion(o.Parts[0].Version)
 	}
 	return rollback.Evaluate(c.decision, seen, now)
 }
@@ -87,7 +87,7 @@ func (d *decider) decide(mr *v1alpha1.Manifest, cp checkpoint) (choice, error) {
 	}
 	in.Desired = rollback.Desired{Digest: desired.digest, Token: rollback.TokenOf(mr.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt])}
 	if out.last = readSnapshot(cp.data); out.last != nil {
-		in.Checkpoint = rollback.Checkpoint{Digest: out.last.digest, Version: out.last.version()}
+		in.Checkpoint = rollback.Checkpoint{Digest: out.last.digest, Version: shortVersion(out.last.version())}
 	}
 	out.decision, out.keep = rollback.Decide(in), desired.data
 	if out.bringsBack() {

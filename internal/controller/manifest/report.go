@@ -80,10 +80,11 @@ func (r *reporter) installs(mr *v1alpha1.Manifest, parts []engine.PartState) (ve
 	version = mr.Spec.ForProvider.Version
 	for i := range parts {
 		p := &parts[i]
-		out = append(out, v1alpha1.InstallStatus{Name: p.Title(), State: v1alpha1.State(p.State), Version: p.Version, Message: r.text(p.Message)})
+		in := v1alpha1.InstallStatus{Name: p.Title(), State: v1alpha1.State(p.State), Version: shortVersion(p.Version), Message: r.text(p.Message)}
 		if version == "" {
-			version = p.Version
+			version = in.Version
 		}
+		out = append(out, in)
 	}
 	if st := mr.Status.AtProvider.Rollback; st != nil && st.RolledBack && st.Version != "" {
 		version = st.Version
@@ -91,12 +92,21 @@ func (r *reporter) installs(mr *v1alpha1.Manifest, parts []engine.PartState) (ve
 	return version, out
 }
 
+// Maximum lengths of a version and of the name of an install, in bytes.
+const (
+	maxVersion = 255
+	maxInstall = 53
+)
+
+// shortVersion returns a version as the status holds it. That of a chart can be of any length.
+func shortVersion(v string) string { return settings.Truncate(v, maxVersion) }
+
 // tests of the charts that were asked for last; nil if none were.
 func (r *reporter) tests(o *engine.Observation) *v1alpha1.TestsStatus {
 	if o.TestToken == "" {
 		return nil
 	}
-	out := &v1alpha1.TestsStatus{Token: o.TestToken, State: v1alpha1.StateReady}
+	out := &v1alpha1.TestsStatus{Token: settings.Truncate(o.TestToken, settings.MaxMessage), State: v1alpha1.StateReady}
 	for i := range o.Tests {
 		t := &o.Tests[i]
 		switch {
@@ -106,8 +116,10 @@ func (r *reporter) tests(o *engine.Observation) *v1alpha1.TestsStatus {
 			out.State = v1alpha1.StateProcessing
 		}
 		if len(out.Tests) < maxTests {
+			test := r.reference(t.Key)
 			out.Tests = append(out.Tests, v1alpha1.TestStatus{
-				Install: t.Install, Kind: t.Key.Kind, Namespace: t.Key.Namespace, Name: t.Key.Name, State: v1alpha1.State(t.State), Message: r.text(t.Message),
+				Install: settings.Truncate(t.Install, maxInstall), Kind: test.Kind, Namespace: test.Namespace, Name: test.Name,
+				State: v1alpha1.State(t.State), Message: r.text(t.Message),
 			})
 		}
 	}

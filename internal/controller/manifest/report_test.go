@@ -76,6 +76,21 @@ func TestReport(t *testing.T) {
 			},
 			ready: corev1.ConditionFalse,
 		},
+		"Long": {
+			reason: "Whatever a target cluster or a chart says, the API server accepts the status.",
+			o: engine.Observation{
+				State: engine.Error, Message: strings.Repeat("m", 2000), TestToken: strings.Repeat("t", 2000),
+				Parts: []engine.PartState{{Install: "a", State: engine.Error, Version: strings.Repeat("1", 300), Message: strings.Repeat("i", 2000)}},
+			},
+			want: v1alpha1.ManifestObservation{
+				State: v1alpha1.StateError, Version: strings.Repeat("1", 252) + "…", Message: strings.Repeat("m", 1021) + "…",
+				Installs: []v1alpha1.InstallStatus{{
+					Name: "a", State: v1alpha1.StateError, Version: strings.Repeat("1", 252) + "…", Message: strings.Repeat("i", 1021) + "…",
+				}},
+				Resources: &v1alpha1.ResourceCounts{}, Tests: &v1alpha1.TestsStatus{Token: strings.Repeat("t", 1021) + "…", State: v1alpha1.StateReady},
+			},
+			ready: corev1.ConditionFalse,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

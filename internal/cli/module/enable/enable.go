@@ -122,20 +122,29 @@ func (n *enable) readValues() error {
 			return err
 		}
 	}
-	n.settings.installs = map[string]map[string]any{}
-	for _, v := range n.installValues {
+	n.settings.installs, err = readInstalls(n.installValues, read)
+	return err
+}
+
+// readInstalls reads the files of --install-values, by the name of the install.
+func readInstalls(flags []string, read func(flag, file string) (map[string]any, error)) (map[string]map[string]any, error) {
+	const flag = "--install-values"
+	out := map[string]map[string]any{}
+	for _, v := range flags {
 		install, file, _ := strings.Cut(v, "=")
 		if install == "" || file == "" {
-			return command.Usagef("--install-values is %q: use INSTALL=FILE", v)
+			return nil, command.Usagef(flag+" is %q: use INSTALL=FILE", v)
 		}
-		if n.settings.installs[install] != nil {
-			return command.Usagef("--install-values names install %q twice", install)
+		if out[install] != nil {
+			return nil, command.Usagef(flag+" names install %q twice", install)
 		}
-		if n.settings.installs[install], err = read("--install-values", file); err != nil {
-			return err
+		values, err := read(flag, file)
+		if err != nil {
+			return nil, err
 		}
+		out[install] = values
 	}
-	return nil
+	return out, nil
 }
 
 func (n *enable) run(ctx context.Context) error {
