@@ -62,7 +62,7 @@ func (w *call) policy() apply.Policy {
 func (w *call) newComposer() *compose.Composer {
 	return &compose.Composer{
 		Messages: w.e.messages,
-		Bundle:   w.b, Config: w.config, Retry: w.o.Retry, RollsBack: w.o.Rollback, Target: w.c, Releases: w.history(),
+		Bundle:   w.b, Config: w.config, Retry: w.o.Retry, RollsBack: w.o.Rollback, Environment: w.c, Releases: w.history(),
 		Connection: w.c.Config(), Inventory: w.parentKey(), Labels: w.labels(), Caches: w.e.caches,
 	}
 }
@@ -94,7 +94,7 @@ func (w *call) newHooks() *hooks {
 	return &hooks{
 		composer: w.composer, history: w.history(), retry: w.o.Retry, force: w.o.ForceRemoval,
 		runner: hook.Runner{
-			Target: &hook.Cluster{Client: w.client, Cache: w.c.Cache(), Track: track},
+			Target: &hook.LiveTarget{Client: w.client, Cache: w.c.Cache(), Track: track},
 			Pods:   w.client, Set: w.id, Adopt: w.b.Adopt, Now: w.e.now, Redact: w.o.Redact, Messages: w.e.messages,
 		},
 	}

@@ -55,8 +55,8 @@ type saveRecord func(ctx context.Context, part object.PartID, rec inventory.Part
 // copied. The owner is nil if all parts are being removed.
 func (h *hooks) ofRemoved(
 	records map[object.PartID]inventory.Part, parts []object.PartID, owner hook.Owner, save saveRecord,
-) *hook.Removal {
-	return &hook.Removal{
+) *hook.RemovalHooks {
+	return &hook.RemovalHooks{
 		Records: maps.Clone(records), Parts: parts, Retry: h.retry, Force: h.force, Describe: h.history.Describe, Runner: h.runner, Save: save,
 		Prepare: func(ctx context.Context, part object.PartID, r inventory.Release, run *inventory.Run) ([]hook.Hook, *record.Info, error) {
 			return h.prepareRecorded(ctx, part, r, run, owner)

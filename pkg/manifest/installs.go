@@ -47,7 +47,7 @@ func (i *installs) attempt(c *compose.Component, v execute.View) *hook.Attempt {
 			return i.hooks.prepare(ctx, c.Hooks, c.Name, in, run, v.OwnerOf)
 		},
 		Runner: i.hooks.runner, Save: v.Save,
-		Records: release.Attempt{History: i.history, Installation: c.ReleaseAt(i.now(), v.Run)},
+		Records: release.RevisionRecorder{History: i.history, Installation: c.ReleaseAt(i.now(), v.Run)},
 	}
 }
 

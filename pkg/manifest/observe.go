@@ -26,14 +26,14 @@ func (w *call) observed(inv *inventory.Inventory, objects inspect.Objects) obser
 }
 
 // health returns an evaluator of the readiness rules of the bundle.
-func (w *call) health() *inspect.Health {
-	return &inspect.Health{Objects: w.client, Expressions: w.e.rules, Readiness: w.b.Readiness, Evaluations: w.mem.evaluations}
+func (w *call) health() *inspect.RuleEvaluator {
+	return &inspect.RuleEvaluator{Objects: w.client, Expressions: w.e.rules, Readiness: w.b.Readiness, Evaluations: w.mem.evaluations}
 }
 
 // differences returns an evaluator of how drifted objects of an inventory differ from what was applied. The applier tries to repair
 // them.
-func (w *call) differences(inv *inventory.Inventory, applier *apply.Applier) *inspect.Differences {
-	return &inspect.Differences{
+func (w *call) differences(inv *inventory.Inventory, applier *apply.Applier) *inspect.DriftComparer {
+	return &inspect.DriftComparer{
 		Set: w.id, Objects: w.client, Now: w.e.now(), Reports: w.mem.reports,
 		Bundle: &repairer{
 			applier: applier, composer: w.composer, parts: w.parts, records: inv.Parts, rendered: map[object.PartID]*compose.Component{},

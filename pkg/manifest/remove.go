@@ -53,7 +53,7 @@ type pruner struct {
 }
 
 // Prune deletes objects, and runs the deletion hooks of pruned installs.
-func (p *pruner) Prune(ctx context.Context, what execute.Prune) (teardown.Result, error) {
+func (p *pruner) Prune(ctx context.Context, what execute.Doomed) (teardown.Result, error) {
 	objects := p.objects
 	objects.States = what.Objects
 	res, err := p.remover.run(ctx, teardown.Prune, what.Entries, objects, p.hooks.ofRemoved(what.Records, what.Parts, what.OwnerOf, what.Save))
@@ -84,7 +84,7 @@ func (w *call) newPruner(objects inspect.Objects) *pruner {
 }
 
 // removalHooks returns the hooks to run if all parts of the bundle are removed. It copies the inventory only if there are hooks.
-func (w *call) removalHooks(inv *inventory.Inventory) *hook.Removal {
+func (w *call) removalHooks(inv *inventory.Inventory) *hook.RemovalHooks {
 	parts := slices.DeleteFunc(slices.Sorted(maps.Keys(inv.Parts)), func(part object.PartID) bool { return !inv.Parts[part].DeleteHooks })
 	if len(parts) > 0 {
 		inv = inv.Clone()

@@ -100,7 +100,7 @@ func TestApplyForeign(t *testing.T) {
 			was:    cm,
 			others: func(s *site) { s.c.Edit("provider-kyma", refOf(cm), other) },
 			want:   cmNext,
-			input:  func(in *Input) { in.State.Set, in.Drifted = ourSet, false },
+			input:  func(in *Subject) { in.State.Set, in.Drifted = ourSet, false },
 			out: result{
 				Err: "ConfigMap apps/web: exists and belongs to another set of objects (label applyset.kubernetes.io/part-of: applyset-other); " +
 					"remove it there, or set adopt to take it over", Refused: true,
@@ -113,7 +113,7 @@ func TestApplyForeign(t *testing.T) {
 			was:    cm,
 			others: func(s *site) { s.c.Edit("provider-kyma", refOf(cm), other) },
 			want:   cmNext,
-			input:  func(in *Input) { in.Drifted = false },
+			input:  func(in *Subject) { in.Drifted = false },
 			out: result{
 				Err: "ConfigMap apps/web: exists and belongs to another set of objects (label applyset.kubernetes.io/part-of: applyset-other); " +
 					"remove it there, or set adopt to take it over", Refused: true,

@@ -83,8 +83,8 @@ func newApplier(t Target, p Policy, repairs map[cluster.ObjectRef]ownership.Repa
 	}
 }
 
-// An Input is one object to apply.
-type Input struct {
+// A Subject is one object to apply.
+type Subject struct {
 	Object *object.Desired
 	// Entry of the object in the inventory.
 	Entry inventory.Entry
@@ -144,20 +144,20 @@ type Outcome struct {
 // verbs are the operations that differ between a run and a dry run.
 type verbs interface {
 	// create creates an object. It returns a conflict if the object exists.
-	create(ctx context.Context, in *Input) (Outcome, error)
+	create(ctx context.Context, in *Subject) (Outcome, error)
 	// applyUnread applies an object that exists, without reading it first. It returns false if that is not possible because other
 	// managers own some of its fields.
-	applyUnread(ctx context.Context, in *Input) (Outcome, bool, error)
+	applyUnread(ctx context.Context, in *Subject) (Outcome, bool, error)
 	// read returns what the verbs need of an object that exists; nil if there is none.
 	read(ctx context.Context, o *object.Desired) (*Live, error)
 	// adopt takes ownership of the fields of an object.
 	adopt(ctx context.Context, o *object.Desired, l *Live) (*Live, error)
 	// update applies out, which is the desired object without ceded fields, to an object that exists.
-	update(ctx context.Context, in *Input, out *object.Desired, l *Live, ceded []ownership.Ceded) (Outcome, error)
+	update(ctx context.Context, in *Subject, out *object.Desired, l *Live, ceded []ownership.Ceded) (Outcome, error)
 }
 
 // Apply applies an object. It reads the object first only if it has to know who owns it, or who owns its fields.
-func (a *Applier) Apply(ctx context.Context, in Input) (Outcome, error) {
+func (a *Applier) Apply(ctx context.Context, in Subject) (Outcome, error) {
 	if !in.Exists {
 		return a.create(ctx, &in)
 	}
@@ -165,7 +165,7 @@ func (a *Applier) Apply(ctx context.Context, in Input) (Outcome, error) {
 }
 
 // create creates an object that is not known to exist. If the object does exist, create applies it.
-func (a *Applier) create(ctx context.Context, in *Input) (Outcome, error) {
+func (a *Applier) create(ctx context.Context, in *Subject) (Outcome, error) {
 	if in.Entry.IsDismissed(false) {
 		// Its users deleted it after the plan was made.
 		return Outcome{}, nil
@@ -178,7 +178,7 @@ func (a *Applier) create(ctx context.Context, in *Input) (Outcome, error) {
 }
 
 // applyExisting applies an object that exists.
-func (a *Applier) applyExisting(ctx context.Context, in *Input) (Outcome, error) {
+func (a *Applier) applyExisting(ctx context.Context, in *Subject) (Outcome, error) {
 	if a.mustRead(in) {
 		l, err := a.readOwned(ctx, in)
 		if err != nil {
@@ -204,12 +204,12 @@ func (a *Applier) applyExisting(ctx context.Context, in *Input) (Outcome, error)
 }
 
 // mustRead reports whether an existing object must be read before it is applied.
-func (a *Applier) mustRead(in *Input) bool {
+func (a *Applier) mustRead(in *Subject) bool {
 	return in.Drifted || in.State.Set != a.Target.ID || in.Object.Stage == object.StageResource || len(in.Entry.Ceded) > 0
 }
 
 // applyFound applies an object that turned out to exist.
-func (a *Applier) applyFound(ctx context.Context, in *Input) (Outcome, error) {
+func (a *Applier) applyFound(ctx context.Context, in *Subject) (Outcome, error) {
 	l, err := a.readOwned(ctx, in)
 	if err != nil || isDeleting(l) {
 		return deleting(l), err
@@ -224,7 +224,7 @@ func (a *Applier) applyFound(ctx context.Context, in *Input) (Outcome, error) {
 
 // readOwned reads an object that exists, and adopts it if it has to; nil if it is gone. It returns an error if the object must
 // not be changed.
-func (a *Applier) readOwned(ctx context.Context, in *Input) (*Live, error) {
+func (a *Applier) readOwned(ctx context.Context, in *Subject) (*Live, error) {
 	l, err := a.verbs.read(ctx, in.Object)
 	if err != nil || l == nil {
 		return nil, err
@@ -236,7 +236,7 @@ func (a *Applier) readOwned(ctx context.Context, in *Input) (*Live, error) {
 }
 
 // applyRead applies an object that was read, without its ceded fields.
-func (a *Applier) applyRead(ctx context.Context, in *Input, l *Live) (Outcome, error) {
+func (a *Applier) applyRead(ctx context.Context, in *Subject, l *Live) (Outcome, error) {
 	en := &in.Entry
 	if in.Restarted {
 		en = nil

@@ -53,7 +53,7 @@ func TestApply(t *testing.T) {
 			reason: "A custom resource that its users deleted is not created again.",
 			want:   cm,
 			change: func(o *object.Desired) { o.Stage = object.StageResource },
-			input:  func(in *Input) { in.Entry.UID = "uid-9" },
+			input:  func(in *Subject) { in.Entry.UID = "uid-9" },
 			out:    result{Kind: "Unchanged"},
 		},
 		"NewResource": {
@@ -95,7 +95,7 @@ func TestApply(t *testing.T) {
 			reason:   "If the inventory was lost, objects are recognized by their label.",
 			was:      cm,
 			want:     cmNext,
-			input:    func(in *Input) { *in = Input{Object: in.Object} },
+			input:    func(in *Subject) { *in = Subject{Object: in.Object} },
 			out:      result{Kind: "Updated", Lost: []string{"data.c"}},
 			requests: []string{"apply new ConfigMap apps/web", "metadata ConfigMap apps/web", "apply ConfigMap apps/web"},
 			fields:   []string{"data.a", "data.b", "data.c"},

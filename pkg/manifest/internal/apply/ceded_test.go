@@ -64,7 +64,7 @@ func TestApplyCedes(t *testing.T) {
 			was:      fmt.Sprintf(without, "a"),
 			others:   both(autoscaled, scaled("kube-controller-manager")),
 			want:     fmt.Sprintf(without, "b"),
-			input:    func(in *Input) { in.Drifted = true },
+			input:    func(in *Subject) { in.Drifted = true },
 			out:      result{Kind: "Updated"},
 			requests: []string{"metadata Deployment apps/web", "apply Deployment apps/web"},
 			fields:   []string{"spec.image"},
@@ -183,7 +183,7 @@ spec: {scaleTargetRef: {apiVersion: v1, kind: Deployment, name: web}}}`)
 				s.entry.Ceded = []ownership.Ceded{{Path: `{"f:spec":{"f:replicas":{}}}`, Manager: "kube-controller-manager"}}
 			}),
 			want:     deploy2,
-			input:    func(in *Input) { in.Drifted = false },
+			input:    func(in *Subject) { in.Drifted = false },
 			out:      ceded,
 			requests: requests,
 			fields:   []string{"spec.image"},
@@ -194,7 +194,7 @@ spec: {scaleTargetRef: {apiVersion: v1, kind: Deployment, name: web}}}`)
 			was:      deploy,
 			others:   both(autoscaled, scaled("kube-controller-manager")),
 			want:     deploy2,
-			input:    func(in *Input) { in.Drifted = false },
+			input:    func(in *Subject) { in.Drifted = false },
 			out:      ceded,
 			requests: append([]string{"apply unforced Deployment apps/web"}, requests...),
 			fields:   []string{"spec.image"},
@@ -342,12 +342,12 @@ func TestApplyInContention(t *testing.T) {
 		},
 		"Unapplied": {
 			reason: "Repairs of an object that was never applied count, too.",
-			was:    cm, others: contend(t), want: cm, input: func(in *Input) { in.Entry.Intent = "" },
+			was:    cm, others: contend(t), want: cm, input: func(in *Subject) { in.Entry.Intent = "" },
 			out: ceded, instead: &result{Kind: "Unchanged"}, requests: requests, tries: tries,
 		},
 		"Restarted": {
 			reason: "Repairs from before the inputs of the object changed do not count.",
-			was:    cm, others: contend(t), want: cm, input: func(in *Input) { in.Entry.Intent, in.Restarted = "", true },
+			was:    cm, others: contend(t), want: cm, input: func(in *Subject) { in.Entry.Intent, in.Restarted = "", true },
 			out: lost, requests: requests, fields: []string{"data.a"}, tries: tries,
 		},
 		"Ours": {

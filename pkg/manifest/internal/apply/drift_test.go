@@ -80,7 +80,7 @@ func TestApplyDrifted(t *testing.T) {
 			was:      cm,
 			others:   func(s *site) { s.c.Set("kubectl-edit", refOf(cm), "9", "data", "a") },
 			want:     cmNext,
-			input:    func(in *Input) { in.Drifted = false },
+			input:    func(in *Subject) { in.Drifted = false },
 			out:      result{Kind: "Updated", Lost: []string{"data.a", "data.c"}},
 			requests: []string{"apply unforced ConfigMap apps/web", "metadata ConfigMap apps/web", "apply ConfigMap apps/web"},
 			fields:   []string{"data.a", "data.b", "data.c"},
@@ -91,7 +91,7 @@ func TestApplyDrifted(t *testing.T) {
 			was:    cm,
 			others: func(s *site) { s.c.Finish(refOf(cm)) },
 			want:   cmNext,
-			input:  func(in *Input) { in.Exists, in.State.Set, in.Drifted = true, ourSet, false },
+			input:  func(in *Subject) { in.Exists, in.State.Set, in.Drifted = true, ourSet, false },
 			out:    result{Kind: "Updated"},
 			// A dry run reports a creation for an object that is being deleted.
 			instead:  &result{Kind: "Deleting"},
@@ -154,7 +154,7 @@ func TestApplyDrifted(t *testing.T) {
 			want:   cmNext,
 			change: func(o *object.Desired) { o.Stage = object.StageResource },
 			out:    result{Kind: "Updated", Lost: []string{"data.c"}},
-			input:  func(in *Input) { in.Drifted = false },
+			input:  func(in *Subject) { in.Drifted = false },
 
 			requests: repair,
 			fields:   []string{"data.b", "data.c"},
@@ -167,7 +167,7 @@ func TestApplyDrifted(t *testing.T) {
 }
 
 // known is the input for an object without its labels, which a watch does not show.
-func known(in *Input) { in.Exists, in.Drifted = true, true }
+func known(in *Subject) { in.Exists, in.Drifted = true, true }
 
 // behind is the input for an object that is gone, although a watch still shows it.
-func behind(in *Input) { in.Exists, in.State.Set, in.Drifted = true, ourSet, true }
+func behind(in *Subject) { in.Exists, in.State.Set, in.Drifted = true, ourSet, true }

@@ -76,7 +76,7 @@ type dryRunner struct {
 	refusals refusals
 }
 
-func (d *dryRunner) create(ctx context.Context, in *Input) (Outcome, error) {
+func (d *dryRunner) create(ctx context.Context, in *Subject) (Outcome, error) {
 	o := in.Object
 	if d.assumed.isUntriable(o) {
 		return Outcome{Kind: Created}, nil
@@ -105,7 +105,7 @@ func (d *dryRunner) createWithNamespace(o *object.Desired) (Outcome, error) {
 }
 
 // applyUnread does nothing: only a comparison with the object shows what would change.
-func (d *dryRunner) applyUnread(context.Context, *Input) (Outcome, bool, error) {
+func (d *dryRunner) applyUnread(context.Context, *Subject) (Outcome, bool, error) {
 	return Outcome{}, false, nil
 }
 
@@ -122,7 +122,7 @@ func (d *dryRunner) adopt(_ context.Context, _ *object.Desired, l *Live) (*Live,
 	return l, nil
 }
 
-func (d *dryRunner) update(ctx context.Context, in *Input, o *object.Desired, l *Live, ceded []ownership.Ceded) (Outcome, error) {
+func (d *dryRunner) update(ctx context.Context, in *Subject, o *object.Desired, l *Live, ceded []ownership.Ceded) (Outcome, error) {
 	fields, err := d.target.Client.DryRunDifferences(ctx, o, l.Object)
 	if kerrors.IsInvalid(err) {
 		fields, err = d.dryRunCleared(ctx, o, l.Object, err)

@@ -62,9 +62,9 @@ func (s *site) dryRunner() *Applier {
 }
 
 // input returns what is known about an object without a request, if the watch is up to date.
-func (s *site) input(o *object.Desired) Input {
+func (s *site) input(o *object.Desired) Subject {
 	o.Adoption = s.adoption
-	in := Input{Object: o, Entry: s.entry}
+	in := Subject{Object: o, Entry: s.entry}
 	if s.entry.Name == "" {
 		in.Entry = inventory.EntryOf(o)
 	}
@@ -80,7 +80,7 @@ func (s *site) input(o *object.Desired) Input {
 }
 
 // record records the outcome of an object, as a run does.
-func (s *site) record(in *Input, out Outcome) {
+func (s *site) record(in *Subject, out Outcome) {
 	s.entry = in.Entry
 	if out.Owned != "" {
 		s.entry.Owned = out.Owned

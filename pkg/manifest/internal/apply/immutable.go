@@ -34,7 +34,7 @@ func (r refusals) mayRecreate(o *object.Desired) bool {
 
 // outcome returns the outcome for an object that the API server refused to change: it must be recreated, or the error says which
 // fields are immutable and what to do. It returns false if no field is immutable.
-func (r refusals) outcome(ctx context.Context, in *Input, before *metav1.PartialObjectMetadata, err error) (Outcome, bool, error) {
+func (r refusals) outcome(ctx context.Context, in *Subject, before *metav1.PartialObjectMetadata, err error) (Outcome, bool, error) {
 	fields := immutable.Fields(err)
 	if len(fields) == 0 {
 		return Outcome{}, false, nil

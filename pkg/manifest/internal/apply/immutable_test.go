@@ -74,7 +74,7 @@ immutable: true, data: {a: "2"}}`,
 		"Read": {
 			reason: "An object that is found belongs to the bundle by its label.",
 			was:    cmFixed, want: cmFixed2, policy: func(p *Policy) { p.Recreate = true },
-			input: func(in *Input) { *in = Input{Object: in.Object} },
+			input: func(in *Subject) { *in = Subject{Object: in.Object} },
 			out:   again, fields: again.Fields, requests: take, tries: tryTake,
 		},
 		"Foreign": {
@@ -194,7 +194,7 @@ func TestApplyClearsLeftovers(t *testing.T) {
 		},
 		"Drifted": {
 			reason: "A repair does the same.",
-			was:    rolling, want: recreate, input: func(in *Input) { in.Drifted = true },
+			was:    rolling, want: recreate, input: func(in *Subject) { in.Drifted = true },
 			out:      result{Kind: "Updated", Lost: []string{"spec.strategy.type"}},
 			requests: []string{"metadata Deployment apps/web", "apply Deployment apps/web", look, own, "apply Deployment apps/web"},
 			fields:   fields, tries: tries,
@@ -205,7 +205,7 @@ func TestApplyClearsLeftovers(t *testing.T) {
 			others: func(s *site) {
 				s.c.Set("kubectl-edit", refOf(rolling), "50%", "spec", "strategy", "rollingUpdate", "maxSurge")
 			},
-			want: recreate, input: func(in *Input) { in.Drifted = false },
+			want: recreate, input: func(in *Subject) { in.Drifted = false },
 			out: theirs, requests: []string{first, look}, tries: tries[:2],
 		},
 		"Conflict": {
@@ -230,7 +230,7 @@ func TestApplyClearsLeftovers(t *testing.T) {
 		"CutRepair": {
 			reason: "The same holds if the object was read.",
 			was:    rolling, want: recreate, meet: second("apply Deployment apps/web", kerrors.NewServiceUnavailable("later")),
-			input:   func(in *Input) { in.Drifted = true },
+			input:   func(in *Subject) { in.Drifted = true },
 			out:     result{Err: "Deployment apps/web: later", Owned: true},
 			instead: &result{Kind: "Updated", Fields: fields},
 			requests: []string{
@@ -241,7 +241,7 @@ func TestApplyClearsLeftovers(t *testing.T) {
 		"CutAfterDrift": {
 			reason: "If the object had drifted before, it still has.",
 			was:    rolling, want: recreate, meet: second(first, kerrors.NewServiceUnavailable("later")),
-			input:   func(in *Input) { in.Entry.Owned = "x"; in.Drifted = false },
+			input:   func(in *Subject) { in.Entry.Owned = "x"; in.Drifted = false },
 			out:     result{Err: "Deployment apps/web: later"},
 			instead: &result{Kind: "Updated", Fields: fields}, requests: []string{first, look, own, first}, tries: tries,
 		},

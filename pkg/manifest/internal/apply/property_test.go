@@ -142,7 +142,7 @@ func (h *history) step(text string) {
 	}
 }
 
-func (h *history) recreate(in *Input) {
+func (h *history) recreate(in *Subject) {
 	in.Entry.UID, in.Entry.Intent, in.Entry.Owned = "", "", ""
 	out, deleted, err := h.writer().Recreate(h.t.Context(), in.Object)
 	h.notef("recreated: %+v %t", resultOf(out, err), deleted)

@@ -26,7 +26,7 @@ type scenario struct {
 	policy func(p *Policy)
 	// adoption of objects that exist.
 	adoption object.Adoption
-	input    func(in *Input)
+	input    func(in *Subject)
 	// meet is called before each request.
 	meet func(s *site, line string) error
 
@@ -44,7 +44,7 @@ type scenario struct {
 }
 
 // prepare returns a new site for a scenario. All sites for a scenario are equal.
-func (sc *scenario) prepare(t *testing.T) (*site, Input) {
+func (sc *scenario) prepare(t *testing.T) (*site, Subject) {
 	t.Helper()
 	s := newSite(t)
 	if sc.was != "" {
@@ -133,7 +133,7 @@ func (sc *scenario) foretell(t *testing.T, repair Outcome) {
 }
 
 // compare compares what a dry run left and reported with what a run did to an object.
-func (sc *scenario) compare(t *testing.T, before any, s *site, after map[string]any, in Input, out Outcome) {
+func (sc *scenario) compare(t *testing.T, before any, s *site, after map[string]any, in Subject, out Outcome) {
 	t.Helper()
 	if diff := cmp.Diff(before, any(s.c.All()), cmpopts.IgnoreMapEntries(func(k string, _ any) bool { return k == "time" })); diff != "" {
 		t.Errorf("\n%s\na dry run changes the cluster: -before, +after:\n%s", sc.reason, diff)

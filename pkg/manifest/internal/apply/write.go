@@ -25,7 +25,7 @@ type writer struct {
 	refusals refusals
 }
 
-func (w *writer) create(ctx context.Context, in *Input) (Outcome, error) {
+func (w *writer) create(ctx context.Context, in *Subject) (Outcome, error) {
 	now, _, err := w.target.Client.Apply(ctx, in.Object, ssa.Create)
 	if err != nil {
 		return Outcome{}, errors.Wrap(ssa.Explain(err), in.Object.Ref.String())
@@ -34,7 +34,7 @@ func (w *writer) create(ctx context.Context, in *Input) (Outcome, error) {
 }
 
 // applyUnread applies without force, so that the API server answers with a conflict if other managers own fields.
-func (w *writer) applyUnread(ctx context.Context, in *Input) (Outcome, bool, error) {
+func (w *writer) applyUnread(ctx context.Context, in *Subject) (Outcome, bool, error) {
 	now, err := w.applyClearing(ctx, in.Object, &in.Entry, ssa.NoForce)
 	if ssa.IsOwnershipConflict(err) {
 		return Outcome{}, false, nil
@@ -92,7 +92,7 @@ func (w *writer) mustAdopt(o *object.Desired, m *metav1.PartialObjectMetadata) b
 		o.Adoption.From(m.Labels[object.LabelPartOf])
 }
 
-func (w *writer) update(ctx context.Context, in *Input, o *object.Desired, l *Live, ceded []ownership.Ceded) (Outcome, error) {
+func (w *writer) update(ctx context.Context, in *Subject, o *object.Desired, l *Live, ceded []ownership.Ceded) (Outcome, error) {
 	now, err := w.applyClearing(ctx, o, &in.Entry, ssa.Force)
 	if err != nil {
 		out, err := w.explain(ctx, in, l.PartialObjectMetadata, err)
@@ -105,7 +105,7 @@ func (w *writer) update(ctx context.Context, in *Input, o *object.Desired, l *Li
 }
 
 // explain returns what a refusal of the API server means for an object.
-func (w *writer) explain(ctx context.Context, in *Input, before *metav1.PartialObjectMetadata, err error) (Outcome, error) {
+func (w *writer) explain(ctx context.Context, in *Subject, before *metav1.PartialObjectMetadata, err error) (Outcome, error) {
 	if named := (*namedError)(nil); errors.As(err, &named) {
 		return Outcome{}, named.error
 	}

@@ -50,11 +50,11 @@ func (c *Composer) renderChart(ctx context.Context, out *Component) ([]*unstruct
 func (c *Composer) optionsOf(ctx context.Context, out *Component) (render.Options, error) {
 	o := out.Installation.optionsIn(render.Options{Revision: out.Next.Number, Upgrade: out.Next.IsUpgrade(), REST: c.Connection})
 	var err error
-	if o.KubeVersion, err = c.Target.Version(ctx); err != nil {
+	if o.KubeVersion, err = c.Environment.Version(ctx); err != nil {
 		return o, errors.Wrap(err, "cannot get the version of the cluster")
 	}
 	if out.Chart.NeedsAPIVersions(o.Values, o.Overrides) {
-		if o.APIVersions, err = c.Target.APIVersions(ctx); err != nil {
+		if o.APIVersions, err = c.Environment.APIVersions(ctx); err != nil {
 			return o, errors.Wrap(err, "cannot get the API versions of the cluster")
 		}
 	}

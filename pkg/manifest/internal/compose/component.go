@@ -46,7 +46,7 @@ type Component struct {
 	// Purpose of applying the objects.
 	Purpose Purpose
 	// Desired is the release that the part should have; the zero value if it has none.
-	Desired release.Desired
+	Desired release.Wanted
 	// Next is the revision of the release that is being installed; the zero value for a part without a release.
 	Next release.Next
 	// Chart and Rendered are set for charts.

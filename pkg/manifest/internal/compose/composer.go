@@ -19,8 +19,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
-// A Target provides what objects depend on in the cluster. A cluster.Cluster is a Target.
-type Target interface {
+// An Environment provides what objects depend on in the cluster. A cluster.Cluster is one.
+type Environment interface {
 	cluster.Mapper
 	cluster.Versions
 }
@@ -28,7 +28,7 @@ type Target interface {
 // Releases provide the records of Helm releases in a cluster. A release.History implements them.
 type Releases interface {
 	// Next returns the next revision of a part, and the record of the part while that revision is being installed.
-	Next(ctx context.Context, d *release.Desired, rec inventory.Part) (release.Next, inventory.Part, error)
+	Next(ctx context.Context, d *release.Wanted, rec inventory.Part) (release.Next, inventory.Part, error)
 
 	// FindRollback returns the revision that was installed with the given inputs; 0 if there is none. It also returns the
 	// manifest of the revision, unless the chart is pure, which means that it renders the same objects again.
@@ -49,8 +49,8 @@ type Composer struct {
 	Retry     string
 	RollsBack bool
 
-	Target   Target
-	Releases Releases
+	Environment Environment
+	Releases    Releases
 	// Connection is for charts that look up objects in the cluster.
 	Connection *rest.Config
 
@@ -64,7 +64,7 @@ type Composer struct {
 }
 
 // Compose fetches and renders a part, given its record in the inventory. It sends no requests to the cluster except through
-// Target and Releases, and for objects that the chart looks up.
+// Environment and Releases, and for objects that the chart looks up.
 func (c *Composer) Compose(ctx context.Context, p *bundle.Part, rec inventory.Part) (*Component, error) {
 	out := &Component{Part: p, Record: rec, Purpose: PurposeOf(p, &rec)}
 	if err := c.install(ctx, out); err != nil {
@@ -99,7 +99,7 @@ func (c *Composer) install(ctx context.Context, out *Component) error {
 	}
 	out.Installation = in
 	in.recordConfig(&out.Record)
-	out.Desired = release.Desired{
+	out.Desired = release.Wanted{
 		Part: out.Name, Release: in.Release, Inputs: out.Digest, Retry: c.Retry, Adopts: c.adoption(in), RollsBack: c.RollsBack,
 		Messages: c.Messages,
 	}
@@ -134,7 +134,7 @@ func (c *Composer) learnKinds(objects []*unstructured.Unstructured) {
 			continue
 		}
 		for gvk, m := range object.ServedKinds(u) {
-			c.Target.Learn(gvk, m)
+			c.Environment.Learn(gvk, m)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func (c *Composer) build(ctx context.Context, out *Component, objects []*unstruc
 // Place sets the namespace of an object, and returns the mapping of its kind. The installation is nil for parts that are not
 // installs.
 func (c *Composer) Place(ctx context.Context, in *Installation, u *unstructured.Unstructured) (cluster.Mapping, error) {
-	m, err := c.Target.Mapping(ctx, u.GroupVersionKind())
+	m, err := c.Environment.Mapping(ctx, u.GroupVersionKind())
 	if err != nil {
 		return cluster.Mapping{}, errors.Wrap(err, object.RefOf(u).String())
 	}

@@ -120,7 +120,7 @@ func TestCompose(t *testing.T) {
 			if err == nil {
 				got.Objects = refs(out.Objects)
 			}
-			got.Asked, got.Err = c.Target.(*target).asked, textOf(err)
+			got.Asked, got.Err = c.Environment.(*target).asked, textOf(err)
 			if tc.want.Err != "" && strings.HasPrefix(got.Err, tc.want.Err) {
 				got.Err = tc.want.Err
 			}

@@ -107,7 +107,7 @@ type history struct {
 	err      error
 }
 
-func (h *history) Next(_ context.Context, _ *release.Desired, rec inventory.Part) (release.Next, inventory.Part, error) {
+func (h *history) Next(_ context.Context, _ *release.Wanted, rec inventory.Part) (release.Next, inventory.Part, error) {
 	return release.Next{Number: rec.Revision + 1, Before: rec.Revision}, rec, h.err
 }
 
@@ -125,7 +125,7 @@ func (h *history) Get(context.Context, inventory.Release, int) (*record.Info, er
 // composerOf returns a Composer for a bundle and an empty cluster.
 func composerOf(b *bundle.Bundle) *Composer {
 	return &Composer{
-		Bundle: b, Config: NewConfig(b), Target: &target{}, Releases: &history{}, Caches: NewCaches(),
+		Bundle: b, Config: NewConfig(b), Environment: &target{}, Releases: &history{}, Caches: NewCaches(),
 		Inventory: cluster.ObjectRef{Kind: "Secret", Namespace: "kyma-system", Name: b.Name},
 		Labels:    map[string]string{object.LabelPartOf: "me"},
 	}

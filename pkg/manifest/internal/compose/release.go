@@ -16,9 +16,9 @@ import (
 )
 
 // ReleaseAt returns the revision of the chart as installed at a time. The run of its hooks is nil if there is none.
-func (c *Component) ReleaseAt(now time.Time, run *inventory.Run) *release.Installation {
+func (c *Component) ReleaseAt(now time.Time, run *inventory.Run) *release.NewRevision {
 	in := c.Installation
-	return &release.Installation{
+	return &release.NewRevision{
 		Desired: c.Desired, Next: c.Next, Chart: c.Chart, Rendered: c.Rendered, Description: in.Config.Description, Labels: in.Config.Labels,
 		CreateNamespace: !in.KeepNamespaces, Run: run, Now: now,
 	}

@@ -133,7 +133,7 @@ func (d *dryRun) prune(ctx context.Context) {
 // pruneFormer finds the objects that would be pruned because a release is adopted.
 func (d *dryRun) pruneFormer(ctx context.Context) error {
 	for _, c := range d.Plan.Components {
-		if c.Rendered == nil || c.Purpose == compose.Repair || c.Record.Revision > 0 || d.Plan.Verdicts.Of(c.Name).State.Fails() {
+		if c.Rendered == nil || c.Purpose == compose.Repair || c.Record.Revision > 0 || d.Plan.Verdicts.Of(c.Name).Hindrance.Fails() {
 			continue
 		}
 		refs, err := d.Former(ctx, c, d.progress.isMember)
@@ -166,7 +166,7 @@ func (d *dryRun) conclude() {
 	for _, c := range p.Components {
 		n := c.CountHooks()
 		switch {
-		case n == 0 || p.Verdicts.Of(c.Name).State.Fails():
+		case n == 0 || p.Verdicts.Of(c.Name).Hindrance.Fails():
 		case n == 1:
 			d.out.Notes = append(d.out.Notes, c.Name.String()+": the chart has 1 hook")
 		default:

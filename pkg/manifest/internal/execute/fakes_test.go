@@ -43,17 +43,17 @@ func (w *world) Evaluate(_ context.Context, en *inventory.Entry, _ cluster.Objec
 func (w *world) hook(event string, c *compose.Component) (hook.Standing, error) {
 	key := event + " " + c.Name.String() + " " + c.Digest
 	if w.ran[key] {
-		return hook.Standing{Stage: hook.Passed}, nil
+		return hook.Standing{Progress: hook.Passed}, nil
 	}
 	line := event + " " + c.Name.String()
 	if err := w.note("%s", line); err != nil {
 		return hook.Standing{}, err
 	}
 	if why, waits := w.waits[line]; waits {
-		return hook.Standing{Stage: hook.Due, Message: why}, nil
+		return hook.Standing{Progress: hook.Due, Message: why}, nil
 	}
 	w.ran[key] = true
-	return hook.Standing{Stage: hook.Passed}, nil
+	return hook.Standing{Progress: hook.Passed}, nil
 }
 
 // RunPre runs the hooks that come before the objects.
@@ -95,7 +95,7 @@ func (w *world) Abandon(_ context.Context, c *compose.Component) error {
 }
 
 // Prune deletes the objects of the bundle. It waits for an object with finalizers.
-func (w *world) Prune(ctx context.Context, p Prune) (teardown.Result, error) {
+func (w *world) Prune(ctx context.Context, p Doomed) (teardown.Result, error) {
 	if w.tearsDown {
 		return w.tearDown(ctx, p)
 	}
@@ -154,7 +154,7 @@ spec: {group: example.org, scope: Namespaced, names: {kind: Widget, plural: widg
 func refOf(text string) cluster.ObjectRef { return object.RefOf(fakeapi.Parse(text)) }
 
 // tearDown prunes as the engine does.
-func (w *world) tearDown(ctx context.Context, p Prune) (teardown.Result, error) {
+func (w *world) tearDown(ctx context.Context, p Doomed) (teardown.Result, error) {
 	in := teardown.Input{
 		Cluster: w.c, Mode: teardown.Prune, Set: worldSet, Labels: map[string]string{object.LabelPartOf: worldSet, object.LabelManagedBy: object.DefaultManagedBy},
 		FieldManager: object.DefaultFieldManager, Known: p.Objects, Concurrency: 1,

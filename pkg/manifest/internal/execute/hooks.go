@@ -62,7 +62,7 @@ func (r *run) runPre(ctx context.Context) bool {
 			p.fail(c.Name, err)
 		case h.Waits():
 			p.wait(c.Name, h.Message)
-			before = hook.Standing{Stage: hook.Due, Message: fmt.Sprintf("waits for install %s: %s", c.Name, h.Message)}
+			before = hook.Standing{Progress: hook.Due, Message: fmt.Sprintf("waits for install %s: %s", c.Name, h.Message)}
 		default:
 			on = true
 		}
@@ -112,7 +112,7 @@ func (r *run) runPostOf(ctx context.Context, c *compose.Component) (hook.Standin
 		}
 		if unready {
 			reason := fmt.Sprintf("hooks %s wait until it is ready, as config asks for with Wait: %s", run.Event, why)
-			return hook.Standing{Stage: hook.Due, Message: reason}, nil
+			return hook.Standing{Progress: hook.Due, Message: reason}, nil
 		}
 	}
 	h, err := r.Installs.RunPost(ctx, c, r.view(c))

@@ -92,13 +92,13 @@ type Installed struct {
 // A Pruner deletes what a bundle no longer contains.
 type Pruner interface {
 	// Prune deletes objects, and runs the hooks of the installs that are removed, as far as possible without waiting.
-	Prune(ctx context.Context, p Prune) (teardown.Result, error)
+	Prune(ctx context.Context, p Doomed) (teardown.Result, error)
 	// Forget deletes the release records of a part.
 	Forget(ctx context.Context, part object.PartID, rec inventory.Part) error
 }
 
-// A Prune is what a bundle no longer contains.
-type Prune struct {
+// Doomed is what a bundle no longer contains.
+type Doomed struct {
 	// Entries of the objects to delete, and the states of those that exist, as far as they are known.
 	Entries []inventory.Entry
 	Objects map[cluster.ObjectRef]cluster.ObjectState

@@ -117,7 +117,7 @@ func (p *progress) note(v ...plan.Verdict) { p.verdicts = append(p.verdicts, v..
 
 // wait records what a part waits for, or the whole bundle.
 func (p *progress) wait(part object.PartID, reason string) {
-	p.note(plan.Verdict{Part: part, State: plan.Waiting, Reason: reason})
+	p.note(plan.Verdict{Part: part, Hindrance: plan.Waiting, Reason: reason})
 }
 
 // fail records that a part failed.

@@ -124,7 +124,7 @@ func TestAwaitCRDs(t *testing.T) {
 	ref := crd("as.g")
 	starts := cluster.ObjectState{Message: "is not accepted"}
 	waits := func(part object.PartID, reason string) plan.Verdict {
-		return plan.Verdict{Part: part, State: plan.Waiting, Reason: ref.String() + ": " + reason}
+		return plan.Verdict{Part: part, Hindrance: plan.Waiting, Reason: ref.String() + ": " + reason}
 	}
 	gone := applied("web", ref)
 	gone.Pruned = true
@@ -144,7 +144,7 @@ func TestAwaitCRDs(t *testing.T) {
 		"Pruned":      {reason: "No component waits for a CRD that is pruned.", entry: gone, known: starts},
 		"Stopped": {
 			reason: "A failed component does not wait.", entry: applied("web", ref), known: starts,
-			said: plan.Verdicts{{Part: "web", State: plan.Failed, Reason: "no"}},
+			said: plan.Verdicts{{Part: "web", Hindrance: plan.Failed, Reason: "no"}},
 		},
 	}
 	for name, tc := range cases {
@@ -175,25 +175,25 @@ func TestAwaitInstalls(t *testing.T) {
 		"NotApplied": {
 			reason: "An install that waits for an object holds back the custom resource.", entry: pending("web", a),
 			want: plan.Verdicts{
-				{Part: "web", State: plan.Waiting, Reason: "ConfigMap apps/a: is being recreated: is being deleted"},
-				{Part: object.PartResource, State: plan.Waiting, Reason: "resource waits until web is applied"},
+				{Part: "web", Hindrance: plan.Waiting, Reason: "ConfigMap apps/a: is being recreated: is being deleted"},
+				{Part: object.PartResource, Hindrance: plan.Waiting, Reason: "resource waits until web is applied"},
 			},
 		},
 		"Failed": {
-			reason: "An install that failed holds it back, too.", entry: applied("web", a), said: plan.Verdicts{{Part: "web", State: plan.Failed, Reason: "no"}},
-			want: plan.Verdicts{{Part: object.PartResource, State: plan.Waiting, Reason: "resource waits until web is applied"}},
+			reason: "An install that failed holds it back, too.", entry: applied("web", a), said: plan.Verdicts{{Part: "web", Hindrance: plan.Failed, Reason: "no"}},
+			want: plan.Verdicts{{Part: object.PartResource, Hindrance: plan.Waiting, Reason: "resource waits until web is applied"}},
 		},
 		"Blocked": {
-			reason: "An install that a CRD blocks holds it back, too.", entry: applied("web", a), said: plan.Verdicts{{Part: "web", State: plan.Blocked, Reason: "no"}},
-			want: plan.Verdicts{{Part: object.PartResource, State: plan.Waiting, Reason: "resource waits until web is applied"}},
+			reason: "An install that a CRD blocks holds it back, too.", entry: applied("web", a), said: plan.Verdicts{{Part: "web", Hindrance: plan.Blocked, Reason: "no"}},
+			want: plan.Verdicts{{Part: object.PartResource, Hindrance: plan.Waiting, Reason: "resource waits until web is applied"}},
 		},
 		"Spared": {
 			reason: "An install with a CRD that cannot be repaired does not.", entry: applied("web", a),
-			said: plan.Verdicts{{Part: "web", State: plan.Spared, Reason: "no"}},
+			said: plan.Verdicts{{Part: "web", Hindrance: plan.Spared, Reason: "no"}},
 		},
 		"ResourceStopped": {
 			reason: "A failed component does not wait.", entry: applied("web", a),
-			said: plan.Verdicts{{Part: "web", State: plan.Failed, Reason: "no"}, {Part: object.PartResource, State: plan.Failed, Reason: "no"}},
+			said: plan.Verdicts{{Part: "web", Hindrance: plan.Failed, Reason: "no"}, {Part: object.PartResource, Hindrance: plan.Failed, Reason: "no"}},
 		},
 	}
 	for name, tc := range cases {

@@ -59,8 +59,8 @@ func (p *progress) giveUp(actions []plan.ObjectAction) {
 }
 
 // doomed returns everything that is marked to be pruned.
-func (p *progress) doomed() Prune {
-	out := Prune{OwnerOf: p.ownerOf, Objects: map[cluster.ObjectRef]cluster.ObjectState{}, Records: map[object.PartID]inventory.Part{}}
+func (p *progress) doomed() Doomed {
+	out := Doomed{OwnerOf: p.ownerOf, Objects: map[cluster.ObjectRef]cluster.ObjectState{}, Records: map[object.PartID]inventory.Part{}}
 	for i := range p.inventory.Objects {
 		en := p.inventory.Objects[i]
 		if !en.Pruned {

@@ -75,9 +75,9 @@ func TestRunTests(t *testing.T) {
 			tested := false
 			w.test = func(context.Context, TestInput) (Tested, error) {
 				tested = true
-				out := Tested{Standing: hook.Standing{Stage: hook.Passed}}
+				out := Tested{Standing: hook.Standing{Progress: hook.Passed}}
 				if tc.waiting != "" {
-					out.Standing = hook.Standing{Stage: hook.Due, Message: tc.waiting}
+					out.Standing = hook.Standing{Progress: hook.Due, Message: tc.waiting}
 				}
 				if tc.over || tc.begun {
 					out.Tests = &inventory.Tests{Over: tc.over, Tests: []inventory.TestRecord{{Part: "web", Name: "x"}}}

@@ -51,7 +51,7 @@ func (p *progress) send(
 	g.SetLimit(concurrency)
 	for i, o := range todo {
 		s, exists := p.objects[o.Ref]
-		one := apply.Input{
+		one := apply.Subject{
 			Object: o, Entry: *idx[o.Ref], State: s, Exists: exists, Drifted: p.actions[o.Ref].Drifted, Restarted: p.restarted[o.Ref],
 		}
 		g.Go(func() error {

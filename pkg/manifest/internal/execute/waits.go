@@ -54,7 +54,7 @@ func (p *progress) awaitCRDs(latest func(ref cluster.ObjectRef) (cluster.ObjectS
 		}
 		for _, c := range p.components {
 			if !p.verdicts.Stop(c.Name) && !out.Stop(c.Name) && c.Needs(en) {
-				out = append(out, plan.Verdict{Part: c.Name, State: plan.Waiting, Reason: en.Ref().String() + ": " + cmp.Or(s.Message, "is not established")})
+				out = append(out, plan.Verdict{Part: c.Name, Hindrance: plan.Waiting, Reason: en.Ref().String() + ": " + cmp.Or(s.Message, "is not established")})
 			}
 		}
 	}
@@ -70,7 +70,7 @@ func (p *progress) awaitInstalls() plan.Verdicts {
 			continue
 		}
 		if reason, missing := p.missing(c); missing {
-			out = append(out, plan.Verdict{Part: c.Name, State: plan.Waiting, Reason: reason})
+			out = append(out, plan.Verdict{Part: c.Name, Hindrance: plan.Waiting, Reason: reason})
 		}
 	}
 	all := slices.Concat(p.verdicts, out)
@@ -81,7 +81,7 @@ func (p *progress) awaitInstalls() plan.Verdicts {
 		for i := range p.plan.Parts {
 			if part := &p.plan.Parts[i]; part.Resource == nil && all.Stop(part.Name) {
 				reason := fmt.Sprintf("%s waits until %s is applied", c.Name, part.Name)
-				out = append(out, plan.Verdict{Part: c.Name, State: plan.Waiting, Reason: reason})
+				out = append(out, plan.Verdict{Part: c.Name, Hindrance: plan.Waiting, Reason: reason})
 				break
 			}
 		}

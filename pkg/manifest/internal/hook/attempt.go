@@ -62,7 +62,7 @@ func (a *Attempt) RunPre(ctx context.Context) (Standing, error) {
 		return Standing{}, err
 	}
 	if a.Run.Event.IsPost() {
-		return Standing{Stage: Passed}, nil
+		return Standing{Progress: Passed}, nil
 	}
 	s, err := a.advance(ctx, a.Operation.Pre())
 	if err == nil && !s.Waits() {
@@ -132,7 +132,7 @@ func (a *Attempt) advance(ctx context.Context, event inventory.Event) (Standing,
 	if q.IsChanged() {
 		a.note()
 	}
-	if err != nil || s.Stage != Refused {
+	if err != nil || s.Progress != Refused {
 		return s, err
 	}
 	why := errors.New(s.Message)

@@ -155,7 +155,7 @@ func TestAttemptPost(t *testing.T) {
 			return []Hook{aHook("ConfigMap", string(r.Event))}, nil
 		},
 	}
-	if standing, err := a.RunPost(t.Context()); err != nil || standing.Stage != Passed {
+	if standing, err := a.RunPost(t.Context()); err != nil || standing.Progress != Passed {
 		t.Fatalf("RunPost(...): %v, %v", standing, err)
 	}
 	want := &inventory.Run{ID: "r", Event: "post-upgrade", Inputs: "i", Revision: 2, Recorded: true, Index: 1, Done: 4, Over: true}

@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// A Removal runs the deletion hooks of the parts that are being removed.
-type Removal struct {
+// RemovalHooks run the deletion hooks of the parts that are being removed.
+type RemovalHooks struct {
 	// Parts to remove, in install order. Their hooks run in reverse order.
 	Parts []object.PartID
 	// Records of the parts. Run updates their hook runs.
@@ -35,7 +35,7 @@ type Removal struct {
 }
 
 // Run runs the hooks of an event for all parts, as far as possible without waiting.
-func (r *Removal) Run(ctx context.Context, event inventory.Event) (Standing, error) {
+func (r *RemovalHooks) Run(ctx context.Context, event inventory.Event) (Standing, error) {
 	var failures []string
 	for _, part := range slices.Backward(r.Parts) {
 		p := r.Records[part]
@@ -50,40 +50,40 @@ func (r *Removal) Run(ctx context.Context, event inventory.Event) (Standing, err
 			failures = append(failures, text.OneLine(err.Error()))
 			continue
 		}
-		if s.Stage == Passed {
+		if s.Progress == Passed {
 			continue
 		}
 		s.Message = part.String() + ": " + s.Message
-		if s.Stage != Refused || (event.Blocks() && !r.Force) {
+		if s.Progress != Refused || (event.Blocks() && !r.Force) {
 			s.Failures = failures
 			return s, nil
 		}
 		failures = append(failures, s.Message)
 	}
-	return Standing{Stage: Passed, Failures: failures}, nil
+	return Standing{Progress: Passed, Failures: failures}, nil
 }
 
 // passesOver reports whether a removal continues after an error. The hooks of a release record cannot be edited, so a hook that
 // would replace an object of another part is skipped as if it had failed.
-func (r *Removal) passesOver(err error, event inventory.Event) bool {
+func (r *RemovalHooks) passesOver(err error, event inventory.Event) bool {
 	return r.Force && ssa.IsRefused(err) || isTaken(err) && !event.Blocks()
 }
 
 // runPart runs the hooks of an event for one part.
-func (r *Removal) runPart(ctx context.Context, part object.PartID, p *inventory.Part, event inventory.Event) (Standing, error) {
+func (r *RemovalHooks) runPart(ctx context.Context, part object.PartID, p *inventory.Part, event inventory.Event) (Standing, error) {
 	run := Deletion(p, event, r.Retry)
 	if s := standingOf(run, event); !s.Waits() {
 		return s, nil
 	}
 	hooks, err := r.prepare(ctx, part, p.ReleaseOf(part), run)
 	if err != nil || len(hooks) == 0 {
-		return Standing{Stage: Passed}, err
+		return Standing{Progress: Passed}, err
 	}
 	return r.advance(ctx, part, p, run, hooks)
 }
 
 // prepare returns the hooks of the event of a run. Before the first hook runs, it sets the status of the release to uninstalling.
-func (r *Removal) prepare(ctx context.Context, part object.PartID, rel inventory.Release, run *inventory.Run) ([]Hook, error) {
+func (r *RemovalHooks) prepare(ctx context.Context, part object.PartID, rel inventory.Release, run *inventory.Run) ([]Hook, error) {
 	hooks, info, err := r.Prepare(ctx, part, rel, run)
 	if err != nil || len(hooks) == 0 || run.Event != inventory.PreDelete || info.Status == record.StatusUninstalling {
 		return hooks, err
@@ -93,7 +93,7 @@ func (r *Removal) prepare(ctx context.Context, part object.PartID, rel inventory
 }
 
 // advance runs the hooks of a part and saves the run.
-func (r *Removal) advance(ctx context.Context, part object.PartID, p *inventory.Part, run *inventory.Run, hooks []Hook) (Standing, error) {
+func (r *RemovalHooks) advance(ctx context.Context, part object.PartID, p *inventory.Part, run *inventory.Run, hooks []Hook) (Standing, error) {
 	q := Sequence{Runner: r.Runner, Hooks: hooks, Timeout: p.HookTimeoutOf(), Run: run}
 	if p.Run != nil {
 		q.Saved = *p.Run

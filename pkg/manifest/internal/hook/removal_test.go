@@ -28,7 +28,7 @@ func TestRemoval(t *testing.T) {
 	part := func(run *inventory.Run) inventory.Part {
 		return inventory.Part{Digest: "d", Namespace: "a", Revision: 2, DeleteHooks: true, Run: run}
 	}
-	passed := func(failure string) Standing { return Standing{Stage: Passed, Failures: []string{failure}} }
+	passed := func(failure string) Standing { return Standing{Progress: Passed, Failures: []string{failure}} }
 	broken := errors.New("not reached")
 	refused := &ssa.RefusedError{Err: errors.New("the record is damaged")}
 	taken := func(event string) error {
@@ -50,7 +50,7 @@ func TestRemoval(t *testing.T) {
 			reason: "The release is recorded as uninstalling before a hook runs, and the completed run is saved.",
 			event:  inventory.PreDelete, outcome: "Succeeded",
 			want: want{
-				standing: Standing{Stage: Passed},
+				standing: Standing{Progress: Passed},
 				log:      []string{"describe 2 uninstalling", "save pre-delete", "create web", "state web", "save pre-delete"},
 				run:      &inventory.Run{Event: "pre-delete", Revision: 2, Index: 1, Done: 1, Over: true},
 			},
@@ -58,20 +58,20 @@ func TestRemoval(t *testing.T) {
 		"Waits": {
 			reason: "A running hook delays the removal.", event: inventory.PreDelete, status: record.StatusUninstalling,
 			want: want{
-				standing: Standing{Stage: Due, Message: "web: hook pre-delete Job a/web is running"},
+				standing: Standing{Progress: Due, Message: "web: hook pre-delete Job a/web is running"},
 				log:      []string{"save pre-delete", "create web", "state web", "save pre-delete"},
 				run:      &inventory.Run{Event: "pre-delete", Revision: 2, UID: "uid-1", Started: 100},
 			},
 		},
-		"Passed": {reason: "An event that is over does not start again.", event: inventory.PreDelete, run: over, want: want{standing: Standing{Stage: Passed}, run: over}},
+		"Passed": {reason: "An event that is over does not start again.", event: inventory.PreDelete, run: over, want: want{standing: Standing{Progress: Passed}, run: over}},
 		"After": {
 			reason: "A post-delete hook does not change the status of the release.", event: inventory.PostDelete, run: over, outcome: "Succeeded",
 			want: want{
-				standing: Standing{Stage: Passed}, log: []string{"save post-delete", "create web", "state web", "save post-delete"},
+				standing: Standing{Progress: Passed}, log: []string{"save post-delete", "create web", "state web", "save post-delete"},
 				run: &inventory.Run{Event: "post-delete", Revision: 2, Index: 1, Done: 2, Over: true},
 			},
 		},
-		"Refused": {reason: "A failed hook blocks the removal.", event: inventory.PreDelete, run: failed, want: want{standing: Standing{Stage: Refused, Message: "web: no"}, run: failed}},
+		"Refused": {reason: "A failed hook blocks the removal.", event: inventory.PreDelete, run: failed, want: want{standing: Standing{Progress: Refused, Message: "web: no"}, run: failed}},
 		"Taken": {
 			reason: "A hook that would replace an object of another part does not run, and blocks the removal like a failed hook.", event: inventory.PreDelete, err: taken("pre-delete"),
 			want: want{err: "web: hook pre-delete ConfigMap a/c is part of api too; take it out of one of them"},
@@ -101,7 +101,7 @@ func TestRemoval(t *testing.T) {
 			s := newStage()
 			s.target.outcome = tc.outcome
 			saved := part(tc.run)
-			r := Removal{
+			r := RemovalHooks{
 				Parts: []object.PartID{"plain", "web"}, Records: map[object.PartID]inventory.Part{"web": saved, "plain": {Digest: "d"}},
 				Force: tc.force, Runner: s.Runner,
 				Prepare: func(_ context.Context, part object.PartID, _ inventory.Release, _ *inventory.Run) ([]Hook, *record.Info, error) {
@@ -142,17 +142,17 @@ func TestRemovalFailures(t *testing.T) {
 	part := func(why string) inventory.Part {
 		return inventory.Part{DeleteHooks: true, Run: &inventory.Run{ID: "r", Event: "pre-delete", Failed: why, Over: true}}
 	}
-	r := Removal{
+	r := RemovalHooks{
 		Parts: []object.PartID{"api", "db", "web"}, Force: true,
 		Records: map[object.PartID]inventory.Part{"api": part("no"), "db": {}, "web": part("not at all")},
 	}
 	got, err := r.Run(t.Context(), inventory.PreDelete)
-	if diff := cmp.Diff(Standing{Stage: Passed, Failures: []string{"web: not at all", "api: no"}}, got); diff != "" || err != nil {
+	if diff := cmp.Diff(Standing{Progress: Passed, Failures: []string{"web: not at all", "api: no"}}, got); diff != "" || err != nil {
 		t.Errorf("Run(...): %v, -want, +got:\n%s", err, diff)
 	}
 	r.Force = false
 	got, err = r.Run(t.Context(), inventory.PreDelete)
-	if diff := cmp.Diff(Standing{Stage: Refused, Message: "web: not at all"}, got); diff != "" || err != nil {
+	if diff := cmp.Diff(Standing{Progress: Refused, Message: "web: not at all"}, got); diff != "" || err != nil {
 		t.Errorf("Run(...) without force: %v, -want, +got:\n%s", err, diff)
 	}
 }

@@ -38,35 +38,35 @@ func Deletion(rec *inventory.Part, event inventory.Event, retry string) *invento
 // A Standing is the progress of a run within an event. The message says what a Due event is waiting for, or why a hook of a Refused
 // event failed.
 type Standing struct {
-	Stage   Stage
-	Message string
+	Progress Progress
+	Message  string
 	// Failures of deletion hooks that do not block the removal, each prefixed with its part.
 	Failures []string
 }
 
 // Waits reports whether hooks must still run or complete.
-func (s Standing) Waits() bool { return s.Stage == Due }
+func (s Standing) Waits() bool { return s.Progress == Due }
 
 // standingOf returns the progress of a run within an event. For a Due event, it cannot say what the event is waiting for.
 func standingOf(run *inventory.Run, event inventory.Event) Standing {
-	return Standing{Stage: StageOf(run, event), Message: run.Failed}
+	return Standing{Progress: ProgressOf(run, event), Message: run.Failed}
 }
 
-// A Stage is the progress of a run within an event.
-type Stage string
+// A Progress is how far a run is within an event.
+type Progress string
 
-// The stages of an event.
+// The values of Progress.
 const (
 	// Due means that hooks must still run or complete.
-	Due Stage = "Due"
+	Due Progress = "Due"
 	// Passed means that the hooks have run, or that the removal has continued past the event.
-	Passed Stage = "Passed"
+	Passed Progress = "Passed"
 	// Refused means that a hook failed.
-	Refused Stage = "Refused"
+	Refused Progress = "Refused"
 )
 
-// StageOf returns the stage of an event in a run.
-func StageOf(run *inventory.Run, event inventory.Event) Stage {
+// ProgressOf returns the progress of an event in a run.
+func ProgressOf(run *inventory.Run, event inventory.Event) Progress {
 	switch {
 	case event == inventory.PreDelete && run.Event == inventory.PostDelete, run.Over && run.Failed == "":
 		return Passed

@@ -99,7 +99,7 @@ func TestStageOf(t *testing.T) {
 		reason string
 		run    inventory.Run
 		event  inventory.Event
-		want   Stage
+		want   Progress
 	}{
 		"Due":     {reason: "A run that is not over is due.", run: inventory.Run{Event: "pre-delete", Failed: "no"}, event: inventory.PreDelete, want: Due},
 		"Passed":  {reason: "A run that is over without a failure has passed.", run: inventory.Run{Event: "pre-delete", Over: true}, event: inventory.PreDelete, want: Passed},
@@ -108,7 +108,7 @@ func TestStageOf(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, StageOf(&tc.run, tc.event)); diff != "" {
+			if diff := cmp.Diff(tc.want, ProgressOf(&tc.run, tc.event)); diff != "" {
 				t.Errorf("\n%s\nStageOf(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -154,9 +154,9 @@ func standingAfter(err, waiting, failed string) Standing {
 	case err != "":
 		return Standing{}
 	case waiting != "":
-		return Standing{Stage: Due, Message: waiting}
+		return Standing{Progress: Due, Message: waiting}
 	case failed != "":
-		return Standing{Stage: Refused, Message: failed}
+		return Standing{Progress: Refused, Message: failed}
 	}
-	return Standing{Stage: Passed}
+	return Standing{Progress: Passed}
 }

@@ -61,7 +61,7 @@ func (q *Sequence) Advance(ctx context.Context) (Standing, error) {
 		case actDone:
 			return standingOf(q.Run, q.Run.Event), nil
 		case actWait:
-			return Standing{Stage: Due, Message: q.about(q.current(), f.message)}, nil
+			return Standing{Progress: Due, Message: q.about(q.current(), f.message)}, nil
 		case actDelete:
 			return q.deleteAll(ctx)
 		default:
@@ -232,7 +232,7 @@ func (q *Sequence) deleteAll(ctx context.Context) (Standing, error) {
 			continue
 		}
 		if outlast(isLate(q.Run, q.Timeout, q.Now())) == actWait {
-			return Standing{Stage: Due, Message: q.about(h, why)}, nil
+			return Standing{Progress: Due, Message: q.about(h, why)}, nil
 		}
 		if err := q.expire(ctx, h, why); err != nil {
 			return Standing{}, err

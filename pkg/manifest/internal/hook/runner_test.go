@@ -360,7 +360,7 @@ func TestAdvanceSurvivesDeath(t *testing.T) {
 		again.target.things, again.target.created = s.target.things, s.target.created
 		run := inventoried
 		again.Run, again.Saved = &run, run
-		if s, err := again.Advance(t.Context()); err != nil || s.Stage != Passed || !again.Run.Over || again.Run.Failed != "" || again.Run.Done != 3 {
+		if s, err := again.Advance(t.Context()); err != nil || s.Progress != Passed || !again.Run.Over || again.Run.Failed != "" || again.Run.Done != 3 {
 			t.Errorf("died at %d: %v, %v, %+v", at, s, err, again.Run)
 		}
 		for _, l := range again.log {

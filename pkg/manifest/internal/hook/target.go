@@ -31,8 +31,8 @@ type Target interface {
 	Delete(ctx context.Context, o *object.Desired, uid string) (*cluster.ObjectState, error)
 }
 
-// A Cluster is the Target of a real run. A dry run has another.
-type Cluster struct {
+// A LiveTarget is the Target of a real run. A dry run has another.
+type LiveTarget struct {
 	Client *ssa.Client
 	Cache  cluster.Cache
 	// Track watches kinds. It returns the kinds that are not in sync in the cache, with the reason.
@@ -40,19 +40,19 @@ type Cluster struct {
 }
 
 // Create creates an object. It implements Target.
-func (c *Cluster) Create(ctx context.Context, o *object.Desired) (string, error) {
+func (c *LiveTarget) Create(ctx context.Context, o *object.Desired) (string, error) {
 	s, _, err := c.Client.Apply(ctx, o, ssa.Create)
 	return s.UID, err
 }
 
 // Metadata returns the metadata of an object. It implements Target.
-func (c *Cluster) Metadata(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error) {
+func (c *LiveTarget) Metadata(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error) {
 	return c.Client.Metadata(ctx, gvk, r)
 }
 
 // State returns the state of an object. It sends a request to confirm that the object does not exist or has another UID than
 // expected.
-func (c *Cluster) State(ctx context.Context, o *object.Desired, uid string) (cluster.ObjectState, bool, error) {
+func (c *LiveTarget) State(ctx context.Context, o *object.Desired, uid string) (cluster.ObjectState, bool, error) {
 	s, exists, err := c.seen(ctx, o)
 	if err != nil || !exists || uid == "" || s.UID == uid {
 		return s, exists, err
@@ -61,7 +61,7 @@ func (c *Cluster) State(ctx context.Context, o *object.Desired, uid string) (clu
 }
 
 // seen returns the state of an object from the cache, or from the API server if the cache does not have it.
-func (c *Cluster) seen(ctx context.Context, o *object.Desired) (cluster.ObjectState, bool, error) {
+func (c *LiveTarget) seen(ctx context.Context, o *object.Desired) (cluster.ObjectState, bool, error) {
 	if unsynced := c.Track(ctx, []schema.GroupVersionKind{o.GVK()}); len(unsynced) == 0 {
 		if s, ok := c.Cache.Get(o.Ref); ok {
 			return s, true, nil
@@ -71,7 +71,7 @@ func (c *Cluster) seen(ctx context.Context, o *object.Desired) (cluster.ObjectSt
 }
 
 // Delete deletes an object. It implements Target.
-func (c *Cluster) Delete(ctx context.Context, o *object.Desired, uid string) (*cluster.ObjectState, error) {
+func (c *LiveTarget) Delete(ctx context.Context, o *object.Desired, uid string) (*cluster.ObjectState, error) {
 	left, err := c.Client.Delete(ctx, o.GVK(), o.Ref, uid)
 	if err != nil {
 		return nil, err

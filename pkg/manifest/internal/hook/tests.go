@@ -78,7 +78,7 @@ func (t *Tester) Advance(ctx context.Context, progress *inventory.Tests) (Standi
 	}
 	progress.Over, progress.Part, progress.Run = true, "", nil
 	t.Progress = copyTests(progress)
-	return Standing{Stage: Passed}, nil
+	return Standing{Progress: Passed}, nil
 }
 
 // test runs the tests of one part.

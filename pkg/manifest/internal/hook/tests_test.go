@@ -116,7 +116,7 @@ func TestTester(t *testing.T) {
 	ready, runs := inventory.TestRecord{State: health.Ready}, inventory.TestRecord{State: health.Processing}
 
 	s := newTestStage()
-	if got, err := s.tester.Advance(t.Context(), BeginTests(nil, "now")); err != nil || got.Stage != Passed {
+	if got, err := s.tester.Advance(t.Context(), BeginTests(nil, "now")); err != nil || got.Progress != Passed {
 		t.Errorf("all succeed: %v, %v", got, err)
 	}
 	want := &inventory.Tests{Token: "now", Over: true, Tests: append(states("a", ready, ready), states("b", ready, ready)...)}
@@ -131,7 +131,7 @@ func TestTester(t *testing.T) {
 
 	s = newTestStage()
 	s.target.outcome = ""
-	waits := Standing{Stage: Due, Message: "hook test Job a/a1 is running"}
+	waits := Standing{Progress: Due, Message: "hook test Job a/a1 is running"}
 	if got, err := s.tester.Advance(t.Context(), BeginTests(nil, "now")); err != nil || !cmp.Equal(waits, got) {
 		t.Errorf("one runs: %v, %v", got, err)
 	}
@@ -140,7 +140,7 @@ func TestTester(t *testing.T) {
 	}
 	// It fails, and the tests of the other part still run.
 	s.target.things[aHook("Job", "a1").Ref].outcome, s.target.outcome, s.log = "failed", succeeded, nil
-	if got, err := s.tester.Advance(t.Context(), BeginTests(s.tester.Progress, "now")); err != nil || got.Stage != Passed {
+	if got, err := s.tester.Advance(t.Context(), BeginTests(s.tester.Progress, "now")); err != nil || got.Progress != Passed {
 		t.Errorf("one fails: %v, %v", got, err)
 	}
 	failed := inventory.TestRecord{State: health.Error, Message: "hook test Job a/a1 failed"}

@@ -51,9 +51,9 @@ func (r *report) holds(en *inventory.Entry, s cluster.ObjectState, now time.Time
 	return r.uid == s.UID && r.owned == s.Owned && r.intent == en.Intent && (r.until.IsZero() || now.Before(r.until))
 }
 
-// Differences compares drifted objects with what was applied. It sends one dry run for each drift. It is not safe for concurrent
+// A DriftComparer compares drifted objects with what was applied. It sends one dry run for each drift. It is not safe for concurrent
 // use.
-type Differences struct {
+type DriftComparer struct {
 	// Set is the ID of the ApplySet.
 	Set     string
 	Objects Reader
@@ -65,7 +65,7 @@ type Differences struct {
 
 // Compare compares a drifted object with what was applied. Ceded fields do not count as differences. It returns an error if it
 // cannot read the object, or if the context has ended.
-func (c *Differences) Compare(ctx context.Context, en *inventory.Entry, d observe.Drift, s cluster.ObjectState) (observe.Difference, error) {
+func (c *DriftComparer) Compare(ctx context.Context, en *inventory.Entry, d observe.Drift, s cluster.ObjectState) (observe.Difference, error) {
 	k := en.Ref()
 	if r, ok := c.Reports[k]; ok && r.holds(en, s, c.Now) {
 		return r.difference, nil
@@ -105,7 +105,7 @@ func (c *Differences) Compare(ctx context.Context, en *inventory.Entry, d observ
 
 // compareFields returns the fields that applying the object would regain. Without the applied object, or with an error, names is
 // false, and the result differs without naming fields.
-func (c *Differences) compareFields(
+func (c *DriftComparer) compareFields(
 	ctx context.Context, en *inventory.Entry, m *metav1.PartialObjectMetadata,
 ) (out observe.Difference, names bool, err error) {
 	out = observe.Difference{Drift: observe.Drift{Key: en.Ref()}, Differs: true}

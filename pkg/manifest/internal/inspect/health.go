@@ -24,8 +24,8 @@ type evaluation struct {
 	message         string
 }
 
-// Health evaluates the readiness rules of a bundle. It is not safe for concurrent use.
-type Health struct {
+// A RuleEvaluator evaluates the readiness rules of a bundle. It is not safe for concurrent use.
+type RuleEvaluator struct {
 	Objects Reader
 	// Expressions evaluates CEL rules.
 	Expressions *health.Rules
@@ -38,7 +38,7 @@ type Health struct {
 
 // ruleFor returns the rule for an object. A nil rule with true means that the .status.state of the custom resource counts. False
 // means that only kstatus counts.
-func (h *Health) ruleFor(en *inventory.Entry) (*bundle.Rule, bool) {
+func (h *RuleEvaluator) ruleFor(en *inventory.Entry) (*bundle.Rule, bool) {
 	gk := en.Ref().GroupKind()
 	for i := range h.Readiness {
 		if r := &h.Readiness[i]; r.For == gk || (r.For.Empty() && en.Stage == object.StageResource) {
@@ -49,14 +49,14 @@ func (h *Health) ruleFor(en *inventory.Entry) (*bundle.Rule, bool) {
 }
 
 // Applies reports whether a rule applies to an object.
-func (h *Health) Applies(en *inventory.Entry) bool {
+func (h *RuleEvaluator) Applies(en *inventory.Entry) bool {
 	_, ok := h.ruleFor(en)
 	return ok
 }
 
 // Evaluate evaluates the rule for an object. It reads the object only if the object or the rule changed since the last call. It
 // returns an error if it cannot read the object.
-func (h *Health) Evaluate(ctx context.Context, en *inventory.Entry, s cluster.ObjectState) (health.State, string, error) {
+func (h *RuleEvaluator) Evaluate(ctx context.Context, en *inventory.Entry, s cluster.ObjectState) (health.State, string, error) {
 	k, id := en.Ref(), ""
 	rule, _ := h.ruleFor(en)
 	if rule != nil {

@@ -102,7 +102,7 @@ func TestEvaluate(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := &Health{Objects: &tc.server, Expressions: health.NewRules(), Readiness: []bundle.Rule{tc.rule}, Evaluations: Evaluations{}}
+			h := &RuleEvaluator{Objects: &tc.server, Expressions: health.NewRules(), Readiness: []bundle.Rule{tc.rule}, Evaluations: Evaluations{}}
 			if !h.Applies(&entry) {
 				t.Fatal("the rule is for the object")
 			}
@@ -137,7 +137,7 @@ func TestApplies(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := &Health{Readiness: tc.rules}
+			h := &RuleEvaluator{Readiness: tc.rules}
 			if got := h.Applies(&tc.entry); got != tc.want {
 				t.Errorf("\n%s\nwant %v, got %v", tc.reason, tc.want, got)
 			}
@@ -218,7 +218,7 @@ func TestCompare(t *testing.T) {
 			if tc.ended {
 				cancel()
 			}
-			c := &Differences{Set: "me", Objects: &tc.server, Bundle: &tc.server, Now: time.Unix(1_700_000_000, 0), Reports: Reports{}}
+			c := &DriftComparer{Set: "me", Objects: &tc.server, Bundle: &tc.server, Now: time.Unix(1_700_000_000, 0), Reports: Reports{}}
 			compare := func() (got want) {
 				d, err := c.Compare(ctx, &entry, tc.drift, cluster.ObjectState{UID: "1", Owned: "theirs"})
 				return want{Difference: d, Failed: err != nil}

@@ -70,7 +70,7 @@ func unplanned(s *Selection, composed Composed) Verdicts {
 	for i := range s.Parts {
 		name := s.Parts[i].Name
 		if why, stuck := s.Stuck[name]; stuck {
-			out = append(out, Verdict{Part: name, State: Failed, Reason: text.OneLine(why)})
+			out = append(out, Verdict{Part: name, Hindrance: Failed, Reason: text.OneLine(why)})
 		}
 		if err := composed.Errors[name]; err != nil {
 			out = append(out, Fail(name, Dropped, err))

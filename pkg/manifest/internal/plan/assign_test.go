@@ -46,7 +46,7 @@ func TestAssign(t *testing.T) {
 			args:   args{objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {b, a}, "ui": {b}}},
 			want: want{
 				Objects:  map[object.PartID][]cluster.ObjectRef{"web": {a}, "ui": {b}},
-				Verdicts: Verdicts{{Part: "db", State: Dropped, Reason: "ConfigMap apps/a is part of web too"}},
+				Verdicts: Verdicts{{Part: "db", Hindrance: Dropped, Reason: "ConfigMap apps/a is part of web too"}},
 			},
 		},
 		"SharedCRDs": {
@@ -62,7 +62,7 @@ func TestAssign(t *testing.T) {
 			args:   args{entries: []inventory.Entry{applied("ui", a)}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {b}}},
 			want: want{
 				Objects:  map[object.PartID][]cluster.ObjectRef{"db": {b}},
-				Verdicts: Verdicts{{Part: "web", State: Dropped, Reason: "ConfigMap apps/a is part of ui too"}},
+				Verdicts: Verdicts{{Part: "web", Hindrance: Dropped, Reason: "ConfigMap apps/a is part of ui too"}},
 			},
 		},
 		"GivenAway": {
@@ -86,8 +86,8 @@ func TestAssign(t *testing.T) {
 				stuck: map[object.PartID]string{"db": "hook\nfailed"}, errs: map[object.PartID]error{"web": errors.New("no chart"), "ui": errors.New("")},
 			},
 			want: want{Verdicts: Verdicts{
-				{Part: "web", State: Dropped, Reason: "no chart"}, {Part: "db", State: Failed, Reason: "hook failed"},
-				{Part: "ui", State: Dropped, Reason: "failed without a reason"},
+				{Part: "web", Hindrance: Dropped, Reason: "no chart"}, {Part: "db", Hindrance: Failed, Reason: "hook failed"},
+				{Part: "ui", Hindrance: Dropped, Reason: "failed without a reason"},
 			}},
 		},
 	}

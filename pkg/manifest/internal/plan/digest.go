@@ -22,8 +22,8 @@ func (p *Plan) Digest() string {
 		}
 	}
 	for _, v := range p.Verdicts {
-		if v.State != Held {
-			fmt.Fprintf(h, "verdict %q %s\n", v.Part, v.State)
+		if v.Hindrance != Held {
+			fmt.Fprintf(h, "verdict %q %s\n", v.Part, v.Hindrance)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))

@@ -62,7 +62,7 @@ func (d *Draft) heldBack(h *Hold) Verdicts {
 		part := &d.Parts[i]
 		c := d.component(part.Name)
 		if after && (c == nil || c.Purpose == compose.Advance) && d.Inventory.Parts[part.Name].Digest != part.Digest {
-			out = append(out, Verdict{Part: part.Name, State: Held, Reason: reason})
+			out = append(out, Verdict{Part: part.Name, Hindrance: Held, Reason: reason})
 		}
 		after = after || part.Name == h.Install
 	}

@@ -77,7 +77,7 @@ func (p *Plan) CRDs() map[string]bool {
 func (p *Plan) String() string {
 	var b strings.Builder
 	for _, v := range p.Verdicts {
-		fmt.Fprintf(&b, "%s: %s: %s\n", v.Part, v.State, v.Reason)
+		fmt.Fprintf(&b, "%s: %s: %s\n", v.Part, v.Hindrance, v.Reason)
 	}
 	for i := range p.Actions {
 		fmt.Fprintln(&b, &p.Actions[i])

@@ -77,7 +77,7 @@ func (d *Draft) refusals(refused map[cluster.ObjectRef]error) (out Verdicts, blo
 	for _, c := range d.Components {
 		_, failed := out.Failure(c.Name)
 		if c.Purpose == compose.Advance && !failed {
-			out = append(out, Verdict{Part: c.Name, State: Blocked, Reason: c.Name.String() + " " + reason})
+			out = append(out, Verdict{Part: c.Name, Hindrance: Blocked, Reason: c.Name.String() + " " + reason})
 		}
 	}
 	return out, true

@@ -71,7 +71,7 @@ func TestRefusals(t *testing.T) {
 		return c
 	}
 	invalid := map[cluster.ObjectRef]error{a: errors.New("invalid")}
-	spared := Verdict{Part: "web", State: Spared, Reason: "CustomResourceDefinition as.g: was changed, and is not restored: invalid"}
+	spared := Verdict{Part: "web", Hindrance: Spared, Reason: "CustomResourceDefinition as.g: was changed, and is not restored: invalid"}
 	type want struct {
 		Verdicts Verdicts
 		Blocks   bool
@@ -92,8 +92,8 @@ func TestRefusals(t *testing.T) {
 			reason:     "The other components wait, except repairs.",
 			components: []*compose.Component{component(0, compose.Advance), component(1, compose.Advance, a), component(2, compose.Repair)}, refused: invalid,
 			want: want{Blocks: true, Verdicts: Verdicts{
-				{Part: "db", State: Dropped, Reason: "CustomResourceDefinition as.g: invalid"},
-				{Part: "web", State: Blocked, Reason: "web waits until CustomResourceDefinition as.g of db can be applied"},
+				{Part: "db", Hindrance: Dropped, Reason: "CustomResourceDefinition as.g: invalid"},
+				{Part: "web", Hindrance: Blocked, Reason: "web waits until CustomResourceDefinition as.g of db can be applied"},
 			}},
 		},
 		"Both": {
@@ -101,8 +101,8 @@ func TestRefusals(t *testing.T) {
 			components: []*compose.Component{component(0, compose.Repair, a), component(1, compose.Advance, b), component(2, compose.Advance, crd("cs.g"))},
 			refused:    map[cluster.ObjectRef]error{a: errors.New("invalid"), b: errors.New("no version"), crd("cs.g"): errors.New("no scope")},
 			want: want{Blocks: true, Verdicts: Verdicts{
-				spared, {Part: "db", State: Dropped, Reason: "CustomResourceDefinition bs.g: no version"},
-				{Part: "ui", State: Dropped, Reason: "CustomResourceDefinition cs.g: no scope"},
+				spared, {Part: "db", Hindrance: Dropped, Reason: "CustomResourceDefinition bs.g: no version"},
+				{Part: "ui", Hindrance: Dropped, Reason: "CustomResourceDefinition cs.g: no scope"},
 			}},
 		},
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// A State says what prevents a part from being applied completely. If a part has several states, the greatest one counts.
-type State int
+// A Hindrance says what prevents a part from being applied completely. If a part has several, the greatest one counts.
+type Hindrance int
 
-// The states, in ascending order of importance.
+// The hindrances, in ascending order of importance.
 const (
 	// Clear means that nothing prevents the part from being applied.
-	Clear State = iota
+	Clear Hindrance = iota
 	// Spared means that a CRD of the part was changed and cannot be repaired now. The rest of the part is applied.
 	Spared
 	// Blocked means that the part is not applied because a CRD of the bundle is refused.
@@ -30,22 +30,22 @@ const (
 	Dropped
 )
 
-// String returns the name of the state.
-func (s State) String() string {
-	return [...]string{"Clear", "Spared", "Blocked", "Held", "Waiting", "Failed", "Dropped"}[s]
+// String returns the name of the hindrance.
+func (h Hindrance) String() string {
+	return [...]string{"Clear", "Spared", "Blocked", "Held", "Waiting", "Failed", "Dropped"}[h]
 }
 
-// Stops reports whether the state stops the application of the part.
-func (s State) Stops() bool { return s >= Blocked }
+// Stops reports whether the hindrance stops the application of the part.
+func (h Hindrance) Stops() bool { return h >= Blocked }
 
-// Fails reports whether the state is a failure.
-func (s State) Fails() bool { return s == Spared || s >= Failed }
+// Fails reports whether the hindrance is a failure.
+func (h Hindrance) Fails() bool { return h == Spared || h >= Failed }
 
 // A Verdict is a reason why a part is not applied, or not completely.
 type Verdict struct {
 	// Part, or object.WholeBundle.
-	Part  object.PartID
-	State State
+	Part      object.PartID
+	Hindrance Hindrance
 	// Reason on one line.
 	Reason string
 	// Err is the failure, with the error types that callers check for. It is nil for a wait, and for the failure of an earlier
@@ -54,8 +54,8 @@ type Verdict struct {
 }
 
 // Fail returns the verdict for an error.
-func Fail(part object.PartID, s State, err error) Verdict {
-	return Verdict{Part: part, State: s, Reason: Why(err), Err: err}
+func Fail(part object.PartID, s Hindrance, err error) Verdict {
+	return Verdict{Part: part, Hindrance: s, Reason: Why(err), Err: err}
 }
 
 // Why returns an error as the reason of a verdict. It is never empty.
@@ -66,23 +66,23 @@ func Why(err error) string {
 // Verdicts are in the order in which they were reached.
 type Verdicts []Verdict
 
-// Of returns the first verdict with the greatest state on a part. It is Clear if there is none.
+// Of returns the first verdict with the greatest hindrance on a part. It is Clear if there is none.
 func (v Verdicts) Of(part object.PartID) Verdict {
-	return v.greatest(part, func(State) bool { return true })
+	return v.greatest(part, func(Hindrance) bool { return true })
 }
 
-// Failure returns the first verdict with the greatest failure state on a part, even if the part also waits. It returns false if the
+// Failure returns the first verdict with the greatest failure on a part, even if the part also waits. It returns false if the
 // part has not failed.
 func (v Verdicts) Failure(part object.PartID) (Verdict, bool) {
-	d := v.greatest(part, State.Fails)
-	return d, d.State.Fails()
+	d := v.greatest(part, Hindrance.Fails)
+	return d, d.Hindrance.Fails()
 }
 
-// greatest returns the first verdict on a part with the greatest state among those that the function selects.
-func (v Verdicts) greatest(part object.PartID, of func(s State) bool) Verdict {
+// greatest returns the first verdict on a part with the greatest hindrance among those that the function selects.
+func (v Verdicts) greatest(part object.PartID, of func(s Hindrance) bool) Verdict {
 	out := Verdict{Part: part}
 	for _, d := range v {
-		if d.Part == part && of(d.State) && d.State > out.State {
+		if d.Part == part && of(d.Hindrance) && d.Hindrance > out.Hindrance {
 			out = d
 		}
 	}
@@ -90,21 +90,21 @@ func (v Verdicts) greatest(part object.PartID, of func(s State) bool) Verdict {
 }
 
 // Stop reports whether the application of a part stops.
-func (v Verdicts) Stop(part object.PartID) bool { return v.Of(part).State.Stops() }
+func (v Verdicts) Stop(part object.PartID) bool { return v.Of(part).Hindrance.Stops() }
 
 // IsClear reports whether all parts can be applied and nothing must wait.
 func (v Verdicts) IsClear() bool {
-	return !v.has(State.Stops)
+	return !v.has(Hindrance.Stops)
 }
 
 // IsIncomplete reports whether the objects of some parts are unknown. If so, nothing may be pruned.
 func (v Verdicts) IsIncomplete() bool {
-	return v.has(func(s State) bool { return s == Blocked || s == Dropped })
+	return v.has(func(s Hindrance) bool { return s == Blocked || s == Dropped })
 }
 
-func (v Verdicts) has(state func(s State) bool) bool {
+func (v Verdicts) has(state func(s Hindrance) bool) bool {
 	for i := range v {
-		if state(v[i].State) {
+		if state(v[i].Hindrance) {
 			return true
 		}
 	}
@@ -115,7 +115,7 @@ func (v Verdicts) has(state func(s State) bool) bool {
 // because the install that they wait for usually waits for something itself.
 func (v Verdicts) Waiting() (reason string, waits bool) {
 	for i := range v {
-		switch v[i].State {
+		switch v[i].Hindrance {
 		case Waiting, Blocked:
 			return v[i].Reason, true
 		case Held:
@@ -132,7 +132,7 @@ func (v Verdicts) Waiting() (reason string, waits bool) {
 func (v Verdicts) Held() map[object.PartID]string {
 	var out map[object.PartID]string
 	for i := range v {
-		if v[i].State != Held {
+		if v[i].Hindrance != Held {
 			continue
 		}
 		if out == nil {

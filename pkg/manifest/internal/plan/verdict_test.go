@@ -11,8 +11,8 @@ import (
 )
 
 func TestVerdicts(t *testing.T) {
-	on := func(part object.PartID, s State, reason string) Verdict {
-		return Verdict{Part: part, State: s, Reason: reason}
+	on := func(part object.PartID, s Hindrance, reason string) Verdict {
+		return Verdict{Part: part, Hindrance: s, Reason: reason}
 	}
 	type want struct {
 		Web                  Verdict

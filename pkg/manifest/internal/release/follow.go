@@ -24,8 +24,8 @@ type Revision struct {
 	Owner string
 }
 
-// Desired describes the release that a part must have.
-type Desired struct {
+// Wanted describes the release that a part must have.
+type Wanted struct {
 	// Part that has the release.
 	Part object.PartID
 	// Release of the part. It is zero for a part of plain objects, which has no release.
@@ -42,7 +42,7 @@ type Desired struct {
 
 // Follow returns the next revision of a part, and the record of the part during its installation. Found are the recorded revisions
 // of the release; they are required if d.NeedsSearch. The error says that the release may not be adopted.
-func Follow(d *Desired, rec inventory.Part, found []Revision) (Next, inventory.Part, error) {
+func Follow(d *Wanted, rec inventory.Part, found []Revision) (Next, inventory.Part, error) {
 	n := Next{State: Begins, Unsearched: d.unsearched(&rec)}
 	last := 0
 	switch {
@@ -63,26 +63,26 @@ func Follow(d *Desired, rec inventory.Part, found []Revision) (Next, inventory.P
 }
 
 // NeedsSearch reports whether the next revision depends on the records in the cluster.
-func (d *Desired) NeedsSearch(rec *inventory.Part) bool {
+func (d *Wanted) NeedsSearch(rec *inventory.Part) bool {
 	return !d.repairs(rec) && !d.stays(rec) && !d.unsearched(rec) && !d.Release.IsZero()
 }
 
 // repairs reports whether the inputs are already applied, so that no revision is installed.
-func (d *Desired) repairs(rec *inventory.Part) bool { return rec.Digest == d.Inputs }
+func (d *Wanted) repairs(rec *inventory.Part) bool { return rec.Digest == d.Inputs }
 
 // stays reports whether the inventory has the last deployed revision and the release does not move.
-func (d *Desired) stays(rec *inventory.Part) bool {
+func (d *Wanted) stays(rec *inventory.Part) bool {
 	return rec.Revision > 0 && rec.ReleaseOf(d.Part) == d.Release
 }
 
 // unsearched reports whether the part was never applied, so that the cluster is not searched for its release.
-func (d *Desired) unsearched(rec *inventory.Part) bool {
+func (d *Wanted) unsearched(rec *inventory.Part) bool {
 	return rec.ReleaseOf(d.Part).IsZero() && rec.FormerReleaseOf(d.Part).IsZero() && d.Adopts == object.AdoptNone
 }
 
 // move moves the release of a part to its desired place. It returns the unreached target of an earlier move, which is now
 // abandoned. It is usually zero.
-func (d *Desired) move(rec *inventory.Part) (abandoned inventory.Release) {
+func (d *Wanted) move(rec *inventory.Part) (abandoned inventory.Release) {
 	have, former := rec.ReleaseOf(d.Part), rec.FormerReleaseOf(d.Part)
 	if have != d.Release {
 		former, abandoned = departure(have, former, d.Release)
@@ -104,7 +104,7 @@ func departure(have, former, want inventory.Release) (from, abandoned inventory.
 }
 
 // mayFollow returns an error if a revision belongs to another owner and may not be adopted.
-func (d *Desired) mayFollow(found []Revision) error {
+func (d *Wanted) mayFollow(found []Revision) error {
 	for _, r := range found {
 		if !r.Ours && !d.Adopts.From(r.Owner) {
 			return errors.Errorf("a Helm release %s exists in namespace %s and does not belong to this module; "+
@@ -116,7 +116,7 @@ func (d *Desired) mayFollow(found []Revision) error {
 
 // count sets n.Before from the recorded revisions, and n.State if the inputs are already deployed. It returns the highest revision
 // before the next one, whatever its status.
-func (d *Desired) count(n *Next, found []Revision) (last int) {
+func (d *Wanted) count(n *Next, found []Revision) (last int) {
 	for _, r := range found {
 		if r.Ours && r.Inputs == d.Inputs && r.Status != record.StatusFailed {
 			// An interrupted step recorded it, or the inventory was lost.
@@ -141,7 +141,7 @@ func wasDeployed(status string) bool {
 }
 
 // number sets the number of the next revision. It follows the last recorded revision and the one whose hooks run.
-func (d *Desired) number(n *Next, rec *inventory.Part, last int) {
+func (d *Wanted) number(n *Next, rec *inventory.Part, last int) {
 	n.Number = max(n.Before, last) + 1
 	run := rec.Run
 	switch {

@@ -20,18 +20,18 @@ var (
 )
 
 // desired returns the desired release of the part web: apps/web with the inputs "new".
-func desired(changes ...func(*Desired)) Desired {
-	d := Desired{Part: "web", Release: apps, Inputs: "new", Retry: "1", Messages: advice.Messages{Adopt: "set adopt"}}
+func desired(changes ...func(*Wanted)) Wanted {
+	d := Wanted{Part: "web", Release: apps, Inputs: "new", Retry: "1", Messages: advice.Messages{Adopt: "set adopt"}}
 	for _, c := range changes {
 		c(&d)
 	}
 	return d
 }
 
-func at(r inventory.Release) func(*Desired)     { return func(d *Desired) { d.Release = r } }
-func adopting(a object.Adoption) func(*Desired) { return func(d *Desired) { d.Adopts = a } }
-func retried(token string) func(*Desired)       { return func(d *Desired) { d.Retry = token } }
-func rollingBack(d *Desired)                    { d.RollsBack = true }
+func at(r inventory.Release) func(*Wanted)     { return func(d *Wanted) { d.Release = r } }
+func adopting(a object.Adoption) func(*Wanted) { return func(d *Wanted) { d.Adopts = a } }
+func retried(token string) func(*Wanted)       { return func(d *Wanted) { d.Retry = token } }
+func rollingBack(d *Wanted)                    { d.RollsBack = true }
 func ours(n int, status, inputs string) Revision {
 	return Revision{Number: n, Status: status, Inputs: inputs, Ours: true}
 }
@@ -49,7 +49,7 @@ func TestFollow(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason  string
-		d       Desired
+		d       Wanted
 		rec     inventory.Part
 		found   []Revision
 		want    want

@@ -17,7 +17,7 @@ import (
 
 // formerObjects returns the objects that another tool installed with an adopted release, without those to keep. Before is the
 // record of the previous revision, or nil.
-func (i *Installation) formerObjects(before *record.Info) ([]*unstructured.Unstructured, error) {
+func (i *NewRevision) formerObjects(before *record.Info) ([]*unstructured.Unstructured, error) {
 	if before == nil || before.Labels[LabelSet] != "" || i.Desired.Adopts == object.AdoptNone {
 		return nil, nil
 	}
@@ -35,13 +35,13 @@ type Has func(u *unstructured.Unstructured) (bool, error)
 // FindFormer returns the objects of an adopted release that the installation no longer contains, in the order of helm upgrade: the
 // last ones first. It returns only objects that are still marked as part of that release. Before is the record of the previous
 // revision, or nil.
-func (h History) FindFormer(ctx context.Context, i *Installation, before *record.Info, has Has) ([]cluster.ObjectRef, error) {
+func (h History) FindFormer(ctx context.Context, i *NewRevision, before *record.Info, has Has) ([]cluster.ObjectRef, error) {
 	return h.eachFormer(ctx, i, before, has, func(*unstructured.Unstructured, *metav1.PartialObjectMetadata) error { return nil })
 }
 
 // PruneFormer deletes the objects that FindFormer returns. If it also returns an error, the returned objects are deleted, but
 // others may be left.
-func (h History) PruneFormer(ctx context.Context, i *Installation, before *record.Info, has Has) ([]cluster.ObjectRef, error) {
+func (h History) PruneFormer(ctx context.Context, i *NewRevision, before *record.Info, has Has) ([]cluster.ObjectRef, error) {
 	return h.eachFormer(ctx, i, before, has, func(u *unstructured.Unstructured, m *metav1.PartialObjectMetadata) error {
 		_, err := h.Client.Delete(ctx, u.GroupVersionKind(), object.RefOf(u), string(m.UID))
 		if kerrors.IsConflict(err) {
@@ -55,7 +55,7 @@ func (h History) PruneFormer(ctx context.Context, i *Installation, before *recor
 // eachFormer calls a function for each former object and its live metadata. It returns the objects for which the function
 // succeeded.
 func (h History) eachFormer(
-	ctx context.Context, i *Installation, before *record.Info, has Has,
+	ctx context.Context, i *NewRevision, before *record.Info, has Has,
 	do func(u *unstructured.Unstructured, m *metav1.PartialObjectMetadata) error,
 ) ([]cluster.ObjectRef, error) {
 	objects, err := i.formerObjects(before)

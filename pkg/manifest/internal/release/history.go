@@ -50,7 +50,7 @@ type History struct {
 
 // Next returns the next revision of a part, and the record of the part during its installation. It searches the cluster only if
 // necessary.
-func (h History) Next(ctx context.Context, d *Desired, rec inventory.Part) (Next, inventory.Part, error) {
+func (h History) Next(ctx context.Context, d *Wanted, rec inventory.Part) (Next, inventory.Part, error) {
 	var found []Revision
 	if d.NeedsSearch(&rec) {
 		var err error

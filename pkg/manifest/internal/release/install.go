@@ -21,7 +21,7 @@ import (
 // Finish deletes the records of the former release of a part, deletes the objects of an adopted release that the installation no
 // longer contains, and records that the revision is deployed, in the cluster and in the record of the part. It returns the deleted
 // objects, even with an error. It deletes them before it writes the record, so that an interrupted call finds them again.
-func (h History) Finish(ctx context.Context, i *Installation, rec *inventory.Part, has Has) ([]cluster.ObjectRef, error) {
+func (h History) Finish(ctx context.Context, i *NewRevision, rec *inventory.Part, has Has) ([]cluster.ObjectRef, error) {
 	if err := h.EndFormer(ctx, i.Desired.Part, rec); err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (h History) EndFormer(ctx context.Context, part object.PartID, rec *invento
 }
 
 // Before returns the record of the revision that an installation follows, or nil.
-func (h History) Before(ctx context.Context, i *Installation) (*record.Info, error) {
+func (h History) Before(ctx context.Context, i *NewRevision) (*record.Info, error) {
 	if i.Next.Before == 0 {
 		return nil, nil //nolint:nilnil // There is none, as documented.
 	}
@@ -58,7 +58,7 @@ func (h History) Before(ctx context.Context, i *Installation) (*record.Info, err
 }
 
 // WritePending records that the installation of a revision has started. Call it before its first hook runs.
-func (h History) WritePending(ctx context.Context, i *Installation) error {
+func (h History) WritePending(ctx context.Context, i *NewRevision) error {
 	before, err := h.Before(ctx, i)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (h History) WritePending(ctx context.Context, i *Installation) error {
 // WriteDeployed records that a revision is deployed, marks the previous one as superseded, and deletes the revisions beyond Keep. A
 // pending record changes only its status and description. Before is the record of the previous revision, or nil. If WriteDeployed
 // succeeds, it also updates the record of the part.
-func (h History) WriteDeployed(ctx context.Context, i *Installation, before *record.Info, rec *inventory.Part) error {
+func (h History) WriteDeployed(ctx context.Context, i *NewRevision, before *record.Info, rec *inventory.Part) error {
 	if err := h.writeDeployed(ctx, i, i.record(h.Set, i.firstDeployed(before)), rec.Run); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (h History) WriteDeployed(ctx context.Context, i *Installation, before *rec
 }
 
 // writeDeployed writes the record. Last is the recorded run of hooks, which may belong to a revision that is replaced.
-func (h History) writeDeployed(ctx context.Context, i *Installation, o record.Options, last *inventory.Run) error {
+func (h History) writeDeployed(ctx context.Context, i *NewRevision, o record.Options, last *inventory.Run) error {
 	if i.hasRecord() {
 		if found, err := h.Describe(ctx, i.Desired.Release, o.Revision, o.Status, o.Description); found || err != nil {
 			return err
@@ -113,7 +113,7 @@ func (h History) CutShort(ctx context.Context, r inventory.Release, run *invento
 }
 
 // write writes the record of a revision.
-func (h History) write(ctx context.Context, i *Installation, o record.Options) error {
+func (h History) write(ctx context.Context, i *NewRevision, o record.Options) error {
 	s, err := i.Rendered.Draft.Encode(o)
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (h History) write(ctx context.Context, i *Installation, o record.Options) e
 }
 
 // refuse returns why a release that exists unexpectedly is not followed in this step.
-func (h History) refuse(ctx context.Context, i *Installation) error {
+func (h History) refuse(ctx context.Context, i *NewRevision) error {
 	found, err := h.List(ctx, i.Desired.Release)
 	if err != nil {
 		return err

@@ -159,7 +159,7 @@ func TestWriteDeployed(t *testing.T) {
 			}
 			delete(c.namespaces, tc.namespace)
 			c.deleteOn = tc.deleteOn
-			i := &Installation{
+			i := &NewRevision{
 				Desired: desired(), Next: tc.next, Chart: chartOf(t), Rendered: rendered(t), CreateNamespace: !tc.keep, Run: tc.run, Now: now,
 			}
 			h := c.history()
@@ -178,7 +178,7 @@ func TestWriteDeployed(t *testing.T) {
 func TestWritePending(t *testing.T) {
 	c := newFakeCluster(t)
 	c.record(recorded(1, "deployed", "us", "a"))
-	i := &Installation{Desired: desired(), Next: Next{Operation: hook.Upgrade, Number: 2, Before: 1}, Chart: chartOf(t), Rendered: rendered(t), Now: now}
+	i := &NewRevision{Desired: desired(), Next: Next{Operation: hook.Upgrade, Number: 2, Before: 1}, Chart: chartOf(t), Rendered: rendered(t), Now: now}
 	if err := c.history().WritePending(t.Context(), i); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestWritePending(t *testing.T) {
 func TestFinish(t *testing.T) {
 	c := newFakeCluster(t)
 	c.namespaces["old"] = true
-	i := &Installation{Desired: desired(), Next: Next{Operation: hook.Install, Number: 1}, Chart: chartOf(t), Rendered: rendered(t), Now: now}
+	i := &NewRevision{Desired: desired(), Next: Next{Operation: hook.Install, Number: 1}, Chart: chartOf(t), Rendered: rendered(t), Now: now}
 	rec := in(apps, inventory.Part{Former: "old"})
 	if _, err := c.history().Finish(t.Context(), i, &rec, nil); err != nil {
 		t.Fatal(err)
@@ -215,7 +215,7 @@ func TestFormer(t *testing.T) {
 	for _, n := range []string{"stale", "wanted", "moved", "gone", "last"} {
 		manifest.WriteString("---\n# Source: app/templates/" + n + ".yaml\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + n + ", namespace: apps}\n")
 	}
-	i := &Installation{Desired: desired(adopting(object.AdoptUnowned)), Next: Next{Number: 2, Before: 1}}
+	i := &NewRevision{Desired: desired(adopting(object.AdoptUnowned)), Next: Next{Number: 2, Before: 1}}
 	has := func(u *unstructured.Unstructured) (bool, error) { return u.GetName() == "wanted", nil }
 	want := []cluster.ObjectRef{{Kind: "ConfigMap", Namespace: "apps", Name: "last"}, {Kind: "ConfigMap", Namespace: "apps", Name: "stale"}}
 	before := &record.Info{Manifest: manifest.String()}

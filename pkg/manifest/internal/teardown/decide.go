@@ -34,12 +34,12 @@ const (
 // IsMember reports whether the object exists and is a member.
 func (d Decision) IsMember() bool { return d == Orphan || d == Delete || d == Wait }
 
-// A Phase is a phase of a removal.
-type Phase int
+// A Pass is a pass over the objects of a removal.
+type Pass int
 
-// The phases, in order.
+// The passes, in order.
 const (
-	Confirming Phase = iota
+	Confirming Pass = iota
 	Orphaning
 	// Deleting no longer orphans objects, because it is too late to keep the objects that they need.
 	Deleting
@@ -63,7 +63,7 @@ const (
 
 // Facts are everything that a decision on an object depends on.
 type Facts struct {
-	Phase Phase
+	Pass  Pass
 	Known Knowledge
 	// State of the object, or nil if it is unknown.
 	State *cluster.ObjectState
@@ -79,7 +79,7 @@ func Decide(e *inventory.Entry, f Facts, set string) Decision {
 		return Refuse
 	case f.State != nil && f.State.Set == set:
 		return decideMember(e, f)
-	case f.Phase == Confirming && isDoubtful(e, f):
+	case f.Pass == Confirming && isDoubtful(e, f):
 		return Confirm
 	case f.State != nil:
 		return NotOurs
@@ -92,7 +92,7 @@ func Decide(e *inventory.Entry, f Facts, set string) Decision {
 // decideMember decides on an object that exists and is a member.
 func decideMember(e *inventory.Entry, f Facts) Decision {
 	switch {
-	case f.Phase != Deleting && (e.Keep || f.State.Keep):
+	case f.Pass != Deleting && (e.Keep || f.State.Keep):
 		return Orphan
 	case f.State.Status == cluster.Terminating:
 		return Wait
@@ -106,25 +106,25 @@ func isDoubtful(e *inventory.Entry, f Facts) bool {
 	return e.UID != "" && f.Known != Settled && (f.Known != Asked || f.State != nil)
 }
 
-// An Identity says what the object with the name of a member is.
-type Identity string
+// A Finding says what the object with the name of a member is.
+type Finding string
 
-// The identities.
+// The findings.
 const (
 	// Absent means that the object does not exist.
-	Absent Identity = "absent"
+	Absent Finding = "absent"
 	// Member means that it is the applied object, or another object with the label of the ApplySet.
-	Member Identity = "member"
+	Member Finding = "member"
 	// Orphaned means that the ApplySet orphaned the object earlier.
-	Orphaned Identity = "orphaned"
+	Orphaned Finding = "orphaned"
 	// Foreign means that it is any other object. It is left behind.
-	Foreign Identity = "foreign"
+	Foreign Finding = "foreign"
 )
 
-// Identify returns the identity of the object that a request found under the name of a member. Pass nil if it found none. Watches
+// Identify returns what the object is that a request found under the name of a member. Pass nil if it found none. Watches
 // select by a label that anyone can remove, so the applied object is a member even without it, unless another bundle owns it now or
 // it was orphaned.
-func Identify(e *inventory.Entry, m *metav1.PartialObjectMetadata, set string) Identity {
+func Identify(e *inventory.Entry, m *metav1.PartialObjectMetadata, set string) Finding {
 	if m == nil {
 		return Absent
 	}

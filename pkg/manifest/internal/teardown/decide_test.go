@@ -33,7 +33,7 @@ func TestDecide(t *testing.T) {
 	}{
 		"Done": {
 			reason: "An object that this call orphaned needs no action, whatever the watch shows.",
-			args:   args{e: applied, f: Facts{Phase: Deleting, Known: Done, State: member}}, want: Gone,
+			args:   args{e: applied, f: Facts{Pass: Deleting, Known: Done, State: member}}, want: Gone,
 		},
 		"Denied": {
 			reason: "An applied object that may not be read may still exist.",
@@ -43,23 +43,23 @@ func TestDecide(t *testing.T) {
 			reason: "Credentials that may not read an object have not created it.",
 			args:   args{e: planned, f: Facts{Known: Denied}}, want: Gone,
 		},
-		"Member":      {reason: "A member is deleted.", args: args{e: applied, f: Facts{Phase: Deleting, State: member}}, want: Delete},
-		"Replacement": {reason: "Another object with the label is a member.", args: args{e: applied, f: Facts{Phase: Deleting, State: &cluster.ObjectState{UID: "2", Set: ours}}}, want: Delete},
+		"Member":      {reason: "A member is deleted.", args: args{e: applied, f: Facts{Pass: Deleting, State: member}}, want: Delete},
+		"Replacement": {reason: "Another object with the label is a member.", args: args{e: applied, f: Facts{Pass: Deleting, State: &cluster.ObjectState{UID: "2", Set: ours}}}, want: Delete},
 		"Terminating": {
 			reason: "An object that is being deleted is not deleted again.",
-			args:   args{e: applied, f: Facts{Phase: Deleting, State: &cluster.ObjectState{Set: ours, Status: cluster.Terminating}}}, want: Wait,
+			args:   args{e: applied, f: Facts{Pass: Deleting, State: &cluster.ObjectState{Set: ours, Status: cluster.Terminating}}}, want: Wait,
 		},
 		"KeepEntry": {
 			reason: "An object that was applied with the keep policy is orphaned.",
-			args:   args{e: inventory.Entry{UID: "1", Keep: true}, f: Facts{Phase: Orphaning, State: member}}, want: Orphan,
+			args:   args{e: inventory.Entry{UID: "1", Keep: true}, f: Facts{Pass: Orphaning, State: member}}, want: Orphan,
 		},
 		"KeepObject": {
 			reason: "An object that received the keep policy later is orphaned, even while it is being deleted.",
-			args:   args{e: applied, f: Facts{Phase: Orphaning, State: &cluster.ObjectState{Set: ours, Keep: true, Status: cluster.Terminating}}}, want: Orphan,
+			args:   args{e: applied, f: Facts{Pass: Orphaning, State: &cluster.ObjectState{Set: ours, Keep: true, Status: cluster.Terminating}}}, want: Orphan,
 		},
 		"KeepTooLate": {
 			reason: "Once deletion has begun, it is too late to keep the objects that an orphan needs.",
-			args:   args{e: applied, f: Facts{Phase: Deleting, State: &cluster.ObjectState{Set: ours, Keep: true}}}, want: Delete,
+			args:   args{e: applied, f: Facts{Pass: Deleting, State: &cluster.ObjectState{Set: ours, Keep: true}}}, want: Delete,
 		},
 		"WithoutLabel": {
 			reason: "Watches do not show an object without its label.",
@@ -87,19 +87,19 @@ func TestDecide(t *testing.T) {
 		},
 		"GoneMeanwhile": {
 			reason: "An object that was a member when the removal began, and that the watch no longer shows, is gone.",
-			args:   args{e: applied, f: Facts{Phase: Deleting}}, want: Gone,
+			args:   args{e: applied, f: Facts{Pass: Deleting}}, want: Gone,
 		},
 		"NeverApplied": {
 			reason: "An object may have been created although no response arrived.",
-			args:   args{e: planned, f: Facts{Phase: Deleting}}, want: Ask,
+			args:   args{e: planned, f: Facts{Pass: Deleting}}, want: Ask,
 		},
 		"NeverAppliedAndOther": {
 			reason: "An object of another owner has the name.",
-			args:   args{e: planned, f: Facts{Phase: Deleting, State: &cluster.ObjectState{Set: other}}}, want: NotOurs,
+			args:   args{e: planned, f: Facts{Pass: Deleting, State: &cluster.ObjectState{Set: other}}}, want: NotOurs,
 		},
 		"NeverCreated": {
 			reason: "The response counts.",
-			args:   args{e: planned, f: Facts{Phase: Deleting, Known: Asked}}, want: Gone,
+			args:   args{e: planned, f: Facts{Pass: Deleting, Known: Asked}}, want: Gone,
 		},
 	}
 	for name, tc := range cases {
@@ -125,7 +125,7 @@ func TestIdentify(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		found  *metav1.PartialObjectMetadata
-		want   Identity
+		want   Finding
 	}{
 		"Absent":        {reason: "The object does not exist.", want: Absent},
 		"Label":         {reason: "An object with the label is a member, whatever its UID.", found: meta("2", ours, ""), want: Member},

@@ -25,23 +25,23 @@ const (
 	ForceRemove
 )
 
-// An Action is what to do in one group of a plan.
-type Action string
+// A Step is what to do in one group of a plan.
+type Step string
 
-// The actions.
+// The steps.
 const (
 	// DeleteObjects deletes the objects of the group, and waits until they are gone.
-	DeleteObjects Action = "delete"
+	DeleteObjects Step = "delete"
 	// AwaitCustomResources waits until no custom resources of the bundle's own kinds remain. In the mode ForceRemove, it deletes
 	// them.
-	AwaitCustomResources Action = "await remaining custom resources"
+	AwaitCustomResources Step = "await remaining custom resources"
 	// RunHooks runs the hooks of an event.
-	RunHooks Action = "run hooks"
+	RunHooks Step = "run hooks"
 )
 
 // A Group of a plan must be completed before the next group starts.
 type Group struct {
-	Action Action
+	Action Step
 	// Entries to delete.
 	Entries []*inventory.Entry
 	// Event of the hooks to run.

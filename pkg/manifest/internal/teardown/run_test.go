@@ -132,13 +132,13 @@ func TestRunHooks(t *testing.T) {
 		"Due": {
 			reason: "Nothing is deleted while a pre-delete hook runs.",
 			mode:   Remove,
-			given:  given(inventory.PreDelete, hook.Standing{Stage: hook.Due, Message: "bye is running"}),
+			given:  given(inventory.PreDelete, hook.Standing{Progress: hook.Due, Message: "bye is running"}),
 			want:   outcome{Log: before, Blocked: Blocked{State: health.Deleting, Message: "bye is running"}, Left: all},
 		},
 		"Refused": {
 			reason: "Nothing is deleted after a pre-delete hook has failed.",
 			mode:   Remove,
-			given:  given(inventory.PreDelete, hook.Standing{Stage: hook.Refused, Message: "bye failed"}),
+			given:  given(inventory.PreDelete, hook.Standing{Progress: hook.Refused, Message: "bye failed"}),
 			want: outcome{Log: before, Left: all, Blocked: Blocked{
 				State: health.Warning, Message: "bye failed; repair what is wrong and ask for another try, or force the removal",
 			}},
@@ -146,7 +146,7 @@ func TestRunHooks(t *testing.T) {
 		"After": {
 			reason: "Hooks that run after the objects are deleted may need the CRDs.",
 			mode:   Remove,
-			given:  given(inventory.PostDelete, hook.Standing{Stage: hook.Due, Message: "gone is running"}),
+			given:  given(inventory.PostDelete, hook.Standing{Progress: hook.Due, Message: "gone is running"}),
 			want: outcome{
 				Log:     append(before[:3:3], "delete ConfigMap apps/web", "hooks post-delete"),
 				Blocked: Blocked{State: health.Deleting, Message: "gone is running"}, Done: all[:1], Left: all[1:],
@@ -156,8 +156,8 @@ func TestRunHooks(t *testing.T) {
 			reason: "Failures that do not block the removal are reported.",
 			mode:   Prune,
 			given: func(w *world) {
-				given(inventory.PreDelete, hook.Standing{Stage: hook.Passed, Failures: []string{"web: bye failed"}})(w)
-				w.hooks[inventory.PostDelete] = hook.Standing{Stage: hook.Due, Message: "gone is running", Failures: []string{"db: gone failed"}}
+				given(inventory.PreDelete, hook.Standing{Progress: hook.Passed, Failures: []string{"web: bye failed"}})(w)
+				w.hooks[inventory.PostDelete] = hook.Standing{Progress: hook.Due, Message: "gone is running", Failures: []string{"db: gone failed"}}
 			},
 			want: outcome{
 				Log:     []string{readCRD, "hooks pre-delete", "delete ConfigMap apps/web", "hooks post-delete"},

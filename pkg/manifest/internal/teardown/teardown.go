@@ -162,7 +162,7 @@ func (r *remover) run(ctx context.Context) (Blocked, error) {
 
 // blockedBy converts the progress of hooks to what the removal waits for.
 func blockedBy(s hook.Standing) Blocked {
-	switch s.Stage {
+	switch s.Progress {
 	case hook.Due:
 		return Blocked{State: health.Deleting, Message: s.Message}
 	case hook.Refused:

@@ -85,7 +85,7 @@ func (w *world) Run(_ context.Context, event inventory.Event) (hook.Standing, er
 	if s, ok := w.hooks[event]; ok {
 		return s, nil
 	}
-	return hook.Standing{Stage: hook.Passed}, nil
+	return hook.Standing{Progress: hook.Passed}, nil
 }
 
 // apply applies an object as the engine does.

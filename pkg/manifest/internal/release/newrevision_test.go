@@ -22,8 +22,8 @@ var (
 	now   = time.Unix(1_700_000_000, 0)
 )
 
-func installing(next Next, changes ...func(*Installation)) *Installation {
-	i := &Installation{Desired: desired(), Next: next, Now: now}
+func installing(next Next, changes ...func(*NewRevision)) *NewRevision {
+	i := &NewRevision{Desired: desired(), Next: next, Now: now}
 	for _, c := range changes {
 		c(i)
 	}
@@ -46,7 +46,7 @@ func TestRecords(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason string
-		in     *Installation
+		in     *NewRevision
 		before *record.Info
 		want   want
 	}{
@@ -83,7 +83,7 @@ func TestRecords(t *testing.T) {
 		},
 		"Config": {
 			reason: "The config can set a description and labels, but it cannot replace the labels of the engine.",
-			in: installing(Next{Operation: hook.Install, Number: 1}, func(i *Installation) {
+			in: installing(Next{Operation: hook.Install, Number: 1}, func(i *NewRevision) {
 				i.Description, i.Labels = "by us", map[string]string{"team": "a", LabelSet: "them"}
 			}),
 			want: want{
@@ -97,7 +97,7 @@ func TestRecords(t *testing.T) {
 		},
 		"ConfigOfRollback": {
 			reason: "The description of a rollback takes precedence over that of the config.",
-			in:     installing(Next{Operation: hook.Rollback, Number: 4, Before: 3, BackTo: 1}, func(i *Installation) { i.Description = "by us" }),
+			in:     installing(Next{Operation: hook.Rollback, Number: 4, Before: 3, BackTo: 1}, func(i *NewRevision) { i.Description = "by us" }),
 			before: &record.Info{FirstDeployed: first},
 			want:   want{Deployed: recorded(4, "deployed", "Rollback to 1", first), Pending: recorded(4, "pending-rollback", "Preparing rollback", first)},
 		},
@@ -167,7 +167,7 @@ func TestNoteRevision(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			installing(tc.next, func(i *Installation) { i.Chart = chart }).note(&tc.rec)
+			installing(tc.next, func(i *NewRevision) { i.Chart = chart }).note(&tc.rec)
 			if diff := cmp.Diff(tc.want, tc.rec); diff != "" {
 				t.Errorf("\n%s\nnote(...): -want, +got:\n%s", tc.reason, diff)
 			}
@@ -222,7 +222,7 @@ metadata: {name: kept, annotations: {helm.sh/resource-policy: keep}}
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			in := installing(Next{Number: 8, Before: 7}, func(i *Installation) { i.Desired.Adopts = tc.adopts })
+			in := installing(Next{Number: 8, Before: 7}, func(i *NewRevision) { i.Desired.Adopts = tc.adopts })
 			objects, err := in.formerObjects(tc.before)
 			if text := errorText(err); (tc.wantErr == "") != (text == "") || !strings.HasPrefix(text, tc.wantErr) {
 				t.Fatalf("\n%s\nformerObjects(...): want error %q, got %v", tc.reason, tc.wantErr, err)

@@ -14,10 +14,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// An Installation is a revision that is being installed, including the contents of its record.
-type Installation struct {
+// A NewRevision is a revision that is being installed, including the contents of its record.
+type NewRevision struct {
 	// Desired is the release. Next is its revision.
-	Desired Desired
+	Desired Wanted
 	Next    Next
 	// Rendered is the result of rendering the Chart.
 	Chart    *render.Chart
@@ -34,10 +34,10 @@ type Installation struct {
 }
 
 // hasRecord reports whether the revision has a pending record.
-func (i *Installation) hasRecord() bool { return i.Run != nil && i.Run.Recorded }
+func (i *NewRevision) hasRecord() bool { return i.Run != nil && i.Run.Recorded }
 
 // record returns the record of the deployed revision for an ApplySet. First is when the first revision of the release was deployed.
-func (i *Installation) record(set string, first time.Time) record.Options {
+func (i *NewRevision) record(set string, first time.Time) record.Options {
 	o := record.Options{
 		Revision: i.Next.Number, Status: record.StatusDeployed, Description: i.complete(),
 		FirstDeployed: first, LastDeployed: i.Now, Manifest: i.Next.BackManifest,
@@ -49,7 +49,7 @@ func (i *Installation) record(set string, first time.Time) record.Options {
 }
 
 // complete returns the description of the deployed revision. The default is Helm's description.
-func (i *Installation) complete() string {
+func (i *NewRevision) complete() string {
 	if i.Next.BackTo > 0 {
 		return fmt.Sprintf("Rollback to %d", i.Next.BackTo)
 	}
@@ -60,7 +60,7 @@ func (i *Installation) complete() string {
 }
 
 // pending returns the record of the revision while its hooks run.
-func (i *Installation) pending(set string, first time.Time) record.Options {
+func (i *NewRevision) pending(set string, first time.Time) record.Options {
 	o := i.record(set, first)
 	switch i.Next.Operation {
 	case hook.Install:
@@ -74,7 +74,7 @@ func (i *Installation) pending(set string, first time.Time) record.Options {
 }
 
 // firstDeployed returns when the first revision of the release was deployed. Before is the record of the previous revision, or nil.
-func (i *Installation) firstDeployed(before *record.Info) time.Time {
+func (i *NewRevision) firstDeployed(before *record.Info) time.Time {
 	if before == nil {
 		return i.Now
 	}
@@ -94,7 +94,7 @@ func outdated(before, number, keep int) []int {
 }
 
 // note stores the deployed revision in the record of its part.
-func (i *Installation) note(rec *inventory.Part) {
+func (i *NewRevision) note(rec *inventory.Part) {
 	rec.Revision, rec.Chart, rec.Version, rec.Run = i.Next.Number, i.Chart.Name(), i.Chart.Version(), nil
 	if i.Next.Before == 0 {
 		rec.Origin = i.Next.Number - 1
