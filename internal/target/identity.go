@@ -11,13 +11,12 @@ import (
 
 	"github.com/crossplane-contrib/provider-kubernetes/pkg/kube/client/aws"
 	"github.com/crossplane-contrib/provider-kubernetes/pkg/kube/client/gke"
-	"github.com/crossplane-contrib/provider-kubernetes/pkg/kube/client/token"
-	"github.com/crossplane-contrib/provider-kubernetes/pkg/kube/client/upbound"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/azure"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/upbound"
 )
 
 // An identity authenticates in place of the user of a kubeconfig.
@@ -110,8 +109,7 @@ func (i *identity) wrap(ctx context.Context, rc *rest.Config, cluster string) er
 	case v1alpha1.IdentityTypeAzureServicePrincipalCredentials, v1alpha1.IdentityTypeAzureWorkloadIdentityCredentials:
 		err = i.wrapAzure(rc)
 	case v1alpha1.IdentityTypeUpboundTokens:
-		// The store knows a source of tokens by the static token alone, and not by the organization, so it is not shared.
-		err = upbound.WrapRESTConfig(ctx, rc, strings.TrimSpace(string(i.data)), token.NewReuseSourceStore())
+		err = upbound.Wrap(rc, strings.TrimSpace(string(i.data)))
 	case v1alpha1.IdentityTypeAWSWebIdentityCredentials:
 		err = aws.WrapRESTConfig(ctx, rc, cluster)
 	default:

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package upbound
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	// exchangeURL exchanges tokens, as RFC 8693 describes.
+	exchangeURL = "https://auth.upbound.io/apis/tokenexchange.upbound.io/v1alpha1/orgscopedtokens"
+
+	// timeout of an exchange. A token source has no context.
+	timeout = 10 * time.Second
+
+	// maxAnswer bounds the answer to an exchange, in bytes.
+	maxAnswer = 64 << 10
+)
+
+// Wrap makes the requests of a REST config carry tokens for the organization that exec of the kubeconfig names. They are
+// exchanged for the token of a session or a robot.
+func Wrap(rc *rest.Config, token string) error {
+	return wrap(rc, &exchange{
+		client: &http.Client{Timeout: timeout, CheckRedirect: noRedirect}, url: exchangeURL, token: token,
+	})
+}
+
+// noRedirect keeps the token from other servers.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+func wrap(rc *rest.Config, e *exchange) (err error) {
+	if e.organization, err = organizationOf(rc.ExecProvider); err != nil {
+		return err
+	}
+	tokens := oauth2.ReuseTokenSource(nil, e)
+	rc.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return &oauth2.Transport{Source: tokens, Base: next}
+	})
+	return nil
+}
+
+// organizationOf a kubeconfig that the command up wrote: its exec is "up organization token [NAME]". The environment variable
+// ORGANIZATION takes precedence over the name.
+func organizationOf(exec *clientcmdapi.ExecConfig) (string, error) {
+	if exec == nil || exec.Command != "up" || len(exec.Args) < 2 || exec.Args[1] != "token" ||
+		exec.Args[0] != "org" && exec.Args[0] != "organization" {
+		return "", errors.New("exec of the kubeconfig must be up organization token")
+	}
+	name := ""
+	if len(exec.Args) > 2 {
+		name = exec.Args[2]
+	}
+	for _, v := range exec.Env {
+		if v.Name == "ORGANIZATION" {
+			name = v.Value
+			break
+		}
+	}
+	if name == "" {
+		return "", errors.New("exec of the kubeconfig names no organization, neither as argument nor as ORGANIZATION")
+	}
+	return name, nil
+}
+
+// An exchange is a source of tokens for an organization.
+type exchange struct {
+	client       *http.Client
+	url          string
+	token        string
+	organization string
+}
+
+// Token implements oauth2.TokenSource.
+func (e *exchange) Token() (*oauth2.Token, error) {
+	form := url.Values{
+		"audience":           {"upbound:spaces:api", "upbound:spaces:controlplanes"},
+		"grant_type":         {"urn:ietf:params:oauth:grant-type:token-exchange"},
+		"scope":              {"upbound:org:" + e.organization},
+		"subject_token":      {e.token},
+		"subject_token_type": {"urn:ietf:params:oauth:token-type:id_token"},
+	}
+	req, err := http.NewRequest(http.MethodPost, e.url, strings.NewReader(form.Encode())) //nolint:noctx // A token source has no context.
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Authorization", "Bearer "+e.token)
+	resp, err := e.client.Do(req)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot get a token from Upbound")
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil, errors.Errorf("Upbound refuses the token for organization %q (%d %s)",
+			e.organization, resp.StatusCode, http.StatusText(resp.StatusCode))
+	}
+	var answer struct {
+		AccessToken string `json:"access_token"` //nolint:gosec // It is read, not written.
+		ExpiresIn   int64  `json:"expires_in"`
+	}
+	if json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&answer) != nil || answer.AccessToken == "" {
+		return nil, errors.New("Upbound returned no token")
+	}
+	return &oauth2.Token{AccessToken: answer.AccessToken, Expiry: time.Now().Add(time.Duration(answer.ExpiresIn) * time.Second)}, nil
+}
