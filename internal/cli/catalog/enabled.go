@@ -26,6 +26,8 @@ type EnabledModule struct {
 	Version       string `json:"version"`
 	// State of the module; empty until the provider reports it.
 	State string `json:"state"`
+	// Reason of the state, in one word for programs; empty until the provider reports it.
+	Reason string `json:"reason"`
 	// Manifest is the name of the Manifest of the module.
 	Manifest string `json:"manifest"`
 	// Message says what the module is waiting for, or why it failed.
@@ -88,7 +90,7 @@ func modulesOf(k *v1alpha1.Kyma, offer Releases) []EnabledModule {
 func Entry(k *v1alpha1.Kyma, name string, s v1alpha1.ModuleStatus) EnabledModule {
 	return EnabledModule{
 		Namespace: k.Namespace, Kyma: k.Name, Name: name, ActiveChannel: s.Channel, Version: s.Version,
-		State: string(s.State), Manifest: s.Manifest, Message: s.Message,
+		State: string(s.State), Reason: s.Reason, Manifest: s.Manifest, Message: s.Message,
 	}
 }
 

@@ -51,10 +51,10 @@ func TestEnabledModules(t *testing.T) {
 		"Removed": {
 			reason: "A module that is being removed is not enabled, and has no available versions.",
 			args: args{
-				kymas: []v1alpha1.Kyma{kyma("ns", "k", "", nil, v1alpha1.ModuleStatus{Name: "a", Version: "1.0.0", State: v1alpha1.StateDeleting, Message: "bye"})},
+				kymas: []v1alpha1.Kyma{kyma("ns", "k", "", nil, v1alpha1.ModuleStatus{Name: "a", Version: "1.0.0", State: v1alpha1.StateDeleting, Reason: "Deleting", Message: "bye"})},
 				offer: Releases{{Name: "a", Channel: "fast", Version: "3.0.0"}},
 			},
-			want: []EnabledModule{{Namespace: "ns", Kyma: "k", Name: "a", Version: "1.0.0", State: "Deleting", Message: "bye", Available: []Available{}}},
+			want: []EnabledModule{{Namespace: "ns", Kyma: "k", Name: "a", Version: "1.0.0", State: "Deleting", Reason: "Deleting", Message: "bye", Available: []Available{}}},
 		},
 		"Sorted": {
 			reason: "Modules are sorted by namespace, Kyma and name.",
