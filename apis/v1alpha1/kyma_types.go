@@ -199,7 +199,7 @@ type KymaObservation struct {
 	// +kubebuilder:validation:MaxLength=16
 	ModulesReady string `json:"modulesReady,omitempty"`
 
-	// moduleCounts are the same numbers for programs.
+	// moduleCounts are the numbers in modulesReady, for programs.
 	// +optional
 	ModuleCounts *ModuleCounts `json:"moduleCounts,omitempty"`
 

@@ -303,7 +303,7 @@ type ManifestObservation struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 
-	// installs in the order of the spec.
+	// installs are the states of the installs, in the order of the spec.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

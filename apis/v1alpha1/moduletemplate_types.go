@@ -177,7 +177,7 @@ type ModuleTemplateStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// resolvedGeneration is the generation of the spec that the following fields are for.
+	// resolvedGeneration is the generation of the spec that moduleName, version, digest, resources and data are for.
 	// +optional
 	ResolvedGeneration int64 `json:"resolvedGeneration,omitempty"`
 
