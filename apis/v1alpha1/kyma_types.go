@@ -74,10 +74,10 @@ type Module struct {
 	// +optional
 	Rollback *Rollback `json:"rollback,omitempty"`
 
-	// adopt takes ownership of objects of the module that already exist in the target cluster. Defaults to false. See
-	// spec.forProvider.adopt of Manifest.
+	// adoption specifies what happens to objects of the module that already exist in the target cluster: Refuse or Adopt.
+	// Defaults to Refuse. See spec.forProvider.adoption of Manifest.
 	// +optional
-	Adopt bool `json:"adopt,omitempty"`
+	Adoption AdoptionPolicy `json:"adoption,omitempty"`
 }
 
 // A ModuleInstall specifies values for one chart of a module.

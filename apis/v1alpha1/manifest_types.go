@@ -122,6 +122,16 @@ const (
 	ImmutableFieldsPolicyRecreate ImmutableFieldsPolicy = "Recreate"
 )
 
+// An AdoptionPolicy specifies what happens to existing objects that a Manifest installs.
+// +kubebuilder:validation:Enum=Refuse;Adopt
+type AdoptionPolicy string
+
+// The policies for adoption.
+const (
+	AdoptionPolicyRefuse AdoptionPolicy = "Refuse"
+	AdoptionPolicyAdopt  AdoptionPolicy = "Adopt"
+)
+
 // A RollbackTrigger is the state of an upgrade that causes a rollback.
 // +kubebuilder:validation:Enum=Failed;NotReady
 type RollbackTrigger string
@@ -276,11 +286,12 @@ type ManifestParameters struct {
 	// +optional
 	Rollback *Rollback `json:"rollback,omitempty"`
 
-	// adopt takes ownership of objects that already exist in the target cluster, and of Helm releases of the same names,
-	// without restarting workloads that do not change. By default, an existing object is reported as an ownership
-	// conflict.
+	// adoption specifies what happens to objects that already exist in the target cluster, and to Helm releases of the same
+	// names. With Refuse, they are left alone and reported as ownership conflicts. With Adopt, the Manifest takes ownership of
+	// them, without restarting workloads that do not change.
 	// +optional
-	Adopt bool `json:"adopt,omitempty"`
+	// +kubebuilder:default=Refuse
+	Adoption AdoptionPolicy `json:"adoption,omitempty"`
 }
 
 // A ManifestSpec is the desired state of a Manifest.

@@ -26,7 +26,7 @@ func Parameters(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (v1alpha1.Manife
 		Mode:                 cmp.Or(m.Mode, v1alpha1.ModeApply),
 		ImmutableFields:      cmp.Or(m.ImmutableFields, v1alpha1.ImmutableFieldsPolicyRefuse),
 		Rollback:             rollback(m.Rollback),
-		Adopt:                m.Adopt,
+		Adoption:             cmp.Or(m.Adoption, v1alpha1.AdoptionPolicyRefuse),
 	}
 	for i := range t.Status.Resources {
 		add(&p, &t.Status.Resources[i])

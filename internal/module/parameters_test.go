@@ -53,7 +53,7 @@ func TestParameters(t *testing.T) {
 					{Name: "raw-manifest", Namespace: "default", Source: *source(v1alpha1.SourceTypeRaw, "2")},
 				},
 				CRDs: layer("3"), Config: layer("4"), Resource: raw(`{"kind":"K","metadata":{"name":"mine"}}`), Drift: v1alpha1.DriftPolicyRepair,
-				Mode: v1alpha1.ModeApply, ImmutableFields: v1alpha1.ImmutableFieldsPolicyRefuse,
+				Mode: v1alpha1.ModeApply, ImmutableFields: v1alpha1.ImmutableFieldsPolicyRefuse, Adoption: v1alpha1.AdoptionPolicyRefuse,
 				CustomResourcePolicy: v1alpha1.CustomResourcePolicyIgnore, Readiness: []v1alpha1.ReadinessRule{{CEL: "true"}},
 			},
 		},
@@ -64,7 +64,7 @@ func TestParameters(t *testing.T) {
 			module: v1alpha1.Module{Name: "m"},
 			want: v1alpha1.ManifestParameters{
 				Resource: raw(`{"kind":"K","metadata":{"name":"m"}}`), CustomResourcePolicy: v1alpha1.CustomResourcePolicyCreateAndDelete,
-				Drift: v1alpha1.DriftPolicyRepair, Mode: v1alpha1.ModeApply, ImmutableFields: v1alpha1.ImmutableFieldsPolicyRefuse,
+				Drift: v1alpha1.DriftPolicyRepair, Mode: v1alpha1.ModeApply, ImmutableFields: v1alpha1.ImmutableFieldsPolicyRefuse, Adoption: v1alpha1.AdoptionPolicyRefuse,
 			},
 		},
 		"Numbers": {
@@ -74,7 +74,7 @@ func TestParameters(t *testing.T) {
 			want: v1alpha1.ManifestParameters{
 				Resource:             raw(`{"kind":"K","metadata":{"name":"m"},"spec":{"id":9007199254740993,"share":0.5}}`),
 				CustomResourcePolicy: v1alpha1.CustomResourcePolicyCreateAndDelete, Drift: v1alpha1.DriftPolicyRepair,
-				Mode: v1alpha1.ModeApply, ImmutableFields: v1alpha1.ImmutableFieldsPolicyRefuse,
+				Mode: v1alpha1.ModeApply, ImmutableFields: v1alpha1.ImmutableFieldsPolicyRefuse, Adoption: v1alpha1.AdoptionPolicyRefuse,
 			},
 		},
 		"Policies": {
@@ -82,7 +82,7 @@ func TestParameters(t *testing.T) {
 			status: v1alpha1.ModuleTemplateStatus{Resources: resources[:2]},
 			module: v1alpha1.Module{
 				Name: "m", Drift: v1alpha1.DriftPolicyIgnore, Mode: v1alpha1.ModePlan, ImmutableFields: v1alpha1.ImmutableFieldsPolicyRecreate,
-				Adopt: true, Rollback: &v1alpha1.Rollback{},
+				Adoption: v1alpha1.AdoptionPolicyAdopt, Rollback: &v1alpha1.Rollback{},
 				ValuesFrom: []v1alpha1.ValuesReference{{Kind: "Secret", Name: "s"}, {Kind: "ConfigMap", Name: "c", Key: "k"}},
 			},
 			want: v1alpha1.ManifestParameters{
@@ -95,7 +95,7 @@ func TestParameters(t *testing.T) {
 				},
 				CustomResourcePolicy: v1alpha1.CustomResourcePolicyCreateAndDelete,
 				Drift:                v1alpha1.DriftPolicyIgnore, Mode: v1alpha1.ModePlan, ImmutableFields: v1alpha1.ImmutableFieldsPolicyRecreate,
-				Adopt: true, Rollback: &v1alpha1.Rollback{Trigger: v1alpha1.RollbackTriggerFailed},
+				Adoption: v1alpha1.AdoptionPolicyAdopt, Rollback: &v1alpha1.Rollback{Trigger: v1alpha1.RollbackTriggerFailed},
 			},
 		},
 		"Values": {
@@ -122,7 +122,7 @@ func TestParameters(t *testing.T) {
 					},
 				},
 				CustomResourcePolicy: v1alpha1.CustomResourcePolicyCreateAndDelete, Drift: v1alpha1.DriftPolicyRepair,
-				Mode: v1alpha1.ModeApply, ImmutableFields: v1alpha1.ImmutableFieldsPolicyRefuse,
+				Mode: v1alpha1.ModeApply, ImmutableFields: v1alpha1.ImmutableFieldsPolicyRefuse, Adoption: v1alpha1.AdoptionPolicyRefuse,
 			},
 		},
 		"OnlyInstall": {
@@ -132,7 +132,7 @@ func TestParameters(t *testing.T) {
 			want: v1alpha1.ManifestParameters{
 				Installs:             []v1alpha1.Install{{Name: "op", Namespace: "default", Source: *source(v1alpha1.SourceTypeOCIRef, "1"), Values: raw(`{"b": 1, "a": 2}`)}},
 				CustomResourcePolicy: v1alpha1.CustomResourcePolicyCreateAndDelete, Drift: v1alpha1.DriftPolicyRepair,
-				Mode: v1alpha1.ModeApply, ImmutableFields: v1alpha1.ImmutableFieldsPolicyRefuse,
+				Mode: v1alpha1.ModeApply, ImmutableFields: v1alpha1.ImmutableFieldsPolicyRefuse, Adoption: v1alpha1.AdoptionPolicyRefuse,
 			},
 		},
 		"UnknownInstall": {

@@ -12,6 +12,7 @@ import (
 func installationBreaches(at, in string) map[string]breach {
 	return map[string]breach{
 		at + ".drift enum Repair,Report,Ignore":       unknown(in + ".drift"),
+		at + ".adoption enum Refuse,Adopt":            unknown(in + ".adoption"),
 		at + ".mode enum Apply,Plan":                  unknown(in + ".mode"),
 		at + ".immutableFields enum Refuse,Recreate":  unknown(in + ".immutableFields"),
 		at + ".rollback.trigger enum Failed,NotReady": unknown(in + ".rollback.trigger"),

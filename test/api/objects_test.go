@@ -69,7 +69,7 @@ spec:
     mode: Plan
     immutableFields: Recreate
     rollback: {trigger: NotReady, after: 1h30m}
-    adopt: true
+    adoption: Adopt
 `
 	statusOfManifest = `
 conditions:
@@ -169,7 +169,7 @@ spec:
        valuesFrom: [{kind: Secret, name: passwords, key: password, targetPath: db.password, optional: true}, {kind: ConfigMap, name: sizes}],
        installs: [{name: web, values: {replicas: 3}, valuesFrom: [{kind: Secret, name: passwords, key: web, targetPath: web.password, optional: true},
        {kind: ConfigMap, name: sizes}]}, {name: db}],
-       drift: Ignore, mode: Plan, immutableFields: Recreate, rollback: {trigger: NotReady, after: 90s}, adopt: true}
+       drift: Ignore, mode: Plan, immutableFields: Recreate, rollback: {trigger: NotReady, after: 90s}, adoption: Adopt}
     - {name: serverless}
   resourceRefs: [{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Manifest, name: full-istio}]
 `

@@ -40,6 +40,7 @@ func TestDefaults(t *testing.T) {
 			"spec.forProvider.drift":                `"Repair"`,
 			"spec.forProvider.mode":                 `"Apply"`,
 			"spec.forProvider.immutableFields":      `"Refuse"`,
+			"spec.forProvider.adoption":             `"Refuse"`,
 			"spec.providerConfigRef":                everybody,
 			"spec.managementPolicies":               policies,
 		}},

@@ -132,7 +132,7 @@ var _ = Describe("An annotation of Crossplane", func() {
 		Eventually(s.getKyma).WithContext(ctx).WithArguments("kyma").Should(beReady())
 	})
 
-	It("imports what another Manifest installed, by its external name and adopt", func(ctx SpecContext) {
+	It("imports what another Manifest installed, by its external name and adoption", func(ctx SpecContext) {
 		first := must(s.getManifest(ctx, m.manifest("kyma")))
 		update(ctx, k, setPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate, xpv2.ManagementActionLateInitialize))
 		Eventually(s.getManifest).WithContext(ctx).WithArguments(first.Name).Should(HaveField("Spec.ManagementPolicies", HaveLen(4)))
@@ -154,7 +154,7 @@ var _ = Describe("An annotation of Crossplane", func() {
 			}
 			return m.GetCondition(xpv2.TypeSynced).Message, nil
 		}).WithContext(ctx).Should(ContainSubstring("is the inventory of Manifest " + s.name + "/" + first.Name))
-		update(ctx, second, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adopt = true })
+		update(ctx, second, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adoption = v1alpha1.AdoptionPolicyAdopt })
 		Eventually(s.getManifest).WithContext(ctx).WithArguments("imported").Should(beReady())
 		Expect(must(m.installed(ctx)).UID).To(Equal(before.UID))
 		Expect(must(m.installed(ctx)).Data).To(Equal(before.Data))

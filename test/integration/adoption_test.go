@@ -51,7 +51,7 @@ var _ = Describe("What runs already", func() {
 	}
 	adopted := func(ctx SpecContext, c chart) *v1alpha1.Manifest {
 		m := s.manifest("web", s.installOf("web", c.pushLayer(ctx), nil))
-		m.Spec.ForProvider.Adopt = true
+		m.Spec.ForProvider.Adoption = v1alpha1.AdoptionPolicyAdopt
 		return s.install(ctx, m)
 	}
 	// takenOver says that the first version drops what the one before had, and that no pod was restarted.

@@ -29,7 +29,7 @@ var _ = Describe("An object that exists already", func() {
 			haveInstall("web", v1alpha1.StateError, "web-settings")))
 		Expect(s.mustConfigMap(ctx, "web-settings").ResourceVersion).To(Equal(foreign.ResourceVersion))
 
-		s.update(ctx, "web", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adopt = true })
+		s.update(ctx, "web", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adoption = v1alpha1.AdoptionPolicyAdopt })
 		s.awaitReady(ctx, "web")
 		taken := s.mustConfigMap(ctx, "web-settings")
 		Expect(taken.UID).To(Equal(foreign.UID))

@@ -148,7 +148,7 @@ var _ = Describe("Fields of others", func() {
 			return
 		}
 		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(haveState(v1alpha1.StateError, "ConfigMap "+s.name+
-			"/web-settings: exists and does not belong to this module; remove it, or set adopt to take it over"))
+			"/web-settings: exists and does not belong to this module; remove it, or set adoption: Adopt to take it over"))
 		Expect(env.targetClient.Delete(ctx, theirs)).To(Succeed())
 		s.awaitMessage(ctx, "web-settings", "hello")
 		s.awaitReady(ctx, "web")

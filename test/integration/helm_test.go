@@ -71,7 +71,7 @@ var _ = Describe("Helm, in the target", func() {
 		Expect(s.mustConfigMap(ctx, "web-settings")).To(haveData("message", "by-hand"))
 		Expect(history(ctx)).To(HaveExactElements(gstruct.MatchFields(gstruct.IgnoreExtras, revision("1", "deployed", "1.0.0"))))
 
-		s.update(ctx, "web", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adopt = true })
+		s.update(ctx, "web", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adoption = v1alpha1.AdoptionPolicyAdopt })
 		s.awaitReady(ctx, "web")
 		Expect(s.mustConfigMap(ctx, "web-options")).To(haveData("message", "by-manifest"))
 		Expect(history(ctx)).To(HaveExactElements(

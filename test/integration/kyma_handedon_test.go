@@ -22,7 +22,7 @@ var _ = Describe("A Kyma that says how its modules are worked on", func() {
 			ObjectMeta: metav1.ObjectMeta{Namespace: s.name, Name: "values"}, Data: map[string]string{"values.yaml": "message: from-values\n"},
 		})
 		m := o.module()
-		m.Drift, m.Adopt = v1alpha1.DriftPolicyReport, true
+		m.Drift, m.Adoption = v1alpha1.DriftPolicyReport, v1alpha1.AdoptionPolicyAdopt
 		m.ImmutableFields = v1alpha1.ImmutableFieldsPolicyRecreate
 		m.Rollback = &v1alpha1.Rollback{After: metav1.Duration{Duration: 90 * time.Second}}
 		m.ValuesFrom = []v1alpha1.ValuesReference{{Kind: "ConfigMap", Name: "values"}}
@@ -30,7 +30,7 @@ var _ = Describe("A Kyma that says how its modules are worked on", func() {
 		s.awaitKyma(ctx, "kyma")
 		p := must(s.get(ctx, o.manifest("kyma"))).Spec.ForProvider
 		Expect(p.Drift).To(Equal(v1alpha1.DriftPolicyReport))
-		Expect(p.Adopt).To(BeTrue())
+		Expect(p.Adoption).To(Equal(v1alpha1.AdoptionPolicyAdopt))
 		Expect(p.ImmutableFields).To(Equal(v1alpha1.ImmutableFieldsPolicyRecreate))
 		Expect(p.Rollback).To(Equal(&v1alpha1.Rollback{Trigger: v1alpha1.RollbackTriggerFailed, After: metav1.Duration{Duration: 90 * time.Second}}))
 		Expect(p.Installs[0].ValuesFrom).To(Equal([]v1alpha1.ValuesReference{{Kind: "ConfigMap", Name: "values", Key: "values.yaml"}}))

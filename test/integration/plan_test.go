@@ -178,7 +178,7 @@ metadata: {name: fine}
 		Eventually(s.events).WithContext(ctx).WithArguments("plain").Should(ContainElement(HavePrefix("Warning Planned problems:")))
 
 		By("adopting what is there")
-		s.update(ctx, "plain", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adopt = true })
+		s.update(ctx, "plain", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adoption = v1alpha1.AdoptionPolicyAdopt })
 		s.awaitPlan(ctx, "plain", havePlan(1, 1, 0, ContainElement(objectPlanned("Change", "ConfigMap "+s.name+"/taken", "metadata.labels"))))
 		Expect(must(s.configMap(ctx, "taken")).Labels).To(BeEmpty())
 		s.remove(ctx, "plain")

@@ -193,7 +193,7 @@ func TestPlanEnds(t *testing.T) {
 
 	s := start(t, "", long, m.Namespace, "plan", "--apply", "-f", fileOf(t, "web", "2.0.0"))
 	s.says(t, "has not planned its current spec")
-	if err := patch(t.Context(), manifestNow(t, m), `{"spec":{"forProvider":{"adopt":true}}}`); err != nil {
+	if err := patch(t.Context(), manifestNow(t, m), `{"spec":{"forProvider":{"adoption":"Adopt"}}}`); err != nil {
 		t.Fatal(err)
 	}
 	planner(t, m, onePlan())

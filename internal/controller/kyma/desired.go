@@ -82,7 +82,9 @@ func desiredManifest(k *v1alpha1.Kyma, in intent, content, live *v1alpha1.Manife
 	if content != nil {
 		out.Namespace, out.Name, out.Labels, out.Spec = content.Namespace, content.Name, content.Labels, content.Spec
 		// A user may ask for an adoption on the Manifest, too.
-		out.Spec.ForProvider.Adopt = out.Spec.ForProvider.Adopt || live != nil && live.Spec.ForProvider.Adopt
+		if live != nil && live.Spec.ForProvider.Adoption == v1alpha1.AdoptionPolicyAdopt {
+			out.Spec.ForProvider.Adoption = v1alpha1.AdoptionPolicyAdopt
+		}
 	}
 	switch {
 	case in.plan:

@@ -58,7 +58,7 @@ func TestDesiredManifest(t *testing.T) {
 		},
 		"Adopt": {
 			reason:  "An adoption that a user asked for stays.",
-			content: c, live: func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adopt = true },
+			content: c, live: func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adoption = v1alpha1.AdoptionPolicyAdopt },
 			want: decision{version: "2.0.0", adopt: true, controller: true, policies: all, update: true},
 		},
 		"ForeignMetadata": {
@@ -139,7 +139,7 @@ func TestDesiredManifest(t *testing.T) {
 			before := live.DeepCopy()
 			m := desiredManifest(k, tc.intent, tc.content, live)
 			got := decision{
-				version: m.Spec.ForProvider.Version, mode: m.Spec.ForProvider.Mode, adopt: m.Spec.ForProvider.Adopt, controller: metav1.IsControlledBy(m, k),
+				version: m.Spec.ForProvider.Version, mode: m.Spec.ForProvider.Mode, adopt: m.Spec.ForProvider.Adoption == v1alpha1.AdoptionPolicyAdopt, controller: metav1.IsControlledBy(m, k),
 				policies: m.Spec.ManagementPolicies, annotations: m.Annotations, update: needsUpdate(live, m),
 			}
 			if len(got.annotations) == 0 {
@@ -176,7 +176,7 @@ func TestNeedsUpdate(t *testing.T) {
 	rollback := &v1alpha1.Rollback{Trigger: v1alpha1.RollbackTriggerNotReady, After: metav1.Duration{Duration: time.Hour}}
 	k, tpl := newKyma(), newTemplate("a", "regular", "1.0.0")
 	module := v1alpha1.Module{
-		Name: "a", Drift: v1alpha1.DriftPolicyReport, Rollback: rollback, Adopt: true,
+		Name: "a", Drift: v1alpha1.DriftPolicyReport, Rollback: rollback, Adoption: v1alpha1.AdoptionPolicyAdopt,
 		Values:     &runtime.RawExtension{Raw: []byte(`{"b": 1.0, "a": {"x": null}}`)},
 		ValuesFrom: []v1alpha1.ValuesReference{{Kind: "Secret", Name: "s", Key: "values.yaml"}},
 	}

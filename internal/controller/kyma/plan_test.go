@@ -220,7 +220,7 @@ func TestPlan(t *testing.T) {
 		"BeingGone":   {"It is removed once.", newKyma(), nil, installed(k, regular, deleted, in(v1alpha1.StateWarning, "2 Samples are in the way")), nil, want{actionNone, status(v1alpha1.StateDeleting, "1.0.0", "regular", "2 Samples are in the way")}},
 		"StaleStatus": {"What is said of another spec does not count.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Generation = 2 }), nil, want{actionNone, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
 		"Edited":      {"A Manifest that was edited is restored.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Namespace = "mine" }), nil, want{actionUpdate, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
-		"Adopting":    {"That a user has it adopt is left.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adopt = true }), nil, want{actionNone, status(v1alpha1.StateReady, "1.0.0", "regular", "")}},
+		"Adopting":    {"That a user has it adopt is left.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adoption = v1alpha1.AdoptionPolicyAdopt }), nil, want{actionNone, status(v1alpha1.StateReady, "1.0.0", "regular", "")}},
 		"Moves": {
 			"A module that moves is removed first.", k,
 			[]v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) { t.Spec.Target = v1alpha1.ModuleTargetControlPlane })},

@@ -167,12 +167,12 @@ func TestServer(t *testing.T) {
 		"OfUsers": {"What a user adds besides stays.", func(s *serverTest) {
 			s.create("")
 			live := s.edit(`{"metadata":{"labels":{"mine":"x"},"annotations":{"mine":"x","crossplane.io/paused":"true"},
-				"finalizers":["example.org/mine"]},"spec":{"forProvider":{"adopt":true}}}`)
+				"finalizers":["example.org/mine"]},"spec":{"forProvider":{"adoption":"Adopt"}}}`)
 			live = s.apply(s.desired(live, `{"a":1}`, named))
 			live = s.apply(s.desired(live, `{"a":2}`))
 			if live.Labels["mine"] != "x" || live.Annotations["mine"] != "x" || !meta.IsPaused(live) ||
-				!live.Spec.ForProvider.Adopt || !slices.Contains(live.Finalizers, "example.org/mine") {
-				s.Errorf("want what the user added, got %v %v", live.ObjectMeta, live.Spec.ForProvider.Adopt)
+				live.Spec.ForProvider.Adoption != v1alpha1.AdoptionPolicyAdopt || !slices.Contains(live.Finalizers, "example.org/mine") {
+				s.Errorf("want what the user added, got %v %v", live.ObjectMeta, live.Spec.ForProvider.Adoption)
 			}
 			s.edit(`{"metadata":{"finalizers":null}}`)
 		}},

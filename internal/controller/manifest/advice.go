@@ -10,7 +10,7 @@ import (
 // Messages returns what the engine advises users of a Manifest to do.
 func Messages() engine.Messages {
 	return engine.Messages{
-		Adopt:        "set adopt",
+		Adopt:        "set adoption: Adopt",
 		ForceRemoval: "set annotation " + v1alpha1.AnnotationForceRemoval + `: "true" on the Manifest`,
 		Recreate:     "set immutableFields: Recreate, or annotation " + engine.AnnotationRecreate + `: "true" on the object in the chart,`,
 		OmitResource: "customResourcePolicy to Ignore",

@@ -21,6 +21,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
+// adopts reports whether a Manifest takes ownership of existing objects.
+func adopts(mr *v1alpha1.Manifest) bool {
+	return mr.Spec.ForProvider.Adoption == v1alpha1.AdoptionPolicyAdopt
+}
+
 // A Puller gets charts and layers from registries and chart repositories.
 type Puller interface{ source.Puller }
 
@@ -74,7 +79,7 @@ func (s *content) bundleOf(mr *v1alpha1.Manifest) (*manifest.Bundle, error) {
 		Name:     externalName(mr),
 		Owner:    owner(mr),
 		Labels:   map[string]string{},
-		Adopt:    p.Adopt,
+		Adopt:    adopts(mr),
 		Drift:    driftPolicy(p.Drift),
 		Recreate: p.ImmutableFields == v1alpha1.ImmutableFieldsPolicyRecreate,
 	}

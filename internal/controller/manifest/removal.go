@@ -54,7 +54,7 @@ func removalAfter(err error) removal {
 
 // outlineOf a Manifest is the bundle without its parts. It is enough to remove what the inventory lists.
 func outlineOf(mr *v1alpha1.Manifest) *engine.Bundle {
-	return &engine.Bundle{Name: externalName(mr), Owner: owner(mr), Adopt: mr.Spec.ForProvider.Adopt}
+	return &engine.Bundle{Name: externalName(mr), Owner: owner(mr), Adopt: adopts(mr)}
 }
 
 // neverInstalled reports whether a Manifest never got as far as its cluster.

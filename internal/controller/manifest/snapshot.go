@@ -44,7 +44,7 @@ func snapshotOf(mr *v1alpha1.Manifest, bundle *manifest.Bundle, secrets []any) (
 	s := &snapshot{Format: snapshotFormat, Secrets: secrets}
 	mr.Spec.ForProvider.DeepCopyInto(&s.Parameters)
 	p := &s.Parameters
-	p.Drift, p.Mode, p.ImmutableFields, p.Rollback, p.Adopt = "", "", "", nil, false
+	p.Drift, p.Mode, p.ImmutableFields, p.Rollback, p.Adoption = "", "", "", nil, ""
 	for i := range p.Installs {
 		in := &p.Installs[i]
 		in.ValuesFrom, in.Values = nil, nil
@@ -117,7 +117,7 @@ func (s *snapshot) restored(mr *v1alpha1.Manifest) *v1alpha1.Manifest {
 	s.Parameters.DeepCopyInto(&out.Spec.ForProvider)
 	p := &out.Spec.ForProvider
 	p.Drift, p.Mode, p.ImmutableFields = live.Drift, live.Mode, live.ImmutableFields
-	p.Rollback, p.Adopt = live.Rollback, live.Adopt
+	p.Rollback, p.Adoption = live.Rollback, live.Adoption
 	return out
 }
 

@@ -15,7 +15,7 @@ import (
 func TestSnapshot(t *testing.T) {
 	mr := named("n", "m", func(m *v1alpha1.Manifest) {
 		m.Spec.ForProvider = v1alpha1.ManifestParameters{
-			Version: "1", Drift: v1alpha1.DriftPolicyReport, Mode: v1alpha1.ModePlan, ImmutableFields: v1alpha1.ImmutableFieldsPolicyRecreate, Adopt: true, Rollback: &v1alpha1.Rollback{},
+			Version: "1", Drift: v1alpha1.DriftPolicyReport, Mode: v1alpha1.ModePlan, ImmutableFields: v1alpha1.ImmutableFieldsPolicyRecreate, Adoption: v1alpha1.AdoptionPolicyAdopt, Rollback: &v1alpha1.Rollback{},
 			Resource: &runtime.RawExtension{Raw: []byte(`{"b":9007199254740993,"a":1}`)},
 			Installs: []v1alpha1.Install{{Name: "a", ValuesFrom: []v1alpha1.ValuesReference{{Kind: "Secret", Name: "s"}}}},
 		}
@@ -34,11 +34,11 @@ func TestSnapshot(t *testing.T) {
 	if read == nil || read.digest != one.digest || cmp.Diff([]any{"secret"}, read.Secrets) != "" {
 		t.Fatalf("readSnapshot(...): %+v", read)
 	}
-	if q := read.Parameters; q.Drift != "" || q.Mode != "" || q.ImmutableFields != "" || q.Adopt || q.Rollback != nil {
+	if q := read.Parameters; q.Drift != "" || q.Mode != "" || q.ImmutableFields != "" || q.Adoption != "" || q.Rollback != nil {
 		t.Errorf("snapshotOf(...): how to install is not part of it: %+v", q)
 	}
 	p := read.restored(mr).Spec.ForProvider
-	if string(p.Installs[0].Values.Raw) != `{"password":"secret"}` || p.Installs[0].ValuesFrom != nil || !p.Adopt || p.Drift != v1alpha1.DriftPolicyReport ||
+	if string(p.Installs[0].Values.Raw) != `{"password":"secret"}` || p.Installs[0].ValuesFrom != nil || p.Adoption != v1alpha1.AdoptionPolicyAdopt || p.Drift != v1alpha1.DriftPolicyReport ||
 		p.Mode != v1alpha1.ModePlan || p.ImmutableFields != v1alpha1.ImmutableFieldsPolicyRecreate {
 		t.Errorf("restored(...): %+v", p)
 	}
