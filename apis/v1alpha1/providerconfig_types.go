@@ -204,8 +204,9 @@ type ProviderConfigSpec struct {
 	// +optional
 	Identity *Identity `json:"identity,omitempty"`
 
-	// registries that modules may come from, and how to connect to them. If empty, modules may come from any registry;
-	// the provider then uses its own docker configuration or no credentials.
+	// registries that modules may come from, and how to connect to them. If empty, modules may come from any registry,
+	// without credentials. A ClusterProviderConfig then uses the docker configuration of the Crossplane provider, if it has
+	// one, and so does a ProviderConfig if the Crossplane provider runs with --allow-tenant-identity.
 	// +optional
 	// +listType=map
 	// +listMapKey=host

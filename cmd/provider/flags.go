@@ -158,7 +158,7 @@ func (f *flags) work(app *kingpin.Application) {
 func (f *flags) trust(app *kingpin.Application) {
 	app.Flag("allow-kubeconfig-exec", "Allow kubeconfigs to name commands (exec, auth-provider) that run in the provider.").BoolVar(&f.allowExec)
 	app.Flag("allow-kubeconfig-files", "Allow kubeconfigs to refer to files of the provider.").BoolVar(&f.allowFiles)
-	app.Flag("allow-tenant-identity", "Allow a ProviderConfig to use the identity, files and environment of the provider.").
+	app.Flag("allow-tenant-identity", "Allow a ProviderConfig to use the identity, files, environment and docker configuration of the provider.").
 		BoolVar(&f.allowTenantIdentity)
 }
 

@@ -31,7 +31,8 @@ type Secrets interface {
 type CloudIdentities struct {
 	// Get the identity at a cloud, for the registry at a host. Without this function there are none.
 	Get func(provider, host string) (oci.Identity, error)
-	// AllowTenants lets a ProviderConfig use them. It belongs to a namespace, which would borrow the identity of the provider.
+	// AllowTenants lets a ProviderConfig use them, and the docker configuration of the provider. A ProviderConfig belongs to a
+	// namespace, which would borrow what belongs to the provider.
 	AllowTenants bool
 }
 
@@ -89,6 +90,10 @@ func explain(err error, kind, name string) error {
 
 // Registries of the config, with their credentials.
 func (c *Config) Registries(ctx context.Context, s Secrets, clouds CloudIdentities) (oci.Registries, error) {
+	if len(c.Spec.Registries) == 0 && c.Namespace != "" && !clouds.AllowTenants {
+		// An empty list would be all registries with the docker configuration of the provider.
+		return oci.Registries{{Host: "*"}}, nil
+	}
 	out := make(oci.Registries, 0, len(c.Spec.Registries))
 	for i := range c.Spec.Registries {
 		r := &c.Spec.Registries[i]

@@ -175,6 +175,21 @@ func TestRegistries(t *testing.T) {
 			regs:   []v1alpha1.Registry{{Host: "a", CABundleSecretRef: key("opaque", "tls.crt")}},
 			want:   want{err: `spec.registries["a"].caBundleSecretRef: Secret team-a/opaque has no key "tls.crt"`},
 		},
+		"NoneOfTenant": {
+			reason: "A tenant must not borrow the docker configuration of the provider.",
+			config: Config{Namespace: "team-a"},
+			want:   want{regs: oci.Registries{{Host: "*"}}},
+		},
+		"NoneOfAllowedTenant": {
+			reason: "Unless a flag allows it.",
+			config: Config{Namespace: "team-a"},
+			clouds: CloudIdentities{AllowTenants: true},
+			want:   want{regs: oci.Registries{}},
+		},
+		"NoneOfCluster": {
+			reason: "A ClusterProviderConfig belongs to the administrators.",
+			want:   want{regs: oci.Registries{}},
+		},
 		"Cloud": {
 			reason: "A ClusterProviderConfig belongs to the administrators.",
 			regs:   []v1alpha1.Registry{{Host: "a", Provider: "aws"}},
