@@ -28,7 +28,7 @@ type listedModule struct {
 	State     string `json:"state"`
 	Message   string `json:"message"`
 	Template  string `json:"template"`
-	Resolved  string `json:"resolved"`
+	Ready     string `json:"ready"`
 }
 
 // reported is what status writes with -o json.
