@@ -185,7 +185,6 @@ type DriftedObject struct {
 	// change is what happened to the object: Changed, Deleted, Replaced (another object of the module has its name), or
 	// ReplacedByOther (an object that does not belong to the module has its name).
 	// +required
-	// +kubebuilder:validation:Enum=Changed;Deleted;Replaced;ReplacedByOther
 	Change DriftChange `json:"change"`
 
 	// fields that were changed or removed, as paths, if they are known. Values are never shown. At most 16 are listed.
@@ -201,6 +200,7 @@ type DriftedObject struct {
 }
 
 // A DriftChange is what another client did to an object.
+// +kubebuilder:validation:Enum=Changed;Deleted;Replaced;ReplacedByOther
 type DriftChange string
 
 // The changes of other clients.
@@ -229,6 +229,7 @@ type DriftStatus struct {
 }
 
 // A CededCause is why a field is left to another field manager.
+// +kubebuilder:validation:Enum=Convention;Conflict
 type CededCause string
 
 // The causes.
@@ -256,7 +257,6 @@ type CededField struct {
 	// cause is Convention if the manager is expected to set the field, as an autoscaler sets replicas, or Conflict if the
 	// field was repaired several times and the manager set it again each time.
 	// +required
-	// +kubebuilder:validation:Enum=Convention;Conflict
 	Cause CededCause `json:"cause"`
 }
 
