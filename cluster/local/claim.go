@@ -43,8 +43,7 @@ func platform(kind, namespace, name string) *unstructured.Unstructured {
 func newClaim(registry string) *unstructured.Unstructured {
 	u := platform(claimKind, team, claimName)
 	u.Object["spec"] = map[string]any{
-		"targetNamespace": team,
-		"channel":         regular,
+		"channel": regular,
 		"modules": []any{
 			map[string]any{"name": templateOperator},
 			map[string]any{"name": greeter, "values": map[string]any{"replicas": int64(greeterCount)}},

@@ -134,38 +134,46 @@ func schemasOf(ctx context.Context) (map[schema.GroupVersionKind]*extv1.JSONSche
 	return out, nil
 }
 
-// TestXRDs holds that a module of a composite resource has the fields of a module of a Kyma. A claim has no valuesFrom,
-// because it would read Secrets of any namespace.
+// TestXRDs holds that a module of a composite resource has the fields of a module of a Kyma, and that its connection to the
+// cluster has those of a ProviderConfig, except for what belongs to the provider and for namespaces, which are always its own.
 func TestXRDs(t *testing.T) {
 	schemas, err := schemasOf(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := func(kind schema.GroupVersionKind, path ...string) *extv1.JSONSchemaProps {
+	of := func(kind schema.GroupVersionKind, path ...string) []string {
 		s := schemas[kind]
-		for _, name := range append(path, "modules") {
+		for _, name := range path {
 			if s == nil {
 				break
 			}
-			next := s.Properties[name]
+			next, ok := s.Properties[name]
+			if !ok {
+				t.Fatalf("%s has no %s", kind, strings.Join(path, "."))
+			}
 			s = &next
 		}
-		if s == nil || s.Items == nil {
-			t.Fatalf("%s has no modules", kind)
-		}
-		return s.Items.Schema
+		return fieldsOf("", s)
 	}
-	kyma := of(v1alpha1.KymaGroupVersionKind, "spec", "forProvider")
-	for kind, without := range map[string][]string{"KymaEnvironment": nil, "KymaEnvironmentClaim": {"valuesFrom", "installs.valuesFrom"}} {
-		t.Run(kind, func(t *testing.T) {
-			want := slices.DeleteFunc(fieldsOf("", kyma), func(f string) bool {
-				return slices.ContainsFunc(without, func(w string) bool { return f == w || strings.HasPrefix(f, w+".") })
+	config := v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.ProviderConfigKind)
+	cases := map[string][]string{
+		"modules":      of(v1alpha1.KymaGroupVersionKind, "spec", "forProvider", "modules"),
+		"identity":     of(config, "spec", "identity"),
+		"registries":   of(config, "spec", "registries"),
+		"verification": of(config, "spec", "verification"),
+	}
+	for _, kind := range []string{"KymaEnvironment", "KymaEnvironmentClaim"} {
+		for field, fields := range cases {
+			t.Run(kind+" "+field, func(t *testing.T) {
+				want := slices.DeleteFunc(slices.Clone(fields), func(f string) bool {
+					return strings.HasSuffix(f, "SecretRef.namespace") || f == "secretRef.namespace" || strings.HasPrefix(f, "env") || strings.HasPrefix(f, "fs")
+				})
+				got := of(schema.GroupVersionKind{Group: "platform.kyma.crossplane.io", Version: "v1alpha1", Kind: kind}, "spec", field)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("fields of %s: -wanted, +%s:\n%s", field, kind, diff)
+				}
 			})
-			got := fieldsOf("", of(schema.GroupVersionKind{Group: "platform.kyma.crossplane.io", Version: "v1alpha1", Kind: kind}, "spec"))
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("fields of a module: -Kyma, +%s:\n%s", kind, diff)
-			}
-		})
+		}
 	}
 }
 

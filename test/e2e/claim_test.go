@@ -59,6 +59,36 @@ var _ = Describe("A Kyma below a composition", func() {
 		Entry("by a composite resource in a namespace", environmentKind),
 	)
 
+	It("passes on what a claim asks for, and keeps the kubeconfig until the modules are removed", func(ctx SpecContext) {
+		simple := s.offer(ctx, "simple")
+		u := s.awaitComposite(ctx, s.claim("environment", simple))
+		update(ctx, u, func(u *unstructured.Unstructured) {
+			set(u, "Plan", "spec", "mode")
+			set(u, []any{"Observe", "Create", "Update", "LateInitialize", "Delete"}, "spec", "managementPolicies")
+		})
+		annotate(ctx, u, v1alpha1.AnnotationAllowDowngrade, simple.name+"@1.0.0")
+		Eventually(s.composed).WithContext(ctx).Should(SatisfyAll(
+			HaveField("Spec.ForProvider.Mode", v1alpha1.ModePlan), HaveField("Spec.ManagementPolicies", HaveLen(5)),
+			HaveField("Annotations", HaveKeyWithValue(v1alpha1.AnnotationAllowDowngrade, simple.name+"@1.0.0"))))
+		annotate(ctx, u, v1alpha1.AnnotationAllowDowngrade, "")
+		Eventually(s.composed).WithContext(ctx).Should(HaveField("Annotations", Not(HaveKey(v1alpha1.AnnotationAllowDowngrade))))
+		update(ctx, u, func(u *unstructured.Unstructured) { set(u, "Apply", "spec", "mode") })
+		Eventually(s.composed).WithContext(ctx).Should(HaveField("Spec.ForProvider.Mode", v1alpha1.ModeApply))
+
+		By("refusing to delete the kubeconfig")
+		secret := s.secret()
+		Eventually(func() (map[string]string, error) {
+			err := env.controlClient.Get(ctx, s.key(secretName), secret)
+			return secret.Labels, err
+		}).WithContext(ctx).Should(HaveKeyWithValue("crossplane.io/in-use", "true"))
+		Expect(env.controlClient.Delete(ctx, secret)).To(MatchError(ContainSubstring("in-use by 1 usage(s)")))
+
+		By("deleting it after them")
+		s.remove(ctx, u)
+		Eventually(simple.absent).WithContext(ctx).Should(BeTrue())
+		Eventually(absent(env.controlClient, s.key(secretName), secret)).WithContext(ctx).Should(BeTrue())
+	})
+
 	DescribeTable("shows in the claim what is wrong with a module", func(ctx SpecContext, status string, state v1alpha1.State, message string) {
 		fine, bad := s.offer(ctx, "fine"), s.operated(ctx, "bad")
 		u := s.claim("environment", fine, bad)

@@ -23,7 +23,7 @@ const (
 
 // composite resource of the configuration package, with modules. It is not created yet.
 func (s *space) composite(kind, name string, modules ...*offer) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{Object: map[string]any{
+	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": platformGroup + "/v1alpha1", "kind": kind,
 		"metadata": map[string]any{"namespace": s.name, "name": name},
 		"spec": map[string]any{
@@ -32,10 +32,6 @@ func (s *space) composite(kind, name string, modules ...*offer) *unstructured.Un
 			"registries":          []any{map[string]any{"host": env.registry.Host(), "plainHTTP": true}},
 		},
 	}}
-	if kind == claimKind {
-		set(u, s.name, "spec", "targetNamespace")
-	}
-	return u
 }
 
 // environment is a composite resource in the namespace of the space.

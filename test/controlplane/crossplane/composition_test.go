@@ -4,7 +4,6 @@ package crossplane
 
 import (
 	"context"
-	"maps"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -49,8 +48,8 @@ func testCompositions(t *testing.T, x *Crossplane) {
 		},
 	)
 	testExamples(t, control)
-	environment := composite(x, "KymaEnvironment", "environment", nil)
-	claim := composite(x, "KymaEnvironmentClaim", "claimed", map[string]any{"targetNamespace": team})
+	environment := composite(x, "KymaEnvironment", "environment")
+	claim := composite(x, "KymaEnvironmentClaim", "claimed")
 	for _, o := range []*unstructured.Unstructured{environment, claim} {
 		create(t, control, o)
 		awaitReady(t, x, control, o)
@@ -133,13 +132,12 @@ func create(t *testing.T, control client.Client, objects ...client.Object) {
 }
 
 // composite resource, or claim, for the module.
-func composite(x *Crossplane, kind, name string, more map[string]any) *unstructured.Unstructured {
+func composite(x *Crossplane, kind, name string) *unstructured.Unstructured {
 	spec := map[string]any{
 		"modules":             []any{map[string]any{"name": "hello"}},
 		"kubeconfigSecretRef": map[string]any{"name": "target"},
 		"registries":          []any{map[string]any{"host": x.registry.Host(), "plainHTTP": true}},
 	}
-	maps.Copy(spec, more)
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "platform.kyma.crossplane.io/v1alpha1", "kind": kind,
 		"metadata": map[string]any{"namespace": team, "name": name}, "spec": spec,
