@@ -92,10 +92,11 @@ func (t tree) missing(page string, forUsers bool) []string {
 	return out
 }
 
-// missingFolders returns the directories of a layout that the tree does not have. Each entry begins in the first column; what
-// follows is relative to it, to its internal directory or to a directory before.
-func (t tree) missingFolders(layout string) []string {
-	var out, near []string
+// folders returns the directories that a layout names, and the names of directories that the tree does not have. Each entry begins
+// in the first column; what follows is relative to it, to its internal directory or to a directory before.
+func (t tree) folders(layout string) (named map[string]bool, missing []string) {
+	var near []string
+	named = map[string]bool{}
 	for line := range strings.Lines(layout) {
 		if line[0] != ' ' {
 			near = []string{""}
@@ -103,16 +104,16 @@ func (t tree) missingFolders(layout string) []string {
 		for _, found := range folder.FindAllString(line, -1) {
 			name := path.Clean(strings.TrimRight(found, " \n:;,.)"))
 			if !t.any(near, name) {
-				out = append(out, name)
+				missing = append(missing, name)
 			}
 			for _, b := range slices.Clone(near) {
 				if p := path.Join(b, name); t.paths[p] {
-					near = append(near, p)
+					near, named[p] = append(near, p), true
 				}
 			}
 		}
 	}
-	return out
+	return named, missing
 }
 
 func (t tree) any(near []string, name string) bool {
@@ -270,18 +271,13 @@ func TestPagesNameWhatExists(t *testing.T) {
 		t.Errorf("CONTRIBUTING.md names %s, which does not exist", name)
 	}
 	layout := block(page, "\n## Layout")
-	for _, name := range all.missingFolders(layout) {
+	named, absent := all.folders(layout)
+	for _, name := range absent {
 		t.Errorf("the layout in CONTRIBUTING.md names %s, which does not exist", name)
 	}
-	for _, dir := range []string{"internal", "pkg"} {
-		entries, err := os.ReadDir(filepath.Join(root, dir))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range entries {
-			if name := dir + "/" + e.Name() + "/"; !strings.Contains("\n"+layout, "\n"+name) {
-				t.Errorf("the layout in CONTRIBUTING.md has no line for %s", name)
-			}
+	for _, p := range packages(t) {
+		if name := p.path(); !named[name] {
+			t.Errorf("the layout in CONTRIBUTING.md does not name %s", name)
 		}
 	}
 	for _, fault := range misdrawn(block(page, "lower levels only:"), layers()) {
@@ -335,11 +331,14 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-func TestMissingFolders(t *testing.T) {
+func TestFolders(t *testing.T) {
 	all := tree{paths: map[string]bool{"a": true, "a/b": true, "a/b/c": true, "d": true}}
-	layout := "a/   what b/ has (c/, e/)\n     c/: more\nd/   no b/\n"
-	if diff := cmp.Diff([]string{"e", "b"}, all.missingFolders(layout)); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
+	named, missing := all.folders("a/   what b/ has (c/, e/)\n     c/: more\nd/   no b/\n")
+	if diff := cmp.Diff([]string{"e", "b"}, missing); diff != "" {
+		t.Errorf("missing: -want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]bool{"a": true, "a/b": true, "a/b/c": true, "d": true}, named); diff != "" {
+		t.Errorf("named: -want, +got:\n%s", diff)
 	}
 }
 
