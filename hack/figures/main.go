@@ -70,12 +70,16 @@ type row struct{ name, value string }
 // rowsOf returns the figures of a survey: those of the whole, and then the lines of each directory.
 func rowsOf(s *survey.Survey) []row {
 	var functions []int
-	var all survey.References
+	var all, worst survey.References
+	worstPath := ""
 	files, lines, tests, largest := 0, 0, 0, 0
 	byDirectory := map[string][2]int{}
 	for _, p := range s.Packages {
 		refs := p.References()
 		all.All, all.Circular = all.All+refs.All, all.Circular+refs.Circular
+		if refs.Circular > worst.Circular {
+			worst, worstPath = refs, p.Path
+		}
 		n := p.Lines()
 		files, lines, tests, largest = files+len(p.Files), lines+n, tests+p.TestLines, max(largest, n)
 		for _, f := range p.Files {
@@ -91,6 +95,7 @@ func rowsOf(s *survey.Survey) []row {
 		{"lines of the largest package", fmt.Sprint(largest)},
 		{"functions: number, median, p90, longest", fmt.Sprintf("%d, %d, %d, %d", len(functions), percentile(functions, 50), percentile(functions, 90), percentile(functions, 100))},
 		{"references between files of a package, of them circular", fmt.Sprintf("%d, %d", all.All, all.Circular)},
+		{"the package with most circular ones", fmt.Sprintf("%s %d, %d", cmp.Or(worstPath, "none"), worst.All, worst.Circular)},
 	}
 	out = append(out, typeRows(s)...)
 	for _, dir := range slices.Sorted(maps.Keys(byDirectory)) {
