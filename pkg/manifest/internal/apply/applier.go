@@ -8,39 +8,16 @@ import (
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
-
-// A Policy determines what may be done to objects that exist.
-type Policy struct {
-	// Recreate allows the applier to delete an object and create it again if an immutable field has to change.
-	Recreate bool
-	// CheckedCRDs is true if the plan checked all existing CRDs, including those of other owners.
-	CheckedCRDs bool
-	// Messages tell users what to do.
-	Messages advice.Messages
-}
-
-// A Target identifies the cluster and the bundle.
-type Target struct {
-	Client *ssa.Client
-	Mapper cluster.Mapper
-	// ID of the ApplySet of the bundle.
-	ID string
-	// Namespace of the inventories.
-	Namespace string
-}
 
 // An Applier applies the objects of one bundle during one call. It is safe for concurrent use.
 type Applier struct {
@@ -81,64 +58,6 @@ func newApplier(t Target, p Policy, repairs map[cluster.ObjectRef]ownership.Repa
 		Target: t, Permissions: &Permissions{target: t, messages: p.Messages}, Ceding: &Ceding{target: t, now: now, repairs: repairs},
 		Repairs: repairs, Now: now, checkedCRDs: p.CheckedCRDs,
 	}
-}
-
-// A Subject is one object to apply.
-type Subject struct {
-	Object *object.Desired
-	// Entry of the object in the inventory.
-	Entry inventory.Entry
-	// State of the object, as far as it is known without a request. Exists is false if none is known.
-	State  cluster.ObjectState
-	Exists bool
-	// Drifted is true if the object differs from what was applied.
-	Drifted bool
-	// Restarted is true if contention for fields of the object ended because its inputs changed. Earlier counts no longer apply,
-	// and the fields are applied again.
-	Restarted bool
-}
-
-// A Live object exists in the cluster.
-type Live struct {
-	*metav1.PartialObjectMetadata
-
-	// Object is the whole object in a dry run; nil otherwise.
-	Object *unstructured.Unstructured
-}
-
-// A Kind is the kind of an outcome.
-type Kind int
-
-// Kinds of outcomes.
-const (
-	// Unchanged means that there is nothing to do.
-	Unchanged Kind = iota
-	// Created and Updated mean that the object was applied.
-	Created
-	Updated
-	// Immutable means that the object must be deleted and created again, which Applier.Recreate does.
-	Immutable
-	// Deleting means that the object is being deleted, or was deleted in the meantime, and can be created after that.
-	Deleting
-)
-
-// An Outcome is the result of applying one object.
-type Outcome struct {
-	Kind Kind
-	// State of the object after it was applied.
-	State cluster.ObjectState
-	// Before is the metadata of the object before it was applied; nil if it was not read.
-	Before *metav1.PartialObjectMetadata
-	// Lost are the fields that other managers had taken or removed, and Ceded the fields that are left to them.
-	Lost  *fieldpath.Set
-	Ceded []ownership.Ceded
-	// Owned is the hash of the fields that the engine owns, if it took ownership of fields without applying the object; otherwise
-	// empty. It is valid even if there is an error.
-	Owned string
-	// Fields are the paths of the fields that a dry run would change, or of those that cannot be changed.
-	Fields []string
-	// Note is additional information from a dry run, for example about a namespace that would be created.
-	Note string
 }
 
 // verbs are the operations that differ between a run and a dry run.
@@ -270,18 +189,6 @@ func updated(manager string, before *metav1.PartialObjectMetadata, fields *metav
 	return Outcome{
 		Kind: Updated, Before: before, Ceded: ceded, Lost: ownership.Lost(fieldset.AppliedBy(manager, before.ManagedFields), fields),
 	}
-}
-
-// isDeleting reports whether an object is being deleted or is gone.
-func isDeleting(l *Live) bool { return l == nil || l.DeletionTimestamp != nil }
-
-// deleting returns the outcome for an object that is being deleted or is gone.
-func deleting(l *Live) Outcome {
-	out := Outcome{Kind: Deleting}
-	if l != nil {
-		out.Before = l.PartialObjectMetadata
-	}
-	return out
 }
 
 // Recreate deletes an object if it belongs to this bundle, and creates it again. If the deletion takes longer, the outcome is

@@ -8,8 +8,6 @@ import (
 	"sync"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -155,12 +153,4 @@ func (d *dryRunner) explain(o *object.Desired, k Kind, err error) (Outcome, erro
 // The object may still be applied successfully. The API server returns no reason that identifies this error.
 func isWithoutDryRun(err error) bool {
 	return kerrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
-}
-
-// metadataOf returns the metadata of an object that decisions depend on.
-func metadataOf(u *unstructured.Unstructured) *metav1.PartialObjectMetadata {
-	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), Labels: u.GetLabels(), Annotations: u.GetAnnotations(),
-		ManagedFields: u.GetManagedFields(), DeletionTimestamp: u.GetDeletionTimestamp(),
-	}}
 }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+)
+
+// A Live object exists in the cluster.
+type Live struct {
+	*metav1.PartialObjectMetadata
+
+	// Object is the whole object in a dry run; nil otherwise.
+	Object *unstructured.Unstructured
+}
+
+// A Kind is the kind of an outcome.
+type Kind int
+
+// Kinds of outcomes.
+const (
+	// Unchanged means that there is nothing to do.
+	Unchanged Kind = iota
+	// Created and Updated mean that the object was applied.
+	Created
+	Updated
+	// Immutable means that the object must be deleted and created again, which Applier.Recreate does.
+	Immutable
+	// Deleting means that the object is being deleted, or was deleted in the meantime, and can be created after that.
+	Deleting
+)
+
+// An Outcome is the result of applying one object.
+type Outcome struct {
+	Kind Kind
+	// State of the object after it was applied.
+	State cluster.ObjectState
+	// Before is the metadata of the object before it was applied; nil if it was not read.
+	Before *metav1.PartialObjectMetadata
+	// Lost are the fields that other managers had taken or removed, and Ceded the fields that are left to them.
+	Lost  *fieldpath.Set
+	Ceded []ownership.Ceded
+	// Owned is the hash of the fields that the engine owns, if it took ownership of fields without applying the object; otherwise
+	// empty. It is valid even if there is an error.
+	Owned string
+	// Fields are the paths of the fields that a dry run would change, or of those that cannot be changed.
+	Fields []string
+	// Note is additional information from a dry run, for example about a namespace that would be created.
+	Note string
+}
+
+// isDeleting reports whether an object is being deleted or is gone.
+func isDeleting(l *Live) bool { return l == nil || l.DeletionTimestamp != nil }
+
+// deleting returns the outcome for an object that is being deleted or is gone.
+func deleting(l *Live) Outcome {
+	out := Outcome{Kind: Deleting}
+	if l != nil {
+		out.Before = l.PartialObjectMetadata
+	}
+	return out
+}
+
+// metadataOf returns the metadata of an object that decisions depend on.
+func metadataOf(u *unstructured.Unstructured) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), Labels: u.GetLabels(), Annotations: u.GetAnnotations(),
+		ManagedFields: u.GetManagedFields(), DeletionTimestamp: u.GetDeletionTimestamp(),
+	}}
+}
