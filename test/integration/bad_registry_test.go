@@ -33,6 +33,7 @@ var _ = Describe("A registry that is trouble", Label("bad"), func() {
 		Entry("access denied, 403", accessDenied),
 		Entry("pull secret that does not exist", missingPullSecret),
 		Entry("pull secret of another type", opaquePullSecret),
+		Entry("cloud identity of the provider in a ProviderConfig", borrowedIdentity),
 		Entry("CA bundle without the key", missingCABundle),
 		Entry("list of registries that does not contain the host", notListed),
 	)
@@ -124,6 +125,18 @@ func accessDenied(ctx SpecContext, s *space) trouble {
 		manifest: with(s.web(source), private),
 		says:     []string{"web: cannot pull chart", r.Host(), "403 Forbidden"},
 		cure:     func(SpecContext) { r.SetFault(nil) },
+	}
+}
+
+func borrowedIdentity(ctx SpecContext, s *space) trouble {
+	s.privateConfig(ctx, v1alpha1.Registry{Host: env.registry.Host(), PlainHTTP: true},
+		v1alpha1.Registry{Host: "123456789012.dkr.ecr.eu-central-1.amazonaws.com", Provider: v1alpha1.RegistryProviderAWS})
+	return trouble{
+		manifest: with(s.web(webChart().pushLayer(ctx)), private),
+		says:     []string{`dkr.ecr.eu-central-1.amazonaws.com"].provider: aws would lend the identity of the provider to namespace "` + s.name},
+		cure: func(ctx SpecContext) {
+			s.configure(ctx, private, func(spec *v1alpha1.ProviderConfigSpec) { spec.Registries[1].Provider = "" })
+		},
 	}
 }
 
