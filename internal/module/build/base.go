@@ -151,7 +151,7 @@ func imageBase(from store.Reader, repository, name, digest string, m *manifest) 
 		b.layers = append(b.layers, Layer{Layer: artifact.Layer(l), from: from})
 	}
 	b.parts = []part{{place: placeOther, resource: ocm.Resource{
-		Name: "image", Type: "ociImage", Relation: "external",
+		Name: "image", Type: typeImage, Relation: "external",
 		Access: ocm.Access{Type: ocm.AccessOCIArtifact, Reference: repository + "@" + digest},
 		Digest: &ocm.Digest{
 			HashAlgorithm: ocm.HashSHA256, NormalisationAlgorithm: ocm.NormalisationArtifact, Value: strings.TrimPrefix(digest, "sha256:"),

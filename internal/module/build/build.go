@@ -120,6 +120,13 @@ func assemble(ctx context.Context, base *Base, d *definition.Definition, fsys fs
 	if err != nil {
 		return nil, err
 	}
+	if d.ListImages {
+		images, err := imagesOf(result)
+		if err != nil {
+			return nil, err
+		}
+		parts = withImages(parts, images)
+	}
 	c := base.component
 	c.Name, c.Version, c.Provider = d.Name, d.Version, d.Provider
 	c.Labels = labelsOf(c.Labels, d.Labels)

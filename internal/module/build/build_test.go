@@ -61,15 +61,7 @@ func complete(t *testing.T, fsys fs.FS, over definition.Definition) *definition.
 
 func build(t *testing.T, fsys fs.FS, over definition.Definition) (*Module, *Artifact) {
 	t.Helper()
-	m, err := Build(t.Context(), complete(t, fsys, over), fsys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := m.Artifact(m.Descriptor)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m, a
+	return buildOf(t, complete(t, fsys, over), fsys)
 }
 
 // describe a module as people read it: the digest, and what is in it.

@@ -41,6 +41,8 @@ type Install struct {
 type Result struct {
 	// Objects that each install would apply, with default values, by the name of the install; CRDs of charts among them.
 	Objects map[string][]*unstructured.Unstructured
+	// Hooks are the manifests of the hooks of charts. They are not checked.
+	Hooks []string
 	// Warnings are one line each, sorted: images that are not pinned, hooks, and the like. There are at most 201.
 	Warnings []string
 }
@@ -67,14 +69,15 @@ func Module(ctx context.Context, s Subject) (*Result, error) {
 		return nil, err
 	}
 	found := contents{crds: crds, installs: map[key]string{}}
-	objects, err := checkInstalls(ctx, s.Installs, configs, found, w)
+	result, err := checkInstalls(ctx, s.Installs, configs, found, w)
 	if err != nil {
 		return nil, err
 	}
 	if err := checkCustomResource(ctx, s.CustomResource, s.CustomResourceFile, found, w); err != nil {
 		return nil, err
 	}
-	return &Result{Objects: objects, Warnings: w.sorted()}, nil
+	result.Warnings = w.sorted()
+	return result, nil
 }
 
 // warnings are collected while a module is checked.

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
@@ -56,18 +57,18 @@ func namesOf(installs []Install) string {
 	return oneLine(strings.Join(names, ", "))
 }
 
-// checkInstalls renders installs, one after the other, adds what they hold to what was found, and returns their objects by
-// the name of the install.
+// checkInstalls renders installs, one after the other, adds what they hold to what was found, and returns their objects and
+// hooks.
 func checkInstalls(
 	ctx context.Context, installs []Install, configs map[string]config.Settings, found contents, w *warnings,
-) (map[string][]*unstructured.Unstructured, error) {
-	out, releases := map[string][]*unstructured.Unstructured{}, map[string]string{}
+) (*Result, error) {
+	out, releases := &Result{Objects: map[string][]*unstructured.Unstructured{}}, map[string]string{}
 	for i := range installs {
 		in := &installs[i]
 		if in.Name == "" || strings.Contains(in.Name, ":") {
 			return nil, errors.Errorf("install %q at index %d: a name is needed, and no colon in it", in.Name, i)
 		}
-		if _, ok := out[in.Name]; ok {
+		if _, ok := out.Objects[in.Name]; ok {
 			return nil, errors.Errorf("install %q is there twice: give one of them another name", in.Name)
 		}
 		if err := ctx.Err(); err != nil {
@@ -83,46 +84,53 @@ func checkInstalls(
 			}
 			releases[release] = in.Name
 		}
-		objects, err := renderInstall(ctx, in, settings)
+		objects, hooks, err := renderInstall(ctx, in, settings)
 		if err == nil {
 			err = found.add(ctx, in.Name, settings.Namespace, objects, w)
 		}
 		if err != nil {
 			return nil, errors.Wrapf(err, "install %q", in.Name)
 		}
-		out[in.Name] = objects
+		out.Objects[in.Name] = objects
+		for i := range hooks {
+			out.Hooks = append(out.Hooks, hooks[i].Manifest)
+		}
 	}
 	return out, nil
 }
 
-func renderInstall(ctx context.Context, in *Install, settings config.Settings) ([]*unstructured.Unstructured, error) {
+func renderInstall(
+	ctx context.Context, in *Install, settings config.Settings,
+) (objects []*unstructured.Unstructured, hooks []record.Hook, err error) {
 	if in.Chart {
 		return renderChart(ctx, in.Files, settings)
 	}
-	objects, err := objectsOf(in.Files)
+	objects, err = objectsOf(in.Files)
 	if err == nil && len(objects) == 0 {
 		err = errors.New("there is no object in it")
 	}
-	return objects, err
+	return objects, nil, err
 }
 
-func renderChart(ctx context.Context, in []archive.File, settings config.Settings) ([]*unstructured.Unstructured, error) {
+func renderChart(
+	ctx context.Context, in []archive.File, settings config.Settings,
+) (objects []*unstructured.Unstructured, hooks []record.Hook, err error) {
 	files := make([]input.File, len(in))
 	for i, f := range in {
 		files[i] = input.File(f)
 	}
 	chart, err := render.Load(files)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r, err := chart.Render(ctx, render.Options{
 		ReleaseName: settings.ReleaseName, Namespace: settings.Namespace,
 		Overrides: settings.Overrides, SkipCRDs: settings.SkipCRDs, KubeVersion: chart.KubeVersion(),
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return slices.Concat(r.CRDs, r.Objects), nil
+	return slices.Concat(r.CRDs, r.Objects), r.Hooks, nil
 }
 
 // objectsOf files of YAML.

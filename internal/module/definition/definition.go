@@ -27,6 +27,8 @@ type Definition struct {
 	Readiness             []v1alpha1.ReadinessRule `json:"readiness,omitempty"`             // As in a ModuleTemplate.
 	Sources               []Source                 `json:"sources,omitempty"`
 	Labels                map[string]string        `json:"labels,omitempty"`
+	// ListImages adds a resource for each image that the objects and hooks run, so that the component lists all that is installed.
+	ListImages bool `json:"listImages,omitempty"`
 }
 
 // A Chart is a chart to install.

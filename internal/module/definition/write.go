@@ -110,6 +110,9 @@ const text = `# What this module consists of.{{ if .kind }} It was found to be {
 #   repository: https://git.example.org/team/greeter
 #   ref: main{{ end }}
 
+# List the images that containers run as resources of the component, for scanners and mirrors.
+{{ if .d.ListImages }}{{ yaml "listImages" .d.ListImages }}{{ else }}# listImages: true{{ end }}
+
 # Labels of the component and of its ModuleTemplates.
 {{ if .d.Labels }}{{ yaml "labels" .d.Labels }}{{ else }}# labels:
 #   example.org/team: blue{{ end }}
