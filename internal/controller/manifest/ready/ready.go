@@ -40,7 +40,7 @@ func reasonOf(o *engine.Observation, plan *v1alpha1.PlanStatus, back *v1alpha1.R
 		return xpv2.ReasonDeleting
 	case o.State == engine.Error:
 		return v1alpha1.ReasonModuleFailed
-	case plan != nil && o.State == engine.Processing && !(o.Exists && isEmptyPlan(plan)):
+	case plan != nil && o.State == engine.Processing && (!o.Exists || !isEmptyPlan(plan)):
 		return v1alpha1.ReasonPlanned
 	case rollback.StateOf(back) == rollback.RolledBack:
 		return v1alpha1.ReasonRolledBack
