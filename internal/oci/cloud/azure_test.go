@@ -48,17 +48,17 @@ func TestAzure(t *testing.T) {
 		"NoIdentity": {
 			reason: "The machine has no such identity.", token: 400, exchange: 200,
 			want:  got{Err: `azure gave no credentials for host "example.azurecr.io": Microsoft Entra ID refuses the identity (400 Bad Request)`},
-			asked: []string{"GET /token", "GET /token"},
+			asked: []string{"GET /token"},
 		},
 		"NoRole": {
 			reason: "The identity may not pull.", token: 200, exchange: 401,
 			want:  got{Err: `azure gave no credentials for host "example.azurecr.io": the registry does not accept the identity (401 Unauthorized)`},
-			asked: []string{"GET /token", "POST /oauth2/exchange", "POST /oauth2/exchange"},
+			asked: []string{"GET /token", "POST /oauth2/exchange"},
 		},
 		"Redirect": {
 			reason: "The token is not sent elsewhere.", token: 200, exchange: 307,
 			want:  got{Err: `azure gave no credentials for host "example.azurecr.io": the registry does not accept the identity (307 Temporary Redirect)`},
-			asked: []string{"GET /token", "POST /oauth2/exchange", "POST /oauth2/exchange"},
+			asked: []string{"GET /token", "POST /oauth2/exchange"},
 		},
 	}
 	for name, tc := range cases {

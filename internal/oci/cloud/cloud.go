@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/lru"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
@@ -20,6 +21,9 @@ const (
 
 	// early is how long before they expire credentials are replaced.
 	early = time.Minute
+
+	// pause is how long a failure is kept: each try may take long, and many wait for it.
+	pause = 10 * time.Second
 
 	// maxLogins bounds the credentials that are kept for each cloud.
 	maxLogins = 256
@@ -43,7 +47,15 @@ type identity struct {
 	// explain words an error without what differs from one try to the next.
 	explain func(err error) string
 
-	logins *lru.Cache // login by host
+	logins *lru.Cache // result by host
+	flight singleflight.Group
+}
+
+// A result is a login, or why there is none, and until when it is used.
+type result struct {
+	login login
+	err   error
+	until time.Time
 }
 
 // Identities are those of this process. The zero value is ready, and one is
@@ -76,25 +88,41 @@ func newIdentity(provider, hosts string, s source, explain func(err error) strin
 // Name implements oci.Identity.
 func (i *identity) Name() string { return i.provider }
 
-// Credentials implements oci.Identity.
+// Credentials implements oci.Identity. All who ask for a host at once wait for one
+// login.
 func (i *identity) Credentials(ctx context.Context, host string) (user, password string, err error) {
 	if known, ok := i.logins.Get(host); ok {
-		l := known.(login) //nolint:forcetypeassert // Only this method adds to logins.
-		if time.Now().Add(early).Before(l.expires) {
-			return l.user, l.password, nil
+		r := known.(result) //nolint:forcetypeassert // Only obtain adds to logins.
+		if time.Now().Before(r.until) {
+			return r.login.user, r.login.password, r.err
 		}
 	}
-	within, cancel := context.WithTimeout(ctx, loginTimeout)
+	done := i.flight.DoChan(host, func() (any, error) {
+		r := i.obtain(context.WithoutCancel(ctx), host)
+		i.logins.Add(host, r)
+		return r, nil
+	})
+	select {
+	case <-ctx.Done():
+		return "", "", context.Cause(ctx)
+	case d := <-done:
+		r := d.Val.(result) //nolint:forcetypeassert // The function above returns it.
+		return r.login.user, r.login.password, r.err
+	}
+}
+
+// obtain a login from the cloud.
+func (i *identity) obtain(ctx context.Context, host string) result {
+	ctx, cancel := context.WithTimeout(ctx, loginTimeout)
 	defer cancel()
-	l, err := i.source(within, host)
+	l, err := i.source(ctx, host)
 	switch {
 	case err == nil:
-		i.logins.Add(host, l)
-		return l.user, l.password, nil
+		return result{login: l, until: l.expires.Add(-early)}
 	case ctx.Err() != nil:
-		return "", "", context.Cause(ctx)
-	case within.Err() != nil:
-		return "", "", errors.Errorf("%s gave no credentials for host %q within %s", i.provider, host, loginTimeout)
+		err = errors.Errorf("%s gave no credentials for host %q within %s", i.provider, host, loginTimeout)
+	default:
+		err = errors.Errorf("%s gave no credentials for host %q: %s", i.provider, host, oci.OneLine(i.explain(err)))
 	}
-	return "", "", errors.Errorf("%s gave no credentials for host %q: %s", i.provider, host, oci.OneLine(i.explain(err)))
+	return result{err: err, until: time.Now().Add(pause)}
 }

@@ -10,7 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -136,11 +138,8 @@ func TestIdentity(t *testing.T) {
 func TestCredentials(t *testing.T) {
 	n := 0
 	until := time.Time{}
-	i := newIdentity("x", "", func(ctx context.Context, _ string) (login, error) {
-		if n++; n > 3 {
-			<-ctx.Done()
-			return login{}, ctx.Err()
-		}
+	i := newIdentity("x", "", func(context.Context, string) (login, error) {
+		n++
 		return login{user: "u", password: fmt.Sprint(n), expires: until}, nil
 	}, error.Error)
 	for want, expires := range []time.Time{time.Now().Add(early / 2), time.Now().Add(time.Hour), time.Now().Add(time.Hour)} {
@@ -153,9 +152,38 @@ func TestCredentials(t *testing.T) {
 	if _, password, err := i.Credentials(t.Context(), "other"); password != "3" || err != nil {
 		t.Errorf("Credentials(...) of another host: %s, %v", password, err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, _, err := i.Credentials(ctx, "third"); !errors.Is(err, context.Canceled) {
-		t.Errorf("Credentials(...) of a caller that gave up: %v", err)
-	}
+}
+
+// TestCredentialsAtOnce holds that many wait for one login, and that one of them can give up.
+func TestCredentialsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		i := newIdentity("x", "", func(ctx context.Context, _ string) (login, error) {
+			n++
+			<-ctx.Done()
+			return login{}, ctx.Err()
+		}, error.Error)
+		impatient, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, _, err := i.Credentials(impatient, "h"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Credentials(...) of a caller that gave up: %v", err)
+		}
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() {
+				_, _, err := i.Credentials(t.Context(), "h")
+				if want := `x gave no credentials for host "h" within 30s`; err == nil || err.Error() != want {
+					t.Errorf("Credentials(...): error %v, want %q", err, want)
+				}
+			})
+		}
+		all.Wait()
+		if _, _, err := i.Credentials(t.Context(), "h"); err == nil || n != 1 {
+			t.Errorf("Credentials(...) soon after: %d logins, %v", n, err)
+		}
+		time.Sleep(pause)
+		if _, _, err := i.Credentials(t.Context(), "h"); err == nil || n != 2 {
+			t.Errorf("Credentials(...) later: %d logins, %v", n, err)
+		}
+	})
 }

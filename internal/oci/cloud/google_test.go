@@ -37,7 +37,7 @@ func TestGoogle(t *testing.T) {
 		"Refused": {
 			reason: "What differs each time is not told.", code: 400, file: true,
 			want:  got{Err: `gcp gave no credentials for host "europe-docker.pkg.dev": Google refuses the identity (400 Bad Request)`},
-			asked: []string{"POST /token", "POST /token"},
+			asked: []string{"POST /token"},
 		},
 	}
 	for name, tc := range cases {
