@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -92,7 +93,7 @@ func rowsOf(s *survey.Survey) []row {
 	out := []row{
 		{"packages, files", fmt.Sprintf("%d, %d", len(s.Packages), files)},
 		{"lines of code, of tests", fmt.Sprintf("%d, %d", lines, tests)},
-		{"lines of the largest package", fmt.Sprint(largest)},
+		{"lines of the largest package", strconv.Itoa(largest)},
 		{"functions: number, median, p90, longest", fmt.Sprintf("%d, %d, %d, %d", len(functions), percentile(functions, 50), percentile(functions, 90), percentile(functions, 100))},
 		{"references between files of a package, of them circular", fmt.Sprintf("%d, %d", all.All, all.Circular)},
 		{"the package with most circular ones", fmt.Sprintf("%s %d, %d", cmp.Or(worstPath, "none"), worst.All, worst.Circular)},
@@ -150,7 +151,7 @@ func typeRows(s *survey.Survey) []row {
 	}
 	return []row{
 		{"types with methods, mean number of methods", fmt.Sprintf("%d, %.1f", len(all), float64(total)/float64(max(len(all), 1)))},
-		{"types with methods in more than 4 files", fmt.Sprint(scattered)},
+		{"types with methods in more than 4 files", strconv.Itoa(scattered)},
 		{"types with most methods", strings.Join(most, "; ")},
 	}
 }

@@ -69,17 +69,8 @@ func makers() map[string][]string {
 // waysOf returns the ways to reach an API server that a file uses, sorted.
 func waysOf(parsed *ast.File) []string {
 	found := map[string]bool{}
-	imported := map[string]string{}
-	for _, i := range parsed.Imports {
-		p := strings.Trim(i.Path.Value, `"`)
-		name := path.Base(p)
-		if p == "sigs.k8s.io/controller-runtime" {
-			name = "controllerruntime"
-		}
-		if i.Name != nil {
-			name = i.Name.Name
-		}
-		imported[name] = p
+	imported := importsByName(parsed)
+	for _, p := range imported {
 		if only, ok := makers()[p]; ok && only == nil {
 			found[viaClient] = true
 		}
@@ -104,6 +95,20 @@ func waysOf(parsed *ast.File) []string {
 		return true
 	})
 	return slices.Sorted(maps.Keys(found))
+}
+
+// importsByName returns the paths that a file imports, by the names that it uses for them.
+func importsByName(parsed *ast.File) map[string]string {
+	out := map[string]string{}
+	for _, i := range parsed.Imports {
+		p := strings.Trim(i.Path.Value, `"`)
+		name := path.Base(p)
+		if i.Name != nil {
+			name = i.Name.Name
+		}
+		out[name] = p
+	}
+	return out
 }
 
 // TestSenders holds that few packages reach API servers, and that one of them sends what the engine does.
