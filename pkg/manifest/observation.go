@@ -5,6 +5,7 @@ package manifest
 import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/execute"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
@@ -84,3 +85,15 @@ type ChangedError = inventory.ChangedError
 
 // A Removal is the progress of removing a bundle.
 type Removal = teardown.Removal
+
+// A State is the state of a bundle, or of a part of it.
+type State = health.State
+
+// States in the order of their urgency, the most urgent last.
+const (
+	Ready      = health.Ready
+	Processing = health.Processing
+	Warning    = health.Warning
+	Error      = health.Error
+	Deleting   = health.Deleting
+)
