@@ -38,7 +38,7 @@ func (e *external) recordEvents(k *v1alpha1.Kyma, before []v1alpha1.ModuleStatus
 		switch {
 		case s.status.State == v1alpha1.StateError:
 			e.connector.record.Event(k, event.Warning(reasonFailed, errors.New(summarize(s.status))))
-		case s.blocked:
+		case s.demand == held:
 			e.connector.record.Event(k, event.Warning(reasonBlocked, errors.New(summarize(s.status))))
 		}
 	}

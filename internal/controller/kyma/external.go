@@ -116,10 +116,11 @@ func planRemoval(k *v1alpha1.Kyma, in intent, manifests []*v1alpha1.Manifest) []
 
 // describe what the steps will do.
 func describe(steps []step) string {
+	words := map[action]string{actionCreate: "installed", actionPropagate: "changed", actionRollOut: "changed", actionDelete: "removed"}
 	var lines []string
 	for i := range steps {
 		if s := &steps[i]; s.action != actionNone {
-			lines = append(lines, fmt.Sprintf("%s will be %s", s.status.Name, s.action))
+			lines = append(lines, fmt.Sprintf("%s will be %s", s.status.Name, words[s.action]))
 		}
 	}
 	return strings.Join(lines, "; ")
@@ -183,17 +184,15 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) e
 	case actionCreate:
 		e.connector.record.Event(k, event.Normal(reasonEnabled, fmt.Sprintf("Module %s is being installed: version %s of channel %s, Manifest %s",
 			s.status.Name, s.status.Version, s.status.Channel, s.desired.Name)))
-	case actionUpdate:
-		if s.rollsOut {
-			s.setVersion()
-			e.recordUpgrade(k, s)
-		}
+	case actionRollOut:
+		s.setVersion()
+		e.recordUpgrade(k, s)
 	case actionDelete:
 		if err := e.connector.store.remove(ctx, k, s.live); err != nil {
 			return err
 		}
 		e.connector.record.Event(k, event.Normal(reasonRemoved, fmt.Sprintf("Module %s is being removed, Manifest %s", s.status.Name, s.live.Name)))
-	case actionNone:
+	case actionNone, actionPropagate:
 	}
 	return nil
 }
@@ -225,7 +224,7 @@ func references(steps []step) []v1alpha1.ManifestReference {
 		if s.action == actionCreate {
 			m = s.desired
 		}
-		if s.enabled && m != nil {
+		if s.demand != unwanted && m != nil {
 			out = append(out, v1alpha1.ManifestReference{
 				APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.ManifestKind, Name: m.Name,
 			})

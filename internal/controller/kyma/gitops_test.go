@@ -17,7 +17,7 @@ import (
 // TestGitOps checks what GitOps tools make of a Kyma.
 func TestGitOps(t *testing.T) {
 	one := func(state v1alpha1.State, reason xpv2.ConditionReason) step {
-		return step{enabled: true, status: v1alpha1.ModuleStatus{Name: "a", State: state, Reason: string(reason), Message: "x"}}
+		return step{demand: wanted, status: v1alpha1.ModuleStatus{Name: "a", State: state, Reason: string(reason), Message: "x"}}
 	}
 	ok := xpv2.ReconcileSuccess()
 	ready := []step{one(v1alpha1.StateReady, xpv2.ReasonAvailable)}

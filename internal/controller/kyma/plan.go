@@ -20,30 +20,40 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 )
 
-// An action is what a step does about a module, in the words of a description: it will be …
+// An action is what a step does about a module.
 type action string
 
 const (
 	actionNone   action = ""
-	actionCreate action = "installed"
-	actionUpdate action = "changed"
+	actionCreate action = "Create"
+	// actionPropagate updates what a Kyma propagates to a Manifest, and leaves what is installed.
+	actionPropagate action = "Propagate"
+	// actionRollOut updates the Manifest, and with it what is installed.
+	actionRollOut action = "RollOut"
 	// actionDelete deletes the Manifest, which uninstalls the module.
-	actionDelete action = "removed"
+	actionDelete action = "Delete"
+)
+
+// A demand is what the Kyma wants of a module.
+type demand string
+
+const (
+	// unwanted: the Kyma does not have the module.
+	unwanted demand = ""
+	// wanted: the Kyma has the module.
+	wanted demand = "Wanted"
+	// held: the Kyma has the module, which stays as it is because its channel has a lower version.
+	held demand = "Held"
 )
 
 // A step is what to do about one module, and its status.
 type step struct {
 	action action
+	demand demand
 	// live is the Manifest that exists, or nil. The cache shares it: do not change it.
 	live *v1alpha1.Manifest
 	// desired is the Manifest to apply; with actionDelete it is nil unless the live one differs.
 	desired *v1alpha1.Manifest
-	// rollsOut reports whether the update changes what is installed.
-	rollsOut bool
-	// blocked reports whether the module stays as it is because its channel has a lower version.
-	blocked bool
-	// enabled reports whether the Kyma has the module.
-	enabled bool
 	// planned reports whether the module is only planned: the Kyma or the module is in mode Plan.
 	planned bool
 	status  v1alpha1.ModuleStatus
@@ -136,14 +146,14 @@ func (p *planner) passIntent(s *step) {
 	in := p.intent
 	in.plan = s.planned
 	// Executing what is installed already changes nothing in the cluster.
-	in.execute = !in.plan && s.enabled && s.action == actionNone && s.live.Spec.ForProvider.Version == s.live.Status.AtProvider.Version
+	in.execute = !in.plan && s.demand != unwanted && s.action == actionNone && s.live.Spec.ForProvider.Version == s.live.Status.AtProvider.Version
 	desired := desiredManifest(p.kyma, in, nil, s.live)
 	if !needsUpdate(s.live, desired) {
 		return
 	}
 	s.desired = desired
 	if s.action == actionNone {
-		s.action = actionUpdate
+		s.action = actionPropagate
 	}
 }
 
@@ -159,7 +169,7 @@ func (p *planner) planDisabled(live *v1alpha1.Manifest) step {
 
 // planEnabled plans what to do about a module that the Kyma has.
 func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step {
-	s := step{live: live, enabled: true, planned: p.intent.plan || m.Mode == v1alpha1.ModePlan}
+	s := step{live: live, demand: wanted, planned: p.intent.plan || m.Mode == v1alpha1.ModePlan}
 	channel := channelOf(p.kyma, m)
 	s.status = v1alpha1.ModuleStatus{State: v1alpha1.StateProcessing, Reason: string(v1alpha1.ReasonProgressing)}
 	if live != nil {
@@ -193,7 +203,7 @@ func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step 
 // compare the desired Manifest of a module with the live one.
 func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) {
 	if s.live != nil && isDowngrade(t, s.live) && !allowsDowngrade(p.kyma, t, s.live, m.Name) {
-		s.blocked = true
+		s.demand = held
 		s.warn(v1alpha1.ReasonDowngradeBlocked, fmt.Sprintf("channel %s has version %s, which is lower than %s that is installed, "+
 			"so that nothing is changed; to go back to it, annotate the Kyma with %s=%s@%s", t.Spec.Channel, t.Status.Version, installedVersion(s.live),
 			v1alpha1.AnnotationAllowDowngrade, m.Name, t.Status.Version))
@@ -223,12 +233,20 @@ func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modul
 
 // update the live Manifest.
 func (s *step) update() {
-	s.action = actionUpdate
-	executes := s.live.Spec.ForProvider.Mode == v1alpha1.ModePlan && s.desired.Spec.ForProvider.Mode != v1alpha1.ModePlan
-	s.rollsOut = executes || differsInContent(s.live, s.desired)
-	if s.rollsOut && s.status.State == v1alpha1.StateReady {
+	s.action = updateOf(s.live, s.desired)
+	if s.action == actionRollOut && s.status.State == v1alpha1.StateReady {
 		setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonProgressing, "")
 	}
+}
+
+// updateOf returns whether an update of a live Manifest changes what is installed: its content differs, or what was only planned is
+// executed.
+func updateOf(live, desired *v1alpha1.Manifest) action {
+	executes := live.Spec.ForProvider.Mode == v1alpha1.ModePlan && desired.Spec.ForProvider.Mode != v1alpha1.ModePlan
+	if executes || differsInContent(live, desired) {
+		return actionRollOut
+	}
+	return actionPropagate
 }
 
 // remove the live Manifest, unless it is only planned.

@@ -72,16 +72,16 @@ func TestPlan(t *testing.T) {
 		"Ready":        {"A Manifest as it should be is left.", k, both, installed(k, regular), nil, want{actionNone, status(v1alpha1.StateReady, "1.0.0", "regular", "")}},
 		"Warning":      {"The state of the Manifest is that of the module.", k, both, installed(k, regular, in(v1alpha1.StateWarning, "hm")), nil, want{actionNone, status(v1alpha1.StateWarning, "1.0.0", "regular", "hm")}},
 		"Error":        {"So is an error.", k, both, installed(k, regular, in(v1alpha1.StateError, "no")), nil, want{actionNone, because("ModuleFailed", status(v1alpha1.StateError, "1.0.0", "regular", "no"))}},
-		"Upgrade":      {"A switch to a higher version changes the Manifest.", onFast, both, installed(k, regular), nil, want{actionUpdate, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
+		"Upgrade":      {"A switch to a higher version changes the Manifest.", onFast, both, installed(k, regular), nil, want{actionRollOut, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
 		"SwitchBack":   {"A switch to a lower version changes nothing, and says how to force it.", k, both, installed(k, fast), nil, want{actionNone, because("DowngradeBlocked", status(v1alpha1.StateWarning, "2.0.0", "fast", blocked))}},
-		"Forced":       {"An annotation that names module and version forces it.", forced, both, installed(k, fast), nil, want{actionUpdate, status(v1alpha1.StateProcessing, "2.0.0", "fast", "")}},
+		"Forced":       {"An annotation that names module and version forces it.", forced, both, installed(k, fast), nil, want{actionRollOut, status(v1alpha1.StateProcessing, "2.0.0", "fast", "")}},
 		"BlockedError": {"A worse state is shown instead.", k, both, installed(k, fast, in(v1alpha1.StateError, "no")), nil, want{actionNone, because("ModuleFailed", status(v1alpha1.StateError, "2.0.0", "fast", "no"))}},
 		"TemplateLowered": {
 			"A template may go back within its channel where it says so.", k,
 			[]v1alpha1.ModuleTemplate{newTemplate("a", "regular", "0.9.0", func(t *v1alpha1.ModuleTemplate) {
 				t.Annotations = map[string]string{v1alpha1.AnnotationAllowDowngrade: "0.9.0"}
 			})},
-			installed(k, regular), nil, want{actionUpdate, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
+			installed(k, regular), nil, want{actionRollOut, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
 		},
 		"TemplateMadeAgain": {
 			"A template that was made again with a lower version does not lower the module.", k,
@@ -134,7 +134,7 @@ func TestPlan(t *testing.T) {
 		"Unlabelled": {
 			"A label that the template has no more goes.", k, both,
 			installed(k, regular, func(m *v1alpha1.Manifest) { m.Labels[v1alpha1.LabelControllerName] = "old" }), nil,
-			want{actionUpdate, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
+			want{actionRollOut, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
 		},
 		"Relabelled": {
 			"A Manifest of a module that is not wanted is not taken for another one.", newKyma(), nil,
@@ -158,7 +158,7 @@ func TestPlan(t *testing.T) {
 			installed(k, regular, func(m *v1alpha1.Manifest) {
 				meta.AddAnnotations(m, map[string]string{v1alpha1.AnnotationReleasedBy: string(kymaUID)})
 			}), nil,
-			want{actionUpdate, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waits until what was installed before is removed")},
+			want{actionPropagate, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waits until what was installed before is removed")},
 		},
 		"Disabled": {"A module that is not wanted is removed, whatever became of its template.", newKyma(), nil, installed(k, regular), nil, want{actionDelete, status(v1alpha1.StateDeleting, "1.0.0", "regular", "")}},
 		"PlannedRemoval": {
@@ -167,11 +167,11 @@ func TestPlan(t *testing.T) {
 		},
 		"PlannedRemovalBegins": {
 			"Its Manifest is planned then, too.", only(newKyma()), nil, installed(k, regular), nil,
-			want{actionUpdate, because("Planned", status(v1alpha1.StateProcessing, "1.0.0", "regular", "plan: it would be removed with all that it has installed; nothing is applied"))},
+			want{actionPropagate, because("Planned", status(v1alpha1.StateProcessing, "1.0.0", "regular", "plan: it would be removed with all that it has installed; nothing is applied"))},
 		},
 		"PlannedModule": {
 			"A module can be planned by itself.", onlyModule, both, installed(k, regular), nil,
-			want{actionUpdate, status(v1alpha1.StateReady, "1.0.0", "regular", "")},
+			want{actionPropagate, status(v1alpha1.StateReady, "1.0.0", "regular", "")},
 		},
 		"PlannedModuleAgain": {
 			"A module that is planned stays so, also where nothing can be changed.", onlyModule, both, installed(k, fast, byPlan("2.0.0")), nil,
@@ -185,33 +185,33 @@ func TestPlan(t *testing.T) {
 		},
 		"Planned": {
 			"A plan changes the Manifest, and not what is Ready.", only(newKyma(v1alpha1.Module{Name: "a"})), both, installed(k, regular), nil,
-			want{actionUpdate, status(v1alpha1.StateReady, "1.0.0", "regular", "")},
+			want{actionPropagate, status(v1alpha1.StateReady, "1.0.0", "regular", "")},
 		},
 		"Resumed": {
 			"So does the end of a pause, also where the template is not known any more.", k, nil,
 			installed(k, regular, func(m *v1alpha1.Manifest) {
 				meta.AddAnnotations(m, map[string]string{meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: "k"})
 			}), nil,
-			want{actionUpdate, status(v1alpha1.StateError, "1.0.0", "regular", `there is no ModuleTemplate of a module "a" in any channel; check the name in spec.forProvider.modules`)},
+			want{actionPropagate, status(v1alpha1.StateError, "1.0.0", "regular", `there is no ModuleTemplate of a module "a" in any channel; check the name in spec.forProvider.modules`)},
 		},
 		"ResumedWhileDeleted": {
 			"A Manifest that is being deleted would stay without it.", k, both,
 			installed(k, regular, deleted, func(m *v1alpha1.Manifest) {
 				meta.AddAnnotations(m, map[string]string{meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: "k"})
 			}), nil,
-			want{actionUpdate, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waits until what was installed before is removed")},
+			want{actionPropagate, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waits until what was installed before is removed")},
 		},
 		"CarriedOut": {
 			"What was planned only is carried out.", k, both, installed(k, regular, byPlan("1.0.0")), nil,
-			want{actionUpdate, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
+			want{actionRollOut, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
 		},
 		"PlannedHigher": {
 			"Going back from a version that was only planned does not count as a downgrade.", k, both, installed(k, fast, byPlan("1.0.0")), nil,
-			want{actionUpdate, status(v1alpha1.StateProcessing, "2.0.0", "fast", "")},
+			want{actionRollOut, status(v1alpha1.StateProcessing, "2.0.0", "fast", "")},
 		},
 		"CarriedOutBlocked": {
 			"What is installed is carried out, whatever is in the way of something else.", k, both, installed(k, fast, byPlan("2.0.0")), nil,
-			want{actionUpdate, because("DowngradeBlocked", status(v1alpha1.StateWarning, "2.0.0", "fast", blocked))},
+			want{actionPropagate, because("DowngradeBlocked", status(v1alpha1.StateWarning, "2.0.0", "fast", blocked))},
 		},
 		"NotCarriedOut": {
 			"What is not known to be installed stays planned.", k, nil, installed(k, fast, byPlan("1.0.0")), nil,
@@ -219,7 +219,7 @@ func TestPlan(t *testing.T) {
 		},
 		"BeingGone":   {"It is removed once.", newKyma(), nil, installed(k, regular, deleted, in(v1alpha1.StateWarning, "2 Samples are in the way")), nil, want{actionNone, status(v1alpha1.StateDeleting, "1.0.0", "regular", "2 Samples are in the way")}},
 		"StaleStatus": {"What is said of another spec does not count.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Generation = 2 }), nil, want{actionNone, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
-		"Edited":      {"A Manifest that was edited is restored.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Namespace = "mine" }), nil, want{actionUpdate, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
+		"Edited":      {"A Manifest that was edited is restored.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Namespace = "mine" }), nil, want{actionRollOut, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
 		"Adopting":    {"That a user has it adopt is left.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adoption = v1alpha1.AdoptionPolicyAdopt }), nil, want{actionNone, status(v1alpha1.StateReady, "1.0.0", "regular", "")}},
 		"Moves": {
 			"A module that moves is removed first.", k,
@@ -252,6 +252,63 @@ func TestPlan(t *testing.T) {
 			got := want{steps[0].action, steps[0].status}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("\n%s\nplan(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestDemand(t *testing.T) {
+	k, regular, fast := newKyma(v1alpha1.Module{Name: "a"}), newTemplate("a", "regular", "1.0.0"), newTemplate("a", "fast", "2.0.0")
+	cases := map[string]struct {
+		reason string
+		kyma   *v1alpha1.Kyma
+		live   *v1alpha1.Manifest
+		want   demand
+	}{
+		"New":        {reason: "The Kyma has the module.", kyma: k, want: wanted},
+		"Installed":  {reason: "It has it still.", kyma: k, live: installed(k, regular), want: wanted},
+		"Downgrade":  {reason: "Its channel has a lower version.", kyma: k, live: installed(k, fast), want: held},
+		"NotWanted":  {reason: "The Kyma does not have the module.", kyma: newKyma(), live: installed(k, fast), want: unwanted},
+		"BeingGone":  {reason: "A module that is enabled again is wanted.", kyma: k, live: installed(k, regular, deleted), want: wanted},
+		"NoTemplate": {reason: "So is one that does not exist.", kyma: newKyma(v1alpha1.Module{Name: "b"}), want: wanted},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var children []*v1alpha1.Manifest
+			if tc.live != nil {
+				children = append(children, tc.live)
+			}
+			steps := newPlanner(tc.kyma, []v1alpha1.ModuleTemplate{regular, fast}, children...).plan()
+			if len(steps) != 1 || steps[0].demand != tc.want {
+				t.Errorf("\n%s\nplan(): want demand %q, got %+v", tc.reason, tc.want, steps)
+			}
+		})
+	}
+}
+
+func TestUpdateOf(t *testing.T) {
+	with := func(annotations map[string]string, mode v1alpha1.Mode, version string) *v1alpha1.Manifest {
+		m := &v1alpha1.Manifest{}
+		m.Annotations, m.Spec.ForProvider.Mode, m.Spec.ForProvider.Version = annotations, mode, version
+		return m
+	}
+	paused := map[string]string{meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: "k"}
+	cases := map[string]struct {
+		reason        string
+		live, desired *v1alpha1.Manifest
+		want          action
+	}{
+		"Content":  {reason: "Another content is rolled out.", live: with(nil, v1alpha1.ModeApply, "1.0.0"), desired: with(nil, v1alpha1.ModeApply, "2.0.0"), want: actionRollOut},
+		"Pause":    {reason: "A pause is propagated.", live: with(nil, v1alpha1.ModeApply, "1.0.0"), desired: with(paused, v1alpha1.ModeApply, "1.0.0"), want: actionPropagate},
+		"Resume":   {reason: "So is its end.", live: with(paused, v1alpha1.ModeApply, "1.0.0"), desired: with(nil, v1alpha1.ModeApply, "1.0.0"), want: actionPropagate},
+		"Plan":     {reason: "So is a plan.", live: with(nil, v1alpha1.ModeApply, "1.0.0"), desired: with(nil, v1alpha1.ModePlan, "1.0.0"), want: actionPropagate},
+		"Execute":  {reason: "What was planned only is rolled out when the plan ends.", live: with(nil, v1alpha1.ModePlan, "1.0.0"), desired: with(nil, v1alpha1.ModeApply, "1.0.0"), want: actionRollOut},
+		"PlanMore": {reason: "Another content is, also where it is only planned.", live: with(nil, v1alpha1.ModePlan, "1.0.0"), desired: with(nil, v1alpha1.ModePlan, "2.0.0"), want: actionRollOut},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := updateOf(tc.live, tc.desired); got != tc.want {
+				t.Errorf("\n%s\nupdateOf(...): want %s, got %s", tc.reason, tc.want, got)
 			}
 		})
 	}

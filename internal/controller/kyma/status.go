@@ -70,7 +70,7 @@ func report(k *v1alpha1.Kyma, steps []step) {
 	first := v1alpha1.ModuleStatus{State: v1alpha1.StateReady, Reason: string(xpv2.ReasonAvailable)}
 	for i := range steps {
 		s := &steps[i]
-		if s.enabled {
+		if s.demand != unwanted {
 			total++
 			if s.status.State == v1alpha1.StateReady {
 				ready++
@@ -118,10 +118,10 @@ func listed(steps []step) []v1alpha1.ModuleStatus {
 	removed := 0
 	for i := range steps {
 		s := &steps[i]
-		if !s.enabled {
+		if s.demand == unwanted {
 			removed++
 		}
-		if s.enabled || removed <= maxRemoved {
+		if s.demand != unwanted || removed <= maxRemoved {
 			out = append(out, s.status)
 		}
 	}

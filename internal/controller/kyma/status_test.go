@@ -24,7 +24,11 @@ import (
 func TestListed(t *testing.T) {
 	var steps []step
 	for i := range 200 {
-		steps = append(steps, step{enabled: i >= 136, status: v1alpha1.ModuleStatus{Name: fmt.Sprint("m", i)}})
+		d := unwanted
+		if i >= 136 {
+			d = wanted
+		}
+		steps = append(steps, step{demand: d, status: v1alpha1.ModuleStatus{Name: fmt.Sprint("m", i)}})
 	}
 	got := listed(steps)
 	names := []string{got[0].Name, got[63].Name, got[64].Name, got[len(got)-1].Name}
@@ -35,7 +39,7 @@ func TestListed(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	one := func(name string, state v1alpha1.State, reason, message string) step {
-		return step{enabled: true, status: v1alpha1.ModuleStatus{Name: name, State: state, Reason: reason, Message: message}}
+		return step{demand: wanted, status: v1alpha1.ModuleStatus{Name: name, State: state, Reason: reason, Message: message}}
 	}
 	not := func(reason xpv2.ConditionReason, message string) xpv2.Condition {
 		c := xpv2.Unavailable().WithMessage(message)
@@ -110,7 +114,7 @@ func TestReport(t *testing.T) {
 
 func TestReportTwice(t *testing.T) {
 	k := newKyma()
-	steps := []step{{enabled: true, status: v1alpha1.ModuleStatus{Name: "a", State: v1alpha1.StateError, Message: strings.Repeat("ä", settings.MaxMessage)}}}
+	steps := []step{{demand: wanted, status: v1alpha1.ModuleStatus{Name: "a", State: v1alpha1.StateError, Message: strings.Repeat("ä", settings.MaxMessage)}}}
 	steps[0].fail(steps[0].status.Message)
 	report(k, steps)
 	first := k.DeepCopy()
@@ -131,7 +135,7 @@ func TestVerified(t *testing.T) {
 		if status != "" {
 			m.SetConditions(xpv2.Condition{Type: v1alpha1.TypeVerified, Status: status, Reason: "R", Message: message})
 		}
-		return step{live: m, enabled: true, status: v1alpha1.ModuleStatus{Name: "a", State: v1alpha1.StateReady}}
+		return step{live: m, demand: wanted, status: v1alpha1.ModuleStatus{Name: "a", State: v1alpha1.StateReady}}
 	}
 	cases := map[string]struct {
 		reason string
@@ -216,7 +220,7 @@ func TestReportGeneration(t *testing.T) {
 			// An older provider wrote no generation.
 			m := &v1alpha1.Manifest{}
 			m.SetConditions(verifiedCondition(corev1.ConditionTrue, v1alpha1.ReasonVerified, ""))
-			steps := []step{{live: m, enabled: true, status: v1alpha1.ModuleStatus{Name: "a", State: tc.state}}}
+			steps := []step{{live: m, demand: wanted, status: v1alpha1.ModuleStatus{Name: "a", State: tc.state}}}
 			report(k, steps)
 			before := k.GetCondition(xpv2.TypeReady)
 			k.Generation = 7
