@@ -74,9 +74,7 @@ func (c *propagation) client(got *outcome, seen *v1alpha1.Manifest) *test.MockCl
 				return errors.New("the Manifest is not the one that was read")
 			}
 			_, gone := surplus(seen, m)
-			for key := range gone {
-				meta.RemoveAnnotations(seen, key)
-			}
+			meta.RemoveAnnotations(seen, gone...)
 			meta.AddAnnotations(seen, m.Annotations)
 			seen.Spec.ManagementPolicies, seen.Spec.ForProvider.Mode = m.Spec.ManagementPolicies, m.Spec.ForProvider.Mode
 			return c.fails

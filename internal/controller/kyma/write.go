@@ -4,7 +4,7 @@ package kyma
 
 import (
 	"context"
-	"encoding/json"
+	"maps"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -58,28 +57,30 @@ func (s *store) apply(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1.M
 }
 
 // removeSurplus removes the labels and annotations that must go and that server-side apply left, because another field manager
-// owns them, too: a user, or an earlier version of the provider.
+// owns them, too: a user, or an earlier version of the provider. Like that of release, the patch contains the UID.
 func (s *store) removeSurplus(ctx context.Context, got client.Object, desired *v1alpha1.Manifest) error {
-	labels, annotations := surplus(got, desired)
-	if len(labels)+len(annotations) == 0 {
+	surplusLabels, surplusAnnotations := surplus(got, desired)
+	if len(surplusLabels)+len(surplusAnnotations) == 0 {
 		return nil
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": desired.UID, "labels": labels, "annotations": annotations}})
-	if err != nil {
-		return errors.Wrap(err, "cannot encode the patch")
-	}
-	return s.client.Patch(ctx, got, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(fieldManager))
+	out := &v1alpha1.Manifest{}
+	out.Namespace, out.Name = got.GetNamespace(), got.GetName()
+	out.Labels, out.Annotations = maps.Clone(got.GetLabels()), maps.Clone(got.GetAnnotations())
+	base := out.DeepCopy()
+	out.UID = desired.UID
+	meta.RemoveLabels(out, surplusLabels...)
+	meta.RemoveAnnotations(out, surplusAnnotations...)
+	return s.client.Patch(ctx, out, client.MergeFrom(base), client.FieldOwner(fieldManager))
 }
 
-// surplus returns the labels and annotations of a live Manifest that a Kyma set, and does not want any more, each with a nil.
-func surplus(live, desired metav1.Object) (labels, annotations map[string]any) {
-	labels, annotations = map[string]any{}, map[string]any{}
+// surplus returns the keys of the labels and annotations of a live Manifest that a Kyma set, and does not want any more.
+func surplus(live, desired metav1.Object) (labels, annotations []string) {
 	_, has := live.GetLabels()[v1alpha1.LabelControllerName]
 	if _, wants := desired.GetLabels()[v1alpha1.LabelControllerName]; has && !wants {
-		labels[v1alpha1.LabelControllerName] = nil
+		labels = append(labels, v1alpha1.LabelControllerName)
 	}
 	if live.GetAnnotations()[v1alpha1.AnnotationPausedBy] != "" && desired.GetAnnotations()[v1alpha1.AnnotationPausedBy] == "" {
-		annotations[v1alpha1.AnnotationPausedBy], annotations[meta.AnnotationKeyReconciliationPaused] = nil, nil
+		annotations = append(annotations, v1alpha1.AnnotationPausedBy, meta.AnnotationKeyReconciliationPaused)
 	}
 	return labels, annotations
 }
