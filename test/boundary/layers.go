@@ -98,6 +98,8 @@ func controllerLayers() []layer {
 		{path: "internal/controller/readyourwrites", level: 70},
 		{path: "internal/controller/gitopstest", level: 70},
 		{path: "internal/controller/noopupdate", level: 71},
+		{path: "internal/controller/conditions", level: 70},
+		{path: "internal/controller/timeout", level: 70},
 		{path: "internal/controller/settings", level: 71},
 		{path: "internal/controller/config", level: 72},
 		{path: "internal/controller/secrets", level: 73},

@@ -28,6 +28,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
@@ -122,7 +123,7 @@ func (r *reachable) report(ctx context.Context, s *v1alpha1.ProviderConfigStatus
 	endpoint := ""
 	if at.connection != nil {
 		_, endpoint, _ = strings.Cut(at.connection.Host(), "://")
-		endpoint = settings.Truncate(endpoint, maxEndpoint)
+		endpoint = conditions.Truncate(endpoint, maxEndpoint)
 	}
 	isNew := endpoint != s.Endpoint || before.Status != corev1.ConditionTrue
 	if endpoint != s.Endpoint {
@@ -136,7 +137,7 @@ func (r *reachable) report(ctx context.Context, s *v1alpha1.ProviderConfigStatus
 		ready.Status, ready.Reason = c.Status, c.Reason
 	}
 	c.LastTransitionTime, ready.LastTransitionTime = metav1.NewTime(r.now()), metav1.NewTime(r.now())
-	settings.Mark(&s.ConditionedStatus, at.generation, c, ready)
+	conditions.Mark(&s.ConditionedStatus, at.generation, c, ready)
 	return 0
 }
 
@@ -162,11 +163,11 @@ func (r *reachable) versionOf(ctx context.Context, connection Connection, c xpv2
 func conditionOf(at attempt) (xpv2.Condition, bool) {
 	c := xpv2.Condition{Type: v1alpha1.TypeReachable, Status: corev1.ConditionFalse}
 	if at.err != nil {
-		c.Reason, c.Message = v1alpha1.ReasonInvalidCredentials, settings.Truncate(at.err.Error(), settings.MaxMessage)
+		c.Reason, c.Message = v1alpha1.ReasonInvalidCredentials, conditions.Truncate(at.err.Error(), conditions.MaxMessage)
 		return c, true
 	}
 	o := at.connection.Outcome()
-	c.Message = settings.Truncate(o.Message, settings.MaxMessage)
+	c.Message = conditions.Truncate(o.Message, conditions.MaxMessage)
 	switch o.State {
 	case transport.Connected:
 		c.Status, c.Reason = corev1.ConditionTrue, v1alpha1.ReasonConnected

@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/timeout"
 )
 
 // Options of the controller.
@@ -47,7 +48,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	p := &propagator{connector: c, Finalizer: resource.NewAPIFinalizer(client, managed.FinalizerName), poll: o.PollInterval}
 	p.managed = managed.NewReconciler(mgr, resource.ManagedKind(v1alpha1.KymaGroupVersionKind), append(o.Reconciler(name, c.record),
-		managed.WithTypedExternalConnector(settings.Limited[*v1alpha1.Kyma](c, o.Timeout)),
+		managed.WithTypedExternalConnector(timeout.Limited[*v1alpha1.Kyma](c, o.Timeout)),
 		managed.WithFinalizer(p),
 		// A Kyma that is not Ready needs no shorter interval, because every change causes an event.
 		managed.WithPollIntervalHook(func(_ resource.Managed, poll time.Duration) time.Duration {

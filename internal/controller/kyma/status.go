@@ -14,7 +14,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 )
 
 // precedence of the states. A Kyma has the first one that any of its modules has.
@@ -59,7 +59,7 @@ func statusOf(m *v1alpha1.Manifest) v1alpha1.ModuleStatus {
 
 // setState of a module, with the reason and the message.
 func setState(m *v1alpha1.ModuleStatus, state v1alpha1.State, reason xpv2.ConditionReason, message string) {
-	m.State, m.Reason, m.Message = state, string(reason), settings.Truncate(message, settings.MaxMessage)
+	m.State, m.Reason, m.Message = state, string(reason), conditions.Truncate(message, conditions.MaxMessage)
 }
 
 // report the modules in the status of a Kyma. Equal steps result in an equal status, which is not written.
@@ -130,7 +130,7 @@ func listed(steps []step) []v1alpha1.ModuleStatus {
 
 // setCondition of a Kyma, for the generation that was reconciled.
 func setCondition(k *v1alpha1.Kyma, c xpv2.Condition) {
-	settings.Mark(&k.Status.ConditionedStatus, k.Generation, c)
+	conditions.Mark(&k.Status.ConditionedStatus, k.Generation, c)
 	if c.Type == xpv2.TypeReady {
 		k.Status.ObservedGeneration = k.Generation
 	}
@@ -143,7 +143,7 @@ func summarize(m v1alpha1.ModuleStatus) string {
 	}
 	states := map[v1alpha1.State]string{v1alpha1.StateDeleting: "is being removed", v1alpha1.StateProcessing: "is being installed"}
 	message := cmp.Or(m.Message, states[m.State], "is in state "+string(m.State))
-	return settings.Truncate(m.Name+": "+message, settings.MaxMessage)
+	return conditions.Truncate(m.Name+": "+message, conditions.MaxMessage)
 }
 
 // setVerified sums up the conditions Verified of the Manifests. It removes the condition where no Manifest has one.
@@ -158,7 +158,7 @@ func setVerified(k *v1alpha1.Kyma, steps []step) {
 		case c.Status == corev1.ConditionTrue:
 			out = verifiedCondition(corev1.ConditionTrue, v1alpha1.ReasonVerified, "")
 		default:
-			out = verifiedCondition(c.Status, c.Reason, settings.Truncate(steps[i].status.Name+": "+c.Message, settings.MaxMessage))
+			out = verifiedCondition(c.Status, c.Reason, conditions.Truncate(steps[i].status.Name+": "+c.Message, conditions.MaxMessage))
 		}
 	}
 	if out.Status != "" {

@@ -17,7 +17,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 )
 
 // TestListed is about a Kyma whose modules were replaced again and again while their removal waits.
@@ -114,7 +114,7 @@ func TestReport(t *testing.T) {
 
 func TestReportTwice(t *testing.T) {
 	k := newKyma()
-	steps := []step{{demand: wanted, status: v1alpha1.ModuleStatus{Name: "a", State: v1alpha1.StateError, Message: strings.Repeat("ä", settings.MaxMessage)}}}
+	steps := []step{{demand: wanted, status: v1alpha1.ModuleStatus{Name: "a", State: v1alpha1.StateError, Message: strings.Repeat("ä", conditions.MaxMessage)}}}
 	steps[0].fail(steps[0].status.Message)
 	report(k, steps)
 	first := k.DeepCopy()
@@ -123,7 +123,7 @@ func TestReportTwice(t *testing.T) {
 		t.Errorf("report(...) of the same again must change nothing: -first, +second:\n%s", diff)
 	}
 	for _, s := range []string{k.Status.AtProvider.Modules[0].Message, k.GetCondition(xpv2.TypeReady).Message} {
-		if len(s) > settings.MaxMessage || !utf8.ValidString(s) {
+		if len(s) > conditions.MaxMessage || !utf8.ValidString(s) {
 			t.Errorf("a message must be cut between characters: %d bytes", len(s))
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -249,7 +249,7 @@ func TestDelete(t *testing.T) {
 	if mr.Status.AtProvider.State != v1alpha1.StateWarning || again != 0 {
 		t.Errorf("Delete(...): state %s, looked again %d times", mr.Status.AtProvider.State, again)
 	}
-	removal.Message = strings.Repeat("x", 2*settings.MaxMessage)
+	removal.Message = strings.Repeat("x", 2*conditions.MaxMessage)
 	for range 2 {
 		if _, err := e.Delete(t.Context(), mr); err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -25,8 +25,8 @@ func driftPolicy(p v1alpha1.DriftPolicy) manifest.DriftPolicy {
 // options of the calls on a choice: what the annotations of the Manifest ask for, and whether to keep or to bring back a checkpoint.
 func (c *choice) options(mr *v1alpha1.Manifest) []manifest.CallOption {
 	out := []manifest.CallOption{
-		manifest.WithRetryToken(settings.Truncate(mr.Annotations[meta.AnnotationKeyReconcileRequestedAt], settings.MaxMessage)),
-		manifest.WithTestToken(settings.Truncate(mr.Annotations[v1alpha1.AnnotationTest], settings.MaxMessage)),
+		manifest.WithRetryToken(conditions.Truncate(mr.Annotations[meta.AnnotationKeyReconcileRequestedAt], conditions.MaxMessage)),
+		manifest.WithTestToken(conditions.Truncate(mr.Annotations[v1alpha1.AnnotationTest], conditions.MaxMessage)),
 		manifest.WithRedactor(c.report.redactor.Text),
 		manifest.WithCheckpoint(c.keep),
 	}

@@ -12,6 +12,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 )
@@ -66,5 +67,5 @@ func testsRun(mg resource.Managed) bool {
 		return false
 	}
 	t := mr.Status.AtProvider.Tests
-	return t == nil || t.Token != settings.Truncate(mr.Annotations[v1alpha1.AnnotationTest], settings.MaxMessage) || t.State == v1alpha1.StateProcessing
+	return t == nil || t.Token != conditions.Truncate(mr.Annotations[v1alpha1.AnnotationTest], conditions.MaxMessage) || t.State == v1alpha1.StateProcessing
 }

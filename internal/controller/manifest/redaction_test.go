@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -179,7 +179,7 @@ func TestNothingIsShown(t *testing.T) {
 // TestRedactedBeforeItIsCut holds that half of a short value is not shown where a message ends.
 func TestRedactedBeforeItIsCut(t *testing.T) {
 	r, mr := &recorded{}, named("n", "m")
-	o := engine.Observation{State: engine.Error, Message: strings.Repeat("x", settings.MaxMessage-10) + "hunter2-abc"}
+	o := engine.Observation{State: engine.Error, Message: strings.Repeat("x", conditions.MaxMessage-10) + "hunter2-abc"}
 	e := externalOf(&mockEngine{observe: func() (engine.Observation, error) { return o, nil }}, &engine.Bundle{}, r, "hunter2-abc")
 	if _, err := e.Observe(t.Context(), mr); err != nil || strings.Contains(shown(t, mr, r), "hunt") {
 		t.Errorf("Observe(...): %v, %s", err, mr.Status.AtProvider.Message)

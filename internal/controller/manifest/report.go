@@ -16,10 +16,10 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/ready"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/redact"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
@@ -54,7 +54,7 @@ func (r *reporter) with(values []any) *reporter {
 
 // text for the status.
 func (r *reporter) text(s string) string {
-	return settings.Truncate(r.redactor.Text(s), settings.MaxMessage)
+	return conditions.Truncate(r.redactor.Text(s), conditions.MaxMessage)
 }
 
 // error for the managed reconciler, which shows it in a condition, an event and its log.
@@ -172,8 +172,8 @@ func (r *reporter) ceded(fields []engine.CededField) (out []v1alpha1.CededField,
 			cause = v1alpha1.CededAfterConflict
 		}
 		out = append(out, v1alpha1.CededField{
-			ObjectReference: r.reference(f.Key), Field: settings.Truncate(r.redactor.Text(f.Field), maxPath),
-			Manager: settings.Truncate(r.redactor.Text(f.Manager), maxManager), Cause: cause,
+			ObjectReference: r.reference(f.Key), Field: conditions.Truncate(r.redactor.Text(f.Field), maxPath),
+			Manager: conditions.Truncate(r.redactor.Text(f.Manager), maxManager), Cause: cause,
 		})
 	}
 	return out, count(len(fields) - len(out))
@@ -182,17 +182,17 @@ func (r *reporter) ceded(fields []engine.CededField) (out []v1alpha1.CededField,
 // reference to an object.
 func (r *reporter) reference(key cluster.ObjectRef) v1alpha1.ObjectReference {
 	return v1alpha1.ObjectReference{
-		Group:     settings.Truncate(r.redactor.Text(key.Group), maxTitle),
-		Kind:      settings.Truncate(r.redactor.Text(key.Kind), maxLabel),
-		Namespace: settings.Truncate(r.redactor.Text(key.Namespace), maxLabel),
-		Name:      settings.Truncate(r.redactor.Text(key.Name), maxTitle),
+		Group:     conditions.Truncate(r.redactor.Text(key.Group), maxTitle),
+		Kind:      conditions.Truncate(r.redactor.Text(key.Kind), maxLabel),
+		Namespace: conditions.Truncate(r.redactor.Text(key.Namespace), maxLabel),
+		Name:      conditions.Truncate(r.redactor.Text(key.Name), maxTitle),
 	}
 }
 
 // paths of the first fields, and how many more there are.
 func (r *reporter) paths(fields []string) (out []string, omitted int32) {
 	for _, f := range fields[:min(len(fields), mostFields)] {
-		out = append(out, settings.Truncate(r.redactor.Text(f), maxPath))
+		out = append(out, conditions.Truncate(r.redactor.Text(f), maxPath))
 	}
 	return out, count(len(fields) - len(out))
 }
@@ -302,7 +302,7 @@ func (r *reporter) removalStep(mr *v1alpha1.Manifest, step engine.Removal) {
 
 // mark a condition, as seen of the generation that this pass is about.
 func mark(mr *v1alpha1.Manifest, c xpv2.Condition) {
-	settings.Mark(&mr.Status.ConditionedStatus, mr.Generation, c)
+	conditions.Mark(&mr.Status.ConditionedStatus, mr.Generation, c)
 	if c.Type == xpv2.TypeReady {
 		mr.Status.ObservedGeneration = mr.Generation
 	}

@@ -14,7 +14,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -117,7 +117,7 @@ func TestReportFailure(t *testing.T) {
 	mr := &v1alpha1.Manifest{}
 	(&reporter{}).observation(mr, engine.Observation{State: engine.Ready, Total: 3, Ready: 3})
 	_ = (&reporter{}).failure(mr, errors.New(strings.Repeat("x", 5000)))
-	if got := mr.Status.AtProvider; got.State != v1alpha1.StateError || len(got.Message) != settings.MaxMessage || got.Resources == nil {
+	if got := mr.Status.AtProvider; got.State != v1alpha1.StateError || len(got.Message) != conditions.MaxMessage || got.Resources == nil {
 		t.Errorf("failure(...): %v", got)
 	}
 	if c := mr.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionFalse {

@@ -29,6 +29,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/values"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/timeout"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 )
 
@@ -99,7 +100,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 
 func reconcilerOptions(o Options, c *connector, record event.Recorder, name string) []managed.ReconcilerOption {
 	return append(o.Reconciler(name, record),
-		managed.WithTypedExternalConnector(settings.Limited[*v1alpha1.Manifest](c, o.Timeout)),
+		managed.WithTypedExternalConnector(timeout.Limited[*v1alpha1.Manifest](c, o.Timeout)),
 		managed.WithPollIntervalHook(pollIntervalHook(o.PollJitter)))
 }
 

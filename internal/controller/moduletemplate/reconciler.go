@@ -19,7 +19,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/timeout"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
@@ -79,9 +80,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 // bounded is reconcile in the time that there is. What became of it is said also where that was not enough.
 func (r *reconciler) bounded(ctx context.Context, t *v1alpha1.ModuleTemplate) error {
-	ctx, cancel := settings.WithTimeout(ctx, r.timeout)
+	ctx, cancel := timeout.With(ctx, r.timeout)
 	defer cancel()
-	return settings.Explain(ctx, r.reconcile(ctx, t))
+	return timeout.Explain(ctx, r.reconcile(ctx, t))
 }
 
 // reconcile the status of a template. The error is one where another try may help; the status says it already.
@@ -118,7 +119,7 @@ func resolved(t *v1alpha1.ModuleTemplate) bool {
 // requested returns the value of the annotation that requests a reconcile, as far as the status holds it.
 func requested(t *v1alpha1.ModuleTemplate) (string, bool) {
 	token, ok := meta.GetReconcileRequest(t)
-	return settings.Truncate(token, settings.MaxMessage), ok
+	return conditions.Truncate(token, conditions.MaxMessage), ok
 }
 
 func (r *reconciler) resolve(ctx context.Context, t *v1alpha1.ModuleTemplate) error {
@@ -133,7 +134,7 @@ func (r *reconciler) resolve(ctx context.Context, t *v1alpha1.ModuleTemplate) er
 	case errors.As(err, &invalid):
 		refuse(t, v1alpha1.ReasonInvalid, err.Error())
 	case err != nil:
-		refuse(t, v1alpha1.ReasonResolveFailed, settings.Explain(ctx, err).Error())
+		refuse(t, v1alpha1.ReasonResolveFailed, timeout.Explain(ctx, err).Error())
 		return err
 	default:
 		if message := lowered(t, res); message != "" {

@@ -15,7 +15,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
@@ -44,8 +44,8 @@ func refuse(t *v1alpha1.ModuleTemplate, why xpv2.ConditionReason, message string
 }
 
 func condition(t *v1alpha1.ModuleTemplate, s corev1.ConditionStatus, why xpv2.ConditionReason, message string) {
-	settings.Mark(&t.Status.ConditionedStatus, t.Generation, xpv2.Condition{
-		Type: v1alpha1.TypeResolved, Status: s, Reason: why, Message: settings.Truncate(message, settings.MaxMessage), LastTransitionTime: metav1.Now(),
+	conditions.Mark(&t.Status.ConditionedStatus, t.Generation, xpv2.Condition{
+		Type: v1alpha1.TypeResolved, Status: s, Reason: why, Message: conditions.Truncate(message, conditions.MaxMessage), LastTransitionTime: metav1.Now(),
 	})
 }
 
@@ -64,7 +64,7 @@ func conclude(t *v1alpha1.ModuleTemplate) {
 	if worst.Status != corev1.ConditionTrue {
 		ready.Status, ready.Reason, ready.Message = corev1.ConditionFalse, worst.Reason, worst.Message
 	}
-	settings.Mark(&t.Status.ConditionedStatus, t.Generation, ready)
+	conditions.Mark(&t.Status.ConditionedStatus, t.Generation, ready)
 	t.Status.ObservedGeneration = t.Generation
 }
 

@@ -16,7 +16,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
@@ -72,8 +72,8 @@ func (k keys) refuse(t *v1alpha1.ModuleTemplate, err error) {
 }
 
 func (k keys) set(t *v1alpha1.ModuleTemplate, s corev1.ConditionStatus, why xpv2.ConditionReason, message string) {
-	settings.Mark(&t.Status.ConditionedStatus, t.Generation, xpv2.Condition{
-		Type: v1alpha1.TypeVerified, Status: s, Reason: why, Message: settings.Truncate(message, settings.MaxMessage-len(k.suffix)) + k.suffix,
+	conditions.Mark(&t.Status.ConditionedStatus, t.Generation, xpv2.Condition{
+		Type: v1alpha1.TypeVerified, Status: s, Reason: why, Message: conditions.Truncate(message, conditions.MaxMessage-len(k.suffix)) + k.suffix,
 		LastTransitionTime: metav1.Now(),
 	})
 }

@@ -3,10 +3,8 @@
 package settings
 
 import (
-	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -44,17 +42,5 @@ func TestSpread(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestTruncate(t *testing.T) {
-	if got := Truncate("short", MaxMessage); got != "short" {
-		t.Errorf("Truncate(...): want a short text as it is, got %q", got)
-	}
-	for n := range 4 {
-		got := Truncate(strings.Repeat("a", n)+strings.Repeat("€", MaxMessage), MaxMessage)
-		if len(got) > MaxMessage || !utf8.ValidString(got) || !strings.HasSuffix(got, "€…") {
-			t.Errorf("Truncate(...): a message must not end in half a character: %d bytes, valid: %t", len(got), utf8.ValidString(got))
-		}
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package settings
+package timeout
 
 import (
 	"context"
@@ -15,20 +15,20 @@ import (
 // flagTimeout sets how long a pass may take.
 const flagTimeout = "--timeout"
 
-// A TimeoutError says which time is over, and which flag sets it. It is a context.DeadlineExceeded. Its text is that of the
-// limit, and not of the time that went by, so that equal causes give equal texts.
-type TimeoutError struct {
+// An Error says which limit was exceeded, and which flag sets it. It is a context.DeadlineExceeded. Its text contains the
+// limit, and not the elapsed time, so that equal causes have equal texts.
+type Error struct {
 	Limit time.Duration
 	Flag  string
 }
 
 // Error is one line, to follow what was being done.
-func (e *TimeoutError) Error() string {
+func (e *Error) Error() string {
 	return "gave up after the " + e.TimeLimit() + " that " + e.Flag + " allows"
 }
 
-// TimeLimit is the limit as people write it: 2m.
-func (e *TimeoutError) TimeLimit() string {
+// TimeLimit returns the limit as people write it: 2m.
+func (e *Error) TimeLimit() string {
 	s := e.Limit.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")
@@ -39,20 +39,20 @@ func (e *TimeoutError) TimeLimit() string {
 	return s
 }
 
-// Is says that it is a deadline.
-func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+// Is reports that the error is a context.DeadlineExceeded.
+func (e *Error) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// Timeout says that it is one, as for a net.Error.
-func (e *TimeoutError) Timeout() bool { return true }
+// Timeout reports true, as a net.Error does.
+func (e *Error) Timeout() bool { return true }
 
-// WithTimeout is a context whose cause says that the time for a pass is over.
-func WithTimeout(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, limit, &TimeoutError{Limit: limit, Flag: flagTimeout})
+// With returns a context that ends with an Error as its cause after the time of a pass.
+func With(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit, &Error{Limit: limit, Flag: flagTimeout})
 }
 
-// Explain adds to an error of a deadline which one it was, unless it says so.
+// Explain adds the cause of the context to an error about a deadline, unless the error has one.
 func Explain(ctx context.Context, err error) error {
-	var why, said *TimeoutError
+	var why, said *Error
 	if !errors.Is(err, context.DeadlineExceeded) || errors.As(err, &said) || !errors.As(context.Cause(ctx), &why) {
 		return err
 	}
@@ -63,16 +63,16 @@ func Explain(ctx context.Context, err error) error {
 type explained struct {
 	error
 
-	why *TimeoutError
+	why *Error
 }
 
 func (e *explained) Error() string   { return e.error.Error() + "; " + e.why.Error() }
 func (e *explained) Unwrap() []error { return []error{e.error, e.why} }
 
-// before the deadline of the managed reconciler, which has no cause, comes ours, which has one.
+// before is how long before the deadline of the managed reconciler, which has no cause, ours ends, which has one.
 const before = 10 * time.Millisecond
 
-// Limited is a connector whose contexts end with a TimeoutError where the managed reconciler's would end at its timeout.
+// Limited returns a connector whose contexts end with an Error just before those of the managed reconciler end.
 func Limited[T resource.Managed](c managed.TypedExternalConnector[T], timeout time.Duration) managed.TypedExternalConnector[T] {
 	return &limited[T]{connector: c, timeout: timeout}
 }
@@ -85,9 +85,9 @@ type limited[T resource.Managed] struct {
 func (l *limited[T]) limit(ctx context.Context) (context.Context, context.CancelFunc) {
 	d, ok := ctx.Deadline()
 	if !ok {
-		return WithTimeout(ctx, l.timeout)
+		return With(ctx, l.timeout)
 	}
-	return context.WithDeadlineCause(ctx, d.Add(-before), &TimeoutError{Limit: l.timeout, Flag: flagTimeout})
+	return context.WithDeadlineCause(ctx, d.Add(-before), &Error{Limit: l.timeout, Flag: flagTimeout})
 }
 
 // Connect within the limit.

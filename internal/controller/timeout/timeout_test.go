@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package settings
+package timeout
 
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,42 +74,44 @@ func TestLimited(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c, err := Limited(slow(tc.call), 2*time.Minute).Connect(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			calls := map[string]func(ctx context.Context) error{
-				"Observe": func(ctx context.Context) error { _, err := c.Observe(ctx, nil); return err },
-				"Create":  func(ctx context.Context) error { _, err := c.Create(ctx, nil); return err },
-				"Update":  func(ctx context.Context) error { _, err := c.Update(ctx, nil); return err },
-				"Delete":  func(ctx context.Context) error { _, err := c.Delete(ctx, nil); return err },
-			}
-			for call, f := range calls {
-				limit := time.Minute
-				if tc.ends {
-					limit = 2 * before
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), limit)
-				err := f(ctx)
-				cancel()
-				got := ""
+			synctest.Test(t, func(t *testing.T) {
+				c, err := Limited(slow(tc.call), 2*time.Minute).Connect(t.Context(), nil)
 				if err != nil {
-					got = err.Error()
+					t.Fatal(err)
 				}
-				if diff := cmp.Diff(tc.want, got); diff != "" {
-					t.Errorf("\n%s\n%s(...): -want, +got:\n%s", tc.reason, call, diff)
+				calls := map[string]func(ctx context.Context) error{
+					"Observe": func(ctx context.Context) error { _, err := c.Observe(ctx, nil); return err },
+					"Create":  func(ctx context.Context) error { _, err := c.Create(ctx, nil); return err },
+					"Update":  func(ctx context.Context) error { _, err := c.Update(ctx, nil); return err },
+					"Delete":  func(ctx context.Context) error { _, err := c.Delete(ctx, nil); return err },
 				}
-				if deadline := tc.want != "" && tc.want != "boom"; errors.Is(err, context.DeadlineExceeded) != deadline {
-					t.Errorf("\n%s\n%s(...): whether it is a deadline must stay", tc.reason, call)
+				for call, f := range calls {
+					limit := time.Minute
+					if tc.ends {
+						limit = 2 * before
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), limit)
+					err := f(ctx)
+					cancel()
+					got := ""
+					if err != nil {
+						got = err.Error()
+					}
+					if diff := cmp.Diff(tc.want, got); diff != "" {
+						t.Errorf("\n%s\n%s(...): -want, +got:\n%s", tc.reason, call, diff)
+					}
+					if deadline := tc.want != "" && tc.want != "boom"; errors.Is(err, context.DeadlineExceeded) != deadline {
+						t.Errorf("\n%s\n%s(...): whether it is a deadline must stay", tc.reason, call)
+					}
 				}
-			}
+			})
 		})
 	}
 }
 
 func TestTimeLimit(t *testing.T) {
 	for limit, want := range map[time.Duration]string{2 * time.Minute: "2m", time.Hour: "1h", 90 * time.Second: "1m30s", 10 * time.Second: "10s", 61 * time.Minute: "1h1m"} {
-		if got := (&TimeoutError{Limit: limit}).TimeLimit(); got != want {
+		if got := (&Error{Limit: limit}).TimeLimit(); got != want {
 			t.Errorf("TimeLimit(): want %s, got %s", want, got)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package settings
+package conditions
 
 import (
 	"slices"
@@ -21,9 +21,8 @@ func Truncate(s string, most int) string {
 	return strings.ToValidUTF8(s[:most-len("…")], "") + "…"
 }
 
-// Mark conditions of an object, as seen of the generation that was examined. Waiters, as kubectl wait, do not take one of
-// an older generation for an answer. Only a change of status, reason or message is a transition; one that is true of
-// another generation now keeps its time.
+// Mark conditions of an object, with the generation that was examined: kubectl wait ignores conditions of an older generation.
+// Only a change of status, reason or message is a transition. A condition that holds for another generation now keeps its time.
 //
 // Ready is last: Argo CD goes by the first of Synced and Ready that says something.
 func Mark(s *xpv2.ConditionedStatus, generation int64, conditions ...xpv2.Condition) {
