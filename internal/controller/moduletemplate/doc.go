@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package moduletemplate resolves ModuleTemplates: it says in their status which version of which module they stand for,
-// and what each resource of the component is to the module. That is done once for each change, so that Kymas need no
-// registry.
+// Package moduletemplate is the controller of ModuleTemplates. It resolves a template once for each change, and writes into its
+// status which version of which module it stands for, and what the module uses each resource of the component for. Kymas then
+// need no registry.
 package moduletemplate

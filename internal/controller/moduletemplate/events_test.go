@@ -84,9 +84,9 @@ func TestResolutionLost(t *testing.T) {
 	empty := template("a", "sample", "regular")
 	resolved := template("a", "sample", "regular")
 	resolved.Status.ResolvedGeneration = 1
-	condition(resolved, corev1.ConditionTrue, v1alpha1.ReasonResolved, "")
+	setCondition(resolved, corev1.ConditionTrue, v1alpha1.ReasonResolved, "")
 	failed := template("a", "sample", "regular")
-	condition(failed, corev1.ConditionFalse, v1alpha1.ReasonResolveFailed, "")
+	setCondition(failed, corev1.ConditionFalse, v1alpha1.ReasonResolveFailed, "")
 	cases := map[string]struct {
 		reason        string
 		before, after *v1alpha1.ModuleTemplate

@@ -88,7 +88,7 @@ func newBench(t *testing.T, templates ...*v1alpha1.ModuleTemplate) *bench {
 	}
 	b := &bench{resolver: &fakeResolver{version: "1.0.0"}, events: &recorder{}}
 	b.client = fake.NewClientBuilder().WithScheme(s).WithObjects(objects...).WithStatusSubresource(&v1alpha1.ModuleTemplate{}).
-		WithIndex(&v1alpha1.ModuleTemplate{}, indexRelease, releases).
+		WithIndex(&v1alpha1.ModuleTemplate{}, indexRelease, releaseKeys).
 		WithInterceptorFuncs(interceptor.Funcs{
 			SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
 				b.writes++

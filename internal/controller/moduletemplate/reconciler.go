@@ -27,14 +27,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// soon is how long it takes until the cache shows what another client wrote.
-const soon = 250 * time.Millisecond
+// cacheDelay is how long it takes until the cache has what another client wrote.
+const cacheDelay = 250 * time.Millisecond
 
 // A Resolver reads component descriptors.
 type Resolver interface {
 	// Resolve a template. The error is a *module.InvalidError where another try would not help.
 	Resolve(ctx context.Context, regs oci.Registries, t *v1alpha1.ModuleTemplate) (*module.Resolution, error)
-	// Components that the status of a template stands for.
+	// Components returns the components that the status of a template stands for.
 	Components(ctx context.Context, regs oci.Registries, t *v1alpha1.ModuleTemplate) ([]*ocm.Descriptor, error)
 }
 
@@ -58,52 +58,52 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, nil
 	}
 	before := t.DeepCopy()
-	failed := r.bounded(ctx, t)
-	if failed == nil || !resolved(t) {
-		// Otherwise it could not be verified: what was said of it before stays.
-		conclude(t)
+	failed := r.reconcileInTime(ctx, t)
+	if failed == nil || !isResolved(t) {
+		// Otherwise it could not be verified, and keeps its condition Ready.
+		setReady(t)
 	}
 	if !equality.Semantic.DeepEqual(before.Status, t.Status) {
 		err := r.client.Status().Update(ctx, t)
 		if kerrors.IsConflict(err) {
-			return reconcile.Result{RequeueAfter: soon}, nil
+			return reconcile.Result{RequeueAfter: cacheDelay}, nil
 		}
 		if err != nil {
 			return reconcile.Result{}, errors.Wrap(notfound.Ignore(err), "cannot update the status of ModuleTemplate")
 		}
-		for _, e := range events(before, t) {
+		for _, e := range eventsOf(before, t) {
 			r.record.Event(t, e)
 		}
 	}
 	return reconcile.Result{}, failed
 }
 
-// bounded is reconcile in the time that there is. What became of it is said also where that was not enough.
-func (r *reconciler) bounded(ctx context.Context, t *v1alpha1.ModuleTemplate) error {
+// reconcileInTime reconciles a template within the timeout. The error of a timeout says which flag sets it.
+func (r *reconciler) reconcileInTime(ctx context.Context, t *v1alpha1.ModuleTemplate) error {
 	ctx, cancel := timeout.With(ctx, r.timeout)
 	defer cancel()
 	return timeout.Explain(ctx, r.reconcile(ctx, t))
 }
 
-// reconcile the status of a template. The error is one where another try may help; the status says it already.
+// reconcile the status of a template. It returns an error if a retry may help; the status has it already.
 func (r *reconciler) reconcile(ctx context.Context, t *v1alpha1.ModuleTemplate) error {
-	others, err := (&siblings{client: r.client}).of(ctx, release(t), t.Name)
+	others, err := (&siblings{client: r.client}).names(ctx, releaseKey(t), t.Name)
 	if err != nil {
 		return err
 	}
 	if len(others) > 0 {
-		refuse(t, v1alpha1.ReasonAmbiguous, ambiguous(t, others))
+		refuse(t, v1alpha1.ReasonAmbiguous, ambiguityMessage(t, others))
 		return nil
 	}
-	if resolved(t) {
-		reportResolved(t)
+	if isResolved(t) {
+		setResolved(t)
 		return r.verify(ctx, t)
 	}
 	return r.resolve(ctx, t)
 }
 
-// resolved says whether the resolution in the status is that of the template as it is.
-func resolved(t *v1alpha1.ModuleTemplate) bool {
+// isResolved reports whether the resolution in the status is that of the current template.
+func isResolved(t *v1alpha1.ModuleTemplate) bool {
 	s := &t.Status
 	if s.ResolvedGeneration != t.Generation || s.Version == "" || s.ModuleName != module.NameOf(t) {
 		return false
@@ -111,7 +111,7 @@ func resolved(t *v1alpha1.ModuleTemplate) bool {
 	if token, ok := requested(t); ok && token != s.LastHandledReconcileAt {
 		return false
 	}
-	// One that was refused is reconciled again, unless its siblings were the reason, which are gone.
+	// A template that was refused is resolved again, unless siblings were the reason, which are gone.
 	c := s.GetCondition(v1alpha1.TypeResolved)
 	return c.Status != corev1.ConditionFalse || c.Reason == v1alpha1.ReasonAmbiguous
 }
@@ -137,11 +137,11 @@ func (r *reconciler) resolve(ctx context.Context, t *v1alpha1.ModuleTemplate) er
 		refuse(t, v1alpha1.ReasonResolveFailed, timeout.Explain(ctx, err).Error())
 		return err
 	default:
-		if message := lowered(t, res); message != "" {
+		if message := downgradeMessage(t, res); message != "" {
 			refuse(t, v1alpha1.ReasonDowngrade, message)
 			break
 		}
-		report(t, res)
+		setResolution(t, res)
 		r.keys.report(t, res.Components)
 		r.log.Debug("Resolved a ModuleTemplate", "name", t.Name, "module", res.ModuleName, "version", res.Version, "digest", res.Digest)
 	}
@@ -151,9 +151,9 @@ func (r *reconciler) resolve(ctx context.Context, t *v1alpha1.ModuleTemplate) er
 	return nil
 }
 
-// lowered says that a resolution has a lower version than the template had, unless that is meant. The versions of another
-// module mean nothing here.
-func lowered(t *v1alpha1.ModuleTemplate, res *module.Resolution) string {
+// downgradeMessage returns a message if a resolution has a lower version than the template had and no annotation allows it, and
+// an empty string otherwise. Versions of another module don't count.
+func downgradeMessage(t *v1alpha1.ModuleTemplate, res *module.Resolution) string {
 	s := &t.Status
 	allowed := strings.TrimSpace(t.Annotations[v1alpha1.AnnotationAllowDowngrade])
 	if s.Version == "" || s.ModuleName != res.ModuleName || allowed == res.Version {
@@ -166,9 +166,9 @@ func lowered(t *v1alpha1.ModuleTemplate, res *module.Resolution) string {
 		v1alpha1.AnnotationAllowDowngrade + "=" + res.Version
 }
 
-// verify what was resolved before, where it was not yet with the keys that are configured now.
+// verify what was resolved before, unless the status has the result of the current keys.
 func (r *reconciler) verify(ctx context.Context, t *v1alpha1.ModuleTemplate) error {
-	if r.keys.known(t) {
+	if r.keys.isReported(t) {
 		return nil
 	}
 	if len(r.keys.all) == 0 {

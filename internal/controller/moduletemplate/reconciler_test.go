@@ -317,7 +317,7 @@ func TestConflict(t *testing.T) {
 		"Page":     {reason: "A page says nothing of the template.", update: page, err: true},
 		"Gone":     {reason: "A template that is gone needs nothing.", get: kerrors.NewNotFound(schema.GroupResource{}, "a")},
 		"GetFails": {reason: "An API server that fails is asked again.", get: errors.New("boom"), err: true},
-		"Conflict": {reason: "The next pass sees what another client wrote.", update: kerrors.NewConflict(schema.GroupResource{}, "a", nil), want: reconcile.Result{RequeueAfter: soon}},
+		"Conflict": {reason: "The next pass sees what another client wrote.", update: kerrors.NewConflict(schema.GroupResource{}, "a", nil), want: reconcile.Result{RequeueAfter: cacheDelay}},
 		"Fails":    {reason: "A write that fails is tried again.", update: errors.New("boom"), err: true},
 		"GoneNow":  {reason: "A template may go meanwhile.", update: kerrors.NewNotFound(schema.GroupResource{}, "a")},
 	}

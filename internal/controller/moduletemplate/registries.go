@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
-// registries that components may come from.
+// registries are the registries that components may come from.
 type registries struct {
 	client  client.Reader
 	secrets config.Secrets
@@ -25,7 +25,7 @@ type registries struct {
 	name string
 }
 
-func (r *registries) get(ctx context.Context) (oci.Registries, error) {
+func (r *registries) load(ctx context.Context) (oci.Registries, error) {
 	if r.name == "" {
 		return nil, nil
 	}

@@ -31,7 +31,7 @@ func TestRegistries(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := (&registries{client: b.client, name: tc.name}).get(t.Context())
+			got, err := (&registries{client: b.client, name: tc.name}).load(t.Context())
 			if tc.err != "" {
 				if err == nil || err.Error() != tc.err {
 					t.Errorf("\n%s\nget(...): want error %q, got %v", tc.reason, tc.err, err)

@@ -9,7 +9,6 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -31,12 +30,12 @@ type Options struct {
 
 	// Resolver reads component descriptors.
 	Resolver Resolver
-	// Keys that signatures are checked with. Without any, nothing is said about signatures.
+	// Keys to verify signatures with. Without keys, nothing is reported about signatures.
 	Keys []ocm.Key
-	// RegistryConfig is the name of the ClusterProviderConfig whose registries components may come from. Without one they
-	// may come from any, anonymously or with the docker configuration of the process.
+	// RegistryConfig is the name of the ClusterProviderConfig whose registries components may come from. Without it, they may
+	// come from any registry, anonymously or with the docker configuration of the process.
 	RegistryConfig string
-	// Secrets that it names are read through this.
+	// Secrets reads the Secrets that the RegistryConfig names.
 	Secrets config.Secrets
 	// CloudIdentities are those of the provider at registries.
 	CloudIdentities config.CloudIdentities
@@ -47,7 +46,7 @@ type Options struct {
 // Setup adds the controller of ModuleTemplates.
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	name := "moduletemplate/" + strings.ToLower(v1alpha1.ModuleTemplateGroupKind)
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.ModuleTemplate{}, indexRelease, releases); err != nil {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.ModuleTemplate{}, indexRelease, releaseKeys); err != nil {
 		return errors.Wrap(err, "cannot index ModuleTemplates")
 	}
 	record := settings.Recorder(mgr, name)
@@ -55,7 +54,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	r := &reconciler{
 		client:     mgr.GetClient(),
 		resolver:   o.Resolver,
-		registries: regs.get,
+		registries: regs.load,
 		keys:       newKeys(o.Keys),
 		timeout:    o.Timeout,
 		log:        o.Logger.WithValues("controller", name),
@@ -73,7 +72,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	return errors.Wrapf(err, "cannot set up controller %s", name)
 }
 
-// resolutionLost lets updates pass that took out of the status what we wrote there.
+// resolutionLost passes updates that removed the resolution from the status.
 func resolutionLost() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(ctrlevent.CreateEvent) bool { return false },
@@ -86,9 +85,7 @@ func resolutionLost() predicate.Predicate {
 				return false
 			}
 			return before.Status.ResolvedGeneration != 0 && after.Status.ResolvedGeneration == 0 ||
-				has(before, v1alpha1.TypeResolved) && !has(after, v1alpha1.TypeResolved)
+				hasCondition(before, v1alpha1.TypeResolved) && !hasCondition(after, v1alpha1.TypeResolved)
 		},
 	}
 }
-
-var _ client.IndexerFunc = releases

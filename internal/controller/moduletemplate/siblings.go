@@ -22,18 +22,18 @@ import (
 // indexRelease is the name of the index of ModuleTemplates by module and channel.
 const indexRelease = "release"
 
-// release is what one template may be of only.
-func release(t *v1alpha1.ModuleTemplate) string {
+// releaseKey returns the module and channel of a template. Only one template may have them.
+func releaseKey(t *v1alpha1.ModuleTemplate) string {
 	return module.NameOf(t) + "/" + t.Spec.Channel
 }
 
-// releases is release for an index.
-func releases(o client.Object) []string {
+// releaseKeys returns the release key of an object for an index.
+func releaseKeys(o client.Object) []string {
 	t, ok := o.(*v1alpha1.ModuleTemplate)
 	if !ok {
 		return nil
 	}
-	return []string{release(t)}
+	return []string{releaseKey(t)}
 }
 
 // siblings are templates of the same module and channel.
@@ -41,8 +41,8 @@ type siblings struct {
 	client client.Reader
 }
 
-// of a template by name, sorted. One that is being deleted does not count.
-func (s *siblings) of(ctx context.Context, key, name string) ([]string, error) {
+// names returns the sorted names of the templates with a key, without the named one and those that are being deleted.
+func (s *siblings) names(ctx context.Context, key, name string) ([]string, error) {
 	l := &v1alpha1.ModuleTemplateList{}
 	if err := s.client.List(ctx, l, client.MatchingFields{indexRelease: key}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, errors.Wrap(err, "cannot list ModuleTemplates")
@@ -57,16 +57,16 @@ func (s *siblings) of(ctx context.Context, key, name string) ([]string, error) {
 	return out, nil
 }
 
-// queue that events go to.
+// queue of the controller.
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// handler reconciles the siblings when a template appears, goes, or becomes one of another module or channel.
+// handler queues the siblings of a template that is created or deleted, or gets another module or channel.
 func (s *siblings) handler() handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e ctrlevent.CreateEvent, q queue) { s.enqueue(ctx, e.Object, q) },
 		DeleteFunc: func(ctx context.Context, e ctrlevent.DeleteEvent, q queue) { s.enqueue(ctx, e.Object, q) },
 		UpdateFunc: func(ctx context.Context, e ctrlevent.UpdateEvent, q queue) {
-			if slices.Equal(releases(e.ObjectOld), releases(e.ObjectNew)) && meta.WasDeleted(e.ObjectOld) == meta.WasDeleted(e.ObjectNew) {
+			if slices.Equal(releaseKeys(e.ObjectOld), releaseKeys(e.ObjectNew)) && meta.WasDeleted(e.ObjectOld) == meta.WasDeleted(e.ObjectNew) {
 				return
 			}
 			s.enqueue(ctx, e.ObjectOld, q)
@@ -76,8 +76,8 @@ func (s *siblings) handler() handler.EventHandler {
 }
 
 func (s *siblings) enqueue(ctx context.Context, o client.Object, q queue) {
-	for _, key := range releases(o) {
-		names, err := s.of(ctx, key, o.GetName())
+	for _, key := range releaseKeys(o) {
+		names, err := s.names(ctx, key, o.GetName())
 		if err != nil {
 			continue
 		}

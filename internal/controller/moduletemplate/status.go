@@ -19,46 +19,46 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
-// has says whether a template has a condition.
-func has(t *v1alpha1.ModuleTemplate, c xpv2.ConditionType) bool {
+// hasCondition reports whether a template has a condition.
+func hasCondition(t *v1alpha1.ModuleTemplate, c xpv2.ConditionType) bool {
 	return slices.ContainsFunc(t.Status.Conditions, func(have xpv2.Condition) bool { return have.Type == c })
 }
 
-// report a resolution in the status.
-func report(t *v1alpha1.ModuleTemplate, r *module.Resolution) {
+// setResolution sets a resolution in the status.
+func setResolution(t *v1alpha1.ModuleTemplate, r *module.Resolution) {
 	s := &t.Status
 	s.ResolvedGeneration = t.Generation
 	s.ModuleName, s.Version, s.Digest = r.ModuleName, r.Version, r.Digest
 	s.Resources, s.Data = r.Resources, r.Data
-	reportResolved(t)
+	setResolved(t)
 }
 
-// reportResolved says that the resolution in the status is the one to go by.
-func reportResolved(t *v1alpha1.ModuleTemplate) {
-	condition(t, corev1.ConditionTrue, v1alpha1.ReasonResolved, fmt.Sprintf("module %s version %s", t.Status.ModuleName, t.Status.Version))
+// setResolved sets the condition Resolved for the resolution in the status.
+func setResolved(t *v1alpha1.ModuleTemplate) {
+	setCondition(t, corev1.ConditionTrue, v1alpha1.ReasonResolved, fmt.Sprintf("module %s version %s", t.Status.ModuleName, t.Status.Version))
 }
 
 // refuse a template. The resolution that it had stays in the status.
 func refuse(t *v1alpha1.ModuleTemplate, why xpv2.ConditionReason, message string) {
-	condition(t, corev1.ConditionFalse, why, message)
+	setCondition(t, corev1.ConditionFalse, why, message)
 }
 
-func condition(t *v1alpha1.ModuleTemplate, s corev1.ConditionStatus, why xpv2.ConditionReason, message string) {
+func setCondition(t *v1alpha1.ModuleTemplate, s corev1.ConditionStatus, why xpv2.ConditionReason, message string) {
 	conditions.Mark(&t.Status.ConditionedStatus, t.Generation, xpv2.Condition{
 		Type: v1alpha1.TypeResolved, Status: s, Reason: why, Message: conditions.Truncate(message, conditions.MaxMessage), LastTransitionTime: metav1.Now(),
 	})
 }
 
-// conclude whether a template can be used: it is resolved, and signed where the provider has keys. Of a generation that was
-// not resolved, for better or worse, nothing is said.
-func conclude(t *v1alpha1.ModuleTemplate) {
+// setReady sets the condition Ready: a template can be used if it is resolved, and signed if the provider has keys. It sets
+// nothing until the generation has a condition Resolved.
+func setReady(t *v1alpha1.ModuleTemplate) {
 	resolved := t.Status.GetCondition(v1alpha1.TypeResolved)
 	if resolved.ObservedGeneration != t.Generation {
 		return
 	}
 	ready := xpv2.Available().WithMessage(resolved.Message)
 	worst := resolved
-	if resolved.Status == corev1.ConditionTrue && has(t, v1alpha1.TypeVerified) {
+	if resolved.Status == corev1.ConditionTrue && hasCondition(t, v1alpha1.TypeVerified) {
 		worst = t.Status.GetCondition(v1alpha1.TypeVerified)
 	}
 	if worst.Status != corev1.ConditionTrue {
@@ -68,14 +68,14 @@ func conclude(t *v1alpha1.ModuleTemplate) {
 	t.Status.ObservedGeneration = t.Generation
 }
 
-// ambiguous says which other templates are of the same module and channel.
-func ambiguous(t *v1alpha1.ModuleTemplate, others []string) string {
+// ambiguityMessage names the other templates of the same module and channel.
+func ambiguityMessage(t *v1alpha1.ModuleTemplate, others []string) string {
 	return fmt.Sprintf("ModuleTemplates %s are of module %q in channel %q too, and none is picked: delete all but one, or change their channels",
 		strings.Join(others, " and "), module.NameOf(t), t.Spec.Channel)
 }
 
-// events of what became different between two states of a template.
-func events(before, after *v1alpha1.ModuleTemplate) []event.Event {
+// eventsOf returns events about the differences between two states of a template.
+func eventsOf(before, after *v1alpha1.ModuleTemplate) []event.Event {
 	var out []event.Event
 	was, is := before.Status.GetCondition(v1alpha1.TypeResolved), after.Status.GetCondition(v1alpha1.TypeResolved)
 	switch {

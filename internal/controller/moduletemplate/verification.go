@@ -21,10 +21,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// keys that signatures are checked with.
+// keys to verify signatures with.
 type keys struct {
 	all []ocm.Key
-	// suffix of messages tells with which keys a result was reached, so that other keys make another one.
+	// suffix of messages identifies the keys, so that other keys cause another message.
 	suffix string
 }
 
@@ -38,16 +38,16 @@ func newKeys(all []ocm.Key) keys {
 	return keys{all: all, suffix: " (keys " + hex.EncodeToString(sum[:4]) + ")"}
 }
 
-// known says whether the status says what these keys say.
-func (k keys) known(t *v1alpha1.ModuleTemplate) bool {
+// isReported reports whether the status has the result of these keys.
+func (k keys) isReported(t *v1alpha1.ModuleTemplate) bool {
 	if len(k.all) == 0 {
-		return !has(t, v1alpha1.TypeVerified)
+		return !hasCondition(t, v1alpha1.TypeVerified)
 	}
 	return strings.HasSuffix(t.Status.GetCondition(v1alpha1.TypeVerified).Message, k.suffix)
 }
 
-// report in the status whether components are signed. It does not keep them from being resolved: whether they may be
-// installed is up to each ProviderConfig.
+// report in the status whether components are signed. Components without a signature are resolved too: each ProviderConfig
+// decides whether they may be installed.
 func (k keys) report(t *v1alpha1.ModuleTemplate, components []*ocm.Descriptor) {
 	if len(k.all) == 0 {
 		t.Status.Conditions = slices.DeleteFunc(t.Status.Conditions, func(c xpv2.Condition) bool { return c.Type == v1alpha1.TypeVerified })

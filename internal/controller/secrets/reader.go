@@ -18,20 +18,20 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// mostSecrets are kept in memory.
-const mostSecrets = 20_000
+// maxObjects is how many objects are cached.
+const maxObjects = 20_000
 
 // A Reader reads Secrets and ConfigMaps.
 type Reader struct {
 	metadata client.Reader
 	content  client.Reader
-	cached   *lru.Cache // types.NamespacedName to version, and configMap to version.
+	versions *lru.Cache // types.NamespacedName or configMapKey to version.
 }
 
-// A configMap is the name of one, which is told from that of a Secret.
-type configMap types.NamespacedName
+// A configMapKey is the key of a ConfigMap, and a different key than that of a Secret with the same name.
+type configMapKey types.NamespacedName
 
-// A version of the data of a Secret or a ConfigMap.
+// A version is the data of one version of a Secret or a ConfigMap.
 type version struct {
 	uid             types.UID
 	resourceVersion string
@@ -39,31 +39,32 @@ type version struct {
 	data            map[string][]byte
 }
 
-// NewReader returns a Reader. The metadata comes from a cache that is kept by a watch, the content from the API server.
+// NewReader returns a Reader. It reads metadata from a cache with a watch, and content from the API server.
 func NewReader(metadata, content client.Reader) *Reader {
-	return &Reader{metadata: metadata, content: content, cached: lru.New(mostSecrets)}
+	return &Reader{metadata: metadata, content: content, versions: lru.New(maxObjects)}
 }
 
-// Get the data of a Secret. It must not be changed. The error for one that does not exist is a *config.MissingError.
+// Get returns the data of a Secret, which the caller must not change. The error for a Secret that does not exist is a
+// *config.MissingError.
 func (r *Reader) Get(ctx context.Context, namespace, name string) (map[string][]byte, error) {
-	v, err := r.get(ctx, types.NamespacedName{Namespace: namespace, Name: name})
+	v, err := r.getSecret(ctx, types.NamespacedName{Namespace: namespace, Name: name})
 	return v.data, err
 }
 
-// GetTyped is Get with the type of the Secret.
+// GetTyped returns the type of a Secret, and the same as Get.
 func (r *Reader) GetTyped(ctx context.Context, namespace, name string) (corev1.SecretType, map[string][]byte, error) {
-	v, err := r.get(ctx, types.NamespacedName{Namespace: namespace, Name: name})
+	v, err := r.getSecret(ctx, types.NamespacedName{Namespace: namespace, Name: name})
 	return v.kind, v.data, err
 }
 
-// Values are the data of a Secret or a ConfigMap, and what tells this version of it from all others. The data must not be
-// changed. The error for one that does not exist is a *config.MissingError.
+// Values returns the data of a Secret or a ConfigMap, which the caller must not change, and an ID of its version. The error for an
+// object that does not exist is a *config.MissingError.
 func (r *Reader) Values(ctx context.Context, kind, namespace, name string) (data map[string][]byte, id string, err error) {
 	nn := types.NamespacedName{Namespace: namespace, Name: name}
 	v := version{}
 	switch kind {
 	case kindSecret:
-		v, err = r.get(ctx, nn)
+		v, err = r.getSecret(ctx, nn)
 	case kindConfigMap:
 		v, err = r.getConfigMap(ctx, nn)
 	default:
@@ -77,24 +78,24 @@ const (
 	kindConfigMap = "ConfigMap"
 )
 
-func (r *Reader) get(ctx context.Context, nn types.NamespacedName) (version, error) {
-	have, ok, err := r.known(ctx, kindSecret, nn, nn)
+func (r *Reader) getSecret(ctx context.Context, nn types.NamespacedName) (version, error) {
+	cached, ok, err := r.cachedVersion(ctx, kindSecret, nn, nn)
 	if err != nil || ok {
-		return have, err
+		return cached, err
 	}
 	s := &corev1.Secret{}
 	if err := r.content.Get(ctx, nn, s); err != nil {
 		return version{}, explain(kindSecret, nn, err)
 	}
 	v := version{uid: s.UID, resourceVersion: s.ResourceVersion, kind: s.Type, data: s.Data}
-	r.cached.Add(nn, v)
+	r.versions.Add(nn, v)
 	return v, nil
 }
 
 func (r *Reader) getConfigMap(ctx context.Context, nn types.NamespacedName) (version, error) {
-	have, ok, err := r.known(ctx, kindConfigMap, nn, configMap(nn))
+	cached, ok, err := r.cachedVersion(ctx, kindConfigMap, nn, configMapKey(nn))
 	if err != nil || ok {
-		return have, err
+		return cached, err
 	}
 	c := &corev1.ConfigMap{}
 	if err := r.content.Get(ctx, nn, c); err != nil {
@@ -105,22 +106,22 @@ func (r *Reader) getConfigMap(ctx context.Context, nn types.NamespacedName) (ver
 		v.data[k] = []byte(text)
 	}
 	maps.Copy(v.data, c.BinaryData)
-	r.cached.Add(configMap(nn), v)
+	r.versions.Add(configMapKey(nn), v)
 	return v, nil
 }
 
-// known says whether the present version of an object is in memory.
-func (r *Reader) known(ctx context.Context, kind string, nn types.NamespacedName, key lru.Key) (version, bool, error) {
+// cachedVersion returns the cached version of an object, and whether it is the current one.
+func (r *Reader) cachedVersion(ctx context.Context, kind string, nn types.NamespacedName, key lru.Key) (version, bool, error) {
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
 	if err := r.metadata.Get(ctx, nn, m); err != nil {
 		return version{}, false, explain(kind, nn, err)
 	}
-	c, ok := r.cached.Get(key)
+	c, ok := r.versions.Get(key)
 	if !ok {
 		return version{}, false, nil
 	}
-	v := c.(version) //nolint:forcetypeassert // Only versions are put in.
+	v := c.(version) //nolint:forcetypeassert // The cache has only versions.
 	return v, v.uid == m.UID && v.resourceVersion == m.ResourceVersion, nil
 }
 
