@@ -17,8 +17,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
 	manifestcontroller "github.com/crossplane-contrib/provider-kyma/internal/controller/manifest"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/secrets"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
@@ -54,7 +54,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics
 	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
 	c := &controllers{mgr: mgr, flags: f, notify: notify, attempts: attempts, manifests: manifestcontroller.Options{
 		Options: settings.Options{
-			Options: options, Timeout: f.timeout, MinPollInterval: f.minPoll, PollJitter: f.jitter(), Lanes: lane.New(),
+			Options: options, Timeout: f.timeout, MinPollInterval: f.minPoll, PollJitter: f.jitter(), Priorities: priority.NewTracker(),
 		},
 		Secrets: reader,
 		CloudIdentities: config.CloudIdentities{

@@ -93,7 +93,7 @@ func targetLayers() []layer {
 // controllerLayers are the controllers, none of which knows another one, and what they share.
 func controllerLayers() []layer {
 	out := []layer{
-		{path: "internal/controller/lane", level: 70},
+		{path: "internal/controller/priority", level: 70},
 		{path: "internal/controller/redact", level: 70},
 		{path: "internal/controller/readyourwrites", level: 70},
 		{path: "internal/controller/gitopstest", level: 70},

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 )
 
 // A connector returns an external client for each reconcile. There is nothing to connect to: the external resource of a Kyma
@@ -27,7 +27,7 @@ type connector struct {
 	store        *store
 	usage        resource.ModernTracker
 	record       event.Recorder
-	lanes        *lane.Lanes
+	priorities   *priority.Tracker
 	controlPlane string
 	// policies reports whether spec.managementPolicies count.
 	policies bool
@@ -78,7 +78,7 @@ func (e *external) Observe(ctx context.Context, k *v1alpha1.Kyma) (managed.Exter
 	} else if !slices.Equal(k.Spec.ResourceRefs, refs) {
 		upToDate = false
 	}
-	e.settleLanes()
+	e.endRollouts()
 	e.reportWithoutUpdate(k, exists, upToDate)
 	return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: upToDate, Diff: describe(e.steps)}, nil
 }
@@ -174,7 +174,7 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) e
 		return nil
 	}
 	if s.desired != nil {
-		e.setLane(k, s.desired)
+		e.setPriority(k, s.desired)
 		// A Manifest that is another one by now is left to the next pass.
 		if applied, err := e.connector.store.apply(ctx, k, s.desired); err != nil || !applied {
 			return err
@@ -197,22 +197,22 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) e
 	return nil
 }
 
-// settleLanes settles the lanes of the Manifests that are Ready as they are wanted.
-func (e *external) settleLanes() {
+// endRollouts ends the rollouts of the Manifests that are Ready as they are wanted.
+func (e *external) endRollouts() {
 	for i := range e.steps {
 		if s := &e.steps[i]; s.action == actionNone && s.live != nil && s.status.State == v1alpha1.StateReady {
-			e.connector.lanes.Settle(client.ObjectKeyFromObject(s.live))
+			e.connector.priorities.EndRollout(client.ObjectKeyFromObject(s.live))
 		}
 	}
 }
 
-// setLane of a Manifest before it is written: a user waits for it, or it is one of many.
-func (e *external) setLane(k *v1alpha1.Kyma, desired *v1alpha1.Manifest) {
-	if e.connector.lanes.Edited(client.ObjectKeyFromObject(k)) != 0 {
-		e.connector.lanes.Settle(client.ObjectKeyFromObject(desired))
+// setPriority of a Manifest before it is written: a user waits for it, or it is part of a rollout to many.
+func (e *external) setPriority(k *v1alpha1.Kyma, desired *v1alpha1.Manifest) {
+	if e.connector.priorities.LastEdit(client.ObjectKeyFromObject(k)) != 0 {
+		e.connector.priorities.EndRollout(client.ObjectKeyFromObject(desired))
 		return
 	}
-	e.connector.lanes.Roll(client.ObjectKeyFromObject(desired))
+	e.connector.priorities.StartRollout(client.ObjectKeyFromObject(desired))
 }
 
 // references returns references to the Manifests of the modules that the Kyma has. Tools follow them to show a tree.

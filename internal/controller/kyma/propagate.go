@@ -47,13 +47,13 @@ const conflictRetry = 50 * time.Millisecond
 
 // Reconcile a Kyma. A reconcile that succeeds, and does not ask for another one at once, has carried out the last edit.
 func (p *propagator) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	edit := p.connector.lanes.Edited(req.NamespacedName)
+	edit := p.connector.priorities.LastEdit(req.NamespacedName)
 	res, err := p.reconcile(ctx, req)
 	if kerrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: conflictRetry}, nil
 	}
 	if err == nil && !res.Requeue { //nolint:staticcheck // The managed reconciler sets it.
-		p.connector.lanes.CarriedOut(req.NamespacedName, edit)
+		p.connector.priorities.RemoveEdit(req.NamespacedName, edit)
 	}
 	return res, err
 }
@@ -151,7 +151,7 @@ func (p *propagator) propagate(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alph
 		if !needsUpdate(m, desired) {
 			continue
 		}
-		p.connector.lanes.Settle(client.ObjectKeyFromObject(m))
+		p.connector.priorities.EndRollout(client.ObjectKeyFromObject(m))
 		desired.ResourceVersion = m.ResourceVersion
 		_, err := p.connector.store.apply(ctx, k, desired)
 		switch {

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/timeout"
 )
@@ -42,7 +42,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		store:        newStore(client, mgr.GetAPIReader()),
 		usage:        resource.NewProviderConfigUsageTracker(client, &v1alpha1.ProviderConfigUsage{}),
 		record:       settings.Recorder(mgr, name),
-		lanes:        o.Lanes,
+		priorities:   o.Priorities,
 		controlPlane: o.ControlPlane,
 		policies:     o.Features.Enabled(feature.EnableBetaManagementPolicies),
 	}
@@ -54,8 +54,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		managed.WithPollIntervalHook(func(_ resource.Managed, poll time.Duration) time.Duration {
 			return settings.Spread(poll, o.PollJitter)
 		}))...)
-	w := &watches{client: client, lanes: o.Lanes}
-	configs, changed := lane.Many(w.usersOfConfig), builder.WithPredicates(afterStart(), predicate.GenerationChangedPredicate{})
+	w := &watches{client: client, priorities: o.Priorities}
+	configs, changed := priority.LowHandler(w.usersOfConfig), builder.WithPredicates(afterStart(), predicate.GenerationChangedPredicate{})
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(ctrlcontroller.Options{
@@ -64,9 +64,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		}).
 		Watches(&v1alpha1.Kyma{}, w.kymas(), builder.WithPredicates(predicate.Or(resource.DesiredStateChanged(), finalizerRemoved()))).
 		Watches(&v1alpha1.Manifest{}, w.manifests()).
-		Watches(&v1alpha1.ModuleTemplate{}, lane.Many(w.usersOfTemplate), builder.WithPredicates(afterStart(), templateUpdates())).
+		Watches(&v1alpha1.ModuleTemplate{}, priority.LowHandler(w.usersOfTemplate), builder.WithPredicates(afterStart(), templateUpdates())).
 		Watches(&v1alpha1.ProviderConfig{}, configs, changed).
 		Watches(&v1alpha1.ClusterProviderConfig{}, configs, changed).
-		Complete(lane.Polls(p, later))
+		Complete(priority.LowPolls(p, later))
 	return errors.Wrapf(err, "cannot set up controller %s", name)
 }

@@ -22,7 +22,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
@@ -33,24 +33,24 @@ const (
 	later = 400 * time.Millisecond
 )
 
-type queue = lane.Queue
+type queue = priority.Queue
 
 // watches map events about what a Kyma depends on to the Kyma.
 type watches struct {
-	client client.Reader
-	lanes  *lane.Lanes
+	client     client.Reader
+	priorities *priority.Tracker
 }
 
 // kymas handles events about Kymas. Edits of users come first; writes of the provider have the low priority of a poll.
 func (w *watches) kymas() handler.EventHandler {
 	add := func(o client.Object, q queue) {
 		key := client.ObjectKeyFromObject(o)
-		lane.For(q, w.lanes.Edited(key) == 0).Add(reconcile.Request{NamespacedName: key})
+		priority.LowIf(q, w.priorities.LastEdit(key) == 0).Add(reconcile.Request{NamespacedName: key})
 	}
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e ctrlevent.CreateEvent, q queue) {
 			if !e.IsInInitialList {
-				w.lanes.Edit(client.ObjectKeyFromObject(e.Object))
+				w.priorities.AddEdit(client.ObjectKeyFromObject(e.Object))
 			}
 			add(e.Object, q)
 		},
@@ -58,7 +58,7 @@ func (w *watches) kymas() handler.EventHandler {
 			was, ok := e.ObjectOld.(*v1alpha1.Kyma)
 			is, isok := e.ObjectNew.(*v1alpha1.Kyma)
 			if ok && isok && isEdit(was, is) {
-				w.lanes.Edit(client.ObjectKeyFromObject(is))
+				w.priorities.AddEdit(client.ObjectKeyFromObject(is))
 			}
 			add(e.ObjectNew, q)
 		},
@@ -72,7 +72,7 @@ func (w *watches) kymas() handler.EventHandler {
 func isEdit(was, is *v1alpha1.Kyma) bool {
 	a, b := was.Spec, is.Spec
 	a.ResourceRefs, b.ResourceRefs = nil, nil
-	return lane.Touched(was, is) || !maps.Equal(was.Labels, is.Labels) || !equality.Semantic.DeepEqual(a, b)
+	return priority.IsEdit(was, is) || !maps.Equal(was.Labels, is.Labels) || !equality.Semantic.DeepEqual(a, b)
 }
 
 // manifests handles events about Manifests for their Kymas. It ignores new Manifests, because Kymas create them.
@@ -91,7 +91,7 @@ func (w *watches) manifests() handler.EventHandler {
 				if isSettled(was, is) {
 					after = soon
 				}
-				q := lane.For(q, w.lanes.Rolling(client.ObjectKeyFromObject(is)))
+				q := priority.LowIf(q, w.priorities.IsRollingOut(client.ObjectKeyFromObject(is)))
 				add(is, q, after)
 				if ownerName(was) != ownerName(is) {
 					add(was, q, after)

@@ -99,14 +99,14 @@ const (
 )
 
 // shortVersion returns a version as the status holds it. That of a chart can be of any length.
-func shortVersion(v string) string { return settings.Truncate(v, maxVersion) }
+func shortVersion(v string) string { return conditions.Truncate(v, maxVersion) }
 
 // tests of the charts that were asked for last; nil if none were.
 func (r *reporter) tests(o *engine.Observation) *v1alpha1.TestsStatus {
 	if o.TestToken == "" {
 		return nil
 	}
-	out := &v1alpha1.TestsStatus{Token: settings.Truncate(o.TestToken, settings.MaxMessage), State: v1alpha1.StateReady}
+	out := &v1alpha1.TestsStatus{Token: conditions.Truncate(o.TestToken, conditions.MaxMessage), State: v1alpha1.StateReady}
 	for i := range o.Tests {
 		t := &o.Tests[i]
 		switch {
@@ -118,7 +118,7 @@ func (r *reporter) tests(o *engine.Observation) *v1alpha1.TestsStatus {
 		if len(out.Tests) < maxTests {
 			test := r.reference(t.Key)
 			out.Tests = append(out.Tests, v1alpha1.TestStatus{
-				Install: settings.Truncate(t.Install, maxInstall), Kind: test.Kind, Namespace: test.Namespace, Name: test.Name,
+				Install: conditions.Truncate(t.Install, maxInstall), Kind: test.Kind, Namespace: test.Namespace, Name: test.Name,
 				State: v1alpha1.State(t.State), Message: r.text(t.Message),
 			})
 		}

@@ -26,8 +26,8 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/values"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/timeout"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
@@ -81,7 +81,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 		requeuer: requeuer,
 		memory:   memory,
 	}, record, name)...)
-	w := &watches{client: mgr.GetClient(), requeuer: requeuer, memory: memory, clusters: o.Clusters, lanes: o.Lanes}
+	w := &watches{client: mgr.GetClient(), requeuer: requeuer, memory: memory, clusters: o.Clusters, priorities: o.Priorities}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(ctrlcontroller.Options{
@@ -89,12 +89,12 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 			RateLimiter:             ratelimiter.NewController(),
 		}).
 		Watches(&v1alpha1.Manifest{}, w.own(), builder.WithPredicates(resource.DesiredStateChanged())).
-		Watches(&v1alpha1.ProviderConfig{}, lane.Many(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.ClusterProviderConfig{}, lane.Many(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesMetadata(&corev1.Secret{}, lane.Many(w.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
-		WatchesMetadata(&corev1.ConfigMap{}, lane.Many(w.ofConfigMap), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		Watches(&v1alpha1.ProviderConfig{}, priority.LowHandler(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.ClusterProviderConfig{}, priority.LowHandler(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesMetadata(&corev1.Secret{}, priority.LowHandler(w.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		WatchesMetadata(&corev1.ConfigMap{}, priority.LowHandler(w.ofConfigMap), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesRawSource(source.Channel(requeuer.events, w.own())).
-		Complete(lane.Polls(w.forgetting(r), latest))
+		Complete(priority.LowPolls(w.forgetting(r), latest))
 	return requeuer.changed, errors.Wrapf(err, "cannot set up controller %s", name)
 }
 
@@ -106,11 +106,11 @@ func reconcilerOptions(o Options, c *connector, record event.Recorder, name stri
 
 // watches lead from what a Manifest depends on to the Manifest.
 type watches struct {
-	client   client.Reader
-	requeuer *requeuer
-	memory   *memory
-	clusters Clusters
-	lanes    *lane.Lanes
+	client     client.Reader
+	requeuer   *requeuer
+	memory     *memory
+	clusters   Clusters
+	priorities *priority.Tracker
 	// gone are the Manifests that were deleted since their last pass, by name.
 	gone sync.Map
 }
@@ -118,17 +118,21 @@ type watches struct {
 // own events of Manifests, and those of their objects in target clusters. One that a user has changed comes before those
 // that roll, as part of a fleet.
 func (w *watches) own() handler.EventHandler {
-	add := func(o client.Object, q lane.Queue, waits bool) {
-		lane.For(q, waits).Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
+	add := func(o client.Object, q priority.Queue, waits bool) {
+		priority.LowIf(q, waits).Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
 	}
-	rolling := func(o client.Object) bool { return w.lanes.Rolling(client.ObjectKeyFromObject(o)) }
+	rolling := func(o client.Object) bool { return w.priorities.IsRollingOut(client.ObjectKeyFromObject(o)) }
 	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e ctrlevent.CreateEvent, q lane.Queue) { add(e.Object, q, rolling(e.Object)) },
-		UpdateFunc: func(_ context.Context, e ctrlevent.UpdateEvent, q lane.Queue) {
-			add(e.ObjectNew, q, rolling(e.ObjectNew) && !lane.Touched(e.ObjectOld, e.ObjectNew))
+		CreateFunc: func(_ context.Context, e ctrlevent.CreateEvent, q priority.Queue) {
+			add(e.Object, q, rolling(e.Object))
 		},
-		GenericFunc: func(_ context.Context, e ctrlevent.GenericEvent, q lane.Queue) { add(e.Object, q, rolling(e.Object)) },
-		DeleteFunc: func(_ context.Context, e ctrlevent.DeleteEvent, q lane.Queue) {
+		UpdateFunc: func(_ context.Context, e ctrlevent.UpdateEvent, q priority.Queue) {
+			add(e.ObjectNew, q, rolling(e.ObjectNew) && !priority.IsEdit(e.ObjectOld, e.ObjectNew))
+		},
+		GenericFunc: func(_ context.Context, e ctrlevent.GenericEvent, q priority.Queue) {
+			add(e.Object, q, rolling(e.Object))
+		},
+		DeleteFunc: func(_ context.Context, e ctrlevent.DeleteEvent, q priority.Queue) {
 			nn := client.ObjectKeyFromObject(e.Object)
 			w.forget(nn)
 			w.gone.Store(nn, nil)
@@ -142,7 +146,7 @@ func (w *watches) forget(nn types.NamespacedName) {
 	w.requeuer.remove(nn)
 	w.memory.take(nn)
 	w.clusters.Forget(nn.String())
-	w.lanes.Settle(nn)
+	w.priorities.EndRollout(nn)
 }
 
 // forgetting returns a reconciler that forgets a Manifest once more in the pass after its deletion. A pass that was under way when it

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 )
 
 // Options of the controller of a kind of managed resource.
@@ -24,8 +24,8 @@ type Options struct {
 	Timeout time.Duration
 	// MinPollInterval is the shortest that an annotation may ask for.
 	MinPollInterval time.Duration
-	// Lanes say what waits for which.
-	Lanes *lane.Lanes
+	// Priorities say which reconciles wait for others.
+	Priorities *priority.Tracker
 	// PollJitter is the share of the poll interval, from 0 to 1, by which each poll comes sooner or later.
 	PollJitter float64
 }

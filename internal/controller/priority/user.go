@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package lane
+package priority
 
 import (
 	"maps"
@@ -10,9 +10,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 )
 
-// Touched says whether an object is being deleted since, or has other annotations than those that the managed reconciler
-// writes. Both are for users to do.
-func Touched(was, is client.Object) bool {
+// IsEdit reports whether a change can only be one of a user: the deletion of an object, or a change of an annotation that the
+// managed reconciler does not write.
+func IsEdit(was, is client.Object) bool {
 	return meta.WasDeleted(was) != meta.WasDeleted(is) || !maps.Equal(annotations(was), annotations(is))
 }
 

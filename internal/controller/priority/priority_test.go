@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package lane
+package priority
 
 import (
 	"context"
@@ -65,7 +65,7 @@ func (atOnce) When(reconcile.Request) time.Duration { return time.Nanosecond }
 func (atOnce) Forget(reconcile.Request)             {}
 func (atOnce) NumRequeues(reconcile.Request) int    { return 0 }
 
-func TestPolls(t *testing.T) {
+func TestLowPolls(t *testing.T) {
 	boom := errors.New("boom")
 	cases := map[string]struct {
 		reason string
@@ -80,7 +80,7 @@ func TestPolls(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := Polls(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return tc.res, tc.err }), time.Minute)
+			r := LowPolls(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return tc.res, tc.err }), time.Minute)
 			got, err := r.Reconcile(t.Context(), reconcile.Request{})
 			if !errors.Is(err, tc.err) || got.RequeueAfter != tc.res.RequeueAfter {
 				t.Errorf("\n%s\nReconcile(...): %v, %v", tc.reason, got, err)
@@ -92,39 +92,39 @@ func TestPolls(t *testing.T) {
 	}
 }
 
-func TestLanes(t *testing.T) {
+func TestTracker(t *testing.T) {
 	k, m := request("k").NamespacedName, request("m").NamespacedName
-	l := New()
-	l.Edit(k)
-	first := l.Edited(k)
-	l.Edit(k)
-	l.CarriedOut(k, first)
-	if l.Edited(k) == 0 {
+	l := NewTracker()
+	l.AddEdit(k)
+	first := l.LastEdit(k)
+	l.AddEdit(k)
+	l.RemoveEdit(k, first)
+	if l.LastEdit(k) == 0 {
 		t.Error("an edit that came during a pass must be carried out by another one")
 	}
-	l.CarriedOut(k, l.Edited(k))
-	if l.Edited(k) != 0 || len(l.edits) != 0 {
+	l.RemoveEdit(k, l.LastEdit(k))
+	if l.LastEdit(k) != 0 || len(l.edits) != 0 {
 		t.Error("an edit that was carried out must be forgotten")
 	}
-	l.Roll(m)
-	if !l.Rolling(m) {
-		t.Error("a Manifest must roll until it has settled")
+	l.StartRollout(m)
+	if !l.IsRollingOut(m) {
+		t.Error("a rollout must last until it ends")
 	}
-	l.Settle(m)
-	if l.Rolling(m) || len(l.rolling) != 0 {
-		t.Error("a Manifest that has settled must be forgotten")
+	l.EndRollout(m)
+	if l.IsRollingOut(m) || len(l.rollouts) != 0 {
+		t.Error("a rollout that has ended must be forgotten")
 	}
-	none := (*Lanes)(nil)
-	none.Edit(k)
-	none.Roll(m)
-	none.Settle(m)
-	none.CarriedOut(k, 1)
-	if none.Edited(k) != 0 || none.Rolling(m) {
-		t.Error("without lanes nothing must be known")
+	none := (*Tracker)(nil)
+	none.AddEdit(k)
+	none.StartRollout(m)
+	none.EndRollout(m)
+	none.RemoveEdit(k, 1)
+	if none.LastEdit(k) != 0 || none.IsRollingOut(m) {
+		t.Error("a nil Tracker must know nothing")
 	}
 }
 
-func TestTouched(t *testing.T) {
+func TestIsEdit(t *testing.T) {
 	now := metav1.Now()
 	cases := map[string]struct {
 		reason string
@@ -145,7 +145,7 @@ func TestTouched(t *testing.T) {
 			was := &v1alpha1.Manifest{}
 			is := was.DeepCopy()
 			tc.change(is)
-			if got := Touched(was, is); got != tc.want {
+			if got := IsEdit(was, is); got != tc.want {
 				t.Errorf("\n%s\nTouched(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package lane
+package priority
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 // A Queue of a controller.
 type Queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// Low is a queue in which all that is added has low priority, unless it is there with a higher one. A queue without
-// priorities stays as it is.
+// Low returns a queue that adds items with low priority, unless they are in the queue with a higher one. It returns a queue
+// without priorities as it is.
 func Low(q Queue) Queue {
 	if p, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 		return low{p}
@@ -25,8 +25,8 @@ func Low(q Queue) Queue {
 	return q
 }
 
-// For is the queue for what has to wait for users, or for what has not.
-func For(q Queue, waits bool) Queue {
+// LowIf returns a queue that adds items with low priority, if waits is true.
+func LowIf(q Queue, waits bool) Queue {
 	if waits {
 		return Low(q)
 	}
@@ -40,17 +40,17 @@ type low struct {
 // Add an item.
 func (q low) Add(item reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, item) }
 
-// AddAfter adds an item when a time is over.
+// AddAfter adds an item after a delay.
 func (q low) AddAfter(item reconcile.Request, after time.Duration) {
 	q.AddWithOpts(priorityqueue.AddOpts{After: after}, item)
 }
 
-// AddRateLimited adds an item when the rate limiter says so.
+// AddRateLimited adds an item after the delay of the rate limiter.
 func (q low) AddRateLimited(item reconcile.Request) {
 	q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, item)
 }
 
-// AddWithOpts adds items, with the priority that is asked for if any is.
+// AddWithOpts adds items, with low priority unless the options have one.
 func (q low) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
 	if o.Priority == nil {
 		o.Priority = new(handler.LowPriority)
@@ -58,8 +58,8 @@ func (q low) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
 	q.PriorityQueue.AddWithOpts(o, items...)
 }
 
-// Many returns a handler that enqueues what an object leads to, with low priority: the object concerns many.
-func Many(of handler.MapFunc) handler.EventHandler {
+// LowHandler returns a handler that enqueues the requests of an object that concerns many, with low priority.
+func LowHandler(of handler.MapFunc) handler.EventHandler {
 	h := handler.EnqueueRequestsFromMapFunc(of)
 	return handler.Funcs{
 		CreateFunc:  func(ctx context.Context, e event.CreateEvent, q Queue) { h.Create(ctx, e, Low(q)) },
@@ -69,9 +69,9 @@ func Many(of handler.MapFunc) handler.EventHandler {
 	}
 }
 
-// Polls is a reconciler whose polls have low priority: what comes later than this. What is requeued sooner keeps the
-// priority that it has, as do retries.
-func Polls(r reconcile.Reconciler, later time.Duration) reconcile.Reconciler {
+// LowPolls returns a reconciler whose polls have low priority: these are the requests that it requeues after more than later.
+// Other requests, and retries, keep their priority.
+func LowPolls(r reconcile.Reconciler, later time.Duration) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		res, err := r.Reconcile(ctx, req)
 		if err == nil && res.RequeueAfter > later {

@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 )
 
 // TestEditComesFirst holds that an edit of one Kyma is served before a fleet that something else has queued.
@@ -50,17 +50,17 @@ func TestEditComesFirst(t *testing.T) {
 	}{
 		"Template": {
 			"A new version comes to all.", func(w *watches, q queue) {
-				lane.Many(w.usersOfTemplate).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: &tpl, ObjectNew: newer}, q)
+				priority.LowHandler(w.usersOfTemplate).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: &tpl, ObjectNew: newer}, q)
 			}, change,
 		},
 		"TemplateMade": {
 			"So does a new template.", func(w *watches, q queue) {
-				lane.Many(w.usersOfTemplate).Create(t.Context(), ctrlevent.CreateEvent{Object: newer}, q)
+				priority.LowHandler(w.usersOfTemplate).Create(t.Context(), ctrlevent.CreateEvent{Object: newer}, q)
 			}, change,
 		},
 		"Config": {
 			"A config is that of many.", func(w *watches, q queue) {
-				lane.Many(w.usersOfConfig).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: config, ObjectNew: config}, q)
+				priority.LowHandler(w.usersOfConfig).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: config, ObjectNew: config}, q)
 			}, change,
 		},
 		"Start": {
@@ -76,7 +76,7 @@ func TestEditComesFirst(t *testing.T) {
 					was := &manifests[i]
 					is := was.DeepCopy()
 					is.ResourceVersion, is.Generation = "new", is.Generation+1
-					w.lanes.Roll(client.ObjectKeyFromObject(is))
+					w.priorities.StartRollout(client.ObjectKeyFromObject(is))
 					w.manifests().Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: was, ObjectNew: is}, q)
 				}
 			}, change,
@@ -115,7 +115,7 @@ func TestEditComesFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			q := priorityqueue.New[reconcile.Request]("kymas-" + name)
 			defer q.ShutDown()
-			w := &watches{lanes: lane.New(), client: &test.MockClient{MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
+			w := &watches{priorities: priority.NewTracker(), client: &test.MockClient{MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
 				switch l := l.(type) {
 				case *v1alpha1.KymaList:
 					l.Items = fleet
@@ -152,7 +152,7 @@ func change(w *watches, q queue, k *v1alpha1.Kyma) {
 func templateFlood(t *testing.T, was, is *v1alpha1.ModuleTemplate) func(w *watches, q queue) {
 	t.Helper()
 	return func(w *watches, q queue) {
-		lane.Many(w.usersOfTemplate).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: was, ObjectNew: is}, q)
+		priority.LowHandler(w.usersOfTemplate).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: was, ObjectNew: is}, q)
 	}
 }
 
@@ -203,12 +203,12 @@ func TestLaneOfManifest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			key := client.ObjectKey{Namespace: k.Namespace, Name: "k-a"}
 			e := newExternal(&server{}, newRecorder(), nil, []v1alpha1.ModuleTemplate{newer}, tc.children...)
-			e.connector.lanes = lane.New()
+			e.connector.priorities = priority.NewTracker()
 			if tc.edit {
-				e.connector.lanes.Edit(client.ObjectKeyFromObject(k))
+				e.connector.priorities.AddEdit(client.ObjectKeyFromObject(k))
 			}
 			if tc.before {
-				e.connector.lanes.Roll(key)
+				e.connector.priorities.StartRollout(key)
 			}
 			k := k.DeepCopy()
 			if _, err := e.Observe(t.Context(), k); err != nil {
@@ -217,7 +217,7 @@ func TestLaneOfManifest(t *testing.T) {
 			if err := e.execute(t.Context(), k); err != nil {
 				t.Fatal(err)
 			}
-			if got := e.connector.lanes.Rolling(key); got != tc.want {
+			if got := e.connector.priorities.IsRollingOut(key); got != tc.want {
 				t.Errorf("\n%s\nRolling(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
@@ -250,16 +250,16 @@ func TestCarriedOut(t *testing.T) {
 			}
 			key := client.ObjectKeyFromObject(k)
 			p := &propagator{
-				connector: &connector{store: newStore(c, c), record: newRecorder(), lanes: lane.New()},
+				connector: &connector{store: newStore(c, c), record: newRecorder(), priorities: priority.NewTracker()},
 				managed: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 					return tc.res, tc.err
 				}),
 			}
-			p.connector.lanes.Edit(key)
+			p.connector.priorities.AddEdit(key)
 			if _, err := p.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); (err != nil) != tc.fails {
 				t.Fatal(err)
 			}
-			if got := p.connector.lanes.Edited(key) == 0; got != tc.want {
+			if got := p.connector.priorities.LastEdit(key) == 0; got != tc.want {
 				t.Errorf("\n%s\nwant carried out %t, got %t", tc.reason, tc.want, got)
 			}
 		})

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 )
 
 // TestEditComesFirst holds that a Manifest that a user waits for is served before a fleet.
@@ -33,54 +33,54 @@ func TestEditComesFirst(t *testing.T) {
 		is.ResourceVersion, is.Generation = "new", is.Generation+1
 		return ctrlevent.UpdateEvent{ObjectOld: m, ObjectNew: is}
 	}
-	rollout := func(w *watches, q lane.Queue) {
+	rollout := func(w *watches, q priority.Queue) {
 		for i := range fleet {
-			w.lanes.Roll(client.ObjectKeyFromObject(&fleet[i]))
+			w.priorities.StartRollout(client.ObjectKeyFromObject(&fleet[i]))
 			w.own().Update(context.Background(), written(&fleet[i]), q)
 		}
 	}
-	edit := func(w *watches, q lane.Queue, m *v1alpha1.Manifest) {
-		w.lanes.Settle(client.ObjectKeyFromObject(m))
+	edit := func(w *watches, q priority.Queue, m *v1alpha1.Manifest) {
+		w.priorities.EndRollout(client.ObjectKeyFromObject(m))
 		w.own().Update(context.Background(), written(m), q)
 	}
 	cases := map[string]struct {
 		reason string
-		flood  func(w *watches, q lane.Queue)
-		user   func(w *watches, q lane.Queue, m *v1alpha1.Manifest)
+		flood  func(w *watches, q priority.Queue)
+		user   func(w *watches, q priority.Queue, m *v1alpha1.Manifest)
 	}{
 		"Rollout": {"What a template causes waits for what a user changes in a Kyma, or here.", rollout, edit},
 		"Install": {
-			"So do first installs that a template causes.", func(w *watches, q lane.Queue) {
+			"So do first installs that a template causes.", func(w *watches, q priority.Queue) {
 				for i := range fleet {
-					w.lanes.Roll(client.ObjectKeyFromObject(&fleet[i]))
+					w.priorities.StartRollout(client.ObjectKeyFromObject(&fleet[i]))
 					w.own().Create(context.Background(), ctrlevent.CreateEvent{Object: &fleet[i]}, q)
 				}
 			}, edit,
 		},
 		"Objects": {
-			"So does what their objects become.", func(w *watches, q lane.Queue) {
+			"So does what their objects become.", func(w *watches, q priority.Queue) {
 				for i := range fleet {
-					w.lanes.Roll(client.ObjectKeyFromObject(&fleet[i]))
+					w.priorities.StartRollout(client.ObjectKeyFromObject(&fleet[i]))
 					w.own().Generic(context.Background(), ctrlevent.GenericEvent{Object: &fleet[i]}, q)
 				}
 			}, edit,
 		},
 		"Config": {
-			"So does what a config causes.", func(w *watches, q lane.Queue) {
-				lane.Many(w.ofConfig).Create(context.Background(), ctrlevent.CreateEvent{Object: &v1alpha1.ProviderConfig{}}, q)
+			"So does what a config causes.", func(w *watches, q priority.Queue) {
+				priority.LowHandler(w.ofConfig).Create(context.Background(), ctrlevent.CreateEvent{Object: &v1alpha1.ProviderConfig{}}, q)
 			}, edit,
 		},
-		"Made": {"A new one is waited for.", rollout, func(w *watches, q lane.Queue, m *v1alpha1.Manifest) {
-			w.lanes.Settle(client.ObjectKeyFromObject(m))
+		"Made": {"A new one is waited for.", rollout, func(w *watches, q priority.Queue, m *v1alpha1.Manifest) {
+			w.priorities.EndRollout(client.ObjectKeyFromObject(m))
 			w.own().Create(context.Background(), ctrlevent.CreateEvent{Object: m}, q)
 		}},
-		"Annotated": {"So is one that rolls, and is asked for something.", rollout, func(w *watches, q lane.Queue, m *v1alpha1.Manifest) {
+		"Annotated": {"So is one that rolls, and is asked for something.", rollout, func(w *watches, q priority.Queue, m *v1alpha1.Manifest) {
 			e := written(m)
 			meta.AddAnnotations(e.ObjectNew, map[string]string{v1alpha1.AnnotationTest: "x"})
 			w.own().Update(context.Background(), e, q)
 		}},
-		"Object": {"So is what becomes of an edit.", rollout, func(w *watches, q lane.Queue, m *v1alpha1.Manifest) {
-			w.lanes.Settle(client.ObjectKeyFromObject(m))
+		"Object": {"So is what becomes of an edit.", rollout, func(w *watches, q priority.Queue, m *v1alpha1.Manifest) {
+			w.priorities.EndRollout(client.ObjectKeyFromObject(m))
 			w.own().Generic(context.Background(), ctrlevent.GenericEvent{Object: m}, q)
 		}},
 	}
@@ -88,7 +88,7 @@ func TestEditComesFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			q := priorityqueue.New[reconcile.Request]("manifests-" + name)
 			defer q.ShutDown()
-			w := &watches{lanes: lane.New(), client: &test.MockClient{MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
+			w := &watches{priorities: priority.NewTracker(), client: &test.MockClient{MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
 				if l, ok := l.(*v1alpha1.ManifestList); ok {
 					l.Items = fleet
 				}
@@ -115,11 +115,11 @@ func TestForgotten(t *testing.T) {
 	m := named("n", "m", func(*v1alpha1.Manifest) {})
 	q := priorityqueue.New[reconcile.Request]("forgotten")
 	defer q.ShutDown()
-	w := &watches{lanes: lane.New(), requeuer: newRequeuer(t.Context().Done()), memory: &memory{}, clusters: &mockClusters{}}
-	w.lanes.Roll(client.ObjectKeyFromObject(m))
+	w := &watches{priorities: priority.NewTracker(), requeuer: newRequeuer(t.Context().Done()), memory: &memory{}, clusters: &mockClusters{}}
+	w.priorities.StartRollout(client.ObjectKeyFromObject(m))
 	w.memory.set(client.ObjectKeyFromObject(m), checkpoint{atomic: time.Minute})
 	w.own().Delete(t.Context(), ctrlevent.DeleteEvent{Object: m}, q)
-	if w.lanes.Rolling(client.ObjectKeyFromObject(m)) || w.memory.take(client.ObjectKeyFromObject(m)).atomic != 0 {
+	if w.priorities.IsRollingOut(client.ObjectKeyFromObject(m)) || w.memory.take(client.ObjectKeyFromObject(m)).atomic != 0 {
 		t.Error("a Manifest that is gone must not roll, nor be remembered")
 	}
 }
@@ -130,7 +130,7 @@ func TestForgottenBehindAPass(t *testing.T) {
 	nn := client.ObjectKeyFromObject(m)
 	q := priorityqueue.New[reconcile.Request]("forgotten")
 	defer q.ShutDown()
-	w := &watches{lanes: lane.New(), requeuer: newRequeuer(t.Context().Done()), memory: &memory{}, clusters: &mockClusters{}}
+	w := &watches{priorities: priority.NewTracker(), requeuer: newRequeuer(t.Context().Done()), memory: &memory{}, clusters: &mockClusters{}}
 	first := true
 	r := w.forgetting(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 		if first {
