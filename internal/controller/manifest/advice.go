@@ -12,7 +12,7 @@ func Messages() engine.Messages {
 	return engine.Messages{
 		Adopt:        "set adoption: Adopt",
 		ForceRemoval: "set annotation " + v1alpha1.AnnotationForceRemoval + `: "true" on the Manifest`,
-		Recreate:     "set immutableFields: Recreate, or annotation " + engine.AnnotationRecreate + `: "true" on the object in the chart,`,
+		Recreate:     "set immutableFields: Recreate, or annotation " + engine.AnnotationRecreate + `: "true" on the object in the chart`,
 		OmitResource: "customResourcePolicy to Ignore",
 		Rename:       "choose another external name",
 	}

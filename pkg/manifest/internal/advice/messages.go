@@ -11,8 +11,7 @@ type Messages struct {
 	Adopt string
 	// ForceRemoval says how to have everything deleted, as the option ForceRemoval does.
 	ForceRemoval string
-	// Recreate says how to have an object deleted and created again, as Bundle.Recreate does. It ends with a comma if it needs
-	// one.
+	// Recreate says how to have an object deleted and created again, as Bundle.Recreate does.
 	Recreate string
 	// OmitResource says how to leave the custom resource out of the bundle.
 	OmitResource string
@@ -25,7 +24,7 @@ func (m Messages) WithDefaults() Messages {
 	return Messages{
 		Adopt:        cmp.Or(m.Adopt, "set Bundle.Adopt"),
 		ForceRemoval: cmp.Or(m.ForceRemoval, "pass option ForceRemoval"),
-		Recreate:     cmp.Or(m.Recreate, `set Bundle.Recreate, or annotation kyma.m.crossplane.io/recreate: "true" on the object,`),
+		Recreate:     cmp.Or(m.Recreate, `set Bundle.Recreate, or annotation kyma.m.crossplane.io/recreate: "true" on the object`),
 		OmitResource: cmp.Or(m.OmitResource, "leave out Bundle.Resource"),
 		Rename:       cmp.Or(m.Rename, "choose another Bundle.Name"),
 	}

@@ -13,7 +13,7 @@ func TestWithDefaults(t *testing.T) {
 	want := Messages{
 		Adopt:        "set Bundle.Adopt",
 		ForceRemoval: "shout",
-		Recreate:     `set Bundle.Recreate, or annotation kyma.m.crossplane.io/recreate: "true" on the object,`,
+		Recreate:     `set Bundle.Recreate, or annotation kyma.m.crossplane.io/recreate: "true" on the object`,
 		OmitResource: "leave out Bundle.Resource",
 		Rename:       "choose another Bundle.Name",
 	}

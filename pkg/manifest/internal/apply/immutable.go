@@ -64,7 +64,7 @@ func (r refusals) unchangeable(ctx context.Context, o *object.Desired, fields []
 	if !o.Replaceable() {
 		return errors.Errorf("%w; it is not recreated, because its content would be lost: restore the field, or delete it yourself", what)
 	}
-	return errors.Errorf("%w; %s to have it recreated", what, r.policy.Messages.Recreate)
+	return errors.Errorf("%w; %s, to have it recreated", what, r.policy.Messages.Recreate)
 }
 
 // blame returns text about the fields that cannot be changed, with the reasons.

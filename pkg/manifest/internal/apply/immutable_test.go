@@ -30,7 +30,7 @@ func TestApplyImmutable(t *testing.T) {
 		"NotAllowed": {
 			reason: "Without permission, the error says what cannot be changed, why, and what to do.",
 			was:    cmFixed, want: cmFixed2,
-			out:      result{Err: why + "set recreate to have it recreated", Refused: true},
+			out:      result{Err: why + "set recreate, to have it recreated", Refused: true},
 			requests: append(requests[:1:1], "get ConfigMap apps/web"),
 			tries:    append(tries[:2:2], "get ConfigMap apps/web"),
 		},
@@ -56,7 +56,7 @@ immutable: true, data: {a: "2"}}`,
 			was:    cmFixed,
 			want: `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps, annotations: {kyma.m.crossplane.io/recreate: "yes"}},
 immutable: true, data: {a: "2"}}`,
-			out:      result{Err: why + "set recreate to have it recreated", Refused: true},
+			out:      result{Err: why + "set recreate, to have it recreated", Refused: true},
 			requests: append(requests[:1:1], "get ConfigMap apps/web"),
 			tries:    append(tries[:2:2], "get ConfigMap apps/web"),
 		},
@@ -65,7 +65,7 @@ immutable: true, data: {a: "2"}}`,
 			was:    cmFixed,
 			want:   strings.Replace(cmFixed2, ", data:", ", binaryData: {b: MQ==}, data:", 1),
 			out: result{
-				Err:     strings.Replace(why, "data cannot", "data, binaryData cannot", 1) + "set recreate to have it recreated",
+				Err:     strings.Replace(why, "data cannot", "data, binaryData cannot", 1) + "set recreate, to have it recreated",
 				Refused: true,
 			},
 			requests: append(requests[:1:1], "get ConfigMap apps/web"),
@@ -118,7 +118,7 @@ immutable: true, data: {a: "2"}}`,
 			was:    stateful, want: stateful2,
 			out: result{
 				Err: "StatefulSet apps/web: spec.serviceName cannot be changed " +
-					"(updates to statefulset spec for fields other than 'replicas', 'template' are forbidden); set recreate to have it recreated",
+					"(updates to statefulset spec for fields other than 'replicas', 'template' are forbidden); set recreate, to have it recreated",
 				Refused: true,
 			},
 			requests: []string{
@@ -134,7 +134,7 @@ immutable: true, data: {a: "2"}}`,
 			meet: refuse("create StatefulSet apps/web-", kerrors.NewForbidden(schema.GroupResource{}, "web", errors.New("no"))),
 			out: result{
 				Err: "StatefulSet apps/web: spec.serviceName cannot be changed " +
-					"(updates to statefulset spec for fields other than 'replicas', 'template' are forbidden); set recreate to have it recreated",
+					"(updates to statefulset spec for fields other than 'replicas', 'template' are forbidden); set recreate, to have it recreated",
 				Refused: true,
 			},
 			requests: []string{
@@ -150,7 +150,7 @@ immutable: true, data: {a: "2"}}`,
 			others: func(s *site) { s.c.Set("some-controller", refOf(stateful), "z", "spec", "z") },
 			out: result{
 				Err: "StatefulSet apps/web: spec.serviceName cannot be changed " +
-					"(updates to statefulset spec for fields other than 'replicas', 'template' are forbidden); set recreate to have it recreated",
+					"(updates to statefulset spec for fields other than 'replicas', 'template' are forbidden); set recreate, to have it recreated",
 				Refused: true,
 			},
 			requests: []string{

@@ -79,7 +79,7 @@ func TestDryRun(t *testing.T) {
 			want: want{
 				Changes: []string{"Create Namespace new"},
 				Problems: []string{
-					"web: ConfigMap apps/f: data cannot be changed (field is immutable when `immutable` is set); set recreate to have it recreated",
+					"web: ConfigMap apps/f: data cannot be changed (field is immutable when `immutable` is set); set recreate, to have it recreated",
 				},
 			},
 		},

@@ -64,7 +64,8 @@ type run struct {
 	// saved is the inventory as last saved.
 	saved  *inventory.Inventory
 	result Result
-	// pruneErr and testErr are errors that do not belong to a part.
+	// pruneErr and testErr are errors that do not belong to a part. The reasons that are stored contain pruneErr only: tests that
+	// could not run stay due, so that each call tries again and returns the error.
 	pruneErr, testErr error
 }
 

@@ -73,11 +73,16 @@ type Evaluator interface {
 // HealthOf returns the state of an object that has not drifted, and a message for any state but Ready. Without a rule, the status
 // of the object counts.
 func HealthOf(ctx context.Context, e Evaluator, en *inventory.Entry, state cluster.ObjectState) (health.State, string, error) {
-	if state.Status != cluster.Terminating && e.Applies(en) {
+	if isRuled(e, en, state) {
 		return e.Evaluate(ctx, en, state)
 	}
 	s, message := health.OfStatus(state)
 	return s, message, nil
+}
+
+// isRuled reports whether a readiness rule decides about an object. None decides about an object that is being deleted.
+func isRuled(e Evaluator, en *inventory.Entry, state cluster.ObjectState) bool {
+	return state.Status != cluster.Terminating && e.Applies(en)
 }
 
 // A Comparer finds out how objects differ from what was applied.
@@ -105,7 +110,7 @@ func (in *Input) Gather(ctx context.Context, e Evaluator, c Comparer) error {
 		if err != nil {
 			return err
 		}
-		if !counts || state.Status == cluster.Terminating || !e.Applies(en) {
+		if !counts || !isRuled(e, en, state) {
 			continue
 		}
 		s, message, err := e.Evaluate(ctx, en, state)
