@@ -89,6 +89,23 @@ var _ = Describe("A Kyma below a composition", func() {
 		Eventually(absent(env.controlClient, s.key(secretName), secret)).WithContext(ctx).Should(BeTrue())
 	})
 
+	It("keeps the cluster that an environment names, instead of the kubeconfig", func(ctx SpecContext) {
+		// A Secret stands in for the object that is the cluster.
+		cluster := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.name, Name: "cluster"}}
+		s.create(ctx, cluster)
+		u := s.environment("environment", s.offer(ctx, "simple"))
+		set(u, map[string]any{"apiVersion": "v1", "kind": "Secret", "name": cluster.Name}, "spec", "clusterRef")
+		s.awaitComposite(ctx, u)
+		Eventually(func() (map[string]string, error) {
+			err := env.controlClient.Get(ctx, s.key(cluster.Name), cluster)
+			return cluster.Labels, err
+		}).WithContext(ctx).Should(HaveKeyWithValue("crossplane.io/in-use", "true"))
+		Expect(env.controlClient.Delete(ctx, cluster)).To(MatchError(ContainSubstring("by resource Kyma/environment")))
+		Expect(must(fetched(ctx, env.controlClient, s.key(secretName), &corev1.Secret{})).Labels).NotTo(HaveKey("crossplane.io/in-use"))
+		s.remove(ctx, u)
+		Eventually(absent(env.controlClient, s.key(cluster.Name), cluster)).WithContext(ctx).Should(BeTrue())
+	})
+
 	DescribeTable("shows in the claim what is wrong with a module", func(ctx SpecContext, status string, state v1alpha1.State, message string) {
 		fine, bad := s.offer(ctx, "fine"), s.operated(ctx, "bad")
 		u := s.claim("environment", fine, bad)
