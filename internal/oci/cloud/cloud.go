@@ -5,6 +5,7 @@ package cloud
 import (
 	"context"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -73,7 +74,7 @@ func (i *Identities) Identity(provider, host string) (oci.Identity, error) {
 		if known.provider != provider {
 			continue
 		}
-		if !known.hosts.MatchString(host) {
+		if !known.hosts.MatchString(strings.ToLower(host)) {
 			return nil, errors.Errorf("%q is not the host of a registry of %s", oci.OneLine(host), provider)
 		}
 		return known, nil

@@ -111,6 +111,7 @@ func TestIdentity(t *testing.T) {
 		"GAR":       {reason: "A registry.", provider: "gcp", host: hostOfGAR},
 		"GCR":       {reason: "The one before.", provider: "gcp", host: "eu.gcr.io"},
 		"OldGCR":    {reason: "Without a region.", provider: "gcp", host: "gcr.io"},
+		"Case":      {reason: "Hosts are the same in any case.", provider: "azure", host: "Example.azurecr.io"},
 		"Other":     {reason: "There are three.", provider: "oci", host: "ocir.io", want: `"oci" is not one of the providers aws, azure and gcp`},
 		"None":      {reason: "Empty is none.", host: hostOfECR, want: `"" is not one of the providers aws, azure and gcp`},
 		"Suffix":    {reason: "Anyone can own such a host.", provider: "aws", host: hostOfECR + ".example.org", want: "is not the host of a registry of aws"},
