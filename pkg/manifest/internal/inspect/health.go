@@ -38,10 +38,10 @@ type RuleEvaluator struct {
 
 // ruleFor returns the rule for an object. A nil rule with true means that the .status.state of the custom resource counts. False
 // means that only kstatus counts.
-func (h *RuleEvaluator) ruleFor(en *inventory.Entry) (*bundle.Rule, bool) {
+func (e *RuleEvaluator) ruleFor(en *inventory.Entry) (*bundle.Rule, bool) {
 	gk := en.Ref().GroupKind()
-	for i := range h.Readiness {
-		if r := &h.Readiness[i]; r.For == gk || (r.For.Empty() && en.Stage == object.StageResource) {
+	for i := range e.Readiness {
+		if r := &e.Readiness[i]; r.For == gk || (r.For.Empty() && en.Stage == object.StageResource) {
 			return r, true
 		}
 	}
@@ -49,23 +49,23 @@ func (h *RuleEvaluator) ruleFor(en *inventory.Entry) (*bundle.Rule, bool) {
 }
 
 // Applies reports whether a rule applies to an object.
-func (h *RuleEvaluator) Applies(en *inventory.Entry) bool {
-	_, ok := h.ruleFor(en)
+func (e *RuleEvaluator) Applies(en *inventory.Entry) bool {
+	_, ok := e.ruleFor(en)
 	return ok
 }
 
 // Evaluate evaluates the rule for an object. It reads the object only if the object or the rule changed since the last call. It
 // returns an error if it cannot read the object.
-func (h *RuleEvaluator) Evaluate(ctx context.Context, en *inventory.Entry, s cluster.ObjectState) (health.State, string, error) {
+func (e *RuleEvaluator) Evaluate(ctx context.Context, en *inventory.Entry, s cluster.ObjectState) (health.State, string, error) {
 	k, id := en.Ref(), ""
-	rule, _ := h.ruleFor(en)
+	rule, _ := e.ruleFor(en)
 	if rule != nil {
 		id = rule.ID()
 	}
-	if v, ok := h.Evaluations[k]; ok && v.resourceVersion == s.ResourceVersion && v.rule == id {
+	if v, ok := e.Evaluations[k]; ok && v.resourceVersion == s.ResourceVersion && v.rule == id {
 		return v.state, v.message, nil
 	}
-	u, err := h.Objects.Get(ctx, en.GVK(), k)
+	u, err := e.Objects.Get(ctx, en.GVK(), k)
 	if err != nil {
 		return health.Processing, "", err
 	}
@@ -82,8 +82,8 @@ func (h *RuleEvaluator) Evaluate(ctx context.Context, en *inventory.Entry, s clu
 			return health.Error, text.OneLine(err.Error()), nil
 		}
 	default:
-		v.state, v.message = h.Expressions.Evaluate(ctx, rule.CEL, u)
+		v.state, v.message = e.Expressions.Evaluate(ctx, rule.CEL, u)
 	}
-	h.Evaluations[k] = v
+	e.Evaluations[k] = v
 	return v.state, v.message, nil
 }

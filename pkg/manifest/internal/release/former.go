@@ -17,11 +17,11 @@ import (
 
 // formerObjects returns the objects that another tool installed with an adopted release, without those to keep. Before is the
 // record of the previous revision, or nil.
-func (i *NewRevision) formerObjects(before *record.Info) ([]*unstructured.Unstructured, error) {
-	if before == nil || before.Labels[LabelSet] != "" || i.Desired.Adopts == object.AdoptNone {
+func (n *NewRevision) formerObjects(before *record.Info) ([]*unstructured.Unstructured, error) {
+	if before == nil || before.Labels[LabelSet] != "" || n.Desired.Adopts == object.AdoptNone {
 		return nil, nil
 	}
-	objects, err := Objects(before.Manifest, i.Desired.Release, i.Next.Before)
+	objects, err := Objects(before.Manifest, n.Desired.Release, n.Next.Before)
 	if err != nil {
 		return nil, err
 	}

@@ -34,35 +34,35 @@ type NewRevision struct {
 }
 
 // hasRecord reports whether the revision has a pending record.
-func (i *NewRevision) hasRecord() bool { return i.Run != nil && i.Run.Recorded }
+func (n *NewRevision) hasRecord() bool { return n.Run != nil && n.Run.Recorded }
 
 // record returns the record of the deployed revision for an ApplySet. First is when the first revision of the release was deployed.
-func (i *NewRevision) record(set string, first time.Time) record.Options {
+func (n *NewRevision) record(set string, first time.Time) record.Options {
 	o := record.Options{
-		Revision: i.Next.Number, Status: record.StatusDeployed, Description: i.complete(),
-		FirstDeployed: first, LastDeployed: i.Now, Manifest: i.Next.BackManifest,
+		Revision: n.Next.Number, Status: record.StatusDeployed, Description: n.complete(),
+		FirstDeployed: first, LastDeployed: n.Now, Manifest: n.Next.BackManifest,
 		Labels: map[string]string{},
 	}
-	maps.Copy(o.Labels, i.Labels)
-	o.Labels[LabelSet], o.Labels[LabelInputs] = set, i.Desired.Inputs
+	maps.Copy(o.Labels, n.Labels)
+	o.Labels[LabelSet], o.Labels[LabelInputs] = set, n.Desired.Inputs
 	return o
 }
 
 // complete returns the description of the deployed revision. The default is Helm's description.
-func (i *NewRevision) complete() string {
-	if i.Next.BackTo > 0 {
-		return fmt.Sprintf("Rollback to %d", i.Next.BackTo)
+func (n *NewRevision) complete() string {
+	if n.Next.BackTo > 0 {
+		return fmt.Sprintf("Rollback to %d", n.Next.BackTo)
 	}
-	if i.Next.IsUpgrade() {
-		return cmp.Or(i.Description, "Upgrade complete")
+	if n.Next.IsUpgrade() {
+		return cmp.Or(n.Description, "Upgrade complete")
 	}
-	return cmp.Or(i.Description, "Install complete")
+	return cmp.Or(n.Description, "Install complete")
 }
 
 // pending returns the record of the revision while its hooks run.
-func (i *NewRevision) pending(set string, first time.Time) record.Options {
-	o := i.record(set, first)
-	switch i.Next.Operation {
+func (n *NewRevision) pending(set string, first time.Time) record.Options {
+	o := n.record(set, first)
+	switch n.Next.Operation {
 	case hook.Install:
 		o.Status, o.Description = record.StatusPendingInstall, "Initial install underway"
 	case hook.Rollback:
@@ -74,9 +74,9 @@ func (i *NewRevision) pending(set string, first time.Time) record.Options {
 }
 
 // firstDeployed returns when the first revision of the release was deployed. Before is the record of the previous revision, or nil.
-func (i *NewRevision) firstDeployed(before *record.Info) time.Time {
+func (n *NewRevision) firstDeployed(before *record.Info) time.Time {
 	if before == nil {
-		return i.Now
+		return n.Now
 	}
 	return before.FirstDeployed
 }
@@ -94,10 +94,10 @@ func outdated(before, number, keep int) []int {
 }
 
 // note stores the deployed revision in the record of its part.
-func (i *NewRevision) note(rec *inventory.Part) {
-	rec.Revision, rec.Chart, rec.Version, rec.Run = i.Next.Number, i.Chart.Name(), i.Chart.Version(), nil
-	if i.Next.Before == 0 {
-		rec.Origin = i.Next.Number - 1
+func (n *NewRevision) note(rec *inventory.Part) {
+	rec.Revision, rec.Chart, rec.Version, rec.Run = n.Next.Number, n.Chart.Name(), n.Chart.Version(), nil
+	if n.Next.Before == 0 {
+		rec.Origin = n.Next.Number - 1
 	}
 }
 

@@ -15,16 +15,16 @@ type RevisionRecorder struct {
 }
 
 // RecordPending records that the installation of the revision has started.
-func (a RevisionRecorder) RecordPending(ctx context.Context) error {
-	return a.History.WritePending(ctx, a.Installation)
+func (r RevisionRecorder) RecordPending(ctx context.Context) error {
+	return r.History.WritePending(ctx, r.Installation)
 }
 
 // CutShort marks the revision of a run as failed because this revision replaces it. The run may be nil.
-func (a RevisionRecorder) CutShort(ctx context.Context, run *inventory.Run) error {
-	return a.History.CutShort(ctx, a.Installation.Desired.Release, run)
+func (r RevisionRecorder) CutShort(ctx context.Context, run *inventory.Run) error {
+	return r.History.CutShort(ctx, r.Installation.Desired.Release, run)
 }
 
 // Describe sets the status and the description of a recorded revision. It reports false if the revision has no record.
-func (a RevisionRecorder) Describe(ctx context.Context, revision int, status, description string) (bool, error) {
-	return a.History.Describe(ctx, a.Installation.Desired.Release, revision, status, description)
+func (r RevisionRecorder) Describe(ctx context.Context, revision int, status, description string) (bool, error) {
+	return r.History.Describe(ctx, r.Installation.Desired.Release, revision, status, description)
 }

@@ -20,8 +20,8 @@ type Mapper func(gvk schema.GroupVersionKind) (cluster.Mapping, error)
 func Foresee(
 	entries []*inventory.Entry, states map[cluster.ObjectRef]cluster.ObjectState, set string, parts []object.PartID, mapping Mapper,
 ) []cluster.ObjectRef {
-	decide := func(e *inventory.Entry, phase Pass) Decision {
-		f := Facts{Pass: phase}
+	decide := func(e *inventory.Entry, pass Pass) Decision {
+		f := Facts{Pass: pass}
 		if s, ok := states[e.Ref()]; ok {
 			f.State = &s
 		}

@@ -41,7 +41,7 @@ const (
 
 // A Group of a plan must be completed before the next group starts.
 type Group struct {
-	Action Step
+	Step Step
 	// Entries to delete.
 	Entries []*inventory.Entry
 	// Event of the hooks to run.
@@ -50,18 +50,18 @@ type Group struct {
 
 // String returns the group on one line.
 func (g Group) String() string {
-	switch g.Action {
+	switch g.Step {
 	case DeleteObjects:
 		names := make([]string, 0, len(g.Entries))
 		for _, e := range g.Entries {
 			names = append(names, e.Ref().String())
 		}
-		return string(g.Action) + " " + strings.Join(names, ", ")
+		return string(g.Step) + " " + strings.Join(names, ", ")
 	case RunHooks:
-		return string(g.Action) + " " + string(g.Event)
+		return string(g.Step) + " " + string(g.Event)
 	case AwaitCustomResources:
 	}
-	return string(g.Action)
+	return string(g.Step)
 }
 
 // Plan returns the order in which objects are deleted. Custom resources of the bundle's own kinds come first, because only the
@@ -75,13 +75,13 @@ func Plan(mode Mode, entries []*inventory.Entry, own map[schema.GroupKind]schema
 	}
 	out := appendDelete(nil, filter(entries, isFirst))
 	if mode != Prune {
-		out = append(out, Group{Action: AwaitCustomResources})
+		out = append(out, Group{Step: AwaitCustomResources})
 	}
-	out = append(out, Group{Action: RunHooks, Event: inventory.PreDelete})
+	out = append(out, Group{Step: RunHooks, Event: inventory.PreDelete})
 	for _, s := range slices.Backward(object.Stages) {
 		if s == object.StageCRDs {
 			// Hooks may need the CRDs and their own namespace.
-			out = append(out, Group{Action: RunHooks, Event: inventory.PostDelete}, Group{Action: AwaitCustomResources})
+			out = append(out, Group{Step: RunHooks, Event: inventory.PostDelete}, Group{Step: AwaitCustomResources})
 		}
 		stage := filter(entries, func(e *inventory.Entry) bool { return e.Stage == s && !isFirst(e) })
 		for _, part := range slices.Backward(orderParts(parts, stage)) {
@@ -96,7 +96,7 @@ func appendDelete(out []Group, entries []*inventory.Entry) []Group {
 	if len(entries) == 0 {
 		return out
 	}
-	return append(out, Group{Action: DeleteObjects, Entries: entries})
+	return append(out, Group{Step: DeleteObjects, Entries: entries})
 }
 
 // orderParts returns the parts in the order in which they are applied, followed by the other parts of the entries.

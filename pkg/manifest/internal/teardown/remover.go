@@ -16,8 +16,8 @@ import (
 
 // A remover is one call of Run: its input, what is known about the entries, and the result so far.
 type remover struct {
-	in    Input
-	phase Pass
+	in   Input
+	pass Pass
 	// known and asked are those of the input, updated by later requests.
 	known map[cluster.ObjectRef]cluster.ObjectState
 	asked map[cluster.ObjectRef]bool
@@ -40,7 +40,7 @@ func newRemover(in Input) *remover {
 // facts returns what is known about an entry. A request of this call takes precedence over the watch.
 func (r *remover) facts(e *inventory.Entry) Facts {
 	k := e.Ref()
-	f := Facts{Pass: r.phase, Known: r.knowledge(e)}
+	f := Facts{Pass: r.pass, Known: r.knowledge(e)}
 	if !r.asked[k] {
 		if s, ok := r.in.Cluster.Cache().Get(k); ok {
 			f.State = &s
@@ -116,7 +116,7 @@ func (r *remover) confirm(ctx context.Context) error {
 	for i, e := range doubtful {
 		r.settle(e, found[i])
 	}
-	r.phase = Orphaning
+	r.pass = Orphaning
 	return nil
 }
 

@@ -151,7 +151,7 @@ func (r *remover) run(ctx context.Context) (Blocked, error) {
 	if err != nil {
 		return Blocked{}, err
 	}
-	r.phase = Deleting
+	r.pass = Deleting
 	for _, g := range Plan(r.in.Mode, r.in.Entries, own, r.in.Parts) {
 		if blocked, err := r.do(ctx, g, own); err != nil || blocked.Waits() {
 			return blocked, err
@@ -174,7 +174,7 @@ func blockedBy(s hook.Standing) Blocked {
 
 // do processes one group of a plan.
 func (r *remover) do(ctx context.Context, g Group, own map[schema.GroupKind]schema.GroupVersionKind) (Blocked, error) {
-	switch g.Action {
+	switch g.Step {
 	case DeleteObjects:
 		return r.deleteAll(ctx, g.Entries)
 	case RunHooks:
