@@ -92,9 +92,9 @@ func (t tree) missing(page string, forUsers bool) []string {
 	return out
 }
 
-// folders returns the directories that a layout names, and the names of directories that the tree does not have. Each entry begins
+// directories returns the directories that a layout names, and the names of directories that the tree does not have. Each entry begins
 // in the first column; what follows is relative to it, to its internal directory or to a directory before.
-func (t tree) folders(layout string) (named map[string]bool, missing []string) {
+func (t tree) directories(layout string) (named map[string]bool, missing []string) {
 	var near []string
 	named = map[string]bool{}
 	for line := range strings.Lines(layout) {
@@ -271,7 +271,7 @@ func TestPagesNameWhatExists(t *testing.T) {
 		t.Errorf("CONTRIBUTING.md names %s, which does not exist", name)
 	}
 	layout := block(page, "\n## Layout")
-	named, absent := all.folders(layout)
+	named, absent := all.directories(layout)
 	for _, name := range absent {
 		t.Errorf("the layout in CONTRIBUTING.md names %s, which does not exist", name)
 	}
@@ -331,9 +331,9 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-func TestFolders(t *testing.T) {
+func TestDirectories(t *testing.T) {
 	all := tree{paths: map[string]bool{"a": true, "a/b": true, "a/b/c": true, "d": true}}
-	named, missing := all.folders("a/   what b/ has (c/, e/)\n     c/: more\nd/   no b/\n")
+	named, missing := all.directories("a/   what b/ has (c/, e/)\n     c/: more\nd/   no b/\n")
 	if diff := cmp.Diff([]string{"e", "b"}, missing); diff != "" {
 		t.Errorf("missing: -want, +got:\n%s", diff)
 	}
