@@ -25,8 +25,8 @@ type Module struct {
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9-]*[a-z0-9]$`
 	Channel string `json:"channel,omitempty"`
 
-	// customResourcePolicy specifies who manages the default custom resource of the module. With CreateAndDelete, it is
-	// created and deleted with the module. With Ignore, it is left to others.
+	// customResourcePolicy specifies who manages the default custom resource of the module. With CreateAndDelete, the provider
+	// creates and deletes it with the module. With Ignore, the provider leaves it alone.
 	// +optional
 	// +kubebuilder:default=CreateAndDelete
 	CustomResourcePolicy CustomResourcePolicy `json:"customResourcePolicy,omitempty"`
@@ -39,15 +39,15 @@ type Module struct {
 	// +kubebuilder:validation:MaxItems=16
 	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
 
-	// values of all charts of the module. They override all other values, except those in installs.
+	// values for all charts of the module. They override all other values, except those in installs.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	Values *runtime.RawExtension `json:"values,omitempty"`
 
-	// installs specify values for single charts of the module, by the name of the install. The values and valuesFrom of
-	// the module apply to all of its charts.
+	// installs specifies values for individual charts of the module, identified by the name of the install. The values and
+	// valuesFrom of the module apply to all of its charts.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -59,13 +59,13 @@ type Module struct {
 	// +optional
 	Drift DriftPolicy `json:"drift,omitempty"`
 
-	// mode specifies whether changes of this module are applied: Apply or Plan. Defaults to Apply. If spec.forProvider.mode
-	// of the Kyma is Plan, all modules are only planned. See spec.forProvider.mode of Manifest.
+	// mode specifies whether changes to this module are applied: Apply or Plan. Defaults to Apply. If spec.forProvider.mode of
+	// the Kyma is Plan, all modules are only planned. See spec.forProvider.mode of Manifest.
 	// +optional
 	Mode Mode `json:"mode,omitempty"`
 
-	// immutableFields specifies what happens when a change affects a field that cannot be changed: Refuse or Recreate.
-	// Defaults to Refuse. See spec.forProvider.immutableFields of Manifest.
+	// immutableFields specifies what happens when a change affects an immutable field: Refuse or Recreate. Defaults to Refuse.
+	// See spec.forProvider.immutableFields of Manifest.
 	// +optional
 	ImmutableFields ImmutableFieldsPolicy `json:"immutableFields,omitempty"`
 
@@ -114,8 +114,8 @@ type KymaParameters struct {
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9-]*[a-z0-9]$`
 	Channel string `json:"channel,omitempty"`
 
-	// mode specifies whether changes are applied to the cluster. With Plan, nothing is applied, and no module is removed:
-	// the Manifests of all modules list in their status what would be done.
+	// mode specifies whether changes are applied to the cluster. With Plan, nothing is applied and no module is removed.
+	// Instead, the status of each module's Manifest lists what would change.
 	// +optional
 	// +kubebuilder:default=Apply
 	Mode Mode `json:"mode,omitempty"`
@@ -135,12 +135,12 @@ type ModuleStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
-	// version that the Manifest of the module installs.
+	// version is the version that the Manifest of the module installs.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	Version string `json:"version,omitempty"`
 
-	// channel that provides the version.
+	// channel is the release channel that provides the version.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Channel string `json:"channel,omitempty"`
@@ -149,7 +149,7 @@ type ModuleStatus struct {
 	// +required
 	State State `json:"state"`
 
-	// reason of the state, in one word for programs: the reason of the condition Ready of the Manifest, or
+	// reason is a machine-readable reason for the state: the reason of the Ready condition of the Manifest, or
 	// DowngradeBlocked.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
@@ -189,21 +189,21 @@ type KymaObservation struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 
-	// activeChannel is the channel in which all modules were Ready most recently.
+	// activeChannel is the last channel in which all modules were Ready.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	ActiveChannel string `json:"activeChannel,omitempty"`
 
-	// modulesReady is the number of Ready modules and the number of all modules, such as 2/3.
+	// modulesReady is the number of Ready modules out of all modules, such as 2/3.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	ModulesReady string `json:"modulesReady,omitempty"`
 
-	// moduleCounts are the numbers in modulesReady, for programs.
+	// moduleCounts holds the numbers of modulesReady as integers, for programs.
 	// +optional
 	ModuleCounts *ModuleCounts `json:"moduleCounts,omitempty"`
 
-	// modules that are enabled or still being removed, sorted by name.
+	// modules lists the modules that are enabled or still being removed, sorted by name.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

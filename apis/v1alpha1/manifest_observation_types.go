@@ -45,7 +45,7 @@ type ResourceCounts struct {
 	// +required
 	Ready int32 `json:"ready"`
 
-	// total is the number of all objects.
+	// total is the number of installed objects.
 	// +required
 	Total int32 `json:"total"`
 }
@@ -62,7 +62,7 @@ type ObjectReference struct {
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`
 
-	// namespace of the object. It is empty for an object that is in none.
+	// namespace of the object. It is empty for a cluster-scoped object.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
@@ -75,7 +75,7 @@ type ObjectReference struct {
 
 // A TestStatus is the result of a test of a chart.
 type TestStatus struct {
-	// install that the test belongs to.
+	// install is the name of the install that the test belongs to.
 	// +required
 	// +kubebuilder:validation:MaxLength=53
 	Install string `json:"install"`
@@ -85,7 +85,7 @@ type TestStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`
 
-	// namespace of the test. It is empty for a test that is in none.
+	// namespace of the test. It is empty for a cluster-scoped object.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
@@ -116,7 +116,7 @@ type TestsStatus struct {
 	// +required
 	State State `json:"state"`
 
-	// tests in the order in which they run.
+	// tests lists the tests in the order in which they run.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -132,21 +132,21 @@ type PlannedObject struct {
 
 	ObjectReference `json:",inline"`
 
-	// fields that would change, as paths. Values are never shown. At most 16 are listed.
+	// fields lists the paths of the fields that would change. Values are never shown. At most 16 are listed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=512
 	Fields []string `json:"fields,omitempty"`
 
-	// omittedFields is the number of fields that would change and are not listed.
+	// omittedFields is the number of fields that would change but are not listed.
 	// +optional
 	OmittedFields int32 `json:"omittedFields,omitempty"`
 }
 
 // A PlanStatus reports what applying the Manifest would do.
 type PlanStatus struct {
-	// observedGeneration is the generation of the Manifest that the plan is for.
+	// observedGeneration is the generation of the Manifest that the plan was made for.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -162,7 +162,7 @@ type PlanStatus struct {
 	// +required
 	Prune int32 `json:"prune"`
 
-	// objects that would be created, changed or deleted. At most 64 are listed.
+	// objects lists the objects that would be created, changed or deleted. At most 64 are listed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -187,14 +187,15 @@ type DriftedObject struct {
 	// +required
 	Change DriftChange `json:"change"`
 
-	// fields that were changed or removed, as paths, if they are known. Values are never shown. At most 16 are listed.
+	// fields lists the paths of the fields that were changed or removed, if known. Values are never shown. At most 16 are
+	// listed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=512
 	Fields []string `json:"fields,omitempty"`
 
-	// omittedFields is the number of fields that were changed and are not listed.
+	// omittedFields is the number of changed fields that are not listed.
 	// +optional
 	OmittedFields int32 `json:"omittedFields,omitempty"`
 }
@@ -213,17 +214,17 @@ const (
 
 // A DriftStatus reports what other clients changed or deleted.
 type DriftStatus struct {
-	// observedTime is when this drift was detected. The same drift again does not change it.
+	// observedTime is the time when this drift was first detected. Detecting the same drift again does not change it.
 	// +required
 	ObservedTime metav1.Time `json:"observedTime"`
 
-	// objects that were changed or deleted, by kind, namespace and name. At most 32 are listed.
+	// objects lists the objects that were changed or deleted, sorted by kind, namespace and name. At most 32 are listed.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Objects []DriftedObject `json:"objects"`
 
-	// omittedObjects is the number of objects that were changed or deleted and are not listed.
+	// omittedObjects is the number of changed or deleted objects that are not listed.
 	// +optional
 	OmittedObjects int32 `json:"omittedObjects,omitempty"`
 }
@@ -240,7 +241,7 @@ const (
 	CededAfterConflict CededCause = "Conflict"
 )
 
-// A CededField is a field that a module sets and that is left to another field manager.
+// A CededField is a field that a module sets but that the provider leaves to another field manager.
 type CededField struct {
 	ObjectReference `json:",inline"`
 
@@ -249,26 +250,25 @@ type CededField struct {
 	// +kubebuilder:validation:MaxLength=512
 	Field string `json:"field"`
 
-	// manager that sets the field, as in metadata.managedFields of the object. It is empty if it is not known.
+	// manager is the field manager that sets the field, as in metadata.managedFields of the object. It is empty if unknown.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Manager string `json:"manager,omitempty"`
 
-	// cause is Convention if the manager is expected to set the field, as an autoscaler sets replicas, or Conflict if the
-	// field was repaired several times and the manager set it again each time.
+	// cause is Convention if the manager is expected to set the field, such as an autoscaler that sets replicas. It is Conflict
+	// if the provider repaired the field several times and the manager changed it again each time.
 	// +required
 	Cause CededCause `json:"cause"`
 }
 
 // A RollbackStatus reports an upgrade that is in progress or was rolled back.
 type RollbackStatus struct {
-	// desired is a digest of the desired state that the upgrade leads to. A rollback ends when the desired state
-	// changes.
+	// desired is a digest of the desired state of the upgrade. A rollback ends when the desired state changes.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	Desired string `json:"desired"`
 
-	// since is the time at which the upgrade began.
+	// since is the time when the upgrade began.
 	// +required
 	Since metav1.Time `json:"since"`
 
@@ -276,7 +276,7 @@ type RollbackStatus struct {
 	// +optional
 	RolledBack bool `json:"rolledBack,omitempty"`
 
-	// version that was restored.
+	// version is the version that was restored.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	Version string `json:"version,omitempty"`
@@ -293,7 +293,7 @@ type ManifestObservation struct {
 	// +optional
 	State State `json:"state,omitempty"`
 
-	// version that is installed.
+	// version is the installed version of the module.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	Version string `json:"version,omitempty"`
@@ -303,23 +303,24 @@ type ManifestObservation struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 
-	// installs are the states of the installs, in the order of the spec.
+	// installs lists the state of each install, in the order of the spec.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=34
 	Installs []InstallStatus `json:"installs,omitempty"`
 
-	// resources are the numbers of installed objects.
+	// resources counts the installed objects.
 	// +optional
 	Resources *ResourceCounts `json:"resources,omitempty"`
 
-	// drift that was detected most recently. It was repaired unless the drift policy is Report. It stays here until
-	// another drift is detected.
+	// drift is the most recently detected drift. It was repaired unless the drift policy is Report. It stays in the status
+	// until other drift is detected.
 	// +optional
 	Drift *DriftStatus `json:"drift,omitempty"`
 
-	// cededFields are fields that the module sets and that are left to other field managers. At most 32 are listed.
+	// cededFields lists fields that the module sets but that the provider leaves to other field managers. At most 32 are
+	// listed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -334,12 +335,11 @@ type ManifestObservation struct {
 	// +optional
 	Plan *PlanStatus `json:"plan,omitempty"`
 
-	// rollback reports an upgrade that is not Ready yet or was rolled back. It is set only if spec.forProvider.rollback
-	// is.
+	// rollback reports an upgrade that is not Ready yet or was rolled back. It is set only if spec.forProvider.rollback is set.
 	// +optional
 	Rollback *RollbackStatus `json:"rollback,omitempty"`
 
-	// tests are the results of the most recently requested tests.
+	// tests reports the results of the most recently requested tests.
 	// +optional
 	Tests *TestsStatus `json:"tests,omitempty"`
 }

@@ -49,8 +49,8 @@ type Install struct {
 	// +kubebuilder:validation:MaxItems=32
 	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
 
-	// values override those of valuesFrom, of the config layer and of the chart. Only for charts. They are stored
-	// unencrypted: use valuesFrom for secrets.
+	// values override the values of valuesFrom, the config layer and the chart. Only for charts. They are stored unencrypted:
+	// use valuesFrom for secrets.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -79,14 +79,14 @@ type ValuesReference struct {
 	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
 	Key string `json:"key,omitempty"`
 
-	// targetPath is the path of the value that the content sets as a string, such as database.password. Write a dot in a
-	// name as \.
+	// targetPath is the path of a single value to set, such as database.password. The content becomes a string at that path.
+	// Write a dot in a name as \.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=250
 	TargetPath string `json:"targetPath,omitempty"`
 
-	// optional allows that the object or the key does not exist. By default, the install fails without them.
+	// optional specifies whether the object or the key may be missing. By default, the install fails if either is missing.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
@@ -144,14 +144,14 @@ const (
 
 // A Rollback specifies when a failed upgrade is rolled back.
 type Rollback struct {
-	// trigger is the state of an upgrade that causes a rollback: Failed for state Error, NotReady for any state other than
+	// trigger is the state of an upgrade that causes a rollback: Failed means state Error, NotReady means any state other than
 	// Ready.
 	// +optional
 	// +kubebuilder:default=Failed
 	Trigger RollbackTrigger `json:"trigger,omitempty"`
 
-	// after is how long the state has to last without interruption, counted from the beginning of the upgrade: a
-	// duration such as 90s, 10m or 1h30m. A newer desired version ends the rollback.
+	// after is how long an upgrade must stay in this state without interruption before it is rolled back, such as 90s, 10m or
+	// 1h30m. The time counts from the start of the upgrade. A newer desired version ends the rollback.
 	// +optional
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:Type=string
@@ -211,18 +211,19 @@ type ManifestParameters struct {
 	// +kubebuilder:validation:MaxLength=255
 	Version string `json:"version,omitempty"`
 
-	// installs are applied in this order, and removed in reverse order. Their names must be unique.
+	// installs lists what to install. Installs are applied in this order and removed in reverse order. Their names must be
+	// unique.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:XValidation:rule="self.all(i, self.exists_one(j, j.name == i.name))",message="installs must have unique names: rename one of those with the same name"
 	Installs []Install `json:"installs,omitempty"`
 
-	// config is an OCI layer with Helm install flags and values for each install, by name.
+	// config refers to an OCI layer with Helm install flags and values for each install, identified by its name.
 	// +optional
 	Config *LayerSource `json:"config,omitempty"`
 
-	// crds is an OCI layer, a tar archive of YAML files with CustomResourceDefinitions. They are applied and established
+	// crds refers to an OCI layer: a tar archive of YAML files with CustomResourceDefinitions. They are applied and established
 	// before everything else, and removed last.
 	// +optional
 	CRDs *LayerSource `json:"crds,omitempty"`
@@ -236,20 +237,20 @@ type ManifestParameters struct {
 	// +kubebuilder:validation:XValidation:rule="has(self.metadata) && has(self.metadata.name) && self.metadata.name != ''",message="resource needs metadata.name"
 	Resource *runtime.RawExtension `json:"resource,omitempty"`
 
-	// customResourcePolicy specifies who manages the resource. With CreateAndDelete, it is created and deleted with the
-	// module. With Ignore, it is left to others.
+	// customResourcePolicy specifies who manages the custom resource of the module. With CreateAndDelete, the provider creates
+	// and deletes it with the module. With Ignore, the provider leaves it alone.
 	// +optional
 	// +kubebuilder:default=CreateAndDelete
 	CustomResourcePolicy CustomResourcePolicy `json:"customResourcePolicy,omitempty"`
 
-	// readiness lists rules in addition to the built-in ones.
+	// readiness lists rules that decide when objects are ready, in addition to the built-in rules.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Readiness []ReadinessRule `json:"readiness,omitempty"`
 
-	// descriptor is the component descriptor that lists the sources. It is needed to verify signatures, if the
-	// ProviderConfig requires them. A Kyma sets it in the Manifests that it creates.
+	// descriptor is the component descriptor that lists the sources. It is required to verify signatures if the ProviderConfig
+	// requires them. A Kyma sets it in the Manifests that it creates.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -273,16 +274,16 @@ type ManifestParameters struct {
 	// +kubebuilder:default=Apply
 	Mode Mode `json:"mode,omitempty"`
 
-	// immutableFields specifies what happens when a change affects a field that the API server does not allow to change,
-	// such as the selector of a Deployment. Refuse reports an error. Recreate deletes the object and creates it again, but
-	// never a Namespace, a volume, a volume claim, a CRD or the custom resource. To allow this for a single object, set the
-	// annotation kyma.m.crossplane.io/recreate: "true" on the object in the chart.
+	// immutableFields specifies what happens when a change affects a field that the API server treats as immutable, such as the
+	// selector of a Deployment. Refuse reports an error. Recreate deletes the object and creates it again, but never a
+	// Namespace, a volume, a volume claim, a CRD or the custom resource. To allow this for a single object, set the annotation
+	// kyma.m.crossplane.io/recreate: "true" on the object in the chart.
 	// +optional
 	// +kubebuilder:default=Refuse
 	ImmutableFields ImmutableFieldsPolicy `json:"immutableFields,omitempty"`
 
-	// rollback specifies when a failed upgrade is rolled back to the last known good revision. The condition RolledBack
-	// reports a rollback. By default, upgrades are not rolled back. A first installation never is.
+	// rollback specifies when a failed upgrade is rolled back to the last known good revision. The condition RolledBack reports
+	// a rollback. By default, upgrades are not rolled back. A first installation is never rolled back.
 	// +optional
 	Rollback *Rollback `json:"rollback,omitempty"`
 

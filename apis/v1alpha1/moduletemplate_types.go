@@ -68,7 +68,7 @@ type ModuleTemplateSpec struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	ModuleName string `json:"moduleName,omitempty"`
 
-	// channel in which this version is released.
+	// channel is the release channel of this version.
 	// +required
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=32
@@ -101,7 +101,7 @@ type ModuleTemplateSpec struct {
 	// +optional
 	Component *Component `json:"component,omitempty"`
 
-	// readiness lists rules for objects of the module, in addition to the built-in ones.
+	// readiness lists rules that decide when objects of the module are ready, in addition to the built-in rules.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -133,7 +133,7 @@ type ModuleResource struct {
 	// +kubebuilder:validation:MaxLength=255
 	Name string `json:"name"`
 
-	// component that the resource belongs to, if that is a referenced component.
+	// component is the referenced component that the resource belongs to. It is empty for resources of the component itself.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	Component string `json:"component,omitempty"`
@@ -157,7 +157,7 @@ type ModuleResource struct {
 	// +kubebuilder:validation:MaxLength=53
 	Install string `json:"install,omitempty"`
 
-	// source of the resource, if the module uses it.
+	// source specifies where the provider gets the resource. It is empty if the module does not use the resource.
 	// +optional
 	Source *Source `json:"source,omitempty"`
 }
@@ -172,12 +172,12 @@ type ModuleTemplateStatus struct {
 	// +kubebuilder:validation:MaxLength=1024
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
 
-	// observedGeneration is the generation that the Ready condition is for. It is -1 until the provider has examined the
-	// ModuleTemplate.
+	// observedGeneration is the generation of the ModuleTemplate that the Ready condition describes. It is -1 until the
+	// provider has examined the ModuleTemplate.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// resolvedGeneration is the generation of the spec that moduleName, version, digest, resources and data are for.
+	// resolvedGeneration is the generation of the spec that moduleName, version, digest, resources and data were read from.
 	// +optional
 	ResolvedGeneration int64 `json:"resolvedGeneration,omitempty"`
 
@@ -197,7 +197,7 @@ type ModuleTemplateStatus struct {
 	// +kubebuilder:validation:MaxLength=71
 	Digest string `json:"digest,omitempty"`
 
-	// resources of the component, and what the module uses them for.
+	// resources lists the resources of the component, and what the module uses them for.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
@@ -212,7 +212,7 @@ type ModuleTemplateStatus struct {
 	Data *runtime.RawExtension `json:"data,omitempty"`
 }
 
-// A ModuleTemplate releases a version of a module in a channel. An Open Component Model component descriptor describes
+// A ModuleTemplate releases a version of a module in a channel. A component descriptor of the Open Component Model describes
 // the version.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

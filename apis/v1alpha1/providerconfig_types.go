@@ -36,7 +36,7 @@ type SecretKeySelector struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// key in the data of the Secret.
+	// key to read from the data of the Secret.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -79,9 +79,9 @@ type CredentialSelectors struct {
 // +kubebuilder:validation:XValidation:rule="self.source != 'Environment' || has(self.env)",message="source Environment needs env"
 // +kubebuilder:validation:XValidation:rule="self.source != 'Filesystem' || has(self.fs)",message="source Filesystem needs fs"
 type Credentials struct {
-	// source of the kubeconfig: Secret, InjectedIdentity (the access of the provider itself to the control plane),
-	// Filesystem or Environment of the provider, or None. A ProviderConfig can only use Secret, unless the provider runs
-	// with --allow-tenant-identity; a ClusterProviderConfig can use all of them.
+	// source of the kubeconfig: Secret, InjectedIdentity (the provider's own access to the control plane), Filesystem or
+	// Environment (both of the provider), or None. A ProviderConfig can only use Secret, unless the provider runs with
+	// --allow-tenant-identity; a ClusterProviderConfig can use all of them.
 	// +required
 	Source CredentialsSource `json:"source"`
 
@@ -136,9 +136,9 @@ type Registry struct {
 	// +optional
 	PullSecretRef *SecretReference `json:"pullSecretRef,omitempty"`
 
-	// provider is the cloud of the registry: aws (ECR), azure (ACR) or gcp (Artifact Registry). The identity that the pod
-	// of this Crossplane provider has in that cloud is used instead of a pull secret. A ProviderConfig can only set this
-	// if the Crossplane provider runs with --allow-tenant-identity; a ClusterProviderConfig always can.
+	// provider is the cloud of the registry: aws (ECR), azure (ACR) or gcp (Artifact Registry). The Crossplane provider then
+	// authenticates with the identity that its pod has in that cloud, instead of a pull secret. A ProviderConfig can only set
+	// this if the Crossplane provider runs with --allow-tenant-identity; a ClusterProviderConfig always can.
 	// +optional
 	Provider RegistryProvider `json:"provider,omitempty"`
 
@@ -147,7 +147,7 @@ type Registry struct {
 	// +optional
 	CABundleSecretRef *SecretKeySelector `json:"caBundleSecretRef,omitempty"`
 
-	// plainHTTP uses HTTP instead of HTTPS for this host.
+	// plainHTTP specifies whether to connect to this host over HTTP instead of HTTPS.
 	// +optional
 	PlainHTTP bool `json:"plainHTTP,omitempty"`
 }
@@ -185,7 +185,7 @@ type Verification struct {
 	// +kubebuilder:default=Off
 	Mode VerificationMode `json:"mode,omitempty"`
 
-	// keys that are trusted, by the name of the signature.
+	// keys are the trusted public keys, identified by the name of the signature.
 	// +optional
 	// +listType=map
 	// +listMapKey=signatureName
@@ -195,8 +195,9 @@ type Verification struct {
 
 // A ProviderConfigSpec specifies how to connect to a target cluster, and which modules may be installed in it.
 type ProviderConfigSpec struct {
-	// credentials for the API server of the target cluster: a kubeconfig, or the identity of the provider. A kubeconfig
-	// that contains exec, auth-provider or file paths is refused, unless flags of the provider allow it.
+	// credentials specifies how to authenticate to the API server of the target cluster: with a kubeconfig, or with the
+	// identity of the provider. A kubeconfig that contains exec, auth-provider or file paths is refused, unless flags of the
+	// provider allow it.
 	// +required
 	Credentials Credentials `json:"credentials"`
 
@@ -204,16 +205,16 @@ type ProviderConfigSpec struct {
 	// +optional
 	Identity *Identity `json:"identity,omitempty"`
 
-	// registries that modules may come from, and how to connect to them. If empty, modules may come from any registry,
-	// without credentials. A ClusterProviderConfig then uses the docker configuration of the Crossplane provider, if it has
-	// one, and so does a ProviderConfig if the Crossplane provider runs with --allow-tenant-identity.
+	// registries lists the registries that modules may come from, and how to connect to them. If empty, modules may come from
+	// any registry. For credentials, a ClusterProviderConfig then uses the docker configuration of the Crossplane provider, if
+	// there is one. A ProviderConfig only does so if the Crossplane provider runs with --allow-tenant-identity.
 	// +optional
 	// +listType=map
 	// +listMapKey=host
 	// +kubebuilder:validation:MaxItems=64
 	Registries []Registry `json:"registries,omitempty"`
 
-	// verification of the signatures of modules. Defaults to off.
+	// verification specifies how signatures of modules are verified. By default, they are not verified.
 	// +optional
 	Verification *Verification `json:"verification,omitempty"`
 }
@@ -222,8 +223,8 @@ type ProviderConfigSpec struct {
 type ProviderConfigStatus struct {
 	xpv2.ProviderConfigStatus `json:",inline"`
 
-	// kubernetesVersion is the version of the target cluster, as of the last time that the provider asked for it: when it
-	// connected, or when it rendered a chart.
+	// kubernetesVersion is the version of the target cluster. The provider updates it when it connects to the cluster and when
+	// it renders a chart.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
@@ -256,7 +257,7 @@ type ProviderConfig struct {
 	// spec specifies how to connect to a target cluster, and which modules may be installed in it.
 	// +required
 	Spec ProviderConfigSpec `json:"spec"`
-	// status reports how many resources use a ProviderConfig, and whether its cluster can be used.
+	// status reports how many resources use a ProviderConfig, and whether the provider can reach its cluster.
 	// +optional
 	Status ProviderConfigStatus `json:"status,omitempty"`
 }
@@ -296,7 +297,7 @@ type ClusterProviderConfig struct {
 	// spec specifies how to connect to a target cluster, and which modules may be installed in it.
 	// +required
 	Spec ProviderConfigSpec `json:"spec"`
-	// status reports how many resources use a ProviderConfig, and whether its cluster can be used.
+	// status reports how many resources use a ProviderConfig, and whether the provider can reach its cluster.
 	// +optional
 	Status ProviderConfigStatus `json:"status,omitempty"`
 }

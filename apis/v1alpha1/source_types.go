@@ -25,11 +25,11 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.type == 'raw' || !has(self.inline)",message="inline belongs to type raw"
 // +kubebuilder:validation:XValidation:rule="self.type == 'kustomize' || !has(self.path)",message="path belongs to type kustomize"
 type Source struct {
-	// type of the source. oci-ref is a chart by digest: a layer, or a manifest of the OCI chart type of Helm. helm-chart
-	// is a chart of an OCI registry or of a chart repository, by version. raw is plain YAML: a layer by digest, or
-	// inline. kustomize is a layer by digest that contains a kustomization and everything that it refers to; nothing
-	// else is fetched, and no plugins run. raw and kustomize also accept an artifact of Flux, by the digest of its
-	// manifest or of its layer.
+	// type of the source. oci-ref is a chart identified by digest: an OCI layer, or a manifest of Helm's OCI chart type.
+	// helm-chart is a chart identified by version, in an OCI registry or a chart repository. raw is plain YAML: a layer
+	// identified by digest, or inline. kustomize is a layer identified by digest that contains a kustomization and everything
+	// that it refers to; nothing else is fetched, and no plugins run. raw and kustomize also accept a Flux artifact, identified
+	// by the digest of its manifest or of its layer.
 	// +required
 	Type SourceType `json:"type"`
 
@@ -93,7 +93,7 @@ const LayerSourceTypeOCIRef LayerSourceType = "oci-ref"
 
 // A LayerSource is a layer of an OCI artifact.
 type LayerSource struct {
-	// type of the source: oci-ref.
+	// type of the source. Must be oci-ref.
 	// +required
 	Type LayerSourceType `json:"type"`
 
