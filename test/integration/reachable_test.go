@@ -71,7 +71,7 @@ var _ = Describe("A ProviderConfig", func() {
 		By("being used no more")
 		s.kubeconfig(ctx, env.target.Kubeconfig())
 		Eventually(s.getConfig).WithContext(ctx).Should(connected)
-		Expect(s.eventsOf(ctx, v1alpha1.ProviderConfigKind, own)).To(ConsistOf(
+		Eventually(s.eventsOf).WithContext(ctx).WithArguments(v1alpha1.ProviderConfigKind, own).Should(ConsistOf(
 			beEvent("Warning Unreachable"), beEvent("Normal Connected"), beEvent("Normal Connected"), beEvent("Warning Unauthorized"),
 			beEvent("Warning InvalidCredentials")))
 		s.remove(ctx, "web")
