@@ -59,6 +59,28 @@ var _ = Describe("kymactl deploy", func() {
 		Expect(s.resourceVersions(ctx)).To(Equal(before))
 	})
 
+	It("installs modules in the control plane itself with --in-cluster, and undeploy takes them away", func(ctx SpecContext) {
+		s := bareSpace(ctx)
+		p, m := s.person(), s.offer("mod")
+		config := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: s.name}}
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(client.IgnoreNotFound(env.controlClient.Delete(ctx, config))).To(Succeed())
+		})
+		installed := &corev1.ConfigMap{}
+		p.ok(ctx, "deploy", "-n", s.name, "--skip-crds", "--in-cluster", "--provider-config", s.name,
+			"--template", p.makeModule(ctx, m, "regular", "1.0.0"), "--module", m.name, "--wait")
+		Expect(must(s.getKyma(ctx, kymaName))).To(SatisfyAll(beReadyKyma(), haveVersion(m.name, "1.0.0", "regular")))
+		Expect(env.controlClient.Get(ctx, client.ObjectKeyFromObject(config), config)).To(Succeed())
+		Expect(config.Spec.Credentials.Source).To(Equal(v1alpha1.CredentialsSourceInjectedIdentity))
+		Expect(env.controlClient.Get(ctx, s.key(m.name), installed)).To(Succeed())
+		Expect(m.absent(ctx)).To(BeTrue(), "the other cluster gets nothing")
+
+		p.ok(ctx, "undeploy")
+		Expect(env.controlClient.Get(ctx, s.key(m.name), installed)).To(beNotFound())
+		Expect(env.controlClient.Get(ctx, client.ObjectKeyFromObject(config), config)).To(beNotFound())
+		Expect(s.leftovers(ctx, env.control)).To(BeEmpty())
+	})
+
 	It("keeps what was enabled since, anyone who enabled it", func(ctx SpecContext) {
 		s := newSpace(ctx)
 		p := s.person()
