@@ -12,6 +12,9 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
 	"golang.org/x/sync/errgroup"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
 // changes are what module enable and module disable write with -o json.
@@ -205,5 +208,23 @@ var _ = Describe("kymactl", func() {
 		r = p.fails(ctx, exitFailure, []string{"credentials"}, "wait", "kyma", "--kubeconfig", config(env.control.Config().Host, password))
 		Expect(r.stderr).NotTo(ContainSubstring(password))
 		Expect(time.Since(start)).To(BeNumerically("<", patience))
+	})
+})
+
+var _ = Describe("kymactl module manifest", func() {
+	It("writes a Manifest that installs the module without a Kyma", func(ctx SpecContext) {
+		s := newSpace(ctx)
+		p, m := s.person(), s.operated("mod")
+		p.makeModule(ctx, m, "regular", "1.0.0")
+		written := &v1alpha1.Manifest{}
+		Expect(yaml.UnmarshalStrict([]byte(p.ok(ctx, "module", "manifest", "-n", s.name, "--provider-config", configName,
+			env.registry.Host()+"/"+modulesRepository+"//example.org/module/"+m.name+":1.0.0")), written)).To(Succeed())
+		s.create(ctx, written)
+		m.report(ctx, `{"state":"Ready"}`)
+		s.awaitReady(ctx, written.Name)
+		Expect(must(m.installed(ctx))).To(haveData("version", "1.0.0"))
+		s.remove(ctx, written.Name)
+		Expect(m.absent(ctx)).To(BeTrue())
+		Expect(s.leftovers(ctx, env.target)).To(BeEmpty())
 	})
 })
