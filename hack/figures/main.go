@@ -94,7 +94,8 @@ func rowsOf(s *survey.Survey) []row {
 		{"packages, files", fmt.Sprintf("%d, %d", len(s.Packages), files)},
 		{"lines of code, of tests", fmt.Sprintf("%d, %d", lines, tests)},
 		{"lines of the largest package", strconv.Itoa(largest)},
-		{"functions: number, median, p90, longest", fmt.Sprintf("%d, %d, %d, %d", len(functions), percentile(functions, 50), percentile(functions, 90), percentile(functions, 100))},
+		{"functions: number, median, p90, longest", fmt.Sprintf("%d, %d, %d, %d",
+			len(functions), percentile(functions, 50), percentile(functions, 90), percentile(functions, 100))},
 		{"references between files of a package, of them circular", fmt.Sprintf("%d, %d", all.All, all.Circular)},
 		{"the package with most circular ones", fmt.Sprintf("%s %d, %d", cmp.Or(worstPath, "none"), worst.All, worst.Circular)},
 	}

@@ -40,7 +40,7 @@ func (p *Package) graph() map[string]map[string]bool {
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
 	// Other packages are not read: the errors about what they declare are ignored.
 	config := types.Config{Importer: unread{}, Error: func(error) {}}
-	own, _ := config.Check(p.Path, p.set, files, info) //nolint:errcheck // See above.
+	own, _ := config.Check(p.Path, p.set, files, info)
 	graph := map[string]map[string]bool{}
 	for id, used := range info.Uses {
 		if used.Pkg() != own || used.Parent() != own.Scope() && !isMethod(used) {

@@ -219,7 +219,9 @@ func (r *testReport) write(e *command.Environment, output *command.Output) error
 			return err
 		}
 		for _, t := range r.Tests {
-			if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Manifest, t.Install, titleOf(t.Kind, t.Namespace, t.Name), t.State, cmp.Or(t.Message, "-")); err != nil {
+			_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n",
+				t.Manifest, t.Install, titleOf(t.Kind, t.Namespace, t.Name), t.State, cmp.Or(t.Message, "-"))
+			if err != nil {
 				return err
 			}
 		}

@@ -33,17 +33,9 @@ func argoCD(u *unstructured.Unstructured) string {
 	if u.GetDeletionTimestamp() != nil {
 		return progressing
 	}
-	config := u.GetKind() == v1alpha1.ProviderConfigKind || u.GetKind() == v1alpha1.ClusterProviderConfigKind
-	s, found, _ := unstructured.NestedMap(u.Object, "status")
-	if !found || len(s) == 0 && (config || u.GetKind() == v1alpha1.ProviderConfigUsageKind) {
-		return healthy
-	}
 	conditions := conditionsOf(u)
 	if len(conditions) == 0 {
-		if _, used := s["users"]; used && config {
-			return healthy
-		}
-		return progressing
+		return argoCDWithoutConditions(u)
 	}
 	for _, c := range conditions {
 		kind, value := c["type"], c["status"]
@@ -54,6 +46,18 @@ func argoCD(u *unstructured.Unstructured) string {
 		if value == "True" && slices.Contains(decisive, kind) {
 			return healthy
 		}
+	}
+	return progressing
+}
+
+// argoCDWithoutConditions is the part of the rule for objects that have no conditions.
+func argoCDWithoutConditions(u *unstructured.Unstructured) string {
+	config := u.GetKind() == v1alpha1.ProviderConfigKind || u.GetKind() == v1alpha1.ClusterProviderConfigKind
+	s, found, _ := unstructured.NestedMap(u.Object, "status")
+	_, used := s["users"]
+	switch {
+	case !found, used && config, len(s) == 0 && (config || u.GetKind() == v1alpha1.ProviderConfigUsageKind):
+		return healthy
 	}
 	return progressing
 }

@@ -93,8 +93,7 @@ func evaluate(expression string, u *unstructured.Unstructured) (bool, error) {
 	}
 	out, _, err := program.Eval(u.Object)
 	if err != nil {
-		// Flux waits for the field.
-		return false, nil
+		return false, nil //nolint:nilerr // Flux waits for the field.
 	}
 	yes, ok := out.Value().(bool)
 	if !ok {

@@ -131,11 +131,23 @@ func assemble(ctx context.Context, base *Base, d *definition.Definition, fsys fs
 	c.Name, c.Version, c.Provider = d.Name, d.Version, d.Provider
 	c.Labels = labelsOf(c.Labels, d.Labels)
 	c.Sources = sourcesOf(c.Sources, d.Sources)
-	c.Resources = nil
 	m := &Module{Annotations: base.annotations}
 	m.add(base.layers...)
+	if c.Resources, err = m.addParts(parts); err != nil {
+		return nil, err
+	}
+	if m.Descriptor, err = ocm.New(c); err != nil {
+		return nil, err
+	}
+	m.Warnings = slices.Concat(base.warnings, b.warnings, result.Warnings)
+	return m, nil
+}
+
+// addParts adds the layers and charts of parts to a module, and returns their resources.
+func (m *Module) addParts(parts []part) ([]ocm.Resource, error) {
+	resources := make([]ocm.Resource, 0, len(parts))
 	for i := range parts {
-		c.Resources = append(c.Resources, parts[i].resource)
+		resources = append(resources, parts[i].resource)
 		if parts[i].layer != nil {
 			m.add(*parts[i].layer)
 		}
@@ -145,11 +157,7 @@ func assemble(ctx context.Context, base *Base, d *definition.Definition, fsys fs
 			}
 		}
 	}
-	if m.Descriptor, err = ocm.New(c); err != nil {
-		return nil, err
-	}
-	m.Warnings = slices.Concat(base.warnings, b.warnings, result.Warnings)
-	return m, nil
+	return resources, nil
 }
 
 func (b *builder) steps() []func(context.Context) error {

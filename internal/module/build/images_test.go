@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-var pin = strings.Repeat("0123456789abcdef", 4) //nolint:gochecknoglobals // A constant.
+var pin = strings.Repeat("0123456789abcdef", 4)
 
 // buildOf builds a definition as it is.
 func buildOf(t *testing.T, d *definition.Definition, fsys fs.FS) (*Module, *Artifact) {

@@ -95,7 +95,7 @@ func answerECR(t *testing.T, w http.ResponseWriter, r *http.Request, code int) {
 		_, _ = io.WriteString(w, `{"__type":"AccessDeniedException","message":"no policy"}`)
 		return
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"authorizationData": []any{map[string]any{
+	_ = json.NewEncoder(w).Encode(map[string]any{"authorizationData": []any{map[string]any{ //nolint:errchkjson // The client notices.
 		"authorizationToken": base64.StdEncoding.EncodeToString([]byte("AWS:ecr-token")), "expiresAt": time.Now().Add(12 * time.Hour).Unix(),
 	}}})
 }

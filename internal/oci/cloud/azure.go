@@ -93,7 +93,7 @@ func (a *azure) login(ctx context.Context, host string) (login, error) {
 		return login{}, errors.Errorf("the registry does not accept the identity (%d %s)", resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
 	var answer struct {
-		RefreshToken string `json:"refresh_token"` //nolint:gosec // It is read, not written.
+		RefreshToken string `json:"refresh_token"`
 	}
 	if json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&answer) != nil || answer.RefreshToken == "" {
 		return login{}, errors.New("the registry returned no token")

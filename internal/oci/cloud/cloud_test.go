@@ -4,11 +4,11 @@ package cloud
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -141,12 +141,12 @@ func TestCredentials(t *testing.T) {
 	until := time.Time{}
 	i := newIdentity("x", "", func(context.Context, string) (login, error) {
 		n++
-		return login{user: "u", password: fmt.Sprint(n), expires: until}, nil
+		return login{user: "u", password: strconv.Itoa(n), expires: until}, nil
 	}, error.Error)
 	for want, expires := range []time.Time{time.Now().Add(early / 2), time.Now().Add(time.Hour), time.Now().Add(time.Hour)} {
 		until = expires
 		_, password, err := i.Credentials(t.Context(), "h")
-		if want := fmt.Sprint(min(want+1, 2)); password != want || err != nil {
+		if want := strconv.Itoa(min(want+1, 2)); password != want || err != nil {
 			t.Errorf("Credentials(...): got the password %s, want %s: %v", password, want, err)
 		}
 	}

@@ -35,7 +35,7 @@ type Outcome struct {
 }
 
 // refused is the message of requests whose credentials the server refuses.
-const refusedCredentials = "API server refuses the credentials (401 Unauthorized); check the user of the kubeconfig, or the identity"
+const refusedCredentials = "API server refuses the credentials (401 Unauthorized); check the user of the kubeconfig, or the identity" //nolint:gosec // A message.
 
 // tolerated is how many requests in a row may fail in a way that says little about the server.
 const tolerated = 3

@@ -19,7 +19,7 @@ func TestOutcome(t *testing.T) {
 			w.WriteHeader(code)
 		}
 	}
-	hangUp := func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }
+	hangUp := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 	type step struct {
 		handler http.HandlerFunc
 		path    string
@@ -101,7 +101,9 @@ func TestOutcomeDown(t *testing.T) {
 		t.Errorf("Outcome() before any request: -want, +got:\n%s", diff)
 	}
 	for range 3 {
-		_, _, _ = get(t.Context(), tr, server.URL+"/version")
+		if _, _, err := get(t.Context(), tr, server.URL+"/version"); err == nil {
+			t.Error("get() after Close: want an error")
+		}
 	}
 	want := Outcome{State: Unreachable, Message: "API server " + server.URL + ": connection refused"}
 	if diff := cmp.Diff(want, tr.Outcome()); diff != "" || changes != 1 {

@@ -106,7 +106,7 @@ func (e *exchange) Token() (*oauth2.Token, error) {
 			e.organization, resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
 	var answer struct {
-		AccessToken string `json:"access_token"` //nolint:gosec // It is read, not written.
+		AccessToken string `json:"access_token"`
 		ExpiresIn   int64  `json:"expires_in"`
 	}
 	if json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&answer) != nil || answer.AccessToken == "" {

@@ -88,19 +88,29 @@ func (c *DriftComparer) Compare(ctx context.Context, en *inventory.Entry, d obse
 		}
 		r.difference = observe.Difference{Drift: observe.Drift{Key: k, Kind: kind}, Differs: true}
 	default:
-		var names bool
-		r.difference, names, err = c.compareFields(ctx, en, m)
-		switch {
-		case err != nil && ctx.Err() != nil:
+		if err := c.reportFields(ctx, &r, en, m); err != nil {
 			return observe.Difference{}, err
-		case err != nil && !ssa.IsRefused(err):
-			r.difference.Failed, r.until = true, c.Now.Add(RetryAge)
-		case !names:
-			r.until = c.Now.Add(ReportAge)
 		}
 	}
 	c.Reports[k] = r
 	return r.difference, nil
+}
+
+// reportFields adds to a report which fields of an object differ, and how long this is valid. It returns an error if the context
+// has ended.
+func (c *DriftComparer) reportFields(ctx context.Context, r *report, en *inventory.Entry, m *metav1.PartialObjectMetadata) error {
+	var names bool
+	var err error
+	r.difference, names, err = c.compareFields(ctx, en, m)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return err
+	case err != nil && !ssa.IsRefused(err):
+		r.difference.Failed, r.until = true, c.Now.Add(RetryAge)
+	case !names:
+		r.until = c.Now.Add(ReportAge)
+	}
+	return nil
 }
 
 // compareFields returns the fields that applying the object would regain. Without the applied object, or with an error, names is

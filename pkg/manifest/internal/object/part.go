@@ -47,6 +47,7 @@ func (p PartID) Kind() PartKind {
 		return PartKindCRDs
 	case PartResource:
 		return PartKindResource
+	case WholeBundle:
 	}
 	return PartKindInstall
 }
