@@ -174,7 +174,7 @@ func TestReachable(t *testing.T) {
 		"Restart": {
 			{
 				reason: "A provider that starts again finds what it reported, and neither writes nor asks.",
-				do: func(t *testing.T, _ *Attempts, c *fakeConnection, s *v1alpha1.ProviderConfigStatus) {
+				do: func(t *testing.T, _ *Attempts, _ *fakeConnection, s *v1alpha1.ProviderConfigStatus) {
 					t.Helper()
 					s.Endpoint, s.KubernetesVersion, s.Users = "a:6443", "v1.36.3", 1
 					long := metav1.NewTime(time.Now().Add(-time.Hour))

@@ -110,7 +110,9 @@ func TestOutcomeDown(t *testing.T) {
 		t.Errorf("Outcome(): %d changes are reported, want 1; -want, +got:\n%s", changes, diff)
 	}
 	tr.Close()
-	_, _, _ = get(t.Context(), tr, server.URL+"/version")
+	if _, _, err := get(t.Context(), tr, server.URL+"/version"); err == nil {
+		t.Error("get() after Close: want an error")
+	}
 	if diff := cmp.Diff(want, tr.Outcome()); diff != "" || changes != 1 {
 		t.Errorf("Outcome() after Close: %d changes are reported, want 1; -want, +got:\n%s", changes, diff)
 	}
