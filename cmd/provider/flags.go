@@ -122,11 +122,11 @@ func variableOf(name string) string {
 func (f *flags) process(app *kingpin.Application) {
 	app.Flag("debug", "Log at debug level.").Short('d').BoolVar(&f.debug)
 	app.Flag("leader-election", "Enable leader election.").Short('l').BoolVar(&f.leaderElection)
-	app.Flag("leader-election-namespace", "Namespace of the lease. Defaults to that of the pod; required outside of a pod.").
+	app.Flag("leader-election-namespace", "Namespace of the leader election lease. Defaults to the namespace of the pod; required outside a pod.").
 		PlaceHolder("NAMESPACE").StringVar(&f.leaderElectionNamespace)
-	app.Flag("sync", "Interval of the full resync of all resources.").Short('s').Default("1h").DurationVar(&f.sync)
-	app.Flag("metrics-bind-address", "Address of the metrics; 0 disables them.").Default(":8080").StringVar(&f.metricsAddress)
-	app.Flag("health-probe-bind-addr", "Address of the health and readiness probes.").Default(":8081").StringVar(&f.probeAddress)
+	app.Flag("sync", "Interval between full resyncs of all resources.").Short('s').Default("1h").DurationVar(&f.sync)
+	app.Flag("metrics-bind-address", "Address on which metrics are served; 0 disables them.").Default(":8080").StringVar(&f.metricsAddress)
+	app.Flag("health-probe-bind-addr", "Address on which health and readiness probes are served.").Default(":8081").StringVar(&f.probeAddress)
 	app.Flag("poll-state-metric", "Interval at which the metrics of the states of managed resources are updated.").
 		Default("5s").DurationVar(&f.stateMetric)
 	app.Flag("enable-management-policies", "Respect spec.managementPolicies.").Default("true").BoolVar(&f.managementPolicies)
@@ -163,7 +163,7 @@ func (f *flags) trust(app *kingpin.Application) {
 }
 
 func (f *flags) modules(app *kingpin.Application) {
-	app.Flag("module-verification-key", "PEM public key for signatures with a name, to verify ModuleTemplates. Can be repeated.").
+	app.Flag("module-verification-key", "PEM public key that verifies signatures of ModuleTemplates with this name. Can be repeated.").
 		PlaceHolder("NAME=FILE").StringsVar(&f.moduleKeys)
 	app.Flag("module-registry-config", "ClusterProviderConfig with the registries that components of ModuleTemplates can come from. "+
 		"By default, all registries are allowed, with the docker configuration of the provider or anonymously.").

@@ -88,7 +88,7 @@ func oneObject(data []byte) (map[string]any, error) {
 	}
 	for _, field := range []string{"apiVersion", "kind"} {
 		if s, _ := found[field].(string); s == "" {
-			return nil, errors.Errorf("it holds an object without %s", field)
+			return nil, errors.Errorf("it contains an object without %s", field)
 		}
 	}
 	return found, nil

@@ -27,9 +27,9 @@ var (
 	isInstallName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 )
 
-// NameOf returns the name by which a Kyma asks for the module: spec.moduleName, or the label
-// operator.kyma-project.io/module-name, or the last element of the name of the component, which is that of the descriptor
-// in the spec or of spec.component. Where nothing of these is there it is the name that was resolved last, or empty.
+// NameOf returns the name that a Kyma uses for the module: spec.moduleName, or the label
+// operator.kyma-project.io/module-name, or the last element of the name of the component, from the descriptor in the spec
+// or from spec.component. If none of these is set, it returns the name that was resolved last, or "".
 func NameOf(t *v1alpha1.ModuleTemplate) string {
 	if t.Spec.ModuleName != "" {
 		return t.Spec.ModuleName

@@ -94,7 +94,7 @@ func Permissions(objects []*unstructured.Unstructured) ([]rbacv1.PolicyRule, err
 	return rules(grants), nil
 }
 
-// definition returns which kind a CRD defines, and its plural.
+// definition returns the kind that a CRD defines, and its plural.
 func definition(o *unstructured.Unstructured) (schema.GroupKind, string, bool) {
 	if o.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
 		return schema.GroupKind{}, "", false

@@ -250,7 +250,7 @@ func TestResolve(t *testing.T) {
 		"NoKind": {
 			reason: "What is not an object of Kubernetes is an error.",
 			args:   defaultCR(func(*testing.T) []byte { return []byte("apiVersion: v1\nmetadata: {name: x}\n") }),
-			want:   want{invalid: true, err: "resource default-cr: it holds an object without kind"},
+			want:   want{invalid: true, err: "resource default-cr: it contains an object without kind"},
 		},
 		"Down": {
 			reason: "A registry that is down is not a fault of the template.",

@@ -89,7 +89,7 @@ func (p *Pool) Has(ctx context.Context, r *Repository, kind Kind, reference stri
 	return answered(p.request(ctx, r, http.MethodHead, kind, reference, func(*http.Response) error { return nil }))
 }
 
-// answered tells a server that does not answer HEAD from one that says no.
+// answered distinguishes a server that does not support HEAD from one that denies the request.
 func answered(err error) (bool, error) {
 	if code := Status(err); code == 0 || code == http.StatusNotFound {
 		return err == nil, err
@@ -107,7 +107,7 @@ func (p *Pool) Resolve(ctx context.Context, r *Repository, tag string) (digest s
 	return digest, err
 }
 
-// request sends a request, with other tries.
+// request sends a request and retries it if it fails.
 func (p *Pool) request(
 	ctx context.Context, r *Repository, method string, kind Kind, reference string, read func(*http.Response) error,
 ) error {

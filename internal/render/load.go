@@ -145,8 +145,8 @@ func chartName(files []input.File) string {
 	return input.Line(md.Name)
 }
 
-// installable applies what helm install checks before it runs, and an end to
-// dependencies that multiply.
+// installable makes the checks that helm install makes before it runs, and limits the number of charts, which aliases
+// multiply.
 func installable(c *chart.Chart) error {
 	if t := c.Metadata.Type; t != "" && t != "application" {
 		return errors.Errorf("%s charts are not installable", t)

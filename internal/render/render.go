@@ -218,7 +218,7 @@ func manifestError(root string, err error) error {
 	return errors.New(input.Line(relative(root, msg)))
 }
 
-// crds reads the crds/ directories of c and its dependencies that are switched on.
+// crds reads the crds/ directories of c and of its enabled dependencies.
 func crds(c *chart.Chart) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for _, crd := range c.CRDObjects() {

@@ -137,8 +137,8 @@ func (s *valuesSchema) validate(values map[string]any, at []string) (err error) 
 // A found violation.
 type found struct{ path, msg string }
 
-// join violations as "path: message; path: message", at most maxViolations. They are found in no order, and equal
-// values must make equal messages.
+// join formats at most maxViolations violations as "path: message; path: message". It sorts them, because they are found
+// in random order and equal values must result in equal messages.
 func join(all []found) string {
 	slices.SortStableFunc(all, func(a, b found) int { return strings.Compare(a.path, b.path) })
 	var lines []string

@@ -71,7 +71,8 @@ func (i *identity) checkGoogle(p Policy) error {
 		"of the provider; start it with --allow-kubeconfig-files to accept all")
 }
 
-// checkAzure credentials. A certificate and a federated token are files of the provider, and the token is its own.
+// checkAzure checks Azure credentials. A certificate and a federated token are files of the provider, and the token is
+// the provider's own identity, so both require the permission of the policy.
 func (i *identity) checkAzure(tenant bool, p Policy) error {
 	if err := i.needsData(); err != nil {
 		return err

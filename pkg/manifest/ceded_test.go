@@ -283,7 +283,7 @@ func TestDeletedAgainAndAgain(t *testing.T) {
 	}
 	o := b.observe(s)
 	if o.State != Warning || o.UpToDate || o.Works || o.Message !=
-		"web: ConfigMap apps/x was deleted again and again, and is restored once a minute; find out who does it" {
+		"web: ConfigMap apps/x was deleted again and again, and is restored once a minute; find the client that does this" {
 		t.Errorf("observation: %+v", o)
 	}
 	now = now.Add(ownership.RestoreInterval)

@@ -114,7 +114,7 @@ func (e *Engine) interpreter() cluster.Interpreter { return health.Interpreter{I
 // validate returns an error if an option is invalid.
 func (e *Engine) validate() error {
 	if e.history < minHistory {
-		return errors.Errorf("cannot keep %d revisions of a Helm release: the least is %d, the deployed one and the one before",
+		return errors.Errorf("cannot keep %d revisions of a Helm release: the minimum is %d, the deployed revision and the previous one",
 			e.history, minHistory)
 	}
 	return e.identity.Validate()

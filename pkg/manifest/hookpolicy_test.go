@@ -207,7 +207,7 @@ func TestDefaultHookTimeout(t *testing.T) {
 		t.Errorf("failed too early: %+v", r)
 	}
 	b.now = func() time.Time { return time.Unix(1_700_000_300, 0) }
-	if got := b.fails(s); got != "web: hook pre-install Job apps/first was not done within 5m0s: it is running" {
+	if got := b.fails(s); got != "web: hook pre-install Job apps/first did not finish within 5m0s: it is running" {
 		t.Errorf("got %q", got)
 	}
 }

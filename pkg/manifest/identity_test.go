@@ -44,7 +44,7 @@ func TestCheck(t *testing.T) {
 		"Invalid":      {reason: "An identity must be valid.", options: []Option{WithIdentity(Identity{FieldManager: "x", ManagedBy: "a/b"})}, interpreter: Interpreter(WithIdentity(Identity{FieldManager: "x", ManagedBy: "a/b"})), want: "cannot be the value of the label"},
 		"Empty":        {reason: "The zero value is not an identity.", options: []Option{WithIdentity(Identity{})}, interpreter: Interpreter(), want: "no field manager"},
 		"History":      {reason: "The minimum is two revisions.", options: []Option{WithHistory(2)}, interpreter: Interpreter()},
-		"NoHistory":    {reason: "A rollback needs the previous revision.", options: []Option{WithHistory(1)}, interpreter: Interpreter(), want: "the least is 2"},
+		"NoHistory":    {reason: "A rollback needs the previous revision.", options: []Option{WithHistory(1)}, interpreter: Interpreter(), want: "the minimum is 2"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -115,7 +115,7 @@ func TestKustomizeRefusals(t *testing.T) {
 		"Git":      {reason: "Nothing is fetched with git.", in: of("resources: ['github.com/example/base?ref=v1']"), want: []string{"web: kustomization.yaml: resources", "github.com/example/base"}},
 		"Exec":     {reason: "No program is run.", in: of("resources: [a.yaml]\ngenerators: [|-\n  apiVersion: v1\n  kind: X\n  metadata: {name: x, annotations: {config.kubernetes.io/function: 'exec: {path: /bin/sh}'}}\n]"), want: []string{"web: ", "kustomization.yaml"}},
 		"Charts":   {reason: "Charts are separate installs.", in: of("helmCharts: [{name: x, repo: https://example.org}]"), want: []string{"web: kustomization.yaml: helmCharts"}},
-		"Values":   {reason: "A kustomization has no values.", in: valued, want: []string{"web: values are for charts, and this install is a kustomization; take them out"}},
+		"Values":   {reason: "A kustomization has no values.", in: valued, want: []string{"web: values are for charts, and this install is a kustomization; remove them"}},
 		"Path":     {reason: "Only a kustomization has a path.", in: pathed, want: []string{`install "web": has a path, which is for a kustomization only`}},
 		"Climbing": {reason: "A path must stay within the layer.", in: climbing, want: []string{`web: path "../x" must be a directory in the layer`}},
 		"Missing":  {reason: "The error names a missing directory.", in: elsewhere, want: []string{`web: there is no directory "x"`}},

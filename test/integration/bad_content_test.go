@@ -99,7 +99,7 @@ func otherBytes(ctx SpecContext, s *space) trouble {
 	s.privateConfig(ctx, v1alpha1.Registry{Host: r.Host(), PlainHTTP: true})
 	return trouble{
 		manifest: with(s.web(source), private),
-		says:     []string{"web: cannot pull chart", source.Ref, r.Host(), "delivered other content", digestOf(other)},
+		says:     []string{"web: cannot pull chart", source.Ref, r.Host(), "delivered different content", digestOf(other)},
 		cure:     func(SpecContext) { r.SetFault(nil) },
 	}
 }
@@ -171,7 +171,7 @@ func rawWithValues(_ SpecContext, s *space) trouble {
 	m.Spec.ForProvider.Installs[0].Values = raw(values{"password": password})
 	return trouble{
 		manifest: m, twinless: true,
-		says: []string{"web: values are for charts, and this install is plain objects; take them out"},
+		says: []string{"web: values are for charts, and this install is plain objects; remove them"},
 		cure: func(ctx SpecContext) {
 			s.update(ctx, m.Name, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Values = nil })
 		},

@@ -44,7 +44,7 @@ var _ = Describe("Hooks that take long or fail", func() {
 		By("installing another one with the only worker that there is")
 		s.install(ctx, s.manifest("other", s.installOf("other", s.inline("other", "message: hello"), nil)))
 		Eventually(s.get).WithContext(ctx).WithArguments("late").Should(haveInstall("late", v1alpha1.StateError,
-			"hook post-install Job "+s.name+"/late was not done within 2s"))
+			"hook post-install Job "+s.name+"/late did not finish within 2s"))
 		Expect(gone(s.configMap)(ctx, "late")).To(BeFalse(), "its objects stay")
 
 		By("dying while a hook runs")

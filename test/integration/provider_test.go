@@ -141,7 +141,7 @@ func fetch(ctx context.Context, url string) (string, error) {
 	defer res.Body.Close()
 	body := &strings.Builder{}
 	if err := res.Write(body); err != nil {
-		return "", errors.Wrap(err, "cannot read the answer")
+		return "", errors.Wrap(err, "cannot read the response")
 	}
 	if res.StatusCode != http.StatusOK {
 		return "", errors.Errorf("GET %s: %s", url, res.Status)

@@ -61,7 +61,7 @@ func NewWait(e *command.Environment) *cobra.Command {
 		Use:   "wait [KYMA]",
 		Short: "Wait until a Kyma or its modules are Ready or deleted",
 		Long: "Wait until a Kyma is Ready: the provider has reconciled its current spec, and all of its modules are Ready. With --module, wait only for " +
-			"these modules. Once the first request succeeded, the command also waits through restarts of the API server and broken connections.\n\n" +
+			"these modules. Once the first request has succeeded, the command also waits through restarts of the API server and broken connections.\n\n" +
 			"With --for deleted, wait until the Kyma no longer exists, or with --module, until nothing is left of these modules.\n\n" +
 			"The state Error can be temporary, so the command keeps waiting, unless --fail-fast is set (exit code 1). If --timeout expires, the exit code " +
 			"is 6, and the message says what is missing. Without --for deleted, the exit code is 3 if the Kyma does not exist or a module is not enabled.\n\n" +

@@ -32,8 +32,8 @@ func NewPlan(e *command.Environment) *cobra.Command {
 		Short: "Preview what a Manifest or a Kyma would create, change and prune",
 		Long: "Show what the provider would do in the target cluster: which objects it would create, change, recreate and prune. For changes, the output " +
 			"names the fields, but never shows values. The provider uses server-side dry runs, and changes nothing in the target cluster.\n\n" +
-			"With -f FILE, the plan is about a Manifest or a Kyma with the spec, labels and annotations of the file. The spec of the file replaces the " +
-			"whole spec. Without -f, the plan is about the current object: pending changes and drift.\n\n" +
+			"With -f FILE, the plan covers a Manifest or a Kyma with the spec, labels and annotations of the file. The spec of the file replaces the " +
+			"whole spec. Without -f, the plan covers the current object: pending changes and drift.\n\n" +
 			"To get the plan, kymactl sets " + modeField + " of the object to Plan and applies the file, in a single write. In mode Plan, the provider " +
 			"applies nothing and repairs no drift. Afterwards kymactl restores the object, even if you interrupt the command: it restores the previous spec, " +
 			"in a single write. If the object did not exist before, kymactl deletes it, without deleting anything in the target cluster. If kymactl is " +

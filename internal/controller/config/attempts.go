@@ -70,7 +70,7 @@ func (a *Attempts) Connected(user string, c *Config, connection Connection) {
 	a.record(user, c, attempt{generation: c.Generation, connection: connection})
 }
 
-// Failed records that a config led to no connection.
+// Failed records that no connection could be made from a config.
 func (a *Attempts) Failed(user string, c *Config, err error) {
 	a.record(user, c, attempt{generation: c.Generation, err: err})
 }

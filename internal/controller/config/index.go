@@ -20,7 +20,7 @@ const (
 	indexConfig = "config"
 )
 
-// Index the configs by the Secrets that they name, and the Manifests by their config.
+// Index adds indexes of the configs by the Secrets that they name, and of the Manifests by their config.
 func Index(ctx context.Context, i client.FieldIndexer) error {
 	if err := i.IndexField(ctx, &v1alpha1.ProviderConfig{}, IndexSecrets, func(o client.Object) []string {
 		pc, ok := o.(*v1alpha1.ProviderConfig)

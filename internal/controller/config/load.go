@@ -120,8 +120,8 @@ func (c *Config) Registries(ctx context.Context, s Secrets, clouds CloudIdentiti
 	return out, nil
 }
 
-// Keys that signatures of modules are verified with, in the order of the spec; none without verification. Errors name the
-// entry, its Secret and key, never what the Secret holds.
+// Keys returns the keys that verify signatures of modules, in the order of the spec; none without verification. Errors
+// name the entry, its Secret and the key, never the content of the Secret.
 func (c *Config) Keys(ctx context.Context, s Secrets) ([]ocm.Key, error) {
 	if c.Spec.Verification == nil {
 		return nil, nil

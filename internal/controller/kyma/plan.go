@@ -231,7 +231,7 @@ func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modul
 	}
 }
 
-// update the live Manifest.
+// update makes the step update the live Manifest.
 func (s *step) update() {
 	s.action = updateOf(s.live, s.desired)
 	if s.action == actionRollOut && s.status.State == v1alpha1.StateReady {

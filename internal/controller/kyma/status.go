@@ -62,7 +62,8 @@ func setState(m *v1alpha1.ModuleStatus, state v1alpha1.State, reason xpv2.Condit
 	m.State, m.Reason, m.Message = state, string(reason), conditions.Truncate(message, conditions.MaxMessage)
 }
 
-// report the modules in the status of a Kyma. Equal steps result in an equal status, which is not written.
+// report writes the modules to the status of a Kyma. Equal steps result in an equal status, which is not written to the
+// API server.
 func report(k *v1alpha1.Kyma, steps []step) {
 	at := &k.Status.AtProvider
 	at.Modules = listed(steps)

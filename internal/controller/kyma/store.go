@@ -119,7 +119,7 @@ func (s *store) templates(ctx context.Context, name string) ([]v1alpha1.ModuleTe
 	return list.Items, errors.Wrapf(err, "cannot list the ModuleTemplates of module %q", name)
 }
 
-// getManifest returns a Manifest by name, whatever owns it. It returns nil where there is none.
+// getManifest returns a Manifest by name, regardless of its owner. It returns nil if there is none.
 func getManifest(ctx context.Context, c client.Reader, namespace, name string) (*v1alpha1.Manifest, error) {
 	m := &v1alpha1.Manifest{}
 	err := c.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, m)

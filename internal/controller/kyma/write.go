@@ -85,7 +85,7 @@ func surplus(live, desired metav1.Object) (labels, annotations []string) {
 	return labels, annotations
 }
 
-// explain why the API server refused a desired Manifest. It returns nil where the cache did not have the Manifest as it is.
+// explain explains why the API server refused a desired Manifest. It returns nil if the cached Manifest was out of date.
 func (s *store) explain(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1.Manifest, err error) error {
 	creates, locked := desired.UID == "", desired.ResourceVersion != ""
 	if kerrors.IsInvalid(err) || kerrors.IsConflict(err) && !creates && !locked {

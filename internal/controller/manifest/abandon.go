@@ -42,8 +42,8 @@ func unreachable(err error) bool {
 	return errors.As(err, &e) || errors.As(err, &n) || kerrors.IsUnauthorized(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// abandoned reports whether a user lets a Manifest go with all that it has in its cluster, which has been unreachable for
-// long enough.
+// abandoned reports whether a user allows the Manifest to be deleted without removing its objects, and its cluster has
+// been unreachable for long enough.
 func abandoned(mr *v1alpha1.Manifest) bool {
 	since := mr.GetCondition(xpv2.TypeReady).LastTransitionTime
 	return mr.Annotations[v1alpha1.AnnotationAbandon] == "true" && time.Since(since.Time) >= lasting

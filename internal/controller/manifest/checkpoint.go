@@ -35,7 +35,7 @@ type memory struct {
 	by sync.Map // client.ObjectKey to checkpoint.
 }
 
-// take the checkpoint of a Manifest out of the memory.
+// take removes the checkpoint of a Manifest from memory and returns it.
 func (m *memory) take(key client.ObjectKey) checkpoint {
 	v, _ := m.by.LoadAndDelete(key)
 	cp, _ := v.(checkpoint)

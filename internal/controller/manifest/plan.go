@@ -76,7 +76,7 @@ func samePlan(a, b *v1alpha1.PlanStatus) bool {
 	return equality.Semantic.DeepEqual(a, b)
 }
 
-// countChanges of a plan by what is done.
+// countChanges counts the changes of a plan by action.
 func countChanges(p *engine.Plan) (create, change, prune int32) {
 	for i := range p.Changes {
 		switch p.Changes[i].Action {

@@ -41,7 +41,7 @@ func removalOf(mr *v1alpha1.Manifest, found bool, err error) removal {
 	return blocked
 }
 
-// removalAfter an answer of its cluster.
+// removalAfter returns the removal that follows from the result of asking the cluster.
 func removalAfter(err error) removal {
 	switch {
 	case err == nil:
@@ -75,7 +75,8 @@ func (nothing) Observe(context.Context, *v1alpha1.Manifest) (managed.ExternalObs
 // Disconnect has nothing to do.
 func (nothing) Disconnect(context.Context) error { return nil }
 
-// observeRemoval asks the cluster itself whether there is an inventory left, since the finalizer depends on the answer.
+// observeRemoval asks the cluster, not the cache, whether an inventory is left, because the finalizer depends on the
+// answer.
 func (e *external) observeRemoval(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
 	exists, err := e.engine.Exists(ctx, e.cluster, e.choice.bundle)
 	if other := (*engine.OwnedError)(nil); errors.As(err, &other) {

@@ -101,7 +101,7 @@ const (
 // shortVersion returns a version as the status holds it. That of a chart can be of any length.
 func shortVersion(v string) string { return conditions.Truncate(v, maxVersion) }
 
-// tests of the charts that were asked for last; nil if none were.
+// tests returns the status of the most recently requested chart tests, or nil if none were requested.
 func (r *reporter) tests(o *engine.Observation) *v1alpha1.TestsStatus {
 	if o.TestToken == "" {
 		return nil
@@ -224,8 +224,8 @@ func (r *reporter) verification(mr *v1alpha1.Manifest, v *verdict) {
 	}
 }
 
-// rollback in the status, and in the condition RolledBack. It is set in each pass, because the managed reconciler drops it
-// in those that create.
+// rollback sets the rollback in the status and the condition RolledBack. It does so in each pass, because the managed
+// reconciler drops the condition when it creates the resource.
 func (r *reporter) rollback(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus) {
 	mr.Status.AtProvider.Rollback = st
 	if st == nil || !st.RolledBack {

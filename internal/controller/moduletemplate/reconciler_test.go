@@ -229,7 +229,7 @@ func TestAmbiguous(t *testing.T) {
 	if err := b.client.Create(t.Context(), template("b", "sample", "regular")); err != nil {
 		t.Fatal(err)
 	}
-	const what = ` too, and none is picked: delete all but one, or change their channels`
+	const what = ` too, so none is used: delete all but one, or change their channels`
 	for name, other := range map[string]string{"a": "b", "b": "a"} {
 		m, retry := b.reconcile(t, name)
 		want := "False AmbiguousChannel ModuleTemplates " + other + ` are of module "sample" in channel "regular"` + what

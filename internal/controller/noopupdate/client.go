@@ -56,7 +56,7 @@ type writer struct {
 	client *Client
 }
 
-// Update the status, unless that would change nothing.
+// Update updates the status, unless that would change nothing.
 func (w *writer) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
 	if want := statusOf(obj); want != nil {
 		if have := w.client.cached(ctx, obj); have != nil && equality.Semantic.DeepEqual(statusOf(have), want) {

@@ -119,7 +119,7 @@ func (w *writer) Update(ctx context.Context, obj client.Object, opts ...client.S
 	return w.client.remember(obj, w.SubResourceWriter.Update(ctx, obj, opts...))
 }
 
-// remember the version of an object that was written, and return the error of the write.
+// remember records the version of an object that was written, and returns the error of the write.
 func (c *Client) remember(obj client.Object, err error) error {
 	if err == nil {
 		c.written.Add(obj.GetUID(), obj.GetResourceVersion())

@@ -75,7 +75,7 @@ func OpenBase(ctx context.Context, reference string, regs oci.Registries) (*Base
 	return imageBase(repository, ref.Repository, name, digest, m), nil
 }
 
-// Close what is open.
+// Close releases the open resources.
 func (b *Base) Close() error {
 	if b.bundle == nil {
 		return nil
@@ -230,7 +230,7 @@ func onlyChild(ctx context.Context, from store.Reader, data []byte, digest strin
 		len(names), strings.Join(names, ", "))
 }
 
-// isComponent says whether a config is that of a component.
+// isComponent reports whether a config is that of a component.
 func isComponent(mediaType string) bool {
 	return mediaType == artifact.CNUDIEConfig || mediaType == artifact.OCMConfig || strings.Contains(mediaType, "component-descriptor-metadata")
 }

@@ -255,7 +255,7 @@ func TestErrors(t *testing.T) {
 			want:   `config: entry "other" names no install`,
 		},
 		"ConfigText": {reason: "A config file is read.", files: map[string]string{"conf.yaml": "configs: a"}, d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}, Config: &definition.Config{Path: "conf.yaml"}}, want: "config: configs must not be of type string"},
-		"CR":         {reason: "A default custom resource is one object.", files: map[string]string{"cr.yaml": "a: b"}, d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}, DefaultCustomResource: "cr.yaml"}, want: "defaultCustomResource: cr.yaml: it holds an object without apiVersion"},
+		"CR":         {reason: "A default custom resource is one object.", files: map[string]string{"cr.yaml": "a: b"}, d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}, DefaultCustomResource: "cr.yaml"}, want: "defaultCustomResource: cr.yaml: it contains an object without apiVersion"},
 		"CRDs":       {reason: "A file of CRDs has CRDs.", d: definition.Definition{CRDs: []string{"a.yaml"}}, want: "a.yaml"},
 		"Rule":       {reason: "A rule compiles.", d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}}, want: "readiness"},
 	}

@@ -84,7 +84,7 @@ func (b *builder) charts(ctx context.Context) error {
 	return nil
 }
 
-// readChart reads a chart, a directory or packed, with its Chart.yaml on top.
+// readChart reads a chart from a directory or an archive, with Chart.yaml at the top level.
 func readChart(fsys fs.FS, name string) ([]archive.File, *render.Chart, error) {
 	info, err := fs.Stat(fsys, name)
 	var files []archive.File

@@ -79,7 +79,7 @@ func Open(ctx context.Context, reference string, regs oci.Registries) (*Bundle, 
 	return b, nil
 }
 
-// Close what is open. Nothing can be asked of the bundle after that.
+// Close releases the open resources. Nothing can be asked of the bundle after that.
 func (b *Bundle) Close() error {
 	b.puller.Close()
 	if b.layout == nil {
@@ -90,7 +90,7 @@ func (b *Bundle) Close() error {
 
 func (b *Bundle) openLayout(ctx context.Context, at place) error {
 	if info, err := os.Stat(at.path); err == nil && info.IsDir() && !exists(filepath.Join(at.path, "oci-layout")) {
-		return ocm.Invalid(errors.New("it is a directory, and no image layout: kymactl module create makes a module of a chart or of manifests"))
+		return ocm.Invalid(errors.New("it is a directory, and no image layout: kymactl module create builds a module from a chart or from manifests"))
 	}
 	l, err := layout.Open(at.path)
 	if err != nil {
@@ -175,7 +175,7 @@ func (b *Bundle) repositories() *repositories {
 	return r
 }
 
-// Descriptor of the module's own component.
+// Descriptor returns the descriptor of the module's own component.
 func (b *Bundle) Descriptor() *ocm.Descriptor { return b.Components[0] }
 
 // Manifest of the module's own component, as it is in the store.

@@ -17,7 +17,7 @@ var kinds = map[string]string{ //nolint:gochecknoglobals // A constant table.
 
 	"application/vnd.docker.container.image.v1+json": "it is a container image; kymactl module create --from makes a module on top of one",
 
-	"application/vnd.cncf.helm.config.v1+json": "it is a Helm chart; kymactl module create makes a module of one",
+	"application/vnd.cncf.helm.config.v1+json": "it is a Helm chart; kymactl module create builds a module from one",
 
 	"application/vnd.oci.image.index.v1+json": "it is an index of images for several platforms",
 

@@ -140,7 +140,7 @@ func refuse(reference string) error {
 	return err
 }
 
-// splitOCM splits base//component. The slashes of a scheme are not these.
+// splitOCM splits base//component. It ignores the slashes of a scheme.
 func splitOCM(reference string) (base, component string, ok bool) {
 	reference = strings.TrimPrefix(reference, scheme)
 	if strings.Contains(reference, "://") {
@@ -192,7 +192,7 @@ func mapBuild(reference string) string {
 	return out
 }
 
-// locationOf a component that lies in a repository.
+// locationOf returns the location of a component in a repository.
 func locationOf(repository, component string) (ocm.Location, error) {
 	if base, ok := strings.CutSuffix(repository, "/"+descriptors+"/"+component); ok {
 		return ocm.Location{BaseURL: base, Mapping: ocm.URLPath}, nil

@@ -77,7 +77,7 @@ func sign(ctx context.Context, s store.Store, reference string, o SignOptions) (
 	out := Signed{Digest: digest}
 	there, err := ocm.SignedBy(d, o.Name, o.Signer.Public())
 	if err != nil {
-		return Signed{}, errors.Wrapf(err, "it has a signature named %q already, which is not by this key, or not of what the component is now; "+
+		return Signed{}, errors.Wrapf(err, "it already has a signature named %q, by another key or of an earlier state of the component; "+
 			"use another --signature-name", o.Name)
 	}
 	if !there {

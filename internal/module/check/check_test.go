@@ -122,7 +122,7 @@ func TestModule(t *testing.T) {
 		"NothingInPlain": {
 			reason:  "Plain YAML without an object is a mistake.",
 			subject: Subject{Installs: []Install{plain("raw", "# nothing\n")}},
-			want:    want{err: `install "raw": there is no object in it`},
+			want:    want{err: `install "raw": it contains no objects`},
 		},
 		"TwiceInOne": {
 			reason:  "An object is in an install once. The namespace of the install is meant where there is none.",
@@ -193,7 +193,7 @@ func TestModule(t *testing.T) {
 		"ConfigOfPlain": {
 			reason:  "Plain objects have no values.",
 			subject: Subject{Installs: []Install{plain("one", configMap)}, Config: []config.Entry{{Name: "one", Overrides: "a=b"}}},
-			want:    want{err: `config: entry "one": overrides are for charts, and this install is plain objects; take them out`},
+			want:    want{err: `config: entry "one": overrides are for charts, and this install is plain objects; remove them`},
 		},
 		"Hooks": {
 			reason: "Hooks are run, and are not objects of the install.",

@@ -152,7 +152,7 @@ func served(u *unstructured.Unstructured) []string {
 	return out
 }
 
-// Sets returns what is in one list only, sorted.
+// Sets returns the items that are in only one of two lists, sorted.
 func Sets(from, to []string) (added, removed []string) {
 	for _, s := range to {
 		if !slices.Contains(from, s) {

@@ -48,7 +48,7 @@ func ModuleTemplate(data []byte, channel string) (t *v1alpha1.ModuleTemplate, lo
 // decode one object. Numbers stay as they are written.
 func decode(data []byte) (map[string]any, error) { return decodeUpTo(data, maxSize) }
 
-// decodeUpTo a size, with aliases written out, in bytes.
+// decodeUpTo decodes a document that is at most the given number of bytes long with its aliases expanded.
 func decodeUpTo(data []byte, limit int) (map[string]any, error) {
 	if err := (yamlsize.Limits{Bytes: limit}).Check(data); err != nil {
 		return nil, err

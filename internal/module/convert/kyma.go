@@ -170,7 +170,7 @@ func (c *kymaConverter) moduleName(at, name string) (string, bool) {
 		return "", false
 	}
 	short := rest[strings.LastIndex(rest, "/")+1:]
-	c.lose(at+".name", "%q names a component; the module is %q, as ModuleTemplates of it are called by default", name, short)
+	c.lose(at+".name", "%q names a component; the module is %q, the default name in its ModuleTemplates", name, short)
 	return short, true
 }
 

@@ -50,7 +50,7 @@ func (c *converter) metadata() error {
 	return nil
 }
 
-// keep name, labels and annotations.
+// keep carries over the name, labels and annotations.
 func (c *losses) keep(meta map[string]any, out *metav1.ObjectMeta) error {
 	name, err := text(meta, "name")
 	if err != nil || name == "" {
@@ -116,7 +116,7 @@ var advice = map[string]string{ //nolint:gochecknoglobals // Constant.
 	"status":                      "it is observed again",
 }
 
-// rest of the template that is not carried over.
+// rest records the remaining fields of the template that cannot be carried over.
 func (c *converter) rest() {
 	c.unknown("", c.in, knownFields)
 	c.unknown("metadata.", c.meta, knownMeta)

@@ -86,8 +86,8 @@ func orNil(o client.Object, err error) client.Object {
 	return o
 }
 
-// Documents of a stream of YAML or JSON, without the empty ones; lists, as kubectl
-// get prints them, become their items. Each is for Object.
+// Documents returns the documents of a stream of YAML or JSON, without the empty ones. Lists, as kubectl get prints them,
+// are replaced by their items. Pass each document to Object.
 func Documents(data []byte) ([][]byte, error) {
 	if len(data) > maxStream {
 		return nil, errors.Errorf("it is larger than %d bytes", maxStream)
@@ -134,7 +134,7 @@ func appendDocument(out [][]byte, doc []byte) ([][]byte, error) {
 	return out, nil
 }
 
-// blank says whether a document holds comments and white space only.
+// blank reports whether a document contains only comments and white space.
 func blank(doc []byte) bool {
 	for line := range bytes.Lines(doc) {
 		line = bytes.TrimSpace(line)

@@ -101,7 +101,7 @@ spec:
 `,
 			lost: []string{
 				`metadata.labels[operator.kyma-project.io/beta]: "true" is kept, and means nothing here: all modules are offered`,
-				`spec.modules[1].name: "kyma-project.io/module/keda" names a component; the module is "keda", as ModuleTemplates of it are called by default`,
+				`spec.modules[1].name: "kyma-project.io/module/keda" names a component; the module is "keda", the default name in its ModuleTemplates`,
 				`spec.modules[2].name: "kcp-system/serverless-regular" names a ModuleTemplate, and the module is left out: write the name of the module`,
 				`spec.modules[3]: module "btp-operator" is not managed, and is left out: a module that is listed is managed here`,
 				`spec.modules[4].remoteModuleTemplateRef: "kyma-system/istio"; a module is named by channel only`,
@@ -250,7 +250,7 @@ func TestObjectFails(t *testing.T) {
 		"InstallName":  {"The API refuses it.", manifest("{installs: [{name: A_b}]}"), `installs[0]: name "A_b" is not a valid install name`},
 		"Twice":        {"The API refuses it.", manifest("{installs: [{name: a, source: {type: helm-chart, url: 'https://h', chartName: c}}, {name: a, source: {type: helm-chart}}]}"), `installs[1]: name "a" is there twice`},
 		"Credentials":  {"They belong into a Secret.", manifest("{installs: [{name: a, source: {type: helm-chart, url: 'https://u:p@h', chartName: c}}]}"), `installs[0]: source: url must begin with`},
-		"OCIVersion":   {"The API refuses it.", manifest("{installs: [{name: a, source: {type: helm-chart, url: 'oci://h', chartName: c}}]}"), `version is missing, which a chart from an oci:// url needs`},
+		"OCIVersion":   {"The API refuses it.", manifest("{installs: [{name: a, source: {type: helm-chart, url: 'oci://h', chartName: c}}]}"), `version is missing; a chart from an oci:// url requires one`},
 		"Config":       {"The layer is named.", manifest("{config: {type: helm-chart, repo: r}}"), `spec: config: type "helm-chart" is not oci-ref`},
 		"Resource":     {"The API refuses it.", manifest("{resource: {apiVersion: v1, kind: X}}"), `spec: resource.metadata.name is missing`},
 		"Bomb":         {"Aliases are bounded.", "a0: &a0 " + strings.Repeat("x", 1000) + "\n" + bomb(), "its aliases make it larger than"},

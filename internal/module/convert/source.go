@@ -113,7 +113,7 @@ func (c *manifestConverter) chart(at string, in map[string]any) (*v1alpha1.Sourc
 	case len(out.Version) > maxChartVersion:
 		return nil, errors.Errorf("version is longer than %d bytes", maxChartVersion)
 	case out.Version == "" && strings.HasPrefix(out.URL, "oci://"):
-		return nil, errors.New("version is missing, which a chart from an oci:// url needs")
+		return nil, errors.New("version is missing; a chart from an oci:// url requires one")
 	}
 	c.unknown(at+".", in, []string{"type", "url", "chartName", "version"})
 	return out, nil

@@ -17,7 +17,8 @@ const firstVersion = "0.1.0"
 
 var notName = regexp.MustCompile(`[^a-z0-9]+`)
 
-// Suggest a name and a version for what was found, unless they are given: those that the directory says, or else placeholders.
+// Suggest returns the name and the version as given. Each that is empty comes from the directory, or else is a
+// placeholder.
 func (f *Found) Suggest(name, version string) (suggestedName, suggestedVersion string) {
 	if name == "" {
 		name = f.Name

@@ -22,12 +22,10 @@ type File struct {
 	Data []byte
 }
 
-// Read reads a tar, with or without gzip, into its regular files, sorted by
-// name. Directories are left out. It fails on whatever has no place in an
-// archive of text files: absolute or climbing paths, links, devices, sparse
-// files, duplicate names, more than the limits allow; and on damaged archives.
-// It unpacks as a stream and stops at the limit, so a small archive cannot use
-// much memory.
+// Read reads a tar, with or without gzip, into its regular files, sorted by name. It skips directories. It fails on
+// anything that does not belong in an archive of text files (absolute paths, paths with .., links, devices, sparse files,
+// duplicate names), on content beyond the limits, and on damaged archives. It unpacks as a stream and stops at the limit,
+// so a small archive cannot use much memory.
 func Read(data []byte, l Limits) ([]File, error) {
 	l = l.WithDefaults()
 	if int64(len(data)) > l.Compressed {
@@ -109,7 +107,7 @@ func (a *reader) next() error {
 		return err
 	}
 	if _, ok := a.seen[name]; ok {
-		return errors.Errorf("it holds %q twice", name)
+		return errors.Errorf("it contains %q twice", name)
 	}
 	a.seen[name] = struct{}{}
 	data, err := a.read(h)

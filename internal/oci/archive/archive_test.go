@@ -65,7 +65,7 @@ func TestRead(t *testing.T) {
 		"BlockDevice": {reason: "Devices are refused.", data: tarOf(t, link("a", "", tar.TypeBlock)), err: `entry "a" is neither a file nor a directory`},
 		"Fifo":        {reason: "Pipes are refused.", data: tarOf(t, link("a", "", tar.TypeFifo)), err: `entry "a" is neither a file nor a directory`},
 		"SparseOld":   {reason: "Sparse files are refused.", data: sparseTar(t), err: `entry "a" is neither a file nor a directory`},
-		"Duplicate":   {reason: "The second of two equal names is refused, cleaned or not.", data: tarOf(t, file("a", "1"), file("./a", "2")), err: `it holds "a" twice`},
+		"Duplicate":   {reason: "The second of two equal names is refused, cleaned or not.", data: tarOf(t, file("a", "1"), file("./a", "2")), err: `it contains "a" twice`},
 		"TooMany":     {reason: "100,000 files are more than the default allows.", data: gzipOf(t, tarOf(t, many...)), err: "it has more than the limit of 10000 entries"},
 		"TooManyDirs": {reason: "Directories count.", data: tarOf(t, link("a/", "", tar.TypeDir), link("b/", "", tar.TypeDir), link("c/", "", tar.TypeDir), file("d", "")), limits: small, err: "it has more than the limit of 3 entries"},
 		"Bomb":        {reason: "Unpacking stops at the limit.", data: gzipOf(t, tarOf(t, file("a", strings.Repeat("0", 1<<20)))), limits: small, err: "it, unpacked, is larger than the limit of 4096 bytes"},

@@ -48,7 +48,7 @@ func explainGoogle(err error) string {
 	return explainURL(err)
 }
 
-// explainURL leaves out the request of an error, whose query may hold a secret.
+// explainURL omits the request URL from an error, because its query may contain a secret.
 func explainURL(err error) string {
 	var u *url.Error
 	for errors.As(err, &u) {

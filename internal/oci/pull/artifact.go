@@ -31,7 +31,7 @@ func (r *repository) artifact(ctx context.Context, ref oci.Reference) (Artifact,
 	return a, err
 }
 
-// named is the blob or manifest of a reference.
+// named returns the blob or manifest of a reference.
 func (r *repository) named(ctx context.Context, ref oci.Reference) ([]byte, error) {
 	if ref.Digest == "" {
 		return r.tagged(ctx, ref.Tag)

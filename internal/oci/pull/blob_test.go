@@ -122,7 +122,7 @@ func TestBlob(t *testing.T) {
 		"Tag": {
 			reason: "A tag can move.",
 			regs:   func(*ocitest.Server) oci.Registries { return nil },
-			digest: "1.2.3", err: `"1.2.3" is a tag or version`,
+			digest: "1.2.3", err: `"1.2.3" is a tag or a version`,
 		},
 		"ShortDigest": {
 			reason: "A malformed digest is refused before any request.",
@@ -208,7 +208,7 @@ func TestBlobFaults(t *testing.T) {
 		"Broken":      {reason: "A third failure is reported.", fault: answer(500, "oh no"), gets: 3, err: "answered 500 Internal Server Error: oh no"},
 		"CutOnce":     {reason: "A blob that breaks off is pulled again.", fault: first(1, cut), gets: 2},
 		"Cut":         {reason: "One that always breaks off is an error.", fault: cut, gets: 3, err: "broke off"},
-		"WrongDigest": {reason: "Other content is never returned, nor asked for again.", fault: answer(200, "something else"), gets: 1, err: "delivered other content: digest does not match: asked for " + digest},
+		"WrongDigest": {reason: "Other content is never returned, nor asked for again.", fault: answer(200, "something else"), gets: 1, err: "delivered different content: digest does not match: asked for " + digest},
 		"TooLarge":    {reason: "A blob is bounded by what it says.", limits: archive.Limits{Compressed: 100}, gets: 1, err: "blob is larger than the limit of 100 bytes"},
 		"TooLargeInFact": {
 			reason: "A blob is bounded by what it is, if it does not say it.",

@@ -35,7 +35,7 @@ func TestChartByDigest(t *testing.T) {
 		"Index":    {reason: "An index is not a chart.", digest: index, err: "not a chart: it is an index"},
 		"Config":   {reason: "The configuration of a chart is named as what it is.", digest: config, err: "not a chart: it is JSON, such as the configuration of a chart; take the digest of its manifest, or of its layer of type \"application/vnd.cncf.helm.chart.content.v1.tar+gzip\""},
 		"Missing":  {reason: "Neither a blob nor a manifest.", digest: oci.DigestOf(nil), err: "(404 Not Found)"},
-		"Tag":      {reason: "A tag can move.", digest: "helm", err: `"helm" is a tag or version`},
+		"Tag":      {reason: "A tag can move.", digest: "helm", err: `"helm" is a tag or a version`},
 	})
 }
 

@@ -50,7 +50,7 @@ func WithCacheSize(bytes int64) Option {
 	return func(c *config) { c.size = bytes }
 }
 
-// WithLimits bounds what is pulled.
+// WithLimits limits the size of the content that is pulled.
 func WithLimits(l archive.Limits) Option {
 	return func(c *config) { c.limits = l }
 }

@@ -31,7 +31,7 @@ func TestLayer(t *testing.T) {
 		"NoLayer": {reason: "An artifact has one layer of its type.", digest: other, err: "does not have one layer of type"},
 		"Index":   {reason: "An index could lead anywhere.", digest: index, err: "it is an index of manifests"},
 		"Missing": {reason: "Neither a blob nor a manifest.", digest: oci.DigestOf(nil), err: "(404 Not Found)"},
-		"Tag":     {reason: "A tag can move.", digest: "flux", err: `"flux" is a tag or version`},
+		"Tag":     {reason: "A tag can move.", digest: "flux", err: `"flux" is a tag or a version`},
 	})
 }
 
@@ -49,7 +49,7 @@ func TestLayerIsWhatWasAskedFor(t *testing.T) {
 			return true
 		})
 		_, err := newClient(t).Layer(t.Context(), s.Plain("", ""), s.Host()+"/"+repo, flux)
-		if !strings.Contains(text(err), "delivered other content") {
+		if !strings.Contains(text(err), "delivered different content") {
 			t.Errorf("%s: want a refusal, got %q", what, text(err))
 		}
 	}

@@ -122,7 +122,7 @@ func (c *Client) byDigest(regs oci.Registries, repo, digest string) (*repository
 		if strings.Contains(digest, ":") {
 			return nil, errors.Errorf("malformed digest %q: want sha256: and 64 hexadecimal digits", oci.OneLine(digest))
 		}
-		return nil, errors.Errorf("%q is a tag or version, which can move: want a digest (sha256:…)", oci.OneLine(digest))
+		return nil, errors.Errorf("%q is a tag or a version, which can change: use a digest (sha256:…)", oci.OneLine(digest))
 	}
 	return c.repository(regs, repo)
 }
@@ -183,7 +183,7 @@ func (c *Client) repoChart(ctx context.Context, regs oci.Registries, repoURL, ch
 	return a, err
 }
 
-// offered pulls what a chart repository offers.
+// offered pulls a chart from a chart repository.
 func (c *Client) offered(ctx context.Context, regs oci.Registries, found chartrepo.Chart) (Artifact, error) {
 	repo, tag, ok := found.AtRegistry()
 	if !ok {

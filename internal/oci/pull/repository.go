@@ -31,9 +31,8 @@ func (r *repository) manifest(ctx context.Context, digest string) ([]byte, error
 	return data, r.explain(err, digest)
 }
 
-// either returns the blob of a digest, or the manifest where there is no such
-// blob. Blobs come first, since that is what modules refer to. Some registries
-// also serve manifests as blobs.
+// either returns the blob of a digest, or the manifest if there is no such blob. It tries blobs first, because modules
+// refer to blobs. Some registries also serve manifests as blobs.
 func (r *repository) either(ctx context.Context, digest string) ([]byte, error) {
 	data, err := r.content(ctx, oci.Blobs, digest, r.client.limit)
 	if oci.Status(err) == http.StatusNotFound {
@@ -92,7 +91,7 @@ func (r *repository) explain(err error, digest string) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &d):
-		return errors.Errorf("host %q delivered other content: %s", r.at.Host(), d)
+		return errors.Errorf("host %q delivered different content: %s", r.at.Host(), d)
 	case oci.Status(err) == http.StatusNotFound:
 		return errors.Errorf("host %q has no %q in repository %q (404 Not Found)", r.at.Host(), digest, r.at.Path())
 	}

@@ -338,8 +338,8 @@ func (c *copier) unmoved(m todo, had, have string) error {
 	return &ExistsError{Store: c.to.String(), Tag: m.tag, Have: have, Want: m.digest, Raced: true}
 }
 
-// settle checks whether the tag is still what we wrote after those who read it
-// before us must have written it too.
+// settle waits for other writers that may have read the tag before this write, and then checks that the tag still points
+// to the digest that was written.
 func (c *copier) settle(ctx context.Context, m todo, took time.Duration) error {
 	if _, ok := c.to.(pusher); ok {
 		select {

@@ -38,7 +38,7 @@ func (e *ExistsError) Error() string {
 	if e.Raced {
 		return e.Store + ":" + e.Tag + " was changed by another client at the same time: it is " + e.Have + " now, and not " + e.Want
 	}
-	return e.Store + ":" + e.Tag + " exists with other content, " + e.Have + ", and not " + e.Want +
+	return e.Store + ":" + e.Tag + " exists with different content, " + e.Have + ", and not " + e.Want +
 		": use another version, or --overwrite to replace it"
 }
 

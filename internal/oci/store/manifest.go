@@ -39,8 +39,7 @@ type Manifest struct {
 	Annotations map[string]string `json:"annotations"`
 }
 
-// ParseManifest reads a manifest or an index. What it names has valid digests
-// and sizes.
+// ParseManifest reads a manifest or an index. All descriptors in it have valid digests and sizes.
 func ParseManifest(data []byte) (*Manifest, error) {
 	m := &Manifest{}
 	if err := json.Unmarshal(data, m); err != nil {
@@ -57,7 +56,7 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	}
 	if m.IsIndex() && (m.Config != nil || m.Layers != nil) || !m.IsIndex() && m.Manifests != nil {
 		// Two clients could see two different things in it.
-		return nil, errors.Errorf("it is both a manifest and an index, for its mediaType is %q", m.MediaType)
+		return nil, errors.Errorf("it is both a manifest and an index; its mediaType is %q", m.MediaType)
 	}
 	return m, m.check()
 }
@@ -75,7 +74,7 @@ func (m *Manifest) check() error {
 	return nil
 }
 
-// CheckDescriptor fails on a digest or a size that cannot be.
+// CheckDescriptor returns an error if the digest is malformed or the size is impossible.
 func CheckDescriptor(d v1.Descriptor) error {
 	if !oci.ValidDigest(string(d.Digest)) {
 		return errors.Errorf("it names a malformed digest %.80q: want sha256: and 64 hexadecimal digits", d.Digest)
@@ -108,7 +107,7 @@ func (m *Manifest) AttachedTo() string {
 	return string(m.Subject.Digest)
 }
 
-// Kind is the artifact type as the list of referrers has it.
+// Kind returns the artifact type as it appears in the list of referrers.
 func (m *Manifest) Kind() string {
 	if m.ArtifactType != "" || m.Config == nil {
 		return m.ArtifactType

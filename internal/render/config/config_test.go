@@ -107,7 +107,7 @@ func TestParse(t *testing.T) {
 		"Timeout":      {reason: "Any other text is not a time.", entry: Entry{ClientConfig: "Timeout=soon"}, want: want{Err: "clientConfig: Timeout: must be a duration such as 5m30s, or a number of seconds"}},
 		"Past":         {reason: "Nor is one before now.", entry: Entry{ClientConfig: "Timeout=-5m"}, want: want{Err: "clientConfig: Timeout: must be a duration"}},
 		"Overflow":     {reason: "Nor is one without an end.", entry: Entry{ClientConfig: "Timeout=99999999999999999999"}, want: want{Err: "clientConfig: Timeout: must be a duration"}},
-		"LabelOfHelm":  {reason: "Helm finds releases by its own labels.", entry: Entry{ClientConfig: "Labels.owner=me"}, want: want{Err: "clientConfig: Labels: owner is a label of Helm's own"}},
+		"LabelOfHelm":  {reason: "Helm finds releases by its own labels.", entry: Entry{ClientConfig: "Labels.owner=me"}, want: want{Err: "clientConfig: Labels: owner is a label that Helm reserves for itself"}},
 		"LabelNested":  {reason: "A dot in a name must be escaped.", entry: Entry{ClientConfig: "Labels.example.org/x=y"}, want: want{Err: "clientConfig: Labels: example must be one value"}},
 		"LabelName":    {reason: "The API server would refuse it later.", entry: Entry{ClientConfig: "Labels.a b=c"}, want: want{Err: `clientConfig: Labels: "a b" is not a valid label name`}},
 		"LabelValue":   {reason: "So with its value.", entry: Entry{ClientConfig: "Labels.a=b c"}, want: want{Err: `clientConfig: Labels: "b c" is not a valid label value`}},

@@ -175,7 +175,7 @@ func (f *flags) labels(value any) error {
 		case !ok:
 			return errors.Errorf(`%s must be one value, with \. for a dot in a name`, input.Line(name))
 		case driver.ContainsSystemLabels(map[string]string{name: text}):
-			return errors.Errorf("%s is a label of Helm's own", input.Line(name))
+			return errors.Errorf("%s is a label that Helm reserves for itself", input.Line(name))
 		case len(validation.IsQualifiedName(name)) > 0:
 			return errors.Errorf("%q is not a valid label name", input.Line(name))
 		case len(validation.IsValidLabelValue(text)) > 0:

@@ -139,7 +139,7 @@ func (c *check) read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// unsupported fields, which would execute or change something, or fetch it.
+// unsupported returns the unsupported fields: those that would execute, change or fetch something.
 func (f *kustomization) unsupported(k *types.Kustomization) error {
 	switch {
 	case len(k.HelmCharts) > 0:
@@ -194,7 +194,7 @@ func (f *kustomization) operands(k *types.Kustomization) error {
 	return nil
 }
 
-// enter another kustomization.
+// enter checks another kustomization that this one refers to.
 func (f *kustomization) enter(field, value, dir string) error {
 	if slices.Contains(f.up, dir) {
 		return f.refuse(field, value, "leads back to a kustomization that it is part of")

@@ -237,7 +237,7 @@ func (c *check) growth(r types.Replacement) int {
 	return out
 }
 
-// sizeOf the largest object of a kind, or of all.
+// sizeOf returns the size of the largest object of a kind, or of all kinds.
 func (c *check) sizeOf(kind string) int {
 	if kind == "" {
 		return c.largest

@@ -92,7 +92,7 @@ func flatten(out []*unstructured.Unstructured, content map[string]any, depth int
 	return out, nil
 }
 
-// check that u can be applied by its name.
+// check returns an error if u does not have the fields that applying it requires: apiVersion, kind and a name.
 func check(u *unstructured.Unstructured) error {
 	for _, field := range []string{"apiVersion", "kind"} {
 		if s, _ := u.Object[field].(string); s == "" {

@@ -131,7 +131,7 @@ func (c *Cluster) Host() string { return c.transport.Host() }
 // Identity of the cluster, as far as the connection proves it: equal ones are of one cluster, whatever the credentials.
 func (c *Cluster) Identity() string { return c.identity }
 
-// REST client for absolute paths.
+// REST returns a REST client for absolute paths.
 func (c *Cluster) REST() rest.Interface { return c.rest }
 
 // Config for other clients. It shares the connection and holds no credentials.
@@ -148,7 +148,7 @@ func (c *Cluster) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (clu
 // Learn the mapping of a kind.
 func (c *Cluster) Learn(gvk schema.GroupVersionKind, m cluster.Mapping) { c.mapper.Learn(gvk, m) }
 
-// Version of the cluster, asked for once an hour at most.
+// Version returns the version of the cluster. It asks the cluster at most once an hour.
 func (c *Cluster) Version(ctx context.Context) (string, error) {
 	return c.version.get(ctx, versionFor, func(ctx context.Context) (string, error) {
 		data, err := c.get(ctx, "/version")

@@ -116,7 +116,7 @@ func (k *kind) retry() {
 	}
 }
 
-// wait until the kind is in sync, or an attempt that is no older than this call has failed.
+// wait waits until the kind is in sync, or until an attempt that began after this call has failed.
 func (k *kind) wait(ctx context.Context) error {
 	for {
 		k.mu.Lock()
@@ -149,7 +149,7 @@ func (k *kind) begin() {
 	k.tried = time.Now()
 }
 
-// went well: a request was answered.
+// wentWell records that a request succeeded.
 func (k *kind) wentWell() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -133,7 +133,7 @@ type summary struct {
 	cluster.ObjectState
 }
 
-// summarize what a list or a watch brings.
+// summarize converts an object from a list or a watch to its summary.
 func summarize(i cluster.Interpreter, obj any) (name, cluster.ObjectState, error) {
 	switch o := obj.(type) {
 	case *summary:

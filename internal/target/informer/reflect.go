@@ -85,7 +85,7 @@ func nextPause(last time.Duration, err error) time.Duration {
 	}
 }
 
-// lastError of an attempt to list or to watch; nil while it goes well.
+// lastError returns the error of the last attempt to list or watch, or nil if it succeeded.
 func (k *kind) lastError() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -111,8 +111,8 @@ func userOf(c *api.Config, kctx *api.Context, o Options) (*api.AuthInfo, error) 
 
 var lineNumber = regexp.MustCompile(`line \d+`)
 
-// unreadable keeps nothing of the decoder's error but the line, because decoders quote what they cannot read, and what
-// they cannot read may be a password.
+// unreadable keeps only the line of the decoder's error, because decoders quote the input that they cannot read, which
+// may be a password.
 func unreadable(err error) error {
 	if line := lineNumber.FindString(err.Error()); line != "" {
 		return errors.Errorf("kubeconfig cannot be read: %s is not valid YAML", line)

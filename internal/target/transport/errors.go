@@ -64,7 +64,7 @@ func Explain(err error) error {
 	return err
 }
 
-// reason of a failed request, and whether the server is down for now.
+// reason returns why a request failed, and whether the server is temporarily unavailable.
 func reason(err error) (string, bool) {
 	for _, f := range []func(error) (string, bool){refused, certificate, handshake, name, timeout} {
 		if s, ok := f(err); ok {
@@ -182,7 +182,7 @@ func innermost(err error) string {
 
 // tokenReason of an identity that gave no token. What the token server says may hold anything.
 func tokenReason(err error) string {
-	const failed = "the identity gets no token: "
+	const failed = "the identity cannot get a token: "
 	if e := (*oauth2.RetrieveError)(nil); errors.As(err, &e) && e.Response != nil {
 		return failed + "its server answers " + http.StatusText(e.Response.StatusCode)
 	}

@@ -329,10 +329,10 @@ func TestTokenErrors(t *testing.T) {
 		"Answer": {
 			reason: "The answer of a token server may hold anything.",
 			err:    &oauth2.RetrieveError{Response: &http.Response{StatusCode: http.StatusForbidden}, Body: []byte("canary")},
-			want:   "the identity gets no token: its server answers Forbidden",
+			want:   "the identity cannot get a token: its server answers Forbidden",
 		},
-		"Dead":  {reason: "Who is not there, is named.", err: &net.DNSError{IsNotFound: true, Name: "x"}, want: "the identity gets no token: no such host"},
-		"Lines": {reason: "Conditions have one line.", err: errors.New("first\nsecond"), want: "the identity gets no token: first"},
+		"Dead":  {reason: "Who is not there, is named.", err: &net.DNSError{IsNotFound: true, Name: "x"}, want: "the identity cannot get a token: no such host"},
+		"Lines": {reason: "Conditions have one line.", err: errors.New("first\nsecond"), want: "the identity cannot get a token: first"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

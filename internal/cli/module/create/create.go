@@ -53,13 +53,13 @@ func Command(e *command.Environment) *cobra.Command {
 		Short:      "Build a module from charts, manifests and kustomizations",
 		Long: "Build a module from the content that the module.yaml in DIR (default: the working directory) lists, and write it to an OCI " +
 			"image layout. kymactl module init writes a module.yaml. Without one, DIR must be one of these: a chart; a kubebuilder project, " +
-			"whose config/default is built, whose CRDs come first, and whose only sample becomes the default custom resource; " +
+			"from which config/default is built with the CRDs first, and whose only sample becomes the default custom resource; " +
 			"a kustomization; or a directory of YAML files, including subdirectories whose names do not begin with a dot.\n\n" +
 			"Everything is checked before anything is written: names and versions are valid, charts render, YAML contains objects, " +
 			"the default custom resource matches its CRD, and readiness rules compile. A warning names each image that is not pinned by " +
 			"digest. Nothing is fetched except the module or image of --from, no other program is started, and DIR is only read: " +
 			"the dependencies of a chart must be in its charts directory, and the bases of a kustomization in DIR. " +
-			"Omitted are .git, .DS_Store, ._*, the files that the .helmignore of a chart excludes, image layouts, " +
+			"The module omits .git, .DS_Store, ._*, the files that the .helmignore of a chart excludes, image layouts, " +
 			"and the files that flags name.\n\n" +
 			"The same input always gives the same digest: the name of the directory, the user, the time and the machine do not matter. " +
 			"An existing layout is replaced. A directory that contains anything else is refused.\n\n" +

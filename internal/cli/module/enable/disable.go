@@ -38,7 +38,7 @@ func NewDisable(e *command.Environment) *cobra.Command {
 			"A Kyma that belongs to a Crossplane composition is refused, because the composition would revert the change: change the claim, or " +
 			"use --force.\n\n" +
 			"For each module, a line says whether it was disabled, or is unchanged. --output json and yaml write one object with " +
-			"namespace, kyma and the list \"modules\" of name, result and channel.",
+			"namespace, kyma and the list \"modules\", whose items have name, result and channel.",
 		Example: "  kymactl module disable istio serverless --kyma cluster-a -n team-a --wait",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

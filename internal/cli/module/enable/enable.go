@@ -46,7 +46,7 @@ func Command(e *command.Environment) *cobra.Command {
 			"A Kyma that belongs to a Crossplane composition is refused, because the composition would revert the change: change the claim, or " +
 			"use --force.\n\n" +
 			"For each module, a line says whether it was enabled, changed, or is unchanged. --output json and yaml write one object with " +
-			"namespace, kyma and the list \"modules\" of name, result and channel.",
+			"namespace, kyma and the list \"modules\", whose items have name, result and channel.",
 		Example: "  kymactl module enable istio serverless --kyma cluster-a -n team-a --wait\n" +
 			"  kymactl module enable istio --channel fast\n" +
 			"  kymactl module enable monitoring --values values.yaml --install-values grafana=grafana.yaml",

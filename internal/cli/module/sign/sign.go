@@ -38,7 +38,7 @@ func Command(e *command.Environment) *cobra.Command {
 			"client moves it at the same time. If you name the module only by its digest, use its new digest from then on.\n\n" +
 			"In addition, the digest of the signed module is signed in the same way as by cosign sign --key, under a separate tag, for " +
 			"admission controllers that require this. --cosign=false omits this signature.\n\n" +
-			"Signing again with the same key changes nothing. A signature of the same name by another key is never replaced: use another " +
+			"Signing again with the same key changes nothing. A signature with the same name by another key is never replaced: use another " +
 			"--signature-name, and the module has both signatures.\n\n" +
 			open.ReferenceHelp + "\n\n" +
 			"The last line on stdout is the digest of the signed module.",

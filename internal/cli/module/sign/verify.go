@@ -49,8 +49,8 @@ func NewVerify(e *command.Environment) *cobra.Command {
 		Short: "Verify the signature of a module and everything that it covers",
 		Long: "Verify a module with the same code as a cluster that verifies its modules: its component descriptor has a signature of " +
 			"the given name by one of the given keys, the signature matches the current content of the descriptor, and every layer and every " +
-			"referenced component is the signed one, byte for byte.\n\n" +
-			"A module without a signature is not verified. If anything is wrong with the module, the exit code is 4, and the line on stderr " +
+			"referenced component matches what was signed, byte for byte.\n\n" +
+			"A module without a signature fails verification. If anything is wrong with the module, the exit code is 4, and the line on stderr " +
 			"names the problem.\n\n" +
 			open.ReferenceHelp + "\n\n" +
 			"The last line on stdout is the digest of the verified module. Install the module by that digest to get exactly what was verified.",

@@ -14,7 +14,7 @@ import (
 )
 
 // locationHelp is part of the help of commands with these flags.
-const locationHelp = " A layout is not in a registry, so it needs --repository, the place to which you will push the module."
+const locationHelp = " A layout is not in a registry, so it needs --repository, the location to which you will push the module."
 
 // locationFlags are the flags for the place from which clusters get a module.
 type locationFlags struct {

@@ -26,10 +26,10 @@ func NewCopy(e *command.Environment) *cobra.Command {
 			"or the complete reference, or the path of a layout: a directory, whose path must begin with ./ or / if it does not exist, or " +
 			"a file that ends in .tar, .tar.gz or .tgz.\n\n" +
 			"Content that the destination already has is not written again, and copying again completes an interrupted copy. If the " +
-			"destination has the version with other content, nothing is replaced and the exit code is 5, unless you set --overwrite.\n\n" +
+			"destination already has this version with different content, nothing is replaced and the exit code is 5, unless you set --overwrite.\n\n" +
 			"--username and --password-stdin apply to the registry of DST, or to the registry of SRC if DST is a layout. The docker " +
 			"configuration, --registry-config and the flags for TLS and plain HTTP apply to both.\n\n" +
-			"The last line on stdout is the digest of the manifest, and the line before it is the new place of the module.",
+			"The last line on stdout is the digest of the manifest, and the line before it is the new location of the module.",
 		Example: "  kymactl module copy registry.example.org/modules/component-descriptors/example.org/module/greeter:1.0.0 mirror.example.org/modules\n" +
 			"  kymactl module copy registry.example.org/modules//example.org/module/greeter:1.0.0 ./greeter.tar",
 		Args: cobra.ExactArgs(2),

@@ -171,7 +171,7 @@ func Text(st *v1alpha1.RollbackStatus, from string) string {
 	case st.Version == "" || st.Version == from:
 		return "rolled back to the last good state as the change did not work: " + st.Message
 	case from == "":
-		return fmt.Sprintf("rolled back to %s as the upgrade did not work: %s", st.Version, st.Message)
+		return fmt.Sprintf("rolled back to %s because the upgrade failed: %s", st.Version, st.Message)
 	}
 	return fmt.Sprintf("rolled back to %s as %s did not work: %s", st.Version, from, st.Message)
 }

@@ -180,7 +180,7 @@ func TestDeadline(t *testing.T) {
 func TestText(t *testing.T) {
 	cases := map[string]struct{ from, to, want string }{
 		"Versions": {from: "2.0.0", to: "1.0.0", want: "rolled back to 1.0.0 as 2.0.0 did not work: boom"},
-		"NoFrom":   {to: "1.0.0", want: "rolled back to 1.0.0 as the upgrade did not work: boom"},
+		"NoFrom":   {to: "1.0.0", want: "rolled back to 1.0.0 because the upgrade failed: boom"},
 		"NoTo":     {from: "2.0.0", want: "rolled back to the last good state as the change did not work: boom"},
 		"Same":     {from: "1.0.0", to: "1.0.0", want: "rolled back to the last good state as the change did not work: boom"},
 	}

@@ -37,7 +37,7 @@ type index struct{ v1.Index }
 func parseIndex(data []byte) (*index, error) {
 	i := &index{}
 	if err := json.Unmarshal(data, &i.Index); err != nil {
-		return nil, errors.New("index.json is not valid JSON, or not of its form")
+		return nil, errors.New("index.json is not valid JSON, or is not an image index")
 	}
 	if i.SchemaVersion != 2 {
 		return nil, errors.Errorf("index.json is of schemaVersion %d, want 2", i.SchemaVersion)

@@ -97,7 +97,7 @@ func checkLayout(t tree) error {
 		return errors.New("it is none: oci-layout is not valid JSON")
 	}
 	if !strings.HasPrefix(l.Version, "1.") {
-		return errors.Errorf("it is of version %.20q, want 1.0.0", l.Version)
+		return errors.Errorf("its version is %.20q, want 1.0.0", l.Version)
 	}
 	return nil
 }

@@ -161,7 +161,7 @@ func gunzip(f *os.File) (r io.Reader, limit int64, err error) {
 	return z, maxInflated + 32*info.Size(), err
 }
 
-// scan finds the files of a layout. All else in the tar does not matter.
+// scan finds the files of a layout, and ignores everything else in the tar.
 func (a *archive) scan() error {
 	// The reader of tars seeks over content, and reads no byte more than it must.
 	t := tar.NewReader(a.file)

@@ -101,7 +101,7 @@ func (r *Repository) Blob(ctx context.Context, digest string, offset int64) (io.
 	}
 	b := &resumed{body: body, at: offset, open: open, wait: func(try int) error {
 		if try >= len(r.Pauses) {
-			return errors.Errorf("cannot read blob %s of %s: the connection broke off", digest, r)
+			return errors.Errorf("cannot read blob %s of %s: the connection was interrupted", digest, r)
 		}
 		return pause(ctx, r.Pauses[try])
 	}}

@@ -81,7 +81,7 @@ func TestRemoteBlob(t *testing.T) {
 		"Evil": {reason: "Other content is found.", err: "digest does not match", serve: func(_ int, w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write(bytes.ReplaceAll(data, []byte("5"), []byte("x")))
 		}},
-		"Dead": {reason: "There is an end to it.", err: "broke off", serve: func(n int, w http.ResponseWriter, r *http.Request) {
+		"Dead": {reason: "There is an end to it.", err: "was interrupted", serve: func(n int, w http.ResponseWriter, r *http.Request) {
 			ranged(&breaking{ResponseWriter: w, left: 0, header: n > 1}, r)
 		}},
 	}

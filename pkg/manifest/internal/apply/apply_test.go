@@ -37,9 +37,9 @@ func TestApply(t *testing.T) {
 			others: func(s *site) { s.c.Finish(refOf(`{apiVersion: v1, kind: Namespace, metadata: {name: apps}}`)) },
 			want:   cm,
 			change: func(o *object.Desired) { o.KeepNamespaces = true },
-			out:    result{Err: "ConfigMap apps/web: namespace apps does not exist, and config says CreateNamespace=false; create it"},
+			out:    result{Err: "ConfigMap apps/web: namespace apps does not exist, and the config layer sets CreateNamespace=false; create it"},
 			instead: &result{
-				Err: "ConfigMap apps/web: namespace apps does not exist, and config says CreateNamespace=false; create it", Refused: true,
+				Err: "ConfigMap apps/web: namespace apps does not exist, and the config layer sets CreateNamespace=false; create it", Refused: true,
 			},
 			requests: []string{"apply new ConfigMap apps/web"},
 			tries:    []string{"try apply new ConfigMap apps/web"},

@@ -74,7 +74,7 @@ func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rend
 			return nil, err
 		}
 		if info == nil {
-			return nil, errors.Errorf("the record of release %s revision %d is gone, and the chart renders differently each time; "+
+			return nil, errors.Errorf("the record of release %s revision %d no longer exists, and the chart renders differently each time; "+
 				"change a value to install a new revision", home.Name, out.Record.Revision)
 		}
 		return release.Objects(info.Manifest, home, out.Record.Revision)
@@ -89,8 +89,8 @@ func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rend
 	return r.Objects, nil
 }
 
-// goBack returns the objects of the revision that a rollback returns to, if the chart does not render them again. Otherwise it
-// returns objects as they are.
+// goBack returns the recorded objects of the revision that a rollback restores, if rendering the chart does not reproduce
+// them. Otherwise, it returns objects unchanged.
 func (c *Composer) goBack(ctx context.Context, out *Component, r *render.Rendered, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	if !c.RollsBack || out.Purpose == Repair {
 		return objects, nil

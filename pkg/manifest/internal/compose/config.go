@@ -71,7 +71,7 @@ func (s Settings) Of(in *bundle.Install) (*Installation, error) {
 	case e.err != nil:
 		return nil, errors.Wrap(e.err, "config")
 	case in.Form != bundle.FormChart && len(e.Overrides) > 0:
-		return nil, errors.Errorf("config: overrides are for charts, and this install is %s; take them out", in.Form.Title())
+		return nil, errors.Errorf("config: overrides are for charts, and this install is %s; remove them", in.Form.Title())
 	}
 	out := newInstallation(in, e.Settings)
 	if s.bundle.Config == nil {

@@ -75,7 +75,7 @@ func TestConfigOf(t *testing.T) {
 		},
 		"Overrides": {
 			reason: "Plain objects have no values.", args: args{config: configLayer("configs: [{name: raw, overrides: a=b}]"), install: 1},
-			want: want{err: "config: overrides are for charts, and this install is plain objects; take them out"},
+			want: want{err: "config: overrides are for charts, and this install is plain objects; remove them"},
 		},
 		"SameRelease": {
 			reason: "Two installs cannot have the same release.", args: args{config: configLayer("configs: [{name: extra, clientConfig: ReleaseName=web}]"), install: 2},

@@ -26,7 +26,7 @@ func readPart(ctx context.Context, caches *Caches, p *bundle.Part) ([]*unstructu
 	case p.Install == nil:
 		return []*unstructured.Unstructured{p.Resource.DeepCopy()}, nil
 	case len(p.Install.Values) > 0:
-		return nil, errors.Errorf("values are for charts, and this install is %s; take them out", p.Install.Form.Title())
+		return nil, errors.Errorf("values are for charts, and this install is %s; remove them", p.Install.Form.Title())
 	case p.Install.Form == bundle.FormPlain:
 		return readPlain(ctx, p.Install)
 	}
@@ -51,7 +51,7 @@ func readCRDs(ctx context.Context, l *source.Layer) ([]*unstructured.Unstructure
 func readPlain(ctx context.Context, in *bundle.Install) ([]*unstructured.Unstructured, error) {
 	out, err := readObjects(ctx, &in.Layer, func(*unstructured.Unstructured) error { return nil })
 	if err == nil && len(out) == 0 {
-		err = errors.New("there is no object in it")
+		err = errors.New("it contains no objects")
 	}
 	return out, err
 }

@@ -116,8 +116,8 @@ func replace(h *Hook, m *metav1.PartialObjectMetadata, set string, adopt bool, a
 	foreign := m.Labels[object.LabelPartOf] != set
 	switch {
 	case foreign && !object.IsReplaceable(h.Ref.GroupKind()):
-		return "", "", &ssa.RefusedError{Err: errors.Errorf("%s exists and does not belong to this module; it is not replaced, as what it "+
-			"holds would be lost: take the hook out, or delete it yourself", h.Ref)}
+		return "", "", &ssa.RefusedError{Err: errors.Errorf("%s exists and does not belong to this module; it is not replaced, because its "+
+			"content would be lost: remove the hook, or delete the object yourself", h.Ref)}
 	case foreign && !adopt:
 		return "", "", &ssa.RefusedError{Err: errors.Errorf("%s exists and does not belong to this module; remove it, or %s to take it "+
 			"over", h.Ref, advise.Adopt)}

@@ -139,7 +139,7 @@ func TestReplace(t *testing.T) {
 		"Foreign":    {reason: "An object of another bundle is not deleted.", args: args{kind: job, set: "other"}, want: want{err: " exists and does not belong to this module; remove it, or set adopt to take it over"}},
 		"Unlabelled": {reason: "An object without the label of a bundle is not deleted.", args: args{kind: job}, want: want{err: " exists and does not belong to this module; remove it, or set adopt to take it over"}},
 		"Adopt":      {reason: "With adopt, the object is replaced.", args: args{kind: job, set: "other", adopt: true}, want: want{action: actDelete}},
-		"Namespace":  {reason: "Even with adopt, a namespace of another owner is not deleted.", args: args{kind: schema.GroupKind{Kind: "Namespace"}, set: "other", adopt: true}, want: want{err: " exists and does not belong to this module; it is not replaced, as what it holds would be lost: take the hook out, or delete it yourself"}},
+		"Namespace":  {reason: "Even with adopt, a namespace of another owner is not deleted.", args: args{kind: schema.GroupKind{Kind: "Namespace"}, set: "other", adopt: true}, want: want{err: " exists and does not belong to this module; it is not replaced, because its content would be lost: remove the hook, or delete the object yourself"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -196,7 +196,7 @@ func TestAdvance(t *testing.T) {
 			hooks:  []Hook{job("a", Failed)},
 			before: func(s *fakeStage) { s.target.outcome, s.now, s.Run.Started = "", 160, 100 },
 			log:    []string{"create a", "take a", "state a", "save 0 uid=uid-1 failed=true", "state a", "delete a"},
-			want:   inventory.Run{UID: "uid-1", Started: 100, Failed: "hook pre-install Job a/a was not done within 1m0s: it is running", Over: true},
+			want:   inventory.Run{UID: "uid-1", Started: 100, Failed: "hook pre-install Job a/a did not finish within 1m0s: it is running", Over: true},
 		},
 		"Fails": {
 			reason: "After a failure, no other hook runs, and the earlier ones are deleted according to their policies.",
@@ -285,7 +285,7 @@ func TestAdvance(t *testing.T) {
 				s.target.things[job("b").Ref] = &thing{uid: "v", set: ourSet}
 			},
 			log:  []string{"state a", "save 2 uid= failed=true", "state b", "delete b"},
-			want: inventory.Run{Index: 2, Started: 1, Failed: "hook pre-install Job a/a was not done within 1m0s: it is being deleted", Over: true},
+			want: inventory.Run{Index: 2, Started: 1, Failed: "hook pre-install Job a/a did not finish within 1m0s: it is being deleted", Over: true},
 		},
 		"TidiesOurs": {
 			reason: "An object of another bundle, or a new object with the same name, is not deleted.",

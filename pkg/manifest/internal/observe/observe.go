@@ -205,7 +205,7 @@ func (o *observer) observeDrift(en *inventory.Entry, d Drift, p *part) bool {
 		p.found(PhaseFailed, failure)
 	}
 	if en.Restores.Pause(o.Now) {
-		p.found(PhaseContended, d.String()+" again and again, and is restored once a minute; find out who does it")
+		p.found(PhaseContended, d.String()+" again and again, and is restored once a minute; find the client that does this")
 	}
 	p.found(PhaseDrifted, d.String())
 	return false

@@ -147,7 +147,7 @@ func TestWriteDeployed(t *testing.T) {
 			keep:      true,
 			want: want{
 				Requests: []string{"POST apps/secrets"},
-				Err:      "cannot record revision 1 of release web: namespace apps does not exist, and config says CreateNamespace=false; create it",
+				Err:      "cannot record revision 1 of release web: namespace apps does not exist, and the config layer sets CreateNamespace=false; create it",
 			},
 		},
 	}

@@ -24,7 +24,7 @@ func (c *Client) DryRun(ctx context.Context, o *object.Desired, how Mode) (*unst
 		return nil, err
 	}
 	out := &unstructured.Unstructured{}
-	return out, errors.Wrapf(out.UnmarshalJSON(b), "%s: cannot read the answer", o.Ref)
+	return out, errors.Wrapf(out.UnmarshalJSON(b), "%s: cannot read the response", o.Ref)
 }
 
 // DryRunDifferences returns the sorted paths of all differences between the live object and the result of applying an object by
@@ -46,7 +46,7 @@ func (c *Client) DryRunFields(ctx context.Context, o *object.Desired) (*metav1.F
 	}
 	m := &metav1.PartialObjectMetadata{}
 	if err := json.Unmarshal(b, m); err != nil {
-		return nil, errors.Wrapf(err, "%s: cannot read the answer", o.Ref)
+		return nil, errors.Wrapf(err, "%s: cannot read the response", o.Ref)
 	}
 	return fieldset.AppliedBy(c.FieldManager, m.ManagedFields), nil
 }
@@ -90,5 +90,5 @@ func (c *Client) PatchDryRun(ctx context.Context, o *object.Desired, m cluster.M
 		return nil, err
 	}
 	out := &unstructured.Unstructured{}
-	return out, errors.Wrapf(out.UnmarshalJSON(b), "%s: cannot read the answer", o.Ref)
+	return out, errors.Wrapf(out.UnmarshalJSON(b), "%s: cannot read the response", o.Ref)
 }

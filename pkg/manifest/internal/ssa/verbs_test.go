@@ -99,7 +99,7 @@ func TestApply(t *testing.T) {
 			reason: "The config can disable the creation of the namespace.", change: func(o *object.Desired) { o.KeepNamespaces = true },
 			want: want{
 				log: []string{"apply ConfigMap apps/web"},
-				err: "namespace apps does not exist, and config says CreateNamespace=false; create it",
+				err: "namespace apps does not exist, and the config layer sets CreateNamespace=false; create it",
 			},
 		},
 	}

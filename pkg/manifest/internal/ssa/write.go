@@ -68,7 +68,7 @@ func (c *Client) apply(ctx context.Context, o *object.Desired, patch []byte, for
 	}
 	s, fields, err := c.decodeState(o.GVK(), b)
 	if err != nil {
-		return cluster.ObjectState{}, nil, errors.Wrap(err, "cannot read the answer")
+		return cluster.ObjectState{}, nil, errors.Wrap(err, "cannot read the response")
 	}
 	c.cluster.Cache().Put(o.Ref, s)
 	return s, fields, nil
@@ -143,11 +143,11 @@ func (c *Client) SetManagedFields(
 	}
 	out := &metav1.PartialObjectMetadata{}
 	if err := json.Unmarshal(b, out); err != nil {
-		return nil, errors.Wrap(err, "cannot read the answer")
+		return nil, errors.Wrap(err, "cannot read the response")
 	}
 	s, _, err := c.decodeState(o.GVK(), b)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot read the answer")
+		return nil, errors.Wrap(err, "cannot read the response")
 	}
 	c.note(o.Ref, out, s)
 	return out, nil
@@ -210,7 +210,7 @@ func left(answer []byte, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, er
 		return nil, errors.Wrapf(err, "%s: cannot read", r)
 	}
 	if out.Kind == "" {
-		return nil, errors.Errorf("%s: cannot read what was answered to its deletion", r)
+		return nil, errors.Errorf("%s: cannot read the response to its deletion", r)
 	}
 	if out.Kind == "Status" || out.DeletionTimestamp == nil {
 		return nil, nil //nolint:nilnil // Nothing is left, as documented.
@@ -294,5 +294,5 @@ func (c *Client) DeleteSecrets(ctx context.Context, namespace, selector string) 
 
 // NoNamespace returns the error for a missing namespace that the engine must not create.
 func NoNamespace(name string) error {
-	return errors.Errorf("namespace %s does not exist, and config says CreateNamespace=false; create it", name)
+	return errors.Errorf("namespace %s does not exist, and the config layer sets CreateNamespace=false; create it", name)
 }
