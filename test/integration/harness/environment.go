@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+// An Environment is everything that runs.
+type Environment struct {
+	Dir string
+	// Binaries is the directory with what was built, which all processes share.
+	Binaries string
+	// Control is the control plane, target the cluster that modules are installed into.
+	Control, Target *controlplane.Cluster
+	// ControlClient and targetClient are those of administrators.
+	ControlClient, TargetClient client.Client
+	Registry                    *controlplane.Registry
+	Provider                    *Provider
+	// Kymactl is the path of its binary.
+	Kymactl string
+}
+
+// BuildBinaries of the provider and of kymactl into a directory, which is returned.
+func BuildBinaries(ctx context.Context) (string, error) {
+	dir, err := os.MkdirTemp("", "provider-kyma-binaries-")
+	if err != nil {
+		return "", errors.Wrap(err, "cannot make a directory")
+	}
+	for _, command := range []string{"provider", "kymactl"} {
+		if err := build(ctx, dir, command); err != nil {
+			return "", errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	return dir, nil
+}
+
+// Start everything with the binaries in a directory.
+func Start(ctx context.Context, binaries string) (*Environment, error) {
+	dir, err := os.MkdirTemp("", "provider-kyma-integration-")
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make a directory")
+	}
+	e := &Environment{Dir: dir, Binaries: binaries, Kymactl: filepath.Join(binaries, "kymactl")}
+	e.Provider = &Provider{Binary: filepath.Join(binaries, "provider"), dir: dir}
+	err = e.startServers(ctx)
+	if err == nil {
+		e.Provider.Kubeconfig = e.Control.KubeconfigFile()
+		err = e.Provider.Start(ctx)
+	}
+	if err != nil {
+		e.Stop()
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *Environment) startServers(ctx context.Context) error {
+	clusters, err := controlplane.StartAll(ctx,
+		// Of the controllers, those that the end of things needs.
+		controlplane.Options{
+			Name: "control-plane", ControllerManager: true,
+			Controllers: []string{"namespace-controller", "garbage-collector-controller"},
+		},
+		controlplane.Options{Name: "target"}.Complete())
+	if err != nil {
+		return err
+	}
+	e.Control, e.Target = clusters[0], clusters[1]
+	if e.ControlClient, err = NewClient(e.Control); err != nil {
+		return err
+	}
+	if e.TargetClient, err = NewClient(e.Target); err != nil {
+		return err
+	}
+	root, err := tools.Root()
+	if err != nil {
+		return err
+	}
+	if err := e.Control.InstallCRDs(ctx, filepath.Join(root, "package", "crds")); err != nil {
+		return err
+	}
+	e.Registry, err = controlplane.StartRegistry(controlplane.WebOptions{})
+	return err
+}
+
+// NewClient of an administrator of a cluster. It reads from the API server, not from a cache.
+func NewClient(c *controlplane.Cluster) (client.Client, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, errors.Wrap(err, "cannot register the kinds of Kubernetes")
+	}
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return nil, errors.Wrap(err, "cannot register our kinds")
+	}
+	return client.New(c.Config(), client.Options{Scheme: scheme})
+}
+
+// Stop everything, and remove its data.
+func (e *Environment) Stop() {
+	if e.Provider != nil {
+		e.Provider.Kill()
+	}
+	if e.Registry != nil {
+		e.Registry.Stop()
+	}
+	e.Target.Stop()
+	e.Control.Stop()
+	_ = os.RemoveAll(e.Dir)
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+)
+
+// AtOnce runs one kymactl for each name, all at the same time.
+func (p *Person) AtOnce(ctx context.Context, names []string, args ...string) {
+	GinkgoHelper()
+	var g errgroup.Group
+	runs := make([]Run, len(names))
+	for i, name := range names {
+		g.Go(func() error {
+			var err error
+			runs[i], err = p.Run(ctx, "", append(slices.Clone(args), name)...)
+			return err
+		})
+	}
+	Expect(g.Wait()).To(Succeed())
+	Expect(runs).To(HaveEach(WithTransform(func(r Run) int { return r.code }, BeZero())))
+}
+
+// A Person uses kymactl: as a process with a home, a directory for temporary files and a working directory of its own, and
+// without any other program in its path.
+type Person struct {
+	s   *Space
+	dir string
+	// outputs are what -o has named.
+	outputs []string
+}
+
+// NewPerson of the space: the namespace of the kubeconfig is that of the space. At the end of the spec nothing may be left of
+// the runs of kymactl but what -o has named.
+func NewPerson(s *Space) *Person {
+	GinkgoHelper()
+	p := &Person{s: s, dir: GinkgoT().TempDir()}
+	for _, folder := range []string{"home", "tmp", "work", "path", "input"} {
+		Expect(os.Mkdir(p.Path(folder), 0o700)).To(Succeed())
+	}
+	config := Must(clientcmd.Load(Env.Control.Kubeconfig()))
+	config.Contexts[config.CurrentContext].Namespace = s.Name
+	Expect(clientcmd.WriteToFile(*config, p.Path("control.kubeconfig"))).To(Succeed())
+	DeferCleanup(func() {
+		for folder, want := range map[string][]string{"home": nil, "tmp": nil, "work": p.outputs} {
+			names := []string{}
+			for _, e := range Must(os.ReadDir(p.Path(folder))) {
+				names = append(names, e.Name())
+			}
+			Expect(names).To(ConsistOf(want), folder)
+		}
+	})
+	return p
+}
+
+func (p *Person) Path(name string) string { return filepath.Join(p.dir, name) }
+
+// Input is the path of a file that another client wrote.
+func (p *Person) Input(name string, content []byte) string {
+	GinkgoHelper()
+	path := filepath.Join(p.Path("input"), name)
+	Expect(os.MkdirAll(filepath.Dir(path), 0o700)).To(Succeed())
+	Expect(os.WriteFile(path, content, 0o600)).To(Succeed())
+	return path
+}
+
+// Output is a name for -o, in the working directory.
+func (p *Person) Output(name string) string {
+	p.outputs = append(p.outputs, name)
+	return name
+}
+
+// A Run of kymactl that has ended.
+type Run struct {
+	args           []string
+	code           int
+	Stdout, Stderr string
+}
+
+func (r Run) String() string {
+	return fmt.Sprintf("kymactl %s: exit code %d\nstdout:\n%s\nstderr:\n%s", strings.Join(r.args, " "), r.code, r.Stdout, r.Stderr)
+}
+
+// Run kymactl. The error is for what is not its own.
+func (p *Person) Run(ctx context.Context, stdin string, args ...string) (Run, error) {
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, Env.Kymactl, args...)
+	cmd.Dir = p.Path("work")
+	cmd.Env = []string{
+		"HOME=" + p.Path("home"), "TMPDIR=" + p.Path("tmp"), "PATH=" + p.Path("path"), "KUBECONFIG=" + p.Path("control.kubeconfig"),
+		// The race detector would sleep for a second at the end of each run.
+		"GORACE=atexit_sleep_ms=0",
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
+	err := cmd.Run()
+	r := Run{args: args, code: cmd.ProcessState.ExitCode(), Stdout: stdout.String(), Stderr: stderr.String()}
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
+		return r, err
+	}
+	for _, s := range Secrets() {
+		if strings.Contains(r.Stdout, s) || strings.Contains(r.Stderr, s) {
+			return Run{args: args}, errors.Errorf("kymactl %s shows a secret", strings.Join(args, " "))
+		}
+	}
+	return r, nil
+}
+
+// Secrets of the kubeconfigs, in all forms that they have.
+func Secrets() []string {
+	var all []string
+	for _, data := range [][]byte{Env.Control.Kubeconfig(), Env.Target.Kubeconfig()} {
+		config, err := clientcmd.Load(data)
+		if err != nil {
+			continue
+		}
+		for _, user := range config.AuthInfos {
+			all = append(all, base64.StdEncoding.EncodeToString(user.ClientKeyData)[:64])
+			// The first line of a PEM file says what it is.
+			all = append(all, strings.Split(string(user.ClientKeyData), "\n")[1])
+		}
+		all = append(all, base64.StdEncoding.EncodeToString(data)[:64])
+	}
+	return all
+}
+
+// Ok runs kymactl, which must succeed, and returns what it wrote to stdout.
+func (p *Person) Ok(ctx context.Context, args ...string) string {
+	GinkgoHelper()
+	return p.okWith(ctx, "", args...)
+}
+
+// okWith is ok with something on stdin.
+func (p *Person) okWith(ctx context.Context, stdin string, args ...string) string {
+	GinkgoHelper()
+	r := Must(p.Run(ctx, stdin, args...))
+	Expect(r.code).To(Equal(0), r.String)
+	Expect(r.Stderr).NotTo(MatchRegexp(`(?m)^Error: `), r.String)
+	return r.Stdout
+}
+
+// Fails runs kymactl, which must exit with a code and say why, in one line that has all these parts.
+func (p *Person) Fails(ctx context.Context, code int, why []string, args ...string) Run {
+	GinkgoHelper()
+	r := Must(p.Run(ctx, "", args...))
+	Expect(r.code).To(Equal(code), r.String)
+	Expect(regexp.MustCompile(`(?m)^Error: .*$`).FindAllString(r.Stderr, -1)).To(HaveExactElements(ContainAll(why)), r.String)
+	return r
+}
+
+// Kubectl runs kubectl as someone who does not know of kymactl.
+func (p *Person) Kubectl(ctx context.Context, stdin string, args ...string) {
+	GinkgoHelper()
+	cmd := exec.CommandContext(ctx, Must(tools.Path(ctx, tools.Kubectl)), append([]string{"--kubeconfig", p.Path("control.kubeconfig")}, args...)...)
+	cmd.Stdin = strings.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(out))
+}
+
+// Target is the path of the kubeconfig of the target.
+func (p *Person) Target() string { return p.Input("target.kubeconfig", Env.Target.Kubeconfig()) }
+
+// MakeModule makes a version of an offered module with kymactl, pushes it, and returns the path of its ModuleTemplate for a
+// channel.
+func (p *Person) MakeModule(ctx context.Context, o *Offer, channel, version string) string {
+	GinkgoHelper()
+	folder := o.Name + "-" + version
+	definition := fmt.Sprintf("name: example.org/module/%[1]s\nversion: %[2]s\nlabels: {%[3]s: %[4]s}\ncharts: [{name: %[1]s, path: chart}]\n",
+		o.Name, version, LabelSpec, o.s.Name)
+	for name, content := range o.Chart(version).Files {
+		p.Input(filepath.Join(folder, "chart", name), content)
+	}
+	if o.operated {
+		p.Input(filepath.Join(folder, "crds", "widgets.yaml"), o.Component(version).Resources[1].Files["widgets.yaml"])
+		cr := Must(yaml.Marshal(Values{
+			"apiVersion": o.Group() + "/v1", "kind": "Widget", "metadata": Values{"name": o.Name, "namespace": o.s.Name}, "spec": Values{"size": "small"},
+		}))
+		p.Input(filepath.Join(folder, "default.yaml"), cr)
+		definition += "crds: [crds]\ndefaultCustomResource: default.yaml\n"
+	}
+	path := filepath.Dir(p.Input(filepath.Join(folder, "module.yaml"), []byte(definition)))
+	layout := p.Output(folder + ".tar")
+	made := Lines(p.Ok(ctx, "module", "create", path, "-o", layout))
+	pushed := Lines(p.Ok(ctx, "module", "push", layout, Env.Registry.Host()+"/"+ModulesRepository))
+	Expect(pushed[len(pushed)-1]).To(Equal(made[len(made)-1]), "the digest")
+	template := p.Output(folder + ".yaml")
+	p.Ok(ctx, "module", "template", pushed[len(pushed)-2], "--channel", channel, "-o", template)
+	return filepath.Join(p.Path("work"), template)
+}
+
+// Lines of a text.
+func Lines(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }

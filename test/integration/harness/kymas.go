@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gstruct"
+	"github.com/onsi/gomega/types"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// Prompt is how long something may take that an event causes. It takes a fraction of a second where nothing else runs.
+const Prompt = 30 * time.Second
+
+// Kyma of the space with its ProviderConfig. It is not created yet.
+func (s *Space) Kyma(name string, modules ...v1alpha1.Module) *v1alpha1.Kyma {
+	k := &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: name}}
+	k.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: v1alpha1.ProviderConfigKind, Name: ConfigName}
+	k.Spec.ForProvider.Modules = modules
+	return k
+}
+
+// OnConfig is a Kyma with another ProviderConfig.
+func OnConfig(k *v1alpha1.Kyma, name string) *v1alpha1.Kyma {
+	k.Spec.ProviderConfigReference.Name = name
+	return k
+}
+
+// InChannel is a Kyma with a channel.
+func InChannel(k *v1alpha1.Kyma, channel string) *v1alpha1.Kyma {
+	k.Spec.ForProvider.Channel = channel
+	return k
+}
+
+// GetKyma of the space.
+func (s *Space) GetKyma(ctx context.Context, name string) (*v1alpha1.Kyma, error) {
+	k := &v1alpha1.Kyma{}
+	return k, Env.ControlClient.Get(ctx, s.Key(name), k)
+}
+
+// UpdateKyma of the space.
+func (s *Space) UpdateKyma(ctx context.Context, name string, edit func(k *v1alpha1.Kyma)) {
+	GinkgoHelper()
+	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		k, err := s.GetKyma(ctx, name)
+		if err != nil {
+			return err
+		}
+		edit(k)
+		return Env.ControlClient.Update(ctx, k)
+	})).To(Succeed())
+}
+
+// SetModules of a Kyma.
+func SetModules(modules ...v1alpha1.Module) func(k *v1alpha1.Kyma) {
+	return func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules = modules }
+}
+
+// SetChannel of a Kyma.
+func SetChannel(channel string) func(k *v1alpha1.Kyma) {
+	return func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Channel = channel }
+}
+
+// Annotate an object; an empty value takes the annotation off.
+func Annotate[T client.Object](key, value string) func(o T) {
+	return func(o T) {
+		all := map[string]string{}
+		maps.Copy(all, o.GetAnnotations())
+		all[key] = value
+		if value == "" {
+			delete(all, key)
+		}
+		o.SetAnnotations(all)
+	}
+}
+
+// AnnotateKyma with a key and a value.
+func (s *Space) AnnotateKyma(ctx context.Context, name, key, value string) {
+	GinkgoHelper()
+	s.UpdateKyma(ctx, name, Annotate[*v1alpha1.Kyma](key, value))
+}
+
+// DeleteKyma of the space. It is gone only later.
+func (s *Space) DeleteKyma(ctx context.Context, name string, o ...client.DeleteOption) {
+	GinkgoHelper()
+	Expect(Env.ControlClient.Delete(ctx, &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: name}}, o...)).To(Succeed())
+}
+
+// RemoveKyma removes a Kyma, and waits until it is gone.
+func (s *Space) RemoveKyma(ctx context.Context, name string, o ...client.DeleteOption) {
+	GinkgoHelper()
+	s.DeleteKyma(ctx, name, o...)
+	s.AwaitKymaGone(ctx, name)
+}
+
+// AwaitKymaGone waits until a Kyma is gone. Nothing that it installed may be left by then.
+func (s *Space) AwaitKymaGone(ctx context.Context, name string) {
+	GinkgoHelper()
+	Eventually(Gone(s.GetKyma)).WithContext(ctx).WithArguments(name).Should(BeTrue(), func() string {
+		k, err := s.GetKyma(ctx, name)
+		return fmt.Sprintf("Kyma %s is still there: %s (%v)", name, DescribeKyma(k), err)
+	})
+}
+
+// AwaitKyma waits until a Kyma is Ready in its present generation.
+func (s *Space) AwaitKyma(ctx context.Context, name string) *v1alpha1.Kyma {
+	GinkgoHelper()
+	Eventually(s.GetKyma).WithContext(ctx).WithArguments(name).Should(BeReadyKyma())
+	return Must(s.GetKyma(ctx, name))
+}
+
+// Enable creates a Kyma, and waits until it is Ready.
+func (s *Space) Enable(ctx context.Context, k *v1alpha1.Kyma) *v1alpha1.Kyma {
+	GinkgoHelper()
+	s.Create(ctx, k)
+	return s.AwaitKyma(ctx, k.Name)
+}
+
+// Kymas of the space, by name.
+func (s *Space) Kymas(ctx context.Context) ([]string, error) {
+	list := &v1alpha1.KymaList{}
+	err := Env.ControlClient.List(ctx, list, client.InNamespace(s.Name))
+	var names []string
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name+": "+DescribeKyma(&list.Items[i]))
+	}
+	return names, err
+}
+
+// BeReadyKyma matches a Kyma that is Ready as it is now, not as it was before its last change.
+func BeReadyKyma() types.GomegaMatcher {
+	return WithTransform(DescribeKyma, Equal("Ready"))
+}
+
+// DescribeKyma says Ready, or why not.
+func DescribeKyma(k *v1alpha1.Kyma) string {
+	ready, synced := k.GetCondition(xpv2.TypeReady), k.GetCondition(xpv2.TypeSynced)
+	at := k.Status.AtProvider
+	if synced.ObservedGeneration != k.Generation {
+		return fmt.Sprintf("generation %d was seen, it is %d", synced.ObservedGeneration, k.Generation)
+	}
+	if synced.Status != corev1.ConditionTrue || ready.Status != corev1.ConditionTrue || at.State != v1alpha1.StateReady {
+		return fmt.Sprintf("Synced %s %q, Ready %s %q, state %q, modules %+v",
+			synced.Status, synced.Message, ready.Status, ready.Message, at.State, at.Modules)
+	}
+	return "Ready"
+}
+
+// HaveKymaState matches a Kyma with a state, and a message that has all these parts.
+func HaveKymaState(state v1alpha1.State, message ...string) types.GomegaMatcher {
+	return WithTransform(func(k *v1alpha1.Kyma) v1alpha1.KymaObservation { return k.Status.AtProvider },
+		gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{"State": Equal(state), "Message": ContainAll(message)}))
+}
+
+// HaveModule matches a Kyma with a module in a state, and a message of it that has all these parts.
+func HaveModule(name string, state v1alpha1.State, message ...string) types.GomegaMatcher {
+	return WithTransform(func(k *v1alpha1.Kyma) []v1alpha1.ModuleStatus { return k.Status.AtProvider.Modules },
+		ContainElement(gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{
+			"Name": Equal(name), "State": Equal(state), "Message": ContainAll(message),
+		})))
+}
+
+// HaveVersion matches a Kyma with a module of a version, from a channel.
+func HaveVersion(name, version, channel string) types.GomegaMatcher {
+	return WithTransform(func(k *v1alpha1.Kyma) []v1alpha1.ModuleStatus { return k.Status.AtProvider.Modules },
+		ContainElement(gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{
+			"Name": Equal(name), "Version": Equal(version), "Channel": Equal(channel),
+		})))
+}
+
+// HaveModules matches a Kyma whose status names these modules and no other, in this order.
+func HaveModules(names ...string) types.GomegaMatcher {
+	return WithTransform(func(k *v1alpha1.Kyma) []string {
+		out := []string{}
+		for _, m := range k.Status.AtProvider.Modules {
+			out = append(out, m.Name)
+		}
+		return out
+	}, Equal(names))
+}
+
+// EventsOf an object of a kind, as type, reason and message, each as often as it was recorded.
+func (s *Space) EventsOf(ctx context.Context, kind, name string) ([]string, error) {
+	list := &corev1.EventList{}
+	// Events of what is in no namespace are in this one.
+	namespace := s.Name
+	if kind == v1alpha1.ModuleTemplateKind {
+		namespace = metav1.NamespaceDefault
+	}
+	err := Env.ControlClient.List(ctx, list, client.InNamespace(namespace))
+	var out []string
+	for i := range list.Items {
+		e := &list.Items[i]
+		if e.InvolvedObject.Kind != kind || e.InvolvedObject.Name != name {
+			continue
+		}
+		for range max(1, e.Count) {
+			out = append(out, e.Type+" "+e.Reason+" "+e.Message)
+		}
+	}
+	return out, err
+}
+
+// KymaEvents are the events of a Kyma.
+func (s *Space) KymaEvents(ctx context.Context, name string) ([]string, error) {
+	return s.EventsOf(ctx, v1alpha1.KymaKind, name)
+}
+
+// BeEvent matches an event by its type and reason, and parts of its message.
+func BeEvent(typeAndReason string, message ...string) types.GomegaMatcher {
+	return SatisfyAll(HavePrefix(typeAndReason+" "), ContainAll(message))
+}
+
+// Wipe the status of an object in the control plane.
+func Wipe(ctx context.Context, o client.Object) {
+	GinkgoHelper()
+	Expect(Env.ControlClient.Status().Patch(ctx, o, client.RawPatch("application/json-patch+json",
+		[]byte(`[{"op":"replace","path":"/status","value":{}}]`)))).To(Succeed())
+}
+
+// WithProvider runs the provider in another way until the end of the spec.
+func WithProvider(ctx context.Context, change func(p *Provider)) {
+	GinkgoHelper()
+	kubeconfig, args := Env.Provider.Kubeconfig, Env.Provider.Args
+	restart := func(ctx context.Context) {
+		GinkgoHelper()
+		if Env.Provider.Process.State() == nil {
+			Expect(Env.Provider.Terminate(ctx)).To(Succeed())
+		}
+		Expect(Env.Provider.Start(ctx)).To(Succeed())
+	}
+	change(Env.Provider)
+	DeferCleanup(func(ctx SpecContext) {
+		Env.Provider.Kubeconfig, Env.Provider.Args = kubeconfig, args
+		restart(ctx)
+	})
+	restart(ctx)
+}
+
+// ListKymas of the space.
+func (s *Space) ListKymas(ctx context.Context) ([]v1alpha1.Kyma, error) {
+	list := &v1alpha1.KymaList{}
+	err := Env.ControlClient.List(ctx, list, client.InNamespace(s.Name))
+	return list.Items, err
+}
+
+// ListManifests of the space.
+func (s *Space) ListManifests(ctx context.Context) ([]v1alpha1.Manifest, error) {
+	list := &v1alpha1.ManifestList{}
+	err := Env.ControlClient.List(ctx, list, client.InNamespace(s.Name))
+	return list.Items, err
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gstruct"
+	"github.com/onsi/gomega/types"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+// conditioned is a Manifest or a Kyma.
+type conditioned interface {
+	GetCondition(kind xpv2.ConditionType) xpv2.Condition
+}
+
+// HaveCondition matches a Manifest or a Kyma by one of its conditions.
+func HaveCondition(kind xpv2.ConditionType, status corev1.ConditionStatus, message types.GomegaMatcher) types.GomegaMatcher {
+	return WithTransform(func(c conditioned) xpv2.Condition { return c.GetCondition(kind) },
+		gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{"Status": Equal(status), "Message": message}))
+}
+
+// ReadyBecause matches a Manifest or a Kyma by the reason of its condition Ready.
+func ReadyBecause(reason xpv2.ConditionReason) types.GomegaMatcher {
+	return WithTransform(func(c conditioned) xpv2.ConditionReason { return c.GetCondition(xpv2.TypeReady).Reason }, Equal(reason))
+}
+
+// HaveDrift matches a Manifest by an object of its last drift, which is named as in a message, and by fields of this object.
+func HaveDrift(object string, change v1alpha1.DriftChange, fields ...any) types.GomegaMatcher {
+	return HaveField("Status.AtProvider.Drift", HaveValue(HaveField("Objects", ContainElement(SatisfyAll(
+		HaveField("ObjectReference", WithTransform(TitleOf, Equal(object))), HaveField("Change", change), HaveField("Fields", ContainElements(fields...)))))))
+}
+
+// NotReady matches a Manifest that is not Ready, with a message that has all these parts.
+func NotReady(message ...string) types.GomegaMatcher {
+	return HaveCondition(xpv2.TypeReady, corev1.ConditionFalse, ContainAll(message))
+}
+
+// NotSynced matches a Manifest that could not be reconciled, with a message that has all these parts.
+func NotSynced(message ...string) types.GomegaMatcher {
+	return HaveCondition(xpv2.TypeSynced, corev1.ConditionFalse, ContainAll(message))
+}
+
+// Synced matches a Manifest that was reconciled without an error.
+func Synced() types.GomegaMatcher {
+	return HaveCondition(xpv2.TypeSynced, corev1.ConditionTrue, BeEmpty())
+}
+
+// HaveState matches a Manifest with a state, and a message that has all these parts.
+func HaveState(state v1alpha1.State, message ...string) types.GomegaMatcher {
+	return WithTransform(func(m *v1alpha1.Manifest) v1alpha1.ManifestObservation { return m.Status.AtProvider },
+		gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{"State": Equal(state), "Message": ContainAll(message)}))
+}
+
+// HaveInstall matches a Manifest with an install in a state, and a message of it that has all these parts.
+func HaveInstall(name string, state v1alpha1.State, message ...string) types.GomegaMatcher {
+	return WithTransform(func(m *v1alpha1.Manifest) []v1alpha1.InstallStatus { return m.Status.AtProvider.Installs },
+		ContainElement(gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{
+			"Name": Equal(name), "State": Equal(state), "Message": ContainAll(message),
+		})))
+}
+
+// BeReady matches a Manifest that is Ready as it is now, not as it was before its last change.
+func BeReady() types.GomegaMatcher {
+	return WithTransform(describe, Equal("Ready"))
+}
+
+// describe a Manifest: Ready, or why not.
+func describe(m *v1alpha1.Manifest) string {
+	ready, synced := m.GetCondition(xpv2.TypeReady), m.GetCondition(xpv2.TypeSynced)
+	at := m.Status.AtProvider
+	if synced.ObservedGeneration != m.Generation {
+		return fmt.Sprintf("generation %d was seen, it is %d", synced.ObservedGeneration, m.Generation)
+	}
+	if synced.Status != corev1.ConditionTrue || ready.Status != corev1.ConditionTrue || at.State != v1alpha1.StateReady {
+		return fmt.Sprintf("Synced %s %q, Ready %s %q, state %q %q",
+			synced.Status, synced.Message, ready.Status, ready.Message, at.State, at.Message)
+	}
+	return "Ready"
+}
+
+func ContainAll(parts []string) types.GomegaMatcher {
+	all := make([]types.GomegaMatcher, 0, len(parts))
+	for _, p := range parts {
+		all = append(all, ContainSubstring(p))
+	}
+	return SatisfyAll(all...)
+}
+
+// BeNotFound matches the error of an object that does not exist.
+func BeNotFound() types.GomegaMatcher {
+	return WithTransform(kerrors.IsNotFound, BeTrue())
+}
+
+// Paths of requests, one a line.
+func Paths(requests []controlplane.Request) string {
+	var lines []string
+	for _, r := range requests {
+		lines = append(lines, r.Path)
+	}
+	return strings.Join(lines, "\n")
+}

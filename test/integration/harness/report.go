@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"context"
+	"strings"
+
+	. "github.com/onsi/gomega"
+
+	. "github.com/onsi/ginkgo/v2"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// logLines of the provider are shown when a spec fails.
+const logLines = 80
+
+// report what helps to understand a failure.
+func report(ctx context.Context, s *Space) {
+	reportKymas(ctx, s)
+	list := &v1alpha1.ManifestList{}
+	if err := Env.ControlClient.List(ctx, list, client.InNamespace(s.Name)); err == nil {
+		for i := range list.Items {
+			list.Items[i].ManagedFields = nil
+			text, _ := yaml.Marshal(&list.Items[i])
+			AddReportEntry("Manifest "+list.Items[i].Name, string(text))
+			events, _ := Events(ctx, s, list.Items[i].Name)
+			AddReportEntry("events of "+list.Items[i].Name, strings.Join(events, "\n"))
+		}
+	}
+	deployments := &appsv1.DeploymentList{}
+	if err := Env.TargetClient.List(ctx, deployments, client.InNamespace(s.Name)); err == nil {
+		for i := range deployments.Items {
+			d := &deployments.Items[i]
+			text, _ := yaml.Marshal(map[string]any{"version": d.ResourceVersion, "replicas": d.Spec.Replicas, "status": d.Status})
+			AddReportEntry("Deployment "+d.Name, string(text))
+		}
+	}
+	AddReportEntry("the provider's log ends with", Env.Provider.logTail(logLines))
+}
+
+// reportKymas and the ModuleTemplates of the spec.
+func reportKymas(ctx context.Context, s *Space) {
+	kymas, templates := &v1alpha1.KymaList{}, &v1alpha1.ModuleTemplateList{}
+	if err := Env.ControlClient.List(ctx, kymas, client.InNamespace(s.Name)); err == nil {
+		for i := range kymas.Items {
+			kymas.Items[i].ManagedFields = nil
+			text, _ := yaml.Marshal(&kymas.Items[i])
+			AddReportEntry("Kyma "+kymas.Items[i].Name, string(text))
+			events, _ := s.KymaEvents(ctx, kymas.Items[i].Name)
+			AddReportEntry("events of "+kymas.Items[i].Name, strings.Join(events, "\n"))
+		}
+	}
+	if err := Env.ControlClient.List(ctx, templates, client.MatchingLabels{LabelSpec: s.Name}); err == nil {
+		for i := range templates.Items {
+			text, _ := yaml.Marshal(&templates.Items[i].Status)
+			AddReportEntry("ModuleTemplate "+templates.Items[i].Name, string(text))
+		}
+	}
+}
+
+// Events of a Manifest, as type, reason and message.
+func Events(ctx context.Context, s *Space, name string) ([]string, error) {
+	list := &corev1.EventList{}
+	err := Env.ControlClient.List(ctx, list, client.InNamespace(s.Name))
+	var out []string
+	for i := range list.Items {
+		if e := &list.Items[i]; e.InvolvedObject.Kind == v1alpha1.ManifestKind && e.InvolvedObject.Name == name {
+			out = append(out, strings.Join([]string{e.Type, e.Reason, e.Message}, " "))
+		}
+	}
+	return out, err
+}
+
+// ExpectNowhere that a text stands in a Manifest, its events, or the log.
+func ExpectNowhere(ctx SpecContext, s *Space, m *v1alpha1.Manifest, text string) {
+	GinkgoHelper()
+	Expect(string(Must(yaml.Marshal(m)))).NotTo(ContainSubstring(text))
+	Expect(Events(ctx, s, m.Name)).NotTo(ContainElement(ContainSubstring(text)))
+	Expect(Env.Provider.Log()).NotTo(ContainSubstring(text))
+}

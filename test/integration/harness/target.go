@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+// InventoryNamespace holds the inventories in a target.
+const InventoryNamespace = "kyma-system"
+
+// Labels and annotations of what is installed.
+const (
+	LabelManagedBy = "operator.kyma-project.io/managed-by"
+	LabelPartOf    = "applyset.kubernetes.io/part-of"
+	LabelSetID     = "applyset.kubernetes.io/id"
+	ManagedBy      = "provider-kyma"
+)
+
+// Fetched gets an object of the target.
+func Fetched[T client.Object](ctx context.Context, key client.ObjectKey, into T) (T, error) {
+	return into, Env.TargetClient.Get(ctx, key, into)
+}
+
+// ConfigMap of the space in the target.
+func (s *Space) ConfigMap(ctx context.Context, name string) (*corev1.ConfigMap, error) {
+	return Fetched(ctx, s.Key(name), &corev1.ConfigMap{})
+}
+
+// Deployment of the space in the target.
+func (s *Space) Deployment(ctx context.Context, name string) (*appsv1.Deployment, error) {
+	return Fetched(ctx, s.Key(name), &appsv1.Deployment{})
+}
+
+// MustConfigMap is a ConfigMap that is in the target now.
+func (s *Space) MustConfigMap(ctx context.Context, name string) *corev1.ConfigMap {
+	GinkgoHelper()
+	cm, err := s.ConfigMap(ctx, name)
+	Expect(err).NotTo(HaveOccurred())
+	return cm
+}
+
+// MustDeployment is a Deployment that is in the target now.
+func (s *Space) MustDeployment(ctx context.Context, name string) *appsv1.Deployment {
+	GinkgoHelper()
+	d, err := s.Deployment(ctx, name)
+	Expect(err).NotTo(HaveOccurred())
+	return d
+}
+
+// AwaitMessage waits until a ConfigMap of the web chart has a message.
+func (s *Space) AwaitMessage(ctx context.Context, name, message string) {
+	GinkgoHelper()
+	Eventually(s.ConfigMap).WithContext(ctx).WithArguments(name).Should(HaveData("message", message))
+}
+
+// HaveData matches a ConfigMap with a key of a value.
+func HaveData(key, value string) types.GomegaMatcher {
+	return WithTransform(func(cm *corev1.ConfigMap) map[string]string { return cm.Data }, HaveKeyWithValue(key, value))
+}
+
+// Gone turns a function that gets an object into one that says whether it does not exist.
+func Gone[T client.Object](get func(context.Context, string) (T, error)) func(context.Context, string) (bool, error) {
+	return func(ctx context.Context, name string) (bool, error) {
+		_, err := get(ctx, name)
+		return kerrors.IsNotFound(err), client.IgnoreNotFound(err)
+	}
+}
+
+// Edit an object of the target as a person does, by a merge patch.
+func Edit(ctx context.Context, o client.Object, patch string) {
+	GinkgoHelper()
+	Expect(Env.TargetClient.Patch(ctx, o, client.RawPatch("application/merge-patch+json", []byte(patch)),
+		client.FieldOwner("somebody"))).To(Succeed())
+}
+
+// grant all rights in the target to a user, until the end of the spec.
+func grant(ctx context.Context, user string) {
+	GinkgoHelper()
+	b := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	}
+	Expect(Env.TargetClient.Create(ctx, b)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { Revoke(ctx, user) })
+}
+
+// Revoke what was granted to a user of the target.
+func Revoke(ctx context.Context, user string) {
+	GinkgoHelper()
+	b := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: user}}
+	Expect(client.IgnoreNotFound(Env.TargetClient.Delete(ctx, b))).To(Succeed())
+}
+
+// Leftovers are the objects of a cluster that were installed into the namespace of the space, of all kinds that it
+// serves: those that carry our label, and the records of Helm releases.
+func (s *Space) Leftovers(ctx context.Context, cluster *controlplane.Cluster) ([]string, error) {
+	d, err := discovery.NewDiscoveryClientForConfig(cluster.Config())
+	if err != nil {
+		return nil, err
+	}
+	c, err := NewClient(cluster)
+	if err != nil {
+		return nil, err
+	}
+	resources, err := d.ServerPreferredResources()
+	if err != nil {
+		return nil, err
+	}
+	var left []string
+	for _, group := range resources {
+		gv, err := schema.ParseGroupVersion(group.GroupVersion)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range group.APIResources {
+			if !slices.Contains(r.Verbs, "list") {
+				continue
+			}
+			found, err := s.labelled(ctx, c, gv.WithKind(r.Kind), client.MatchingLabels{LabelManagedBy: ManagedBy})
+			if err != nil {
+				return nil, err
+			}
+			left = append(left, found...)
+		}
+	}
+	records, err := s.labelled(ctx, c, corev1.SchemeGroupVersion.WithKind("Secret"), client.MatchingLabels{"owner": "helm"})
+	return append(left, records...), err
+}
+
+func (s *Space) labelled(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, o ...client.ListOption) ([]string, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	if err := c.List(ctx, list, o...); client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	var found []string
+	for i := range list.Items {
+		o := &list.Items[i]
+		if strings.Contains(o.GetNamespace()+"/"+o.GetName(), s.Name) || o.GetAnnotations()["meta.helm.sh/release-namespace"] == s.Name {
+			found = append(found, fmt.Sprintf("%s %s/%s", gvk.Kind, o.GetNamespace(), o.GetName()))
+		}
+	}
+	return found, nil
+}
+
+// Must is for what has no reason to fail.
+func Must[T any](v T, err error) T {
+	GinkgoHelper()
+	Expect(err).NotTo(HaveOccurred())
+	return v
+}
+
+// DeletePods of the space at once.
+func (s *Space) DeletePods(ctx context.Context) {
+	GinkgoHelper()
+	Expect(Env.TargetClient.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(s.Name), client.GracePeriodSeconds(0))).To(Succeed())
+}
+
+// Kubectl runs the real one against the target, in the namespace of the space.
+func (s *Space) Kubectl(ctx context.Context, args ...string) string {
+	GinkgoHelper()
+	kubectl, err := tools.Path(ctx, tools.Kubectl)
+	Expect(err).NotTo(HaveOccurred())
+	cmd := exec.CommandContext(ctx, kubectl, append(args, "--namespace", s.Name, "--kubeconfig", Env.Target.KubeconfigFile())...)
+	cmd.Env = []string{"HOME=" + Env.Dir, "PATH=" + os.Getenv("PATH")}
+	out, err := cmd.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), "kubectl %v: %s", args, out)
+	return string(out)
+}
+
+// Selector of the namespace of the space.
+func (s *Space) Selector() *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: s.Name}}
+}
+
+// InTarget creates an object in the target, until the end of the spec.
+func InTarget(ctx context.Context, o client.Object) {
+	GinkgoHelper()
+	Expect(Env.TargetClient.Create(ctx, o)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(Env.TargetClient.Delete(ctx, o))).To(Succeed()) })
+}
+
+// Module is a Manifest with a CRD, what serves it, and a custom resource called main.
+func (s *Space) Module(ctx context.Context, name string) *v1alpha1.Manifest {
+	GinkgoHelper()
+	m := s.Manifest(name, s.InstallOf("operator", OperatorChart(s.Group()).PushLayer(ctx), nil))
+	m.Spec.ForProvider.Resource = Raw(s.Widget(s.Group(), "main", Values{"size": "small"}))
+	return m
+}
+
+// GetWidget is a Widget of the space in the target.
+func (s *Space) GetWidget(ctx context.Context, name string) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(schema.GroupVersionKind{Group: s.Group(), Version: "v1", Kind: "Widget"})
+	return Fetched(ctx, s.Key(name), u)
+}
+
+// MustWidget is a Widget that is in the target now.
+func (s *Space) MustWidget(ctx context.Context, name string) *unstructured.Unstructured {
+	GinkgoHelper()
+	return Must(s.GetWidget(ctx, name))
+}
+
+// SetStatus of a Widget, as the operator of the module would.
+func (s *Space) SetStatus(ctx context.Context, name, status string) {
+	GinkgoHelper()
+	u := s.MustWidget(ctx, name)
+	Expect(Env.TargetClient.Status().Patch(ctx, u, client.RawPatch("application/merge-patch+json", []byte(`{"status":`+status+`}`)))).To(Succeed())
+}

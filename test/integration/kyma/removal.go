@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	. "github.com/crossplane-contrib/provider-kyma/test/integration/harness"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+var _ = Describe("Disabling a module", func() {
+	var (
+		s           *Space
+		stays, goes *Offer
+	)
+
+	BeforeEach(func(ctx SpecContext) {
+		s = NewSpace(ctx)
+		stays, goes = NewOffer(s, "stays"), OfferOperated(s, "goes")
+		stays.Release(ctx, "regular", "1.0.0")
+		goes.Release(ctx, "regular", "1.0.0")
+		s.Create(ctx, s.Kyma("kyma", stays.Module(), goes.Module()))
+		goes.Report(ctx, `{"state":"Ready"}`)
+		s.AwaitKyma(ctx, "kyma")
+	})
+
+	It("removes it, and only it", func(ctx SpecContext) {
+		before, manifest := Must(stays.Installed(ctx)), Must(s.Get(ctx, stays.Manifest("kyma")))
+		s.UpdateKyma(ctx, "kyma", SetModules(stays.Module()))
+		s.AwaitKyma(ctx, "kyma")
+		Expect(goes.Absent(ctx)).To(BeTrue())
+		Expect(s.Leftovers(ctx, Env.Target)).NotTo(ContainElement(ContainSubstring(goes.Name)))
+		Expect(Must(stays.Installed(ctx)).ResourceVersion).To(Equal(before.ResourceVersion))
+		Expect(Must(s.Get(ctx, manifest.Name)).ResourceVersion).To(Equal(manifest.ResourceVersion))
+	})
+
+	It("works when its template is gone by then", func(ctx SpecContext) {
+		DeleteTemplate(ctx, goes.TemplateName("regular"))
+		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(goes.Name, v1alpha1.StateError, goes.Name))
+		Consistently(goes.Installed).WithContext(ctx).Should(HaveData("version", "1.0.0"))
+		s.UpdateKyma(ctx, "kyma", SetModules(stays.Module()))
+		s.AwaitKyma(ctx, "kyma")
+		Expect(s.Leftovers(ctx, Env.Target)).NotTo(ContainElement(ContainSubstring(goes.Name)))
+	})
+
+	It("works when the registry is away by then", func(ctx SpecContext) {
+		DeferCleanup(func() { Env.Registry.SetFault(nil) })
+		Env.Registry.SetFault(Unavailable)
+		s.UpdateKyma(ctx, "kyma", SetModules(stays.Module()))
+		s.AwaitKyma(ctx, "kyma")
+		Expect(s.Leftovers(ctx, Env.Target)).NotTo(ContainElement(ContainSubstring(goes.Name)))
+	})
+
+	It("and enabling it at once waits for the removal, which is complete", func(ctx SpecContext) {
+		before, manifest := Must(goes.Installed(ctx)), Must(s.Get(ctx, goes.Manifest("kyma")))
+		goes.Hold(ctx, true)
+		s.UpdateKyma(ctx, "kyma", SetModules(stays.Module()))
+		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(goes.Name, v1alpha1.StateDeleting))
+		s.UpdateKyma(ctx, "kyma", SetModules(stays.Module(), goes.Module()))
+		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(goes.Name, v1alpha1.StateDeleting, "waits until", goes.Says()))
+		Consistently(s.Get).WithContext(ctx).WithArguments(manifest.Name).Should(SatisfyAll(
+			HaveField("UID", manifest.UID), HaveField("DeletionTimestamp", Not(BeNil()))))
+
+		goes.Hold(ctx, false)
+		Eventually(goes.Installed).WithContext(ctx).Should(HaveField("UID", Not(Equal(before.UID))))
+		goes.Report(ctx, `{"state":"Ready"}`)
+		s.AwaitKyma(ctx, "kyma")
+		Expect(Must(s.Get(ctx, manifest.Name)).UID).NotTo(Equal(manifest.UID))
+	})
+
+	It("still happens after the status of the Kyma was wiped", func(ctx SpecContext) {
+		Expect(Env.Provider.Terminate(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) {
+			if Env.Provider.Process.State() != nil {
+				Expect(Env.Provider.Start(ctx)).To(Succeed())
+			}
+		})
+		Wipe(ctx, Must(s.GetKyma(ctx, "kyma")))
+		Wipe(ctx, Must(s.Get(ctx, goes.Manifest("kyma"))))
+		s.UpdateKyma(ctx, "kyma", SetModules(stays.Module()))
+		Expect(Env.Provider.Start(ctx)).To(Succeed())
+		s.AwaitKyma(ctx, "kyma")
+		Expect(s.Leftovers(ctx, Env.Target)).NotTo(ContainElement(ContainSubstring(goes.Name)))
+	})
+})
+
+var _ = Describe("The Manifest of a Kyma's module", func() {
+	var (
+		s *Space
+		m *Offer
+	)
+
+	BeforeEach(func(ctx SpecContext) {
+		s = NewSpace(ctx)
+		m = OfferOperated(s, "mod")
+		m.Release(ctx, "regular", "1.0.0")
+		s.Create(ctx, s.Kyma("kyma", m.Module()))
+		m.Report(ctx, `{"state":"Ready"}`)
+		s.AwaitKyma(ctx, "kyma")
+	})
+
+	It("comes back when someone deletes it, after what it installed is gone", func(ctx SpecContext) {
+		before, manifest := Must(m.Installed(ctx)), Must(s.Get(ctx, m.Manifest("kyma")))
+		m.Hold(ctx, true)
+		s.Delete(ctx, manifest.Name)
+		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(m.Name, v1alpha1.StateDeleting, m.Says()))
+		Consistently(s.Get).WithContext(ctx).WithArguments(manifest.Name).Should(SatisfyAll(
+			HaveField("UID", manifest.UID), HaveField("Finalizers", Not(BeEmpty())), HaveField("Generation", BeNumerically("<=", manifest.Generation+1))))
+		m.Hold(ctx, false)
+		m.Report(ctx, `{"state":"Ready"}`)
+		s.AwaitKyma(ctx, "kyma")
+		Expect(Must(m.Installed(ctx)).UID).NotTo(Equal(before.UID))
+		Expect(Must(s.Get(ctx, manifest.Name)).UID).NotTo(Equal(manifest.UID))
+	})
+
+	It("is restored when someone edits it", func(ctx SpecContext) {
+		name := m.Manifest("kyma")
+		want := Must(s.Get(ctx, name)).Spec.ForProvider
+		s.Update(ctx, name, SetValues(Values{"message": "edited"}))
+		Eventually(s.Get).WithContext(ctx).WithTimeout(Prompt).WithArguments(name).Should(HaveField("Spec.ForProvider", Equal(want)))
+		s.Update(ctx, name, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Version = "0.0.1" })
+		Eventually(s.Get).WithContext(ctx).WithTimeout(Prompt).WithArguments(name).Should(HaveField("Spec.ForProvider.Version", "1.0.0"))
+		s.Update(ctx, name, func(m *v1alpha1.Manifest) { delete(m.Labels, v1alpha1.LabelModuleName) })
+		Eventually(s.Get).WithContext(ctx).WithTimeout(Prompt).WithArguments(name).Should(HaveField("Labels", HaveKeyWithValue(v1alpha1.LabelModuleName, m.Name)))
+		s.AwaitKyma(ctx, "kyma")
+		Expect(Must(m.Installed(ctx))).To(HaveData("message", "hello"))
+	})
+
+	It("repairs what someone edits in the target", func(ctx SpecContext) {
+		Edit(ctx, Must(m.Installed(ctx)), `{"data":{"message":"changed"}}`)
+		s.AwaitMessage(ctx, m.Name, "hello")
+	})
+})
+
+var _ = Describe("Deleting a Kyma", func() {
+	var (
+		s *Space
+		m *Offer
+	)
+
+	BeforeEach(func(ctx SpecContext) {
+		s = NewSpace(ctx)
+		m = OfferOperated(s, "mod")
+		m.Release(ctx, "regular", "1.0.0")
+	})
+
+	ready := func(ctx SpecContext) {
+		s.Create(ctx, s.Kyma("kyma", m.Module()))
+		m.Report(ctx, `{"state":"Ready"}`)
+		s.AwaitKyma(ctx, "kyma")
+	}
+	expectNothing := func(ctx SpecContext) {
+		Expect(s.Manifests(ctx)).To(BeEmpty())
+		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
+	}
+
+	DescribeTable("removes everything before the Kyma goes", func(ctx SpecContext, propagation metav1.DeletionPropagation) {
+		ready(ctx)
+		m.Hold(ctx, true)
+		s.DeleteKyma(ctx, "kyma", client.PropagationPolicy(propagation))
+		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(SatisfyAll(
+			HaveKymaState(v1alpha1.StateDeleting, m.Name, m.Says()), HaveModule(m.Name, v1alpha1.StateDeleting, m.Says(), "example.org/hold")))
+		Consistently(Gone(s.GetKyma)).WithContext(ctx).WithArguments("kyma").Should(BeFalse())
+		m.Hold(ctx, false)
+		s.AwaitKymaGone(ctx, "kyma")
+		expectNothing(ctx)
+	},
+		Entry("in the background", metav1.DeletePropagationBackground),
+		Entry("in the foreground", metav1.DeletePropagationForeground),
+	)
+
+	It("removes everything when template, status and registry are gone", func(ctx SpecContext) {
+		ready(ctx)
+		DeferCleanup(func() { Env.Registry.SetFault(nil) })
+		Env.Registry.SetFault(Unavailable)
+		DeleteTemplate(ctx, m.TemplateName("regular"))
+		Wipe(ctx, Must(s.GetKyma(ctx, "kyma")))
+		Wipe(ctx, Must(s.Get(ctx, m.Manifest("kyma"))))
+		s.RemoveKyma(ctx, "kyma")
+		expectNothing(ctx)
+	})
+
+	It("waits for a cluster that is away, and gives it up only when someone says so", func(ctx SpecContext) {
+		edge := Must(controlplane.Start(ctx, controlplane.Options{Name: "edge"}))
+		DeferCleanup(edge.Stop)
+		s.Config(ctx, "edge", edge.Kubeconfig())
+		simple := NewOffer(s, "simple")
+		simple.Release(ctx, "regular", "1.0.0")
+		c := Must(NewClient(edge))
+		Expect(c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Name}})).To(Succeed())
+		s.Enable(ctx, OnConfig(s.Kyma("first", simple.Module()), "edge"))
+
+		By("finishing when the cluster is back")
+		edge.StopAPIServer()
+		s.DeleteKyma(ctx, "first")
+		Eventually(s.GetKyma).WithContext(ctx).WithArguments("first").Should(HaveModule(simple.Name, v1alpha1.StateDeleting, "connection refused"))
+		Consistently(Gone(s.GetKyma)).WithContext(ctx).WithArguments("first").Should(BeFalse())
+		Expect(edge.StartAPIServer(ctx)).To(Succeed())
+		Eventually(Gone(s.GetKyma)).WithContext(ctx).WithTimeout(Recovery).WithArguments("first").Should(BeTrue())
+		Expect(s.Leftovers(ctx, edge)).To(BeEmpty())
+
+		By("abandoning a cluster that is gone for good")
+		s.Enable(ctx, OnConfig(s.Kyma("second", simple.Module()), "edge"))
+		edge.StopAPIServer()
+		s.DeleteKyma(ctx, "second")
+		Eventually(s.GetKyma).WithContext(ctx).WithArguments("second").Should(HaveModule(simple.Name, v1alpha1.StateDeleting, v1alpha1.AnnotationAbandon))
+		Consistently(Gone(s.GetKyma)).WithContext(ctx).WithArguments("second").Should(BeFalse())
+		s.AnnotateKyma(ctx, "second", v1alpha1.AnnotationAbandon, "true")
+		s.AwaitKymaGone(ctx, "second")
+		Expect(s.Manifests(ctx)).To(BeEmpty())
+		Eventually(s.KymaEvents).WithContext(ctx).WithArguments("second").Should(ContainElement(BeEvent("Warning Abandoned", simple.Name, "edge")))
+	})
+
+	It("works without the right to delete Manifests, and not without that to see them", func(ctx SpecContext) {
+		kubeconfig := restricted(ctx, s)
+		WithProvider(ctx, func(p *Provider) { p.Kubeconfig = kubeconfig })
+		other := NewOffer(s, "other")
+		other.Release(ctx, "regular", "1.0.0")
+		s.Create(ctx, s.Kyma("kyma", m.Module(), other.Module()))
+		m.Report(ctx, `{"state":"Ready"}`)
+		s.AwaitKyma(ctx, "kyma")
+
+		By("disabling a module")
+		s.UpdateKyma(ctx, "kyma", SetModules(m.Module()))
+		s.AwaitKyma(ctx, "kyma")
+		Expect(other.Absent(ctx)).To(BeTrue())
+
+		By("enabling it again")
+		s.UpdateKyma(ctx, "kyma", SetModules(m.Module(), other.Module()))
+		s.AwaitKyma(ctx, "kyma")
+		Expect(other.Absent(ctx)).To(BeFalse())
+
+		By("deleting the Kyma while its rights are gone")
+		m.Hold(ctx, true)
+		s.DeleteKyma(ctx, "kyma")
+		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(m.Name, v1alpha1.StateDeleting, "example.org/hold"))
+		allow(ctx, s, "get", "watch")
+		m.Hold(ctx, false)
+		Consistently(Gone(s.GetKyma)).WithContext(ctx).WithArguments("kyma").Should(BeFalse())
+		allow(ctx, s, providerVerbs()...)
+		Eventually(Gone(s.GetKyma)).WithContext(ctx).WithTimeout(Recovery).WithArguments("kyma").Should(BeTrue())
+		expectNothing(ctx)
+	})
+})
+
+// providerVerbs are what the RBAC manager of Crossplane grants providers on their own kinds.
+func providerVerbs() []string { return []string{"get", "list", "watch", "update", "patch", "create"} }
+
+// restricted is the kubeconfig of a user of the control plane who has the rights that the RBAC manager of Crossplane grants
+// providers, until the end of the spec.
+func restricted(ctx context.Context, s *Space) string {
+	GinkgoHelper()
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: s.Name}, Rules: rulesOf(providerVerbs()...)}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: s.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: s.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: s.Name}},
+	}
+	for _, o := range []client.Object{role, binding} {
+		s.Create(ctx, o)
+		DeferCleanup(func(ctx SpecContext) { Expect(Env.ControlClient.Delete(ctx, o)).To(Succeed()) })
+	}
+	file := filepath.Join(Env.Dir, s.Name+".kubeconfig")
+	Expect(os.WriteFile(file, KubeconfigOf(Env.Control, Must(Env.Control.User(s.Name))), 0o600)).To(Succeed())
+	return file
+}
+
+// allow the user no more than these verbs.
+func allow(ctx context.Context, s *Space, verbs ...string) {
+	GinkgoHelper()
+	role := &rbacv1.ClusterRole{}
+	Expect(Env.ControlClient.Get(ctx, client.ObjectKey{Name: s.Name}, role)).To(Succeed())
+	role.Rules = rulesOf(verbs...)
+	Expect(Env.ControlClient.Update(ctx, role)).To(Succeed())
+}
+
+func rulesOf(verbs ...string) []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		{APIGroups: []string{v1alpha1.Group}, Resources: []string{"*"}, Verbs: verbs},
+		{APIGroups: []string{"", "coordination.k8s.io"}, Resources: []string{"secrets", "configmaps", "events", "leases"}, Verbs: []string{"*"}},
+	}
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kymactl
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+
+	. "github.com/crossplane-contrib/provider-kyma/test/integration/harness"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	kmeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// Exit codes as scripts know them.
+const (
+	exitFailure  = 1
+	exitUsage    = 2
+	exitNotFound = 3
+	exitExists   = 5
+	exitTimeout  = 6
+)
+
+// kymaName is the name that kymactl gives a Kyma, unless it is told another one.
+const kymaName = "default"
+
+// bareSpace is a space whose namespace in the control plane does not exist yet, and neither does a ProviderConfig.
+func bareSpace(ctx context.Context) *Space {
+	GinkgoHelper()
+	s := &Space{Name: fmt.Sprintf("spec-%08x", rand.Uint32())}
+	Expect(Env.TargetClient.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Name}})).To(Succeed())
+	DeferCleanup(s.Clean)
+	return s
+}
+
+// parsed JSON, with nothing before or after it.
+func parsed[T any](text string) T {
+	GinkgoHelper()
+	var out T
+	Expect(json.Unmarshal([]byte(text), &out)).To(Succeed(), text)
+	return out
+}
+
+// resourceVersions are those of what the space has in the control plane, and of our CRDs. Events are left
+// out.
+func resourceVersions(ctx context.Context, s *Space) map[string]string {
+	GinkgoHelper()
+	out := map[string]string{}
+	note := func(gvk schema.GroupVersionKind, options ...client.ListOption) {
+		GinkgoHelper()
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(gvk)
+		Expect(Env.ControlClient.List(ctx, list, options...)).To(Succeed())
+		for i := range list.Items {
+			out[gvk.Kind+"/"+list.Items[i].GetName()] = list.Items[i].GetResourceVersion()
+		}
+	}
+	own := client.InNamespace(s.Name)
+	for _, kind := range []string{v1alpha1.KymaKind, v1alpha1.ManifestKind, v1alpha1.ProviderConfigKind} {
+		note(v1alpha1.SchemeGroupVersion.WithKind(kind), own)
+	}
+	note(corev1.SchemeGroupVersion.WithKind("Secret"), own)
+	note(v1alpha1.ModuleTemplateGroupVersionKind, client.MatchingLabels{LabelSpec: s.Name})
+	note(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	return out
+}
+
+// settledVersions are the resource versions once the provider has done its part, so that whatever changes from then on was changed
+// by the spec.
+func settledVersions(ctx context.Context, s *Space) map[string]string {
+	GinkgoHelper()
+	var last map[string]string
+	Eventually(func(g Gomega) {
+		before := last
+		last = resourceVersions(ctx, s)
+		g.Expect(last).To(Equal(before))
+	}).WithContext(ctx).WithPolling(2 * Interval).Should(Succeed())
+	return last
+}
+
+// wantModules matches a Kyma whose spec names these modules, in any order.
+func wantModules(names ...string) types.GomegaMatcher {
+	return WithTransform(func(k *v1alpha1.Kyma) []string {
+		out := []string{}
+		for i := range k.Spec.ForProvider.Modules {
+			out = append(out, k.Spec.ForProvider.Modules[i].Name)
+		}
+		return out
+	}, ConsistOf(names))
+}
+
+// exists says whether an object of the control plane is there.
+func exists(ctx context.Context, o client.Object) bool {
+	GinkgoHelper()
+	err := Env.ControlClient.Get(ctx, client.ObjectKeyFromObject(o), o)
+	Expect(client.IgnoreNotFound(err)).To(Succeed())
+	return err == nil
+}
+
+// named is an object of the space by its name, without anything else.
+func named[T client.Object](s *Space, o T, name string) T {
+	Must(kmeta.Accessor(o)).SetNamespace(s.Name)
+	o.SetName(name)
+	return o
+}

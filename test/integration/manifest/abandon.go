@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+
+	. "github.com/crossplane-contrib/provider-kyma/test/integration/harness"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+var _ = Describe("A cluster that is gone for good", func() {
+	const tells = "if the cluster is gone for good, annotate with kyma.m.crossplane.io/abandon=true"
+
+	// abandon says that no one need wait for the cluster of a Manifest.
+	abandon := func(m *v1alpha1.Manifest) {
+		metav1.SetMetaDataAnnotation(&m.ObjectMeta, v1alpha1.AnnotationAbandon, "true")
+	}
+	abandoned := func(says ...string) func(ctx context.Context, s *Space, name string) {
+		return func(ctx context.Context, s *Space, name string) {
+			GinkgoHelper()
+			Eventually(Events).WithContext(ctx).WithArguments(s, name).Should(ContainElement(SatisfyAll(HavePrefix("Warning Abandoned"), ContainAll(says))))
+		}
+	}
+
+	It("is given up when someone says so, and only then", func(ctx SpecContext) {
+		edge := Must(controlplane.Start(ctx, controlplane.Options{Name: "edge"}))
+		DeferCleanup(edge.Stop)
+		s := NewSpace(ctx)
+		s.Config(ctx, "edge", edge.Kubeconfig())
+		source := WebChart().PushLayer(ctx)
+		s.Create(ctx, With(s.Manifest("early", s.InstallOf("early", source, Values{"workload": false})), "edge"))
+		s.Install(ctx, With(s.Manifest("web", s.InstallOf("web", source, Values{"workload": false})), "edge"))
+		s.AwaitReady(ctx, "early")
+
+		By("removing as ever while the cluster answers")
+		s.Update(ctx, "early", abandon)
+		s.Remove(ctx, "early")
+		Expect(s.Leftovers(ctx, edge)).NotTo(ContainElement(ContainSubstring("early")))
+		Expect(Events(ctx, s, "early")).NotTo(ContainElement(ContainSubstring("Abandoned")))
+
+		By("waiting for a cluster that does not answer")
+		edge.StopAPIServer()
+		s.Delete(ctx, "web")
+		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
+			NotReady("connection refused", tells), HaveState(v1alpha1.StateDeleting, edge.URL(), "connection refused", tells)))
+		Consistently(Gone(s.Get)).WithContext(ctx).WithArguments("web").WithTimeout(5 * Calm).Should(BeFalse())
+		Expect(Events(ctx, s, "web")).NotTo(ContainElement(ContainSubstring("Abandoned")))
+
+		By("orphaning it once it is said")
+		s.Update(ctx, "web", abandon)
+		Eventually(Gone(s.Get)).WithContext(ctx).WithArguments("web").WithTimeout(Patience / 2).Should(BeTrue())
+		abandoned("ProviderConfig "+s.Name+"/edge", "inventory Secret "+s.Name+".web", "install web 1.0.0 in namespace "+s.Name,
+			" objects;", "connection refused")(ctx, s, "web")
+	})
+
+	It("is given up too when the way to it was deleted", func(ctx SpecContext) {
+		s := NewSpace(ctx)
+		s.Config(ctx, Own, Env.Target.Kubeconfig())
+		s.Install(ctx, With(Web(s, WebChart().PushLayer(ctx)), Own))
+
+		By("forgetting the connection that stands")
+		Expect(Env.Provider.Terminate(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) {
+			if Env.Provider.Process.State() != nil {
+				Expect(Env.Provider.Start(ctx)).To(Succeed())
+			}
+		})
+		SecretGone(ctx, s, Own)
+		s.Delete(ctx, "web")
+		Expect(Env.Provider.Start(ctx)).To(Succeed())
+		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(
+			HaveState(v1alpha1.StateDeleting, "Secret "+s.Name+"/own does not exist", tells))
+		Consistently(Gone(s.Get)).WithContext(ctx).WithArguments("web").Should(BeFalse())
+
+		s.Update(ctx, "web", abandon)
+		Eventually(Gone(s.Get)).WithContext(ctx).WithArguments("web").WithTimeout(Patience / 2).Should(BeTrue())
+		abandoned("ProviderConfig "+s.Name+"/own", "Secret "+s.Name+"/own does not exist")(ctx, s, "web")
+
+		By("leaving behind what the event names")
+		s.MustConfigMap(ctx, "web-settings")
+		inventory := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: InventoryNamespace, Name: s.Name + ".web"}}
+		Expect(Env.TargetClient.Delete(ctx, inventory)).To(Succeed())
+	})
+})

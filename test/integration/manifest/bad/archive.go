@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bad
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"math/rand/v2"
+
+	. "github.com/crossplane-contrib/provider-kyma/test/integration/harness"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+var _ = Describe("An archive that is hostile", Label("bad"), func() {
+	var s *Space
+
+	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
+
+	DescribeTable("is refused in one clear line", func(ctx SpecContext, archive func() []byte, says string) {
+		t := blob(ctx, s, archive(), "web: cannot read archive: "+says)
+		t.twinless = true
+		suffer(ctx, s, t)
+	},
+		Entry("path that leaves the archive", tarOf(file("web/../../evil.yaml")), `entry "web/../../evil.yaml" has a path that leaves the archive`),
+		Entry("absolute path", tarOf(file("/etc/evil.yaml")), `entry "/etc/evil.yaml" has an absolute path`),
+		Entry("symbolic link to the outside", tarOf(&tar.Header{Typeflag: tar.TypeSymlink, Name: "values.yaml", Linkname: "/etc/passwd"}),
+			`entry "values.yaml" is a link`),
+		Entry("hard link to the outside", tarOf(&tar.Header{Typeflag: tar.TypeLink, Name: "values.yaml", Linkname: "../../etc/passwd"}),
+			`entry "values.yaml" is a link`),
+		Entry("device", tarOf(&tar.Header{Typeflag: tar.TypeChar, Name: "values.yaml"}), `entry "values.yaml" is neither a file nor a directory`),
+		Entry("100,000 files", tarOf(files(100_000)...), "it has more than the limit of 10000 entries"),
+		Entry("more than 512 MiB when it is unpacked", tarOf(&tar.Header{Typeflag: tar.TypeReg, Name: "zeros", Size: 513 << 20}),
+			"it, unpacked, is larger than the limit of 536870912 bytes"),
+		Entry("cut off", func() []byte { a := tarOf(file("values.yaml"))(); return a[:len(a)/2] }, "it is cut off"),
+	)
+
+	It("is refused when it is larger than 64 MiB", func(ctx SpecContext) {
+		noise := make([]byte, 65<<20)
+		_, err := rand.NewChaCha8([32]byte{}).Read(noise)
+		Expect(err).NotTo(HaveOccurred())
+		t := blob(ctx, s, noise, "web: cannot pull chart", "larger than the limit of 67108864 bytes")
+		t.twinless = true
+		suffer(ctx, s, t)
+	})
+})
+
+func file(name string) *tar.Header { return &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: 10} }
+
+func files(n int) []*tar.Header {
+	out := make([]*tar.Header, n)
+	for i := range out {
+		out[i] = &tar.Header{Typeflag: tar.TypeReg, Name: fmt.Sprintf("templates/%d.yaml", i)}
+	}
+	return out
+}
+
+// tarOf entries, behind the metadata of a chart. What they hold is zeros.
+func tarOf(entries ...*tar.Header) func() []byte {
+	return func() []byte {
+		GinkgoHelper()
+		var out bytes.Buffer
+		zip := Must(gzip.NewWriterLevel(&out, gzip.BestSpeed))
+		archive := tar.NewWriter(zip)
+		metadata := "apiVersion: v2\nname: web\nversion: 1.0.0\n"
+		Expect(archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "Chart.yaml", Size: int64(len(metadata))})).To(Succeed())
+		Expect(io.WriteString(archive, metadata)).Error().NotTo(HaveOccurred())
+		for _, e := range entries {
+			Expect(archive.WriteHeader(e)).To(Succeed())
+			Expect(io.CopyN(archive, zeros{}, e.Size)).Error().NotTo(HaveOccurred())
+		}
+		Expect(archive.Close()).To(Succeed())
+		Expect(zip.Close()).To(Succeed())
+		return out.Bytes()
+	}
+}
+
+// zeros without end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}

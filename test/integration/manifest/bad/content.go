@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bad
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+
+	. "github.com/crossplane-contrib/provider-kyma/test/integration/harness"
+
+	"github.com/google/go-containerregistry/pkg/v1/static"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+var _ = Describe("Content that is trouble", Label("bad"), func() {
+	var s *Space
+
+	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
+
+	DescribeTable("is named in one clear line", func(ctx SpecContext, cause func(ctx SpecContext, s *Space) trouble) {
+		suffer(ctx, s, cause(ctx, s))
+	},
+		Entry("digest that does not exist", missingDigest),
+		Entry("version that does not exist", missingVersion),
+		Entry("other bytes than the digest says", otherBytes),
+		Entry("neither a chart nor an archive", noArchive),
+		Entry("archive without a chart", archiveWithoutChart),
+		Entry("image", image),
+		Entry("template with an error", templateError),
+		Entry("template that makes no YAML", noYAML),
+		Entry("values that break the schema", brokenSchema),
+		Entry("kubeVersion that the cluster does not have", wrongKubeVersion),
+		Entry("a chart as type kustomize", kustomization),
+		Entry("chart in the place of plain objects", chartAsRaw),
+		Entry("values for plain objects", rawWithValues),
+		Entry("config with a key that is unknown", configured("configs: [{name: web, clientConfig: Nonsense=1}]",
+			"web: config: clientConfig: Nonsense: is unknown")),
+		Entry("config with an entry for no install", configured("configs: [{name: wep, overrides: 'a="+Password+"'}]",
+			`config: entry "wep" names no install; there is web`)),
+		Entry("config that cannot be read", configured("configs: [{name: web, overrides: 'password=a,"+Password+"'}]",
+			"web: config: overrides: must be in the grammar of helm --set")),
+	)
+
+	It("says the same each time, and is tried ever less often", func(ctx SpecContext) {
+		t := brokenSchema(ctx, s)
+		s.Create(ctx, t.manifest)
+		AwaitTrouble(ctx, s, "web", t.says...)
+		said, before := Must(s.Get(ctx, "web")).Status.AtProvider.Message, Must(Env.Provider.Scrape(ctx))
+		Consistently(s.Get).WithContext(ctx).WithTimeout(4 * Calm).WithArguments("web").Should(HaveState(v1alpha1.StateError, said))
+
+		// After 1, 2, 4 and 8 seconds, say, and each time with an event.
+		after := Must(Env.Provider.Scrape(ctx))
+		controller := `controller="managed/manifest`
+		Expect(after.Sum(Reconciles, controller)-before.Sum(Reconciles, controller)).To(BeNumerically("<=", 8), "reconciles")
+		Expect(after.Requests(ControlRequests)["PUT"]-before.Requests(ControlRequests)["PUT"]).To(BeNumerically("<=", 4), "writes")
+		Expect(after.RequestsSince(before, TargetRequests)).To(WriteNothing())
+	})
+})
+
+func missingDigest(_ SpecContext, s *Space) trouble {
+	files := WebChart().With("README.md", s.Name).Files
+	source := OciRef(Env.Registry.Host()+"/component-descriptors/example.org/module/late", digestOf(Must(files.Archive(""))))
+	return trouble{
+		manifest: Web(s, source),
+		says:     []string{"web: cannot pull chart", Env.Registry.Host(), source.Ref, "404 Not Found"},
+		cure: func(ctx SpecContext) {
+			p := Must(Env.Registry.PushModule(ctx, "component-descriptors/example.org/module/late", files))
+			Expect(p.Layer).To(Equal(source.Ref))
+		},
+	}
+}
+
+func missingVersion(_ SpecContext, s *Space) trouble {
+	return trouble{
+		manifest: Web(s, HelmChart(Env.Charts(), "web", "47.1.1")),
+		says:     []string{"web: cannot pull chart", Env.Registry.Host(), `no tag "47.1.1"`, `repository "charts/web"`},
+		cure:     func(ctx SpecContext) { WebChart().Version("47.1.1").Push(ctx) },
+	}
+}
+
+func otherBytes(ctx SpecContext, s *Space) trouble {
+	r := startRegistry(controlplane.WebOptions{})
+	source := pushTo(ctx, r)
+	other := Must(WebChart2().Files.Archive(""))
+	r.SetFault(func(w http.ResponseWriter, req *http.Request) bool {
+		if req.Method != http.MethodGet || !strings.HasSuffix(req.URL.Path, "/blobs/"+source.Ref) {
+			return false
+		}
+		w.Header().Set("Content-Type", "application/octet-stream")
+		_, _ = w.Write(other)
+		return true
+	})
+	privateConfig(ctx, s, v1alpha1.Registry{Host: r.Host(), PlainHTTP: true})
+	return trouble{
+		manifest: With(Web(s, source), private),
+		says:     []string{"web: cannot pull chart", source.Ref, r.Host(), "delivered different content", digestOf(other)},
+		cure:     func(SpecContext) { r.SetFault(nil) },
+	}
+}
+
+func noArchive(ctx SpecContext, s *Space) trouble {
+	return blob(ctx, s, bytes.Repeat([]byte("no files at all "+s.Name+"\n"), 100), "neither a tar nor a tar with gzip")
+}
+
+func archiveWithoutChart(ctx SpecContext, s *Space) trouble {
+	archive := Must(controlplane.Files{"README.md": []byte(s.Name)}.Archive(""))
+	return blob(ctx, s, archive, "not a chart", "no Chart.yaml at the root of the archive or one directory down")
+}
+
+func image(ctx SpecContext, s *Space) trouble {
+	p := Must(Env.Registry.Push(ctx, "component-descriptors/example.org/module/test", "",
+		static.NewLayer([]byte(`{"architecture":"amd64","os":"linux"}`), types.OCIConfigJSON),
+		static.NewLayer([]byte(s.Name), types.OCILayer)))
+	return trouble{
+		manifest: Web(s, OciRef(p.Repository, p.Manifest)), cure: mend(s, "web"),
+		says: []string{"web: cannot pull chart", p.Manifest, "not a chart", string(types.OCIConfigJSON)},
+	}
+}
+
+func templateError(ctx SpecContext, s *Space) trouble {
+	return broken(ctx, s, WebChart().With("templates/zz.yaml", "kind: ConfigMap\ndata:\n  port: {{ .Values.service.port }}\n"),
+		`web: chart "web": templates/zz.yaml:3:`, "nil pointer evaluating interface {}.port")
+}
+
+func noYAML(ctx SpecContext, s *Space) trouble {
+	return broken(ctx, s, WebChart().With("templates/zz.yaml", "kind: ConfigMap\ndata: [\n"),
+		`web: chart "web": templates/zz.yaml`)
+}
+
+func brokenSchema(ctx SpecContext, s *Space) trouble {
+	schema := `{"properties": {"workload": {"type": "string"}, "password": {"pattern": "^[0-9]+$"}}}`
+	return broken(ctx, s, WebChart().With("values.schema.json", schema), `web: chart "web": values:`, "workload", "password")
+}
+
+func wrongKubeVersion(ctx SpecContext, s *Space) trouble {
+	c := WebChart()
+	c = c.With("Chart.yaml", string(c.Files["Chart.yaml"])+"kubeVersion: \">= 1.99.0\"\n")
+	return broken(ctx, s, c, `web: chart "web": requires Kubernetes >= 1.99.0 but the cluster runs v1.36.3`)
+}
+
+func kustomization(ctx SpecContext, s *Space) trouble {
+	source := WebChart().PushLayer(ctx)
+	source.Type = v1alpha1.SourceTypeKustomize
+	m := Web(s, source)
+	m.Spec.ForProvider.Installs[0].Values = nil
+	return trouble{
+		manifest: m, cure: mend(s, "web"),
+		says: []string{"web: ", "has no kustomization.yaml"},
+	}
+}
+
+func chartAsRaw(ctx SpecContext, s *Space) trouble {
+	source := WebChart().PushLayer(ctx)
+	source.Type = v1alpha1.SourceTypeRaw
+	m := Web(s, source)
+	m.Spec.ForProvider.Installs[0].Values = nil
+	return trouble{
+		manifest: m, cure: mend(s, "web"),
+		says: []string{"web: ", "Chart.yaml: kind is missing or not a string"},
+	}
+}
+
+func rawWithValues(_ SpecContext, s *Space) trouble {
+	m := Web(s, s.Inline("kept", "a: b"))
+	m.Spec.ForProvider.Installs[0].Values = Raw(Values{"password": Password})
+	return trouble{
+		manifest: m, twinless: true,
+		says: []string{"web: values are for charts, and this install is plain objects; remove them"},
+		cure: func(ctx SpecContext) {
+			s.Update(ctx, m.Name, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Values = nil })
+		},
+	}
+}
+
+// configured with a config layer that is wrong, until it is taken out.
+func configured(config string, says ...string) func(ctx SpecContext, s *Space) trouble {
+	return func(ctx SpecContext, s *Space) trouble {
+		m := Web(s, WebChart().PushLayer(ctx))
+		m.Spec.ForProvider.Config = ConfigLayer(ctx, config)
+		return trouble{
+			manifest: m, says: says, twinless: true,
+			cure: func(ctx SpecContext) {
+				s.Update(ctx, m.Name, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Config = nil })
+			},
+		}
+	}
+}
+
+// broken is a chart that cannot be rendered, until its good version takes its place.
+func broken(ctx SpecContext, s *Space, c Chart, says ...string) trouble {
+	GinkgoHelper()
+	return trouble{manifest: Web(s, c.PushLayer(ctx)), says: says, cure: mend(s, "web")}
+}
+
+// blob of any bytes in the place of a chart.
+func blob(ctx SpecContext, s *Space, data []byte, says ...string) trouble {
+	GinkgoHelper()
+	p := Must(Env.Registry.PushBlob(ctx, "component-descriptors/example.org/module/test", data))
+	return trouble{manifest: Web(s, OciRef(p.Repository, p.Layer)), says: says, cure: mend(s, "web")}
+}
+
+// digestOf bytes, as registries write it.
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

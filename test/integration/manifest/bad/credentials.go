@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bad
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	. "github.com/crossplane-contrib/provider-kyma/test/integration/harness"
+
+	. "github.com/onsi/ginkgo/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+var _ = Describe("Credentials that are trouble", Label("bad"), func() {
+	var s *Space
+
+	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
+
+	DescribeTable("in a kubeconfig are named in one clear line", func(ctx SpecContext, kubeconfig func() []byte, says ...string) {
+		s.Config(ctx, Own, kubeconfig())
+		suffer(ctx, s, trouble{
+			manifest: With(Web(s, WebChart().PushLayer(ctx)), Own), says: says,
+			cure: func(ctx SpecContext) { s.PutKubeconfig(ctx, Env.Target.Kubeconfig()) },
+		})
+	},
+		Entry("unknown host", At("https://cluster.invalid"), "API server https://cluster.invalid", "host"),
+		Entry("refused connection", At("https://127.0.0.1:1"), "API server https://127.0.0.1:1", "connection refused"),
+		Entry("certificate of another authority", func() []byte {
+			c := Env.Target.Config()
+			c.CAData = Env.Control.Config().CAData
+			return KubeconfigOf(Env.Target, c)
+		}, "signed by an unknown authority", "certificate-authority-data"),
+		Entry("no TLS", func() []byte {
+			web := httptest.NewServer(http.NotFoundHandler())
+			DeferCleanup(web.Close)
+			return At(strings.Replace(web.URL, "http:", "https:", 1))()
+		}, "does not speak TLS"),
+		Entry("unknown token, 401", func() []byte {
+			return KubeconfigOf(Env.Target, &rest.Config{
+				Host: Env.Target.URL(), BearerToken: Password, TLSClientConfig: rest.TLSClientConfig{CAData: Env.Target.Config().CAData},
+			})
+		}, "refuses the credentials (401 Unauthorized)"),
+		Entry("user without rights, 403", func() []byte {
+			return KubeconfigOf(Env.Target, Must(Env.Target.User("nobody-in-particular")))
+		}, "403 Forbidden", "nobody-in-particular"),
+		Entry("no such context", func() []byte {
+			return []byte(strings.Replace(string(Env.Target.Kubeconfig()), "current-context: target", "current-context: elsewhere", 1))
+		}, `kubeconfig has no context "elsewhere"`),
+		Entry("exec", user("{exec: {apiVersion: client.authentication.k8s.io/v1, command: touch, args: [/tmp/x], interactiveMode: Never}}"),
+			`user "main" of the kubeconfig`, "exec is refused"),
+		Entry("auth-provider", user("{auth-provider: {name: oidc}}"), `user "main" of the kubeconfig`, "auth-provider is refused"),
+		Entry("path of a token", user("{tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token}"), "tokenFile is refused"),
+		Entry("path of a certificate", user("{client-certificate: /etc/tls.crt, client-key: /etc/tls.key}"), "client-certificate is refused"),
+		Entry("path of an authority", func() []byte {
+			return Handwritten("{server: "+Env.Target.URL()+", certificate-authority: /etc/ca.crt}", "{token: "+Password+"}")
+		}, `cluster "main" of the kubeconfig`, "certificate-authority is refused"),
+		Entry("no YAML", func() []byte { return []byte("kind: Config\nusers: [{name: " + Password) }, "kubeconfig cannot be read"),
+	)
+
+	DescribeTable("that are not there are named in one clear line", func(ctx SpecContext, cause func(ctx SpecContext, s *Space) trouble) {
+		suffer(ctx, s, cause(ctx, s))
+	},
+		Entry("missing ProviderConfig", missingConfig),
+		Entry("missing Secret", missingSecret),
+		Entry("missing key", missingKey),
+		Entry("Secret of another namespace", foreignSecret),
+		Entry("identity of the provider", lentIdentity),
+	)
+})
+
+func missingConfig(ctx SpecContext, s *Space) trouble {
+	return trouble{
+		manifest: With(Web(s, WebChart().PushLayer(ctx)), Own),
+		says:     []string{"ProviderConfig " + s.Name + "/own does not exist"},
+		cure:     func(ctx SpecContext) { s.Config(ctx, Own, Env.Target.Kubeconfig()) },
+	}
+}
+
+func missingSecret(ctx SpecContext, s *Space) trouble {
+	s.Config(ctx, Own, []byte("soon gone"))
+	SecretGone(ctx, s, Own)
+	return trouble{
+		manifest: With(Web(s, WebChart().PushLayer(ctx)), Own),
+		says:     []string{"ProviderConfig own: spec.credentials", "ecret", s.Name, "own"},
+		cure:     func(ctx SpecContext) { s.PutKubeconfig(ctx, Env.Target.Kubeconfig()) },
+	}
+}
+
+func missingKey(ctx SpecContext, s *Space) trouble {
+	s.Config(ctx, Own, nil)
+	s.Secret(ctx, Own, corev1.SecretTypeOpaque, map[string][]byte{"other": Env.Target.Kubeconfig()})
+	return trouble{
+		manifest: With(Web(s, WebChart().PushLayer(ctx)), Own),
+		says:     []string{"ProviderConfig own: spec.credentials", `secret "own" in namespace "` + s.Name + `" has no key "` + KubeconfigKey + `"`},
+		cure:     func(ctx SpecContext) { s.PutKubeconfig(ctx, Env.Target.Kubeconfig()) },
+	}
+}
+
+func foreignSecret(ctx SpecContext, s *Space) trouble {
+	s.Config(ctx, Own, Env.Target.Kubeconfig(), func(spec *v1alpha1.ProviderConfigSpec) { spec.Credentials.SecretRef.Namespace = "default" })
+	return trouble{
+		manifest: With(Web(s, WebChart().PushLayer(ctx)), Own),
+		says:     []string{"ProviderConfig own: spec.credentials", "a ProviderConfig reads secrets of its own namespace"},
+		cure: func(ctx SpecContext) {
+			Configure(ctx, s, Own, func(spec *v1alpha1.ProviderConfigSpec) { spec.Credentials.SecretRef.Namespace = "" })
+		},
+	}
+}
+
+func lentIdentity(ctx SpecContext, s *Space) trouble {
+	s.Config(ctx, Own, Env.Target.Kubeconfig(), func(spec *v1alpha1.ProviderConfigSpec) {
+		spec.Credentials.Source = v1alpha1.CredentialsSourceInjectedIdentity
+	})
+	return trouble{
+		manifest: With(Web(s, WebChart().PushLayer(ctx)), Own),
+		says:     []string{"ProviderConfig own: spec.credentials", "source InjectedIdentity would lend the rights of the provider to namespace"},
+		cure: func(ctx SpecContext) {
+			Configure(ctx, s, Own, func(spec *v1alpha1.ProviderConfigSpec) {
+				spec.Credentials.Source = v1alpha1.CredentialsSourceSecret
+			})
+		},
+	}
+}
+
+// user in another form than the target knows.
+func user(fields string) func() []byte {
+	return func() []byte {
+		ca := base64.StdEncoding.EncodeToString(Env.Target.Config().CAData)
+		return Handwritten(fmt.Sprintf("{server: %q, certificate-authority-data: %s}", Env.Target.URL(), ca), fields)
+	}
+}
