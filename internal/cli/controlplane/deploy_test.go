@@ -108,6 +108,8 @@ func TestDeployTwice(t *testing.T) {
 		}
 	}
 	patch(t, kymaIn("twice"), `{"spec":{"forProvider":{"modules":[{"name":"istio"},{"name":"other","channel":"regular"},{"name":"mine","values":{"a":1}}]}}}`)
+	// Any first update of an object stores the default of its status. There is no provider here that would report something.
+	patch(t, templateObject("istio-regular"), `{"metadata":{"annotations":{"example.org/touched":"yes"}}}`)
 	before := state(t, objects...)
 
 	for _, again := range [][]string{args, {"-n", "twice"}, {"-n", "twice", "--provider-config", "default"}, append(args, "--dry-run"), append(args, "--force-conflicts")} {
