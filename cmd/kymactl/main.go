@@ -19,7 +19,7 @@ func main() {
 	// Libraries must not write their logs to stderr.
 	log.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal cancels ctx. Prompts, such as for a password, can't be cancelled, so the second signal ends the process.
+	// The first signal cancels ctx. Prompts, such as for a password, can't be cancelled, so a second signal ends the process.
 	context.AfterFunc(ctx, stop)
 	code := cli.Run(ctx, command.Process(), os.Args[1:])
 	stop()

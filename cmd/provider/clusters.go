@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// clusters give controllers access to target clusters.
+// clusters gives controllers access to target clusters.
 type clusters struct {
 	resolver *target.Resolver
 	pool     *target.Pool
@@ -41,7 +41,7 @@ func (c *clusters) connect(ctx context.Context, consumer string, cfg *config.Con
 	return c.pool.Get(consumer, creds) //nolint:contextcheck // The connection outlives the call.
 }
 
-// Last returns the cluster that Get returned last for a consumer, and whether there is one.
+// Last returns the cluster that the latest call of Get returned for a consumer, and whether there is one.
 func (c *clusters) Last(consumer string) (cluster.Cluster, bool) {
 	cluster, ok := c.pool.Last(consumer)
 	if !ok {
@@ -61,7 +61,7 @@ type changes struct {
 	to atomic.Pointer[func(id string)]
 }
 
-// tell reports a change of an object to the controller, by the ID of the ApplySet of the object.
+// tell reports a change of an object to the controller, by the ID of the ApplySet that contains the object.
 func (c *changes) tell(id string, _ cluster.ObjectRef, _, _ *cluster.ObjectState) {
 	if f := c.to.Load(); f != nil {
 		(*f)(id)

@@ -19,15 +19,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// controllers contains what the controllers of the provider need.
+// controllers contains the dependencies of the provider's controllers.
 type controllers struct {
 	mgr   ctrl.Manager
 	flags *flags
-	// manifests are the options of the controller of Manifests. The other controllers share parts of them.
+	// manifests contains the options of the Manifest controller. The other controllers share parts of them.
 	manifests manifestcontroller.Options
 	notify    *changes
 	attempts  *config.Attempts
-	// resolver reads the components of ModuleTemplates. keys verify their signatures.
+	// resolver reads the components of ModuleTemplates, and keys verify their signatures.
 	resolver moduletemplate.Resolver
 	keys     []ocm.Key
 }
@@ -95,7 +95,7 @@ func (c *controllers) kymas(ctx context.Context) error {
 	return c.record(&v1alpha1.KymaList{})
 }
 
-// record adds the metrics of the states of a kind to the manager.
+// record registers the metrics of the states of a kind with the manager.
 func (c *controllers) record(list resource.ManagedList) error {
 	return errors.Wrap(c.mgr.Add(newStates(c.mgr.GetClient(), list, c.manifests.Options.Options)), "cannot set up the metrics of states")
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// flags of the command. Each can also be set as an environment variable, see variableOf.
+// flags contains the values of the command-line flags. Each flag can also be set by an environment variable, see variableOf.
 type flags struct {
 	debug                   bool
 	sync                    time.Duration
@@ -60,7 +60,7 @@ func parse(args []string) (*flags, error) {
 	return f, f.validate()
 }
 
-// validate checks the ranges of values.
+// validate returns an error if a value is out of range.
 func (f *flags) validate() error {
 	if f.pollJitter >= 100 {
 		return errors.Errorf("--poll-jitter-percentage is %d and must be less than 100", f.pollJitter)
@@ -79,7 +79,7 @@ func (f *flags) validate() error {
 	return nil
 }
 
-// application returns the command, which stores the values of flags in f.
+// application returns the command. Parsing its arguments stores the values of the flags in f.
 func application(f *flags) *kingpin.Application {
 	app := kingpin.New("provider", "Crossplane provider that installs modules into Kubernetes clusters.").DefaultEnvars()
 	app.Version(version.Get().String())
@@ -97,11 +97,11 @@ func application(f *flags) *kingpin.Application {
 	return app
 }
 
-// jitter returns the jitter of the poll interval as a fraction of it.
+// jitter returns the jitter of the poll interval as a fraction of the interval.
 func (f *flags) jitter() float64 { return float64(f.pollJitter) / 100 }
 
-// standardVariables returns environment variables of flags that other providers use too. Variables with our prefix take
-// precedence.
+// standardVariables returns the environment variables of flags that other providers use too. Variables with the PROVIDER_
+// prefix take precedence.
 func standardVariables() map[string]string {
 	return map[string]string{
 		"leader-election":            "LEADER_ELECTION",
@@ -113,8 +113,8 @@ func standardVariables() map[string]string {
 	}
 }
 
-// variableOf returns the environment variable of a flag, as kingpin derives it: PROVIDER_, and the name in capitals with
-// underscores.
+// variableOf returns the environment variable of a flag, as kingpin derives it: PROVIDER_ followed by the name in uppercase
+// with underscores.
 func variableOf(name string) string {
 	return strings.ToUpper("provider_" + strings.ReplaceAll(name, "-", "_"))
 }

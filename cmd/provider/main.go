@@ -41,7 +41,7 @@ import (
 
 const (
 	leaderElectionID = "crossplane-leader-election-provider-kyma"
-	// shutdownTimeout leaves time to release the lease within the grace period of a pod, which is 30 s by default.
+	// shutdownTimeout leaves time to release the lease within the termination grace period of a pod, which is 30 s by default.
 	shutdownTimeout = 25 * time.Second
 )
 
@@ -63,7 +63,7 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot get the configuration of the control plane")
 	}
-	// The API server has its own protection against too many requests, and a client-side limit would only mask slow requests.
+	// The API server limits requests itself, and a client-side limit would only mask slow requests.
 	cfg.QPS = -1
 	local, m := rest.CopyConfig(cfg), metrics.New(registry.Registry, version.Get())
 	cfg.Wrap(countRequests(m.ControlPlaneRequests))
@@ -95,13 +95,13 @@ func logger(debug bool) logging.Logger {
 	}
 	ctrl.SetLogger(libraries)
 	klog.SetLogger(libraries)
-	// Helm logs warnings here that contain values, which can be secret.
+	// Helm logs warnings to this logger that contain values, which can be secret.
 	stdlog.SetOutput(io.Discard)
 	return logging.NewLogrLogger(zl.WithName("provider-kyma"))
 }
 
-// newClient returns the client of the controllers. It waits until the cache contains its own writes, and omits updates that would
-// change nothing.
+// newClient returns the client of the controllers. It waits until the cache contains its own writes, and skips updates that
+// would change nothing.
 func newClient(cfg *rest.Config, o client.Options) (client.Client, error) {
 	c, err := client.New(cfg, o)
 	if err != nil {
@@ -110,7 +110,7 @@ func newClient(cfg *rest.Config, o client.Options) (client.Client, error) {
 	return noopupdate.New(readyourwrites.New(c), c), nil
 }
 
-// options returns the options of the controller manager.
+// options returns the options of the controller-runtime manager.
 func options(f *flags, cfg *rest.Config) ctrl.Options {
 	s := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(s))
@@ -136,7 +136,7 @@ func options(f *flags, cfg *rest.Config) ctrl.Options {
 		LeaderElectionNamespace:    f.leaderElectionNamespace,
 		LeaderElectionConfig:       rest.CopyConfig(cfg),
 		LeaderElectionResourceLock: resourcelock.LeasesResourceLock,
-		// When the leader stops, the next one can start immediately.
+		// When the leader stops, another replica can take over immediately.
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 &lease,
 		RenewDeadline:                 &renew,
@@ -144,8 +144,8 @@ func options(f *flags, cfg *rest.Config) ctrl.Options {
 	}
 }
 
-// stripAnnotations removes the annotations and managed fields of cached Secrets and ConfigMaps, which nothing reads. kubectl
-// stores the whole content of an object in an annotation.
+// stripAnnotations removes the annotations and managed fields of cached Secrets and ConfigMaps, because the provider doesn't
+// read them. kubectl stores the whole content of an object in an annotation.
 func stripAnnotations(in any) (any, error) {
 	if o, ok := in.(metav1.Object); ok {
 		o.SetManagedFields(nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// verificationKeys reads the public keys of the values of --module-verification-key, which have the form NAME=FILE.
+// verificationKeys reads the public keys in the files that --module-verification-key names. Each value has the form NAME=FILE.
 func verificationKeys(flags []string) ([]ocm.Key, error) {
 	out := make([]ocm.Key, 0, len(flags))
 	for _, flag := range flags {

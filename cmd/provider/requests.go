@@ -12,7 +12,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 )
 
-// countRequests returns a wrapper of transports that counts requests. Package target counts those to target clusters.
+// countRequests returns a function that wraps a transport to count its requests. Package target counts the requests to target
+// clusters.
 func countRequests(r metrics.Requests) transport.WrapperFunc {
 	return func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(req *http.Request) (*http.Response, error) {
@@ -27,12 +28,12 @@ func countRequests(r metrics.Requests) transport.WrapperFunc {
 	}
 }
 
-// verbOf returns the HTTP method of a request, but WATCH for watches and REVIEW for access reviews.
+// verbOf returns WATCH for a watch, REVIEW for an access review, and the HTTP method for any other request.
 func verbOf(r *http.Request) string {
 	if w := r.URL.Query().Get("watch"); w == "true" || w == "1" {
 		return "WATCH"
 	}
-	// The API server doesn't store access reviews, although clients create them.
+	// Clients create access reviews, but the API server doesn't store them.
 	if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/apis/"+authorizationv1.GroupName+"/") {
 		return "REVIEW"
 	}
@@ -41,5 +42,5 @@ func verbOf(r *http.Request) string {
 
 type roundTripper func(*http.Request) (*http.Response, error)
 
-// RoundTrip calls the function.
+// RoundTrip calls f.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

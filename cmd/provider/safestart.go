@@ -22,16 +22,16 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/customresourcesgate"
 )
 
-// unserved is the interval at which discovery is checked for established kinds that are not served yet.
+// unserved is the interval at which an activation checks discovery for kinds that are established but not served yet.
 const unserved = 500 * time.Millisecond
 
 // A step sets up one or more controllers.
 type step struct {
 	// name is the plural of the kind that the controllers reconcile.
 	name string
-	// kinds that must be served before setup.
+	// kinds lists the kinds that must be served before setup.
 	kinds []schema.GroupVersionKind
-	// after is the name of an earlier step whose indexes this step uses; empty for none.
+	// after is the name of an earlier step whose indexes this step uses, or empty.
 	after string
 	setup func() error
 }
@@ -57,7 +57,7 @@ func begin(ctx context.Context, mgr ctrl.Manager, steps []step, o controller.Opt
 	return errors.Wrap(mgr.Add(a), "cannot set up the start of controllers")
 }
 
-// mayWatchCRDs returns whether the provider is allowed to get, list and watch CRDs.
+// mayWatchCRDs reports whether the provider is allowed to get, list and watch CRDs.
 func mayWatchCRDs(ctx context.Context, c client.Client) (bool, error) {
 	for _, verb := range []string{"get", "list", "watch"} {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
@@ -75,7 +75,7 @@ func mayWatchCRDs(ctx context.Context, c client.Client) (bool, error) {
 	return true, nil
 }
 
-// all sets up all steps, in their order.
+// all sets up all steps in order.
 func all(steps []step) error {
 	for i := range steps {
 		switch err := steps[i].setup(); {
@@ -89,14 +89,14 @@ func all(steps []step) error {
 	return nil
 }
 
-// An activation is a runnable of the manager that sets up steps while the manager runs, one at a time. If a setup fails, it ends
-// the manager: without one of its controllers, the provider would look healthy but not reconcile everything.
+// An activation is a runnable of the manager that sets up steps one at a time while the manager runs. If a setup fails, the
+// activation ends the manager: without one of its controllers, the provider would look healthy but not reconcile everything.
 type activation struct {
 	mapper meta.RESTMapper
 	log    logging.Logger
-	// steps that are not set up yet, in their order.
+	// steps lists the steps that are not set up yet, in order.
 	steps []step
-	// released receives the names of steps whose kinds are established. The gate sends each once, from goroutines of its own.
+	// released receives the names of steps whose kinds are established. The gate sends each name once, each from its own goroutine.
 	released chan string
 }
 
@@ -105,7 +105,7 @@ func newActivation(mapper meta.RESTMapper, steps []step, log logging.Logger) *ac
 	return &activation{mapper: mapper, log: log, steps: slices.Clone(steps), released: make(chan string, len(steps))}
 }
 
-// register registers the steps at a gate.
+// register registers the steps with a gate.
 func (a *activation) register(g controller.Gate) {
 	for i := range a.steps {
 		name := a.steps[i].name
@@ -114,7 +114,7 @@ func (a *activation) register(g controller.Gate) {
 	}
 }
 
-// Start sets up steps until all are set up, or the context is done.
+// Start sets up steps until all are set up or the context is done.
 func (a *activation) Start(ctx context.Context) error {
 	ready := map[string]bool{}
 	for len(a.steps) > 0 {
@@ -169,7 +169,7 @@ func (a *activation) served(kinds []schema.GroupVersionKind) bool {
 	return true
 }
 
-// names returns the names of kinds.
+// names returns the names of kinds without group and version.
 func names(kinds []schema.GroupVersionKind) []string {
 	out := make([]string, 0, len(kinds))
 	for _, k := range kinds {

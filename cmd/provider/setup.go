@@ -31,8 +31,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// setup sets up the controllers. local is the access of the provider to the control plane. The returned function closes what the
-// manager does not close.
+// setup sets up the controllers. local configures access to the control plane. The returned function closes what the manager
+// doesn't close.
 func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics.Metrics, f *flags, log logging.Logger) (func(), error) {
 	keys, err := verificationKeys(f.moduleKeys)
 	if err != nil {
@@ -82,8 +82,8 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics
 	}, nil
 }
 
-// controllerOptions returns the options that all controllers share, and a function that closes the connection to the change log
-// service.
+// controllerOptions returns the options that all controllers share, and a function that closes the connection to the change
+// log service.
 func controllerOptions(f *flags, log logging.Logger) (controller.Options, func(), error) {
 	mr, state := managed.NewMRMetricRecorder(), statemetrics.NewMRStateMetrics()
 	registry.Registry.MustRegister(mr, state)

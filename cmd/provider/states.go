@@ -15,15 +15,15 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 )
 
-// states is a runnable of the manager that updates the metrics of the states of one kind. Unlike that of crossplane-runtime, it
-// doesn't end the manager if it fails to list the kind.
+// states is a runnable of the manager that updates the metrics of the states of one kind. Unlike the state recorder of
+// crossplane-runtime, it doesn't end the manager if it fails to list the kind.
 type states struct {
 	record   func(ctx context.Context) error
 	interval time.Duration
 	log      logging.Logger
 }
 
-// newStates returns states for the kind of a list.
+// newStates returns a runnable that updates the metrics of the kind of a list.
 func newStates(c client.Client, list resource.ManagedList, o controller.Options) *states {
 	r := statemetrics.NewMRStateRecorder(c, o.Logger, o.MetricOptions.MRStateMetrics, list, o.MetricOptions.PollStateMetricInterval)
 	return &states{record: r.Record, interval: o.MetricOptions.PollStateMetricInterval, log: o.Logger}

@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
 )
 
-// Metrics are the metrics of the provider. No metric has a label for a cluster or a Manifest, so the number of series doesn't
-// grow with the fleet.
+// Metrics contains the metrics of the provider. No metric has a label for a cluster or a Manifest, so the number of series
+// doesn't grow with the fleet.
 type Metrics struct {
 	// TargetConnections is the number of open connections to target clusters.
 	TargetConnections prometheus.Gauge
@@ -27,7 +27,7 @@ type Metrics struct {
 	BuildInfo prometheus.Gauge
 }
 
-// New returns metrics that start at zero, and registers them, unless r is nil. It panics if a metric with one of the names is
+// New returns metrics that start at zero, and registers them unless r is nil. It panics if a metric with one of the names is
 // already registered.
 func New(r prometheus.Registerer, b version.Build) *Metrics {
 	f := promauto.With(r)

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 )
 
-// Patterns of the API.
+// These are patterns of the API.
 var (
 	isRepo     = regexp.MustCompile(`^[^@\s]{1,512}$`)
 	isRepoName = regexp.MustCompile(`^[^@:\s]{1,255}$`)

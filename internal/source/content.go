@@ -10,8 +10,8 @@ import (
 	library "github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// Install returns an install of the content, without a name, namespace and values. The engine fetches the content on demand. It
-// uses the Puller, the registries that are allowed at that time, and the limits.
+// Install returns an install of the content, without a name, namespace and values. The engine fetches the content on demand,
+// with the Puller, the registries that are allowed at that time, and the limits.
 func (c Content) Install(p Puller, allowed RegistriesFunc, l archive.Limits) engine.Install {
 	return engine.Install{Layer: c.Layer(p, allowed, l), Form: c.Form, Path: c.Path}
 }

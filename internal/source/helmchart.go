@@ -21,17 +21,17 @@ func init() {
 	})
 }
 
-// ociScheme is the prefix of the URL of a registry. All other URLs are those of chart repositories.
+// ociScheme is the prefix of the URL of a registry. All other URLs belong to chart repositories.
 const ociScheme = "oci://"
 
-// Limits of the API, in characters.
+// These are limits of the API, in characters.
 const (
 	maxURL     = 2048
 	maxName    = 253
 	maxVersion = 128
 )
 
-// isChartName is a pattern of the API.
+// isChartName matches the chart names that the API allows.
 var isChartName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9._/]*[A-Za-z0-9])?$`)
 
 // helmChart is a chart in a registry or chart repository, by version.
@@ -65,7 +65,7 @@ func (*helmChart) SignedDigest() (string, error) {
 	return "", errors.New("a chart by version cannot be verified, as the version can move; use type oci-ref with a digest")
 }
 
-// Content describes a chart.
+// Content returns the content of the chart.
 func (h *helmChart) Content() Content {
 	return Content{Digest: digest.OfChart(h.url, h.name, h.version), Fetch: h.fetch, Read: archive.Read}
 }

@@ -20,7 +20,7 @@ type kustomize struct {
 	path string
 }
 
-// Content describes a kustomization.
+// Content returns the content of the kustomization.
 func (k *kustomize) Content() Content {
 	return Content{
 		Digest: digest.OfBlob(digest.Kustomization, k.ref), Form: engine.FormKustomize, Path: k.path,

@@ -20,7 +20,7 @@ func OCIRef(repo, name, ref string) *v1alpha1.Source {
 	return &v1alpha1.Source{Type: v1alpha1.SourceTypeOCIRef, Repo: repo, Name: name, Ref: ref}
 }
 
-// Content describes a chart.
+// Content returns the content of the chart.
 func (o *ociRef) Content() Content {
 	return Content{Digest: digest.OfBlob(digest.Chart, o.ref), Fetch: o.fetch(Puller.ChartByDigest), Read: archive.Read}
 }

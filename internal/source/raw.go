@@ -31,7 +31,7 @@ func Raw(repo, name, ref string) *v1alpha1.Source {
 // raw is plain YAML in a layer.
 type raw struct{ blob }
 
-// Content describes plain objects.
+// Content returns the YAML as plain objects.
 func (r *raw) Content() Content {
 	return Content{
 		Digest: digest.OfBlob(digest.Plain, r.ref), Form: engine.FormPlain,
@@ -51,7 +51,7 @@ func (*inline) Validate() error { return nil }
 // SignedDigest returns an error, because signatures cover only layers.
 func (*inline) SignedDigest() (string, error) { return "", errNoDigest() }
 
-// Content describes plain objects.
+// Content returns the YAML as plain objects.
 func (i *inline) Content() Content {
 	sum := sha256.Sum256([]byte(i.text))
 	ref := "sha256:" + hex.EncodeToString(sum[:])

@@ -15,7 +15,7 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// A Source says where the content of an install comes from.
+// A Source identifies the origin of the content of an install.
 type Source interface {
 	// String returns the address of the source for users.
 	fmt.Stringer
@@ -27,7 +27,7 @@ type Source interface {
 	// what to use instead.
 	SignedDigest() (string, error)
 
-	// Content describes the content of the source.
+	// Content returns the content of the source.
 	Content() Content
 }
 
@@ -36,7 +36,7 @@ type Content struct {
 	// Digest identifies the content. Build it with package digest, because inventories depend on it.
 	Digest string
 
-	// Form says how the engine renders the content.
+	// Form determines how the engine renders the content.
 	Form engine.Form
 
 	// Path is the directory of a kustomization within the content.

@@ -12,8 +12,8 @@ import (
 // MaxMessage is the maximum length of a message in a status, in bytes.
 const MaxMessage = 1024
 
-// Truncate a message to a maximum length in bytes. It does not split a character: the API server would replace half of one, and
-// the message would differ each time.
+// Truncate truncates a message to a maximum length in bytes. It does not split a character: the API server would replace an
+// incomplete character, and the message would differ each time.
 func Truncate(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -21,10 +21,11 @@ func Truncate(s string, most int) string {
 	return strings.ToValidUTF8(s[:most-len("…")], "") + "…"
 }
 
-// Mark conditions of an object, with the generation that was examined: kubectl wait ignores conditions of an older generation.
-// Only a change of status, reason or message is a transition. A condition that holds for another generation now keeps its time.
+// Mark sets conditions of an object with the generation that was reconciled, because kubectl wait ignores conditions of an
+// older generation. Only a change of the status, reason or message is a transition: a condition that merely holds for a new
+// generation keeps its time.
 //
-// Ready is last: Argo CD goes by the first of Synced and Ready that says something.
+// Mark sorts Ready last, because Argo CD uses the first of Synced and Ready that determines a health.
 func Mark(s *xpv2.ConditionedStatus, generation int64, conditions ...xpv2.Condition) {
 	for _, c := range conditions {
 		c.ObservedGeneration = generation
@@ -36,13 +37,13 @@ func Mark(s *xpv2.ConditionedStatus, generation int64, conditions ...xpv2.Condit
 		if have := s.Conditions[i]; have.Status == c.Status && have.Reason == c.Reason && have.Message == c.Message {
 			c.LastTransitionTime = have.LastTransitionTime
 		}
-		// SetConditions would keep one without a generation, which an older provider wrote.
+		// SetConditions would keep a condition without a generation, which an older provider wrote.
 		s.Conditions[i] = c
 	}
 	slices.SortStableFunc(s.Conditions, func(a, b xpv2.Condition) int { return rank(a) - rank(b) })
 }
 
-// rank of a condition in a list.
+// rank returns the position of a condition in a list.
 func rank(c xpv2.Condition) int {
 	if c.Type == xpv2.TypeReady {
 		return 1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package conditions writes conditions and messages so that equal ones are written once: with the generation that was examined,
-// with a time that changes only if the condition does, and at most as long as the API allows.
+// Package conditions writes conditions and messages to a status so that equal ones are written once: with the generation that
+// was reconciled, with a time that changes only if the condition does, and no longer than the API allows.
 package conditions

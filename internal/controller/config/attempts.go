@@ -13,13 +13,13 @@ import (
 
 // A Connection is a connection to a target cluster. It must be comparable.
 type Connection interface {
-	// Host is scheme, host and port of the API server.
+	// Host returns the scheme, host and port of the API server.
 	Host() string
-	// Outcome is what the latest requests came to.
+	// Outcome returns the outcome of the latest requests.
 	Outcome() transport.Outcome
-	// LastVersion returns the version of the cluster if it is known.
+	// LastVersion returns the version of the cluster, or an empty string if it is unknown.
 	LastVersion() string
-	// Version of the cluster. It may send a request.
+	// Version returns the version of the cluster. It may send a request.
 	Version(ctx context.Context) (string, error)
 }
 
@@ -29,7 +29,8 @@ type key struct {
 	name types.NamespacedName
 }
 
-// An attempt is the latest one to connect with a config: it led to a connection, or failed before anything was sent.
+// An attempt is the latest attempt to connect with a config. Either it led to a connection, or it failed before a request was
+// sent.
 type attempt struct {
 	generation int64
 	connection Connection
@@ -37,7 +38,7 @@ type attempt struct {
 	users      int
 }
 
-// same reports whether two attempts say the same.
+// same reports whether two attempts have the same generation, connection and error text.
 func (a *attempt) same(b *attempt) bool {
 	if a.generation != b.generation || a.connection != b.connection || (a.err == nil) != (b.err == nil) {
 		return false
@@ -45,8 +46,8 @@ func (a *attempt) same(b *attempt) bool {
 	return a.err == nil || a.err.Error() == b.err.Error()
 }
 
-// Attempts keep the latest attempt to connect with each config that is in use, and tell the controllers of configs what changes.
-// They are safe for concurrent use.
+// Attempts holds the latest attempt to connect with each config that is in use, and notifies the controllers of configs of
+// changes. It is safe for concurrent use.
 type Attempts struct {
 	mu       sync.Mutex
 	byConfig map[key]*attempt
@@ -55,7 +56,7 @@ type Attempts struct {
 	notify   map[string]func(types.NamespacedName)
 }
 
-// NewAttempts returns no attempts.
+// NewAttempts returns Attempts without any attempt.
 func NewAttempts() *Attempts {
 	return &Attempts{
 		byConfig: map[key]*attempt{},
@@ -65,17 +66,18 @@ func NewAttempts() *Attempts {
 	}
 }
 
-// Connected records that a config led to a connection, for a user, which is any name that tells managed resources apart.
+// Connected records that a config led to a connection for a user. The name of a user can be anything that identifies a
+// managed resource.
 func (a *Attempts) Connected(user string, c *Config, connection Connection) {
 	a.record(user, c, attempt{generation: c.Generation, connection: connection})
 }
 
-// Failed records that no connection could be made from a config.
+// Failed records that connecting with a config failed.
 func (a *Attempts) Failed(user string, c *Config, err error) {
 	a.record(user, c, attempt{generation: c.Generation, err: err})
 }
 
-// Forget a user.
+// Forget removes a user.
 func (a *Attempts) Forget(user string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -91,7 +93,7 @@ func (a *Attempts) Changed(connection Connection) {
 	}
 }
 
-// of returns the latest attempt with a config, and whether there is one.
+// of returns the latest attempt to connect with a config, and whether there is one.
 func (a *Attempts) of(k key) (attempt, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -101,7 +103,8 @@ func (a *Attempts) of(k key) (attempt, bool) {
 	return attempt{}, false
 }
 
-// listen has f called with each config of a kind that an attempt was made with, or whose attempt changes. f must not block.
+// listen registers f for a kind of configs. It calls f for each config that has an attempt, and later for each config whose
+// attempt changes. f must not block.
 func (a *Attempts) listen(kind string, f func(types.NamespacedName)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -141,7 +144,8 @@ func (a *Attempts) record(user string, c *Config, next attempt) {
 	a.tell(k)
 }
 
-// leave the config that a user has, if any. Without users, there is no attempt. The lock is held, as in all that follow.
+// leave removes a user from its config, if it has one. A config without users has no attempt. The caller of leave and of the
+// methods below must hold the lock.
 func (a *Attempts) leave(user string) {
 	k, ok := a.byUser[user]
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// Names of indexes.
+// These are the names of indexes.
 const (
 	// IndexSecrets indexes configs by the Secrets that they name, as namespace/name.
 	IndexSecrets = "secrets"
@@ -20,7 +20,7 @@ const (
 	indexConfig = "config"
 )
 
-// Index adds indexes of the configs by the Secrets that they name, and of the Manifests by their config.
+// Index adds the indexes of configs by the Secrets that they name, and of Manifests by their config.
 func Index(ctx context.Context, i client.FieldIndexer) error {
 	if err := i.IndexField(ctx, &v1alpha1.ProviderConfig{}, IndexSecrets, func(o client.Object) []string {
 		pc, ok := o.(*v1alpha1.ProviderConfig)
@@ -54,7 +54,7 @@ func Index(ctx context.Context, i client.FieldIndexer) error {
 	return errors.Wrap(err, "cannot index Manifests")
 }
 
-// UsersOf returns the fields by which a list of Manifests finds those that use a config.
+// UsersOf returns the fields that select the Manifests that use a config.
 func UsersOf(config client.Object) client.MatchingFields {
 	kind := v1alpha1.ProviderConfigKind
 	if config.GetNamespace() == "" {
@@ -63,10 +63,10 @@ func UsersOf(config client.Object) client.MatchingFields {
 	return client.MatchingFields{indexConfig: keyOf(kind, config.GetNamespace(), config.GetName())}
 }
 
-// keyOf returns the key of a config in the index of Manifests.
+// keyOf returns the key of a config in the index of Manifests, kind/namespace/name.
 func keyOf(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
 
-// secretsOf a config as namespace/name.
+// secretsOf returns the Secrets that the spec of a config names, each as namespace/name.
 func secretsOf(s *v1alpha1.ProviderConfigSpec, namespace string) []string {
 	var out []string
 	add := func(ns, name string) {

@@ -19,35 +19,36 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// Secrets are read through this.
+// Secrets reads Secrets.
 type Secrets interface {
-	// Get the data of a Secret. The error for one that does not exist is a *MissingError.
+	// Get returns the data of a Secret. If the Secret does not exist, the error is a *MissingError.
 	Get(ctx context.Context, namespace, name string) (map[string][]byte, error)
-	// GetTyped is Get with the type of the Secret.
+	// GetTyped returns the type of a Secret, and its data like Get.
 	GetTyped(ctx context.Context, namespace, name string) (corev1.SecretType, map[string][]byte, error)
 }
 
-// CloudIdentities are those of the provider at the registries of clouds.
+// CloudIdentities gives access to the provider's identities at the registries of clouds.
 type CloudIdentities struct {
-	// Get the identity at a cloud, for the registry at a host. Without this function there are none.
+	// Get returns the provider's identity at a cloud, for the registry at a host. If Get is nil, there are no identities.
 	Get func(provider, host string) (oci.Identity, error)
-	// AllowTenants lets a ProviderConfig use them, and the docker configuration of the provider. A ProviderConfig belongs to a
-	// namespace, which would borrow what belongs to the provider.
+	// AllowTenants lets a ProviderConfig use these identities and the provider's docker configuration. A ProviderConfig
+	// belongs to a namespace, which would then use credentials of the provider.
 	AllowTenants bool
 }
 
 // A Config is a ProviderConfig or a ClusterProviderConfig.
 type Config struct {
-	// Kind and Name, for messages.
+	// Kind and Name identify the config in messages.
 	Kind, Name string
-	// Namespace that Secrets are read from; empty for a ClusterProviderConfig, which names the namespace of each.
+	// Namespace is the namespace that Secrets are read from. It is empty for a ClusterProviderConfig, which names the
+	// namespace of each Secret.
 	Namespace string
-	// Generation that the spec is of.
+	// Generation is the generation of the spec.
 	Generation int64
 	Spec       v1alpha1.ProviderConfigSpec
 }
 
-// Load the config that an object in a namespace refers to.
+// Load returns the config that an object in a namespace refers to.
 func Load(ctx context.Context, c client.Reader, namespace string, ref *xpv2.ProviderConfigReference) (*Config, error) {
 	if ref == nil {
 		return nil, errors.New("spec.providerConfigRef is missing")
@@ -72,13 +73,13 @@ func Load(ctx context.Context, c client.Reader, namespace string, ref *xpv2.Prov
 	return out, nil
 }
 
-// A MissingError says that a config, or a Secret that it names, does not exist.
+// A MissingError reports that a config, or a Secret that it names, does not exist.
 type MissingError struct {
-	// Object is its kind, namespace and name.
+	// Object is the kind, namespace and name of the missing object.
 	Object string
 }
 
-// Error is one line.
+// Error returns the message in one line.
 func (e *MissingError) Error() string { return e.Object + " does not exist" }
 
 func explain(err error, kind, name string) error {
@@ -88,17 +89,17 @@ func explain(err error, kind, name string) error {
 	return errors.Wrapf(notfound.Explain(err), "cannot get %s %s", kind, name)
 }
 
-// Registries of the config, with their credentials.
+// Registries returns the registries of the config with their credentials.
 func (c *Config) Registries(ctx context.Context, s Secrets, clouds CloudIdentities) (oci.Registries, error) {
 	if len(c.Spec.Registries) == 0 && c.Namespace != "" && !clouds.AllowTenants {
-		// An empty list would be all registries with the docker configuration of the provider.
+		// An empty list would allow all registries, with the docker configuration of the provider.
 		return oci.Registries{{Host: "*"}}, nil
 	}
 	out := make(oci.Registries, 0, len(c.Spec.Registries))
 	for i := range c.Spec.Registries {
 		r := &c.Spec.Registries[i]
 		if strings.Contains(r.Host, "*") {
-			// Its schema says so as well. To us, * is all hosts, which no one in a cluster may say.
+			// The schema refuses this host too. In oci.Registries, * matches all hosts, which a user of the cluster must not allow.
 			return nil, errors.Errorf("spec.registries[%q].host must be the name of one host", r.Host)
 		}
 		o := oci.Registry{Host: r.Host, PlainHTTP: r.PlainHTTP}
@@ -120,8 +121,8 @@ func (c *Config) Registries(ctx context.Context, s Secrets, clouds CloudIdentiti
 	return out, nil
 }
 
-// Keys returns the keys that verify signatures of modules, in the order of the spec; none without verification. Errors
-// name the entry, its Secret and the key, never the content of the Secret.
+// Keys returns the keys that verify signatures of modules, in the order of the spec. It returns none without verification.
+// Errors name the entry, its Secret and the key, never the content of the Secret.
 func (c *Config) Keys(ctx context.Context, s Secrets) ([]ocm.Key, error) {
 	if c.Spec.Verification == nil {
 		return nil, nil
@@ -168,7 +169,7 @@ func (c *Config) pullSecret(ctx context.Context, s Secrets, ref *v1alpha1.Secret
 	return nil
 }
 
-// cloudIdentity adds the identity of the provider at the cloud of a registry.
+// cloudIdentity sets the provider's identity at the cloud of a registry.
 func (c *Config) cloudIdentity(clouds CloudIdentities, r *v1alpha1.Registry, o *oci.Registry) (err error) {
 	switch {
 	case r.Provider == "":
@@ -185,7 +186,7 @@ func (c *Config) cloudIdentity(clouds CloudIdentities, r *v1alpha1.Registry, o *
 	return err
 }
 
-// key of a Secret.
+// key returns the value of a key in a Secret.
 func (c *Config) key(ctx context.Context, s Secrets, ref *v1alpha1.SecretKeySelector) ([]byte, error) {
 	ns, err := c.namespaceOf(ref.Namespace)
 	if err != nil {
@@ -202,8 +203,8 @@ func (c *Config) key(ctx context.Context, s Secrets, ref *v1alpha1.SecretKeySele
 	return b, nil
 }
 
-// namespaceOf a Secret that the config names. A ProviderConfig belongs to a tenant, who must not read the Secrets of
-// others with the rights of the provider.
+// namespaceOf returns the namespace of a Secret that the config names. A ProviderConfig belongs to a tenant, who must not
+// read the Secrets of others with the permissions of the provider.
 func (c *Config) namespaceOf(namespace string) (string, error) {
 	switch {
 	case c.Namespace == "" && namespace == "":

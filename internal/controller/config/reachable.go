@@ -35,23 +35,22 @@ import (
 )
 
 const (
-	// soon is how long it takes until the cache shows what another client wrote.
+	// soon is the time that the cache needs to receive the write of another client.
 	soon = 250 * time.Millisecond
-	// settle is how long Reachable keeps its status at least, so that a connection that comes and goes does not cause a write
-	// each time.
+	// settle is the minimum time between two changes of Reachable, so that an unstable connection does not cause a write each time.
 	settle = 5 * time.Second
-	// versionTime bounds the request for the version of a cluster.
+	// versionTime is the timeout of the request for the version of a cluster.
 	versionTime = 5 * time.Second
 )
 
-// maxEndpoint is the length of an endpoint that the API allows.
+// maxEndpoint is the maximum length of an endpoint in the API.
 const maxEndpoint = 512
 
-// version is what the version of a cluster looks like. The answer of a cluster can hold anything.
+// version matches a valid version of a cluster, because a cluster can answer with any text.
 var version = regexp.MustCompile(`^[0-9A-Za-z.+~_-]{1,64}$`)
 
-// A reachable reports in the status of the configs of one kind whether their clusters can be used. It sends nothing to a cluster,
-// but a request for its version when the connection is new.
+// A reachable reports in the status of the configs of one kind whether their clusters can be reached. The only request that
+// it sends to a cluster is for the version, when the connection is new.
 type reachable struct {
 	client   client.Client
 	attempts *Attempts
@@ -77,7 +76,7 @@ func setupReachable(mgr ctrl.Manager, o controller.Options, r *reachable) error 
 	return errors.Wrapf(err, "cannot set up controller %s", name)
 }
 
-// Reconcile the status of a config.
+// Reconcile updates the status of a config.
 func (r *reachable) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	o, s := r.fresh()
 	if err := r.client.Get(ctx, req.NamespacedName, o); err != nil {
@@ -109,8 +108,8 @@ func (r *reachable) Reconcile(ctx context.Context, req reconcile.Request) (recon
 	return reconcile.Result{}, nil
 }
 
-// report an attempt in the status. It returns how long to wait first, if the status changed a moment ago. Of a connection that has
-// not been used, nothing is said.
+// report sets the result of an attempt in the status. If the status changed a moment ago, report changes nothing and returns
+// how long to wait. It reports nothing about a connection that has not been used.
 func (r *reachable) report(ctx context.Context, s *v1alpha1.ProviderConfigStatus, at attempt) time.Duration {
 	c, ok := conditionOf(at)
 	if !ok {
@@ -141,8 +140,8 @@ func (r *reachable) report(ctx context.Context, s *v1alpha1.ProviderConfigStatus
 	return 0
 }
 
-// versionOf a cluster that is reachable, if it is known. If not, ask says whether to ask for it. The connection reports a request
-// that fails by itself.
+// versionOf returns the version of a reachable cluster, or an empty string if it is unknown. If ask is set, it requests a
+// version that is unknown. It ignores a failed request, because the connection reports it.
 func (r *reachable) versionOf(ctx context.Context, connection Connection, c xpv2.Condition, ask bool) string {
 	if c.Status != corev1.ConditionTrue {
 		return ""
@@ -159,7 +158,7 @@ func (r *reachable) versionOf(ctx context.Context, connection Connection, c xpv2
 	return v
 }
 
-// conditionOf an attempt, and whether there is something to say.
+// conditionOf returns the condition for an attempt, and whether there is anything to report.
 func conditionOf(at attempt) (xpv2.Condition, bool) {
 	c := xpv2.Condition{Type: v1alpha1.TypeReachable, Status: corev1.ConditionFalse}
 	if at.err != nil {
@@ -181,8 +180,8 @@ func conditionOf(at attempt) (xpv2.Condition, bool) {
 	return c, true
 }
 
-// clearReachable removes from the status what is only known while a config is used. Without conditions, deployment tools take the
-// config for healthy; with one that is Unknown, they would wait for a resource that uses it.
+// clearReachable removes from the status the fields that are known only while a config is used. GitOps tools treat a config
+// without conditions as healthy; if a condition were Unknown, they would wait for a resource that uses the config.
 func clearReachable(s *v1alpha1.ProviderConfigStatus) {
 	s.Endpoint, s.KubernetesVersion = "", ""
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c xpv2.Condition) bool {
@@ -190,7 +189,7 @@ func clearReachable(s *v1alpha1.ProviderConfigStatus) {
 	})
 }
 
-// eventOf a change of Reachable, and whether there is one.
+// eventOf returns the event for a change of Reachable, and whether there is one.
 func eventOf(before, after *v1alpha1.ProviderConfigStatus) (event.Event, bool) {
 	was, is := before.GetCondition(v1alpha1.TypeReachable), after.GetCondition(v1alpha1.TypeReachable)
 	switch {

@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 )
 
-// Setup adds the controllers that keep a ProviderConfig or ClusterProviderConfig as long as it is used, and that report whether its
-// cluster can be used.
+// Setup adds the controllers that keep a ProviderConfig or ClusterProviderConfig from being deleted while it is used, and
+// that report whether its cluster is reachable.
 func Setup(mgr ctrl.Manager, o controller.Options, attempts *Attempts) error {
 	if err := setup(mgr, o, &v1alpha1.ProviderConfig{}, v1alpha1.ProviderConfigGroupKind, resource.ProviderConfigKinds{
 		Config:    v1alpha1.ProviderConfigGroupVersionKind,

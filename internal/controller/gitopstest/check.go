@@ -14,22 +14,23 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// Health is what the tools make of an object: kstatus, Argo CD with its built-in rule, and Flux with the documented expressions.
+// Health is the health of an object according to kstatus, to Argo CD with its built-in rule, and to Flux with the documented
+// expressions.
 type Health struct {
 	Kstatus, ArgoCD, Flux string
 }
 
-// Healths that several statuses have.
+// These are healths that several statuses have.
 var (
-	// Works means that there is nothing to wait for.
+	// Works is the health of an object that works.
 	Works = Health{Kstatus: "Current", ArgoCD: healthy, Flux: "Current"} //nolint:gochecknoglobals // Constant.
-	// Waits means that it does not work yet.
+	// Waits is the health of an object that does not work yet.
 	Waits = Health{Kstatus: "InProgress", ArgoCD: progressing, Flux: "InProgress"} //nolint:gochecknoglobals // Constant.
-	// Failed means that it does not work until it is changed. Without a rule of their own, the tools wait.
+	// Failed is the health of an object that does not work until it is changed. Tools without a rule for this case wait.
 	Failed = Health{Kstatus: "InProgress", ArgoCD: progressing, Flux: "Failed"} //nolint:gochecknoglobals // Constant.
-	// Refused means that the provider could not do its work.
+	// Refused is the health of an object for which the provider could not do its work.
 	Refused = Health{Kstatus: "InProgress", ArgoCD: degraded, Flux: "InProgress"} //nolint:gochecknoglobals // Constant.
-	// Removed means that it is being deleted.
+	// Removed is the health of an object that is being deleted.
 	Removed = Health{Kstatus: "Terminating", ArgoCD: progressing, Flux: "Terminating"} //nolint:gochecknoglobals // Constant.
 )
 
@@ -37,15 +38,17 @@ var (
 type Case struct {
 	Reason string
 	Object client.Object
-	// OK is set if a user would say that the object works.
+	// OK is set if the object works from the point of view of a user.
 	OK bool
-	// Stale is set for a status of an earlier generation. Argo CD does not compare generations, and the next pass is about to come.
+	// Stale is set for a status of an earlier generation. Argo CD does not compare generations, and the next pass is about to
+	// follow.
 	Stale bool
 	Want  Health
 }
 
-// Check what the tools make of objects. It fails also for an expectation under which a tool takes a broken object for a healthy
-// one, or waits for one that works. Argo CD may call an object Degraded that works: its rule calls all those so that are paused, or whose last pass failed.
+// Check checks the health of objects in each tool. It also fails if a tool is expected to treat a broken object as healthy,
+// or to wait for an object that works. Argo CD can report a working object as Degraded: its rule does so for all objects that
+// are paused or whose last pass failed.
 func Check(t *testing.T, cases map[string]Case) {
 	t.Helper()
 	expressions, err := documented()
@@ -73,7 +76,7 @@ func Check(t *testing.T, cases map[string]Case) {
 	}
 }
 
-// unstructuredOf an object, as an API server returns it.
+// unstructuredOf returns an object as an API server returns it.
 func unstructuredOf(t *testing.T, o client.Object) *unstructured.Unstructured {
 	t.Helper()
 	scheme := runtime.NewScheme()

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gitopstest checks in tests of controllers what GitOps tools make of the statuses that the controllers write.
+// Package gitopstest checks, in tests of controllers, how GitOps tools interpret the statuses that the controllers write.
 package gitopstest

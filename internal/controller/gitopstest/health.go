@@ -11,14 +11,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// Healths of Argo CD.
+// These are the healths of Argo CD.
 const (
 	healthy     = "Healthy"
 	progressing = "Progressing"
 	degraded    = "Degraded"
 )
 
-// kstatus returns what kstatus makes of an object. Flux, Config Sync and kpt use it.
+// kstatus returns the status of an object according to kstatus, which Flux, Config Sync and kpt use.
 func kstatus(u *unstructured.Unstructured) (string, error) {
 	res, err := status.Compute(u)
 	if err != nil {
@@ -27,8 +27,8 @@ func kstatus(u *unstructured.Unstructured) (string, error) {
 	return string(res.Status), nil
 }
 
-// argoCD returns what Argo CD makes of an object by the rule that it has for all kinds of *.crossplane.io. The rule takes the
-// conditions in the order in which they are listed, and ignores generations.
+// argoCD returns the health of an object according to the rule of Argo CD for all kinds of *.crossplane.io. The rule
+// evaluates the conditions in the order of the list, and ignores generations.
 func argoCD(u *unstructured.Unstructured) string {
 	if u.GetDeletionTimestamp() != nil {
 		return progressing
@@ -50,7 +50,7 @@ func argoCD(u *unstructured.Unstructured) string {
 	return progressing
 }
 
-// argoCDWithoutConditions is the part of the rule for objects that have no conditions.
+// argoCDWithoutConditions evaluates the part of the rule for objects without conditions.
 func argoCDWithoutConditions(u *unstructured.Unstructured) string {
 	config := u.GetKind() == v1alpha1.ProviderConfigKind || u.GetKind() == v1alpha1.ClusterProviderConfigKind
 	s, found, _ := unstructured.NestedMap(u.Object, "status")
@@ -62,7 +62,7 @@ func argoCDWithoutConditions(u *unstructured.Unstructured) string {
 	return progressing
 }
 
-// conditionsOf an object.
+// conditionsOf returns the conditions of an object.
 func conditionsOf(u *unstructured.Unstructured) []map[string]any {
 	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	out := make([]map[string]any, 0, len(all))

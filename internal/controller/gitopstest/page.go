@@ -14,17 +14,17 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// page is the documentation of GitOps tools, as seen from the directory of a controller.
+// page is the path of the documentation of GitOps tools, relative to the directory of a controller.
 const page = "../../../docs/gitops.md"
 
-// expressions are those of Flux for one kind.
+// expressions contains the Flux health expressions for one kind.
 type expressions struct {
 	Kind    string `json:"kind"`
 	Current string `json:"current"`
 	Failed  string `json:"failed"`
 }
 
-// documented returns the expressions for Flux in the documentation.
+// documented returns the Flux expressions in the documentation.
 func documented() ([]expressions, error) {
 	data, err := os.ReadFile(page)
 	if err != nil {
@@ -45,8 +45,8 @@ func documented() ([]expressions, error) {
 	return nil, errors.New("the documentation has no healthCheckExprs")
 }
 
-// flux returns what Flux makes of an object with the documented expressions: an error means that it waits. Kinds without
-// expressions are as kstatus sees them.
+// flux returns the status of an object according to Flux with the documented expressions. If an expression returns an error,
+// Flux waits. For kinds without expressions, flux returns the status according to kstatus.
 func flux(u *unstructured.Unstructured, all []expressions) (string, error) {
 	generic, err := kstatus(u)
 	if err != nil {
@@ -73,7 +73,7 @@ func flux(u *unstructured.Unstructured, all []expressions) (string, error) {
 	return generic, nil
 }
 
-// evaluate an expression with the fields of an object as its variables.
+// evaluate evaluates an expression with the fields of an object as its variables.
 func evaluate(expression string, u *unstructured.Unstructured) (bool, error) {
 	options := make([]cel.EnvOption, 0, len(u.Object))
 	for field := range u.Object {

@@ -20,19 +20,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
-// An intent is what a Kyma decides for all of its Manifests, independently of their modules.
+// An intent contains what a Kyma requests for all of its Manifests, independently of their modules.
 type intent struct {
-	// pause the Manifests.
+	// pause pauses the Manifests.
 	pause bool
-	// plan only: the Manifests report what they would do, and apply nothing.
+	// plan makes the Manifests report what they would do, and apply nothing.
 	plan bool
-	// execute what was only planned.
+	// execute applies changes that were only planned.
 	execute bool
-	// abandon what is left in a cluster that cannot be reached any more.
+	// abandon leaves behind the objects in a cluster that is no longer reachable.
 	abandon bool
 	// forceRemoval deletes custom resources that block the removal of a module.
 	forceRemoval bool
-	// policies for all Manifests. Nil leaves them to the content.
+	// policies contains the management policies for all Manifests. If it is nil, the content decides.
 	policies xpv2.ManagementPolicies
 }
 
@@ -57,31 +57,31 @@ func isStopped(k *v1alpha1.Kyma, policy managed.ManagementPoliciesChecker) bool 
 }
 
 // isPlanned reports whether a Kyma is only planned: its Manifests report what they would do, and none is removed. A Kyma that
-// is being deleted is not planned any more.
+// is being deleted is not only planned.
 func isPlanned(k *v1alpha1.Kyma) bool {
 	return !meta.WasDeleted(k) && k.Spec.ForProvider.Mode == v1alpha1.ModePlan
 }
 
-// desiredLabels are the keys of the labels that a Kyma sets on its Manifests.
+// desiredLabels lists the keys of the labels that a Kyma sets on its Manifests.
 var desiredLabels = []string{ //nolint:gochecknoglobals // Constant.
 	v1alpha1.LabelKymaName, v1alpha1.LabelModuleName, v1alpha1.LabelChannel, v1alpha1.LabelManagedBy, v1alpha1.LabelControllerName,
 }
 
-// desiredManifest returns the Manifest of a module as its Kyma wants it: all fields that the Kyma decides, and no others. A
-// nil content, as for a module that is not wanted any more, leaves what the live Manifest installs. A nil live Manifest is one
-// that does not exist yet. The result shares memory with the arguments.
+// desiredManifest returns the Manifest of a module as its Kyma wants it: all fields that the Kyma decides, and no others. If
+// content is nil, as for a module that is no longer wanted, the result keeps what the live Manifest installs. If live is nil,
+// the Manifest does not exist yet. The result shares memory with the arguments.
 func desiredManifest(k *v1alpha1.Kyma, in intent, content, live *v1alpha1.Manifest) *v1alpha1.Manifest {
 	out := &v1alpha1.Manifest{}
 	if live != nil {
 		keep(out, live)
 	}
 	if live == nil || live.Annotations[v1alpha1.AnnotationReleasedBy] == "" {
-		// With an owner that exists, the garbage collector would not delete a Manifest that was released to it.
+		// While an owner exists, the garbage collector does not delete a Manifest that was released to it.
 		out.OwnerReferences = []metav1.OwnerReference{meta.AsController(meta.TypedReferenceTo(k, v1alpha1.KymaGroupVersionKind))}
 	}
 	if content != nil {
 		out.Namespace, out.Name, out.Labels, out.Spec = content.Namespace, content.Name, content.Labels, content.Spec
-		// A user may ask for an adoption on the Manifest, too.
+		// A user can also request an adoption on the Manifest.
 		if live != nil && live.Spec.ForProvider.Adoption == v1alpha1.AdoptionPolicyAdopt {
 			out.Spec.ForProvider.Adoption = v1alpha1.AdoptionPolicyAdopt
 		}
@@ -99,7 +99,7 @@ func desiredManifest(k *v1alpha1.Kyma, in intent, content, live *v1alpha1.Manife
 	return out
 }
 
-// keep the fields of a live Manifest that its Kyma has set.
+// keep copies to out the fields of a live Manifest that its Kyma has set.
 func keep(out, live *v1alpha1.Manifest) {
 	out.Namespace, out.Name, out.UID = live.Namespace, live.Name, live.UID
 	out.Labels = maps.Clone(live.Labels)
@@ -120,7 +120,8 @@ func keep(out, live *v1alpha1.Manifest) {
 	out.Spec.ForProvider = live.Spec.ForProvider
 }
 
-// annotate a desired Manifest with the intent of its Kyma. A pause that a user asked for stays theirs.
+// annotate sets the intent of a Kyma in the annotations of a desired Manifest. It does not take over a pause that a user
+// requested.
 func annotate(out *v1alpha1.Manifest, k *v1alpha1.Kyma, in intent, live *v1alpha1.Manifest) {
 	switch {
 	case !in.pause:
@@ -147,8 +148,8 @@ func needsUpdate(live, desired *v1alpha1.Manifest) bool {
 	return len(desired.OwnerReferences) == 0 && owner != nil && string(owner.UID) == live.Annotations[v1alpha1.AnnotationReleasedBy]
 }
 
-// differsInContent reports whether a live Manifest differs from the desired one in what it installs, or in its labels. Its mode
-// does not count.
+// differsInContent reports whether a live Manifest differs from the desired one in what it installs, or in its labels. It
+// ignores the mode.
 func differsInContent(live, desired *v1alpha1.Manifest) bool {
 	labels, _ := surplus(live, desired)
 	is, wanted := live.Spec.ForProvider, desired.Spec.ForProvider
@@ -158,7 +159,7 @@ func differsInContent(live, desired *v1alpha1.Manifest) bool {
 		!equal(&is, &wanted)
 }
 
-// contains reports whether a map has all entries of another one.
+// contains reports whether all contains every entry of some.
 func contains(all, some map[string]string) bool {
 	for k, v := range some {
 		if have, ok := all[k]; !ok || have != v {
@@ -168,14 +169,13 @@ func contains(all, some map[string]string) bool {
 	return true
 }
 
-// Maximum lengths of names.
+// These are the maximum lengths of names.
 const (
 	maxName  = 253
 	maxLabel = 63
 )
 
-// contentOf returns what a ModuleTemplate makes of a module: its Manifest, with what it installs, in which cluster, and its
-// labels.
+// contentOf returns the Manifest that a ModuleTemplate defines for a module: what it installs, in which cluster, and its labels.
 func (p *planner) contentOf(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (*v1alpha1.Manifest, error) {
 	parameters, err := module.Parameters(t, m)
 	if err != nil {
@@ -200,7 +200,7 @@ func (p *planner) contentOf(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (*v1
 	return out, err
 }
 
-// configOf returns the config of the cluster that a module goes to.
+// configOf returns the config of the cluster in which a module is installed.
 func (p *planner) configOf(t *v1alpha1.ModuleTemplate) *xpv2.ProviderConfigReference {
 	if t.Spec.Target == v1alpha1.ModuleTargetControlPlane {
 		return p.controlPlane
@@ -208,7 +208,7 @@ func (p *planner) configOf(t *v1alpha1.ModuleTemplate) *xpv2.ProviderConfigRefer
 	return p.kyma.Spec.ProviderConfigReference
 }
 
-// addDescriptor adds the component descriptor that lists the sources, for the verification of signatures.
+// addDescriptor adds the component descriptor that lists the sources, which is needed to verify signatures.
 func addDescriptor(p *v1alpha1.ManifestParameters, t *v1alpha1.ModuleTemplate) error {
 	if t.Spec.Component == nil {
 		p.Descriptor = t.Spec.Descriptor
@@ -226,7 +226,7 @@ func manifestName(kyma, module string) string {
 	return shorten(kyma+"-"+module, maxName)
 }
 
-// shorten a name that is too long. A hash of the whole name keeps it unique.
+// shorten truncates a name that is too long. A hash of the whole name keeps it unique.
 func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s

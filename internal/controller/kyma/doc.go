@@ -7,10 +7,10 @@
 // The controller follows fluxcd/helm-controller: plan one step for each module, act, then report.
 //
 //   - store.go reads the control plane.
-//   - plan.go plans one step for each module: template.go says what its ModuleTemplate asks for, and desired.go returns the
+//   - plan.go plans one step for each module: template.go selects its ModuleTemplate, and desired.go returns the
 //     whole desired Manifest.
 //   - write.go applies it with server-side apply, as one field manager, or removes it.
-//   - external.go has the hooks of the managed reconciler.
+//   - external.go contains the hooks of the managed reconciler.
 //   - propagate.go covers the cases in which the managed reconciler does not call these hooks.
 //
 // See docs/decisions/0029-the-kyma-controller.md.

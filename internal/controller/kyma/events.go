@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
-// Reasons of events.
+// These are the reasons of events.
 const (
 	reasonEnabled    event.Reason = "ModuleEnabled"
 	reasonUpgraded   event.Reason = "ModuleUpgraded"
@@ -23,7 +23,7 @@ const (
 	reasonAbandoned  event.Reason = "Abandoned"
 )
 
-// recordEvents records an event for each module that got worse since the status before this reconcile.
+// recordEvents records an event for each module whose state is worse than in the status before this reconcile.
 func (e *external) recordEvents(k *v1alpha1.Kyma, before []v1alpha1.ModuleStatus) {
 	byName := make(map[string]v1alpha1.ModuleStatus, len(before))
 	for _, m := range before {
@@ -44,7 +44,7 @@ func (e *external) recordEvents(k *v1alpha1.Kyma, before []v1alpha1.ModuleStatus
 	}
 }
 
-// recordUpgrade records an event where an update that rolls out changes the version of a module.
+// recordUpgrade records an event if a rollout changes the version of a module.
 func (e *external) recordUpgrade(k *v1alpha1.Kyma, s *step) {
 	before := installedVersion(s.live)
 	if before == s.status.Version || isPlanned(k) {

@@ -21,19 +21,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 )
 
-// A connector returns an external client for each reconcile. There is nothing to connect to: the external resource of a Kyma
-// is in the control plane.
+// A connector returns an external client for each reconcile. It opens no connection: the external resource of a Kyma is in
+// the control plane.
 type connector struct {
 	store        *store
 	usage        resource.ModernTracker
 	record       event.Recorder
 	priorities   *priority.Tracker
 	controlPlane string
-	// policies reports whether spec.managementPolicies count.
+	// policies is set if spec.managementPolicies take effect.
 	policies bool
 }
 
-// Connect tracks the usage of the ProviderConfig, and returns an external client.
+// Connect tracks the usage of the ProviderConfig and returns an external client.
 func (c *connector) Connect(ctx context.Context, k *v1alpha1.Kyma) (managed.TypedExternalClient[*v1alpha1.Kyma], error) {
 	if !meta.WasDeleted(k) {
 		if err := c.usage.Track(ctx, k); err != nil {
@@ -43,20 +43,20 @@ func (c *connector) Connect(ctx context.Context, k *v1alpha1.Kyma) (managed.Type
 	return &external{connector: c}, nil
 }
 
-// policyOf returns what the management policies of a Kyma allow.
+// policyOf returns a checker of the management policies of a Kyma.
 func (c *connector) policyOf(k *v1alpha1.Kyma) managed.ManagementPoliciesChecker {
 	return managed.NewManagementPoliciesResolver(c.policies, k.Spec.ManagementPolicies)
 }
 
-// An external is the external client of one reconcile: Observe plans, the other methods execute the plan. A reconcile reports
-// once: in Update where the managed reconciler calls it, and otherwise in Observe. Create does not report, because the managed
-// reconciler reads the Kyma again after it and loses its status.
+// An external is the external client of one reconcile: Observe plans, and the other methods execute the plan. A reconcile
+// reports once: in Update if the managed reconciler calls it, and otherwise in Observe. Create does not report, because the
+// managed reconciler reads the Kyma again after it and loses its status.
 type external struct {
 	connector *connector
 	steps     []step
 }
 
-// Observe plans what to do about the modules. A Kyma without modules exists once Create has set its external name.
+// Observe plans the steps for the modules. A Kyma without modules exists once Create has set its external name.
 func (e *external) Observe(ctx context.Context, k *v1alpha1.Kyma) (managed.ExternalObservation, error) {
 	manifests, err := e.connector.store.manifests(ctx, k)
 	if err != nil {
@@ -73,7 +73,7 @@ func (e *external) Observe(ctx context.Context, k *v1alpha1.Kyma) (managed.Exter
 	upToDate := !slices.ContainsFunc(e.steps, func(s step) bool { return s.action != actionNone })
 	exists := meta.GetExternalName(k) != "" || len(manifests) > 0
 	if refs := references(e.steps); !exists {
-		// The managed reconciler writes them with other fields before it calls Create.
+		// The managed reconciler writes the references with other fields before it calls Create.
 		k.Spec.ResourceRefs = refs
 	} else if !slices.Equal(k.Spec.ResourceRefs, refs) {
 		upToDate = false
@@ -83,7 +83,7 @@ func (e *external) Observe(ctx context.Context, k *v1alpha1.Kyma) (managed.Exter
 	return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: upToDate, Diff: describe(e.steps)}, nil
 }
 
-// reportWithoutUpdate reports where the managed reconciler will not call Update, which reports otherwise.
+// reportWithoutUpdate reports the modules, unless the managed reconciler calls Update next, which then reports them.
 func (e *external) reportWithoutUpdate(k *v1alpha1.Kyma, exists, upToDate bool) {
 	policy := e.connector.policyOf(k)
 	switch {
@@ -94,8 +94,8 @@ func (e *external) reportWithoutUpdate(k *v1alpha1.Kyma, exists, upToDate bool) 
 	}
 }
 
-// observeDeletion reports whether Manifests are left. As the finalizer depends on the answer, it asks the API server itself:
-// the cache may not have a Manifest yet.
+// observeDeletion reports whether any Manifest exists. The finalizer depends on the answer, so observeDeletion asks the API
+// server: a Manifest may not be in the cache yet.
 func (e *external) observeDeletion(ctx context.Context, k *v1alpha1.Kyma, manifests []*v1alpha1.Manifest) (managed.ExternalObservation, error) {
 	left := true
 	if len(manifests) == 0 {
@@ -114,7 +114,7 @@ func planRemoval(k *v1alpha1.Kyma, in intent, manifests []*v1alpha1.Manifest) []
 	return (&planner{kyma: &v1alpha1.Kyma{ObjectMeta: k.ObjectMeta}, intent: in, manifests: manifests}).plan()
 }
 
-// describe what the steps will do.
+// describe returns a text that describes the steps.
 func describe(steps []step) string {
 	words := map[action]string{actionCreate: "installed", actionPropagate: "changed", actionRollOut: "changed", actionDelete: "removed"}
 	var lines []string
@@ -126,27 +126,27 @@ func describe(steps []step) string {
 	return strings.Join(lines, "; ")
 }
 
-// Create the Manifests of all modules.
+// Create creates the Manifests of all modules.
 func (e *external) Create(ctx context.Context, k *v1alpha1.Kyma) (managed.ExternalCreation, error) {
 	meta.SetExternalName(k, k.Name)
 	return managed.ExternalCreation{}, e.execute(ctx, k)
 }
 
-// Update the Manifests, and report.
+// Update updates the Manifests and reports the result.
 func (e *external) Update(ctx context.Context, k *v1alpha1.Kyma) (managed.ExternalUpdate, error) {
 	err := errors.Join(e.execute(ctx, k), e.updateReferences(ctx, k))
 	e.report(k)
 	return managed.ExternalUpdate{}, err
 }
 
-// report the modules in the status, and changes for the worse in events.
+// report reports the modules in the status, and changes for the worse in events.
 func (e *external) report(k *v1alpha1.Kyma) {
 	before := k.Status.AtProvider.Modules
 	report(k, e.steps)
 	e.recordEvents(k, before)
 }
 
-// Delete the Manifests. The managed reconciler does not get here while all of them are being deleted.
+// Delete deletes the Manifests. The managed reconciler does not call it while all of them are being deleted.
 func (e *external) Delete(ctx context.Context, k *v1alpha1.Kyma) (managed.ExternalDelete, error) {
 	return managed.ExternalDelete{}, e.execute(ctx, k)
 }
@@ -154,7 +154,7 @@ func (e *external) Delete(ctx context.Context, k *v1alpha1.Kyma) (managed.Extern
 // Disconnect does nothing.
 func (e *external) Disconnect(context.Context) error { return nil }
 
-// execute all steps. A step that fails does not stop the others.
+// execute executes all steps. If a step fails, the others still run.
 func (e *external) execute(ctx context.Context, k *v1alpha1.Kyma) error {
 	var failed []error
 	for i := range e.steps {
@@ -175,7 +175,7 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) e
 	}
 	if s.desired != nil {
 		e.setPriority(k, s.desired)
-		// A Manifest that is another one by now is left to the next pass.
+		// If another Manifest has replaced this one, the next pass handles it.
 		if applied, err := e.connector.store.apply(ctx, k, s.desired); err != nil || !applied {
 			return err
 		}
@@ -197,7 +197,7 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) e
 	return nil
 }
 
-// endRollouts ends the rollouts of the Manifests that are Ready as they are wanted.
+// endRollouts ends the rollouts of Manifests that are Ready in their desired form.
 func (e *external) endRollouts() {
 	for i := range e.steps {
 		if s := &e.steps[i]; s.action == actionNone && s.live != nil && s.status.State == v1alpha1.StateReady {
@@ -206,7 +206,7 @@ func (e *external) endRollouts() {
 	}
 }
 
-// setPriority of a Manifest before it is written: a user waits for it, or it is part of a rollout to many.
+// setPriority starts the rollout of a Manifest before it is written, or ends it if an edit of the Kyma waits for the write.
 func (e *external) setPriority(k *v1alpha1.Kyma, desired *v1alpha1.Manifest) {
 	if e.connector.priorities.LastEdit(client.ObjectKeyFromObject(k)) != 0 {
 		e.connector.priorities.EndRollout(client.ObjectKeyFromObject(desired))
@@ -233,9 +233,9 @@ func references(steps []step) []v1alpha1.ManifestReference {
 	return out
 }
 
-// updateReferences writes the references into the spec of a Kyma where they differ. The Kyma in memory stays as it was planned.
-// It gets the version and generation of the write only where nothing else in the spec has changed: otherwise its status would
-// count for a spec that was not planned. The update of the status then causes a conflict.
+// updateReferences writes the references to the spec of a Kyma if they differ. The Kyma in memory stays as it was planned. It
+// gets the version and generation of the write only if nothing else in the spec has changed: otherwise its status would apply
+// to a spec that was not planned. In that case, the update of the status causes a conflict.
 func (e *external) updateReferences(ctx context.Context, k *v1alpha1.Kyma) error {
 	refs := references(e.steps)
 	if slices.Equal(k.Spec.ResourceRefs, refs) {

@@ -20,62 +20,62 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 )
 
-// An action is what a step does about a module.
+// An action is the change that a step makes to a Manifest.
 type action string
 
 const (
 	actionNone   action = ""
 	actionCreate action = "Create"
-	// actionPropagate updates what a Kyma propagates to a Manifest, and leaves what is installed.
+	// actionPropagate updates the fields that a Kyma propagates to a Manifest, and does not change what is installed.
 	actionPropagate action = "Propagate"
-	// actionRollOut updates the Manifest, and with it what is installed.
+	// actionRollOut updates the Manifest, including what it installs.
 	actionRollOut action = "RollOut"
 	// actionDelete deletes the Manifest, which uninstalls the module.
 	actionDelete action = "Delete"
 )
 
-// A demand is what the Kyma wants of a module.
+// A demand is the state that the Kyma wants for a module.
 type demand string
 
 const (
-	// unwanted: the Kyma does not have the module.
+	// unwanted means that the Kyma does not have the module.
 	unwanted demand = ""
-	// wanted: the Kyma has the module.
+	// wanted means that the Kyma has the module.
 	wanted demand = "Wanted"
-	// held: the Kyma has the module, which stays as it is because its channel has a lower version.
+	// held means that the Kyma has the module, but the module stays as it is because its channel has a lower version.
 	held demand = "Held"
 )
 
-// A step is what to do about one module, and its status.
+// A step is the planned action for one module, and the status of the module.
 type step struct {
 	action action
 	demand demand
-	// live is the Manifest that exists, or nil. The cache shares it: do not change it.
+	// live is the existing Manifest, or nil. It is shared with the cache: do not change it.
 	live *v1alpha1.Manifest
-	// desired is the Manifest to apply; with actionDelete it is nil unless the live one differs.
+	// desired is the Manifest to apply. With actionDelete it is nil unless the live Manifest differs.
 	desired *v1alpha1.Manifest
-	// planned reports whether the module is only planned: the Kyma or the module is in mode Plan.
+	// planned is set if the module is only planned: the Kyma or the module is in mode Plan.
 	planned bool
 	status  v1alpha1.ModuleStatus
 }
 
-// A planner decides what to do for a Kyma. It changes nothing that it is given.
+// A planner decides the steps of a Kyma. It does not change its inputs.
 type planner struct {
 	kyma   *v1alpha1.Kyma
 	intent intent
-	// manifests of the Kyma, including those that are being deleted.
+	// manifests lists the Manifests of the Kyma, including those that are being deleted.
 	manifests []*v1alpha1.Manifest
-	// foreign are Manifests of other owners, by name, where a module of the Kyma needs the name.
+	// foreign contains, by name, the Manifests of other owners whose name a module of the Kyma needs.
 	foreign map[string]*v1alpha1.Manifest
-	// templates are the ModuleTemplates in all channels, by module.
+	// templates contains the ModuleTemplates in all channels, by module.
 	templates map[string][]v1alpha1.ModuleTemplate
-	// verified has, for each config, whether it asks for signatures.
+	// verified contains, for each config, whether it requires signatures.
 	verified map[xpv2.ProviderConfigReference]bool
-	// controlPlane is the config of modules of the control plane.
+	// controlPlane is the config for modules of the control plane.
 	controlPlane *xpv2.ProviderConfigReference
 }
 
-// newPlanner returns a planner with everything that it reads: templates, Manifests and configs.
+// newPlanner returns a planner with all inputs: templates, Manifests and configs.
 func (c *connector) newPlanner(ctx context.Context, k *v1alpha1.Kyma, manifests []*v1alpha1.Manifest) (*planner, error) {
 	p := &planner{
 		kyma: k, intent: intentOf(k, c.policyOf(k)), manifests: manifests, foreign: map[string]*v1alpha1.Manifest{},
@@ -101,7 +101,7 @@ func (c *connector) newPlanner(ctx context.Context, k *v1alpha1.Kyma, manifests 
 		}
 	}
 	for _, ref := range []*xpv2.ProviderConfigReference{k.Spec.ProviderConfigReference, p.controlPlane} {
-		// A config that does not exist yet does not ask for signatures; the Manifests report that it is missing.
+		// A config that does not exist yet requires no signatures; the Manifests report that it is missing.
 		cfg, err := config.Load(ctx, c.store.client, k.Namespace, ref)
 		if missing := (*config.MissingError)(nil); errors.As(err, &missing) {
 			continue
@@ -138,14 +138,14 @@ func (p *planner) plan() []step {
 	return out
 }
 
-// passIntent of the Kyma to a Manifest whose content stays as it is.
+// passIntent passes the intent of the Kyma to a Manifest whose content stays as it is.
 func (p *planner) passIntent(s *step) {
 	if s.live == nil || s.desired != nil {
 		return
 	}
 	in := p.intent
 	in.plan = s.planned
-	// Executing what is installed already changes nothing in the cluster.
+	// If the version is installed already, executing it changes nothing in the cluster.
 	in.execute = !in.plan && s.demand != unwanted && s.action == actionNone && s.live.Spec.ForProvider.Version == s.live.Status.AtProvider.Version
 	desired := desiredManifest(p.kyma, in, nil, s.live)
 	if !needsUpdate(s.live, desired) {
@@ -157,7 +157,7 @@ func (p *planner) passIntent(s *step) {
 	}
 }
 
-// planDisabled plans the removal of a module that the Kyma does not have, whatever its ModuleTemplates are.
+// planDisabled plans the removal of a module that the Kyma does not have, regardless of its ModuleTemplates.
 func (p *planner) planDisabled(live *v1alpha1.Manifest) step {
 	s := step{live: live, planned: p.intent.plan, status: statusOf(live)}
 	s.status.Name = moduleOf(p.kyma, live)
@@ -167,7 +167,7 @@ func (p *planner) planDisabled(live *v1alpha1.Manifest) step {
 	return s
 }
 
-// planEnabled plans what to do about a module that the Kyma has.
+// planEnabled plans the step for a module that the Kyma has.
 func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step {
 	s := step{live: live, demand: wanted, planned: p.intent.plan || m.Mode == v1alpha1.ModePlan}
 	channel := channelOf(p.kyma, m)
@@ -190,7 +190,7 @@ func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step 
 	case message != "":
 		s.fail(message)
 	case !ok:
-		// It is unknown whether what is Ready is what the template asks for.
+		// It is unknown whether the content that is Ready is what the template requests.
 		if live == nil || s.status.State == v1alpha1.StateReady {
 			setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonBlocked, "waits for ModuleTemplate "+t.Name)
 		}
@@ -200,7 +200,7 @@ func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step 
 	return s
 }
 
-// compare the desired Manifest of a module with the live one.
+// compare compares the desired Manifest of a module with the live one, and sets the action.
 func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) {
 	if s.live != nil && isDowngrade(t, s.live) && !allowsDowngrade(p.kyma, t, s.live, m.Name) {
 		s.demand = held
@@ -215,7 +215,7 @@ func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modul
 		return
 	}
 	if s.live != nil && *s.live.Spec.ProviderConfigReference != *c.Spec.ProviderConfigReference {
-		// A Manifest cannot move: it is deleted, and created again once it is gone.
+		// The cluster of a Manifest cannot change: the Manifest is deleted, and created again once it is gone.
 		p.remove(s, "it would move to another cluster", "moves to another cluster")
 		return
 	}
@@ -239,8 +239,8 @@ func (s *step) update() {
 	}
 }
 
-// updateOf returns whether an update of a live Manifest changes what is installed: its content differs, or what was only planned is
-// executed.
+// updateOf returns the action that updates a live Manifest: actionRollOut if its content differs or a change that was only
+// planned is executed, and actionPropagate otherwise.
 func updateOf(live, desired *v1alpha1.Manifest) action {
 	executes := live.Spec.ForProvider.Mode == v1alpha1.ModePlan && desired.Spec.ForProvider.Mode != v1alpha1.ModePlan
 	if executes || differsInContent(live, desired) {
@@ -249,7 +249,7 @@ func updateOf(live, desired *v1alpha1.Manifest) action {
 	return actionPropagate
 }
 
-// remove the live Manifest, unless it is only planned.
+// remove plans the removal of the live Manifest, unless it is only planned.
 func (p *planner) remove(s *step, planned, message string) {
 	if s.planned {
 		setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonPlanned, "plan: "+planned+"; nothing is applied")
@@ -259,7 +259,7 @@ func (p *planner) remove(s *step, planned, message string) {
 	setState(&s.status, v1alpha1.StateDeleting, xpv2.ReasonDeleting, message)
 }
 
-// create the desired Manifest, unless its name is taken.
+// create plans the creation of the desired Manifest, unless its name is taken.
 func (p *planner) create(s *step) {
 	if other := p.foreign[s.desired.Name]; other != nil {
 		s.fail(collision(other))
@@ -284,7 +284,7 @@ func collision(other *v1alpha1.Manifest) string {
 	return fmt.Sprintf("Manifest %s exists and does not belong to this Kyma%s; delete it, or rename one of the two", other.Name, owner)
 }
 
-// fail sets the state Error: the module cannot get into the desired state. What runs keeps running.
+// fail sets the state Error: the module cannot reach the desired state. Running workloads keep running.
 func (s *step) fail(message string) {
 	setState(&s.status, v1alpha1.StateError, v1alpha1.ReasonBlocked, message)
 }
@@ -296,7 +296,7 @@ func (s *step) warn(reason xpv2.ConditionReason, message string) {
 	}
 }
 
-// moduleOf returns the module of a Manifest. A label that a user has changed does not count, so that no two Manifests have the
+// moduleOf returns the module of a Manifest. It ignores a label that a user has changed, so that no two Manifests have the
 // same module.
 func moduleOf(k *v1alpha1.Kyma, m *v1alpha1.Manifest) string {
 	if n := m.Labels[v1alpha1.LabelModuleName]; n != "" && manifestName(k.Name, n) == m.Name {
@@ -305,12 +305,12 @@ func moduleOf(k *v1alpha1.Kyma, m *v1alpha1.Manifest) string {
 	return strings.TrimPrefix(m.Name, k.Name+"-")
 }
 
-// isBeingDeleted reports whether a Manifest is being deleted, or will be when the garbage collector gets to it.
+// isBeingDeleted reports whether a Manifest is being deleted, or will be deleted by the garbage collector.
 func isBeingDeleted(m *v1alpha1.Manifest) bool {
 	return meta.WasDeleted(m) || m.Annotations[v1alpha1.AnnotationReleasedBy] != ""
 }
 
-// installedVersion returns the version of a Manifest that is installed. What is only planned is not installed.
+// installedVersion returns the installed version of a Manifest. A version that is only planned is not installed.
 func installedVersion(m *v1alpha1.Manifest) string {
 	if m.Spec.ForProvider.Mode == v1alpha1.ModePlan {
 		return m.Status.AtProvider.Version

@@ -24,14 +24,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// A propagator propagates the intent of a Kyma to its Manifests where the managed reconciler does not call Create or Update. It
-// is a reconciler around the managed one, for Kymas that are paused, that policies keep from being updated, or that are being
-// deleted; and it is a finalizer, for Kymas that orphan their Manifests.
+// A propagator propagates the intent of a Kyma to its Manifests if the managed reconciler does not call Create or Update. It
+// is a reconciler around the managed one, for Kymas that are paused, whose policies forbid updates, or that are being
+// deleted. It is also a finalizer, for Kymas that orphan their Manifests.
 //
 // Both reconcilers read the Kyma, and may read different versions of it. This is harmless. A newer version that the managed
 // reconciler reads has caused an event, which starts another reconcile of both, and until then a Manifest does what the Kyma
-// asked for before. Only the removal of the finalizer cannot be repeated: RemoveFinalizer propagates the Kyma that the managed
-// reconciler has read, and the API server refuses to update any other version.
+// requested before. Only the removal of the finalizer cannot be repeated: RemoveFinalizer propagates the Kyma that the
+// managed reconciler has read, and the API server refuses to update any other version.
 type propagator struct {
 	resource.Finalizer
 
@@ -45,7 +45,7 @@ type propagator struct {
 // conflictRetry is the delay after a conflict. The cache has the version that caused it within milliseconds.
 const conflictRetry = 50 * time.Millisecond
 
-// Reconcile a Kyma. A reconcile that succeeds, and does not ask for another one at once, has carried out the last edit.
+// Reconcile reconciles a Kyma. If it succeeds, and does not request another reconcile at once, it has carried out the last edit.
 func (p *propagator) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	edit := p.connector.priorities.LastEdit(req.NamespacedName)
 	res, err := p.reconcile(ctx, req)
@@ -58,8 +58,8 @@ func (p *propagator) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return res, err
 }
 
-// reconcile propagates where the managed reconciler does not, and then calls it. Where Delete follows, it tries again what
-// failed, and the managed reconciler reports the error.
+// reconcile propagates if the managed reconciler does not, and then calls it. If the managed reconciler then calls Delete,
+// Delete retries what failed, and the managed reconciler reports the error.
 func (p *propagator) reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	k := &v1alpha1.Kyma{}
 	if err := p.connector.store.client.Get(ctx, req.NamespacedName, k); err != nil {
@@ -76,7 +76,7 @@ func (p *propagator) reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, err
 	case deletes && allBeingDeleted(manifests):
 		// The managed reconciler would delete them again in each reconcile, with an event, a longer delay each time and no
-		// message; and it would report nothing while there are other finalizers, as after a deletion in the foreground.
+		// message. It would also report nothing while there are other finalizers, as after a deletion in the foreground.
 		report(k, planRemoval(k, intentOf(k, policy), manifests))
 		if err := p.updateStatus(ctx, k, err); err != nil {
 			return reconcile.Result{}, err
@@ -88,8 +88,8 @@ func (p *propagator) reconcile(ctx context.Context, req reconcile.Request) (reco
 	return p.managed.Reconcile(ctx, req)
 }
 
-// isBypassed reports whether the managed reconciler calls neither Create nor Update for a Kyma, nor removes its finalizer at
-// once.
+// isBypassed reports whether the managed reconciler calls neither Create nor Update for a Kyma, and does not remove its
+// finalizer at once.
 func isBypassed(k *v1alpha1.Kyma, policy managed.ManagementPoliciesChecker) bool {
 	if meta.WasDeleted(k) {
 		return isStopped(k, policy) || policy.ShouldDelete()
@@ -102,7 +102,7 @@ func allBeingDeleted(manifests []*v1alpha1.Manifest) bool {
 	return len(manifests) > 0 && !slices.ContainsFunc(manifests, func(m *v1alpha1.Manifest) bool { return !isBeingDeleted(m) })
 }
 
-// updateStatus of a Kyma, with the result of a propagation, which it returns.
+// updateStatus updates the status of a Kyma with the result of a propagation, and returns this result.
 func (p *propagator) updateStatus(ctx context.Context, k *v1alpha1.Kyma, failed error) error {
 	synced := xpv2.ReconcileSuccess()
 	if failed != nil {
@@ -115,7 +115,7 @@ func (p *propagator) updateStatus(ctx context.Context, k *v1alpha1.Kyma, failed 
 	return failed
 }
 
-// RemoveFinalizer from a Kyma. Manifests that are orphaned must have the policies of the Kyma before it is gone.
+// RemoveFinalizer removes the finalizer of a Kyma. Orphaned Manifests must get the policies of the Kyma before it is gone.
 func (p *propagator) RemoveFinalizer(ctx context.Context, o resource.Object) error {
 	if k, ok := o.(*v1alpha1.Kyma); ok && !p.connector.policyOf(k).ShouldDelete() {
 		manifests, err := p.propagate(ctx, k)
@@ -134,9 +134,9 @@ func (p *propagator) RemoveFinalizer(ctx context.Context, o resource.Object) err
 	return p.Finalizer.RemoveFinalizer(ctx, o)
 }
 
-// propagate the intent of a Kyma to its Manifests, and return them, with those that are being deleted: a paused one would stay.
-// One that fails does not stop the others. Whether a user has paused a Manifest must be known as it is now, so that propagate
-// returns a conflict where the cache has an older version, and nothing else failed.
+// propagate propagates the intent of a Kyma to its Manifests and returns them. It includes Manifests that are being deleted,
+// because a paused one would stay. If one fails, it continues with the others. It must know whether a user has paused a
+// Manifest, so it returns a conflict if the cache has an older version and nothing else failed.
 func (p *propagator) propagate(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alpha1.Manifest, error) {
 	manifests, err := p.connector.store.manifests(ctx, k)
 	if err != nil {

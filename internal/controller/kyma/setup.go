@@ -23,7 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/timeout"
 )
 
-// Options of the controller.
+// Options contains the options of the controller.
 type Options struct {
 	settings.Options
 
@@ -31,7 +31,7 @@ type Options struct {
 	ControlPlane string
 }
 
-// Setup adds the controller of Kymas. Set up the controller of Manifests before, because this one reads its index.
+// Setup adds the controller of Kymas. Call it after the Setup of the controller of Manifests, whose index it reads.
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	name := managed.ControllerName(v1alpha1.KymaGroupKind)
 	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 )
 
-// precedence of the states. A Kyma has the first one that any of its modules has.
+// precedence lists the states. A Kyma has the first of these states that any of its modules has.
 var precedence = []v1alpha1.State{ //nolint:gochecknoglobals // Constant.
 	v1alpha1.StateDeleting, v1alpha1.StateError, v1alpha1.StateWarning, v1alpha1.StateProcessing, v1alpha1.StateReady,
 }
@@ -27,7 +27,7 @@ func isWorse(a, b v1alpha1.State) bool {
 	return slices.Index(precedence, a) < slices.Index(precedence, b)
 }
 
-// statusOf returns the status of a module by its Manifest.
+// statusOf returns the status of a module according to its Manifest.
 func statusOf(m *v1alpha1.Manifest) v1alpha1.ModuleStatus {
 	at := &m.Status.AtProvider
 	ready, synced := m.GetCondition(xpv2.TypeReady), m.GetCondition(xpv2.TypeSynced)
@@ -40,13 +40,13 @@ func statusOf(m *v1alpha1.Manifest) v1alpha1.ModuleStatus {
 		setState(&out, v1alpha1.StateDeleting, xpv2.ReasonDeleting, at.Message)
 	case at.State == v1alpha1.StateError, at.State == v1alpha1.StateWarning:
 	case meta.IsPaused(m):
-		// It is not reconciled, although Synced is written for each generation.
+		// A paused Manifest is not reconciled, although Synced is written for each generation.
 		setState(&out, v1alpha1.StateProcessing, v1alpha1.ReasonBlocked, fmt.Sprintf("Manifest %s is paused", m.Name))
 	case synced.ObservedGeneration != m.Generation, synced.Reason == xpv2.ReasonReconcilePaused:
 		// The status belongs to another spec, or to the time before the pause.
 		setState(&out, v1alpha1.StateProcessing, v1alpha1.ReasonProgressing, "")
 	case at.State == v1alpha1.StateReady && synced.Status == corev1.ConditionFalse:
-		// It was Ready, and its state cannot be checked any more.
+		// It was Ready, and its state can no longer be checked.
 		setState(&out, v1alpha1.StateError, v1alpha1.ReasonBlocked, synced.Message)
 	case ready.ObservedGeneration != 0 && ready.ObservedGeneration != m.Generation:
 		// The reconcile that wrote Synced ended before it observed. An older provider wrote no generation.
@@ -57,13 +57,13 @@ func statusOf(m *v1alpha1.Manifest) v1alpha1.ModuleStatus {
 	return out
 }
 
-// setState of a module, with the reason and the message.
+// setState sets the state of a module, with the reason and the message.
 func setState(m *v1alpha1.ModuleStatus, state v1alpha1.State, reason xpv2.ConditionReason, message string) {
 	m.State, m.Reason, m.Message = state, string(reason), conditions.Truncate(message, conditions.MaxMessage)
 }
 
-// report writes the modules to the status of a Kyma. Equal steps result in an equal status, which is not written to the
-// API server.
+// report writes the modules to the status of a Kyma. Equal steps result in an equal status, which is not written to the API
+// server.
 func report(k *v1alpha1.Kyma, steps []step) {
 	at := &k.Status.AtProvider
 	at.Modules = listed(steps)
@@ -93,7 +93,7 @@ func report(k *v1alpha1.Kyma, steps []step) {
 	setCondition(k, readyBy(first, meta.WasDeleted(k)).WithMessage(at.Message))
 }
 
-// readyBy returns the condition Ready of a Kyma for the status of the module to check first.
+// readyBy returns the condition Ready of a Kyma. first is the status of the module that determines it.
 func readyBy(first v1alpha1.ModuleStatus, deleted bool) xpv2.Condition {
 	c := xpv2.Unavailable()
 	switch {
@@ -102,7 +102,7 @@ func readyBy(first v1alpha1.ModuleStatus, deleted bool) xpv2.Condition {
 	case first.State == v1alpha1.StateReady:
 		return xpv2.Available()
 	case first.State == v1alpha1.StateDeleting:
-		// The module goes, and the Kyma stays.
+		// The module is being removed, and the Kyma stays.
 		c.Reason = v1alpha1.ReasonProgressing
 	default:
 		c.Reason = cmp.Or(xpv2.ConditionReason(first.Reason), c.Reason)
@@ -110,10 +110,10 @@ func readyBy(first v1alpha1.ModuleStatus, deleted bool) xpv2.Condition {
 	return c
 }
 
-// maxRemoved is how many modules that are being removed the status lists, besides those that the Kyma has.
+// maxRemoved is the maximum number of modules being removed that the status lists, besides the modules that the Kyma has.
 const maxRemoved = 64
 
-// listed returns the status of each module, as many as the API allows.
+// listed returns the statuses of the modules, up to the number that the API allows.
 func listed(steps []step) []v1alpha1.ModuleStatus {
 	var out []v1alpha1.ModuleStatus
 	removed := 0
@@ -129,7 +129,7 @@ func listed(steps []step) []v1alpha1.ModuleStatus {
 	return out
 }
 
-// setCondition of a Kyma, for the generation that was reconciled.
+// setCondition sets a condition of a Kyma, for the generation that was reconciled.
 func setCondition(k *v1alpha1.Kyma, c xpv2.Condition) {
 	conditions.Mark(&k.Status.ConditionedStatus, k.Generation, c)
 	if c.Type == xpv2.TypeReady {
@@ -137,7 +137,7 @@ func setCondition(k *v1alpha1.Kyma, c xpv2.Condition) {
 	}
 }
 
-// summarize the status of a module in a message.
+// summarize returns a message about the status of a module.
 func summarize(m v1alpha1.ModuleStatus) string {
 	if m.Name == "" {
 		return ""
@@ -147,7 +147,7 @@ func summarize(m v1alpha1.ModuleStatus) string {
 	return conditions.Truncate(m.Name+": "+message, conditions.MaxMessage)
 }
 
-// setVerified sums up the conditions Verified of the Manifests. It removes the condition where no Manifest has one.
+// setVerified sets the condition Verified of a Kyma from those of its Manifests. It removes the condition if no Manifest has one.
 func setVerified(k *v1alpha1.Kyma, steps []step) {
 	out := xpv2.Condition{}
 	for i := range steps {
@@ -169,7 +169,7 @@ func setVerified(k *v1alpha1.Kyma, steps []step) {
 	k.Status.Conditions = slices.DeleteFunc(k.Status.Conditions, func(c xpv2.Condition) bool { return c.Type == v1alpha1.TypeVerified })
 }
 
-// verifiedCondition returns a condition Verified.
+// verifiedCondition returns a condition of the type Verified.
 func verifiedCondition(status corev1.ConditionStatus, reason xpv2.ConditionReason, message string) xpv2.Condition {
 	return xpv2.Condition{
 		Type: v1alpha1.TypeVerified, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.Now(),

@@ -19,8 +19,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// Names of indexes: of Manifests by the UID of their Kyma, of Kymas by the names of their modules, and of ModuleTemplates by the
-// name of their module.
+// These are the names of indexes: of Manifests by the UID of their Kyma, of Kymas by the names of their modules, and of
+// ModuleTemplates by the name of their module.
 const (
 	indexKyma    = "kyma"
 	indexModules = "modules"
@@ -72,22 +72,22 @@ func ownerUID(o client.Object) types.UID {
 }
 
 // A store reads and writes the control plane: the Manifests of a Kyma, and the ModuleTemplates of a module. Callers must not
-// change what it returns: the cache shares it.
+// change what it returns, because it is shared with the cache.
 type store struct {
-	// client reads from the cache.
+	// client reads from the cache, and writes to the API server.
 	client client.Client
-	// server reads from the API server itself.
+	// server reads from the API server.
 	server client.Reader
-	// deletable has, for each namespace, whether the provider may delete Manifests there.
+	// deletable caches for each namespace whether the provider is allowed to delete Manifests there.
 	deletable *cache.Expiring
 }
 
-// newStore returns a store.
+// newStore returns a store that writes through c, and reads through c or from the API server.
 func newStore(c client.Client, server client.Reader) *store {
 	return &store{client: c, server: server, deletable: cache.NewExpiring()}
 }
 
-// manifests returns the Manifests of a Kyma that the cache has, sorted by name.
+// manifests returns the Manifests of a Kyma in the cache, sorted by name.
 func (s *store) manifests(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alpha1.Manifest, error) {
 	list := &v1alpha1.ManifestList{}
 	err := s.client.List(ctx, list, client.InNamespace(k.Namespace), client.MatchingFields{indexKyma: string(k.UID)}, client.UnsafeDisableDeepCopy)
@@ -119,7 +119,7 @@ func (s *store) templates(ctx context.Context, name string) ([]v1alpha1.ModuleTe
 	return list.Items, errors.Wrapf(err, "cannot list the ModuleTemplates of module %q", name)
 }
 
-// getManifest returns a Manifest by name, regardless of its owner. It returns nil if there is none.
+// getManifest returns a Manifest by name, regardless of its owner. It returns nil if the Manifest does not exist.
 func getManifest(ctx context.Context, c client.Reader, namespace, name string) (*v1alpha1.Manifest, error) {
 	m := &v1alpha1.Manifest{}
 	err := c.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, m)

@@ -23,13 +23,13 @@ import (
 // defaultChannel is the channel of a Kyma that names none.
 const defaultChannel = "regular"
 
-// channelOf returns the channel of a module: its own, or that of the Kyma.
+// channelOf returns the channel of a module, which defaults to the channel of the Kyma.
 func channelOf(k *v1alpha1.Kyma, m *v1alpha1.Module) string {
 	return cmp.Or(m.Channel, k.Spec.ForProvider.Channel, defaultChannel)
 }
 
-// selectTemplate returns the ModuleTemplate of a channel. It does not fall back to another channel, and does not choose between
-// two templates of the same channel: it returns a message instead.
+// selectTemplate returns the ModuleTemplate of a channel. If the channel has none or more than one, selectTemplate returns a
+// message: it neither falls back to another channel nor chooses between templates.
 func selectTemplate(all []v1alpha1.ModuleTemplate, name, channel string) (*v1alpha1.ModuleTemplate, string) {
 	var found *v1alpha1.ModuleTemplate
 	var names, channels []string
@@ -58,8 +58,8 @@ func selectTemplate(all []v1alpha1.ModuleTemplate, name, channel string) (*v1alp
 		name, channel, strings.Join(slices.Compact(channels), ", "))
 }
 
-// isResolved reports whether a template can be installed. A message says why it cannot be installed as it is; without a
-// message its controller has yet to resolve it.
+// isResolved reports whether a template can be installed. If it cannot, the message says why, or is empty if the controller
+// of the template has yet to resolve it.
 func isResolved(t *v1alpha1.ModuleTemplate) (ok bool, message string) {
 	c := t.Status.GetCondition(v1alpha1.TypeResolved)
 	current := t.Status.ResolvedGeneration == t.Generation
@@ -69,8 +69,8 @@ func isResolved(t *v1alpha1.ModuleTemplate) (ok bool, message string) {
 	return current, ""
 }
 
-// allowsDowngrade reports whether a module may get a lower version: the Kyma names module and version, or the template names
-// the version and stays in its channel.
+// allowsDowngrade reports whether a module may get a lower version: the Kyma names the module and the version, or the
+// template names the version and stays in its channel.
 func allowsDowngrade(k *v1alpha1.Kyma, t *v1alpha1.ModuleTemplate, live *v1alpha1.Manifest, name string) bool {
 	want := name + "@" + t.Status.Version
 	named := slices.ContainsFunc(strings.Split(k.Annotations[v1alpha1.AnnotationAllowDowngrade], ","), func(s string) bool {
@@ -80,8 +80,8 @@ func allowsDowngrade(k *v1alpha1.Kyma, t *v1alpha1.ModuleTemplate, live *v1alpha
 		strings.TrimSpace(t.Annotations[v1alpha1.AnnotationAllowDowngrade]) == t.Status.Version
 }
 
-// isDowngrade reports whether a template has a lower version than a Manifest has installed. A version that cannot be compared
-// is not lower.
+// isDowngrade reports whether a template has a lower version than the installed version of a Manifest. A version that cannot
+// be compared is not lower.
 func isDowngrade(t *v1alpha1.ModuleTemplate, live *v1alpha1.Manifest) bool {
 	c, err := module.CompareVersions(t.Status.Version, installedVersion(live))
 	return err == nil && c < 0
@@ -97,7 +97,7 @@ func equal(a, b *v1alpha1.ManifestParameters) bool {
 	return erra == nil && errb == nil && value.Equals(value.NewValueInterface(va), value.NewValueInterface(vb))
 }
 
-// decode parameters into maps, slices and scalars. It does not round large integers.
+// decode decodes parameters into maps, slices and scalars. It does not round large integers.
 func decode(p *v1alpha1.ManifestParameters) (any, error) {
 	b, err := json.Marshal(p)
 	if err != nil {

@@ -26,8 +26,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
-// Delays after a change of a Manifest, so that several changes cause one reconcile: short where a module has become Ready or
-// has failed, longer while it is in progress.
+// These are the delays after a change of a Manifest, so that several changes cause one reconcile: short if a module has
+// become Ready or has failed, longer while it is in progress.
 const (
 	soon  = 50 * time.Millisecond
 	later = 400 * time.Millisecond
@@ -35,13 +35,13 @@ const (
 
 type queue = priority.Queue
 
-// watches map events about what a Kyma depends on to the Kyma.
+// watches maps events about the dependencies of a Kyma to the Kyma.
 type watches struct {
 	client     client.Reader
 	priorities *priority.Tracker
 }
 
-// kymas handles events about Kymas. Edits of users come first; writes of the provider have the low priority of a poll.
+// kymas handles events about Kymas. Edits by users come first; writes of the provider have the low priority of a poll.
 func (w *watches) kymas() handler.EventHandler {
 	add := func(o client.Object, q queue) {
 		key := client.ObjectKeyFromObject(o)
@@ -68,7 +68,7 @@ func (w *watches) kymas() handler.EventHandler {
 	}
 }
 
-// isEdit reports whether a change of a Kyma is one that the provider does not make itself.
+// isEdit reports whether a change of a Kyma was made by anyone but the provider.
 func isEdit(was, is *v1alpha1.Kyma) bool {
 	a, b := was.Spec, is.Spec
 	a.ResourceRefs, b.ResourceRefs = nil, nil
@@ -119,7 +119,7 @@ func (w *watches) enqueueByName(ctx context.Context, q queue, o client.Object) {
 }
 
 // finalizerRemoved passes updates that remove a finalizer of a Kyma that is being deleted. The managed reconciler waits until
-// its own finalizer is the last one.
+// its own finalizer is the only one left.
 func finalizerRemoved() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(ctrlevent.CreateEvent) bool { return false },
@@ -166,7 +166,7 @@ func conditionChanged(was, is *v1alpha1.Manifest, t xpv2.ConditionType) bool {
 	return a.Status != b.Status || a.ObservedGeneration != b.ObservedGeneration
 }
 
-// afterStart drops events about objects that are there at the start: all Kymas are reconciled then.
+// afterStart drops events about objects that exist at the start, because all Kymas are reconciled then.
 func afterStart() predicate.Predicate {
 	return predicate.Funcs{CreateFunc: func(e ctrlevent.CreateEvent) bool { return !e.IsInInitialList }}
 }
@@ -192,7 +192,7 @@ func templateChanged(was, is *v1alpha1.ModuleTemplate) bool {
 		!equality.Semantic.DeepEqual(was.Status.Resources, is.Status.Resources) || !equality.Semantic.DeepEqual(was.Status.Data, is.Status.Data)
 }
 
-// usersOfTemplate returns the Kymas that have a module in the channel of a template, or whose module failed.
+// usersOfTemplate returns requests for the Kymas that have a module in the channel of a template, or whose module failed.
 func (w *watches) usersOfTemplate(ctx context.Context, o client.Object) []reconcile.Request {
 	t, ok := o.(*v1alpha1.ModuleTemplate)
 	if !ok {
@@ -222,8 +222,8 @@ func hasModule(k *v1alpha1.Kyma, name, channel string) bool {
 	})
 }
 
-// usersOfConfig returns the Kymas whose Manifests use a config: a Manifest has a component descriptor only where its config asks
-// for signatures.
+// usersOfConfig returns requests for the Kymas whose Manifests use a config. A Manifest has a component descriptor only if
+// its config requires signatures.
 func (w *watches) usersOfConfig(ctx context.Context, o client.Object) []reconcile.Request {
 	l := &v1alpha1.ManifestList{}
 	if err := w.client.List(ctx, l, config.UsersOf(o), client.UnsafeDisableDeepCopy); err != nil {

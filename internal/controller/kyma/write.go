@@ -22,18 +22,18 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// fieldManager owns all fields that Kymas set on Manifests. The API server removes a field that it owns alone, and that a
-// desired Manifest does not have any more.
+// fieldManager owns all fields that Kymas set on Manifests. The API server removes a field that only fieldManager owns if a
+// desired Manifest no longer has it.
 const fieldManager = "kyma.m.crossplane.io/kyma"
 
 // createOnly is a resource version that no object has. An API server creates an object with it, and refuses to update one as
-// Invalid, because it counts as no version, which custom resources do not accept in an update. Without it, server-side apply
+// Invalid, because 0 counts as no version, which custom resources do not accept in an update. Without it, server-side apply
 // would take over a Manifest that belongs to another owner.
 const createOnly = "0"
 
-// apply a desired Manifest. It returns false where a Manifest was created or deleted in the meantime: an event about that
-// starts another reconcile. A desired Manifest with a resource version is applied to this version only, and causes a conflict
-// otherwise.
+// apply applies a desired Manifest. It returns false if a Manifest was created or deleted in the meantime, because an event
+// about this starts another reconcile. A desired Manifest with a resource version is applied to this version only, and causes
+// a conflict otherwise.
 func (s *store) apply(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1.Manifest) (bool, error) {
 	o, err := runtime.DefaultUnstructuredConverter.ToUnstructured(desired)
 	if err != nil {
@@ -56,8 +56,9 @@ func (s *store) apply(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1.M
 	return true, nil
 }
 
-// removeSurplus removes the labels and annotations that must go and that server-side apply left, because another field manager
-// owns them, too: a user, or an earlier version of the provider. Like that of release, the patch contains the UID.
+// removeSurplus removes the labels and annotations that a desired Manifest no longer has, but that server-side apply kept
+// because another field manager owns them too: a user, or an earlier version of the provider. Like the patch of release, its
+// patch contains the UID.
 func (s *store) removeSurplus(ctx context.Context, got client.Object, desired *v1alpha1.Manifest) error {
 	surplusLabels, surplusAnnotations := surplus(got, desired)
 	if len(surplusLabels)+len(surplusAnnotations) == 0 {
@@ -73,7 +74,7 @@ func (s *store) removeSurplus(ctx context.Context, got client.Object, desired *v
 	return s.client.Patch(ctx, out, client.MergeFrom(base), client.FieldOwner(fieldManager))
 }
 
-// surplus returns the keys of the labels and annotations of a live Manifest that a Kyma set, and does not want any more.
+// surplus returns the keys of the labels and annotations of a live Manifest that a Kyma set and no longer wants.
 func surplus(live, desired metav1.Object) (labels, annotations []string) {
 	_, has := live.GetLabels()[v1alpha1.LabelControllerName]
 	if _, wants := desired.GetLabels()[v1alpha1.LabelControllerName]; has && !wants {
@@ -85,7 +86,8 @@ func surplus(live, desired metav1.Object) (labels, annotations []string) {
 	return labels, annotations
 }
 
-// explain explains why the API server refused a desired Manifest. It returns nil if the cached Manifest was out of date.
+// explain returns an error that explains why the API server refused a desired Manifest. It returns nil if the cached Manifest
+// was out of date.
 func (s *store) explain(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1.Manifest, err error) error {
 	creates, locked := desired.UID == "", desired.ResourceVersion != ""
 	if kerrors.IsInvalid(err) || kerrors.IsConflict(err) && !creates && !locked {
@@ -99,8 +101,8 @@ func (s *store) explain(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1
 	return errors.Wrapf(notfound.Ignore(err), "cannot change Manifest %s", desired.Name)
 }
 
-// isOutdated reports whether a Manifest to create exists, or one to change does not. It returns an error where the one that
-// exists belongs to another owner.
+// isOutdated reports whether a Manifest to create exists, or a Manifest to change does not. It returns an error if the
+// existing Manifest belongs to another owner.
 func (s *store) isOutdated(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1.Manifest) (bool, error) {
 	live, err := getManifest(ctx, s.server, desired.Namespace, desired.Name)
 	switch {
@@ -114,11 +116,12 @@ func (s *store) isOutdated(ctx context.Context, k *v1alpha1.Kyma, desired *v1alp
 	return live != nil, nil
 }
 
-// rightsTTL is how long an answer of the API server about rights counts.
+// rightsTTL is how long an answer of the API server about permissions is cached.
 const rightsTTL = 5 * time.Minute
 
-// remove a Manifest, with or without the right to delete it, which the RBAC manager of Crossplane does not grant to providers: see
-// docs/decisions/0011-kyma-over-manifests.md. Its finalizer uninstalls the module.
+// remove deletes a Manifest, or releases it if the provider is not allowed to delete it. The RBAC manager of Crossplane does
+// not grant providers this permission: see docs/decisions/0011-kyma-over-manifests.md. The finalizer of the Manifest
+// uninstalls the module.
 func (s *store) remove(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Manifest) error {
 	if isBeingDeleted(m) {
 		return nil
@@ -136,10 +139,11 @@ func (s *store) remove(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Manife
 	return s.release(ctx, k, m)
 }
 
-// release a Manifest to the garbage collector of Kubernetes, which deletes objects whose owner does not exist. It gets the owner
-// by name and compares the UID, so that a Kyma of this name may exist. A merge patch replaces the owner, whichever field manager
-// set it; server-side apply would add a second one where an earlier version of the provider set the first. The patch contains the
-// UID, so that the API server refuses it for another Manifest of the same name; an event about that one starts another reconcile.
+// release releases a Manifest to the garbage collector of Kubernetes, which deletes objects whose owner does not exist. The
+// garbage collector gets the owner by name and compares the UID, so a Kyma of this name may exist. A merge patch replaces the
+// owner, whichever field manager set it; server-side apply would add a second one if an earlier version of the provider set
+// the first. The patch contains the UID, so that the API server refuses it for another Manifest of the same name; an event
+// about that one starts another reconcile.
 func (s *store) release(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Manifest) error {
 	out := m.DeepCopy()
 	out.OwnerReferences = []metav1.OwnerReference{{
@@ -157,7 +161,7 @@ func (s *store) release(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Manif
 	return errors.Wrapf(notfound.Ignore(err), "cannot release Manifest %s to the garbage collector", m.Name)
 }
 
-// mayDelete reports whether the provider may delete Manifests of a namespace.
+// mayDelete reports whether the provider is allowed to delete the Manifests of a namespace.
 func (s *store) mayDelete(ctx context.Context, namespace string) (bool, error) {
 	if known, ok := s.deletable.Get(namespace); ok {
 		return known == true, nil

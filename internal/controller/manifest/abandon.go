@@ -21,35 +21,34 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
 
-// lasting is how long a cluster must be unreachable before a Manifest is abandoned. A hiccup must not leave anything behind,
-// even if the annotation is set on all Manifests beforehand.
+// lasting is how long a cluster must be unreachable before a Manifest is abandoned, so that a short outage leaves nothing
+// behind, even if the annotation is set on all Manifests beforehand.
 const lasting = 10 * time.Second
 
-// hintAbandon follows the message of a removal that waits for a cluster.
+// hintAbandon is appended to the message of a removal that waits for a cluster.
 const hintAbandon = "; if the cluster is gone for good, annotate with " + v1alpha1.AnnotationAbandon + "=true"
 
-// missing reports whether an error is that of a config or a Secret that does not exist, so that the way to the cluster is
-// unknown.
+// missing reports whether an error says that a config or a Secret does not exist, so that it is unknown how to reach the cluster.
 func missing(err error) bool {
 	e := (*config.MissingError)(nil)
 	return errors.As(err, &e)
 }
 
-// unreachable reports whether a cluster does not answer, refuses the credentials, or something else answers in its place.
-// Any other error is a reason to try again.
+// unreachable reports whether a cluster does not answer, refuses the credentials, or another server answers in its place. Any
+// other error is a reason to retry.
 func unreachable(err error) bool {
 	e, n := (*transport.UnreachableError)(nil), (*notfound.Error)(nil)
 	return errors.As(err, &e) || errors.As(err, &n) || kerrors.IsUnauthorized(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// abandoned reports whether a user allows the Manifest to be deleted without removing its objects, and its cluster has
-// been unreachable for long enough.
+// abandoned reports whether a user allows the Manifest to be deleted without removing its objects, and its cluster has been
+// unreachable for long enough.
 func abandoned(mr *v1alpha1.Manifest) bool {
 	since := mr.GetCondition(xpv2.TypeReady).LastTransitionTime
 	return mr.Annotations[v1alpha1.AnnotationAbandon] == "true" && time.Since(since.Time) >= lasting
 }
 
-// configName names the ProviderConfig of a Manifest.
+// configName returns the kind and name of the ProviderConfig of a Manifest for a message.
 func configName(mr *v1alpha1.Manifest) string {
 	ref := mr.GetProviderConfigReference()
 	if ref == nil {
@@ -61,7 +60,7 @@ func configName(mr *v1alpha1.Manifest) string {
 	return ref.Kind + " " + ref.Name
 }
 
-// leftBehind names what a Manifest has in its cluster, as far as that is known without the cluster.
+// leftBehind describes the objects of a Manifest in its cluster, as far as they are known without the cluster.
 func leftBehind(mr *v1alpha1.Manifest) string {
 	var out []string
 	if r := mr.Status.AtProvider.Resources; r != nil {
@@ -91,7 +90,7 @@ func leftBehind(mr *v1alpha1.Manifest) string {
 	return strings.Join(out, "; ")
 }
 
-// resourceName of the custom resource of a Manifest, if that is ours.
+// resourceName returns the name of the custom resource of a Manifest, if the provider owns it.
 func resourceName(mr *v1alpha1.Manifest) string {
 	p := &mr.Spec.ForProvider
 	if p.Resource == nil || p.CustomResourcePolicy == v1alpha1.CustomResourcePolicyIgnore {

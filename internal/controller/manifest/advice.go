@@ -7,7 +7,7 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// Messages returns what the engine advises users of a Manifest to do.
+// Messages returns the engine's advice for users of a Manifest.
 func Messages() engine.Messages {
 	return engine.Messages{
 		Adopt:        "set adoption: Adopt",

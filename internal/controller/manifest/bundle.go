@@ -26,10 +26,10 @@ func adopts(mr *v1alpha1.Manifest) bool {
 	return mr.Spec.ForProvider.Adoption == v1alpha1.AdoptionPolicyAdopt
 }
 
-// A Puller gets charts and layers from registries and chart repositories.
+// A Puller pulls charts and layers from registries and chart repositories.
 type Puller interface{ source.Puller }
 
-// labels of the original that a Manifest hands on to what it installs.
+// labels lists the labels that a Manifest passes on to what it installs.
 var labels = []string{ //nolint:gochecknoglobals // Constant.
 	v1alpha1.LabelKymaName,
 	v1alpha1.LabelModuleName,
@@ -37,10 +37,10 @@ var labels = []string{ //nolint:gochecknoglobals // Constant.
 	v1alpha1.LabelControllerName,
 }
 
-// maxName is the longest name of a Secret.
+// maxName is the maximum length of the name of a Secret.
 const maxName = 253
 
-// externalName of a Manifest: the name of its inventory in the target cluster.
+// externalName returns the external name of a Manifest, which is the name of its inventory in the target cluster.
 func externalName(mr *v1alpha1.Manifest) string {
 	if n := meta.GetExternalName(mr); n != "" {
 		return n
@@ -54,25 +54,25 @@ func externalName(mr *v1alpha1.Manifest) string {
 	return strings.TrimRight(n[:maxName-len(suffix)], ".-") + suffix
 }
 
-// owner of a bundle, as people who find its inventory read it.
+// owner returns the owner of a bundle, in a form for users who find its inventory.
 func owner(mr *v1alpha1.Manifest) string {
 	return v1alpha1.ManifestKind + " " + mr.Namespace + "/" + mr.Name
 }
 
-// asked says whether an annotation of a Manifest asks for something.
+// asked reports whether an annotation of a Manifest is set to "true".
 func asked(mr *v1alpha1.Manifest, annotation string) bool {
 	return mr.Annotations[annotation] == "true"
 }
 
-// content makes bundles of Manifests, and gets what they install.
+// content builds the bundles of Manifests, and gets what they install.
 type content struct {
-	// puller pulls from the registries that regs returns; nil where something is removed, which pulls nothing.
+	// puller pulls from the registries that regs returns. It is nil for a removal, which pulls nothing.
 	puller Puller
 	limits archive.Limits
 	regs   source.RegistriesFunc
 }
 
-// bundleOf returns the bundle of a Manifest: what it wants in its cluster.
+// bundleOf returns the bundle that a Manifest wants in its cluster.
 func (s *content) bundleOf(mr *v1alpha1.Manifest) (*manifest.Bundle, error) {
 	p := &mr.Spec.ForProvider
 	out := &manifest.Bundle{

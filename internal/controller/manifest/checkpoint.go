@@ -12,15 +12,15 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// A checkpoint is what the inventory says about rollbacks.
+// A checkpoint contains the data of the inventory about rollbacks.
 type checkpoint struct {
-	// data of the snapshot of what was Ready last; nil for none.
+	// data is the snapshot of what was Ready last, or nil.
 	data []byte
-	// atomic is how long an upgrade may take where the config of an install asks for a rollback; 0 where none does.
+	// atomic is the time that an upgrade may take if the config of an install requests a rollback, or 0 if none does.
 	atomic time.Duration
 }
 
-// checkpointIn an observation.
+// checkpointIn returns the checkpoint in an observation.
 func checkpointIn(o *engine.Observation) checkpoint {
 	return checkpoint{data: o.Checkpoint, atomic: o.Atomic}
 }
@@ -42,7 +42,7 @@ func (m *memory) take(key client.ObjectKey) checkpoint {
 	return cp
 }
 
-// set the checkpoint of a Manifest. Most have none, and take no room.
+// set stores the checkpoint of a Manifest. Most Manifests have none, and need no memory.
 func (m *memory) set(key client.ObjectKey, cp checkpoint) {
 	if len(cp.data) == 0 && cp.atomic == 0 {
 		m.by.Delete(key)

@@ -27,15 +27,15 @@ import (
 
 // Clusters gives access to target clusters.
 type Clusters interface {
-	// Get the cluster of a config, for a consumer that is known by name. It sends no request.
+	// Get returns the cluster of a config. consumer is a name that identifies the user of the cluster. Get sends no request.
 	Get(ctx context.Context, consumer string, c *config.Config) (cluster.Cluster, error)
-	// Last is the cluster that a consumer got last.
+	// Last returns the cluster that a consumer got last, and whether there is one.
 	Last(consumer string) (cluster.Cluster, bool)
-	// Forget a consumer.
+	// Forget removes a consumer.
 	Forget(consumer string)
 }
 
-// A connector makes an external client for each pass.
+// A connector returns an external client for each pass.
 type connector struct {
 	client   client.Reader
 	usage    resource.ModernTracker
@@ -52,9 +52,11 @@ type connector struct {
 	memory   *memory
 }
 
-// Connect a Manifest to its target cluster. It reports only why there is no external client: Observe is not called then.
+// Connect connects a Manifest to its target cluster. It reports only why there is no external client, because Observe is not
+// called then.
 func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed.TypedExternalClient[*v1alpha1.Manifest], error) {
-	// There is no redactor before the external client exists. Those who read Secrets until then keep their values out of their errors.
+	// There is no redactor before the external client exists. Until then, functions that read Secrets must keep their values
+	// out of their errors.
 	report := &reporter{recorder: c.record}
 	if meta.WasDeleted(mr) {
 		e, can, err := c.connectRemoval(ctx, mr)
@@ -74,8 +76,8 @@ func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed
 	return e, nil
 }
 
-// connect returns the external client of a Manifest to install. The verdict on its signatures is nil where an error came before
-// the verification.
+// connect returns the external client of a Manifest to install. The verdict on its signatures is nil if an error occurred
+// before the verification.
 func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*external, *verdict, error) {
 	if err := c.usage.Track(ctx, mr); err != nil {
 		return nil, nil, errors.Wrap(err, "cannot track usage of the ProviderConfig")
@@ -117,15 +119,15 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 	return e, verdict, nil
 }
 
-// connectRemoval connects a Manifest that is being deleted. What it needs may be deleted at the same time, as with its
-// namespace, and a mistake in it must not keep it: the last connection and the name of the inventory are enough.
+// connectRemoval connects a Manifest that is being deleted. Its dependencies may be deleted at the same time, as with its
+// namespace, and a mistake in them must not block the removal: the last connection and the name of the inventory are enough.
 func (c *connector) connectRemoval(ctx context.Context, mr *v1alpha1.Manifest) (*external, removal, error) {
 	key := client.ObjectKeyFromObject(mr)
 	bundle := outlineOf(mr)
 	var cluster cluster.Cluster
 	cfg, err := config.Load(ctx, c.client, mr.Namespace, mr.Spec.ProviderConfigReference)
 	if err == nil {
-		// The parts of the whole bundle say in which order they go.
+		// The parts of the whole bundle determine the order of their removal.
 		if whole, err := (&content{}).bundleOf(mr); err == nil {
 			bundle = whole
 		}
@@ -140,7 +142,8 @@ func (c *connector) connectRemoval(ctx context.Context, mr *v1alpha1.Manifest) (
 	return e, removalOf(mr, found, err), err
 }
 
-// external returns an external client, and has changes of the bundle in its cluster queue the Manifest.
+// external returns an external client, and registers the bundle, so that a change of its objects in the cluster queues the
+// Manifest.
 func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, bundle *manifest.Bundle, secrets []any) *external {
 	c.requeuer.add(c.engine.ID(bundle), key)
 	report := &reporter{recorder: c.record, redactor: redact.New(secrets...)}
@@ -150,7 +153,7 @@ func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, bund
 	}
 }
 
-// sources that a config gives access to.
+// sources returns a content that pulls from the registries of a config.
 func (c *connector) sources(cfg *config.Config) *content {
 	return &content{puller: c.puller, limits: c.limits, regs: func(ctx context.Context) (oci.Registries, error) {
 		regs, err := cfg.Registries(ctx, c.secrets, c.clouds)

@@ -15,28 +15,28 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// A choice is what a pass installs: what the Manifest says, or the snapshot that replaces it.
+// A choice is what a pass installs: the content of the Manifest, or the snapshot that replaces it.
 type choice struct {
 	decision rollback.Decision
-	// bundle to install. That of a snapshot is made after the decision.
+	// bundle is the bundle to install. The bundle of a snapshot is built after the decision.
 	bundle *engine.Bundle
-	// keep is the snapshot of the bundle as it is stored, to be kept once the bundle is Ready; nil to keep none.
+	// keep is the stored form of the bundle's snapshot, which is kept once the bundle is Ready; nil to keep none.
 	keep []byte
 	// report also redacts the values in the snapshot.
 	report *reporter
-	// last is the snapshot of what was Ready last; nil for none.
+	// last is the snapshot of what was Ready last, or nil.
 	last *snapshot
 }
 
 // bringsBack reports whether the choice is a snapshot.
 func (c *choice) bringsBack() bool { return c.decision.Action == rollback.BringBack }
 
-// same reports whether another choice installs the same.
+// same reports whether another choice installs the same content.
 func (c *choice) same(o *choice) bool {
 	return c.decision.Action == o.decision.Action && (!c.bringsBack() || c.last.digest == o.last.digest)
 }
 
-// evaluate an observation of the choice: the next status of the rollback, and whether one begins.
+// evaluate evaluates an observation of the choice. It returns the next status of the rollback, and whether a rollback begins.
 func (c *choice) evaluate(o *engine.Observation, outcome rollback.Outcome, now time.Time) (next *v1alpha1.RollbackStatus, begins bool) {
 	seen := rollback.Observed{Outcome: outcome, Message: c.report.text(o.Message)}
 	if o.UpToDate && len(o.Parts) > 0 {
@@ -45,7 +45,7 @@ func (c *choice) evaluate(o *engine.Observation, outcome rollback.Outcome, now t
 	return rollback.Evaluate(c.decision, seen, now)
 }
 
-// outcomeOf returns how an upgrade that is applied goes. Objects that were changed just now cannot be Ready yet.
+// outcomeOf returns the outcome of an upgrade that is applied. Objects that were just changed cannot be Ready yet.
 func outcomeOf(o *engine.Observation, changed bool) rollback.Outcome {
 	switch {
 	case o.State == engine.Ready || o.Works:
@@ -58,19 +58,19 @@ func outcomeOf(o *engine.Observation, changed bool) rollback.Outcome {
 	return rollback.NotReady
 }
 
-// A decider decides what a pass installs: it feeds the state machine of package rollback.
+// A decider decides what a pass installs, with the state machine of package rollback.
 type decider struct {
-	// bundle is what the Manifest says.
+	// bundle is the bundle of the Manifest.
 	bundle *engine.Bundle
-	// desired returns the snapshot of the bundle. It is made once, where it is needed.
+	// desired returns the snapshot of the bundle, which is built once, when it is needed.
 	desired func() (*snapshot, error)
-	// restore verifies the sources of a Manifest that a snapshot restored, and returns its bundle.
+	// restore verifies the sources of a Manifest that was restored from a snapshot, and returns its bundle.
 	restore func(ctx context.Context, mr *v1alpha1.Manifest) (*engine.Bundle, error)
 	report  *reporter
 	now     func() time.Time
 }
 
-// decide what to install, by the status and a checkpoint.
+// decide decides what to install, based on the status and a checkpoint.
 func (d *decider) decide(mr *v1alpha1.Manifest, cp checkpoint) (choice, error) {
 	out := choice{bundle: d.bundle, report: d.report}
 	in := rollback.Input{Status: mr.Status.AtProvider.Rollback, Now: d.now()}
@@ -96,7 +96,7 @@ func (d *decider) decide(mr *v1alpha1.Manifest, cp checkpoint) (choice, error) {
 	return out, nil
 }
 
-// policyOf a Manifest, where its installs ask for some time.
+// policyOf returns the rollback policy of a Manifest. atomic is the time that its installs request.
 func policyOf(mr *v1alpha1.Manifest, atomic time.Duration) *rollback.Policy {
 	return rollback.PolicyOf(mr.Spec.ForProvider.Rollback, mr.Status.AtProvider.Rollback, atomic)
 }

@@ -14,7 +14,7 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// changes are the names of the kinds of drift in the status.
+// changes maps the kinds of drift to their names in the status.
 var changes = map[engine.DriftKind]v1alpha1.DriftChange{ //nolint:gochecknoglobals // Constant.
 	engine.DriftChanged:  v1alpha1.DriftChangeChanged,
 	engine.DriftDeleted:  v1alpha1.DriftChangeDeleted,
@@ -22,7 +22,7 @@ var changes = map[engine.DriftKind]v1alpha1.DriftChange{ //nolint:gochecknogloba
 	engine.DriftForeign:  v1alpha1.DriftChangeReplacedByOther,
 }
 
-// driftStatus returns the status of a drift that was detected now. Its order does not depend on that of the drift.
+// driftStatus returns the status of drift that was detected now. Its order does not depend on the order of the argument.
 func (r *reporter) driftStatus(drift []engine.Drift) *v1alpha1.DriftStatus {
 	drift = slices.Clone(drift)
 	slices.SortFunc(drift, func(a, b engine.Drift) int {
@@ -39,7 +39,8 @@ func (r *reporter) driftStatus(drift []engine.Drift) *v1alpha1.DriftStatus {
 	return out
 }
 
-// sameDrift reports whether two drifts are the same, whenever they were detected. No drift is nil, and like no other.
+// sameDrift reports whether two drifts are the same, regardless of when they were detected. A nil status means no drift, and
+// is never the same.
 func sameDrift(a, b *v1alpha1.DriftStatus) bool {
 	return a != nil && b != nil && a.OmittedObjects == b.OmittedObjects && equality.Semantic.DeepEqual(a.Objects, b.Objects)
 }

@@ -18,7 +18,7 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// Reasons of events.
+// These are the reasons of events.
 const (
 	reasonInstalled      event.Reason = "Installed"
 	reasonPruned         event.Reason = "Pruned"
@@ -52,7 +52,7 @@ func (r *reporter) warn(mr *v1alpha1.Manifest, reason event.Reason, message stri
 	r.recorder.Event(mr, event.Warning(reason, errors.New(r.redactor.Text(message))))
 }
 
-// recordApply records what a step did.
+// recordApply records the changes of a step.
 func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 	if len(res.Recreated) > 0 {
 		r.note(mr, reasonRecreated, "Deleted to be recreated with changed immutable fields: "+names(res.Recreated))
@@ -70,7 +70,8 @@ func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 	r.recordHooks(mr, res)
 }
 
-// recordRemoval records what a step of the removal did not delete, and what it deleted although others made it.
+// recordRemoval records the objects that a step of the removal did not delete, and those that it deleted although others
+// created them.
 func (r *reporter) recordRemoval(mr *v1alpha1.Manifest, res engine.Removal) {
 	r.recordKept(mr, res.Kept)
 	r.recordLeft(mr, res.LeftBehind)
@@ -81,31 +82,30 @@ func (r *reporter) recordRemoval(mr *v1alpha1.Manifest, res engine.Removal) {
 	}
 }
 
-// recordHookFailures records hooks of installs that were removed, which failed and kept nothing.
+// recordHookFailures records failed hooks of removed installs. Their failure did not stop the removal.
 func (r *reporter) recordHookFailures(mr *v1alpha1.Manifest, failures []string) {
 	if len(failures) > 0 {
 		r.warn(mr, reasonHookFailed, strings.Join(failures, "; "))
 	}
 }
 
-// recordLeft records the objects that left the module and stay in the cluster, because another client replaced them or took
-// them over.
+// recordLeft records the objects that are no longer in the module and stay in the cluster, because another client replaced
+// them or took them over.
 func (r *reporter) recordLeft(mr *v1alpha1.Manifest, left []cluster.ObjectRef) {
 	if len(left) > 0 {
 		r.warn(mr, reasonLeft, "Left behind, as it was replaced or belongs to others: "+names(left))
 	}
 }
 
-// recordKept records what an annotation keeps.
+// recordKept records the objects that are kept because of an annotation.
 func (r *reporter) recordKept(mr *v1alpha1.Manifest, kept []cluster.ObjectRef) {
 	if len(kept) > 0 {
 		r.note(mr, reasonKept, "Kept, as helm.sh/resource-policy asks for, and no longer part of the module: "+names(kept))
 	}
 }
 
-// recordDrift records drift that the policy leaves as it is, in the status too, if it is another drift than before. The
-// status survives a restart, so a restart does not repeat the event. It must come before the observation, which changes the
-// state.
+// recordDrift records, as an event and in the status, drift that the policy does not repair, if it differs from the drift before.
+// The status survives a restart, so a restart does not repeat the event. Call it before observation, which changes the state.
 func (r *reporter) recordDrift(mr *v1alpha1.Manifest, policy engine.DriftPolicy, drift []engine.Drift) {
 	if policy != engine.DriftReport || len(drift) == 0 {
 		return
@@ -118,7 +118,7 @@ func (r *reporter) recordDrift(mr *v1alpha1.Manifest, policy engine.DriftPolicy,
 	r.warn(mr, reasonDriftDetected, "Found drift, and leave it: "+r.text(drifts(drift)))
 }
 
-// recordRepair records drift that was repaired, in the status too, and fields that are left to others.
+// recordRepair records repaired drift as an event and in the status, and the fields that are left to other field managers.
 func (r *reporter) recordRepair(mr *v1alpha1.Manifest, res engine.Result) {
 	if len(res.Repaired) > 0 {
 		if at, now := &mr.Status.AtProvider, r.driftStatus(res.Repaired); !sameDrift(at.Drift, now) {
@@ -162,7 +162,7 @@ func (r *reporter) recordRollback(mr *v1alpha1.Manifest, st *v1alpha1.RollbackSt
 	r.warn(mr, reasonRolledBack, "is being "+rollback.Text(st, versionOf(&mr.Spec.ForProvider)))
 }
 
-// recordPlan records the numbers of a plan, and its first objects.
+// recordPlan records the counts of a plan, and its first objects.
 func (r *reporter) recordPlan(mr *v1alpha1.Manifest, p *engine.Plan) {
 	text := planCounts(p)
 	lines := make([]string, 0, len(p.Changes))
@@ -187,7 +187,7 @@ func (r *reporter) recordPlan(mr *v1alpha1.Manifest, p *engine.Plan) {
 	r.note(mr, reasonPlanned, r.text(text))
 }
 
-// recordNotKept records that what was installed just now leaves no checkpoint.
+// recordNotKept records that the content that was just installed leaves no checkpoint.
 func (r *reporter) recordNotKept(mr *v1alpha1.Manifest, res engine.Result, o engine.Observation) {
 	if o.NotKept != "" && len(res.Installed) > 0 {
 		r.warn(mr, reasonNotKept, "an upgrade could not be rolled back: "+o.NotKept)
@@ -208,8 +208,8 @@ func (r *reporter) recordOther(mr *v1alpha1.Manifest, other *engine.OwnedError) 
 	}
 }
 
-// released reports whether a Manifest that is being deleted goes now. While other finalizers hold it, passes repeat what
-// they say.
+// released reports whether a Manifest that is being deleted is gone after this pass. While other finalizers hold it, each
+// pass would repeat its events.
 func released(mr *v1alpha1.Manifest) bool { return len(mr.Finalizers) <= 1 }
 
 func plural(n int, what string) string {
@@ -229,16 +229,16 @@ func failedTests(in []engine.TestState) []string {
 	return out
 }
 
-// most objects are named in one message.
+// most is the maximum number of objects that one message names.
 const most = 5
 
-// allDrifts in one line, in the order of the bundle.
+// allDrifts returns all drift in one line, in the order of the bundle.
 func allDrifts(in []engine.Drift) string { return strings.Join(linesOf(in), "; ") }
 
-// drifts in one line, of which the first are named.
+// drifts returns drift in one line, which names only the first objects.
 func drifts(in []engine.Drift) string { return list(linesOf(in)) }
 
-// names of objects in one line.
+// names returns the names of the first objects in one line.
 func names(in []cluster.ObjectRef) string { return list(linesOf(in)) }
 
 func linesOf[T fmt.Stringer](in []T) []string {
@@ -249,7 +249,7 @@ func linesOf[T fmt.Stringer](in []T) []string {
 	return lines
 }
 
-// list sorts lines, and joins the first of them.
+// list sorts lines and joins the first of them.
 func list(lines []string) string {
 	sort.Strings(lines)
 	if len(lines) > most {

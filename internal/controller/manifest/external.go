@@ -20,7 +20,7 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// An Engine works on bundles.
+// An Engine observes, plans, applies and removes bundles.
 type Engine interface {
 	ID(b *engine.Bundle) string
 	Observe(ctx context.Context, c cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Observation, error)
@@ -31,29 +31,29 @@ type Engine interface {
 }
 
 // external is the external client of one pass. A pass decides what to install, observes it, applies it, and reports once: in
-// Update where the managed reconciler calls it, and otherwise in Observe. Create does not report, because the managed reconciler
+// Update if the managed reconciler calls it, and otherwise in Observe. Create does not report, because the managed reconciler
 // loses the status of the passes that create.
 type external struct {
 	engine  Engine
 	cluster cluster.Cluster
-	// key of the Manifest, and what the last pass remembered of it.
+	// key identifies the Manifest, and memory holds what its last pass remembered.
 	key    client.ObjectKey
 	memory *memory
-	// report is the exit for texts about what the Manifest says.
+	// report redacts and records all texts about the content of the Manifest.
 	report *reporter
-	// verdict on the signatures of the sources.
+	// verdict is the result of the verification of the sources.
 	verdict *verdict
-	// again asks for another pass.
+	// again requests another pass.
 	again func()
-	// decider is nil for a Manifest that is being deleted.
+	// decider decides what to install. It is nil for a Manifest that is being deleted.
 	decider *decider
-	// choice is what Observe decided; until then it is what the Manifest says.
+	// choice is the decision of Observe; before Observe it is the content of the Manifest.
 	choice choice
-	// observed is what Observe saw.
+	// observed is the observation of Observe.
 	observed engine.Observation
 }
 
-// Observe what the pass is to install. It writes nothing to the target cluster.
+// Observe observes what the pass installs. It writes nothing to the target cluster.
 func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
 	if meta.WasDeleted(mr) {
 		return e.observeRemoval(ctx, mr)
@@ -78,14 +78,14 @@ func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.
 	return managed.ExternalObservation{ResourceExists: o.Exists, ResourceUpToDate: o.UpToDate, Diff: e.choice.report.diff(*o)}, nil
 }
 
-// isUpdatedNext reports whether the managed reconciler calls Update after an observation of what is not up to date.
+// isUpdatedNext reports whether the managed reconciler calls Update after an observation that is not up to date.
 func isUpdatedNext(mr *v1alpha1.Manifest, o *engine.Observation) bool {
 	return allows(mr, xpv2.ManagementActionUpdate) && (o.Exists || !allows(mr, xpv2.ManagementActionCreate))
 }
 
-// observe what the decider chooses by the checkpoint that the last pass remembered. If the inventory has another one, as after a
-// restart, the decider chooses again, and another choice is observed, too. A pass that fails remembers nothing, so that the next
-// one reads the inventory first.
+// observe observes the choice of the decider, which depends on the checkpoint that the last pass remembered. If the inventory
+// has another checkpoint, as after a restart, the decider decides again, and observe observes a different choice too. A pass
+// that fails remembers nothing, so that the next one reads the inventory first.
 func (e *external) observe(ctx context.Context, mr *v1alpha1.Manifest) error {
 	remembered := e.memory.take(e.key)
 	c, err := e.decider.decide(mr, remembered)
@@ -113,7 +113,7 @@ func (e *external) observe(ctx context.Context, mr *v1alpha1.Manifest) error {
 	return nil
 }
 
-// observeChoice observes a choice, which the calls that follow are about. It makes the bundle of a snapshot before.
+// observeChoice observes a choice, which later calls then use. If the choice is a snapshot, it builds the bundle first.
 func (e *external) observeChoice(ctx context.Context, mr *v1alpha1.Manifest, c choice) (err error) {
 	e.choice = c
 	if c.bringsBack() {
@@ -125,8 +125,8 @@ func (e *external) observeChoice(ctx context.Context, mr *v1alpha1.Manifest, c c
 	return err
 }
 
-// remember what the next pass needs before it observes: the checkpoint, with its snapshot while an upgrade is being watched or
-// rolled back.
+// remember stores what the next pass needs before it observes: the checkpoint, with its snapshot while an upgrade is being
+// watched or rolled back.
 func (e *external) remember(o *engine.Observation) {
 	cp := checkpointIn(o)
 	if e.choice.decision.Status == nil {
@@ -135,8 +135,8 @@ func (e *external) remember(o *engine.Observation) {
 	e.memory.set(e.key, cp)
 }
 
-// conclude a pass: evaluate how an upgrade goes, and report. An upgrade that does not work in time is rolled back in the next
-// pass, once the status is written.
+// conclude ends a pass: it evaluates the progress of an upgrade, and reports. An upgrade that does not work in time is rolled
+// back in the next pass, once the status is written.
 func (e *external) conclude(mr *v1alpha1.Manifest, o engine.Observation, outcome rollback.Outcome) {
 	c := &e.choice
 	next, begins := c.evaluate(&o, outcome, e.decider.now())
@@ -153,7 +153,7 @@ func (e *external) conclude(mr *v1alpha1.Manifest, o engine.Observation, outcome
 	c.report.observation(mr, o)
 }
 
-// Create the bundle. What Create sets in the status would be lost, so it asks for another pass at once.
+// Create creates the bundle. The status that Create sets would be lost, so it requests another pass at once.
 func (e *external) Create(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalCreation, error) {
 	meta.SetExternalName(mr, e.choice.bundle.Name)
 	defer e.again()
@@ -162,7 +162,8 @@ func (e *external) Create(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	return managed.ExternalCreation{}, e.choice.report.error(flatten(err))
 }
 
-// Update the bundle, and report what it has become. If that cannot be observed, the report is about what Observe saw.
+// Update updates the bundle and reports its new state. If that state cannot be observed, Update reports the observation of
+// Observe.
 func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalUpdate, error) {
 	report := e.choice.report
 	r, err := e.engine.Apply(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
@@ -178,8 +179,8 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	return managed.ExternalUpdate{}, report.error(flatten(err))
 }
 
-// flatten returns the error of Apply without the kinds of the errors of single parts, if one is a conflict: the managed reconciler would
-// take a conflict in the cluster for one of the Manifest, and not report it.
+// flatten returns the error of Apply as plain text if the error of a part is a conflict, and unchanged otherwise. The managed
+// reconciler would treat a conflict in the target cluster as a conflict of the Manifest, and not report it.
 func flatten(err error) error {
 	var parts interface{ Unwrap() []error }
 	if kerrors.IsConflict(err) && errors.As(err, &parts) {
@@ -188,5 +189,5 @@ func flatten(err error) error {
 	return err
 }
 
-// Disconnect has nothing to do: connections are shared.
+// Disconnect does nothing, because connections are shared.
 func (e *external) Disconnect(context.Context) error { return nil }

@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// driftPolicy of a Manifest.
+// driftPolicy converts the drift policy of a Manifest to that of the engine.
 func driftPolicy(p v1alpha1.DriftPolicy) manifest.DriftPolicy {
 	switch p {
 	case v1alpha1.DriftPolicyReport:
@@ -22,7 +22,8 @@ func driftPolicy(p v1alpha1.DriftPolicy) manifest.DriftPolicy {
 	return manifest.DriftRepair
 }
 
-// options of the calls on a choice: what the annotations of the Manifest ask for, and whether to keep or to bring back a checkpoint.
+// options returns the options of the engine calls for a choice: the requests in the annotations of the Manifest, and whether
+// to keep or restore a checkpoint.
 func (c *choice) options(mr *v1alpha1.Manifest) []manifest.CallOption {
 	out := []manifest.CallOption{
 		manifest.WithRetryToken(conditions.Truncate(mr.Annotations[meta.AnnotationKeyReconcileRequestedAt], conditions.MaxMessage)),

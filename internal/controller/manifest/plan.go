@@ -17,7 +17,7 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// planOnly reports whether a Manifest is only planned, and nothing of it applied: its mode says so, or its policies have
+// planOnly reports whether a Manifest is only planned and not applied, because of its mode or because its policies contain
 // neither Create nor Update.
 func planOnly(mr *v1alpha1.Manifest) bool {
 	if mr.Spec.ForProvider.Mode == v1alpha1.ModePlan {
@@ -29,8 +29,8 @@ func planOnly(mr *v1alpha1.Manifest) bool {
 	})
 }
 
-// observePlan reports what a step would do. To the managed reconciler the bundle exists and is up to date, so it does nothing
-// about it.
+// observePlan reports what a step would do. It returns that the bundle exists and is up to date, so that the managed
+// reconciler changes nothing.
 func (e *external) observePlan(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
 	p := engine.Plan{}
 	o, err := e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
@@ -44,8 +44,8 @@ func (e *external) observePlan(ctx context.Context, mr *v1alpha1.Manifest) (mana
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Diff: e.report.diff(o)}, nil
 }
 
-// planned returns an observation of a bundle that is not applied. If nothing is wrong with what is there, it says what would
-// be done. It says so at once, because a condition that changes twice in a pass is written each time.
+// planned returns the observation of a bundle that is not applied. If the bundle has no other problem, its message says what
+// would change. The message is set at once, because a condition that changes twice in a pass is written twice.
 func planned(o engine.Observation, p *engine.Plan) engine.Observation {
 	if o.Exists && p.Empty() {
 		return o
@@ -69,7 +69,7 @@ func planned(o engine.Observation, p *engine.Plan) engine.Observation {
 	return o
 }
 
-// samePlan reports whether two plans are the same, of whatever generation.
+// samePlan reports whether two plans are the same, regardless of their generation.
 func samePlan(a, b *v1alpha1.PlanStatus) bool {
 	a, b = a.DeepCopy(), b.DeepCopy()
 	a.ObservedGeneration, b.ObservedGeneration = 0, 0
@@ -91,7 +91,7 @@ func countChanges(p *engine.Plan) (create, change, prune int32) {
 	return create, change, prune
 }
 
-// firstFields of a change for a message.
+// firstFields returns the first fields of a change for a message.
 func firstFields(fields []string) []string {
 	if len(fields) <= mostFields {
 		return fields
@@ -99,7 +99,7 @@ func firstFields(fields []string) []string {
 	return append(slices.Clone(fields[:mostFields]), "…")
 }
 
-// planCounts is a plan in numbers.
+// planCounts returns the counts of a plan as text.
 func planCounts(p *engine.Plan) string {
 	create, change, prune := countChanges(p)
 	return fmt.Sprintf("%d to create, %d to change, %d to prune", create, change, prune)

@@ -14,21 +14,22 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// A removal says what a Manifest that is being deleted can still do about what it installed.
+// A removal states whether a Manifest that is being deleted can still remove its objects.
 type removal string
 
 const (
-	// removable: its cluster can be asked.
+	// removable means that the cluster can be queried.
 	removable removal = "Removable"
-	// needless: it never installed anything.
+	// needless means that the Manifest never installed anything.
 	needless removal = "Needless"
-	// blocked: something that passes is in the way.
+	// blocked means that a temporary problem blocks the removal.
 	blocked removal = "Blocked"
-	// lost: its cluster may be gone for good, so a user may abandon what is there.
+	// lost means that the cluster may be gone for good, so a user may abandon its objects.
 	lost removal = "Lost"
 )
 
-// removalOf a Manifest, after the attempt to find its cluster.
+// removalOf returns the removal of a Manifest after the attempt to find its cluster. found is set if a cluster was found; err
+// is the error of the attempt.
 func removalOf(mr *v1alpha1.Manifest, found bool, err error) removal {
 	switch {
 	case found:
@@ -41,7 +42,7 @@ func removalOf(mr *v1alpha1.Manifest, found bool, err error) removal {
 	return blocked
 }
 
-// removalAfter returns the removal that follows from the result of asking the cluster.
+// removalAfter returns the removal that follows from the response of the cluster.
 func removalAfter(err error) removal {
 	switch {
 	case err == nil:
@@ -52,35 +53,34 @@ func removalAfter(err error) removal {
 	return blocked
 }
 
-// outlineOf a Manifest is the bundle without its parts. It is enough to remove what the inventory lists.
+// outlineOf returns the bundle of a Manifest without its parts. It is enough to remove the objects that the inventory lists.
 func outlineOf(mr *v1alpha1.Manifest) *engine.Bundle {
 	return &engine.Bundle{Name: externalName(mr), Owner: owner(mr), Adopt: adopts(mr)}
 }
 
-// neverInstalled reports whether a Manifest never got as far as its cluster.
+// neverInstalled reports whether a Manifest never reached its cluster.
 func neverInstalled(mr *v1alpha1.Manifest) bool {
 	return meta.GetExternalName(mr) == "" && meta.GetExternalCreatePending(mr).IsZero() && mr.Status.AtProvider.Resources == nil
 }
 
-// nothing is the external client of a Manifest that has nothing in any cluster.
+// nothing is the external client of a Manifest that has no objects in any cluster.
 type nothing struct {
 	managed.TypedExternalClient[*v1alpha1.Manifest]
 }
 
-// Observe that there is nothing.
+// Observe returns that no external resource exists.
 func (nothing) Observe(context.Context, *v1alpha1.Manifest) (managed.ExternalObservation, error) {
 	return managed.ExternalObservation{}, nil
 }
 
-// Disconnect has nothing to do.
+// Disconnect does nothing.
 func (nothing) Disconnect(context.Context) error { return nil }
 
-// observeRemoval asks the cluster, not the cache, whether an inventory is left, because the finalizer depends on the
-// answer.
+// observeRemoval asks the cluster, not the cache, whether an inventory exists, because the finalizer depends on the answer.
 func (e *external) observeRemoval(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
 	exists, err := e.engine.Exists(ctx, e.cluster, e.choice.bundle)
 	if other := (*engine.OwnedError)(nil); errors.As(err, &other) {
-		// Its owner keeps the inventory, with all that it lists.
+		// The inventory's owner keeps it, with all objects that it lists.
 		e.report.recordOther(mr, other)
 		err = nil
 	}
@@ -95,7 +95,7 @@ func (e *external) observeRemoval(ctx context.Context, mr *v1alpha1.Manifest) (m
 	return managed.ExternalObservation{}, e.report.error(transport.Explain(err))
 }
 
-// Delete does the next step of the removal.
+// Delete executes the next step of the removal.
 func (e *external) Delete(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalDelete, error) {
 	r, err := e.engine.Remove(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	e.report.recordRemoval(mr, r)

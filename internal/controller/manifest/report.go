@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// maxTests, mostPlanned and mostDrifted objects, mostFields of each of these, and mostCeded fields are shown in the status.
+	// maxTests, mostPlanned and mostDrifted objects, mostFields fields of each object, and mostCeded fields are shown in the status.
 	maxTests    = 64
 	mostPlanned = 64
 	mostDrifted = 32
@@ -40,30 +40,30 @@ const (
 	maxManager = 128
 )
 
-// A reporter is the one exit for texts of a pass: it sets the status and its conditions, records events and returns
-// errors. Each text is redacted here, and cut only after that.
+// A reporter emits all texts of a pass: it sets the status and its conditions, records events and returns errors. It redacts
+// each text before it truncates it.
 type reporter struct {
 	recorder event.Recorder
 	redactor *redact.Redactor
 }
 
-// with returns a reporter that redacts more values.
+// with returns a reporter that also redacts more values.
 func (r *reporter) with(values []any) *reporter {
 	return &reporter{recorder: r.recorder, redactor: r.redactor.With(values...)}
 }
 
-// text for the status.
+// text redacts and truncates a text for the status.
 func (r *reporter) text(s string) string {
 	return conditions.Truncate(r.redactor.Text(s), conditions.MaxMessage)
 }
 
-// error for the managed reconciler, which shows it in a condition, an event and its log.
+// error redacts an error for the managed reconciler, which shows it in a condition, an event and its log.
 func (r *reporter) error(err error) error { return r.redactor.Error(err) }
 
-// diff of an observation, for the log of the managed reconciler.
+// diff returns the redacted drift of an observation, for the log of the managed reconciler.
 func (r *reporter) diff(o engine.Observation) string { return r.redactor.Text(allDrifts(o.Drift)) }
 
-// observation in the status. Equal observations make equal statuses, so that nothing is written.
+// observation sets an observation in the status. Equal observations result in equal statuses, so that nothing is written.
 func (r *reporter) observation(mr *v1alpha1.Manifest, o engine.Observation) {
 	at := &mr.Status.AtProvider
 	at.State, at.Message = v1alpha1.State(o.State), r.text(o.Message)
@@ -74,8 +74,8 @@ func (r *reporter) observation(mr *v1alpha1.Manifest, o engine.Observation) {
 	mark(mr, ready.Condition(&o, at))
 }
 
-// installs in the status, and the version of the whole: the one that was brought back, the one that the Manifest names, or
-// that of the first chart.
+// installs returns the statuses of installs, and the version of the whole bundle: the version that was rolled back to, the
+// version that the Manifest names, or the version of the first chart, in this order.
 func (r *reporter) installs(mr *v1alpha1.Manifest, parts []engine.PartState) (version string, out []v1alpha1.InstallStatus) {
 	version = mr.Spec.ForProvider.Version
 	for i := range parts {
@@ -92,13 +92,13 @@ func (r *reporter) installs(mr *v1alpha1.Manifest, parts []engine.PartState) (ve
 	return version, out
 }
 
-// Maximum lengths of a version and of the name of an install, in bytes.
+// These are the maximum lengths of a version and of the name of an install, in bytes.
 const (
 	maxVersion = 255
 	maxInstall = 53
 )
 
-// shortVersion returns a version as the status holds it. That of a chart can be of any length.
+// shortVersion truncates a version for the status, because the version of a chart can have any length.
 func shortVersion(v string) string { return conditions.Truncate(v, maxVersion) }
 
 // tests returns the status of the most recently requested chart tests, or nil if none were requested.
@@ -126,7 +126,7 @@ func (r *reporter) tests(o *engine.Observation) *v1alpha1.TestsStatus {
 	return out
 }
 
-// plan in the status, with the observation that it is about.
+// plan sets a plan in the status, with the observation that belongs to it.
 func (r *reporter) plan(mr *v1alpha1.Manifest, o engine.Observation, p *engine.Plan) {
 	at := &mr.Status.AtProvider
 	before, version := at.Plan, at.Version
@@ -140,12 +140,12 @@ func (r *reporter) plan(mr *v1alpha1.Manifest, o engine.Observation, p *engine.P
 	case !o.Exists:
 		at.Installs, at.Resources, at.Version = nil, nil, ""
 	case !p.Empty():
-		// The version that is wanted is not there yet.
+		// The desired version is not installed yet.
 		at.Version = version
 	}
 }
 
-// planStatus is what the status says about a plan.
+// planStatus returns the status of a plan.
 func (r *reporter) planStatus(p *engine.Plan) *v1alpha1.PlanStatus {
 	out := &v1alpha1.PlanStatus{}
 	out.Create, out.Change, out.Prune = countChanges(p)
@@ -163,7 +163,7 @@ func (r *reporter) planStatus(p *engine.Plan) *v1alpha1.PlanStatus {
 	return out
 }
 
-// ceded returns the first ceded fields, in an order of their own, and how many more there are.
+// ceded returns the first ceded fields in a stable order, and the number of omitted ones.
 func (r *reporter) ceded(fields []engine.CededField) (out []v1alpha1.CededField, omitted int32) {
 	fields = slices.SortedFunc(slices.Values(fields), func(a, b engine.CededField) int { return strings.Compare(a.String(), b.String()) })
 	for _, f := range fields[:min(len(fields), mostCeded)] {
@@ -179,7 +179,7 @@ func (r *reporter) ceded(fields []engine.CededField) (out []v1alpha1.CededField,
 	return out, count(len(fields) - len(out))
 }
 
-// reference to an object.
+// reference returns a reference to an object, redacted and truncated.
 func (r *reporter) reference(key cluster.ObjectRef) v1alpha1.ObjectReference {
 	return v1alpha1.ObjectReference{
 		Group:     conditions.Truncate(r.redactor.Text(key.Group), maxTitle),
@@ -189,7 +189,7 @@ func (r *reporter) reference(key cluster.ObjectRef) v1alpha1.ObjectReference {
 	}
 }
 
-// paths of the first fields, and how many more there are.
+// paths returns the paths of the first fields, and the number of omitted ones.
 func (r *reporter) paths(fields []string) (out []string, omitted int32) {
 	for _, f := range fields[:min(len(fields), mostFields)] {
 		out = append(out, conditions.Truncate(r.redactor.Text(f), maxPath))
@@ -197,7 +197,7 @@ func (r *reporter) paths(fields []string) (out []string, omitted int32) {
 	return out, count(len(fields) - len(out))
 }
 
-// failure to connect or to observe, in the status. The error is returned for the managed reconciler.
+// failure sets an error of Connect or Observe in the status, and returns it for the managed reconciler.
 func (r *reporter) failure(mr *v1alpha1.Manifest, err error) error {
 	at := &mr.Status.AtProvider
 	at.State, at.Message = v1alpha1.StateError, r.text(err.Error())
@@ -205,8 +205,8 @@ func (r *reporter) failure(mr *v1alpha1.Manifest, err error) error {
 	return r.error(err)
 }
 
-// verification in the condition Verified. It is set in each pass, because the managed reconciler drops it in those that
-// create. A verdict that is nil says nothing.
+// verification sets the condition Verified, or removes it if no signatures are required. It does so in each pass, because the
+// managed reconciler drops the condition in passes that create. A nil verdict changes nothing.
 func (r *reporter) verification(mr *v1alpha1.Manifest, v *verdict) {
 	switch {
 	case v == nil:
@@ -224,8 +224,8 @@ func (r *reporter) verification(mr *v1alpha1.Manifest, v *verdict) {
 	}
 }
 
-// rollback sets the rollback in the status and the condition RolledBack. It does so in each pass, because the managed
-// reconciler drops the condition when it creates the resource.
+// rollback sets the rollback in the status, and the condition RolledBack. It does so in each pass, because the managed
+// reconciler drops the condition in passes that create.
 func (r *reporter) rollback(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus) {
 	mr.Status.AtProvider.Rollback = st
 	if st == nil || !st.RolledBack {
@@ -238,7 +238,8 @@ func (r *reporter) rollback(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus) 
 	})
 }
 
-// broughtBack returns an observation of what was brought back: a warning at best, since it is not what is desired.
+// broughtBack returns the observation of a checkpoint that was rolled back to. Its state is Warning at best, because the
+// checkpoint is not the desired content.
 func broughtBack(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus, o engine.Observation) engine.Observation {
 	text := rollback.Text(st, versionOf(&mr.Spec.ForProvider))
 	switch {
@@ -258,7 +259,8 @@ func broughtBack(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus, o engine.Ob
 	return o
 }
 
-// removal in the status: nothing is in its way. The message of a removal that waits stays, as it answers the same question.
+// removal sets the state of a removal that can continue. It keeps the message of a removal that waits, because it still says
+// what the removal waits for.
 func (r *reporter) removal(mr *v1alpha1.Manifest) {
 	at := &mr.Status.AtProvider
 	if at.State != v1alpha1.StateDeleting && at.State != v1alpha1.StateWarning {
@@ -270,7 +272,7 @@ func (r *reporter) removal(mr *v1alpha1.Manifest) {
 func (r *reporter) waiting(mr *v1alpha1.Manifest, can removal, err error) {
 	err = transport.Explain(err)
 	if can == lost {
-		// The message is the same with the annotation and without it, because its time counts.
+		// The message is the same with and without the annotation, because its transition time counts.
 		err = errors.New(err.Error() + hintAbandon)
 	}
 	at := &mr.Status.AtProvider
@@ -278,7 +280,7 @@ func (r *reporter) waiting(mr *v1alpha1.Manifest, can removal, err error) {
 	mark(mr, xpv2.Deleting().WithMessage(at.Message))
 }
 
-// blocked is waiting, and reports whether the Manifest is abandoned.
+// blocked updates the status like waiting, and reports whether the Manifest is abandoned.
 func (r *reporter) blocked(mr *v1alpha1.Manifest, can removal, err error) bool {
 	r.waiting(mr, can, err)
 	if can != lost || !abandoned(mr) {
@@ -288,7 +290,7 @@ func (r *reporter) blocked(mr *v1alpha1.Manifest, can removal, err error) bool {
 	return true
 }
 
-// removalStep in the status: what a removal waits for.
+// removalStep sets in the status what a removal waits for.
 func (r *reporter) removalStep(mr *v1alpha1.Manifest, step engine.Removal) {
 	if step.Gone {
 		return
@@ -300,7 +302,7 @@ func (r *reporter) removalStep(mr *v1alpha1.Manifest, step engine.Removal) {
 	at.State, at.Message = v1alpha1.State(step.State), message
 }
 
-// mark a condition, as seen of the generation that this pass is about.
+// mark sets a condition for the generation of this pass.
 func mark(mr *v1alpha1.Manifest, c xpv2.Condition) {
 	conditions.Mark(&mr.Status.ConditionedStatus, mr.Generation, c)
 	if c.Type == xpv2.TypeReady {

@@ -14,17 +14,18 @@ import (
 )
 
 const (
-	// eventBuffer is how many events fit in the channel. The controller moves them to its queue at once, so few are ever in it.
+	// eventBuffer is the capacity of the channel. The controller moves events to its queue at once, so the channel rarely
+	// contains many.
 	eventBuffer = 1024
-	// cacheDelay is how long it takes until the cache has what was just written. A pass that begins before works on an old
-	// Manifest: it ends in a conflict, and then waits as if it had failed.
+	// cacheDelay is the time that the cache needs to receive a write. A pass that begins earlier uses an old Manifest, ends
+	// in a conflict, and is retried with the delay of a failure.
 	cacheDelay = 250 * time.Millisecond
 )
 
-// A requeuer puts Manifests into the queue of the controller. It knows the Manifests of each bundle, and gets the changes of
-// bundles in target clusters.
+// A requeuer adds Manifests to the queue of the controller. It knows the Manifests of each bundle, and receives the changes
+// of bundles in target clusters.
 type requeuer struct {
-	// done is closed when the controller stops, and nothing reads the events any more.
+	// done is closed when the controller stops and no longer reads the events.
 	done   <-chan struct{}
 	events chan event.GenericEvent
 
@@ -42,7 +43,7 @@ func newRequeuer(done <-chan struct{}) *requeuer {
 	}
 }
 
-// add a Manifest and the ID of its bundle. It replaces the bundle that the Manifest had before.
+// add registers a Manifest with the ID of its bundle, which replaces the bundle that the Manifest had before.
 func (r *requeuer) add(id string, nn types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,7 +58,7 @@ func (r *requeuer) add(id string, nn types.NamespacedName) {
 	r.manifestsOf[id][nn] = true
 }
 
-// remove a Manifest.
+// remove removes a Manifest.
 func (r *requeuer) remove(nn types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +77,7 @@ func (r *requeuer) drop(nn types.NamespacedName) {
 	}
 }
 
-// changed queues the Manifests of a bundle of which an object changed.
+// changed queues the Manifests of a bundle after an object of the bundle changed.
 func (r *requeuer) changed(id string) {
 	r.mu.Lock()
 	var names []types.NamespacedName
@@ -94,7 +95,7 @@ func (r *requeuer) again(nn types.NamespacedName) {
 	time.AfterFunc(cacheDelay, func() { r.queue(nn) })
 }
 
-// queue a Manifest, unless the controller stops.
+// queue queues a Manifest, unless the controller stops.
 func (r *requeuer) queue(nn types.NamespacedName) {
 	e := event.GenericEvent{Object: &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: nn.Namespace, Name: nn.Name}}}
 	select {

@@ -33,29 +33,29 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 )
 
-// Options of the controller.
+// Options contains the options of the controller.
 type Options struct {
 	settings.Options
 
-	// Secrets that ProviderConfigs name are read through this.
+	// Secrets reads the Secrets that ProviderConfigs name.
 	Secrets config.Secrets
-	// CloudIdentities are those of the provider at registries.
+	// CloudIdentities gives access to the provider's identities at registries.
 	CloudIdentities config.CloudIdentities
-	// Values are Secrets and ConfigMaps that Manifests take values from.
+	// Values reads the Secrets and ConfigMaps that Manifests take values from.
 	Values values.Source
-	// Clusters are the target clusters.
+	// Clusters gives access to the target clusters.
 	Clusters Clusters
-	// Puller gets charts and layers, Limits bound what is unpacked of them.
+	// Puller pulls charts and layers, and Limits bounds their unpacked size.
 	Puller Puller
 	Limits archive.Limits
-	// Verifier verifies signatures, where a ProviderConfig asks for it.
+	// Verifier verifies signatures if a ProviderConfig requires them.
 	Verifier Verifier
-	// Engine does the work.
+	// Engine applies, observes, plans and removes bundles.
 	Engine Engine
 }
 
-// Setup adds the controller of Manifests. Call the function that it returns when an object of a bundle changed
-// in a target cluster.
+// Setup adds the controller of Manifests. Call the function that it returns when an object of a bundle has changed in a
+// target cluster.
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id string), err error) {
 	name := managed.ControllerName(v1alpha1.ManifestGroupKind)
 	requeuer, memory := newRequeuer(ctx.Done()), &memory{}
@@ -104,19 +104,19 @@ func reconcilerOptions(o Options, c *connector, record event.Recorder, name stri
 		managed.WithPollIntervalHook(pollIntervalHook(o.PollJitter)))
 }
 
-// watches lead from what a Manifest depends on to the Manifest.
+// watches maps events about the dependencies of a Manifest to the Manifest.
 type watches struct {
 	client     client.Reader
 	requeuer   *requeuer
 	memory     *memory
 	clusters   Clusters
 	priorities *priority.Tracker
-	// gone are the Manifests that were deleted since their last pass, by name.
+	// gone contains the names of the Manifests that were deleted since their last pass.
 	gone sync.Map
 }
 
-// own events of Manifests, and those of their objects in target clusters. One that a user has changed comes before those
-// that roll, as part of a fleet.
+// own handles events of Manifests and of their objects in target clusters. A Manifest that a user has changed comes before
+// Manifests that are part of a rollout to many.
 func (w *watches) own() handler.EventHandler {
 	add := func(o client.Object, q priority.Queue, waits bool) {
 		priority.LowIf(q, waits).Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
@@ -141,7 +141,7 @@ func (w *watches) own() handler.EventHandler {
 	}
 }
 
-// forget a Manifest: nothing is kept for one that is gone.
+// forget removes everything that is kept for a Manifest.
 func (w *watches) forget(nn types.NamespacedName) {
 	w.requeuer.remove(nn)
 	w.memory.take(nn)
@@ -149,8 +149,8 @@ func (w *watches) forget(nn types.NamespacedName) {
 	w.priorities.EndRollout(nn)
 }
 
-// forgetting returns a reconciler that forgets a Manifest once more in the pass after its deletion. A pass that was under way when it
-// was deleted may have connected to its cluster again.
+// forgetting returns a reconciler that forgets a Manifest again in the pass after its deletion. A pass that was running
+// during the deletion may have connected to its cluster again.
 func (w *watches) forgetting(r reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		if _, gone := w.gone.LoadAndDelete(req.NamespacedName); gone {
@@ -160,7 +160,7 @@ func (w *watches) forgetting(r reconcile.Reconciler) reconcile.Reconciler {
 	})
 }
 
-// ofConfig are the Manifests that use a config.
+// ofConfig returns requests for the Manifests that use a config.
 func (w *watches) ofConfig(ctx context.Context, o client.Object) []reconcile.Request {
 	return w.manifests(ctx, config.UsersOf(o))
 }
@@ -178,12 +178,12 @@ func (w *watches) manifests(ctx context.Context, fields client.MatchingFields) [
 	return out
 }
 
-// ofConfigMap are the Manifests that take values from a ConfigMap.
+// ofConfigMap returns requests for the Manifests that take values from a ConfigMap.
 func (w *watches) ofConfigMap(ctx context.Context, o client.Object) []reconcile.Request {
 	return w.manifests(ctx, values.UsersOf(values.KindConfigMap, o))
 }
 
-// ofSecret are the Manifests whose config names a Secret, and those that take values from it.
+// ofSecret returns requests for the Manifests whose config names a Secret, and for those that take values from it.
 func (w *watches) ofSecret(ctx context.Context, o client.Object) []reconcile.Request {
 	fields := client.MatchingFields{config.IndexSecrets: o.GetNamespace() + "/" + o.GetName()}
 	out := w.manifests(ctx, values.UsersOf(values.KindSecret, o))

@@ -19,27 +19,27 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// snapshotFormat changes when older snapshots cannot be read any more. snapshotLimit bounds an unpacked snapshot, in bytes.
+// snapshotFormat changes when older snapshots can no longer be read. snapshotLimit bounds an unpacked snapshot, in bytes.
 const (
 	snapshotFormat = 1
 	snapshotLimit  = 8 << 20
 )
 
-// A snapshot is all that makes the bundle of a Manifest: its parameters, with values in the place of references to values.
-// It has values of Secrets, so it is stored in the target cluster only.
+// A snapshot contains all data that the bundle of a Manifest is built from: its parameters, in which values replace the
+// references to values. It contains values of Secrets, so it is stored only in the target cluster.
 type snapshot struct {
 	Format     int                         `json:"format"`
 	Parameters v1alpha1.ManifestParameters `json:"parameters"`
-	// Secrets are those of the values that come from Secrets. Texts about the snapshot must not show them.
+	// Secrets lists the values that come from Secrets. Texts about the snapshot must not show them.
 	Secrets []any `json:"hidden,omitempty"`
 
-	// digest identifies the content, data is its stored form.
+	// digest identifies the content, and data is its stored form.
 	digest string
 	data   []byte
 }
 
-// snapshotOf a Manifest, and the bundle that was made of it. It leaves out how to install: that is always as the Manifest says
-// now.
+// snapshotOf returns the snapshot of a Manifest and of the bundle that was built from it. It omits the parameters that say
+// how to install, which always come from the current Manifest.
 func snapshotOf(mr *v1alpha1.Manifest, bundle *manifest.Bundle, secrets []any) (*snapshot, error) {
 	s := &snapshot{Format: snapshotFormat, Secrets: secrets}
 	mr.Spec.ForProvider.DeepCopyInto(&s.Parameters)
@@ -60,13 +60,13 @@ func snapshotOf(mr *v1alpha1.Manifest, bundle *manifest.Bundle, secrets []any) (
 	return s, s.seal()
 }
 
-// seal encodes a snapshot. Equal snapshots get equal bytes.
+// seal encodes a snapshot. Equal snapshots result in equal bytes.
 func (s *snapshot) seal() error {
 	b, err := json.Marshal(s)
 	if err != nil {
 		return errors.Wrap(err, "cannot encode the snapshot")
 	}
-	// Embedded objects may be written in any order.
+	// Embedded objects can have their fields in any order.
 	var v any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(b, &v); err != nil {
 		return errors.Wrap(err, "cannot encode the snapshot")
@@ -87,8 +87,8 @@ func (s *snapshot) seal() error {
 	return nil
 }
 
-// readSnapshot reads a stored snapshot; nil if it cannot be used. The content is foreign: everyone who may write Secrets in
-// the target cluster may have changed it.
+// readSnapshot reads a stored snapshot. It returns nil if the snapshot cannot be used. Do not trust the content: everyone who
+// can write Secrets in the target cluster may have changed it.
 func readSnapshot(data []byte) *snapshot {
 	if len(data) == 0 {
 		return nil
@@ -110,7 +110,7 @@ func readSnapshot(data []byte) *snapshot {
 	return s
 }
 
-// restored returns a Manifest that installs what the snapshot says, in the way that the Manifest says now.
+// restored returns a Manifest that installs the content of the snapshot, in the way that the current Manifest specifies.
 func (s *snapshot) restored(mr *v1alpha1.Manifest) *v1alpha1.Manifest {
 	out := mr.DeepCopy()
 	live := mr.Spec.ForProvider
@@ -121,7 +121,7 @@ func (s *snapshot) restored(mr *v1alpha1.Manifest) *v1alpha1.Manifest {
 	return out
 }
 
-// version of a snapshot, as far as its parameters name one.
+// version returns the version that the parameters of a snapshot name, or an empty string.
 func (s *snapshot) version() string {
 	return versionOf(&s.Parameters)
 }

@@ -19,30 +19,30 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// A Verifier says whether what a Manifest installs is signed.
+// A Verifier verifies that what a Manifest installs is signed.
 type Verifier interface {
-	// Verify that a signature by one of the keys covers each source. An *ocm.VerificationError says that it does not, any
-	// other error that Verify cannot decide. What was verified once costs no request to a registry.
+	// Verify returns nil if a signature by one of the keys covers each source. If not, the error is an *ocm.VerificationError; any
+	// other error means that Verify cannot decide. Sources that were verified before cost no request to a registry.
 	Verify(ctx context.Context, regs oci.Registries, p *v1alpha1.ManifestParameters, keys []ocm.Key) error
 }
 
-// reasonCannotVerify is that of a condition Verified which is Unknown: a key or a descriptor cannot be read.
+// reasonCannotVerify is the reason of a condition Verified that is Unknown, because a key or a descriptor cannot be read.
 const reasonCannotVerify xpv2.ConditionReason = "CannotVerify"
 
-// A verdict says whether the sources of a Manifest are signed as its config demands.
+// A verdict is the result of verifying that the sources of a Manifest are signed as its config requires.
 type verdict struct {
-	// title of the config and its mode, for messages.
+	// title is the config and its mode, for messages.
 	title string
 	mode  v1alpha1.VerificationMode
 	keys  []ocm.Key
-	// err says why they are not, or why that cannot be said.
+	// err says why the sources are not signed, or why this is unknown.
 	err error
 }
 
-// off reports whether the config demands nothing.
+// off reports whether the config requires no signatures.
 func (v *verdict) off() bool { return v.mode == v1alpha1.VerificationOff }
 
-// refusal returns why nothing may be applied. In mode Warn the Manifest is applied in any case.
+// refusal returns why nothing may be applied. In mode Warn it returns nil, because the Manifest is applied in any case.
 func (v *verdict) refusal() error {
 	if v.mode == v1alpha1.VerificationWarn {
 		return nil
@@ -50,7 +50,7 @@ func (v *verdict) refusal() error {
 	return errors.Wrapf(v.err, "nothing is applied without a valid signature (%s, spec.verification.mode %s)", v.title, v.mode)
 }
 
-// verify the sources of a Manifest as its config demands.
+// verify verifies the sources of a Manifest as its config requires.
 func (c *connector) verify(ctx context.Context, cfg *config.Config, mr *v1alpha1.Manifest) *verdict {
 	out := &verdict{title: cfg.Kind + " " + cfg.Name, mode: v1alpha1.VerificationOff}
 	if v := cfg.Spec.Verification; v != nil && v.Mode != "" {
@@ -62,8 +62,8 @@ func (c *connector) verify(ctx context.Context, cfg *config.Config, mr *v1alpha1
 	return out
 }
 
-// enforce verifies what a rollback brings back, including the component that it came from. In mode Warn nothing would come
-// of it.
+// enforce verifies the content that a rollback brings back, including the component that it came from. In mode Warn it
+// verifies nothing, because the result would have no effect.
 func (c *connector) enforce(ctx context.Context, cfg *config.Config, mr *v1alpha1.Manifest) error {
 	if v := cfg.Spec.Verification; v != nil && v.Mode == v1alpha1.VerificationWarn {
 		return nil
@@ -71,7 +71,7 @@ func (c *connector) enforce(ctx context.Context, cfg *config.Config, mr *v1alpha
 	return c.verify(ctx, cfg, mr).refusal()
 }
 
-// signed returns nil if a signature by one of the keys covers all sources.
+// signed returns the keys of the config. The error is nil if a signature by one of them covers all sources.
 func (c *connector) signed(ctx context.Context, cfg *config.Config, mr *v1alpha1.Manifest) ([]ocm.Key, error) {
 	keys, err := cfg.Keys(ctx, c.secrets)
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *connector) signed(ctx context.Context, cfg *config.Config, mr *v1alpha1
 	return keys, c.verifier.Verify(ctx, regs, &mr.Spec.ForProvider, keys)
 }
 
-// condition Verified. Equal verdicts make equal conditions.
+// condition returns the condition Verified. Equal verdicts result in equal conditions.
 func (v *verdict) condition() xpv2.Condition {
 	out := xpv2.Condition{Type: v1alpha1.TypeVerified, LastTransitionTime: metav1.Now()}
 	invalid := (*ocm.VerificationError)(nil)

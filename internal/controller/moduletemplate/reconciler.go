@@ -27,14 +27,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// cacheDelay is how long it takes until the cache has what another client wrote.
+// cacheDelay is the time that the cache needs to receive the write of another client.
 const cacheDelay = 250 * time.Millisecond
 
 // A Resolver reads component descriptors.
 type Resolver interface {
-	// Resolve a template. The error is a *module.InvalidError where another try would not help.
+	// Resolve resolves a template. The error is a *module.InvalidError if a retry would not help.
 	Resolve(ctx context.Context, regs oci.Registries, t *v1alpha1.ModuleTemplate) (*module.Resolution, error)
-	// Components returns the components that the status of a template stands for.
+	// Components returns the components that the status of a template refers to.
 	Components(ctx context.Context, regs oci.Registries, t *v1alpha1.ModuleTemplate) ([]*ocm.Descriptor, error)
 }
 
@@ -48,7 +48,7 @@ type reconciler struct {
 	record     event.Recorder
 }
 
-// Reconcile a ModuleTemplate.
+// Reconcile reconciles a ModuleTemplate.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	t := &v1alpha1.ModuleTemplate{}
 	if err := r.client.Get(ctx, req.NamespacedName, t); err != nil {
@@ -60,7 +60,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	before := t.DeepCopy()
 	failed := r.reconcileInTime(ctx, t)
 	if failed == nil || !isResolved(t) {
-		// Otherwise it could not be verified, and keeps its condition Ready.
+		// Otherwise the template could not be verified, and keeps its condition Ready.
 		setReady(t)
 	}
 	if !equality.Semantic.DeepEqual(before.Status, t.Status) {
@@ -85,7 +85,8 @@ func (r *reconciler) reconcileInTime(ctx context.Context, t *v1alpha1.ModuleTemp
 	return timeout.Explain(ctx, r.reconcile(ctx, t))
 }
 
-// reconcile the status of a template. It returns an error if a retry may help; the status has it already.
+// reconcile updates the status of a template in memory. It returns an error if a retry may help; the status already contains
+// the error.
 func (r *reconciler) reconcile(ctx context.Context, t *v1alpha1.ModuleTemplate) error {
 	others, err := (&siblings{client: r.client}).names(ctx, releaseKey(t), t.Name)
 	if err != nil {
@@ -102,7 +103,7 @@ func (r *reconciler) reconcile(ctx context.Context, t *v1alpha1.ModuleTemplate) 
 	return r.resolve(ctx, t)
 }
 
-// isResolved reports whether the resolution in the status is that of the current template.
+// isResolved reports whether the resolution in the status belongs to the current template.
 func isResolved(t *v1alpha1.ModuleTemplate) bool {
 	s := &t.Status
 	if s.ResolvedGeneration != t.Generation || s.Version == "" || s.ModuleName != module.NameOf(t) {
@@ -111,12 +112,13 @@ func isResolved(t *v1alpha1.ModuleTemplate) bool {
 	if token, ok := requested(t); ok && token != s.LastHandledReconcileAt {
 		return false
 	}
-	// A template that was refused is resolved again, unless siblings were the reason, which are gone.
+	// A template that was refused is resolved again, unless the reason was siblings that no longer exist.
 	c := s.GetCondition(v1alpha1.TypeResolved)
 	return c.Status != corev1.ConditionFalse || c.Reason == v1alpha1.ReasonAmbiguous
 }
 
-// requested returns the value of the annotation that requests a reconcile, as far as the status holds it.
+// requested returns the value of the annotation that requests a reconcile, truncated as in the status, and whether the
+// annotation is set.
 func requested(t *v1alpha1.ModuleTemplate) (string, bool) {
 	token, ok := meta.GetReconcileRequest(t)
 	return conditions.Truncate(token, conditions.MaxMessage), ok
@@ -151,8 +153,8 @@ func (r *reconciler) resolve(ctx context.Context, t *v1alpha1.ModuleTemplate) er
 	return nil
 }
 
-// downgradeMessage returns a message if a resolution has a lower version than the template had and no annotation allows it, and
-// an empty string otherwise. Versions of another module don't count.
+// downgradeMessage returns a message if a resolution has a lower version than the template had and no annotation allows it,
+// and an empty string otherwise. It ignores versions of another module.
 func downgradeMessage(t *v1alpha1.ModuleTemplate, res *module.Resolution) string {
 	s := &t.Status
 	allowed := strings.TrimSpace(t.Annotations[v1alpha1.AnnotationAllowDowngrade])
@@ -166,7 +168,7 @@ func downgradeMessage(t *v1alpha1.ModuleTemplate, res *module.Resolution) string
 		v1alpha1.AnnotationAllowDowngrade + "=" + res.Version
 }
 
-// verify what was resolved before, unless the status has the result of the current keys.
+// verify verifies the components that were resolved before, unless the status has the result of the current keys.
 func (r *reconciler) verify(ctx context.Context, t *v1alpha1.ModuleTemplate) error {
 	if r.keys.isReported(t) {
 		return nil

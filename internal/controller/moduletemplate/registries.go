@@ -16,12 +16,12 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
-// registries are the registries that components may come from.
+// registries loads the registries that components may come from.
 type registries struct {
 	client  client.Reader
 	secrets config.Secrets
 	clouds  config.CloudIdentities
-	// name of a ClusterProviderConfig, or empty.
+	// name is the name of a ClusterProviderConfig, or empty.
 	name string
 }
 

@@ -24,22 +24,22 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// Options of the controller.
+// Options contains the options of the controller.
 type Options struct {
 	controller.Options
 
 	// Resolver reads component descriptors.
 	Resolver Resolver
-	// Keys to verify signatures with. Without keys, nothing is reported about signatures.
+	// Keys lists the keys that verify signatures. Without keys, nothing is reported about signatures.
 	Keys []ocm.Key
 	// RegistryConfig is the name of the ClusterProviderConfig whose registries components may come from. Without it, they may
 	// come from any registry, anonymously or with the docker configuration of the process.
 	RegistryConfig string
 	// Secrets reads the Secrets that the RegistryConfig names.
 	Secrets config.Secrets
-	// CloudIdentities are those of the provider at registries.
+	// CloudIdentities gives access to the provider's identities at registries.
 	CloudIdentities config.CloudIdentities
-	// Timeout of one pass.
+	// Timeout is the timeout of one pass.
 	Timeout time.Duration
 }
 

@@ -22,12 +22,12 @@ import (
 // indexRelease is the name of the index of ModuleTemplates by module and channel.
 const indexRelease = "release"
 
-// releaseKey returns the module and channel of a template. Only one template may have them.
+// releaseKey returns the module and channel of a template, which must be unique among templates.
 func releaseKey(t *v1alpha1.ModuleTemplate) string {
 	return module.NameOf(t) + "/" + t.Spec.Channel
 }
 
-// releaseKeys returns the release key of an object for an index.
+// releaseKeys returns the release key of an object as the keys of an index.
 func releaseKeys(o client.Object) []string {
 	t, ok := o.(*v1alpha1.ModuleTemplate)
 	if !ok {
@@ -36,12 +36,13 @@ func releaseKeys(o client.Object) []string {
 	return []string{releaseKey(t)}
 }
 
-// siblings are templates of the same module and channel.
+// siblings finds the templates of the same module and channel.
 type siblings struct {
 	client client.Reader
 }
 
-// names returns the sorted names of the templates with a key, without the named one and those that are being deleted.
+// names returns the sorted names of the templates with a release key. It omits the template with the given name, and
+// templates that are being deleted.
 func (s *siblings) names(ctx context.Context, key, name string) ([]string, error) {
 	l := &v1alpha1.ModuleTemplateList{}
 	if err := s.client.List(ctx, l, client.MatchingFields{indexRelease: key}, client.UnsafeDisableDeepCopy); err != nil {
@@ -57,10 +58,10 @@ func (s *siblings) names(ctx context.Context, key, name string) ([]string, error
 	return out, nil
 }
 
-// queue of the controller.
+// queue is the queue of the controller.
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// handler queues the siblings of a template that is created or deleted, or gets another module or channel.
+// handler queues the siblings of a template that is created or deleted, or whose module or channel changes.
 func (s *siblings) handler() handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e ctrlevent.CreateEvent, q queue) { s.enqueue(ctx, e.Object, q) },

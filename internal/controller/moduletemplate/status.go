@@ -38,7 +38,7 @@ func setResolved(t *v1alpha1.ModuleTemplate) {
 	setCondition(t, corev1.ConditionTrue, v1alpha1.ReasonResolved, fmt.Sprintf("module %s version %s", t.Status.ModuleName, t.Status.Version))
 }
 
-// refuse a template. The resolution that it had stays in the status.
+// refuse sets the condition Resolved to False. The resolution that the template had stays in the status.
 func refuse(t *v1alpha1.ModuleTemplate, why xpv2.ConditionReason, message string) {
 	setCondition(t, corev1.ConditionFalse, why, message)
 }
@@ -49,7 +49,7 @@ func setCondition(t *v1alpha1.ModuleTemplate, s corev1.ConditionStatus, why xpv2
 	})
 }
 
-// setReady sets the condition Ready: a template can be used if it is resolved, and signed if the provider has keys. It sets
+// setReady sets the condition Ready: a template can be used if it is resolved and, if the provider has keys, signed. It sets
 // nothing until the generation has a condition Resolved.
 func setReady(t *v1alpha1.ModuleTemplate) {
 	resolved := t.Status.GetCondition(v1alpha1.TypeResolved)
@@ -68,13 +68,13 @@ func setReady(t *v1alpha1.ModuleTemplate) {
 	t.Status.ObservedGeneration = t.Generation
 }
 
-// ambiguityMessage names the other templates of the same module and channel.
+// ambiguityMessage returns a message that names the other templates of the same module and channel.
 func ambiguityMessage(t *v1alpha1.ModuleTemplate, others []string) string {
 	return fmt.Sprintf("ModuleTemplates %s are of module %q in channel %q too, so none is used: delete all but one, or change their channels",
 		strings.Join(others, " and "), module.NameOf(t), t.Spec.Channel)
 }
 
-// eventsOf returns events about the differences between two states of a template.
+// eventsOf returns the events for the differences between two states of a template.
 func eventsOf(before, after *v1alpha1.ModuleTemplate) []event.Event {
 	var out []event.Event
 	was, is := before.Status.GetCondition(v1alpha1.TypeResolved), after.Status.GetCondition(v1alpha1.TypeResolved)

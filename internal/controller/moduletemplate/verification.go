@@ -21,10 +21,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// keys to verify signatures with.
+// keys verifies signatures with a list of keys.
 type keys struct {
 	all []ocm.Key
-	// suffix of messages identifies the keys, so that other keys cause another message.
+	// suffix is appended to messages. It identifies the keys, so that other keys cause another message.
 	suffix string
 }
 
@@ -46,8 +46,8 @@ func (k keys) isReported(t *v1alpha1.ModuleTemplate) bool {
 	return strings.HasSuffix(t.Status.GetCondition(v1alpha1.TypeVerified).Message, k.suffix)
 }
 
-// report in the status whether components are signed. Components without a signature are resolved too: each ProviderConfig
-// decides whether they may be installed.
+// report sets in the status whether components are signed. Components without a signature are resolved too: each
+// ProviderConfig decides whether they may be installed.
 func (k keys) report(t *v1alpha1.ModuleTemplate, components []*ocm.Descriptor) {
 	if len(k.all) == 0 {
 		t.Status.Conditions = slices.DeleteFunc(t.Status.Conditions, func(c xpv2.Condition) bool { return c.Type == v1alpha1.TypeVerified })
@@ -61,7 +61,7 @@ func (k keys) report(t *v1alpha1.ModuleTemplate, components []*ocm.Descriptor) {
 	k.set(t, corev1.ConditionTrue, v1alpha1.ReasonVerified, fmt.Sprintf("signature %q is valid", verified.Signature()))
 }
 
-// refuse components for a reason.
+// refuse sets the condition Verified to False, with an error as the message.
 func (k keys) refuse(t *v1alpha1.ModuleTemplate, err error) {
 	message := err.Error()
 	var v *ocm.VerificationError

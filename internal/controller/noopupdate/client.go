@@ -19,21 +19,21 @@ type Writer interface {
 	IsCurrent(obj client.Object) bool
 }
 
-// A Client suppresses updates of a ProviderConfig or a ClusterProviderConfig, and updates of the status of these, of a Kyma, a
-// Manifest or a ModuleTemplate, that would change nothing.
+// A Client suppresses updates that would change nothing. It does so for updates of a ProviderConfig or a
+// ClusterProviderConfig, and for updates of the status of these, of a Kyma, a Manifest or a ModuleTemplate.
 type Client struct {
 	Writer
 
-	// cache has the objects to compare with.
+	// cache contains the objects to compare with.
 	cache client.Reader
 }
 
-// New returns a client that writes through w what differs from a cache.
+// New returns a client that writes an object through w if it differs from the object in a cache.
 func New(w Writer, cache client.Reader) *Client {
 	return &Client{Writer: w, cache: cache}
 }
 
-// Update an object. An update of a config that would change nothing is suppressed; updates of other kinds are not.
+// Update updates an object. It suppresses an update of a config that would change nothing, but no update of another kind.
 func (c *Client) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
 	switch obj.(type) {
 	case *v1alpha1.ProviderConfig, *v1alpha1.ClusterProviderConfig:
@@ -66,9 +66,8 @@ func (w *writer) Update(ctx context.Context, obj client.Object, opts ...client.S
 	return w.SubResourceWriter.Update(ctx, obj, opts...)
 }
 
-// cached returns an object from the cache, where it can be compared with; nil otherwise. It cannot where the cache has another
-// version than the object, or where this client has written a version that neither has. The update is sent then, and the API
-// server decides.
+// cached returns an object from the cache to compare with. It returns nil if the cache has another version than the object,
+// or if this client has written a version that neither has. In that case, the update is sent, and the API server decides.
 func (c *Client) cached(ctx context.Context, obj client.Object) client.Object {
 	if !c.IsCurrent(obj) {
 		return nil

@@ -13,11 +13,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// A Queue of a controller.
+// A Queue is the queue of a controller.
 type Queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// Low returns a queue that adds items with low priority, unless they are in the queue with a higher one. It returns a queue
-// without priorities as it is.
+// Low returns a queue that adds items with low priority, unless they are in the queue with a higher one. If q has no
+// priorities, Low returns q.
 func Low(q Queue) Queue {
 	if p, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 		return low{p}
@@ -25,7 +25,7 @@ func Low(q Queue) Queue {
 	return q
 }
 
-// LowIf returns a queue that adds items with low priority, if waits is true.
+// LowIf returns a queue that adds items with low priority if waits is true, and q otherwise.
 func LowIf(q Queue, waits bool) Queue {
 	if waits {
 		return Low(q)
@@ -37,7 +37,7 @@ type low struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 }
 
-// Add an item.
+// Add adds an item.
 func (q low) Add(item reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, item) }
 
 // AddAfter adds an item after a delay.
@@ -50,7 +50,7 @@ func (q low) AddRateLimited(item reconcile.Request) {
 	q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, item)
 }
 
-// AddWithOpts adds items, with low priority unless the options have one.
+// AddWithOpts adds items, with low priority unless the options set a priority.
 func (q low) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
 	if o.Priority == nil {
 		o.Priority = new(handler.LowPriority)
@@ -58,7 +58,7 @@ func (q low) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
 	q.PriorityQueue.AddWithOpts(o, items...)
 }
 
-// LowHandler returns a handler that enqueues the requests of an object that concerns many, with low priority.
+// LowHandler returns a handler that enqueues the requests of an object that concerns many resources, with low priority.
 func LowHandler(of handler.MapFunc) handler.EventHandler {
 	h := handler.EnqueueRequestsFromMapFunc(of)
 	return handler.Funcs{
@@ -69,8 +69,8 @@ func LowHandler(of handler.MapFunc) handler.EventHandler {
 	}
 }
 
-// LowPolls returns a reconciler whose polls have low priority: these are the requests that it requeues after more than later.
-// Other requests, and retries, keep their priority.
+// LowPolls returns a reconciler whose polls have low priority. A poll is a request that r requeues after a delay longer than
+// later. Other requests, and retries, keep their priority.
 func LowPolls(r reconcile.Reconciler, later time.Duration) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		res, err := r.Reconcile(ctx, req)

@@ -8,13 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A Tracker has what the controllers of Kymas and Manifests tell each other about edits and rollouts. A nil Tracker knows nothing.
+// A Tracker records the edits and rollouts that the controllers of Kymas and Manifests report to each other. A nil Tracker is
+// empty.
 type Tracker struct {
 	mu sync.Mutex
-	// edits has the number of the last edit of each Kyma with an edit that was not reconciled yet.
+	// edits contains the number of the last edit of each Kyma with an edit that was not reconciled yet.
 	edits map[types.NamespacedName]uint64
 	count uint64
-	// rollouts are the Manifests whose last write was not caused by an edit of their Kyma, until they are Ready.
+	// rollouts contains the Manifests whose last write was not caused by an edit of their Kyma, until they are Ready.
 	rollouts map[types.NamespacedName]bool
 }
 
@@ -23,7 +24,7 @@ func NewTracker() *Tracker {
 	return &Tracker{edits: map[types.NamespacedName]uint64{}, rollouts: map[types.NamespacedName]bool{}}
 }
 
-// AddEdit remembers that a user created, changed or deleted a Kyma.
+// AddEdit records that a user created, changed or deleted a Kyma.
 func (t *Tracker) AddEdit(kyma types.NamespacedName) {
 	if t == nil {
 		return
@@ -44,7 +45,7 @@ func (t *Tracker) LastEdit(kyma types.NamespacedName) uint64 {
 	return t.edits[kyma]
 }
 
-// RemoveEdit forgets an edit of a Kyma that was reconciled, unless there was a later one.
+// RemoveEdit removes an edit of a Kyma that was reconciled, unless there was a later one.
 func (t *Tracker) RemoveEdit(kyma types.NamespacedName, edit uint64) {
 	if t == nil {
 		return
@@ -56,7 +57,7 @@ func (t *Tracker) RemoveEdit(kyma types.NamespacedName, edit uint64) {
 	}
 }
 
-// StartRollout remembers that a Manifest is about to be written, and that no edit caused it.
+// StartRollout records that a Manifest is about to be written, and that no edit caused it.
 func (t *Tracker) StartRollout(manifest types.NamespacedName) {
 	if t == nil {
 		return
@@ -66,7 +67,7 @@ func (t *Tracker) StartRollout(manifest types.NamespacedName) {
 	t.rollouts[manifest] = true
 }
 
-// EndRollout forgets a rollout: the Manifest is Ready or deleted, or an edit causes the next write.
+// EndRollout removes a rollout: the Manifest is Ready or deleted, or an edit causes the next write.
 func (t *Tracker) EndRollout(manifest types.NamespacedName) {
 	if t == nil {
 		return

@@ -16,26 +16,26 @@ import (
 // maxWritten is the number of objects whose last written version is kept.
 const maxWritten = 50_000
 
-// Bounds of the wait for the cache, which has a write within milliseconds.
+// These constants bound the wait for the cache, which receives a write within milliseconds.
 const (
 	attempts = 50
 	pause    = 2 * time.Millisecond
 )
 
-// A Client reads what it has written.
+// A Client reads its own writes.
 type Client struct {
 	client.Client
 
-	// written has the resource version of the last write of this client to each object, by UID.
+	// written contains the resource version of the last write of this client to each object, by UID.
 	written *lru.Cache
 }
 
-// New returns a client that reads and writes through another one.
+// New returns a client that reads and writes through c.
 func New(c client.Client) *Client {
 	return &Client{Client: c, written: lru.New(maxWritten)}
 }
 
-// Get an object. It waits, up to 100 ms, until the cache has the last write of this client.
+// Get gets an object. It waits up to 100 ms until the cache has the last write of this client.
 func (c *Client) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	err := c.Client.Get(ctx, key, obj, opts...)
 	for i := 0; i < attempts && err == nil && c.isStale(obj) && sleep(ctx); i++ {
@@ -56,9 +56,9 @@ func (c *Client) isStale(obj client.Object) bool {
 	return ok && order < 0
 }
 
-// compare the version of an object with that of the last write of this client. The result is negative for an older object, and
-// positive for one that another client has written since. Versions that are not numbers cannot be compared, unless they are
-// equal.
+// compare compares the version of an object with that of the last write of this client. order is negative for an older
+// object, and positive for one that another client has written since. ok is false if the versions cannot be compared: they
+// differ, and one of them is not a number.
 func (c *Client) compare(obj client.Object) (order int, ok bool) {
 	last, known := c.written.Get(obj.GetUID())
 	if !known || last == obj.GetResourceVersion() {
@@ -73,7 +73,7 @@ func (c *Client) compare(obj client.Object) (order int, ok bool) {
 	return cmp.Compare(have, want), err == nil
 }
 
-// sleep until the next attempt. It returns false where the context ends first.
+// sleep waits until the next attempt. It returns false if the context ends first.
 func sleep(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
@@ -83,17 +83,17 @@ func sleep(ctx context.Context) bool {
 	}
 }
 
-// Update an object.
+// Update updates an object.
 func (c *Client) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
 	return c.remember(obj, c.Client.Update(ctx, obj, opts...))
 }
 
-// Patch an object.
+// Patch patches an object.
 func (c *Client) Patch(ctx context.Context, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
 	return c.remember(obj, c.Client.Patch(ctx, obj, p, opts...))
 }
 
-// Apply an object.
+// Apply applies an object.
 func (c *Client) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 	err := c.Client.Apply(ctx, obj, opts...)
 	if o, ok := obj.(client.Object); ok {
@@ -107,14 +107,14 @@ func (c *Client) Status() client.SubResourceWriter {
 	return &writer{SubResourceWriter: c.Client.Status(), client: c}
 }
 
-// A writer of the status.
+// A writer updates the status of objects, and records the versions that it writes.
 type writer struct {
 	client.SubResourceWriter
 
 	client *Client
 }
 
-// Update the status.
+// Update updates the status.
 func (w *writer) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
 	return w.client.remember(obj, w.SubResourceWriter.Update(ctx, obj, opts...))
 }

@@ -11,19 +11,20 @@ import (
 )
 
 const (
-	// shortest text that is redacted, in bytes. Shorter texts are parts of most words. A line of a text with several
-	// lines is redacted from shortestLine on, and a number from shortestNumber on: no port has that many digits.
+	// shortest is the minimum length of a redacted text, in bytes, because shorter texts are parts of most words. shortestLine is
+	// the minimum length of a line of a text with several lines, and shortestNumber that of a number: no port has that many digits.
 	shortest       = 4
 	shortestLine   = 8
 	shortestNumber = 6
-	// beginning of a text that is redacted without the rest, in bytes: others cut messages before they get here.
+	// beginning is the number of bytes at the beginning of a value that are redacted without the rest, because other
+	// components truncate messages before they are redacted.
 	beginning = 16
 )
 
-// A prefix is the first bytes of a form.
+// A prefix contains the first bytes of a form.
 type prefix [shortest]byte
 
-// addForms of all texts in a value.
+// addForms adds the forms of all texts in a value.
 func addForms(out map[string]struct{}, value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -57,7 +58,7 @@ func special(r rune) bool {
 	return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 }
 
-// addEscaped forms of a text with special characters, and its lines.
+// addEscaped adds the forms of a text with special characters, and its lines.
 func addEscaped(out map[string]struct{}, v string) {
 	for _, form := range []string{
 		v, strings.TrimSpace(v), unquoted(strconv.Quote(v)), unquoted(jsonOf(v)), url.QueryEscape(v), url.PathEscape(v),

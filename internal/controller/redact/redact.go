@@ -9,20 +9,21 @@ import (
 	"unicode/utf8"
 )
 
-// Mark replaces a value in a text.
+// Mark is the text that replaces a value.
 const Mark = "(hidden)"
 
-// A Redactor replaces the values of Secrets in texts, in all the forms in which messages have them. A nil Redactor
-// returns each text as it is. A Redactor is safe for concurrent use.
+// A Redactor replaces the values of Secrets in texts, in all the forms that messages contain. A nil Redactor returns each
+// text unchanged. A Redactor is safe for concurrent use.
 type Redactor struct {
 	values []any
 
 	once sync.Once
-	// forms of the values by their first bytes. They are collected for the first text: most passes have none.
+	// forms contains the forms of the values by their first bytes. They are collected for the first text, because most passes
+	// have no text.
 	forms map[prefix][]string
 }
 
-// New returns a Redactor for values as a YAML parser returns them. Without values it is nil.
+// New returns a Redactor for values as a YAML parser returns them. Without values, New returns nil.
 func New(values ...any) *Redactor {
 	if len(values) == 0 {
 		return nil
@@ -30,7 +31,7 @@ func New(values ...any) *Redactor {
 	return &Redactor{values: values}
 }
 
-// With returns a Redactor that replaces more values. The receiver stays as it is.
+// With returns a Redactor that replaces more values. It does not change r.
 func (r *Redactor) With(values ...any) *Redactor {
 	if len(values) == 0 {
 		return r
@@ -41,9 +42,9 @@ func (r *Redactor) With(values ...any) *Redactor {
 	return New(slices.Concat(r.values, values)...)
 }
 
-// Text returns a text without the values. Where two values begin at the same place, Text replaces the longer one. A text
-// that is redacted already stays as it is. Text takes time in proportion to the length of the text, however many values
-// there are.
+// Text returns a text without the values. If two values begin at the same position, Text replaces the longer one. It does not
+// change a text that is already redacted. Text takes time in proportion to the length of the text, regardless of the number
+// of values.
 func (r *Redactor) Text(s string) string {
 	if r == nil || len(s) < shortest {
 		return s
@@ -72,7 +73,7 @@ func (r *Redactor) Text(s string) string {
 	return out.String()
 }
 
-// Texts returns a list of redacted texts. The list that it gets stays as it is.
+// Texts returns a list of redacted texts. It does not change its argument.
 func (r *Redactor) Texts(in []string) []string {
 	if r == nil || in == nil {
 		return in
@@ -84,8 +85,8 @@ func (r *Redactor) Texts(in []string) []string {
 	return out
 }
 
-// Error returns an error whose text is redacted. It wraps the error that it gets, so callers can still tell what kind of
-// error it is; an error without a value in its text is returned as it is.
+// Error returns an error whose text is redacted. It wraps its argument, so callers can still check the kind of the error. An
+// error without a value in its text is returned unchanged.
 func (r *Redactor) Error(err error) error {
 	if r == nil || err == nil {
 		return err
@@ -97,7 +98,7 @@ func (r *Redactor) Error(err error) error {
 	return err
 }
 
-// A redactedError has the redacted text of another error. It has no other way to print itself.
+// A redactedError contains the redacted text of another error. It has no other text representation.
 type redactedError struct {
 	text string
 	err  error
@@ -106,10 +107,10 @@ type redactedError struct {
 // Error returns the redacted text.
 func (e *redactedError) Error() string { return e.text }
 
-// Unwrap returns the error itself.
+// Unwrap returns the original error.
 func (e *redactedError) Unwrap() error { return e.err }
 
-// match returns how many bytes a text begins with that must be replaced.
+// match returns the number of bytes at the beginning of a text that must be replaced.
 func (r *Redactor) match(s string) int {
 	best := 0
 	for _, form := range r.forms[prefix([]byte(s[:shortest]))] {
@@ -121,14 +122,14 @@ func (r *Redactor) match(s string) int {
 			best = max(best, n)
 		}
 	}
-	// The rest of a character that only begins like the value would not be text.
+	// If only the beginning of a character matched, the rest of the character would not be valid text.
 	for best > 0 && best < len(s) && !utf8.RuneStart(s[best]) {
 		best++
 	}
 	return best
 }
 
-// collect the forms of all values.
+// collect collects the forms of all values.
 func (r *Redactor) collect() {
 	r.forms = map[prefix][]string{}
 	all := map[string]struct{}{}

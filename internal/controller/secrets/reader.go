@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// maxObjects is how many objects are cached.
+// maxObjects is the maximum number of objects in the cache.
 const maxObjects = 20_000
 
 // A Reader reads Secrets and ConfigMaps.
@@ -28,10 +28,10 @@ type Reader struct {
 	versions *lru.Cache // types.NamespacedName or configMapKey to version.
 }
 
-// A configMapKey is the key of a ConfigMap, and a different key than that of a Secret with the same name.
+// A configMapKey is the key of a ConfigMap. It differs from the key of a Secret with the same name.
 type configMapKey types.NamespacedName
 
-// A version is the data of one version of a Secret or a ConfigMap.
+// A version contains the data of one version of a Secret or a ConfigMap.
 type version struct {
 	uid             types.UID
 	resourceVersion string
@@ -39,26 +39,26 @@ type version struct {
 	data            map[string][]byte
 }
 
-// NewReader returns a Reader. It reads metadata from a cache with a watch, and content from the API server.
+// NewReader returns a Reader that reads metadata from a cache with a watch, and content from the API server.
 func NewReader(metadata, content client.Reader) *Reader {
 	return &Reader{metadata: metadata, content: content, versions: lru.New(maxObjects)}
 }
 
-// Get returns the data of a Secret, which the caller must not change. The error for a Secret that does not exist is a
+// Get returns the data of a Secret, which the caller must not change. If the Secret does not exist, the error is a
 // *config.MissingError.
 func (r *Reader) Get(ctx context.Context, namespace, name string) (map[string][]byte, error) {
 	v, err := r.getSecret(ctx, types.NamespacedName{Namespace: namespace, Name: name})
 	return v.data, err
 }
 
-// GetTyped returns the type of a Secret, and the same as Get.
+// GetTyped returns the type of a Secret, and the same data and error as Get.
 func (r *Reader) GetTyped(ctx context.Context, namespace, name string) (corev1.SecretType, map[string][]byte, error) {
 	v, err := r.getSecret(ctx, types.NamespacedName{Namespace: namespace, Name: name})
 	return v.kind, v.data, err
 }
 
-// Values returns the data of a Secret or a ConfigMap, which the caller must not change, and an ID of its version. The error for an
-// object that does not exist is a *config.MissingError.
+// Values returns the data of a Secret or a ConfigMap, which the caller must not change, and an ID of its version. If the
+// object does not exist, the error is a *config.MissingError.
 func (r *Reader) Values(ctx context.Context, kind, namespace, name string) (data map[string][]byte, id string, err error) {
 	nn := types.NamespacedName{Namespace: namespace, Name: name}
 	v := version{}

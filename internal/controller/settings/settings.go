@@ -16,22 +16,22 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 )
 
-// Options of the controller of a kind of managed resource.
+// Options contains the options of the controller of a kind of managed resource.
 type Options struct {
 	controller.Options
 
-	// Timeout of one pass.
+	// Timeout is the timeout of one pass.
 	Timeout time.Duration
-	// MinPollInterval is the shortest that an annotation may ask for.
+	// MinPollInterval is the shortest interval that an annotation can request.
 	MinPollInterval time.Duration
-	// Priorities say which reconciles wait for others.
+	// Priorities decides which reconciles wait for others.
 	Priorities *priority.Tracker
-	// PollJitter is the share of the poll interval, from 0 to 1, by which each poll comes sooner or later.
+	// PollJitter is the maximum share of the poll interval, from 0 to 1, by which a poll comes sooner or later.
 	PollJitter float64
 }
 
-// Reconciler returns the options of the managed reconciler of a controller, to which its connector and its poll interval
-// hook have to be added.
+// Reconciler returns the options of the managed reconciler of a controller. The caller must add its connector and its poll
+// interval hook.
 func (o *Options) Reconciler(name string, record event.Recorder) []managed.ReconcilerOption {
 	out := []managed.ReconcilerOption{
 		managed.WithInitializers(), // Create sets the external name, with the annotations that it writes anyhow.
@@ -55,13 +55,13 @@ func (o *Options) Reconciler(name string, record event.Recorder) []managed.Recon
 	return out
 }
 
-// Recorder of events for a controller. It is the older one of two: the rights that Crossplane grants a provider are for
-// events of the core group only.
+// Recorder returns the event recorder of a controller. It uses the older of two APIs, because the permissions that Crossplane
+// grants a provider cover only events of the core group.
 func Recorder(mgr ctrl.Manager, name string) event.Recorder {
 	return event.NewAPIRecorder(mgr.GetEventRecorderFor(name))
 }
 
-// Spread an interval: it gets longer or shorter, by at most a share of it from 0 to 1.
+// Spread makes an interval longer or shorter by a random amount, at most by a share of it from 0 to 1.
 func Spread(d time.Duration, share float64) time.Duration {
 	return d + time.Duration((rand.Float64()*2-1)*share*float64(d)) //nolint:gosec // Jitter need not be secret.
 }

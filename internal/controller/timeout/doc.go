@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package timeout bounds the time of a pass, and names the flag that sets it in the error of a pass that takes longer.
+// Package timeout limits the time of a pass. The error of a pass that exceeds the limit names the flag that sets it.
 package timeout

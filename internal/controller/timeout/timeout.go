@@ -12,22 +12,22 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 )
 
-// flagTimeout sets how long a pass may take.
+// flagTimeout is the flag that sets how long a pass may take.
 const flagTimeout = "--timeout"
 
-// An Error says which limit was exceeded, and which flag sets it. It is a context.DeadlineExceeded. Its text contains the
+// An Error reports which limit was exceeded, and which flag sets it. It is a context.DeadlineExceeded. Its text contains the
 // limit, and not the elapsed time, so that equal causes have equal texts.
 type Error struct {
 	Limit time.Duration
 	Flag  string
 }
 
-// Error is one line, to follow what was being done.
+// Error returns one line that can follow a description of the operation.
 func (e *Error) Error() string {
 	return "gave up after the " + e.TimeLimit() + " that " + e.Flag + " allows"
 }
 
-// TimeLimit returns the limit as people write it: 2m.
+// TimeLimit returns the limit in a readable form, such as 2m.
 func (e *Error) TimeLimit() string {
 	s := e.Limit.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -39,18 +39,18 @@ func (e *Error) TimeLimit() string {
 	return s
 }
 
-// Is reports that the error is a context.DeadlineExceeded.
+// Is reports whether target is context.DeadlineExceeded.
 func (e *Error) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// Timeout reports true, as a net.Error does.
+// Timeout returns true, as in the interface net.Error.
 func (e *Error) Timeout() bool { return true }
 
-// With returns a context that ends with an Error as its cause after the time of a pass.
+// With returns a context that ends after the limit, with an Error as its cause.
 func With(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit, &Error{Limit: limit, Flag: flagTimeout})
 }
 
-// Explain adds the cause of the context to an error about a deadline, unless the error has one.
+// Explain adds the cause of the context to an error about a deadline, unless the error already has a cause.
 func Explain(ctx context.Context, err error) error {
 	var why, said *Error
 	if !errors.Is(err, context.DeadlineExceeded) || errors.As(err, &said) || !errors.As(context.Cause(ctx), &why) {
@@ -59,7 +59,7 @@ func Explain(ctx context.Context, err error) error {
 	return &explained{error: err, why: why}
 }
 
-// explained is an error with the time that ended it.
+// explained is an error together with the timeout that caused it.
 type explained struct {
 	error
 
@@ -69,7 +69,8 @@ type explained struct {
 func (e *explained) Error() string   { return e.error.Error() + "; " + e.why.Error() }
 func (e *explained) Unwrap() []error { return []error{e.error, e.why} }
 
-// before is how long before the deadline of the managed reconciler, which has no cause, ours ends, which has one.
+// before is the time by which the deadline of Limited, which has a cause, precedes that of the managed reconciler, which has
+// none.
 const before = 10 * time.Millisecond
 
 // Limited returns a connector whose contexts end with an Error just before those of the managed reconciler end.
@@ -90,7 +91,7 @@ func (l *limited[T]) limit(ctx context.Context) (context.Context, context.Cancel
 	return context.WithDeadlineCause(ctx, d.Add(-before), &Error{Limit: l.timeout, Flag: flagTimeout})
 }
 
-// Connect within the limit.
+// Connect calls the connector within the limit.
 func (l *limited[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalClient[T], error) {
 	ctx, cancel := l.limit(ctx)
 	defer cancel()
@@ -107,7 +108,7 @@ type limitedClient[T resource.Managed] struct {
 	client managed.TypedExternalClient[T]
 }
 
-// Observe within the limit.
+// Observe calls the client within the limit.
 func (l *limitedClient[T]) Observe(ctx context.Context, mg T) (managed.ExternalObservation, error) {
 	ctx, cancel := l.limit(ctx)
 	defer cancel()
@@ -115,7 +116,7 @@ func (l *limitedClient[T]) Observe(ctx context.Context, mg T) (managed.ExternalO
 	return o, Explain(ctx, err)
 }
 
-// Create within the limit.
+// Create calls the client within the limit.
 func (l *limitedClient[T]) Create(ctx context.Context, mg T) (managed.ExternalCreation, error) {
 	ctx, cancel := l.limit(ctx)
 	defer cancel()
@@ -123,7 +124,7 @@ func (l *limitedClient[T]) Create(ctx context.Context, mg T) (managed.ExternalCr
 	return o, Explain(ctx, err)
 }
 
-// Update within the limit.
+// Update calls the client within the limit.
 func (l *limitedClient[T]) Update(ctx context.Context, mg T) (managed.ExternalUpdate, error) {
 	ctx, cancel := l.limit(ctx)
 	defer cancel()
@@ -131,7 +132,7 @@ func (l *limitedClient[T]) Update(ctx context.Context, mg T) (managed.ExternalUp
 	return o, Explain(ctx, err)
 }
 
-// Delete within the limit.
+// Delete calls the client within the limit.
 func (l *limitedClient[T]) Delete(ctx context.Context, mg T) (managed.ExternalDelete, error) {
 	ctx, cancel := l.limit(ctx)
 	defer cancel()
@@ -139,5 +140,5 @@ func (l *limitedClient[T]) Delete(ctx context.Context, mg T) (managed.ExternalDe
 	return o, Explain(ctx, err)
 }
 
-// Disconnect as it is.
+// Disconnect calls the client without a limit.
 func (l *limitedClient[T]) Disconnect(ctx context.Context) error { return l.client.Disconnect(ctx) }

@@ -13,7 +13,7 @@ import (
 // A Use is the purpose of a blob. It is part of the digest, because the same blob results in other objects for another use.
 type Use string
 
-// The uses of blobs.
+// These are the uses of blobs.
 const (
 	Chart         Use = "oci-ref"
 	Plain         Use = "raw"
@@ -22,27 +22,27 @@ const (
 	Config        Use = "config"
 )
 
-// OfBlob identifies a blob in a registry by its digest.
+// OfBlob returns the identity of a blob in a registry, by its digest.
 func OfBlob(use Use, ref string) string {
 	return string(use) + " " + ref
 }
 
-// OfText identifies an inline text in a spec by the digest of the text.
+// OfText returns the identity of an inline text in a spec, by the digest of the text.
 func OfText(use Use, ref string) string {
 	return string(use) + " inline " + ref
 }
 
-// OfChart identifies a chart in a registry or chart repository by its version, which can be empty.
+// OfChart returns the identity of a chart in a registry or chart repository, by its version, which can be empty.
 func OfChart(url, name, version string) string {
 	return strings.Join([]string{"helm-chart", url, name, version}, " ")
 }
 
-// OfArtifact identifies an artifact by its reference, which has a tag or a digest.
+// OfArtifact returns the identity of an artifact, by its reference, which has a tag or a digest.
 func OfArtifact(reference string) string {
 	return "oci " + reference
 }
 
-// OfFiles identifies files by their names and contents, in this order.
+// OfFiles returns the identity of files, by their names and contents in the given order.
 func OfFiles(files iter.Seq2[string, []byte]) string {
 	h := sha256.New()
 	write := func(b []byte) {

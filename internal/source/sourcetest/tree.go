@@ -24,7 +24,7 @@ func init() {
 	source.Register(typeTree, func(s v1alpha1.Source) source.Source { return &tree{url: s.URL, digest: s.Ref} })
 }
 
-// Tree returns the source of a tree of files, by its digest, at a URL.
+// Tree returns the source of a tree of files at a URL, identified by its digest.
 func Tree(url, digest string) *v1alpha1.Source {
 	return &v1alpha1.Source{Type: typeTree, URL: url, Ref: digest}
 }
@@ -50,7 +50,7 @@ func (t *tree) SignedDigest() (string, error) {
 	return t.digest, nil
 }
 
-// Content returns plain objects.
+// Content returns the tree as plain objects.
 func (t *tree) Content() source.Content {
 	return source.Content{
 		Digest: "tree " + t.String(), Form: manifest.FormPlain, Read: archive.ReadLayer,

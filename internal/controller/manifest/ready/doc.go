@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ready decides whether a Manifest is Ready, and by which reason, from what a pass observed.
+// Package ready derives the condition Ready of a Manifest, and its reason, from the observation of a pass.
 package ready

@@ -14,7 +14,7 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// Condition returns the condition Ready for an observation, and for the status that has its message.
+// Condition returns the condition Ready for an observation. at is the status of this observation, which contains the message.
 func Condition(o *engine.Observation, at *v1alpha1.ManifestObservation) xpv2.Condition {
 	c := Not(reasonOf(o, at.Plan, at.Rollback), at.Message)
 	if o.State == engine.Ready || o.Works {

@@ -10,6 +10,6 @@
 //	  |   it becomes Ready, or nothing    |    |  another digest or a new |
 //	  +--- is left to go back to ---------+    +-- request is desired ----+
 //
-// Decide says what to install before anything is observed. Evaluate takes what was observed of an upgrade that is being
-// watched. The caller writes the status before it acts on the state RolledBack.
+// Decide determines what to install before anything is observed. Evaluate evaluates the observation of an upgrade that is
+// being watched. The caller writes the status before it acts on the state RolledBack.
 package rollback

@@ -13,19 +13,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// A Policy says when an upgrade is rolled back.
+// A Policy determines when an upgrade is rolled back.
 type Policy struct {
-	// OnNotReady rolls back what is not Ready for any reason; otherwise only what failed.
+	// OnNotReady rolls back an upgrade that is not Ready for any reason. Otherwise only an upgrade that failed is rolled back.
 	OnNotReady bool
-	// After this time.
+	// After is the time after which an upgrade is rolled back.
 	After time.Duration
-	// Atomic says that the config of an install asks for the rollback, and not the resource itself.
+	// Atomic is set if the config of an install requests the rollback, and not the resource itself.
 	Atomic bool
 }
 
-// PolicyOf returns the policy that a resource asks for, or else that of its installs; nil for none. Atomic is the time
-// that the installs in the cluster ask for, zero for none: as with Helm, what is not Ready in time failed. While the
-// status remembers such a time, that counts: what was brought back need not ask for a rollback itself.
+// PolicyOf returns the policy that a resource requests, or else the policy of its installs, or nil if there is none. atomic
+// is the time that the installs in the cluster request, or zero: as with Helm, an upgrade that is not Ready in time failed.
+// If the status remembers such a time, it takes precedence, because what was brought back need not request a rollback itself.
 func PolicyOf(spec *v1alpha1.Rollback, st *v1alpha1.RollbackStatus, atomic time.Duration) *Policy {
 	if spec != nil {
 		return &Policy{OnNotReady: spec.Trigger == v1alpha1.RollbackTriggerNotReady, After: spec.After.Duration}
@@ -41,18 +41,18 @@ func PolicyOf(spec *v1alpha1.Rollback, st *v1alpha1.RollbackStatus, atomic time.
 	return &Policy{OnNotReady: true, After: atomic, Atomic: true}
 }
 
-// A Desired identifies what a resource asks for. A status stores its text: "atomic90-<digest>-<token>", of which only the
-// digest must be there.
+// A Desired identifies what a resource requests. A status stores its text: "atomic90-<digest>-<token>". Only the digest is
+// required.
 type Desired struct {
-	// Digest of the content.
+	// Digest is the digest of the content.
 	Digest string
-	// Token of the last request to reconcile, which is one to try again; empty for none.
+	// Token identifies the last request to reconcile, or is empty. A new token requests another attempt.
 	Token string
-	// Atomic is the time that the installs ask for; zero if the resource itself asks for a rollback.
+	// Atomic is the time that the installs request; zero if the resource itself requests a rollback.
 	Atomic time.Duration
 }
 
-// atomicPrefix begins the text of a Desired with a time. The seconds follow.
+// atomicPrefix begins the text of a Desired with a time. The number of seconds follows.
 const atomicPrefix = "atomic"
 
 // String returns the text for a status.
@@ -80,13 +80,12 @@ func ParseDesired(s string) Desired {
 	return out
 }
 
-// continues reports whether a resource still asks for what it asked for before. An annotation that was removed asks for
-// nothing.
+// continues reports whether a resource still requests the same as before. An annotation that was removed requests nothing.
 func (d Desired) continues(before Desired) bool {
 	return d.Digest == before.Digest && (d.Token == "" || d.Token == before.Token)
 }
 
-// TokenOf returns the token of a request; empty for none.
+// TokenOf returns the token of a request, or an empty string if there is no request.
 func TokenOf(request string) string {
 	if request == "" {
 		return ""

@@ -11,20 +11,20 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// A State of the machine.
+// A State is a state of the state machine.
 type State string
 
-// The states. A RollbackStatus has the state; see StateOf.
+// These are the states. A RollbackStatus determines the state, see StateOf.
 const (
-	// None: what is desired was Ready last, nothing was Ready before, or no rollback is asked for.
+	// None means that the desired content was Ready last, that nothing was Ready before, or that no rollback is requested.
 	None State = "None"
-	// Watching: something else than what was Ready last is desired, and gets its time to become Ready.
+	// Watching means that the desired content differs from what was Ready last, and has time to become Ready.
 	Watching State = "Watching"
-	// RolledBack: what is desired did not work, and what was Ready last replaces it.
+	// RolledBack means that the desired content did not work, and is replaced by what was Ready last.
 	RolledBack State = "RolledBack"
 )
 
-// StateOf returns the state that a status has; nil is None.
+// StateOf returns the state of a status. The state of a nil status is None.
 func StateOf(st *v1alpha1.RollbackStatus) State {
 	switch {
 	case st == nil:
@@ -35,51 +35,51 @@ func StateOf(st *v1alpha1.RollbackStatus) State {
 	return Watching
 }
 
-// An Action is what a pass installs.
+// An Action determines what a pass installs.
 type Action string
 
-// The actions.
+// These are the actions.
 const (
-	// Install what is desired, and keep no checkpoint of it.
+	// Install installs the desired content, and keeps no checkpoint of it.
 	Install Action = "Install"
-	// InstallAndKeep installs what is desired, and keeps a checkpoint of it once it is Ready.
+	// InstallAndKeep installs the desired content, and keeps a checkpoint of it once it is Ready.
 	InstallAndKeep Action = "InstallAndKeep"
-	// BringBack the checkpoint instead of what is desired.
+	// BringBack installs the checkpoint instead of the desired content.
 	BringBack Action = "BringBack"
 )
 
-// A Checkpoint identifies what was Ready last, and is kept in the target cluster.
+// A Checkpoint identifies what was Ready last. It is kept in the target cluster.
 type Checkpoint struct {
-	// Digest of the checkpoint; empty if none is kept.
+	// Digest is the digest of the checkpoint; empty if none is kept.
 	Digest string
-	// Version as far as the checkpoint names one.
+	// Version is the version of the checkpoint; empty if it names none.
 	Version string
 }
 
-// An Input is all that Decide needs.
+// An Input contains all inputs of Decide.
 type Input struct {
-	// Status is what an earlier pass wrote; nil for none.
+	// Status is the status that an earlier pass wrote, or nil.
 	Status *v1alpha1.RollbackStatus
-	// Desired is what the resource asks for.
+	// Desired identifies what the resource requests.
 	Desired Desired
-	// Policy is nil if no rollback is asked for.
+	// Policy is nil if no rollback is requested.
 	Policy *Policy
-	// Checkpoint that the target cluster keeps.
+	// Checkpoint is the checkpoint in the target cluster.
 	Checkpoint Checkpoint
 	// Now is the time of the pass.
 	Now time.Time
 }
 
-// A Decision is what to install, and the status to report. The status is a copy.
+// A Decision contains the action of a pass, and the status to report. The status is a copy.
 type Decision struct {
 	Action Action
 	Status *v1alpha1.RollbackStatus
-	// Policy that the decision follows; nil if no rollback is asked for.
+	// Policy is the policy of the decision, or nil if no rollback is requested.
 	Policy *Policy
 }
 
-// Decide what to install. Another digest than that of the status, and a new request to reconcile, end a rollback and
-// begin an upgrade.
+// Decide decides what to install. A digest that differs from the status, or a new request to reconcile, ends a rollback and
+// begins an upgrade.
 func Decide(in Input) Decision {
 	out := Decision{Action: InstallAndKeep, Policy: in.Policy}
 	switch {
@@ -97,7 +97,7 @@ func Decide(in Input) Decision {
 	return out
 }
 
-// begin to watch an upgrade.
+// begin returns the status of an upgrade that begins to be watched.
 func begin(in Input) *v1alpha1.RollbackStatus {
 	d := in.Desired
 	if in.Policy.Atomic {
@@ -106,33 +106,33 @@ func begin(in Input) *v1alpha1.RollbackStatus {
 	return &v1alpha1.RollbackStatus{Desired: d.String(), Since: stamp(in.Now), Version: in.Checkpoint.Version}
 }
 
-// An Outcome is how what was decided goes.
+// An Outcome is the outcome of a decision.
 type Outcome string
 
-// The outcomes.
+// These are the outcomes.
 const (
-	// Pending: what was decided is not applied yet, or was applied just now, so nothing is known about it.
+	// Pending means that the decision is not applied yet, or was just applied, so its result is unknown.
 	Pending Outcome = "Pending"
-	// Ready: it works.
+	// Ready means that the installed content works.
 	Ready Outcome = "Ready"
-	// NotReady: it does not work, and may still become Ready.
+	// NotReady means that the installed content does not work, and may still become Ready.
 	NotReady Outcome = "NotReady"
-	// Failed: it failed.
+	// Failed means that the installed content failed.
 	Failed Outcome = "Failed"
 )
 
-// An Observed is what was observed after a decision.
+// An Observed contains what was observed after a decision.
 type Observed struct {
 	Outcome Outcome
-	// Message says what is wrong, as the status may show it.
+	// Message describes the problem, and can be shown in the status.
 	Message string
-	// Version that is installed, where it is what was decided; empty if that is unknown.
+	// Version is the installed version if it is the one that was decided, or empty if it is unknown.
 	Version string
 }
 
-// Evaluate an observation, and return the next status, and whether a rollback begins with it. The status of an upgrade that is
-// being watched is nil once the upgrade works, and RolledBack once its time is over. The status of a checkpoint that is brought
-// back gets the version where the checkpoint names none.
+// Evaluate evaluates an observation. It returns the next status, and whether a rollback begins with it. The status of an
+// upgrade that is being watched becomes nil once the upgrade works, and RolledBack once its time is over. The status of a
+// checkpoint that is brought back gets the observed version if the checkpoint names none.
 func Evaluate(d Decision, o Observed, now time.Time) (next *v1alpha1.RollbackStatus, begins bool) {
 	switch {
 	case d.Action == BringBack && d.Status.Version == "":
@@ -147,7 +147,7 @@ func Evaluate(d Decision, o Observed, now time.Time) (next *v1alpha1.RollbackSta
 	next = d.Status.DeepCopy()
 	if !d.Policy.OnNotReady && o.Outcome != Failed {
 		if next.Message != "" {
-			// It failed, and recovered: the time counts without an interruption.
+			// It failed and recovered: the time starts again, because it must be uninterrupted.
 			next.Message, next.Since = "", stamp(now)
 		}
 		return next, false
@@ -157,7 +157,7 @@ func Evaluate(d Decision, o Observed, now time.Time) (next *v1alpha1.RollbackSta
 	return next, next.RolledBack
 }
 
-// Deadline returns when the time of an upgrade is over; zero if nothing is being watched.
+// Deadline returns the time at which an upgrade is rolled back, or zero if no upgrade is being watched.
 func Deadline(st *v1alpha1.RollbackStatus, p *Policy) time.Time {
 	if StateOf(st) != Watching || p == nil {
 		return time.Time{}
@@ -165,7 +165,8 @@ func Deadline(st *v1alpha1.RollbackStatus, p *Policy) time.Time {
 	return st.Since.Add(p.After)
 }
 
-// Text says what a rollback replaces by what, and why. From is the version that is desired; both versions may be unknown.
+// Text returns a message that says which version a rollback replaces with which version, and why. from is the desired
+// version. Both versions may be unknown.
 func Text(st *v1alpha1.RollbackStatus, from string) string {
 	switch {
 	case st.Version == "" || st.Version == from:
@@ -176,5 +177,5 @@ func Text(st *v1alpha1.RollbackStatus, from string) string {
 	return fmt.Sprintf("rolled back to %s as %s did not work: %s", st.Version, from, st.Message)
 }
 
-// stamp returns a time as the API server stores it.
+// stamp returns a time in the precision in which the API server stores it.
 func stamp(t time.Time) metav1.Time { return metav1.NewTime(t.UTC()).Rfc3339Copy() }

@@ -25,7 +25,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// Kinds of objects that have values. The values of a Secret are never shown.
+// These are the kinds of objects that contain values. The values of a Secret are never shown.
 const (
 	KindSecret    = "Secret"
 	KindConfigMap = "ConfigMap"
@@ -34,20 +34,20 @@ const (
 const (
 	// indexField is the name of the index of Manifests by the objects that they take values from, each as kind/namespace/name.
 	indexField = "values"
-	// defaultKey is the key of a document in the data of an object. The API server sets it too.
+	// defaultKey is the default key of a document in the data of an object. The API server sets it too.
 	defaultKey = "values.yaml"
 
-	// maxBytes is the maximum size of a document with its aliases expanded. maxSeparators limits its size in memory.
+	// maxBytes is the maximum size of a document with expanded aliases. maxSeparators limits its size in memory.
 	maxBytes      = 2 << 20
 	maxSeparators = 250_000
-	// maxDocuments is how many parsed documents are cached.
+	// maxDocuments is the maximum number of parsed documents in the cache.
 	maxDocuments = 1000
 )
 
 // A Source reads Secrets and ConfigMaps.
 type Source interface {
-	// Values returns the data of an object, and an ID of its version. It sends no request if the object did not change. The
-	// error for an object that does not exist is a *config.MissingError.
+	// Values returns the data of an object, and an ID of its version. It sends no request if the object did not change. If
+	// the object does not exist, the error is a *config.MissingError.
 	Values(ctx context.Context, kind, namespace, name string) (data map[string][]byte, id string, err error)
 }
 
@@ -64,17 +64,17 @@ type document struct {
 	err    error
 }
 
-// NewReader returns a Reader.
+// NewReader returns a Reader of values from a Source.
 func NewReader(from Source) *Reader {
 	return &Reader{from: from, parsed: lru.New(maxDocuments)}
 }
 
-// Index the Manifests by the objects that they take values from.
+// Index adds the index of Manifests by the objects that they take values from.
 func Index(ctx context.Context, i client.FieldIndexer) error {
 	return errors.Wrap(i.IndexField(ctx, &v1alpha1.Manifest{}, indexField, referencesOf), "cannot index Manifests")
 }
 
-// UsersOf returns the fields of the index that select the Manifests that take values from an object.
+// UsersOf returns the index fields that select the Manifests that take values from an object.
 func UsersOf(kind string, o client.Object) client.MatchingFields {
 	return client.MatchingFields{indexField: indexKey(kind, o.GetNamespace(), o.GetName())}
 }
@@ -98,9 +98,9 @@ func referencesOf(o client.Object) []string {
 	return out
 }
 
-// Fill merges the values that the parameters name below the values of the installs of a bundle. Wrong values become an error of
-// their install, and the other installs continue. An error that is returned means that the API server did not answer. Fill also
-// returns the values that come from Secrets, even if other values of the install are wrong: no message may show them.
+// Fill merges the values that the parameters name below the values of the installs of a bundle. Invalid values become an
+// error of their install, and the other installs continue. If Fill returns an error, the API server did not answer. Fill also
+// returns the values that come from Secrets, even if other values of the install are invalid: no message may show them.
 func (v *Reader) Fill(ctx context.Context, namespace string, p *v1alpha1.ManifestParameters, bundle *manifest.Bundle) ([]any, error) {
 	var hidden []any
 	for i := range bundle.Installs {
@@ -147,27 +147,26 @@ func (v *Reader) Secrets(ctx context.Context, mr *v1alpha1.Manifest) []any {
 	return out
 }
 
-// refuse an install with an error. Its digest differs from that of the install with values, so that it is not up to date. The
-// digest does not depend on the error, whose text may change.
+// refuse makes an install fail with an error. The digest then differs from that of the install with values, so that it
+// is not up to date. The digest does not depend on the error, whose text may change.
 func refuse(in *manifest.Install, err error) {
 	in.Digest += " without values"
 	in.Fetch = func(context.Context) (source.Content, error) { return source.Content{}, err }
 }
 
-// An invalidError says what is wrong with the values of an install. It names the object and its key, and shows nothing of the
-// content.
+// An invalidError describes invalid values of an install. It names the object and its key, and does not contain their content.
 type invalidError struct {
 	err error
 }
 
-// Error returns one line.
+// Error returns the message in one line.
 func (e *invalidError) Error() string { return e.err.Error() }
 
 func invalid(format string, args ...any) error {
 	return &invalidError{err: errors.Errorf(format, args...)}
 }
 
-// merge the values that the references of an install name. Later ones override earlier ones.
+// merge merges the values that the references of an install name. Later references override earlier ones.
 func (v *Reader) merge(ctx context.Context, namespace string, in *manifest.Install, refs []v1alpha1.ValuesReference) (map[string]any, error) {
 	if in.Form != manifest.FormChart {
 		return nil, invalid("valuesFrom is for charts, and this install is none; take it out")
@@ -186,7 +185,7 @@ func (v *Reader) merge(ctx context.Context, namespace string, in *manifest.Insta
 	return out, nil
 }
 
-// read the values that one reference names. The caller must not change them.
+// read returns the values that one reference names. The caller must not change them.
 func (v *Reader) read(ctx context.Context, namespace string, ref *v1alpha1.ValuesReference) (map[string]any, error) {
 	title := ref.Kind + " " + namespace + "/" + ref.Name
 	data, id, err := v.from.Values(ctx, ref.Kind, namespace, ref.Name)
@@ -220,7 +219,7 @@ func (v *Reader) read(ctx context.Context, namespace string, ref *v1alpha1.Value
 
 func keyOf(ref *v1alpha1.ValuesReference) string { return cmp.Or(ref.Key, defaultKey) }
 
-// parseOnce parses a document, unless this version is cached.
+// parseOnce parses a document, unless this version of it is cached.
 func (v *Reader) parseOnce(name, id string, text []byte) (map[string]any, error) {
 	if have, ok := v.parsed.Get(name); ok {
 		if d := have.(document); d.id == id { //nolint:forcetypeassert // The cache has only documents.
@@ -236,7 +235,7 @@ func (v *Reader) parseOnce(name, id string, text []byte) (map[string]any, error)
 // lineOf matches the line number in an error of the YAML parser. The rest of the error may show a value.
 var lineOf = regexp.MustCompile(`line \d+`)
 
-// parse returns the values of a YAML document. No error shows the content.
+// parse returns the values of a YAML document. Its errors do not contain the content.
 func parse(text []byte) (map[string]any, error) {
 	if err := (yamlsize.Limits{Bytes: maxBytes, Values: maxSeparators}).Check(text); err != nil {
 		return nil, err
@@ -255,7 +254,7 @@ func parse(text []byte) (map[string]any, error) {
 	return out, nil
 }
 
-// placeAt returns values with a text at a path.
+// placeAt returns values that contain a text at a path.
 func placeAt(path string, text []byte) (map[string]any, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("is not text in UTF-8")
@@ -271,7 +270,7 @@ func placeAt(path string, text []byte) (map[string]any, error) {
 	return value.(map[string]any), nil //nolint:forcetypeassert // There is at least one name.
 }
 
-// split a path at its dots. A dot that follows a backslash is part of a name.
+// split splits a path at its dots. A dot after a backslash is part of a name.
 func split(path string) ([]string, error) {
 	const dot = "\x00"
 	names := strings.Split(strings.ReplaceAll(path, `\.`, dot), ".")
