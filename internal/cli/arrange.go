@@ -4,7 +4,7 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// width is the maximum length of a line of help, in characters. Terminals would break longer lines inside words.
+// width is the maximum length of a help line, in characters. Terminals would break longer lines inside words.
 const width = 100
 
 // An area is a group of commands in the help.
@@ -13,7 +13,7 @@ type area struct {
 	commands  []string
 }
 
-// areas returns the groups in the order of a user's workflow.
+// areas returns the groups in the order of a typical workflow.
 func areas() []area {
 	return []area{
 		{id: "module", title: "Modules:", commands: []string{"module"}},
@@ -28,8 +28,8 @@ func areas() []area {
 	}
 }
 
-// arrange assigns the commands of the parents to groups, and adds the groups to the help of the parents that have commands in
-// them. The first parent is the root command.
+// arrange assigns the commands of the parents to groups, and adds each group to the parents that have a command in it. The
+// first parent is the root command.
 func arrange(parents ...*cobra.Command) {
 	for _, parent := range parents {
 		for _, g := range areas() {

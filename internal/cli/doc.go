@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli is kymactl: it builds, signs, distributes and runs modules.
+// Package cli implements kymactl, which builds, signs, distributes and runs modules.
 //
-// The commands are in packages by subject: module has a package for each group of kymactl module commands, kyma has status and
-// wait, manifest has plan and test, controlplane has deploy and undeploy, and version has version. They import complete and
-// await, which import catalog, argument and lookup, which import command; test/boundary enforces this order. Package reference
-// generates the documentation of all commands.
+// Each subject has a package: module has a package for each group of kymactl module commands, kyma contains status and wait,
+// manifest contains plan and test, controlplane contains deploy and undeploy, and version contains version. They import complete
+// and await, which import catalog, argument and lookup, which import command; test/boundary enforces this order. Package
+// reference generates the documentation of all commands.
 package cli

@@ -18,8 +18,8 @@ import (
 	build "github.com/crossplane-contrib/provider-kyma/internal/version"
 )
 
-// Run runs a command line, given without the name of the program, and returns the exit code. If ctx ends, it returns early with
-// ExitFailure.
+// Run executes the command line args, without the name of the program, and returns the exit code. If ctx ends, it returns early
+// with ExitFailure.
 func Run(ctx context.Context, e *command.Environment, args []string) command.ExitCode {
 	root := New(e) //nolint:contextcheck // Commands get theirs from cobra.
 	root.SetArgs(args)
@@ -68,7 +68,7 @@ func limit(ctx context.Context, e *command.Environment) (context.Context, contex
 	return limited, cancel, nil
 }
 
-// report prints the error of a command, if any, and returns the exit code for it.
+// report prints the error of a command, if any, and returns its exit code.
 func report(ctx context.Context, e *command.Environment, err error) command.ExitCode {
 	code := command.CodeOf(err)
 	switch {
@@ -88,7 +88,7 @@ func report(ctx context.Context, e *command.Environment, err error) command.Exit
 	return code
 }
 
-// line returns the message of an error on a single line, because scripts read it line by line.
+// line returns the message of an error on a single line, because scripts read stderr line by line.
 func line(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 // New returns the kymactl command with all its subcommands.

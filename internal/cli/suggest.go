@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// subcommand rejects the name of an unknown subcommand of a group, and suggests similar ones.
+// subcommand returns a usage error for an unknown subcommand of a group, and suggests similar ones.
 func subcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -21,7 +21,7 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	return command.Usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), didYouMean(likeCommand(cmd, args[0])))
 }
 
-// explainFlag adds flags with similar names to the error of an unknown flag. It returns other errors unchanged.
+// explainFlag adds similar flag names to the error for an unknown flag. It returns other errors unchanged.
 func explainFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
@@ -43,8 +43,8 @@ func didYouMean(like []string) string {
 	return "; did you mean " + strings.Join(like, " or ") + "?"
 }
 
-// likeCommand returns the paths of the commands that the user might have meant: commands of the group with a similar name, and
-// commands of any group that have this name or alias, or have it in other tools.
+// likeCommand returns the paths of commands that the user may have meant: commands of the group with a similar name, and commands
+// of any group that have this name or alias, or this name in other tools.
 func likeCommand(group *cobra.Command, typed string) []string {
 	var out []string
 	each(group.Root(), func(c *cobra.Command) {
@@ -56,13 +56,14 @@ func likeCommand(group *cobra.Command, typed string) []string {
 	return out
 }
 
-// similar reports whether typed is a prefix of name, or has few wrong letters: one, or a third of the letters in long names.
+// similar reports whether typed is a prefix of name, or differs from it in few letters: one, or a third of the letters if the
+// names are long.
 func similar(typed, name string) bool {
 	typed, name = strings.ToLower(typed), strings.ToLower(name)
 	return typed != "" && strings.HasPrefix(name, typed) || distance(typed, name) <= max(1, min(len(typed), len(name))/3)
 }
 
-// distance returns how many letters must be inserted, deleted, replaced or swapped with the next one to turn a into b.
+// distance returns the number of letters to insert, delete, replace or swap with the next one to turn a into b.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

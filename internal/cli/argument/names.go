@@ -9,13 +9,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 )
 
-// modulePattern is that of the Kyma CRD.
+// modulePattern is the pattern of module names in the Kyma CRD.
 var modulePattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$`)
 
-// IsModuleName reports whether a name is a valid name of a module.
+// IsModuleName reports whether name is a valid module name.
 func IsModuleName(name string) bool { return modulePattern.MatchString(name) }
 
-// CheckModules returns a usage error for the first name that is not a valid name of a module.
+// CheckModules returns a usage error for the first name that is not a valid module name.
 func CheckModules(names []string) error {
 	for _, n := range names {
 		if !IsModuleName(n) {
@@ -25,7 +25,7 @@ func CheckModules(names []string) error {
 	return nil
 }
 
-// CheckChannel returns a usage error if the value of --channel is not a valid name of a channel. An empty value is valid.
+// CheckChannel returns a usage error if the value of --channel is not a valid channel name. An empty value is valid.
 func CheckChannel(channel string) error {
 	if channel != "" && !definition.IsChannel(channel) {
 		return command.Usagef("--channel is %q: use "+definition.ChannelForm, channel)

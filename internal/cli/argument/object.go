@@ -16,17 +16,18 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
-// maxObject is the maximum size of a file with an object, in bytes. An API server accepts about as much.
+// maxObject is the maximum size of an object file in bytes, about as much as an API server accepts.
 const maxObject = 1 << 20
 
-// Kinds of objects in a YAML file, as they are called in errors.
+// Kinds of objects in a YAML file, as named in errors.
 const (
 	KubernetesObject = "a Kubernetes object with apiVersion, kind and metadata"
 	Values           = "an object of values, as in \"replicas: 2\""
 )
 
 // ReadObject reads one object from the YAML file at path, or from stdin if path is a dash. Errors are usage errors that begin
-// with the name of the flag. They call the expected object by kind, which is KubernetesObject or Values. The object is never nil.
+// with the name of the flag. kind describes the expected object in errors: KubernetesObject or Values. The returned object is
+// never nil.
 func ReadObject(in io.Reader, flag, path, kind string) (map[string]any, error) {
 	data, err := readBounded(in, path)
 	if err != nil {
@@ -51,8 +52,8 @@ func readBounded(in io.Reader, path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(in, maxObject+1))
 }
 
-// parseObject parses one YAML document as the API server does: whole numbers become int64 and are not rounded. An empty document
-// is an empty object.
+// parseObject parses one YAML document as the API server does: whole numbers become int64 and are not rounded. An empty
+// document becomes an empty object.
 func parseObject(data []byte, kind string) (map[string]any, error) {
 	if err := (yamlsize.Limits{Bytes: maxObject}).Check(data); err != nil {
 		return nil, err
@@ -75,8 +76,8 @@ func parseObject(data []byte, kind string) (map[string]any, error) {
 	return object, nil
 }
 
-// checkSingle returns an error if data contains a second YAML document, which YAMLToJSONStrict would ignore. Empty documents
-// don't count.
+// checkSingle returns an error if data contains a second YAML document, which YAMLToJSONStrict would ignore. It ignores empty
+// documents.
 func checkSingle(data []byte) error {
 	d := yamlv3.NewDecoder(bytes.NewReader(data))
 	for first := true; ; first = false {

@@ -23,7 +23,7 @@ func relisting() wait.Backoff {
 	return wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 6, Cap: 5 * time.Second}
 }
 
-// Objects are the current objects of a Follower, by namespace and name.
+// Objects holds the current objects of a Follower, keyed by namespace and name.
 type Objects map[types.NamespacedName]client.Object
 
 // A Follower lists and watches the objects of one kind. Unlike UntilWithSync and RetryWatcher of client-go, which log errors of
@@ -38,9 +38,10 @@ type Follower struct {
 	trouble func(err error)
 }
 
-// follow calls look with the current objects, and again after each change, until look is done or fails. If a watch expires or
-// breaks, follow lists and watches again, for as long as the server is unavailable. It fails if the first list fails, or if the
-// API server refuses a request. look must not keep or change the map: follow updates it. The objects in it never change.
+// follow calls look with the current objects, and again after each change, until look reports done or fails. If a watch expires
+// or breaks, follow lists and watches again, and retries while the server is unavailable. It fails if the first list fails, or if
+// the API server refuses a request. look must not keep or change the map, because follow updates it. The objects in it never
+// change.
 func (f *Follower) follow(ctx context.Context, look func(Objects) (done bool, err error)) error {
 	pause := relisting()
 	for seen := false; ; {
@@ -67,23 +68,23 @@ func (f *Follower) follow(ctx context.Context, look func(Objects) (done bool, er
 	}
 }
 
-// A blindError marks an error as temporary: another object that look needs could not be read.
+// A blindError marks an error as temporary: look could not read another object that it needs.
 type blindError struct{ error }
 
-// Unwrap returns the cause.
+// Unwrap returns the wrapped error.
 func (e *blindError) Unwrap() error { return e.error }
 
-// Blind marks the error of a judge as temporary: it could not read something that it needs besides the objects. The objects are
-// then listed again, and the judge is called again.
+// Blind marks the error of a judge function as temporary: the function could not read something besides the objects. The
+// Follower then lists the objects again and calls the function again.
 func Blind(err error) error { return &blindError{err} }
 
-// isBlind reports whether an error is marked by Blind.
+// isBlind reports whether Blind has marked an error.
 func isBlind(err error) bool {
 	return errors.As(err, new(*blindError))
 }
 
-// session lists once and watches until the watch ends. lasted reports whether the watch delivered an event, done whether follow
-// must return err. seen is set to true after the list was read.
+// session lists the objects once and watches until the watch ends. lasted reports whether the watch delivered an event, done
+// whether follow must return err. session sets seen to true after it has read the list.
 func (f *Follower) session(ctx context.Context, seen *bool, look func(Objects) (bool, error)) (lasted, done bool, err error) {
 	l := f.List()
 	if err := f.Client.List(ctx, l, f.Options...); err != nil {

@@ -24,7 +24,7 @@ type Kyma struct {
 	Client      client.WithWatch
 	Namespace   string
 	Name        string
-	// Modules are the names of the modules to wait for; empty means the Kyma itself.
+	// Modules lists the names of the modules to wait for; empty means the Kyma itself.
 	Modules []string
 	// FailFast makes Ready fail as soon as a state is Error.
 	FailFast bool
@@ -61,10 +61,10 @@ func (k *Kyma) Deleted(ctx context.Context) error {
 	})
 }
 
-// toRemove is the goal of Removed.
+// toRemove is the goal that Removed passes to Until.
 const toRemove = "to remove the modules"
 
-// Removed waits until nothing is left of the modules: the status of the Kyma no longer lists them, and they have no Manifests.
+// Removed waits until nothing is left of the modules: the status of the Kyma does not list them, and they have no Manifests.
 func (k *Kyma) Removed(ctx context.Context) error {
 	var uid types.UID
 	err := k.Until(ctx, toRemove, func(now *v1alpha1.Kyma) (Verdict, error) {
@@ -77,12 +77,12 @@ func (k *Kyma) Removed(ctx context.Context) error {
 	if err != nil || uid == "" {
 		return err
 	}
-	// The status is only as recent as the cache of the provider, so ask the API server too.
+	// The status is only as recent as the cache of the provider, so check the API server too.
 	return k.emptied(ctx, uid)
 }
 
-// Until waits until the verdict of judge is met. now is the current Kyma, or nil if it does not exist. For goal, see the function
-// Until.
+// Until waits until the verdict of judge is met. now is the current Kyma, or nil if it does not exist. The function Until
+// describes goal.
 func (k *Kyma) Until(ctx context.Context, goal string, judge func(now *v1alpha1.Kyma) (Verdict, error)) error {
 	key := types.NamespacedName{Namespace: k.Namespace, Name: k.Name}
 	f := &Follower{
@@ -95,7 +95,7 @@ func (k *Kyma) Until(ctx context.Context, goal string, judge func(now *v1alpha1.
 	})
 }
 
-// emptied waits until the Kyma with this UID has no Manifests of the modules.
+// emptied waits until the Kyma with the UID kyma has no Manifests of the modules.
 func (k *Kyma) emptied(ctx context.Context, kyma types.UID) error {
 	f := &Follower{
 		Client: k.Client, List: func() client.ObjectList { return &v1alpha1.ManifestList{} },

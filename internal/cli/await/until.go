@@ -12,9 +12,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 )
 
-// Until watches objects until the verdict of judge is met, and shows on stderr what it waits for: a spinner on a terminal,
-// otherwise a line for each change. subject and goal name that, such as "Kyma team-a/default" and "to become Ready". Until fails
-// if judge fails, unless the error is marked by Blind, and with ExitTimeout if ctx expires.
+// Until watches objects until the verdict of judge is met, and shows its progress on stderr: a spinner on a terminal, otherwise
+// a line for each change. subject and goal describe what it waits for, such as "Kyma team-a/default" and "to become Ready".
+// Until fails if judge fails, unless the error is marked by Blind, and with ExitTimeout if ctx expires.
 func Until(
 	ctx context.Context, e *command.Environment, subject string, f *Follower, goal string, judge func(Objects) (Verdict, error),
 ) error {
@@ -48,7 +48,7 @@ func Until(
 	case err == nil:
 		return nil
 	case judged != nil:
-		// The error of judge is complete as it is.
+		// The error of judge needs no context.
 		return judged
 	case ctx.Err() != nil:
 		return command.Ended(ctx, errors.Errorf("timed out waiting for %s %s: %s", subject, goal, cmp.Or(last, "the control plane did not answer")))

@@ -15,21 +15,21 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// A Verdict is the result of checking whether a condition is met.
+// A Verdict is the result of checking a condition.
 type Verdict struct {
 	Met bool
 	// Failed reports that a state is Error, which can be temporary.
 	Failed bool
-	// Message says what is missing; empty if the condition is met.
+	// Message describes what is missing; empty if the condition is met.
 	Message string
 }
 
-// NotYet returns a verdict that is not met. The message says what is missing.
+// NotYet returns a verdict that is not met. The message describes what is missing.
 func NotYet(format string, args ...any) Verdict {
 	return Verdict{Message: fmt.Sprintf(format, args...)}
 }
 
-// Observed reports whether the provider has reconciled the current spec of a Kyma. If not, the verdict says why.
+// Observed reports whether the provider has reconciled the current spec of a Kyma. If not, the verdict explains why.
 func Observed(k *v1alpha1.Kyma) (Verdict, bool) {
 	synced := k.GetCondition(xpv2.TypeSynced)
 	switch {
@@ -41,7 +41,7 @@ func Observed(k *v1alpha1.Kyma) (Verdict, bool) {
 	return Verdict{}, true
 }
 
-// readiness returns whether a Kyma, or all of the given modules, are Ready. It fails with ExitNotFound if a module is not
+// readiness checks whether a Kyma, or all of the given modules, are Ready. It fails with ExitNotFound if a module is not
 // enabled.
 func readiness(k *v1alpha1.Kyma, modules []string) (Verdict, error) {
 	for _, name := range modules {
@@ -63,7 +63,7 @@ func readiness(k *v1alpha1.Kyma, modules []string) (Verdict, error) {
 	return Verdict{Met: true}, nil
 }
 
-// wholly returns whether a Kyma and all its modules are Ready.
+// wholly checks whether a Kyma and all its modules are Ready.
 func wholly(k *v1alpha1.Kyma) Verdict {
 	synced, ready := k.GetCondition(xpv2.TypeSynced), k.GetCondition(xpv2.TypeReady)
 	at := &k.Status.AtProvider
@@ -83,7 +83,7 @@ func wholly(k *v1alpha1.Kyma) Verdict {
 	return Verdict{Met: true}
 }
 
-// moduleReady returns whether a module of a Kyma is Ready.
+// moduleReady checks whether a module of a Kyma is Ready.
 func moduleReady(k *v1alpha1.Kyma, name string) Verdict {
 	s, ok := catalog.StatusOf(k, name)
 	switch {
@@ -98,7 +98,7 @@ func moduleReady(k *v1alpha1.Kyma, name string) Verdict {
 	}
 }
 
-// removal returns whether a Kyma neither enables the modules nor lists them in its status.
+// removal checks whether a Kyma neither enables the modules nor lists them in its status.
 func removal(k *v1alpha1.Kyma, modules []string) Verdict {
 	for _, name := range modules {
 		if catalog.Enables(k, name) {

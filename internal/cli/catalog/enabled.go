@@ -15,28 +15,28 @@ type EnabledModule struct {
 	// Namespace and Kyma identify the Kyma of the module.
 	Namespace string `json:"namespace"`
 	Kyma      string `json:"kyma"`
-	// Name of the module.
+	// Name is the name of the module.
 	Name string `json:"name"`
 	// Enabled is false for a module that is still being removed.
 	Enabled bool `json:"enabled"`
-	// Channel is the desired channel: that of the module, or that of the Kyma if the module has none. Empty if it is not enabled.
+	// Channel is the desired channel, set by the module or else by the Kyma; empty if the module is not enabled.
 	Channel string `json:"channel"`
-	// ActiveChannel and Version are those of the installed module; empty if nothing is installed yet.
+	// ActiveChannel and Version describe the installed module; empty if nothing is installed yet.
 	ActiveChannel string `json:"activeChannel"`
 	Version       string `json:"version"`
-	// State of the module; empty until the provider reports it.
+	// State is the state of the module; empty until the provider reports it.
 	State string `json:"state"`
-	// Reason of the state, in one word for programs; empty until the provider reports it.
+	// Reason is the reason of the state in one word, for programs; empty until the provider reports it.
 	Reason string `json:"reason"`
 	// Manifest is the name of the Manifest of the module.
 	Manifest string `json:"manifest"`
-	// Message says what the module is waiting for, or why it failed.
+	// Message explains what the module is waiting for, or why it failed.
 	Message string `json:"message"`
 	// Available lists the versions in all channels that differ from the installed one.
 	Available []Available `json:"available"`
 }
 
-// Available is another version of a module.
+// Available describes another offered version of a module.
 type Available struct {
 	Channel string `json:"channel"`
 	Version string `json:"version"`
@@ -47,7 +47,7 @@ type Available struct {
 // Unseen is the message for objects and modules that the provider has not reported on.
 const Unseen = "the provider has not reconciled it yet"
 
-// EnabledModules returns the modules of Kymas, sorted by namespace, Kyma and name. offer is where Available comes from.
+// EnabledModules returns the modules of Kymas, sorted by namespace, Kyma and name. It takes Available from offer.
 func EnabledModules(kymas []v1alpha1.Kyma, offer Releases) []EnabledModule {
 	out := []EnabledModule{}
 	for i := range kymas {
@@ -86,7 +86,7 @@ func modulesOf(k *v1alpha1.Kyma, offer Releases) []EnabledModule {
 	return out
 }
 
-// Entry returns a module of a Kyma with what its status reports: Enabled, Channel and Available are not set.
+// Entry returns a module of a Kyma with the values of its status. It does not set Enabled, Channel and Available.
 func Entry(k *v1alpha1.Kyma, name string, s v1alpha1.ModuleStatus) EnabledModule {
 	return EnabledModule{
 		Namespace: k.Namespace, Kyma: k.Name, Name: name, ActiveChannel: s.Channel, Version: s.Version,

@@ -11,7 +11,7 @@ import (
 // defaultChannel is the channel of a Kyma that does not set one.
 const defaultChannel = "regular"
 
-// ChannelOf returns the channel of a module: its own, that of its Kyma, or the default. Empty means not set.
+// ChannelOf returns the channel of a module: its own, the one of its Kyma, or the default. An empty argument means not set.
 func ChannelOf(own, kyma string) string {
 	switch {
 	case own != "":

@@ -21,13 +21,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
-// A Release is what one ModuleTemplate offers: a version of a module in a channel.
+// A Release is a version of a module in a channel, offered by one ModuleTemplate.
 type Release struct {
-	// Name of the module.
+	// Name is the name of the module.
 	Name string `json:"name"`
-	// Channel of the version.
+	// Channel is the channel of the version.
 	Channel string `json:"channel"`
-	// Version of the module; empty until the current spec of the template is resolved.
+	// Version is the version of the module; empty until the current spec of the template is resolved.
 	Version string `json:"version"`
 	// Template is the name of the ModuleTemplate.
 	Template string `json:"template"`
@@ -36,11 +36,11 @@ type Release struct {
 	Ready    string `json:"ready"`
 	Resolved string `json:"resolved"`
 	Verified string `json:"verified"`
-	// Message says why the template is not resolved or verified; empty if nothing is wrong.
+	// Message explains why the template is not resolved or verified; empty if nothing is wrong.
 	Message string `json:"message"`
 }
 
-// Releases are the releases in a control plane, sorted by name, channel and template.
+// Releases is a list of the releases in a control plane, sorted by name, channel and template.
 type Releases []Release
 
 // Offered lists the releases in a control plane.
@@ -52,7 +52,7 @@ func Offered(ctx context.Context, c client.Reader) (Releases, error) {
 	return releasesOf(l.Items), nil
 }
 
-// releasesOf returns the releases of templates. It omits templates that are being deleted: the provider no longer resolves them.
+// releasesOf returns the releases of templates. It omits those being deleted, which the provider does not resolve.
 func releasesOf(templates []v1alpha1.ModuleTemplate) Releases {
 	out := make(Releases, 0, len(templates))
 	for i := range templates {
@@ -67,7 +67,7 @@ func releasesOf(templates []v1alpha1.ModuleTemplate) Releases {
 			Verified: conditionStatus(t.Status.Conditions, v1alpha1.TypeVerified),
 		}
 		if t.Status.ResolvedGeneration != t.Generation {
-			// The status is about an earlier spec.
+			// The status describes an earlier spec.
 			r.Version = ""
 		}
 		r.Message = templateMessage(t)
@@ -80,7 +80,7 @@ func releasesOf(templates []v1alpha1.ModuleTemplate) Releases {
 }
 
 // templateMessage returns why a template is not resolved or verified: the message of the first of the conditions Resolved and
-// Verified that is not True. It returns an empty text if nothing is wrong.
+// Verified that is not True. It returns an empty string if nothing is wrong.
 func templateMessage(t *v1alpha1.ModuleTemplate) string {
 	for _, kind := range []string{string(v1alpha1.TypeResolved), string(v1alpha1.TypeVerified)} {
 		for _, c := range t.Status.Conditions {
@@ -95,7 +95,7 @@ func templateMessage(t *v1alpha1.ModuleTemplate) string {
 	return ""
 }
 
-// readiness returns the status of the condition Ready, or Unknown if it is about an earlier spec.
+// readiness returns the status of the condition Ready, or Unknown if the condition describes an earlier spec.
 func readiness(t *v1alpha1.ModuleTemplate) string {
 	ready := conditionStatus(t.Status.Conditions, xpv2.TypeReady)
 	if ready != "" && t.Status.ObservedGeneration != t.Generation {
@@ -104,7 +104,7 @@ func readiness(t *v1alpha1.ModuleTemplate) string {
 	return ready
 }
 
-// conditionStatus returns True, False or Unknown, or an empty text if there is no such condition.
+// conditionStatus returns the status of a condition: True, False or Unknown, or an empty string if there is no such condition.
 func conditionStatus(all []xpv2.Condition, kind xpv2.ConditionType) string {
 	for i := range all {
 		if all[i].Type == kind {
@@ -150,8 +150,8 @@ func unique(r Releases, of func(Release) string) []string {
 	return slices.Compact(out)
 }
 
-// Find returns the release of a module in a channel. It fails in the same cases as the provider: there is none, even if other
-// channels have one (ExitNotFound), or there are several (ExitFailure).
+// Find returns the release of a module in a channel. It fails in the same cases as the provider: the channel has no release of
+// the module, even if other channels have one (ExitNotFound), or it has several (ExitFailure).
 func (r Releases) Find(name, channel string) (Release, error) {
 	all := r.Of(name)
 	switch found := all.In(channel); {
@@ -170,7 +170,7 @@ func (r Releases) Find(name, channel string) (Release, error) {
 	return Release{}, command.NotFoundf("there is no ModuleTemplate for module %q in any channel: the modules are %s", name, some(r.Names()))
 }
 
-// some returns names as a text, shortened if there are many.
+// some joins names with commas, and shortens the list if it is long.
 func some(names []string) string {
 	const most = 20
 	if len(names) <= most {
@@ -179,7 +179,7 @@ func some(names []string) string {
 	return strings.Join(names[:most], ", ") + " and others, see 'kymactl module list'"
 }
 
-// Lowers reports whether a version is lower than another one. It returns false if they can't be compared.
+// Lowers reports whether the first version is lower than the second. It returns false if the versions cannot be compared.
 func Lowers(version, than string) bool {
 	c, err := module.CompareVersions(version, than)
 	return err == nil && c < 0

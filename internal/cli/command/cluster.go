@@ -19,15 +19,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// FieldManager is the field manager of kymactl, and its user agent.
+// FieldManager is the field manager and the user agent of kymactl.
 const FieldManager = "kymactl"
 
-// ClusterFlags are the flags that select the control plane and the user of a command. They work as in kubectl.
+// ClusterFlags holds the flags that select the control plane and the user of a command. They work as in kubectl.
 type ClusterFlags struct {
 	config *genericclioptions.ConfigFlags
 }
 
-// AddFlags adds the flags to a command. It omits the flags of kubectl for credentials and certificates: these belong in a
+// AddFlags adds the flags to a command. It omits the flags of kubectl for credentials and certificates: they belong in a
 // kubeconfig, because other users can read a command line.
 func (c *ClusterFlags) AddFlags(f *pflag.FlagSet) {
 	c.config = genericclioptions.NewConfigFlags(false)
@@ -52,24 +52,24 @@ func (c *ClusterFlags) AddFlags(f *pflag.FlagSet) {
 	}
 }
 
-// A Cluster is the control plane of a command.
+// A Cluster is a client for the control plane of a command.
 type Cluster struct {
 	client.WithWatch
 
 	Config    *rest.Config
-	Namespace string // Namespace of the flag, or of the context. Never empty.
+	Namespace string // Namespace from the flag or the context; never empty.
 	// Document gets a document from the API server by its path.
 	Document notfound.GetFunc
 }
 
-// Connect returns a client for the control plane, without sending a request. Each warning of the API server is shown once, or not
-// at all if e is nil, as in completions.
+// Connect returns a client for the control plane, without sending a request. It shows each warning of the API server once, or
+// none if e is nil, as in completions.
 func (c *ClusterFlags) Connect(e *Environment) (*Cluster, error) {
 	config, namespace, err := c.load()
 	if err != nil {
 		return nil, err
 	}
-	// A user is waiting, and the API server has its own protection against too many requests.
+	// Don't limit the rate: a user is waiting, and the API server protects itself against too many requests.
 	config.QPS = -1
 	config.UserAgent = FieldManager
 	config.WarningHandler = rest.NoWarnings{}
@@ -91,7 +91,7 @@ func (c *ClusterFlags) Connect(e *Environment) (*Cluster, error) {
 	return &Cluster{WithWatch: k, Config: config, Namespace: namespace, Document: get}, nil
 }
 
-// load returns the client configuration and the namespace that result from the flags and the kubeconfig.
+// load returns the client configuration and the namespace from the flags and the kubeconfig.
 func (c *ClusterFlags) load() (*rest.Config, string, error) {
 	loader := c.config.ToRawKubeConfigLoader()
 	config, err := c.config.ToRESTConfig()
@@ -113,7 +113,7 @@ func (c *ClusterFlags) load() (*rest.Config, string, error) {
 	return config, namespace, nil
 }
 
-// hasClusters reports whether a kubeconfig names clusters.
+// hasClusters reports whether a kubeconfig contains clusters.
 func hasClusters(loader clientcmd.ClientConfig) bool {
 	raw, err := loader.RawConfig()
 	return err == nil && len(raw.Clusters) > 0

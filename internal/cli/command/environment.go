@@ -16,18 +16,18 @@ import (
 // DefaultTimeout is the default of --timeout.
 const DefaultTimeout = 5 * time.Minute
 
-// An Environment contains the streams of the process, and the flags of all commands.
+// An Environment contains the streams of the process, and the flags that all commands share.
 type Environment struct {
 	In  io.Reader
-	Out io.Writer // Only data.
-	Err io.Writer // Everything else.
+	Out io.Writer // Receives only data.
+	Err io.Writer // Receives everything else.
 
 	// Terminal is true if Err is a terminal.
 	Terminal bool
 
 	// Quiet suppresses everything except data, warnings and errors.
 	Quiet bool
-	// Timeout of the whole command; 0 means no limit.
+	// Timeout limits the duration of the whole command; 0 means no limit.
 	Timeout time.Duration
 }
 
@@ -51,7 +51,7 @@ func (e *Environment) Warnf(format string, args ...any) {
 	e.linef("Warning: "+format, args...)
 }
 
-// Failf writes a line to stderr that begins with "Error: " and says why the command failed.
+// Failf writes a line to stderr that begins with "Error: " and explains why the command failed.
 func (e *Environment) Failf(format string, args ...any) {
 	e.linef("Error: "+format, args...)
 }
@@ -63,12 +63,12 @@ func (e *Environment) Print(format string, args ...any) error {
 }
 
 func (e *Environment) linef(format string, args ...any) {
-	// An error of stderr can't be reported anywhere.
+	// Errors of stderr cannot be reported.
 	_, _ = fmt.Fprintln(e.Err, Printable(fmt.Sprintf(format, args...)))
 }
 
-// Printable replaces each character that isn't printable, such as a line break or a control character of a terminal, with a
-// space. Names, messages and errors can come from other users, or from a registry.
+// Printable replaces each non-printable character, such as a line break or a control character of a terminal, with a space.
+// Names, messages and errors can come from other users, or from a registry.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -17,13 +17,13 @@ import (
 // An ExitCode is an exit code of kymactl. Scripts rely on the codes, so they never change.
 type ExitCode int
 
-// The exit codes.
+// Exit codes of kymactl.
 const (
 	ExitOK         ExitCode = 0
 	ExitFailure    ExitCode = 1 // Any other error.
 	ExitUsage      ExitCode = 2 // The command line is wrong. Nothing was changed.
 	ExitNotFound   ExitCode = 3 // A named object does not exist.
-	ExitUnverified ExitCode = 4 // Not signed, signed by another key, or changed after signing.
+	ExitUnverified ExitCode = 4 // A module is not signed, signed with another key, or changed after signing.
 	ExitExists     ExitCode = 5 // The object exists with different content.
 	ExitTimeout    ExitCode = 6 // --timeout has expired.
 	ExitChanges    ExitCode = 7 // There are changes, and --exit-code is set.
@@ -59,10 +59,10 @@ type exitError struct {
 	code ExitCode
 }
 
-// Unwrap returns the cause.
+// Unwrap returns the wrapped error.
 func (e *exitError) Unwrap() error { return e.error }
 
-// WithCode returns err with an exit code, which replaces that of its cause. It returns nil if err is nil.
+// WithCode returns err with an exit code, which replaces any exit code of err. It returns nil if err is nil.
 func WithCode(code ExitCode, err error) error {
 	if err == nil {
 		return nil
@@ -70,17 +70,18 @@ func WithCode(code ExitCode, err error) error {
 	return &exitError{error: err, code: code}
 }
 
-// Usagef returns an error with ExitUsage, about the command line.
+// Usagef returns an error about the command line, with ExitUsage.
 func Usagef(format string, args ...any) error {
 	return WithCode(ExitUsage, errors.Errorf(format, args...))
 }
 
-// NotFoundf returns an error with ExitNotFound, about something that does not exist.
+// NotFoundf returns an error about something that does not exist, with ExitNotFound.
 func NotFoundf(format string, args ...any) error {
 	return WithCode(ExitNotFound, errors.Errorf(format, args...))
 }
 
-// CodeOf returns the exit code for the error of a command: that of WithCode, or one that fits the cause. It is ExitOK for nil.
+// CodeOf returns the exit code for the error of a command: the code set by WithCode, or one that fits the cause. It returns
+// ExitOK for nil.
 func CodeOf(err error) ExitCode {
 	var (
 		own        *exitError
@@ -115,8 +116,8 @@ func Refused(err error) bool {
 	return kerrors.IsForbidden(err) || kerrors.IsUnauthorized(err) || kerrors.IsInvalid(err) || kerrors.IsBadRequest(err)
 }
 
-// Ended returns the error with which a command ends. If ctx has expired and err has no exit code, it adds ExitTimeout. If the
-// command was interrupted, it returns the error of ctx. Otherwise it returns err.
+// Ended returns the final error of a command. If ctx has expired and err has no exit code, it adds ExitTimeout. If the command
+// was interrupted, it returns the error of ctx. Otherwise it returns err.
 func Ended(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) && CodeOf(err) == ExitFailure:

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Formats for users.
+// Output formats for users.
 const (
 	formatTable = "table"
 	formatWide  = "wide"
@@ -26,12 +26,13 @@ type Output struct {
 	named bool
 }
 
-// A Named document is about objects. -o name writes their names as kubectl does: kyma.kyma.m.crossplane.io/default.
+// A Named document describes objects. -o name prints their names as kubectl does, such as kyma.kyma.m.crossplane.io/default.
 type Named interface {
 	Names() []string
 }
 
-// AddFlag adds the flags -o and --output, or only --output-format if path is true: -o is a path in these commands.
+// AddFlag adds the flags -o and --output. If path is true, it adds only --output-format, because -o is a path in these
+// commands.
 func (o *Output) AddFlag(f *pflag.FlagSet, path bool) {
 	usage := "output `FORMAT`: " + o.formats()
 	if path {
@@ -39,7 +40,7 @@ func (o *Output) AddFlag(f *pflag.FlagSet, path bool) {
 		return
 	}
 	f.StringVarP(&o.format, "output", "o", formatTable, usage)
-	// --output-format works with all commands. It is hidden here, because it does the same.
+	// --output-format works with all commands. It is hidden here, because it duplicates -o.
 	f.StringVar(&o.format, "output-format", formatTable, usage)
 	_ = f.MarkHidden("output-format")
 }
@@ -74,7 +75,7 @@ func (o *Output) Check() error {
 	return err
 }
 
-// Write writes v to w in the format. For users, it calls table instead, which separates columns with tabs.
+// Write writes v to w in the selected format. For table and wide, it calls table instead, which separates columns with tabs.
 func (o *Output) Write(w io.Writer, v any, table func(w io.Writer) error) error {
 	if !o.Table() {
 		p, err := o.printer()
@@ -92,10 +93,10 @@ func (o *Output) Write(w io.Writer, v any, table func(w io.Writer) error) error 
 
 func newColumns(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 8, 3, ' ', 0) }
 
-// printableCells replaces characters that aren't printable, except for tabs and line breaks.
+// printableCells replaces non-printable characters, except for tabs and line breaks, with question marks.
 type printableCells struct{ io.Writer }
 
-// Write expects whole characters: text must not end within one.
+// Write writes text with these replacements. text must not end within a multi-byte character.
 func (p printableCells) Write(text []byte) (int, error) {
 	clean := bytes.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || unicode.IsPrint(r) {

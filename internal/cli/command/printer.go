@@ -20,8 +20,8 @@ import (
 // A printer writes a document in a format for programs.
 type printer func(w io.Writer, v any) error
 
-// printer returns the printer for the format, or a usage error. Of the printers of cli-runtime, only the one for templates is
-// used: the others require Kubernetes objects with a kind, and write errors of paths to stdout.
+// printer returns the printer for the format, or a usage error. It uses only the template printer of cli-runtime: the others
+// require Kubernetes objects with a kind, and write path errors to stdout.
 func (o *Output) printer() (printer, error) {
 	plain := map[string]printer{"json": printJSON, "yaml": printYAML}
 	if o.named {
@@ -204,7 +204,8 @@ func writeColumns(w io.Writer, columns []column, rows []any) error {
 	return nil
 }
 
-// rowsOf returns the rows of a document: the items of its list if it only contains a list, otherwise the document itself.
+// rowsOf returns the rows of a document: the items of its list if it contains nothing but a list, otherwise the document
+// itself.
 func rowsOf(tree any) []any {
 	if object, ok := tree.(map[string]any); ok && len(object) == 1 {
 		for _, only := range object {
@@ -216,7 +217,7 @@ func rowsOf(tree any) []any {
 	return []any{tree}
 }
 
-// treeOf returns a document as decoded JSON, so that paths use the names of JSON fields.
+// treeOf returns a document as decoded JSON, so that paths use the names of the JSON fields.
 func treeOf(v any) (any, error) {
 	data, err := json.Marshal(v)
 	if err != nil {

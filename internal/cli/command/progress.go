@@ -8,8 +8,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// Progress shows a progress bar for a transfer of bytes on a terminal, unless Quiet is set. report updates it, end removes it.
-// Both are never nil.
+// Progress shows a progress bar for a transfer of bytes on a terminal, unless Quiet is set. report updates the bar, and end
+// removes it. Neither is nil.
 func (e *Environment) Progress(what string) (report func(done, total int64), end func()) {
 	if !e.Terminal || e.Quiet {
 		return func(int64, int64) {}, func() {}
@@ -25,8 +25,8 @@ func (e *Environment) Progress(what string) (report func(done, total int64), end
 	return report, func() { _ = bar.Clear() }
 }
 
-// Waiting shows a spinner with a text on a terminal, unless Quiet is set. say changes the text, end removes the spinner. Both are
-// never nil.
+// Waiting shows a spinner with a text on a terminal, unless Quiet is set. say changes the text, and end removes the spinner.
+// Neither is nil.
 func (e *Environment) Waiting(what string) (say func(text string), end func()) {
 	if !e.Terminal || e.Quiet {
 		return func(string) {}, func() {}

@@ -17,8 +17,8 @@ import (
 // maxPassword is the maximum length of a password on stdin, in bytes.
 const maxPassword = 64 << 10
 
-// RegistryFlags are the flags for access to registries. By default, a command uses the docker configuration of the user, with its
-// credential helpers, and plain HTTP is only allowed for registries on loopback addresses.
+// RegistryFlags holds the flags for access to registries. By default, a command uses the docker configuration of the user with
+// its credential helpers, and allows plain HTTP only for registries on loopback addresses.
 type RegistryFlags struct {
 	username      string
 	passwordStdin bool
@@ -38,9 +38,9 @@ func (r *RegistryFlags) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&r.caFile, "ca-file", "", "`FILE` with PEM certificates to trust, in addition to those of the system")
 }
 
-// Registries returns the registry configuration for a command in which the user names hosts. Empty hosts are ignored. --username
-// applies to the first host, --plain-http and --insecure-skip-tls-verify to all given hosts, but not to others that a module
-// refers to. Without a host they apply to all hosts, as do the other flags.
+// Registries returns the registry configuration for a command whose command line names hosts. It ignores empty hosts.
+// --username applies to the first host, --plain-http and --insecure-skip-tls-verify to all given hosts, but not to others that
+// a module refers to. Without a host they apply to all hosts, as do the other flags.
 func (r *RegistryFlags) Registries(e *Environment, hosts ...string) (oci.Registries, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (r *RegistryFlags) Registries(e *Environment, hosts ...string) (oci.Registr
 	return append(out, all), nil
 }
 
-// named returns the configuration of the hosts that differs from that of all others.
+// named returns the configurations of the given hosts that differ from all, the configuration of all other hosts.
 func (r *RegistryFlags) named(all oci.Registry, hosts []string) oci.Registries {
 	var out oci.Registries
 	seen := map[string]bool{"": true}
@@ -118,7 +118,7 @@ func password(in io.Reader) (string, error) {
 	return line, nil
 }
 
-// readFile reads a file that a flag names; none if the path is empty. Errors are usage errors.
+// readFile reads the file that a flag names. It returns nil if the path is empty. Errors are usage errors.
 func readFile(flag, path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil

@@ -30,7 +30,7 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 	if err := l.stop.Err(); err != nil {
 		return 0, err
 	}
-	// Use another buffer than p: the caller may have returned before the read ends.
+	// Don't read into p: the caller may have returned before the read ends.
 	got := make(chan chunk, 1)
 	go func() {
 		data := make([]byte, len(p))

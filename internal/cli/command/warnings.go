@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// warningCode is the code of warnings that API servers write for users.
+// warningCode is the code of the warnings that API servers send to users.
 const warningCode = 299
 
 // warnings shows each warning of an API server once.
@@ -19,7 +19,7 @@ type warnings struct {
 	seen map[string]bool
 }
 
-// HandleWarningHeader shows a warning on a single line.
+// HandleWarningHeader shows a warning on a single line, unless it was shown before.
 func (w *warnings) HandleWarningHeader(code int, _ string, text string) {
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) }), " ")
 	if code != warningCode || text == "" {

@@ -4,7 +4,7 @@ package command
 
 import "strings"
 
-// Wrap wraps the lines of a text between words, after at most width characters. Empty lines separate paragraphs.
+// Wrap breaks the lines of a text between words, after at most width characters. Empty lines separate paragraphs.
 func Wrap(text string, width int) string {
 	paragraphs := strings.Split(strings.TrimSpace(text), "\n\n")
 	for i, p := range paragraphs {

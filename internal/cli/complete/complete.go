@@ -14,14 +14,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 )
 
-// completionTimeout is how long a shell waits for completions.
+// completionTimeout is the maximum duration of a completion.
 const completionTimeout = 2 * time.Second
 
 // A Completer returns the possible values of an argument or a flag.
 type Completer = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// Names completes with the names that a function reads from a control plane, without those that are already arguments. If the
-// control plane does not answer, there are none.
+// Names returns a Completer for the names that a function reads from a control plane, except those that are already arguments. It
+// completes nothing if the control plane does not answer.
 func Names(flags *command.ClusterFlags, names func(ctx context.Context, c *command.Cluster) ([]string, error)) Completer {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		c, err := flags.Connect(nil)
@@ -39,14 +39,14 @@ func Names(flags *command.ClusterFlags, names func(ctx context.Context, c *comma
 	}
 }
 
-// Kymas completes with the Kymas in the namespace.
+// Kymas returns a Completer for the names of the Kymas in the namespace.
 func Kymas(flags *command.ClusterFlags) Completer {
 	return Names(flags, func(ctx context.Context, c *command.Cluster) ([]string, error) {
 		return lookup.KymaNames(ctx, c, c.Namespace)
 	})
 }
 
-// One completes only the first argument, for commands that take a single one.
+// One returns a Completer that completes only the first argument, for commands that take a single one.
 func One(names Completer) Completer {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -56,7 +56,7 @@ func One(names Completer) Completer {
 	}
 }
 
-// Offered completes with the modules that ModuleTemplates offer.
+// Offered returns a Completer for the modules that ModuleTemplates offer.
 func Offered(flags *command.ClusterFlags) Completer {
 	return Names(flags, func(ctx context.Context, c *command.Cluster) ([]string, error) {
 		offer, err := catalog.Offered(ctx, c)
@@ -64,7 +64,7 @@ func Offered(flags *command.ClusterFlags) Completer {
 	})
 }
 
-// Channels completes with the channels of the ModuleTemplates.
+// Channels returns a Completer for the channels of the ModuleTemplates.
 func Channels(flags *command.ClusterFlags) Completer {
 	return Names(flags, func(ctx context.Context, c *command.Cluster) ([]string, error) {
 		offer, err := catalog.Offered(ctx, c)
@@ -72,7 +72,7 @@ func Channels(flags *command.ClusterFlags) Completer {
 	})
 }
 
-// Enabled completes with the modules that a Kyma enables. kyma can point to an empty name, see lookup.KymaName.
+// Enabled returns a Completer for the modules that a Kyma enables. kyma can point to an empty name, see lookup.KymaName.
 func Enabled(flags *command.ClusterFlags, kyma *string) Completer {
 	return Names(flags, func(ctx context.Context, c *command.Cluster) ([]string, error) {
 		k, err := lookup.Kyma(ctx, c, c.Namespace, *kyma)
@@ -83,8 +83,8 @@ func Enabled(flags *command.ClusterFlags, kyma *string) Completer {
 	})
 }
 
-// EnabledIn completes a flag with the modules of the Kyma that the arguments of the command name. kymaOf returns the name of the
-// Kyma, and false if the arguments name something else.
+// EnabledIn returns a Completer of a flag for the modules of the Kyma that the arguments of the command name. kymaOf returns the
+// name of the Kyma, and false if the arguments name something else.
 func EnabledIn(flags *command.ClusterFlags, kymaOf func(args []string) (string, bool)) Completer {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		kyma, ok := kymaOf(args)

@@ -32,8 +32,7 @@ type applier struct {
 	dryRun bool
 	// force takes over fields from other field managers.
 	force bool
-	// absent is the namespace that a dry run would have created, so that the API server can't check objects in it. Empty for
-	// none.
+	// absent is the namespace that a dry run would have created, or empty; the API server can't check objects in it.
 	absent string
 }
 
@@ -46,7 +45,7 @@ func (a *applier) apply(ctx context.Context, want *unstructured.Unstructured) er
 	return a.report.add(objectOf(want), done)
 }
 
-// applyAll applies objects in their order, until one fails.
+// applyAll applies objects in order, until one fails.
 func (a *applier) applyAll(ctx context.Context, all []*unstructured.Unstructured) error {
 	for _, u := range all {
 		if err := a.apply(ctx, u); err != nil {
@@ -91,7 +90,7 @@ func (a *applier) unseen(want, before *unstructured.Unstructured, err error) boo
 	return before == nil && a.absent != "" && a.absent == want.GetNamespace()
 }
 
-// labelled returns a copy of an object with the label of objects that kymactl created.
+// labelled returns a copy of an object with the label that marks objects created by kymactl.
 func labelled(u *unstructured.Unstructured) *unstructured.Unstructured {
 	u = u.DeepCopy()
 	labels := u.GetLabels()
@@ -120,7 +119,7 @@ func (a *applier) send(ctx context.Context, want *unstructured.Unstructured) (*u
 	return after, err
 }
 
-// patience returns the backoff for conflicts with other clients. It ends after some seconds.
+// patience returns the backoff for conflicts with other clients. It ends after several seconds.
 func patience() wait.Backoff {
 	return wait.Backoff{Steps: 20, Duration: 10 * time.Millisecond, Factor: 1.5, Jitter: 0.5, Cap: time.Second}
 }
@@ -136,7 +135,7 @@ func passing(err error) bool {
 	return kerrors.IsAlreadyExists(err)
 }
 
-// settled returns the same as live, but if the object is being deleted, it first waits until it no longer exists.
+// settled returns the current object like live. If the object is being deleted, it first waits for the end of the deletion.
 func (a *applier) settled(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	o := objectOf(want)
 	u, err := a.plane.live(ctx, o)
@@ -154,7 +153,7 @@ func (a *applier) settled(ctx context.Context, want *unstructured.Unstructured) 
 	return u, err
 }
 
-// finalizers says what an object that is being deleted is waiting for.
+// finalizers describes what blocks the deletion of an object.
 func finalizers(u *unstructured.Unstructured) string {
 	if u == nil || len(u.GetFinalizers()) == 0 {
 		return "it is being deleted"
@@ -185,7 +184,7 @@ type taken struct{ field, manager string }
 
 var managerOfConflict = regexp.MustCompile(`^conflict with "((?:[^"\\]|\\.)*)"`)
 
-// conflicts returns the fields that other field managers own, according to the error of a server-side apply.
+// conflicts returns the fields that other field managers own, as reported by the error of a server-side apply.
 func conflicts(err error) []taken {
 	var status kerrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {
@@ -229,7 +228,7 @@ func explain(err error, o object) error {
 		o.words(), strings.Join(said, ", "), more))
 }
 
-// unknownKind returns the error for an object whose kind is not served. It says what to do.
+// unknownKind returns the error for an object whose kind is not served, with a remedy.
 func unknownKind(o object) error {
 	switch o.Group {
 	case groupPackages, groupExtensions:

@@ -14,9 +14,9 @@ import (
 // pollInterval is the interval between two calls of check in await.
 const pollInterval = 250 * time.Millisecond
 
-// await calls check until it is done, and shows on a terminal what it waits for. what names that, such as "Kyma team-a/default to
-// become Ready", and state says what is missing. Both are in the error on a timeout, which has ExitTimeout. await retries after
-// temporary errors of check.
+// await calls check until it reports done, and shows its progress on a terminal. what names the goal, such as "Kyma
+// team-a/default to become Ready", and state describes what is missing. The error on a timeout contains both and has
+// ExitTimeout. await retries after temporary errors of check.
 func await(ctx context.Context, e *command.Environment, what string, check func(ctx context.Context) (done bool, state string, err error)) error {
 	say, end := e.Waiting("Waiting for " + what)
 	defer end()
@@ -42,7 +42,7 @@ func await(ctx context.Context, e *command.Environment, what string, check func(
 	}
 }
 
-// over returns the error of a wait that the context has ended.
+// over returns the error of a wait whose context has ended.
 func over(ctx context.Context, what, last string) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ctx.Err()

@@ -42,14 +42,14 @@ func readCRDs() ([]*unstructured.Unstructured, error) {
 	return out, nil
 }
 
-// A packaged CRD belongs to a package, so Crossplane would revert changes of it.
+// A packaged CRD belongs to a package, so Crossplane would revert changes to it.
 type packaged struct {
 	name string
-	// by is the object that controls it. provider is the name of its Provider; empty if unknown.
+	// by is the object that controls the CRD. provider is the name of its Provider; empty if unknown.
 	by, provider string
 }
 
-// packagedCRDs returns those of the given CRDs that belong to a package in the control plane.
+// packagedCRDs returns the given CRDs that belong to a package in the control plane.
 func (p *controlPlane) packagedCRDs(ctx context.Context, all []*unstructured.Unstructured) ([]packaged, error) {
 	var out []packaged
 	for _, d := range all {
@@ -67,7 +67,7 @@ func (p *controlPlane) packagedCRDs(ctx context.Context, all []*unstructured.Uns
 	return out, nil
 }
 
-// An installation installs the CRDs in the control plane, or with a package also the provider.
+// An installation installs the CRDs in the control plane, or a package with the CRDs and the provider.
 type installation struct {
 	plane   *controlPlane
 	applier *applier
@@ -77,8 +77,8 @@ type installation struct {
 	image string
 }
 
-// define installs the CRDs or the package, and waits until the kinds are served and the package is Healthy. It leaves CRDs of a
-// package unchanged.
+// define installs the CRDs or the package, and waits until the kinds are served and the package is Healthy. It does not change
+// CRDs that belong to a package.
 func (i *installation) define(ctx context.Context) error {
 	if i.skip {
 		return nil
@@ -122,7 +122,7 @@ func (i *installation) awaitServed(ctx context.Context, all []*unstructured.Unst
 	})
 }
 
-// served reports whether the API server serves the kind of a CRD. If not, state says why.
+// served reports whether the API server serves the kind of a CRD. If not, state explains why.
 func (i *installation) served(ctx context.Context, crd *unstructured.Unstructured) (done bool, state string, err error) {
 	name := crd.GetName()
 	u, err := i.plane.live(ctx, objectOf(crd))

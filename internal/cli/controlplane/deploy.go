@@ -77,7 +77,7 @@ type deployment struct {
 	namespace string
 	// ref is the ProviderConfig or ClusterProviderConfig of the Kyma.
 	ref reference
-	// kubeconfig of the target cluster; nil without --target-kubeconfig.
+	// kubeconfig is the kubeconfig of the target cluster; nil without --target-kubeconfig.
 	kubeconfig []byte
 	templates  []*unstructured.Unstructured
 }
@@ -102,7 +102,7 @@ func deploy(ctx context.Context, e *command.Environment, o *deployOptions) error
 	return err
 }
 
-// read reads the files that the command line names.
+// read reads the files that the command line names, and warns if it copied a token.
 func (d *deployment) read(e *command.Environment) error {
 	var err error
 	if d.templates, err = readTemplates(e.In, d.o.templates); err != nil || d.o.target == "" {
@@ -187,7 +187,7 @@ func (d *deployment) configure(ctx context.Context) error {
 	}}))
 }
 
-// applyTemplates applies the ModuleTemplates of the command line.
+// applyTemplates applies the ModuleTemplates from the files of the command line.
 func (d *deployment) applyTemplates(ctx context.Context) error {
 	return d.applier.applyAll(ctx, d.templates)
 }

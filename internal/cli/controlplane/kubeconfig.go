@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/kubeconfig"
 )
 
-// targetKubeconfig reads a kubeconfig and returns it for the provider: with a single context, the current one if context is
-// empty, and with the content of all files that it refers to. It fails if the provider would reject the kubeconfig. Errors
+// targetKubeconfig reads a kubeconfig and returns it for the provider: with only the given context, or the current one if context
+// is empty, and with the content of all files that it refers to. It fails if the provider would reject the kubeconfig. Errors
 // contain names and paths, but no other values of the kubeconfig. copied reports whether the result contains the content of a
 // tokenFile, which can change later.
 func targetKubeconfig(path, context string) (data []byte, copied bool, err error) {
@@ -68,7 +68,7 @@ func readBounded(path string) ([]byte, error) {
 }
 
 // single returns a kubeconfig with only the current context, its cluster and its user, without extensions. If one of these is
-// missing, it is missing in the result too, so that the parser reports it.
+// missing, it is missing in the result too, and the parser reports it.
 func single(c *api.Config) *api.Config {
 	one := api.NewConfig()
 	one.CurrentContext = c.CurrentContext
@@ -90,7 +90,7 @@ func single(c *api.Config) *api.Config {
 	return one
 }
 
-// inlineUser embeds the files of a user. It reports whether it embedded a tokenFile.
+// inlineUser embeds the files of a user, and reports whether it embedded a tokenFile.
 func inlineUser(dir string, user *api.AuthInfo) (bool, error) {
 	if err := inline(dir, "client-certificate", &user.ClientCertificate, &user.ClientCertificateData); err != nil {
 		return false, err
@@ -108,7 +108,7 @@ func inlineUser(dir string, user *api.AuthInfo) (bool, error) {
 }
 
 // inline replaces the path of a file, relative to dir, with the content of the file. As in client-go, existing data takes
-// precedence over the file. A tokenFile is an exception, see inlineUser.
+// precedence over the file, except for a tokenFile, see inlineUser.
 func inline(dir, field string, path *string, data *[]byte) error {
 	if *path == "" {
 		return nil

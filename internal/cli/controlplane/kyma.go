@@ -19,13 +19,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// kymaObject returns the name of the Kyma.
+// kymaObject returns the identity of the Kyma.
 func (d *deployment) kymaObject() object {
 	return object{GroupVersionKind: v1alpha1.KymaGroupVersionKind, Namespace: d.namespace, Name: d.o.kyma}
 }
 
-// refer determines the config of the Kyma, before anything is changed: the one that deploy creates, the one of the existing Kyma,
-// or an existing one with the name. It fails if an existing Kyma uses another config.
+// refer determines the config of the Kyma before anything is changed: the config that deploy creates, the config of the existing
+// Kyma, or an existing config with the given name. It fails if an existing Kyma uses another config.
 func (d *deployment) refer(ctx context.Context) error {
 	kyma, err := d.plane.live(ctx, d.kymaObject())
 	if err != nil && !kmeta.IsNoMatchError(err) {
@@ -62,7 +62,8 @@ func referenceOf(kyma *unstructured.Unstructured) reference {
 	return reference{kind: kind, name: name}
 }
 
-// find returns the existing ProviderConfig or ClusterProviderConfig with a name.
+// find returns the ProviderConfig with the given name, or else the ClusterProviderConfig. If neither exists, it fails with
+// ExitNotFound.
 func (d *deployment) find(ctx context.Context, name string) (reference, error) {
 	for _, kind := range []string{v1alpha1.ProviderConfigKind, v1alpha1.ClusterProviderConfigKind} {
 		ref := reference{kind: kind, name: name}
@@ -79,7 +80,7 @@ func (d *deployment) find(ctx context.Context, name string) (reference, error) {
 }
 
 // wantedKyma returns the fields of the Kyma that deploy applies: the config if deploy creates the Kyma or has set it before, and
-// the channel if --channel is set or deploy has set it before. They never include modules.
+// the channel if --channel is set or deploy has set it before. The fields never include modules.
 func (d *deployment) wantedKyma(before *unstructured.Unstructured) *unstructured.Unstructured {
 	spec := map[string]any{}
 	if before == nil || owned(before, "spec", "providerConfigRef") {
@@ -123,7 +124,7 @@ func (d *deployment) applyKyma(ctx context.Context) error {
 }
 
 // enable enables the modules of the command line that are not enabled yet, or are in another channel. It reports whether it
-// changed the Kyma. The patch requires that the Kyma hasn't changed since it was read.
+// changed the Kyma. The patch fails if the Kyma has changed since it was read; enable then retries.
 func (d *deployment) enable(ctx context.Context) (bool, error) {
 	changed := false
 	var live *unstructured.Unstructured
@@ -158,7 +159,7 @@ func (d *deployment) enable(ctx context.Context) (bool, error) {
 	return changed, nil
 }
 
-// An operation of a JSON patch.
+// An operation is one operation of a JSON patch.
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
@@ -215,8 +216,8 @@ func (d *deployment) awaitReady(ctx context.Context) error {
 	})
 }
 
-// ready reports whether a Kyma is Ready with its current spec. If not, it says why. The condition Synced takes precedence,
-// because its message contains the cause.
+// ready reports whether a Kyma is Ready with its current spec. If not, the string explains why. The condition Synced takes
+// precedence, because its message contains the cause.
 func ready(kyma *unstructured.Unstructured) (bool, string) {
 	synced, failure := condition(kyma, "Synced")
 	status, message := condition(kyma, "Ready")

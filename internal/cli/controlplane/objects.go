@@ -16,17 +16,16 @@ import (
 )
 
 const (
-	// labelManagedBy is a label with the value kymactl on all objects that deploy created. Objects that existed before don't get
-	// it.
+	// labelManagedBy is the label, with the value kymactl, of all objects that deploy created. Objects that existed before do not
+	// get it.
 	labelManagedBy = "app.kubernetes.io/managed-by"
 
 	// kubeconfigKey is the key of the kubeconfig in its Secret.
 	kubeconfigKey = "kubeconfig"
-	// kubeconfigSuffix is the end of the name of the Secret. It follows the name of the ProviderConfig.
+	// kubeconfigSuffix is the suffix of the name of the Secret. It follows the name of the ProviderConfig.
 	kubeconfigSuffix = "-kubeconfig"
 
-	// inClusterConfig is the name of the ClusterProviderConfig that the provider uses by default for modules in the control
-	// plane.
+	// inClusterConfig is the name of the ClusterProviderConfig that the provider uses by default for modules in the control plane.
 	inClusterConfig = "control-plane"
 
 	// providerName is the name of the Provider, and of the ManagedResourceActivationPolicy for its kinds.
@@ -46,12 +45,12 @@ func policyKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: groupExtensions, Version: "v1alpha1", Kind: "ManagedResourceActivationPolicy"}
 }
 
-// objectOf returns the kind and the name of an object.
+// objectOf returns the kind, namespace and name of an object.
 func objectOf(u *unstructured.Unstructured) object {
 	return object{GroupVersionKind: u.GroupVersionKind(), Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
-// wanted returns an object with the given fields and the name of o. It modifies fields.
+// wanted returns an object with the given fields and the kind, namespace and name of o. It modifies fields.
 func wanted(o object, fields map[string]any) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: fields}
 	if u.Object == nil {
@@ -91,9 +90,8 @@ func owned(u *unstructured.Unstructured, path ...string) bool {
 	return false
 }
 
-// packager returns the object through which an object belongs to a package: a revision of the package, or a
-// ManagedResourceDefinition. It is empty if the object doesn't belong to a package. provider is the name of the Provider; empty
-// if unknown.
+// packager returns the object through which u belongs to a package: a package revision or a ManagedResourceDefinition. by is
+// empty if u does not belong to a package. provider is the name of the Provider; empty if unknown.
 func packager(u *unstructured.Unstructured) (by, provider string) {
 	for _, ref := range u.GetOwnerReferences() {
 		gv, err := schema.ParseGroupVersion(ref.APIVersion)
@@ -110,8 +108,8 @@ func packager(u *unstructured.Unstructured) (by, provider string) {
 	return by, provider
 }
 
-// condition returns the status and the message of a condition. They are empty if there is no such condition, or if it is about an
-// earlier generation of the object.
+// condition returns the status and the message of a condition. Both are empty if there is no such condition, or if it describes
+// an earlier generation of the object.
 func condition(u *unstructured.Unstructured, name string) (status, message string) {
 	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, item := range list {
@@ -130,7 +128,7 @@ func condition(u *unstructured.Unstructured, name string) (status, message strin
 	return "", ""
 }
 
-// kindsOf returns the kinds whose objects would be deleted with the CRDs.
+// kindsOf returns the kinds whose objects are deleted together with the CRDs.
 func kindsOf() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{
 		v1alpha1.KymaGroupVersionKind, v1alpha1.ManifestGroupVersionKind, v1alpha1.ModuleTemplateGroupVersionKind,
@@ -138,7 +136,7 @@ func kindsOf() []schema.GroupVersionKind {
 	}
 }
 
-// encode returns data in the encoding of Secrets.
+// encode returns data in base64, the encoding of Secrets.
 func encode(data []byte) string { return base64.StdEncoding.EncodeToString(data) }
 
 // listOf returns an empty list for objects of a kind.

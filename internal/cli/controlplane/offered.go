@@ -16,7 +16,7 @@ import (
 func (d *deployment) warnMissing(ctx context.Context, kyma *unstructured.Unstructured) {
 	list := &v1alpha1.ModuleTemplateList{}
 	if d.plane.client.List(ctx, list) != nil {
-		// If the user can't list ModuleTemplates, the status of the Kyma tells them.
+		// If the user can't list ModuleTemplates, the status of the Kyma reports missing ones.
 		return
 	}
 	for _, m := range notOffered(kyma, d.o.modules, list.Items) {
@@ -24,7 +24,7 @@ func (d *deployment) warnMissing(ctx context.Context, kyma *unstructured.Unstruc
 	}
 }
 
-// notOffered returns the modules that no template offers in their channel, with that channel.
+// notOffered returns the modules that no template offers in their channel, with the channel set.
 func notOffered(kyma *unstructured.Unstructured, modules []moduleArg, templates []v1alpha1.ModuleTemplate) []moduleArg {
 	has, _, _ := unstructured.NestedSlice(kyma.Object, "spec", "forProvider", "modules")
 	general, _, _ := unstructured.NestedString(kyma.Object, "spec", "forProvider", "channel")

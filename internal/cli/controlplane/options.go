@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 )
 
-// deployOptions are the flags of deploy.
+// deployOptions holds the flags of deploy.
 type deployOptions struct {
 	cluster command.ClusterFlags
 	output  command.Output
@@ -35,7 +35,7 @@ type deployOptions struct {
 	dryRun bool
 	force  bool
 
-	// modules are the parsed moduleArgs. check sets them.
+	// modules is the result of parsing moduleArgs. check sets it.
 	modules []moduleArg
 }
 
@@ -58,7 +58,7 @@ func (o *deployOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.force, "force-conflicts", false, "take over fields that other clients have set to different values")
 }
 
-// check checks the flags and sets modules. Errors are usage errors.
+// check validates the flags and sets modules. Errors are usage errors.
 func (o *deployOptions) check() error {
 	if err := o.output.Check(); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (o *deployOptions) check() error {
 	return err
 }
 
-// checkTogether returns an error if flags contradict each other.
+// checkTogether returns a usage error if flags contradict each other.
 func (o *deployOptions) checkTogether() error {
 	switch {
 	case o.skipCRDs && o.image != "":
@@ -98,7 +98,7 @@ func (o *deployOptions) checkTogether() error {
 	return nil
 }
 
-// configName returns the name of the config that deploy creates or looks for.
+// configName returns the name of the config that deploy creates or uses.
 func (o *deployOptions) configName() string {
 	switch {
 	case o.config != "":
@@ -109,7 +109,7 @@ func (o *deployOptions) configName() string {
 	return o.kyma
 }
 
-// checkName returns a usage error if the value of a flag is not a valid name of an object.
+// checkName returns a usage error if the value of a flag is not a valid object name.
 func checkName(flag, name string) error {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		return command.Usagef("%s %q: %s", flag, name, problems[0])
@@ -117,7 +117,7 @@ func checkName(flag, name string) error {
 	return nil
 }
 
-// A moduleArg is a module to enable. An empty channel means that of the Kyma.
+// A moduleArg is a module to enable. An empty channel means the channel of the Kyma.
 type moduleArg struct{ name, channel string }
 
 // parseModules parses values of --module, which have the form NAME[=CHANNEL].

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// A controlPlane is read by deploy and undeploy: it knows which kinds are served and which objects exist.
+// A controlPlane reads objects of a control plane for deploy and undeploy, and checks which kinds are served.
 type controlPlane struct {
 	client client.Client
 	// get gets a document from the API server, such as its API groups.
@@ -43,7 +43,7 @@ func (p *controlPlane) live(ctx context.Context, o object) (*unstructured.Unstru
 	return nil, errors.Wrapf(err, "cannot get %s", o.words())
 }
 
-// found returns the same as live, but nil if the kind is not served.
+// found returns the same as live, or nil if the kind is not served.
 func (p *controlPlane) found(ctx context.Context, o object) (*unstructured.Unstructured, error) {
 	u, err := p.live(ctx, o)
 	if kmeta.IsNoMatchError(err) || u == nil && err == nil {
@@ -52,7 +52,7 @@ func (p *controlPlane) found(ctx context.Context, o object) (*unstructured.Unstr
 	return u, err
 }
 
-// list lists the objects of a kind. It returns none if the kind is not served.
+// list lists the objects of a kind. It returns no objects if the kind is not served.
 func (p *controlPlane) list(ctx context.Context, kind schema.GroupVersionKind, o ...client.ListOption) ([]unstructured.Unstructured, error) {
 	l := listOf(kind)
 	err := p.client.List(ctx, l, o...)
@@ -64,8 +64,8 @@ func (p *controlPlane) list(ctx context.Context, kind schema.GroupVersionKind, o
 	return l.Items, errors.Wrapf(err, "cannot list objects of kind %s", kind.Kind)
 }
 
-// unserved returns the error for a kind that was not found: a NoKindMatchError if the API server confirms that it doesn't serve
-// the kind. The client alone can't tell, because a proxy can respond with 404 too.
+// unserved returns the error for a kind that was not found: a NoKindMatchError if the API server confirms that it does not serve
+// the kind. A 404 alone is not enough, because a proxy can respond with 404 too.
 func (p *controlPlane) unserved(ctx context.Context, kind schema.GroupVersionKind) error {
 	served, err := notfound.Served(ctx, p.get, kind)
 	switch {

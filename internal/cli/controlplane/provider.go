@@ -18,7 +18,8 @@ import (
 func providerObject() object { return object{GroupVersionKind: providerKind(), Name: providerName} }
 
 // install creates the Provider, so that Crossplane installs the package, and activates its kinds. Crossplane starts the provider
-// once the first kind is active. brought are the CRDs that belong to packages: install fails if one belongs to another Provider.
+// once the first kind is active. brought lists the CRDs that belong to packages: install fails if one belongs to another
+// Provider.
 func (i *installation) install(ctx context.Context, brought []packaged) error {
 	for _, p := range brought {
 		if p.provider != "" && p.provider != providerName {
@@ -36,13 +37,13 @@ func (i *installation) install(ctx context.Context, brought []packaged) error {
 	return i.activate(ctx)
 }
 
-// managed returns the names of the CRDs that Crossplane only serves if a ManagedResourceActivationPolicy activates them.
+// managed returns the names of the CRDs that Crossplane serves only if a ManagedResourceActivationPolicy activates them.
 func managed() []string {
 	return []string{"kymas." + v1alpha1.Group, "manifests." + v1alpha1.Group, "moduletemplates." + v1alpha1.Group}
 }
 
 // activate creates a ManagedResourceActivationPolicy for the kinds, unless existing policies activate them: most control planes
-// have one that activates everything. If the control plane doesn't serve policies, none is needed.
+// have a policy that activates everything. It creates none if the control plane does not serve policies.
 func (i *installation) activate(ctx context.Context) error {
 	list := listOf(policyKind())
 	err := i.plane.client.List(ctx, list)
@@ -63,8 +64,8 @@ func (i *installation) activate(ctx context.Context) error {
 		map[string]any{"spec": map[string]any{"activate": names}}))
 }
 
-// activated reports whether policies activate all kinds. It ignores the policy that deploy creates, which is applied again to
-// make sure that it is up to date.
+// activated reports whether policies activate all kinds. It ignores the policy of deploy, so that deploy applies it again and
+// keeps it up to date.
 func activated(policies []unstructured.Unstructured) bool {
 	for _, name := range managed() {
 		found := false
@@ -78,7 +79,7 @@ func activated(policies []unstructured.Unstructured) bool {
 	return true
 }
 
-// activates reports whether a policy activates the CRD with a name.
+// activates reports whether a policy activates the CRD with the given name.
 func activates(policy *unstructured.Unstructured, name string) bool {
 	patterns, _, _ := unstructured.NestedStringSlice(policy.Object, "spec", "activate")
 	for _, p := range patterns {
@@ -89,7 +90,7 @@ func activates(policy *unstructured.Unstructured, name string) bool {
 	return false
 }
 
-// awaitHealthy waits until Crossplane runs the package of --package.
+// awaitHealthy waits until Crossplane has installed the package of --package and reports it as Healthy.
 func (i *installation) awaitHealthy(ctx context.Context) error {
 	return await(ctx, i.applier.e, "Provider "+providerName+" to become Healthy", func(ctx context.Context) (bool, string, error) {
 		u, err := i.plane.live(ctx, providerObject())
@@ -109,7 +110,7 @@ func (i *installation) awaitHealthy(ctx context.Context) error {
 	})
 }
 
-// unhealthy returns why a package is not Installed or Healthy, according to its conditions.
+// unhealthy returns the message of the condition that explains why a package is not Installed or Healthy.
 func unhealthy(u *unstructured.Unstructured) string {
 	for _, c := range []string{"Installed", "Healthy"} {
 		if status, message := condition(u, c); status != "True" && message != "" {

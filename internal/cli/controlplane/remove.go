@@ -19,16 +19,16 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// maxNames is the maximum number of objects in a message.
+// maxNames is the maximum number of objects that a message names.
 const maxNames = 5
 
-// remove deletes an object, but not another one that was created with the same name, and waits until it no longer exists. waits
-// says what it waits for; nil means for the finalizers.
+// remove deletes an object and waits until it no longer exists. It does not delete another object that was created with the same
+// name. waits returns what the deletion is waiting for; nil means the finalizers.
 func (r *removal) remove(ctx context.Context, u *unstructured.Unstructured, waits func(context.Context, *unstructured.Unstructured) (string, error)) error {
 	o, uid := objectOf(u), u.GetUID()
 	err := await(ctx, r.e, o.words()+" to be deleted", func(ctx context.Context) (bool, string, error) {
 		now, err := r.plane.live(ctx, o)
-		// The kind is no longer served once the CRD is deleted.
+		// The kind is not served after the CRD is deleted.
 		if kmeta.IsNoMatchError(err) || err == nil && (now == nil || now.GetUID() != uid) {
 			return true, "", nil
 		}
@@ -50,8 +50,8 @@ func (r *removal) remove(ctx context.Context, u *unstructured.Unstructured, wait
 	return r.report.add(o, deleted)
 }
 
-// request requests the deletion of an object. refusal is the reason of a conflict, which can be temporary: Crossplane rejects the
-// deletion of objects that are in use with this code. A conflict also means that another client has recreated the object.
+// request requests the deletion of an object. refusal is the message of a conflict, which can be temporary: Crossplane rejects
+// the deletion of objects in use with a conflict. A conflict also occurs if another client has recreated the object.
 func (r *removal) request(ctx context.Context, u *unstructured.Unstructured) (refusal string, err error) {
 	uid := u.GetUID()
 	if u.GetDeletionTimestamp() != nil {
@@ -67,7 +67,7 @@ func (r *removal) request(ctx context.Context, u *unstructured.Unstructured) (re
 	return "", errors.Wrapf(notfound.Explain(err), "cannot delete %s", objectOf(u).words())
 }
 
-// waitingFor returns which Manifests a Kyma that is being deleted is waiting for, with their messages.
+// waitingFor describes what blocks the deletion of a Kyma: the Manifests with their messages, or else the finalizers.
 func waitingFor(kyma *unstructured.Unstructured, manifests []unstructured.Unstructured) string {
 	if len(manifests) == 0 {
 		return finalizers(kyma) + ": is the provider running?"
@@ -83,7 +83,7 @@ func waitingFor(kyma *unstructured.Unstructured, manifests []unstructured.Unstru
 	return "it is waiting for " + strings.Join(said, "; ")
 }
 
-// complaint returns the message of a Manifest, after a colon: why the last reconcile failed, or what it is waiting for.
+// complaint returns the message of a Manifest after a colon: why the last reconcile failed, or what the Manifest is waiting for.
 func complaint(u *unstructured.Unstructured) string {
 	for _, c := range []string{"Synced", "Ready"} {
 		if status, message := condition(u, c); status != "True" && message != "" {
@@ -107,8 +107,8 @@ func (r *removal) removeConfigs(ctx context.Context) error {
 	return nil
 }
 
-// configs returns the configs that deploy could have created for the Kyma. If an earlier run was interrupted, the Kyma no longer
-// exists, so only the default names are known.
+// configs returns the configs that deploy could have created for the Kyma. After an interrupted run the Kyma does not exist, so
+// only the default names are known.
 func (r *removal) configs() []reference {
 	own := reference{kind: v1alpha1.ProviderConfigKind, name: r.o.kyma}
 	switch {
@@ -123,7 +123,7 @@ func (r *removal) configs() []reference {
 	return []reference{own, {kind: v1alpha1.ClusterProviderConfigKind, name: inClusterConfig}}
 }
 
-// removeConfig removes a config and its Secret. With first, it reports the config even if it doesn't exist.
+// removeConfig removes a config and its Secret. If first is true, it reports the config even if it does not exist.
 func (r *removal) removeConfig(ctx context.Context, ref reference, first bool) error {
 	o := ref.object(r.namespace)
 	u, err := r.plane.found(ctx, o)
@@ -159,12 +159,12 @@ func (r *removal) removeUnused(ctx context.Context, config *unstructured.Unstruc
 }
 
 // named reports whether the user named a ProviderConfig with --provider-config, so that it is deleted even if deploy did not
-// create it. This doesn't apply to ClusterProviderConfigs, because other namespaces could use them.
+// create it. It returns false for ClusterProviderConfigs, because other namespaces could use them.
 func (r *removal) named(ref reference) bool {
 	return ref.kind == v1alpha1.ProviderConfigKind && r.o.config == ref.name
 }
 
-// keep reports that an object is kept, and why. Without tell, it does nothing.
+// keep reports that an object is kept, and why. If tell is false, it does nothing.
 func (r *removal) keep(o object, tell bool, why string) error {
 	if !tell {
 		return nil
@@ -217,7 +217,7 @@ func (r *removal) users(ctx context.Context, ref reference) ([]object, error) {
 	return out, nil
 }
 
-// names returns the names of objects as a text, shortened if there are many.
+// names joins the names of objects with commas, and shortens the list if it is long.
 func names(objects []object) string {
 	var out []string
 	for _, o := range objects[:min(len(objects), maxNames)] {
@@ -229,7 +229,7 @@ func names(objects []object) string {
 	return strings.Join(out, ", ")
 }
 
-// refuse fails if there are objects that would be deleted with the CRDs.
+// refuse returns an error if objects exist that would be deleted with the CRDs.
 func (r *removal) refuse(ctx context.Context) error {
 	var left []object
 	for _, kind := range kindsOf() {

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
-// removeTemplates removes the ModuleTemplates that deploy created, except for those whose module is enabled in a Kyma.
+// removeTemplates removes the ModuleTemplates that deploy created, except those whose module is enabled in a Kyma.
 func (r *removal) removeTemplates(ctx context.Context) error {
 	templates, err := r.plane.list(ctx, v1alpha1.ModuleTemplateGroupVersionKind, client.MatchingLabels{labelManagedBy: command.FieldManager})
 	if err != nil {
@@ -43,7 +43,7 @@ func (r *removal) removeTemplates(ctx context.Context) error {
 	return nil
 }
 
-// enabledIn returns a Kyma for each enabled module, by the name of the module.
+// enabledIn returns a map from the name of each enabled module to a Kyma that enables it.
 func enabledIn(kymas []unstructured.Unstructured) map[string]object {
 	out := map[string]object{}
 	for i := range kymas {
@@ -120,7 +120,7 @@ func (r *removal) dismiss(ctx context.Context, o object) (*unstructured.Unstruct
 	if by, _ := packager(u); by != "" && !r.o.provider {
 		return nil, r.keep(o, true, "it belongs to "+by+": --package deletes it")
 	}
-	// A conflict is ignored here: remove requests the deletion again.
+	// Ignore conflicts here: remove requests the deletion again.
 	_, err = r.request(ctx, u)
 	return u, err
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// An action is what deploy or undeploy did with an object.
+// An action describes what deploy or undeploy did with an object.
 type action string
 
-// The actions. The first three are those of kubectl apply.
+// Actions of deploy and undeploy. The first three are the same as those of kubectl apply.
 const (
 	created    action = "created"
 	configured action = "configured"
@@ -23,7 +23,7 @@ const (
 	kept       action = "kept"
 )
 
-// outcomes is the output for programs: the objects in the order in which they were processed.
+// outcomes is the output for programs: the objects in the order of their processing.
 type outcomes struct {
 	Objects []outcome `json:"objects"`
 }
@@ -47,7 +47,7 @@ func (o outcomes) Names() []string {
 	return out
 }
 
-// A report writes the actions to stdout: as tables immediately, in other formats at the end, even if the command fails.
+// A report writes the actions to stdout: in table formats immediately, in other formats at the end, even if the command fails.
 type report struct {
 	e      *command.Environment
 	output *command.Output
@@ -55,7 +55,7 @@ type report struct {
 	done   []outcome
 }
 
-// add reports the action for an object.
+// add records the action for an object, and prints it if the format is a table.
 func (r *report) add(o object, a action) error {
 	r.done = append(r.done, outcome{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Action: a, object: o})
 	if !r.output.Table() {
@@ -80,19 +80,19 @@ func (r *report) end() error {
 	return r.output.Write(r.e.Out, outcomes{Objects: done}, func(io.Writer) error { return nil })
 }
 
-// An object is the kind, the namespace and the name of an object.
+// An object identifies an object by its kind, namespace and name.
 type object struct {
 	schema.GroupVersionKind
 
 	Namespace, Name string
 }
 
-// String returns the name as kubectl prints it: kyma.kyma.m.crossplane.io/default.
+// String returns the name in the form that kubectl prints, such as kyma.kyma.m.crossplane.io/default.
 func (o object) String() string {
 	return strings.ToLower(o.GroupKind().String()) + "/" + o.Name
 }
 
-// words returns the name for messages: Kyma team-a/default.
+// words returns the kind and name for messages, such as Kyma team-a/default.
 func (o object) words() string {
 	if o.Namespace == "" {
 		return o.Kind + " " + o.Name

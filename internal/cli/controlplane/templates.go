@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
-// maxTemplates is the maximum size of a file with ModuleTemplates, in bytes.
+// maxTemplates is the maximum size of a file with ModuleTemplates in bytes.
 const maxTemplates = 64 << 20
 
 // readTemplates reads ModuleTemplates from files with one or more YAML documents. The path - means stdin. It fails if two
@@ -43,7 +43,7 @@ func readTemplates(in io.Reader, paths []string) ([]*unstructured.Unstructured, 
 	return out, nil
 }
 
-// readTemplate reads a file, or stdin if the path is -.
+// readTemplate reads a file, or stdin if path is -. It fails if the content exceeds maxTemplates.
 func readTemplate(in io.Reader, path string) ([]byte, error) {
 	name := "stdin"
 	if path != "-" {
@@ -84,7 +84,7 @@ func templatesOf(data []byte) ([]*unstructured.Unstructured, error) {
 	return out, nil
 }
 
-// checkTemplate fails if an object is not a ModuleTemplate of the current version.
+// checkTemplate returns an error if an object is not a ModuleTemplate of the current version.
 func checkTemplate(u *unstructured.Unstructured) error {
 	switch gvk := u.GroupVersionKind(); {
 	case gvk == v1alpha1.ModuleTemplateGroupVersionKind:

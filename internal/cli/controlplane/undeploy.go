@@ -36,7 +36,7 @@ const undeployExample = `  # Remove the Kyma default in namespace team-a, with i
   # Also remove what the whole control plane shares
   kymactl undeploy -n team-a --templates --package --timeout 10m`
 
-// undeployOptions are the flags of undeploy.
+// undeployOptions holds the flags of undeploy.
 type undeployOptions struct {
 	cluster command.ClusterFlags
 	output  command.Output
@@ -176,7 +176,7 @@ func (r *removal) removeKyma(ctx context.Context) error {
 	return r.remove(ctx, u, r.modulesOf)
 }
 
-// modulesOf returns what a Kyma that is being deleted is waiting for.
+// modulesOf describes what blocks the deletion of a Kyma: its Manifests, or else its finalizers.
 func (r *removal) modulesOf(ctx context.Context, kyma *unstructured.Unstructured) (string, error) {
 	all, err := r.plane.list(ctx, v1alpha1.ManifestGroupVersionKind, client.InNamespace(kyma.GetNamespace()))
 	if err != nil {

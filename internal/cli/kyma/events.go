@@ -23,7 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// maxEvents is the maximum number of events in the output.
+// maxEvents is the maximum number of events that status shows.
 const maxEvents = 10
 
 // reasonsPage is a link to the documentation, which has a heading for each reason.
@@ -59,7 +59,8 @@ func selectEvents(all []corev1.Event, of map[types.UID]bool) []eventReported {
 	return out
 }
 
-// lastOf returns when an event occurred last. Which of its timestamps is set depends on the client that recorded it.
+// lastOf returns the time of the last occurrence of an event. The client that recorded the event determines which timestamps are
+// set.
 func lastOf(e *corev1.Event) time.Time {
 	last := e.LastTimestamp.Time
 	if e.Series != nil && e.Series.LastObservedTime.After(last) {
@@ -74,7 +75,7 @@ func lastOf(e *corev1.Event) time.Time {
 	return last
 }
 
-// countOf returns how often an event occurred.
+// countOf returns how often an event has occurred, at least 1.
 func countOf(e *corev1.Event) int32 {
 	if e.Series != nil {
 		return max(1, e.Series.Count)

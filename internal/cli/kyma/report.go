@@ -21,7 +21,7 @@ import (
 type report struct {
 	Namespace string `json:"namespace"`
 	Kyma      string `json:"kyma"`
-	// Channel of modules that don't set their own.
+	// Channel is the channel of modules that do not set their own.
 	Channel string `json:"channel"`
 	// ComposedBy is the composite resource of the Kyma, see lookup.Composer; empty if the Kyma is not composed.
 	ComposedBy string `json:"composedBy"`
@@ -34,7 +34,7 @@ type report struct {
 	Events     []eventReported `json:"events"`
 }
 
-// A condition of an object, without its transition time.
+// A condition describes a condition of an object, without its transition time.
 type condition struct {
 	Type    string `json:"type"`
 	Status  string `json:"status"`
@@ -42,7 +42,7 @@ type condition struct {
 	Message string `json:"message"`
 }
 
-// A moduleReport is a module of the Kyma.
+// A moduleReport describes a module of the Kyma.
 type moduleReport struct {
 	catalog.EnabledModule
 
@@ -50,7 +50,7 @@ type moduleReport struct {
 	Live *manifestReport `json:"live,omitempty"`
 }
 
-// A manifestReport is the status of a Manifest, which describes what is in the target cluster.
+// A manifestReport is the status of a Manifest, which describes the state in the target cluster.
 type manifestReport struct {
 	Name       string      `json:"name"`
 	State      string      `json:"state"`
@@ -60,12 +60,12 @@ type manifestReport struct {
 	// ObjectsReady and ObjectsTotal count the objects in the target cluster.
 	ObjectsReady int32 `json:"objectsReady"`
 	ObjectsTotal int32 `json:"objectsTotal"`
-	// Drift that the provider detected most recently; nil if it never detected any.
+	// Drift is the drift that the provider detected most recently; nil if it never detected any.
 	Drift    *v1alpha1.DriftStatus `json:"drift,omitempty"`
 	Installs []installReport       `json:"installs"`
 }
 
-// An installReport is one install of a module, such as a chart. The message names the first object that is not Ready.
+// An installReport describes one install of a module, such as a chart. Message names the first object that is not Ready.
 type installReport struct {
 	Name    string `json:"name"`
 	State   string `json:"state"`
@@ -75,12 +75,12 @@ type installReport struct {
 
 // An eventReported is a warning event that Kubernetes has not deleted yet.
 type eventReported struct {
-	// Object is the kind and name, as Manifest/default-istio.
+	// Object is the kind and name of the object, such as Manifest/default-istio.
 	Object string `json:"object"`
 	Reason string `json:"reason"`
-	// Message of the event.
+	// Message is the message of the event.
 	Message string `json:"message"`
-	// Count is how often the event occurred, Last when it occurred last, in RFC 3339.
+	// Count is the number of occurrences of the event. Last is the time of the last one in RFC 3339.
 	Count int32  `json:"count"`
 	Last  string `json:"last"`
 }
@@ -112,7 +112,7 @@ func reportOn(k *v1alpha1.Kyma, manifests []v1alpha1.Manifest, offer catalog.Rel
 		}
 		out.Modules = append(out.Modules, r)
 	}
-	// Add Manifests that the status of the Kyma does not list: they are being deleted.
+	// Add the Manifests that the status of the Kyma does not list: they are being deleted.
 	for _, m := range manifests {
 		if live[m.Name] == nil {
 			continue
@@ -147,8 +147,8 @@ func reportManifest(m *v1alpha1.Manifest) *manifestReport {
 	return out
 }
 
-// stated returns the message to show for an object: that it is paused, why the last reconcile failed, or the message of its
-// status.
+// stated returns the message to show for an object: that it is paused, why the last reconcile failed, or else said, the message
+// of its status.
 func stated(o metav1.Object, conditions []xpv2.Condition, said string) string {
 	switch i := slices.IndexFunc(conditions, func(c xpv2.Condition) bool { return c.Type == xpv2.TypeSynced && c.Status == "False" }); {
 	case meta.IsPaused(o):
@@ -161,7 +161,7 @@ func stated(o metav1.Object, conditions []xpv2.Condition, said string) string {
 	return said
 }
 
-// conditionsOf returns conditions, sorted by type.
+// conditionsOf converts conditions, and sorts them by type.
 func conditionsOf(all []xpv2.Condition) []condition {
 	out := make([]condition, 0, len(all))
 	for _, c := range all {
@@ -171,7 +171,7 @@ func conditionsOf(all []xpv2.Condition) []condition {
 	return out
 }
 
-// statusIn returns the status of the condition of a type, or an empty text.
+// statusIn returns the status of the condition of a type, or an empty string if there is none.
 func statusIn(all []condition, kind xpv2.ConditionType) string {
 	for _, c := range all {
 		if c.Type == string(kind) {

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 )
 
-// status is one run of kymactl status.
+// status holds the flags of kymactl status.
 type status struct {
 	environment *command.Environment
 	cluster     command.ClusterFlags
@@ -93,7 +93,8 @@ func (s *status) run(ctx context.Context) error {
 	return nil
 }
 
-// read returns the report. If the user is not allowed to read ModuleTemplates or events, read prints a warning and omits them.
+// read gets the data of the report. If the user is not allowed to read ModuleTemplates or events, it prints a warning and omits
+// them.
 func (s *status) read(ctx context.Context, c *command.Cluster) (*report, error) {
 	k, err := lookup.Kyma(ctx, c, c.Namespace, s.kyma)
 	if err != nil {

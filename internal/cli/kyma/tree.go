@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// A node of the tree. The fields are the columns of its row.
+// A node is a row of the tree with the rows below it. Its fields are the columns of the row.
 type node struct {
 	name     string
 	state    string
@@ -24,7 +24,7 @@ type node struct {
 	children []node
 }
 
-// tree returns a report as a tree. Below the modules it omits what is Ready, unless all is true.
+// tree converts a report to a tree. Below the modules it omits Manifests and installs that are Ready, unless all is true.
 func (r *report) tree(all bool) node {
 	root := node{
 		name: fmt.Sprintf("Kyma/%s (%s)", r.Kyma, r.Namespace), state: r.State, message: r.Message,
@@ -42,12 +42,12 @@ func (r *report) tree(all bool) node {
 	return root
 }
 
-// fine reports whether the Manifest is in state Ready, with the conditions Synced and Ready.
+// fine reports whether the Manifest is in state Ready, and its conditions Synced and Ready are True.
 func (m *manifestReport) fine() bool {
 	return m.State == string(v1alpha1.StateReady) && statusIn(m.Conditions, xpv2.TypeReady) == "True" && statusIn(m.Conditions, xpv2.TypeSynced) == "True"
 }
 
-// tree returns the node of a Manifest. shown is the message of its module, which is not repeated.
+// tree returns the node of a Manifest. It omits the message of the Manifest if it equals shown, the message of its module.
 func (m *manifestReport) tree(all bool, shown string) node {
 	out := node{
 		name: "Manifest/" + m.Name, state: m.State, version: m.Version,

@@ -21,7 +21,7 @@ const (
 	forDeleted = "deleted"
 )
 
-// waiting is one run of kymactl wait.
+// waiting holds the flags of kymactl wait.
 type waiting struct {
 	environment *command.Environment
 	cluster     command.ClusterFlags
@@ -38,7 +38,7 @@ type awaited struct {
 	Kyma      string `json:"kyma"`
 	// Condition is ready or deleted.
 	Condition string `json:"condition"`
-	// Modules of the command line; empty if it waited for the Kyma itself.
+	// Modules lists the modules of the command line; empty if the command waited for the Kyma itself.
 	Modules []string `json:"modules"`
 }
 
@@ -94,7 +94,7 @@ func NewWait(e *command.Environment) *cobra.Command {
 	return cmd
 }
 
-// takeKyma sets kyma to the argument, if there is one. It fails if the flag has set another name.
+// takeKyma sets kyma to the argument, if there is one. It returns a usage error if the flag has set another name.
 func takeKyma(kyma *string, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -59,7 +59,7 @@ func KymaNames(ctx context.Context, c client.Reader, namespace string) ([]string
 	return out, nil
 }
 
-// Kyma gets a Kyma. For an empty name, see KymaName.
+// Kyma gets a Kyma. An empty name means the only Kyma in the namespace, see KymaName.
 func Kyma(ctx context.Context, c client.Reader, namespace, name string) (*v1alpha1.Kyma, error) {
 	name, err := KymaName(ctx, c, namespace, name)
 	if err != nil {
@@ -72,7 +72,7 @@ func Kyma(ctx context.Context, c client.Reader, namespace, name string) (*v1alph
 	return k, nil
 }
 
-// ExplainGet adds to an error which Kyma could not be read. It returns NoKyma if the Kyma does not exist.
+// ExplainGet wraps an error of getting a Kyma with the name of the Kyma. If the Kyma does not exist, it returns NoKyma.
 func ExplainGet(err error, namespace, name string) error {
 	if notfound.Is(err) {
 		return NoKyma(namespace, name)
@@ -85,8 +85,8 @@ func NoKyma(namespace, name string) error {
 	return command.NotFoundf("there is no Kyma %s in namespace %s: use --namespace, or create it with 'kymactl deploy'", name, namespace)
 }
 
-// Explain adds to an error what could not be done. If the control plane does not serve the kinds of the provider, the error says
-// so and has ExitNotFound.
+// Explain wraps err with what, the action that failed. If the control plane does not serve the kinds of the provider, the
+// returned error names this cause and has ExitNotFound.
 func Explain(err error, what string) error {
 	if kmeta.IsNoMatchError(err) {
 		return command.NotFoundf("cannot %s: provider-kyma is not installed in this control plane: use --context, or install it with 'kymactl deploy'", what)
@@ -94,7 +94,7 @@ func Explain(err error, what string) error {
 	return errors.Wrap(err, "cannot "+what)
 }
 
-// Manifests lists the Manifests of a Kyma, sorted by name, including those that it has left to the garbage collector.
+// Manifests lists the Manifests of a Kyma, sorted by name, including those that the Kyma has left to the garbage collector.
 func Manifests(ctx context.Context, c client.Reader, k *v1alpha1.Kyma) ([]v1alpha1.Manifest, error) {
 	l := &v1alpha1.ManifestList{}
 	if err := c.List(ctx, l, client.InNamespace(k.Namespace)); err != nil {
@@ -105,7 +105,7 @@ func Manifests(ctx context.Context, c client.Reader, k *v1alpha1.Kyma) ([]v1alph
 	return out, nil
 }
 
-// Owns reports whether a Manifest belongs to the Kyma with this UID.
+// Owns reports whether a Manifest belongs to the Kyma with the UID kyma.
 func Owns(kyma types.UID, m client.Object) bool {
 	if m.GetAnnotations()[v1alpha1.AnnotationReleasedBy] == string(kyma) {
 		return true
@@ -114,8 +114,8 @@ func Owns(kyma types.UID, m client.Object) bool {
 	return c != nil && c.UID == kyma
 }
 
-// Composer returns the composite resource of an object, and its claim, as "XEnvironment a (claim team-a/b)". Crossplane reverts
-// manual changes of such an object. It returns an empty text if the object is not composed.
+// Composer returns the composite resource of an object and its claim, such as "XEnvironment a (claim team-a/b)". Crossplane
+// reverts manual changes to such an object. Composer returns an empty string if the object is not composed.
 func Composer(o client.Object) string {
 	labels := o.GetLabels()
 	name := labels[labelComposite]

@@ -17,17 +17,18 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// An unansweredError is the error of a write that could have succeeded, such as one without a response.
+// An unansweredError is the error of a write that may have succeeded, such as a write without a response.
 type unansweredError struct {
 	error
 
 	attempted *unstructured.Unstructured
 }
 
-// Unwrap returns the cause.
+// Unwrap returns the wrapped error.
 func (e *unansweredError) Unwrap() error { return e.error }
 
-// unanswered returns err as an unansweredError with the attempted object, or unchanged if the API server has rejected the write.
+// unanswered wraps err in an unansweredError with the attempted object. It returns err unchanged if the API server has rejected
+// the write.
 func unanswered(attempted *unstructured.Unstructured, err error) error {
 	if isRejected(err) {
 		return err
@@ -35,8 +36,8 @@ func unanswered(attempted *unstructured.Unstructured, err error) error {
 	return &unansweredError{error: err, attempted: attempted}
 }
 
-// settle finds out whether a failed write succeeded in the control plane. If it did, settle sets d.written to the current object,
-// so that back can restore it.
+// settle checks whether a failed write succeeded in the control plane. If it did, settle sets d.written to the current object, so
+// that back can restore it.
 func (d *draft) settle(ctx context.Context, failure error) error {
 	var e *unansweredError
 	if !errors.As(failure, &e) {
@@ -54,7 +55,8 @@ func (d *draft) settle(ctx context.Context, failure error) error {
 	return nil
 }
 
-// isRejected reports whether an error is a response of an API server that did not write anything: code 4xx, except for timeouts.
+// isRejected reports whether an error is a response of an API server that did not write anything: a code 4xx other than a
+// timeout.
 func isRejected(err error) bool {
 	var answer kerrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -64,8 +66,8 @@ func isRejected(err error) bool {
 	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout
 }
 
-// isWritten reports whether an object is the result of the attempted write. The API server could have added defaults to it, and
-// the UID of a new object.
+// isWritten reports whether an object is the result of the attempted write. The API server may have added defaults and, to a new
+// object, the UID.
 func isWritten(attempted, now *unstructured.Unstructured) bool {
 	if uid := attempted.GetUID(); uid != "" && uid != now.GetUID() {
 		return false
@@ -75,8 +77,8 @@ func isWritten(attempted, now *unstructured.Unstructured) bool {
 		containsAll(now.GetLabels(), attempted.GetLabels()) && containsAll(now.GetAnnotations(), attempted.GetAnnotations())
 }
 
-// contains reports whether all has all fields of part, with the same values. Lists must have the same length. A field that is
-// null in part can have any value, because the API server sets a default.
+// contains reports whether all contains each field of part with the same value. Lists must have the same length. A field that is
+// null in part can have any value in all, because the API server sets a default.
 func contains(all, part any) bool {
 	switch part := part.(type) {
 	case nil:
@@ -107,7 +109,7 @@ func contains(all, part any) bool {
 	return reflect.DeepEqual(all, part)
 }
 
-// containsAll reports whether all has all entries of part.
+// containsAll reports whether all contains each entry of part.
 func containsAll(all, part map[string]string) bool {
 	for k, v := range part {
 		if had, ok := all[k]; !ok || had != v {

@@ -22,17 +22,17 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// concerned are the Manifests of a command: the named one, or those of a Kyma.
+// concerned selects the Manifests of a command: the named Manifest, or the Manifests of a Kyma.
 type concerned struct {
 	environment *command.Environment
 	client      client.WithWatch
 	of          *subject
-	// modules of the Kyma; empty means all that it enables.
+	// modules lists the modules of the Kyma that the command covers; empty means all enabled modules.
 	modules []string
 }
 
-// await waits until the verdict of judge is met for each Manifest, and returns them sorted by name. gone are the Manifests of
-// modules that the Kyma no longer enables. For goal, see await.Until.
+// await waits until the verdict of judge is met for each Manifest, and returns them sorted by name. gone contains the Manifests
+// of modules that the Kyma does not enable anymore. await.Until describes goal.
 func (c *concerned) await(
 	ctx context.Context, goal string, judge func(m *v1alpha1.Manifest) (await.Verdict, error),
 ) (out, gone []v1alpha1.Manifest, err error) {
@@ -61,7 +61,7 @@ func (c *concerned) await(
 	return out, gone, err
 }
 
-// follower returns a Follower for the Manifests of the namespace, or for the named one.
+// follower returns a Follower for all Manifests of the namespace, or for the named Manifest.
 func (c *concerned) follower() *await.Follower {
 	options := []client.ListOption{client.InNamespace(c.of.Namespace)}
 	if !c.of.isKyma() {
@@ -70,7 +70,7 @@ func (c *concerned) follower() *await.Follower {
 	return &await.Follower{Client: c.client, List: func() client.ObjectList { return &v1alpha1.ManifestList{} }, Options: options}
 }
 
-// made returns whether the provider has reconciled the current spec of a Kyma, and has created a Manifest for each module.
+// made checks whether the provider has reconciled the current spec of a Kyma, and has created a Manifest for each module.
 func (c *concerned) made(k *v1alpha1.Kyma) (await.Verdict, error) {
 	if k == nil {
 		return await.Verdict{}, lookup.NoKyma(c.of.Namespace, c.of.Name)
@@ -86,7 +86,7 @@ func (c *concerned) made(k *v1alpha1.Kyma) (await.Verdict, error) {
 	return await.Verdict{Met: true}, nil
 }
 
-// among returns the concerned Manifests among those of the namespace. The verdict is met if all of them exist.
+// among selects the concerned Manifests from all Manifests of the namespace. The verdict is met if all of them exist.
 func (c *concerned) among(ctx context.Context, all await.Objects) (out, gone []v1alpha1.Manifest, v await.Verdict, err error) {
 	if !c.of.isKyma() {
 		m, ok := all[c.of.NamespacedName].(*v1alpha1.Manifest)
@@ -126,7 +126,7 @@ func (c *concerned) among(ctx context.Context, all await.Objects) (out, gone []v
 	return out, gone, await.Verdict{Met: true}, nil
 }
 
-// manifestsIn returns the Manifests of a Kyma, by the names of their modules.
+// manifestsIn returns the Manifests of a Kyma, keyed by the names of their modules.
 func manifestsIn(all await.Objects, k *v1alpha1.Kyma) map[string]*v1alpha1.Manifest {
 	out := map[string]*v1alpha1.Manifest{}
 	for _, o := range all {
@@ -137,7 +137,7 @@ func manifestsIn(all await.Objects, k *v1alpha1.Kyma) map[string]*v1alpha1.Manif
 	return out
 }
 
-// wanted returns the names of the modules that the command is about.
+// wanted returns the names of the modules that the command covers.
 func (c *concerned) wanted(k *v1alpha1.Kyma) []string {
 	if len(c.modules) > 0 {
 		return argument.Once(c.modules)
@@ -155,8 +155,8 @@ func withoutManifest(s *v1alpha1.ModuleStatus, name string) await.Verdict {
 	return await.NotYet("%s: %s", name, cmp.Or(s.Message, "it has no Manifest yet"))
 }
 
-// looked returns whether the provider can reconcile a Manifest: the verdict is not met if it is paused or cannot be reconciled.
-// looked fails if the Manifest is being deleted.
+// looked checks whether the provider can reconcile a Manifest. The verdict is not met if the Manifest is paused or its last
+// reconcile failed. looked returns an error if the Manifest is being deleted.
 func looked(m *v1alpha1.Manifest) (await.Verdict, error) {
 	synced := m.GetCondition(xpv2.TypeSynced)
 	switch {

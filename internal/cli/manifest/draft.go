@@ -26,22 +26,22 @@ import (
 // modeField is the path of the mode of a Manifest or a Kyma.
 const modeField = "spec.forProvider.mode"
 
-// A draft is an object that is in plan mode while the command runs.
+// A draft keeps an object in plan mode while the command runs.
 type draft struct {
 	subject
 
 	environment *command.Environment
 	client      client.WithWatch
-	// want is the object in the file; nil without --file.
+	// want is the object from the file; nil without --file.
 	want *unstructured.Unstructured
-	// before is the object before the command; nil if it did not exist. written is the object that the command has written; nil
-	// if it has not written any.
+	// before is the object before the command; nil if it did not exist. written is the object that the command has written; nil if
+	// it has written nothing.
 	before, written *unstructured.Unstructured
-	// observes is true if the management policies of the object keep it in plan mode, whatever its mode is.
+	// observes is true if the management policies of the object keep it in plan mode, regardless of its mode.
 	observes bool
 }
 
-// readSubject reads one Manifest or Kyma from a file, or from stdin if the path is a dash. Errors are usage errors.
+// readSubject reads one Manifest or Kyma from a file, or from stdin if path is a dash. Errors are usage errors.
 func readSubject(in io.Reader, path string) (*unstructured.Unstructured, error) {
 	content, err := argument.ReadObject(in, "--file", path, argument.KubernetesObject)
 	if err != nil {
@@ -96,12 +96,12 @@ func (d *draft) begin(ctx context.Context, c *command.Cluster, argument string) 
 	return nil
 }
 
-// composed returns the error for an object that is composed by another one.
+// composed returns the error for an object that another object composes.
 func (d *draft) composed(by string) error {
 	return errors.Errorf("%s is composed by %s, which would revert the change: plan the change there", d, by)
 }
 
-// composer returns the Kyma or the composite resource that writes the spec of an object. It returns an empty text if there is none.
+// composer returns the Kyma or the composite resource that writes the spec of an object, or an empty string if there is none.
 func composer(u *unstructured.Unstructured) string {
 	if c := metav1.GetControllerOf(u); c != nil && c.Kind == v1alpha1.KymaKind {
 		return v1alpha1.KymaKind + " " + c.Name
@@ -169,7 +169,7 @@ func (d *draft) put(ctx context.Context) error {
 	return err
 }
 
-// merged adds the labels and annotations of an object to another one.
+// merged adds the labels and annotations of from to into.
 func merged(into, from *unstructured.Unstructured) {
 	labels, annotations := into.GetLabels(), into.GetAnnotations()
 	if labels == nil {
@@ -184,7 +184,7 @@ func merged(into, from *unstructured.Unstructured) {
 	into.SetAnnotations(annotations)
 }
 
-// planned returns whether a Manifest has a plan for the spec that the command has written.
+// planned checks whether a Manifest has a plan for the spec that the command has written.
 func (d *draft) planned(m *v1alpha1.Manifest) (await.Verdict, error) {
 	at := m.Status.AtProvider.Plan
 	fresh := at != nil && at.ObservedGeneration == m.Generation
@@ -200,7 +200,7 @@ func (d *draft) planned(m *v1alpha1.Manifest) (await.Verdict, error) {
 	return await.NotYet("the provider has not planned its current spec"), nil
 }
 
-// apply sets the mode to Apply, so that the provider applies what it has planned. It fails if the spec has changed since.
+// apply sets the mode to Apply, so that the provider applies the plan. It fails if the spec has changed since the plan was made.
 func (d *draft) apply(ctx context.Context) error {
 	_, err := d.change(ctx, d.client, func(u *unstructured.Unstructured) (bool, error) {
 		if d.replaced(u) {
@@ -211,14 +211,14 @@ func (d *draft) apply(ctx context.Context) error {
 	return err
 }
 
-// replaced reports whether another client has changed the spec since it was planned. Changes of spec.resourceRefs don't count:
-// the provider owns this field.
+// replaced reports whether another client has changed the spec since it was planned. It ignores changes to spec.resourceRefs,
+// which the provider owns.
 func (d *draft) replaced(u *unstructured.Unstructured) bool {
 	return u.GetUID() != d.written.GetUID() || !reflect.DeepEqual(specOf(u, nil), specOf(d.written, nil))
 }
 
-// specOf returns a copy of the spec of an object, with the given spec.resourceRefs instead of its own; nil means none. In a Kyma,
-// the provider owns this field.
+// specOf returns a copy of the spec of an object, in which references replaces spec.resourceRefs; nil removes the field. In a
+// Kyma, the provider owns this field.
 func specOf(u *unstructured.Unstructured, references any) map[string]any {
 	spec, ok := u.DeepCopy().Object["spec"].(map[string]any)
 	if !ok {
@@ -232,7 +232,7 @@ func specOf(u *unstructured.Unstructured, references any) map[string]any {
 }
 
 // back restores the object as it was before, or deletes it if it did not exist. It fails if another client has changed the spec
-// since.
+// in the meantime.
 func (d *draft) back(ctx context.Context) error {
 	if d.written == nil {
 		return nil
@@ -258,8 +258,8 @@ func (d *draft) back(ctx context.Context) error {
 }
 
 // drop deletes an object that did not exist before. It first changes the management policies to Observe, so that nothing is
-// removed from the target cluster: an earlier object of this name could have left its inventory there, and the plan is relative
-// to it.
+// removed from the target cluster: an earlier object with this name may have left its inventory there, and the plan is relative
+// to that inventory.
 func (d *draft) drop(ctx context.Context) error {
 	uid := d.written.GetUID()
 	_, err := d.change(ctx, d.client, func(u *unstructured.Unstructured) (bool, error) {
@@ -274,7 +274,7 @@ func (d *draft) drop(ctx context.Context) error {
 	return d.client.Delete(ctx, d.written, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 }
 
-// restored returns the current labels or annotations, with the values of before for all keys that the command has written.
+// restored returns the current labels or annotations, with the values from before for all keys that the command has written.
 func restored(now, written, before map[string]string) map[string]string {
 	out := maps.Clone(now)
 	for k, v := range written {

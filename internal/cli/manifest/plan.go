@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// plan is one run of kymactl plan.
+// plan holds the flags of kymactl plan.
 type plan struct {
 	environment *command.Environment
 	cluster     command.ClusterFlags
@@ -111,7 +111,7 @@ func (p *plan) run(ctx context.Context) error {
 	return p.finish(ctx, d, r)
 }
 
-// draft returns a draft with the object of the file, if there is one.
+// draft returns a draft with the object from the file, if --file is set.
 func (p *plan) draft() (*draft, error) {
 	d := &draft{environment: p.environment}
 	if p.file == "" {
@@ -122,17 +122,17 @@ func (p *plan) draft() (*draft, error) {
 	return d, err
 }
 
-// backTimeout is the time for restoring an object, even if the command has timed out or was interrupted.
+// backTimeout is the timeout for restoring an object. It applies even if the command has timed out or was interrupted.
 const backTimeout = 20 * time.Second
 
-// back restores the object as it was before.
+// back restores the object as it was before, within backTimeout.
 func (p *plan) back(ctx context.Context, d *draft) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), backTimeout)
 	defer cancel()
 	return d.back(ctx)
 }
 
-// put puts the object into plan mode. If that fails, it restores the object, even if the write succeeded and only the response
+// put switches the object to plan mode. If that fails, it restores the object, even if the write succeeded and only the response
 // was lost.
 func (p *plan) put(ctx context.Context, d *draft) error {
 	failure := d.put(ctx)
@@ -158,7 +158,7 @@ func (p *plan) report(ctx context.Context, d *draft) (*planReport, error) {
 	return reportPlan(&d.subject, manifests, gone), nil
 }
 
-// finish applies the plan, keeps it or restores the object, depending on the flags, and then writes the report.
+// finish applies the plan, keeps it or restores the object, depending on the flags. It then writes the report.
 func (p *plan) finish(ctx context.Context, d *draft, r *planReport) error {
 	// The object stays in plan mode until a write that ends it has succeeded.
 	r.Result = resultKept
@@ -183,7 +183,7 @@ func (p *plan) finish(ctx context.Context, d *draft, r *planReport) error {
 	return p.verdict(d, r)
 }
 
-// verdict returns the error with which the command ends after it has written the report, or nil.
+// verdict returns the final error of the command after it has written the report, or nil.
 func (p *plan) verdict(d *draft, r *planReport) error {
 	switch {
 	case r.problems() > 0 && p.apply:

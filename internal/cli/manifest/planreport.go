@@ -13,14 +13,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// Values of the field result.
+// Values of planReport.Result.
 const (
 	resultPlanned = "planned"
 	resultKept    = "kept"
 	resultApplied = "applied"
 )
 
-// A planReport is the plan of one Manifest, or of all Manifests of a Kyma.
+// A planReport describes the plan of one Manifest, or of all Manifests of a Kyma.
 type planReport struct {
 	Namespace string `json:"namespace"`
 	Kind      string `json:"kind"`
@@ -31,12 +31,12 @@ type planReport struct {
 	Prune  int32 `json:"prune"`
 	// Result is planned, kept or applied.
 	Result string `json:"result"`
-	// Removed are the modules that the Kyma no longer enables. The provider would remove them.
+	// Removed lists the modules that the Kyma does not enable anymore. The provider would remove them.
 	Removed   []string          `json:"removed"`
 	Manifests []manifestPlanned `json:"manifests"`
 }
 
-// manifestPlanned is the plan of one Manifest.
+// manifestPlanned describes the plan of one Manifest.
 type manifestPlanned struct {
 	Name     string                   `json:"name"`
 	Module   string                   `json:"module,omitempty"`
@@ -48,7 +48,7 @@ type manifestPlanned struct {
 	Objects  []v1alpha1.PlannedObject `json:"objects"`
 }
 
-// reportPlan returns the report on the plans of Manifests. gone are the Manifests of removed modules.
+// reportPlan returns the report on the plans of Manifests. gone contains the Manifests of removed modules.
 func reportPlan(s *subject, manifests, gone []v1alpha1.Manifest) *planReport {
 	r := &planReport{Namespace: s.Namespace, Kind: s.kind.Kind, Name: s.Name, Removed: []string{}, Manifests: []manifestPlanned{}}
 	for i := range manifests {
@@ -74,12 +74,12 @@ func (r *planReport) problems() int32 {
 	return n
 }
 
-// empty reports whether there are no changes.
+// empty reports whether the plan contains no changes.
 func (r *planReport) empty() bool {
 	return r.Create+r.Change+r.Prune == 0 && len(r.Removed) == 0
 }
 
-// counts returns the numbers of changes as a text.
+// counts returns the numbers of changes as text.
 func (r *planReport) counts() string {
 	return fmt.Sprintf("%d to create, %d to change, %d to prune", r.Create, r.Change, r.Prune)
 }
@@ -118,7 +118,7 @@ func (r *planReport) write(e *command.Environment, output *command.Output) error
 	})
 }
 
-// lines returns the lines for a Manifest. With titled, the first line is its name.
+// lines returns the output lines of a Manifest. If titled is true, the first line is its name.
 func (m *manifestPlanned) lines(titled bool) []string {
 	var out []string
 	if titled {

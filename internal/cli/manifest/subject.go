@@ -29,19 +29,19 @@ const (
 	kymaArgument     = "kyma"
 )
 
-// A subject identifies the Manifest or Kyma that a command is about.
+// A subject identifies the Manifest or Kyma of a command.
 type subject struct {
 	types.NamespacedName
 
 	kind schema.GroupVersionKind
 }
 
-// String returns the kind, the namespace and the name, as in "Kyma team-a/default".
+// String returns the kind, namespace and name, such as "Kyma team-a/default".
 func (s *subject) String() string { return s.kind.Kind + " " + s.Namespace + "/" + s.Name }
 
 func (s *subject) isKyma() bool { return s.kind == v1alpha1.KymaGroupVersionKind }
 
-// kindsOf returns the possible kinds, and the name, of an argument of the form [KIND/]NAME.
+// kindsOf returns the possible kinds and the name in an argument of the form [KIND/]NAME.
 func kindsOf(argument string) (kinds []schema.GroupVersionKind, name string, err error) {
 	kind, name, ok := strings.Cut(argument, "/")
 	if !ok {
@@ -58,7 +58,8 @@ func kindsOf(argument string) (kinds []schema.GroupVersionKind, name string, err
 	return nil, "", command.Usagef("%q is not a Manifest or a Kyma: use manifest/NAME, kyma/NAME or NAME", argument)
 }
 
-// kymaNamed returns the name in the arguments, and whether it can be the name of a Kyma. Without arguments the name is empty.
+// kymaNamed returns the name in the arguments, and reports whether it can be the name of a Kyma. Without arguments, the name is
+// empty.
 func kymaNamed(args []string) (string, bool) {
 	if len(args) == 0 {
 		return "", true
@@ -67,8 +68,8 @@ func kymaNamed(args []string) (string, bool) {
 	return name, err == nil && slices.Contains(kinds, v1alpha1.KymaGroupVersionKind)
 }
 
-// find returns the object that an argument names. It fails if the argument has no kind and both a Manifest and a Kyma have the
-// name.
+// find returns the object that an argument names. It fails if the argument has no kind, and a Manifest and a Kyma with the name
+// exist.
 func find(ctx context.Context, c client.Reader, namespace, argument string) (*subject, *unstructured.Unstructured, error) {
 	kinds, name, err := kindsOf(argument)
 	if err != nil {
@@ -100,7 +101,7 @@ func find(ctx context.Context, c client.Reader, namespace, argument string) (*su
 }
 
 // change reads the object, calls do to modify it, and writes it if do returns true. The write includes the resource version, so
-// it can't revert changes of other clients: on a conflict, change starts again. It returns the object as written, or as read.
+// it cannot revert changes by other clients: on a conflict, change starts again. It returns the object as written, or as read.
 func (s *subject) change(ctx context.Context, c client.Client, do func(u *unstructured.Unstructured) (bool, error)) (*unstructured.Unstructured, error) {
 	pause := wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 7, Cap: time.Second}
 	for {
@@ -129,7 +130,7 @@ func (s *subject) change(ctx context.Context, c client.Client, do func(u *unstru
 	}
 }
 
-// completeSubjects completes the only argument of a command with the Manifests and Kymas in the namespace.
+// completeSubjects returns a Completer of a single argument for the Manifests and Kymas in the namespace.
 func completeSubjects(flags *command.ClusterFlags) complete.Completer {
 	return complete.One(complete.Names(flags, func(ctx context.Context, c *command.Cluster) ([]string, error) {
 		manifests, kymas := &v1alpha1.ManifestList{}, &v1alpha1.KymaList{}

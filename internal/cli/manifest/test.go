@@ -25,7 +25,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// test is one run of kymactl test.
+// test holds the flags of kymactl test.
 type test struct {
 	environment *command.Environment
 	cluster     command.ClusterFlags
@@ -48,7 +48,7 @@ type testReport struct {
 type testResult struct {
 	Manifest string `json:"manifest"`
 	Install  string `json:"install"`
-	// Kind, Namespace and Name of the test in the target cluster.
+	// Kind, Namespace and Name identify the test in the target cluster.
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -152,7 +152,7 @@ func (t *test) test(ctx context.Context, c *command.Cluster, of *subject) (*test
 	return reportTests(of, manifests), nil
 }
 
-// testable fails if a Manifest is in plan mode, so that the provider would not run its tests.
+// testable returns an error if a Manifest is in plan mode, because the provider does not run its tests then.
 func testable(m *v1alpha1.Manifest) (await.Verdict, error) {
 	if m.Status.AtProvider.Plan != nil || m.Spec.ForProvider.Mode == v1alpha1.ModePlan {
 		return await.Verdict{}, errors.Errorf("Manifest %s/%s is in plan mode, so its tests cannot run: see %s and spec.managementPolicies",
@@ -161,7 +161,7 @@ func testable(m *v1alpha1.Manifest) (await.Verdict, error) {
 	return await.Verdict{Met: true}, nil
 }
 
-// tested returns whether the tests that were requested with a token have ended.
+// tested checks whether the tests that were requested with a token have ended.
 func tested(m *v1alpha1.Manifest, token string) (await.Verdict, error) {
 	at := m.Status.AtProvider.Tests
 	switch {
@@ -185,7 +185,7 @@ func tested(m *v1alpha1.Manifest, token string) (await.Verdict, error) {
 	return await.Verdict{Met: true}, nil
 }
 
-// titleOf returns the kind and name of a test for people.
+// titleOf returns the kind, namespace and name of a test as text for users.
 func titleOf(kind, namespace, name string) string {
 	return cluster.ObjectRef{Kind: kind, Namespace: namespace, Name: name}.String()
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/transfer"
 )
 
-// Commands returns the commands of kymactl module, in the order in which users need them.
+// Commands returns the commands of kymactl module in the order of a typical workflow.
 func Commands(e *command.Environment) []*cobra.Command {
 	return []*cobra.Command{
 		create.NewInit(e),

@@ -4,7 +4,7 @@ package reference
 
 import (
 	"bytes"
-	_ "embed" // The introduction.
+	_ "embed" // Embeds the introduction.
 	"fmt"
 	"strings"
 
@@ -64,7 +64,7 @@ func exitCodes(b *bytes.Buffer) {
 	b.WriteString("\nExit codes never change, so scripts can rely on them.\n")
 }
 
-// commandsOf returns the commands below c that don't only group other commands, sorted by name at each level.
+// commandsOf returns the commands below c that do more than group other commands, sorted by name at each level.
 func commandsOf(c *cobra.Command) []*cobra.Command {
 	var out []*cobra.Command
 	for _, sub := range c.Commands() {
@@ -79,7 +79,7 @@ func commandsOf(c *cobra.Command) []*cobra.Command {
 	return out
 }
 
-// groupsOf returns the groups of root and of the commands below it that contain commands, without duplicates.
+// groupsOf returns the command groups of root and its subcommands, without duplicates and empty groups.
 func groupsOf(root *cobra.Command) []*cobra.Group {
 	var out []*cobra.Group
 	seen := map[string]bool{}
@@ -104,14 +104,14 @@ func groupsOf(root *cobra.Command) []*cobra.Group {
 	return out
 }
 
-// A set is a set of flags that several commands have.
+// A set is a set of flags that several commands share.
 type set struct {
 	title string
 	short string // Short title, for links; empty for flags of all commands.
 	flags *pflag.FlagSet
 }
 
-// sharedFlags returns the sets of flags that several commands have.
+// sharedFlags returns the sets of flags that several commands share.
 func sharedFlags(root *cobra.Command) []set {
 	cluster, registry := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
 	(&command.ClusterFlags{}).AddFlags(cluster)
@@ -163,7 +163,7 @@ func has(f, some *pflag.FlagSet) bool {
 	return all
 }
 
-// table writes a table of flags. t can be nil.
+// table writes a table of flags. t marks code in their usage; it can be nil.
 func table(b *bytes.Buffer, f *pflag.FlagSet, t *text) {
 	b.WriteString("| Flag | |\n|---|---|\n")
 	f.VisitAll(func(f *pflag.Flag) {
@@ -185,7 +185,7 @@ func table(b *bytes.Buffer, f *pflag.FlagSet, t *text) {
 	})
 }
 
-// zero reports whether a default value is not worth mentioning.
+// zero reports whether a default value is a zero value, which the table omits.
 func zero(v string) bool {
 	switch v {
 	case "", "false", "[]", "0", "0s":
@@ -203,5 +203,5 @@ func unindent(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// anchor returns the anchor of a heading in lower case.
+// anchor returns the anchor of a heading. path must be in lower case.
 func anchor(path string) string { return strings.ReplaceAll(path, " ", "-") }

@@ -13,15 +13,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// width is the maximum length of a line of the page, in characters.
+// width is the maximum line length of the page, in characters.
 const width = 120
 
-// A text finds code in the help of commands.
+// A text recognizes code in the help of commands.
 type text struct {
 	code *regexp.Regexp
 }
 
-// newText returns a text that recognizes commands by their paths, and flags by their form.
+// newText returns a text that recognizes commands by their paths and flags by their form.
 func newText(commands []*cobra.Command) *text {
 	names := make([]string, 0, len(commands)+1)
 	for _, c := range commands {
@@ -35,7 +35,7 @@ func newText(commands []*cobra.Command) *text {
 	return &text{code: regexp.MustCompile(strings.Join(names, "|") + "|" + flag)}
 }
 
-// line returns s as Markdown, with its code marked. A nil text returns s unchanged.
+// line returns s as Markdown, and marks the code in it. A nil text returns s unchanged.
 func (t *text) line(s string) string {
 	if t == nil {
 		return s
@@ -43,7 +43,7 @@ func (t *text) line(s string) string {
 	return t.code.ReplaceAllString(s, "`$0`")
 }
 
-// paragraphs returns a help with paragraphs as Markdown, wrapped at width.
+// paragraphs returns the paragraphs of a help text as Markdown, wrapped at width.
 func (t *text) paragraphs(s string) string {
 	out := strings.Split(s, "\n\n")
 	for i, p := range out {

@@ -44,11 +44,11 @@ type clientVersion struct {
 
 // providerVersion describes the package that Crossplane runs.
 type providerVersion struct {
-	GitVersion string `json:"gitVersion"` // The tag of the package, or its digest.
-	Package    string `json:"package"`    // host/path:tag or host/path@digest.
+	GitVersion string `json:"gitVersion"` // Tag or digest of the package.
+	Package    string `json:"package"`    // Reference of the package, host/path:tag or host/path@digest.
 }
 
-// options are the flags of version.
+// options holds the flags of kymactl version.
 type options struct {
 	environment *command.Environment
 	cluster     command.ClusterFlags
@@ -96,7 +96,7 @@ func (o *options) run(ctx context.Context) error {
 	return unreached
 }
 
-// ask adds the versions of the control plane to out.
+// ask adds the versions of the provider and the API server to out.
 func (o *options) ask(ctx context.Context, out *versions) error {
 	c, err := o.cluster.Connect(o.environment)
 	if err != nil {
@@ -127,7 +127,7 @@ func providerIn(ctx context.Context, c client.Reader) (*providerVersion, error) 
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot get Provider %s", providerName)
 	}
-	// The CRD of Crossplane makes both fields strings.
+	// In the CRD of Crossplane, both fields are strings.
 	image, _, _ := unstructured.NestedString(p.Object, "status", "currentIdentifier")
 	if image == "" {
 		image, _, _ = unstructured.NestedString(p.Object, "spec", "package")
@@ -135,7 +135,7 @@ func providerIn(ctx context.Context, c client.Reader) (*providerVersion, error) 
 	return &providerVersion{GitVersion: tagOf(image), Package: image}, nil
 }
 
-// tagOf returns the tag of an image, or its digest if it has no tag.
+// tagOf returns the tag of an image, or the digest if the image has no tag.
 func tagOf(image string) string {
 	image, digest, _ := strings.Cut(image, "@")
 	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")

@@ -35,7 +35,7 @@ type creation struct {
 
 	to         string
 	file       string
-	over       definition.Definition // Name, version, channel and provider from flags.
+	over       definition.Definition // Name, version, channel and provider from the flags.
 	from       string
 	dryRun     bool
 	keyFile    string
@@ -44,7 +44,7 @@ type creation struct {
 	strictness bool
 }
 
-// Command returns kymactl module create.
+// Command returns the command kymactl module create.
 func Command(e *command.Environment) *cobra.Command {
 	c := &creation{e: e}
 	cmd := &cobra.Command{
@@ -161,7 +161,7 @@ func (c *creation) warn(warnings []string) error {
 	return nil
 }
 
-// finish signs a module if signer is not nil, writes it and prints its summary.
+// finish signs a module if signer is not nil, writes the module and prints its summary.
 func (c *creation) finish(ctx context.Context, m *build.Module, signer crypto.Signer) error {
 	d := m.Descriptor
 	if signer != nil {
@@ -181,7 +181,7 @@ func (c *creation) finish(ctx context.Context, m *build.Module, signer crypto.Si
 	return c.print(d, a)
 }
 
-// signer returns the private key of --key, or nil without the flag.
+// signer returns the private key of --key, or nil if the flag is not set.
 func (c *creation) signer() (crypto.Signer, error) {
 	if c.keyFile == "" {
 		return nil, nil //nolint:nilnil // --key is not set.
@@ -189,7 +189,7 @@ func (c *creation) signer() (crypto.Signer, error) {
 	return key.ReadPrivate(c.keyFile)
 }
 
-// base opens the module or image of --from. It returns nil without the flag.
+// base opens the module or image of --from. It returns nil if the flag is not set.
 func (c *creation) base(ctx context.Context) (*build.Base, error) {
 	if c.from == "" {
 		// Check the flags of the registry, even if no registry is used.
@@ -204,7 +204,7 @@ func (c *creation) base(ctx context.Context) (*build.Base, error) {
 	return base, errors.Wrap(err, "--from")
 }
 
-// build builds a module from a source, on top of base if that is not nil.
+// build builds a module from a source, on top of base unless base is nil.
 func (c *creation) build(ctx context.Context, base *build.Base, s *source) (*build.Module, error) {
 	if base != nil {
 		m, err := build.Extend(ctx, base, s.definition, s.fsys)
@@ -217,7 +217,7 @@ func (c *creation) build(ctx context.Context, base *build.Base, s *source) (*bui
 	return m, errors.Wrap(err, s.name)
 }
 
-// write writes a module to the layout and replaces previous content. With --dry-run it does nothing.
+// write writes a module to the layout, and replaces previous content. It does nothing if --dry-run is set.
 func (c *creation) write(ctx context.Context, m *build.Module, d *ocm.Descriptor, a *build.Artifact, signer crypto.Signer) (err error) {
 	if c.dryRun {
 		return nil
@@ -261,8 +261,8 @@ func (c *creation) write(ctx context.Context, m *build.Module, d *ocm.Descriptor
 	return nil
 }
 
-// putManifests writes the manifest of a module and those of the charts beside it. It returns the digests of the charts. The module
-// comes first, because it is the root of the layout.
+// putManifests writes the manifests of a module and of the charts beside it, and returns the digests of the charts. It writes the
+// module first, because it is the root of the layout.
 func putManifests(ctx context.Context, l *layout.Store, m *build.Module, a *build.Artifact, tag string) (charts []string, err error) {
 	if err := l.PutManifest(ctx, a.Manifest, tag); err != nil {
 		return nil, err

@@ -20,11 +20,11 @@ import (
 type initiation struct {
 	e     *command.Environment
 	to    string
-	over  definition.Definition // Name and version from flags.
+	over  definition.Definition // Name and version from the flags.
 	force bool
 }
 
-// NewInit returns kymactl module init.
+// NewInit returns the command kymactl module init.
 func NewInit(e *command.Environment) *cobra.Command {
 	i := &initiation{e: e}
 	cmd := &cobra.Command{
@@ -105,7 +105,7 @@ func (i *initiation) run(dir string) error {
 	return i.e.Print("%s", to)
 }
 
-// write writes a file atomically. Without --force it does not replace a file with other content.
+// write writes a file atomically. Unless --force is set, it does not replace a file with different content.
 func (i *initiation) write(to string, text []byte) error {
 	have, err := os.ReadFile(to) //nolint:gosec // The user names the file.
 	if err == nil && string(have) == string(text) {
@@ -129,7 +129,7 @@ func (i *initiation) write(to string, text []byte) error {
 	return errors.Wrapf(err, "cannot write %s", to)
 }
 
-// move moves a complete file to its destination. Without --force it fails with fs.ErrExist if there is a file.
+// move moves a complete file to its destination. Unless --force is set, it fails with fs.ErrExist if the destination exists.
 func (i *initiation) move(temp, to string) error {
 	if i.force {
 		err := os.Rename(temp, to)
@@ -146,12 +146,12 @@ func (i *initiation) move(temp, to string) error {
 	return err
 }
 
-// existing returns the error for a file that is not replaced.
+// existing returns the error for an existing file that is not replaced.
 func existing(to string) error {
 	return command.WithCode(command.ExitExists, errors.Errorf("%s exists: use --force to replace it, or -o - to print the new content", to))
 }
 
-// writeTemp writes a temporary file into the directory of another file, with the permissions of a new file. It returns its path.
+// writeTemp writes a temporary file into the directory of another file, with the permissions of a new file, and returns its path.
 func writeTemp(beside string, text []byte) (string, error) {
 	dir, err := os.MkdirTemp(filepath.Dir(beside), "._kymactl-")
 	if err != nil {

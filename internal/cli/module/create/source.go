@@ -16,17 +16,17 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/pack"
 )
 
-// maxDefinition is how much of a module.yaml is read, in bytes. Parse accepts less.
+// maxDefinition is the maximum number of bytes read from a module.yaml. Parse accepts less.
 const maxDefinition = 4 << 20
 
-// A source is a directory from which a module is built.
+// A source is the directory from which a module is built.
 type source struct {
 	definition *definition.Definition
 	fsys       fs.FS
-	// name is the directory or the module.yaml, for messages.
+	// name is the path of the directory or the module.yaml, for messages.
 	name     string
 	warnings []string
-	// found is what was detected in the directory; nil if there is a module.yaml.
+	// found describes the detected content of the directory; nil if there is a module.yaml.
 	found *definition.Found
 	root  *os.Root
 }
@@ -39,7 +39,7 @@ func (s *source) Close() error {
 	return s.root.Close()
 }
 
-// source opens the directory that the command line names, and applies the flags that override its fields.
+// source opens the directory that the command line names, and applies the flags that override fields of the definition.
 func (c *creation) source(args []string) (*source, error) {
 	dir := "."
 	switch {
@@ -72,7 +72,8 @@ func (c *creation) source(args []string) (*source, error) {
 	return s, nil
 }
 
-// openSource opens a directory. Its file system omits others, files that the command line uses for another purpose.
+// openSource opens a directory. The file system of the source omits others, the files that the command line uses for other
+// purposes.
 func openSource(dir string, others ...string) (*source, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -97,7 +98,8 @@ func openSource(dir string, others ...string) (*source, error) {
 	return s, nil
 }
 
-// within returns the slash-separated path of a file relative to a directory, or an empty string if the file is outside of it.
+// within returns the slash-separated path of a file relative to a directory, or an empty string if the file is outside the
+// directory.
 func within(dir, file string) (string, error) {
 	if file == "" {
 		return "", nil
@@ -120,7 +122,7 @@ func within(dir, file string) (string, error) {
 	return filepath.ToSlash(rel), nil
 }
 
-// resolved returns an absolute path without symbolic links, as far as the path exists.
+// resolved returns the absolute path without symbolic links, as far as the path exists.
 func resolved(path string) (string, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -139,8 +141,8 @@ func resolved(path string) (string, error) {
 	}
 }
 
-// define reads the module.yaml of a source, or detects what the directory contains. With --from and no directory on the command line
-// (given is false), the source is empty unless there is a module.yaml.
+// define reads the module.yaml of a source, or detects the content of the directory. With --from and no directory on the command
+// line (given is false), the source is empty unless there is a module.yaml.
 func (c *creation) define(s *source, dir string, given bool) error {
 	data, name, err := c.readDefinition(s, dir)
 	if err != nil {
@@ -189,7 +191,7 @@ func (c *creation) readDefinition(s *source, dir string) (data []byte, name stri
 	return data, name, errors.Wrap(err, name)
 }
 
-// complete returns an error that names the missing flags, if there is no module.yaml.
+// complete returns a usage error that names the missing flags, if the source has no module.yaml.
 func (s *source) complete() error {
 	if s.found == nil {
 		return nil
@@ -208,7 +210,7 @@ func (s *source) complete() error {
 		s.name, s.found.Kind, strings.Join(missing, ", and "))
 }
 
-// readBounded reads up to maxDefinition bytes. Its data is never nil.
+// readBounded reads up to maxDefinition bytes. The returned data is never nil.
 func readBounded(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxDefinition))
 	if data == nil {

@@ -25,7 +25,7 @@ type disable struct {
 	force       bool
 }
 
-// NewDisable returns kymactl module disable.
+// NewDisable returns the command kymactl module disable.
 func NewDisable(e *command.Environment) *cobra.Command {
 	d := &disable{environment: e}
 	cmd := &cobra.Command{

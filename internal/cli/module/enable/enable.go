@@ -24,13 +24,13 @@ type enable struct {
 	output      command.Output
 	kyma        string
 	values      string
-	// installValues are as in name=file.
+	// installValues is a list of arguments of the form INSTALL=FILE.
 	installValues []string
 	wait          bool
 	settings      settings
 }
 
-// Command returns kymactl module enable.
+// Command returns the command kymactl module enable.
 func Command(e *command.Environment) *cobra.Command {
 	n := &enable{environment: e}
 	cmd := &cobra.Command{
@@ -98,7 +98,7 @@ func (n *enable) check() error {
 	return n.output.Check()
 }
 
-// readValues reads the files of values. Its errors have the exit code ExitUsage.
+// readValues reads the values from the files of --values and --install-values. Its errors have the exit code ExitUsage.
 func (n *enable) readValues() error {
 	if n.values == "" && len(n.installValues) == 0 {
 		return nil
@@ -126,7 +126,7 @@ func (n *enable) readValues() error {
 	return err
 }
 
-// readInstalls reads the files of --install-values, by the name of the install.
+// readInstalls reads the values from the files of --install-values, keyed by the name of the install.
 func readInstalls(flags []string, read func(flag, file string) (map[string]any, error)) (map[string]map[string]any, error) {
 	const flag = "--install-values"
 	out := map[string]map[string]any{}

@@ -23,12 +23,12 @@ import (
 // modulesPath returns the path of the modules in a Kyma.
 func modulesPath() []string { return []string{"spec", "forProvider", "modules"} }
 
-// A modifier returns the modules of a Kyma after a change, and whether the Kyma must be written. It must not rely on earlier calls:
-// after a conflict with another client it is called again with the current Kyma.
+// A modifier returns the modules of a Kyma after a change, and whether the Kyma must be written. It must not rely on earlier
+// calls: after a conflict with another client, it is called again with the current Kyma.
 type modifier func(k *v1alpha1.Kyma, modules []any) (after []any, changed bool, err error)
 
-// modify changes the modules of a Kyma and retries conflicts until ctx ends. The update carries the resourceVersion that was read, so
-// concurrent changes are not lost, and the object as it was read, so unknown fields are kept.
+// modify changes the modules of a Kyma, and retries conflicts until ctx ends. The update contains the resourceVersion that was
+// read, so concurrent changes are not lost, and the whole object that was read, so unknown fields are kept.
 func modify(ctx context.Context, c client.Client, namespace, name string, change modifier) error {
 	pause := wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 7, Cap: time.Second}
 	for {
@@ -44,7 +44,7 @@ func modify(ctx context.Context, c client.Client, namespace, name string, change
 	}
 }
 
-// try makes one attempt. The first result is the conflict with another client, or nil.
+// try makes one attempt to change the modules. conflict is the conflict with another client, or nil.
 func try(ctx context.Context, c client.Client, key types.NamespacedName, change modifier) (conflict, err error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(v1alpha1.KymaGroupVersionKind)
@@ -76,7 +76,8 @@ func try(ctx context.Context, c client.Client, key types.NamespacedName, change 
 	}
 }
 
-// owned returns an error if the Kyma belongs to a composite resource, which would revert a change, unless force is set.
+// owned returns an error if the Kyma belongs to a composite resource, which would revert a change. If force is set, it returns
+// nil.
 func owned(k *v1alpha1.Kyma, force bool) error {
 	by := lookup.Composer(k)
 	if by == "" || force {

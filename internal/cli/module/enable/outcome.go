@@ -20,11 +20,11 @@ const (
 type outcome struct {
 	Name   string `json:"name"`
 	Result string `json:"result"`
-	// Channel of the module after the change; empty if the module is not enabled.
+	// Channel is the channel of the module after the change; empty if the module is not enabled.
 	Channel string `json:"channel"`
 }
 
-// outcomes are the results for a Kyma, in the order of the command line.
+// outcomes holds the results for a Kyma, in the order of the command line.
 type outcomes struct {
 	Namespace string    `json:"namespace"`
 	Kyma      string    `json:"kyma"`

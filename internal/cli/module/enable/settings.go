@@ -15,28 +15,28 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/catalog"
 )
 
-// settings are what is requested of modules. Empty fields leave a setting unchanged.
+// settings holds the requested settings of modules. Empty fields leave a setting unchanged.
 type settings struct {
 	names   []string
 	channel string
 	policy  string
-	// values replace those of the module; nil keeps these, and an empty map removes them.
+	// values replaces the values of the module; nil keeps the current ones, and an empty map removes them.
 	values map[string]any
-	// installs are values of single charts, by the name of the install, in the same way.
+	// installs replaces the values of single charts in the same way, keyed by the name of the install.
 	installs map[string]map[string]any
 	// missing allows modules without a ModuleTemplate.
 	missing bool
 	force   bool
 }
 
-// An effect is what settings change in the modules of a Kyma.
+// An effect describes the changes that settings make to the modules of a Kyma.
 type effect struct {
 	outcomes []outcome
 	warnings []string
 }
 
-// apply returns the modules of a Kyma with the settings. It returns an error if one of the named modules cannot be enabled. The
-// given slice is not changed.
+// apply returns the modules of a Kyma with the settings applied. It returns an error if one of the named modules cannot be
+// enabled. It does not modify the given slice.
 func (s *settings) apply(k *v1alpha1.Kyma, modules []any, offer catalog.Releases) ([]any, *effect, error) {
 	after, f := slices.Clone(modules), &effect{}
 	changed := false
@@ -74,7 +74,7 @@ func (s *settings) apply(k *v1alpha1.Kyma, modules []any, offer catalog.Releases
 	return after, f, owned(k, s.force)
 }
 
-// applyTo returns the entry of a module with the requested settings. All other fields are kept.
+// applyTo returns the entry of a module with the requested settings, and keeps all other fields.
 func (s *settings) applyTo(was map[string]any) map[string]any {
 	is := maps.Clone(was)
 	if s.channel != "" {
@@ -96,7 +96,7 @@ func (s *settings) applyTo(was map[string]any) map[string]any {
 	return is
 }
 
-// setInstalls sets the values of single charts in the entry of a module. Entries of other charts are kept.
+// setInstalls sets the values of single charts in the entry of a module, and keeps the entries of other charts.
 func setInstalls(is map[string]any, values map[string]map[string]any) {
 	was, _ := is["installs"].([]any)
 	after := slices.Clone(was)
@@ -124,8 +124,9 @@ func setInstalls(is map[string]any, values map[string]map[string]any) {
 	is["installs"] = after
 }
 
-// check checks whether a channel offers a module. For a module that does not change its channel (moves is false), a missing
-// ModuleTemplate is a warning instead of an error.
+// check returns an error if no ModuleTemplate offers a module in a channel, or a warning if the module does not change its
+// channel (moves is false) or missing is set. It also warns about unresolved ModuleTemplates and versions lower than the
+// installed one.
 func (s *settings) check(k *v1alpha1.Kyma, name, channel string, moves bool, offer catalog.Releases) (warning string, err error) {
 	r, err := offer.Find(name, channel)
 	if err != nil {
@@ -147,13 +148,13 @@ func (s *settings) check(k *v1alpha1.Kyma, name, channel string, moves bool, off
 		v1alpha1.AnnotationAllowDowngrade, name, r.Version), nil
 }
 
-// channelIn returns the channel of an entry: its own one, or else that of the Kyma.
+// channelIn returns the channel of an entry: its own, or else the channel of the Kyma.
 func channelIn(entry map[string]any, k *v1alpha1.Kyma) string {
 	own, _ := entry["channel"].(string)
 	return catalog.ChannelOf(own, k.Spec.ForProvider.Channel)
 }
 
-// without removes modules by name. It returns the remaining ones, and the results in the order of the names.
+// without removes modules by name. It returns the remaining modules, and the results in the order of names.
 func without(modules []any, names []string) ([]any, []outcome) {
 	after := slices.Clone(modules)
 	out := make([]outcome, 0, len(names))

@@ -12,7 +12,7 @@ import (
 // Stdout is the path that means stdout.
 const Stdout = "-"
 
-// IsStdout reports whether a path of an output means stdout: it is empty or Stdout.
+// IsStdout reports whether an output path means stdout: it is empty or Stdout.
 func IsStdout(path string) bool { return path == "" || path == Stdout }
 
 // IsDevice reports whether a path exists and is neither a regular file nor a directory.

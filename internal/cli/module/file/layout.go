@@ -12,7 +12,8 @@ import (
 // noStream is the error for a layout on stdout.
 const noStream = "a layout cannot be written to stdout: name a directory, or a file that ends in .tar, .tar.gz or .tgz"
 
-// CheckLayout checks the path and the output format of a command that writes a layout. Its errors have the exit code ExitUsage.
+// CheckLayout validates the path and the output format of a command that writes a layout. Its errors have the exit code
+// ExitUsage.
 func CheckLayout(to string, o *command.Output) error {
 	if to == Stdout {
 		return command.Usagef(noStream)

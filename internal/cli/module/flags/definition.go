@@ -7,7 +7,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 )
 
-// CheckDefinition checks the values of flags that override fields of a module.yaml. Each flag has the name of its field. Empty
+// CheckDefinition validates the values of flags that override fields of a module.yaml. Each flag has the name of its field. Empty
 // values are valid. Its errors have the exit code ExitUsage.
 func CheckDefinition(over *definition.Definition) error {
 	for _, f := range []struct {

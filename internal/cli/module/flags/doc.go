@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package flags checks flags that several commands of kymactl module share.
+// Package flags validates flags that several commands of kymactl module share.
 package flags

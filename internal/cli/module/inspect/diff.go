@@ -20,7 +20,7 @@ type diffFlags struct {
 	exitCode bool
 }
 
-// NewDiff returns kymactl module diff.
+// NewDiff returns the command kymactl module diff.
 func NewDiff(e *command.Environment) *cobra.Command {
 	f := &diffFlags{}
 	c := &cobra.Command{

@@ -21,17 +21,17 @@ import (
 type Differences struct {
 	From ModuleVersion `json:"from"`
 	To   ModuleVersion `json:"to"`
-	// Installs that were added or removed, or that have a different kind or chart.
+	// Installs lists installs that were added or removed, or that have a different kind or chart.
 	Installs []InstallChange `json:"installs"`
-	// Objects that would be installed with the default values of their charts.
+	// Objects lists changes of objects that would be installed with the default values of their charts.
 	Objects []compare.ObjectChange `json:"objects"`
-	// Values are changes of the default values of charts that both versions have.
+	// Values lists changes of the default values of charts that both versions have.
 	Values []ValuesChange `json:"values"`
-	// Images that containers run, and images that the descriptor lists.
+	// Images lists changes of the images that containers run, and of those that the descriptor lists.
 	Images []ImageChange `json:"images"`
-	// CRDVersions are changes of the served versions of CRDs.
+	// CRDVersions lists changes of the served versions of CRDs.
 	CRDVersions []compare.VersionChange `json:"crdVersions"`
-	// Problems name what could not be compared, and why.
+	// Problems lists the parts that could not be compared, and why.
 	Problems []string `json:"problems"`
 }
 
@@ -42,9 +42,9 @@ type ModuleVersion struct {
 	Digest  string `json:"digest"`
 }
 
-// An InstallChange is an install that differs.
+// An InstallChange describes an install that differs.
 type InstallChange struct {
-	Change string `json:"change"` // added, removed or changed.
+	Change string `json:"change"` // One of added, removed and changed.
 	Name   string `json:"name"`
 	From   string `json:"from,omitempty"` // Kind, and for a chart its name and version.
 	To     string `json:"to,omitempty"`
@@ -56,13 +56,13 @@ type ValuesChange struct {
 	Fields  []compare.FieldChange `json:"fields"`
 }
 
-// An ImageChange is an image that was added or removed.
+// An ImageChange describes an image that was added or removed.
 type ImageChange struct {
 	Change string `json:"change"`
 	Image  string `json:"image"`
 }
 
-// same reports whether no difference was found.
+// same reports whether the comparison found no difference.
 func (d *Differences) same() bool {
 	return d.From.Name == d.To.Name && d.From.Version == d.To.Version &&
 		len(d.Installs)+len(d.Objects)+len(d.Values)+len(d.Images)+len(d.CRDVersions) == 0
@@ -160,10 +160,10 @@ func content(in *bundle.Install) string {
 	return in.Kind
 }
 
-// maxValue is how much of a value a table shows, in bytes.
+// maxValue is the maximum length of a value in a table, in bytes.
 const maxValue = 160
 
-// marks are the prefixes of the lines of a table, by change.
+// marks maps each kind of change to the prefix of its table lines.
 var marks = map[string]string{compare.Added: "+ ", compare.Removed: "- ", compare.Changed: "~ "} //nolint:gochecknoglobals // A constant table.
 
 // table writes one line for each difference.
@@ -212,7 +212,7 @@ func fieldLines(p *printer, title string, fields []compare.FieldChange) {
 	}
 }
 
-// short returns the text of a value, cut after maxValue bytes.
+// short returns the text of a value, truncated after maxValue bytes.
 func short(v *any) string {
 	if v == nil {
 		return "(none)"
@@ -224,6 +224,6 @@ func short(v *any) string {
 	if len(s) <= maxValue {
 		return s
 	}
-	// The printer replaces a rune that is cut.
+	// The printer replaces a rune that is cut in the middle.
 	return s[:maxValue] + "…"
 }

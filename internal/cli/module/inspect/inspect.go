@@ -20,7 +20,7 @@ type inspectFlags struct {
 	showObjects bool
 }
 
-// Command returns kymactl module inspect.
+// Command returns the command kymactl module inspect.
 func Command(e *command.Environment) *cobra.Command {
 	f := &inspectFlags{}
 	c := &cobra.Command{
@@ -76,8 +76,8 @@ func (f *inspectFlags) run(ctx context.Context, e *command.Environment, referenc
 	return f.output.Write(e.Out, i, i.table)
 }
 
-// writeObjects writes the objects of a module as a YAML stream, in the order in which they are installed. It warns about installs
-// that cannot be rendered.
+// writeObjects writes the objects of a module as a YAML stream, in the order of their installation. It warns about installs that
+// cannot be rendered.
 func writeObjects(ctx context.Context, e *command.Environment, b *bundle.Bundle) error {
 	installs, err := bundle.Installs(ctx, b)
 	if len(installs) == 0 && err != nil {

@@ -22,11 +22,11 @@ type Inspection struct {
 	Sources    []SourceSummary    `json:"sources"`
 	References []ReferenceSummary `json:"references"`
 	Resources  []ResourceSummary  `json:"resources"`
-	// Installs are in the order in which they are installed.
+	// Installs lists the installs in the order of their installation.
 	Installs []InstallSummary `json:"installs"`
-	// Images that the objects run, and images that the descriptor lists.
+	// Images lists the images that the objects run, and the images that the descriptor lists.
 	Images []string `json:"images"`
-	// Error is why the installs cannot be determined.
+	// Error explains why the installs cannot be determined.
 	Error string `json:"error,omitempty"`
 }
 
@@ -36,7 +36,7 @@ type LabelSummary struct {
 	Value any    `json:"value"`
 }
 
-// A SourceSummary is a source that the component names. It is not verified.
+// A SourceSummary describes a source that the component names. The source is not verified.
 type SourceSummary struct {
 	Name       string `json:"name"`
 	Repository string `json:"repository,omitempty"`
@@ -44,33 +44,33 @@ type SourceSummary struct {
 	Commit     string `json:"commit,omitempty"`
 }
 
-// A ReferenceSummary is another component that the module references.
+// A ReferenceSummary identifies another component that the module references.
 type ReferenceSummary struct {
 	Name      string `json:"name"`
 	Component string `json:"component"`
 	Version   string `json:"version"`
 }
 
-// A ResourceSummary is one resource of the module.
+// A ResourceSummary describes one resource of the module.
 type ResourceSummary struct {
 	Name    string `json:"name"`
 	Type    string `json:"type"`
 	Version string `json:"version"`
 	Access  string `json:"access"` // Type of the access.
-	// Digest that signatures cover, in most cases sha256:…; empty if they cover no content of the resource.
+	// Digest is the digest that signatures cover, usually sha256:…; empty if they cover no content of the resource.
 	Digest string `json:"digest,omitempty"`
-	Size   *int64 `json:"size,omitempty"`  // Only of layers, in bytes.
-	Where  string `json:"where,omitempty"` // Only of resources outside of the module.
+	Size   *int64 `json:"size,omitempty"`  // Size of a layer in bytes; nil for other resources.
+	Where  string `json:"where,omitempty"` // Location of a resource outside the module.
 }
 
 // An InstallSummary lists the objects that one install would apply.
 type InstallSummary struct {
 	Name    string          `json:"name"`
-	Kind    string          `json:"kind"` // crds, chart, raw or custom-resource.
+	Kind    string          `json:"kind"` // One of crds, chart, raw and custom-resource.
 	Source  string          `json:"source,omitempty"`
-	Chart   string          `json:"chart,omitempty"` // Name and version.
+	Chart   string          `json:"chart,omitempty"` // Name and version of the chart.
 	Objects []ObjectSummary `json:"objects"`
-	Error   string          `json:"error,omitempty"` // Why there are no objects.
+	Error   string          `json:"error,omitempty"` // Reason why there are no objects.
 }
 
 // An ObjectSummary identifies an object.
@@ -109,7 +109,7 @@ func inspect(ctx context.Context, b *bundle.Bundle) (*Inspection, error) {
 	return out, nil
 }
 
-// describe adds what a descriptor contains beyond the summary.
+// describe adds the parts of a descriptor that the summary does not contain.
 func (i *Inspection) describe(d *ocm.Descriptor) {
 	c := d.Component()
 	for _, l := range c.Labels {
@@ -127,7 +127,7 @@ func (i *Inspection) describe(d *ocm.Descriptor) {
 	i.Images = append(i.Images, listedImages(d)...)
 }
 
-// listedImages returns the images and artifacts that a descriptor names as resources.
+// listedImages returns the references of images and artifacts that a descriptor names as resources.
 func listedImages(d *ocm.Descriptor) []string {
 	var out []string
 	for _, r := range d.Resources() {
@@ -138,7 +138,7 @@ func listedImages(d *ocm.Descriptor) []string {
 	return out
 }
 
-// resource summarizes a resource. The layers must be set.
+// resource summarizes a resource. i.Layers must be set.
 func (i *Inspection) resource(r *ocm.Resource) ResourceSummary {
 	out := ResourceSummary{Name: r.Name, Type: r.Type, Version: r.Version, Access: r.Access.Type}
 	if r.Digest != nil && *r.Digest != ocm.Excluded() {

@@ -10,13 +10,13 @@ import (
 	"unicode"
 )
 
-// A printer writes lines until an error occurs, which it keeps in err.
+// A printer writes lines. It stops at the first error, which it keeps in err.
 type printer struct {
 	w   io.Writer
 	err error
 }
 
-// line writes one line. A tab separates columns; empty columns at the end are omitted.
+// line writes one line. Tabs separate the columns. It omits empty columns at the end.
 func (p *printer) line(columns ...string) {
 	if p.err != nil {
 		return
@@ -40,7 +40,7 @@ func (p *printer) section(title string) {
 	p.line(title)
 }
 
-// printable replaces characters that could control a terminal or break a column with question marks.
+// printable replaces non-printable characters, which could control a terminal or break a column, with question marks.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -50,7 +50,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// line returns the text of an error in one line.
+// line returns the text of an error on one line.
 func line(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 // size formats a number of bytes with a binary unit.

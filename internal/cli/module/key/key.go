@@ -26,8 +26,8 @@ func ReadPrivate(file string) (crypto.Signer, error) {
 	return signer, command.WithCode(command.ExitUsage, errors.Wrapf(err, "--key %s", file))
 }
 
-// ReadPublic reads a public key or a certificate from a PEM file. The key verifies signatures of the given name. Its errors have the
-// exit code ExitUsage.
+// ReadPublic reads a public key or a certificate from a PEM file. The key verifies signatures with the given name. Its errors
+// have the exit code ExitUsage.
 func ReadPublic(signature, file string) (ocm.Key, error) {
 	data, err := read(file)
 	if err != nil {
@@ -37,7 +37,7 @@ func ReadPublic(signature, file string) (ocm.Key, error) {
 	return k, command.WithCode(command.ExitUsage, errors.Wrapf(err, "--key %s", file))
 }
 
-// read reads a file of at most maxKey bytes. It reads no more than that, because the file can be an endless device.
+// read reads a file of at most maxKey bytes. It stops reading after this limit, because the file can be an endless device.
 func read(file string) ([]byte, error) {
 	f, err := os.Open(file) //nolint:gosec // The user names their own file.
 	if err != nil {

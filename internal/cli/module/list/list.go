@@ -29,7 +29,7 @@ type list struct {
 	channel     string
 }
 
-// offered is the output for the catalogue.
+// offered is the output for the catalog.
 type offered struct {
 	Modules catalog.Releases `json:"modules"`
 }
@@ -48,7 +48,7 @@ type enabled struct {
 	Modules []catalog.EnabledModule `json:"modules"`
 }
 
-// Names implements command.Named. It returns the names of the Manifests of the modules, as far as these exist.
+// Names implements command.Named. It returns the names of the existing Manifests of the modules.
 func (e enabled) Names() []string {
 	var out []string
 	for i := range e.Modules {
@@ -59,7 +59,7 @@ func (e enabled) Names() []string {
 	return out
 }
 
-// Command returns kymactl module list.
+// Command returns the command kymactl module list.
 func Command(e *command.Environment) *cobra.Command {
 	l := &list{environment: e}
 	cmd := &cobra.Command{
@@ -127,7 +127,7 @@ func (l *list) check() error {
 	return l.output.Check()
 }
 
-// kymas returns the Kyma of --kyma, or all Kymas in one or all namespaces.
+// kymas returns the Kyma of --kyma, or all Kymas in one namespace or in all namespaces.
 func (l *list) kymas(ctx context.Context, c *command.Cluster) ([]v1alpha1.Kyma, error) {
 	if l.kyma != "" {
 		k, err := lookup.Kyma(ctx, c, c.Namespace, l.kyma)
@@ -151,7 +151,7 @@ func (l *list) kymas(ctx context.Context, c *command.Cluster) ([]v1alpha1.Kyma, 
 	return found.Items, nil
 }
 
-// writeOffer writes the catalogue.
+// writeOffer writes the catalog.
 func (l *list) writeOffer(offer catalog.Releases) error {
 	if l.channel != "" {
 		offer = offer.In(l.channel)
@@ -181,7 +181,7 @@ func (l *list) writeOffer(offer catalog.Releases) error {
 	})
 }
 
-// writeEnabled writes the enabled modules. With --all-namespaces, a column shows their namespaces.
+// writeEnabled writes the enabled modules. With --all-namespaces, it adds a column for their namespaces.
 func (l *list) writeEnabled(modules []catalog.EnabledModule) error {
 	document := enabled{[]catalog.EnabledModule{}}
 	for i := range modules {

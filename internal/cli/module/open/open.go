@@ -17,9 +17,8 @@ import (
 const ReferenceHelp = "Name a module by the path of an OCI image layout (a directory or a tar file), or by its reference in a registry: " +
 	"HOST/BASE/component-descriptors/NAME:VERSION, HOST/BASE//NAME:VERSION, or with @sha256:… instead of the version."
 
-// Registries returns the registries of references. --username applies to the first
-// reference that is in a registry. Call it only once per command, because it reads
-// the password from stdin.
+// Registries returns the configuration of the registries that references name. --username applies to the first reference that is
+// in a registry. Call it only once per command, because it reads the password from stdin.
 func Registries(e *command.Environment, f *command.RegistryFlags, references ...string) (oci.Registries, error) {
 	hosts := make([]string, 0, len(references))
 	for _, r := range references {
@@ -35,7 +34,7 @@ func Registries(e *command.Environment, f *command.RegistryFlags, references ...
 	return f.Registries(e, hosts...)
 }
 
-// Module opens the module of a reference. The caller must close the bundle.
+// Module opens the module that a reference names. The caller must close the bundle.
 func Module(ctx context.Context, e *command.Environment, f *command.RegistryFlags, reference string) (*bundle.Bundle, error) {
 	regs, err := Registries(e, f, reference)
 	if err != nil {

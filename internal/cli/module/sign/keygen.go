@@ -16,10 +16,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// keyBits is the size of keys. NIST recommends it beyond 2030.
+// keyBits is the size of new keys in bits. NIST recommends this size beyond 2030.
 const keyBits = 3072
 
-// NewKeygen returns kymactl module keygen.
+// NewKeygen returns the command kymactl module keygen.
 func NewKeygen(e *command.Environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "keygen PREFIX",
@@ -41,7 +41,7 @@ func NewKeygen(e *command.Environment) *cobra.Command {
 	}
 }
 
-// generate writes both keys to new files, or none.
+// generate creates a key pair, and writes both keys to new files or neither of them.
 func generate(private, public string) error {
 	key, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
@@ -64,7 +64,7 @@ func generate(private, public string) error {
 	return nil
 }
 
-// writeNew writes a new file. If the file exists, the error has the exit code ExitExists.
+// writeNew writes a new file. It returns an error with the exit code ExitExists if the file exists.
 func writeNew(path string, data []byte, mode fs.FileMode) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode) //nolint:gosec // The user names the file.
 	switch {

@@ -26,7 +26,7 @@ type signing struct {
 	cosign   bool
 }
 
-// Command returns kymactl module sign.
+// Command returns the command kymactl module sign.
 func Command(e *command.Environment) *cobra.Command {
 	s := &signing{e: e}
 	c := &cobra.Command{
@@ -93,7 +93,7 @@ func (s *signing) signer() (crypto.Signer, error) {
 	return key.ReadPrivate(s.keyFile)
 }
 
-// sign signs a module in the registry or the layout from which it was opened.
+// sign signs a module in the registry or layout from which it was opened.
 func (s *signing) sign(ctx context.Context, b *bundle.Bundle, signer crypto.Signer) (signed bundle.Signed, err error) {
 	o := bundle.SignOptions{Name: s.name, Signer: signer, Digest: b.Digest, Cosign: s.cosign}
 	reference := b.Tag
@@ -110,7 +110,7 @@ func (s *signing) sign(ctx context.Context, b *bundle.Bundle, signer crypto.Sign
 		return bundle.Signed{}, err
 	}
 	defer func() {
-		// Do not publish a layout that is incomplete.
+		// Do not publish an incomplete layout.
 		if err != nil {
 			_ = l.Discard()
 			return
@@ -120,7 +120,7 @@ func (s *signing) sign(ctx context.Context, b *bundle.Bundle, signer crypto.Sign
 	return bundle.Sign(ctx, l, reference, o)
 }
 
-// say prints the result on stderr, and the signed module on stdout.
+// say prints the result to stderr, and the signed module to stdout.
 func (s *signing) say(ctx context.Context, b *bundle.Bundle, signed bundle.Signed, regs oci.Registries) error {
 	where, pinned := b.Layout(), b.Layout()
 	if where == "" {

@@ -27,9 +27,9 @@ type Verification struct {
 	Repository string `json:"repository,omitempty"` // host[:port]/path; empty for a layout.
 	Layout     string `json:"layout,omitempty"`     // Path of a layout.
 	Tag        string `json:"tag,omitempty"`
-	Digest     string `json:"digest"`    // Of the verified manifest, sha256:….
+	Digest     string `json:"digest"`    // Digest of the verified manifest, sha256:….
 	Signature  string `json:"signature"` // Name of the valid signature.
-	Cosign     bool   `json:"cosign"`    // Whether --cosign was set, and the cosign signature is valid.
+	Cosign     bool   `json:"cosign"`    // True if --cosign was set and the cosign signature is valid.
 }
 
 type verifying struct {
@@ -41,7 +41,7 @@ type verifying struct {
 	cosign   bool
 }
 
-// NewVerify returns kymactl module verify.
+// NewVerify returns the command kymactl module verify.
 func NewVerify(e *command.Environment) *cobra.Command {
 	v := &verifying{e: e}
 	c := &cobra.Command{
@@ -103,7 +103,7 @@ func (v *verifying) verify(ctx context.Context, b *bundle.Bundle, keys []ocm.Key
 	return verifyCosign(ctx, b, keys)
 }
 
-// keys reads the keys of --key. Its errors have the exit code ExitUsage.
+// keys reads the public keys from the files of --key. Its errors have the exit code ExitUsage.
 func (v *verifying) keys() ([]ocm.Key, error) {
 	switch {
 	case len(v.keyFiles) == 0:
@@ -137,7 +137,7 @@ func verifyCosign(ctx context.Context, b *bundle.Bundle, keys []ocm.Key) error {
 	return err
 }
 
-// say prints the result on stderr, and the verification on stdout.
+// say prints the result to stderr, and the verification to stdout.
 func (v *verifying) say(b *bundle.Bundle) error {
 	d := b.Descriptor()
 	out := Verification{

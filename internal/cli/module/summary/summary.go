@@ -12,8 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// A Module is a module in the JSON and YAML output of commands. Fields can be
-// added, but not removed.
+// A Module describes a module in the JSON and YAML output of commands. Fields can be added, but not removed.
 type Module struct {
 	Name       string      `json:"name"`
 	Version    string      `json:"version"`
@@ -21,15 +20,15 @@ type Module struct {
 	Repository string      `json:"repository,omitempty"` // host[:port]/path; empty for a layout.
 	Layout     string      `json:"layout,omitempty"`     // Path of a layout.
 	Tag        string      `json:"tag,omitempty"`
-	Digest     string      `json:"digest"` // Of the manifest, sha256:….
+	Digest     string      `json:"digest"` // Digest of the manifest, sha256:….
 	Layers     []Layer     `json:"layers"`
-	Charts     []Chart     `json:"charts,omitempty"` // Stored beside the module.
+	Charts     []Chart     `json:"charts,omitempty"` // Charts that are stored beside the module.
 	Signatures []Signature `json:"signatures"`
 	// Uploaded is the number of blobs and manifests that a transfer wrote; nil for other commands.
 	Uploaded *int `json:"uploaded,omitempty"`
 }
 
-// A Layer is one layer of a module. The first layer is the component descriptor.
+// A Layer describes one layer of a module. The first layer is the component descriptor.
 type Layer struct {
 	Resource  string `json:"resource,omitempty"`
 	Type      string `json:"type,omitempty"`
@@ -38,19 +37,19 @@ type Layer struct {
 	Size      int64  `json:"size"`
 }
 
-// A Chart is a chart that is stored as an artifact of Helm's own type.
+// A Chart describes a chart that is stored as an artifact of Helm's own type.
 type Chart struct {
 	Resource   string `json:"resource"`
-	Repository string `json:"repository"` // Relative to the base: charts/NAME.
+	Repository string `json:"repository"` // Path relative to the base: charts/NAME.
 	Tag        string `json:"tag,omitempty"`
-	Digest     string `json:"digest"` // Of its manifest.
+	Digest     string `json:"digest"` // Digest of its manifest.
 }
 
-// A Signature is one signature. It is not verified.
+// A Signature describes one signature. The signature is not verified.
 type Signature struct {
 	Name      string `json:"name"`
 	Algorithm string `json:"algorithm"`
-	Digest    string `json:"digest"` // Of the normalized descriptor, in hex.
+	Digest    string `json:"digest"` // Digest of the normalized descriptor, in hex.
 }
 
 // Of summarizes a module.
@@ -71,7 +70,7 @@ func Of(ctx context.Context, b *bundle.Bundle) (Module, error) {
 	return out, err
 }
 
-// Signatures returns the signatures of a descriptor; never nil.
+// Signatures returns the signatures of a descriptor. The result is never nil.
 func Signatures(d *ocm.Descriptor) []Signature {
 	out := make([]Signature, 0, len(d.Signatures()))
 	for _, s := range d.Signatures() {
@@ -91,8 +90,8 @@ func Charts(d *ocm.Descriptor) []Chart {
 	return out
 }
 
-// Layers returns the layers of a manifest with their resources in the descriptor. If several resources share a layer, the first one
-// counts.
+// Layers returns the layers of a manifest with their resources from the descriptor. If several resources share a layer, it uses
+// the first one.
 func Layers(manifest []byte, d *ocm.Descriptor) ([]Layer, error) {
 	var m struct {
 		Layers []Layer `json:"layers"`

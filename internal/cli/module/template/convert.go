@@ -25,7 +25,7 @@ import (
 // maxConverted is the maximum size of an input file, in bytes.
 const maxConverted = 64 << 20
 
-// conversion holds the flags of kymactl module convert, and its output so far.
+// conversion holds the flags and the accumulated output of kymactl module convert.
 type conversion struct {
 	options     convert.Options
 	file        string
@@ -34,11 +34,11 @@ type conversion struct {
 
 	out  bytes.Buffer
 	lost int
-	// hints are printed after a successful conversion.
+	// hints holds the texts to print after a successful conversion.
 	hints []string
 }
 
-// NewConvert returns kymactl module convert.
+// NewConvert returns the command kymactl module convert.
 func NewConvert(e *command.Environment) *cobra.Command {
 	f := &conversion{}
 	c := &cobra.Command{
@@ -131,7 +131,7 @@ func (f *conversion) write(e *command.Environment) error {
 	return errors.Wrap(err, "cannot write to stdout")
 }
 
-// readInput reads a file, or stdin if its name is -.
+// readInput reads a file, or stdin if the name is -. It fails if the content exceeds maxConverted.
 func readInput(e *command.Environment, name string) ([]byte, error) {
 	in := e.In
 	if name != "-" {
@@ -155,7 +155,7 @@ func readInput(e *command.Environment, name string) ([]byte, error) {
 	return data, nil
 }
 
-// stream converts a stream of documents. The name of the file is for messages.
+// stream converts a stream of documents. name is the name of the file for messages.
 func (f *conversion) stream(ctx context.Context, e *command.Environment, name string, data []byte) error {
 	docs, err := convert.Documents(data)
 	if err != nil {
@@ -184,7 +184,7 @@ func (f *conversion) stream(ctx context.Context, e *command.Environment, name st
 	return nil
 }
 
-// add appends an object, which was document n of a file, to the output, and warns about the fields that are lost.
+// add appends an object to the output, and warns about its lost fields. n is the number of its document in the file.
 func (f *conversion) add(e *command.Environment, name string, n int, o client.Object, lost []string) error {
 	kind := o.GetObjectKind().GroupVersionKind().Kind
 	for _, l := range lost {

@@ -13,10 +13,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// locationHelp is part of the help of commands with these flags.
+// locationHelp is the part about layouts in the help of commands with locationFlags.
 const locationHelp = " A layout is not in a registry, so it needs --repository, the location to which you will push the module."
 
-// locationFlags are the flags for the place from which clusters get a module.
+// locationFlags holds the flags for the location from which clusters get a module.
 type locationFlags struct {
 	repository string
 	mapping    string
@@ -48,7 +48,8 @@ func (l *locationFlags) location() ocm.Location {
 	return ocm.Location{BaseURL: l.repository, Mapping: ocm.Mapping(l.mapping)}
 }
 
-// locate sets the location of a module to --repository. It returns an error if the module has no location then.
+// locate sets the location of a module to --repository, if set. It returns a usage error if the module has no location
+// afterwards.
 func (l *locationFlags) locate(b *bundle.Bundle) error {
 	if l.repository != "" {
 		b.Location = l.location()

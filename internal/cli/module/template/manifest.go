@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 )
 
-// manifestFlags are the flags of kymactl module manifest.
+// manifestFlags holds the flags of kymactl module manifest.
 type manifestFlags struct {
 	registry  command.RegistryFlags
 	where     locationFlags
@@ -25,7 +25,7 @@ type manifestFlags struct {
 	file      string
 }
 
-// NewManifest returns kymactl module manifest.
+// NewManifest returns the command kymactl module manifest.
 func NewManifest(e *command.Environment) *cobra.Command {
 	f := &manifestFlags{}
 	c := &cobra.Command{

@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 )
 
-// templateFlags are the flags of kymactl module template.
+// templateFlags holds the flags of kymactl module template.
 type templateFlags struct {
 	registry command.RegistryFlags
 	where    locationFlags
@@ -31,7 +31,7 @@ type templateFlags struct {
 	file     string
 }
 
-// Command returns kymactl module template.
+// Command returns the command kymactl module template.
 func Command(e *command.Environment) *cobra.Command {
 	f := &templateFlags{}
 	c := &cobra.Command{

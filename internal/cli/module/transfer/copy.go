@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
-// NewCopy returns kymactl module copy.
+// NewCopy returns the command kymactl module copy.
 func NewCopy(e *command.Environment) *cobra.Command {
 	t := &transfer{e: e, verb: "Copying"}
 	var registry command.RegistryFlags
@@ -71,8 +71,8 @@ func NewCopy(e *command.Environment) *cobra.Command {
 	return c
 }
 
-// registriesOfCopy returns the registries of both references. --username applies to
-// the destination, or to the source if the destination is a layout.
+// registriesOfCopy returns the registry configuration for both references. --username applies to the destination, or to the
+// source if the destination is a layout.
 func registriesOfCopy(e *command.Environment, f *command.RegistryFlags, from, to string) (oci.Registries, error) {
 	if bundle.IsPath(to) {
 		return open.Registries(e, f, from)

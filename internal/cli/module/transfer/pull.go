@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// NewPull returns kymactl module pull.
+// NewPull returns the command kymactl module pull.
 func NewPull(e *command.Environment) *cobra.Command {
 	t := &transfer{e: e, verb: "Pulling"}
 	var registry command.RegistryFlags
@@ -78,8 +78,8 @@ func NewPull(e *command.Environment) *cobra.Command {
 	return c
 }
 
-// openVerified opens a module. If there are keys, the module must have a signature by one of them; otherwise the error has the exit
-// code ExitUnverified. The caller must close the bundle.
+// openVerified opens a module. If keys is not empty, the module must have a signature by one of the keys; otherwise the error has
+// the exit code ExitUnverified. The caller must close the bundle.
 func openVerified(ctx context.Context, e *command.Environment, registry *command.RegistryFlags, reference string, keys []ocm.Key) (*bundle.Bundle, error) {
 	b, err := open.Module(ctx, e, registry, reference)
 	if err != nil && len(keys) > 0 {
@@ -104,7 +104,7 @@ func nameOf(d *ocm.Descriptor) (string, error) {
 	return baseName(d) + "-" + tag, nil
 }
 
-// baseName returns the last element of the name of a component, or module if that cannot be the name of a directory.
+// baseName returns the last element of the name of a component, or module if that element is not a valid directory name.
 func baseName(d *ocm.Descriptor) string {
 	name := path.Base(d.Name())
 	if name == "." || name == ".." || name == "/" {
@@ -113,8 +113,8 @@ func baseName(d *ocm.Descriptor) string {
 	return name
 }
 
-// verifyFirst verifies a module before it is pulled. Verified and pulled content are
-// the same, because both are read by digest. Without keys it does nothing.
+// verifyFirst verifies a module before it is pulled. Verified and pulled content are the same, because both are read by digest.
+// It does nothing if keys is empty.
 func verifyFirst(ctx context.Context, b *bundle.Bundle, keys []ocm.Key) error {
 	if len(keys) == 0 {
 		return nil
@@ -138,7 +138,7 @@ func (v *verification) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&v.wanted, "verify", false, "verify the module; requires --key, which already implies it")
 }
 
-// read returns the key of --key, or no keys without the flag. Its errors have the exit code ExitUsage.
+// read returns the key of --key, or no keys if the flag is not set. Its errors have the exit code ExitUsage.
 func (v *verification) read() ([]ocm.Key, error) {
 	if v.key == "" {
 		if v.wanted {

@@ -9,7 +9,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 )
 
-// NewPush returns kymactl module push.
+// NewPush returns the command kymactl module push.
 func NewPush(e *command.Environment) *cobra.Command {
 	t := &transfer{e: e, verb: "Pushing"}
 	var registry command.RegistryFlags

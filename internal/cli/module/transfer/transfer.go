@@ -27,7 +27,7 @@ import (
 // referenced components, charts, signatures and other attachments.
 type transfer struct {
 	e         *command.Environment
-	verb      string // For the progress bar, such as Pushing.
+	verb      string // Verb for the progress bar, such as Pushing.
 	overwrite bool
 	mapping   string
 }
@@ -36,14 +36,14 @@ func (t *transfer) addOverwrite(f *pflag.FlagSet, what string) {
 	f.BoolVar(&t.overwrite, "overwrite", false, "replace "+what+" that has other content")
 }
 
-// mappings are the values of --name-mapping.
+// mappings lists the values of --name-mapping.
 var mappings = []string{string(ocm.URLPath), string(ocm.SHA256Digest)} //nolint:gochecknoglobals // Constant.
 
 func (t *transfer) addMapping(c *cobra.Command) {
 	c.Flags().StringVar(&t.mapping, "name-mapping", string(ocm.URLPath),
 		"`MAPPING` from the component to a repository of the destination: urlPath, or sha256-digest for registries that allow only two "+
 			"path elements")
-	// It fails only for flags that do not exist.
+	// The registration fails only for flags that do not exist.
 	_ = c.RegisterFlagCompletionFunc("name-mapping", cobra.FixedCompletions(mappings, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -54,7 +54,7 @@ func (t *transfer) checkMapping() error {
 	return command.Usagef("unknown --name-mapping %q: use %s", t.mapping, strings.Join(mappings, " or "))
 }
 
-// A destination is the place to which a module was copied.
+// A destination is the location to which a module was copied.
 type destination struct {
 	Repository, Layout, Tag string
 	Uploaded                int
@@ -68,9 +68,8 @@ func (d *destination) String() string {
 	return d.Repository + ":" + d.Tag
 }
 
-// toRegistry copies a module to a registry. The destination is a base, or a complete
-// reference. Charts and referenced components are copied before the components that
-// need them.
+// toRegistry copies a module to a registry. to is a base or a complete reference. It copies charts and referenced components
+// before the components that need them.
 func (t *transfer) toRegistry(ctx context.Context, b *bundle.Bundle, to string, regs oci.Registries) (*destination, error) {
 	l, repository, tag, err := bundle.Destination(to, ocm.Mapping(t.mapping), b.Descriptor())
 	if err != nil {
@@ -105,8 +104,8 @@ func (t *transfer) toRegistry(ctx context.Context, b *bundle.Bundle, to string, 
 	return out, nil
 }
 
-// toLayout copies a module to a layout at a path. The component of the module comes
-// first, because it is the root of the layout.
+// toLayout copies a module to a layout at a path. It copies the component of the module first, because it is the root of the
+// layout.
 func (t *transfer) toLayout(ctx context.Context, b *bundle.Bundle, to string) (out *destination, err error) {
 	artifacts, err := b.Artifacts(ctx)
 	if err != nil {
@@ -150,8 +149,8 @@ func (t *transfer) toLayout(ctx context.Context, b *bundle.Bundle, to string) (o
 	return out, t.chartsToLayout(ctx, b, l, out)
 }
 
-// other reports whether a layout contains a module with another digest, which --overwrite allows to replace. Without the flag, such a
-// module is a store.ExistsError.
+// other reports whether a layout contains a module with another digest, which --overwrite allows to replace. If the flag is not
+// set, it returns a store.ExistsError for such a module.
 func (t *transfer) other(ctx context.Context, l *layout.Store, digest string) (bool, error) {
 	tag, have, err := l.Root(ctx)
 	if missing := (*store.NotFoundError)(nil); errors.As(err, &missing) {
@@ -179,7 +178,7 @@ func (t *transfer) copyArtifact(ctx context.Context, name string, from store.Rea
 	return copied.Uploaded, err
 }
 
-// say prints the result on stderr, and the copied module on stdout.
+// say prints the result to stderr, and the copied module to stdout.
 func (t *transfer) say(ctx context.Context, b *bundle.Bundle, to *destination, done string, o *command.Output) error {
 	if to.Uploaded == 0 {
 		t.e.Sayf("Unchanged: %s already exists", to)
@@ -203,7 +202,7 @@ func (t *transfer) say(ctx context.Context, b *bundle.Bundle, to *destination, d
 	return o.Write(t.e.Out, s, nil)
 }
 
-// hostOf returns the host, with its port, of a destination in a registry.
+// hostOf returns the host and port of a destination in a registry.
 func hostOf(to string) string {
 	host, _, _ := strings.Cut(strings.TrimPrefix(to, "oci://"), "/")
 	return host

@@ -24,7 +24,7 @@ type unpacked struct {
 	Version   string   `json:"version"`
 	Digest    string   `json:"digest"`
 	Directory string   `json:"directory"`
-	Files     []string `json:"files"` // Relative to the directory, separated by slashes.
+	Files     []string `json:"files"` // Slash-separated paths relative to the directory.
 }
 
 // unpacking holds the flags of kymactl module unpack.
@@ -37,7 +37,7 @@ type unpacking struct {
 	force    bool
 }
 
-// NewUnpack returns kymactl module unpack.
+// NewUnpack returns the command kymactl module unpack.
 func NewUnpack(e *command.Environment) *cobra.Command {
 	u := &unpacking{e: e}
 	c := &cobra.Command{
@@ -144,14 +144,14 @@ func (u *unpacking) occupied() error {
 	return command.WithCode(command.ExitExists, errors.Errorf("%s is not empty: use --force to replace the module in it, or -o DIR", u.to))
 }
 
-// unpack unpacks a module into a temporary directory beside its destination, and moves it there when it is complete. It appends the
-// names of the files to out.
+// unpack unpacks a module into a temporary directory beside its destination, and moves the complete directory there. It appends
+// the names of the files to out.
 func (u *unpacking) unpack(ctx context.Context, b *bundle.Bundle, out *unpacked) error {
 	temp, err := os.MkdirTemp(filepath.Dir(filepath.Clean(u.to)), ".kymactl-*")
 	if err != nil {
 		return errors.Wrapf(err, "cannot create %s", u.to)
 	}
-	// After success, it is empty or contains the replaced directory.
+	// After a success, temp is empty or contains the replaced directory.
 	defer func() { _ = os.RemoveAll(temp) }()
 	made := filepath.Join(temp, "new")
 	if err := os.Mkdir(made, 0o755); err != nil { //nolint:gosec // It is as public as other directories of the user.
@@ -171,7 +171,7 @@ func (u *unpacking) unpack(ctx context.Context, b *bundle.Bundle, out *unpacked)
 	return u.publish(made, filepath.Join(temp, "old"))
 }
 
-// writeIn writes a new file below a directory. The name cannot leave the directory.
+// writeIn writes a new file below a directory. It fails if name is outside the directory.
 func writeIn(root *os.Root, name string, data []byte) error {
 	local, err := filepath.Localize(name)
 	if err != nil {
@@ -188,7 +188,7 @@ func writeIn(root *os.Root, name string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// publish moves a complete directory to its destination. A directory that it replaces is moved to old.
+// publish moves a complete directory to its destination. It moves the directory that it replaces, if any, to old.
 func (u *unpacking) publish(made, old string) error {
 	if u.force {
 		if err := os.Rename(u.to, old); err != nil && !errors.Is(err, fs.ErrNotExist) {

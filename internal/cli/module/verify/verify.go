@@ -28,8 +28,8 @@ func CheckSignature(ctx context.Context, b *bundle.Bundle, keys []ocm.Key) error
 	return bundle.Verify(ctx, b, keys)
 }
 
-// checkTag returns an error if the tag of a module names another version than the
-// signed one. Tags that are not versions, such as latest, are accepted.
+// checkTag returns an error if the tag of a module names a different version than the signed one. It accepts tags that are not
+// versions, such as latest.
 func checkTag(b *bundle.Bundle) error {
 	version := b.Descriptor().Version()
 	tag, err := ocm.Tag(version)
@@ -39,11 +39,10 @@ func checkTag(b *bundle.Bundle) error {
 	return &ocm.VerificationError{Reason: fmt.Sprintf("tag %s is version %s of component %s", b.Tag, version, b.Descriptor().Name())}
 }
 
-// Unverified adds the exit code ExitUnverified to errors of reading or verifying a
-// module: a module that cannot be read completely is not verified. Errors keep their
-// own exit code if the module does not exist, time ran out, the user interrupted the
-// command, or the registry cannot be reached. If opened is true, the module exists,
-// so a missing part makes it unverified.
+// Unverified adds the exit code ExitUnverified to errors of reading or verifying a module: a module that cannot be read
+// completely is not verified. Errors keep their own exit code if the module does not exist, the timeout has expired, the user has
+// interrupted the command, or the registry is unreachable. If opened is true, the module exists, so a missing part makes it
+// unverified.
 func Unverified(err error, opened bool) error {
 	var missing *store.NotFoundError
 	var call *oci.CallError
