@@ -12,11 +12,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 )
 
-// isHelper finds the name of a credential helper in an error of running it.
+// isHelper matches the name of a credential helper in the error of running it.
 var isHelper = regexp.MustCompile(`docker-credential-[A-Za-z0-9._-]+`)
 
-// authenticator returns the credentials for target, which is the host of the
-// endpoint or a repository at it.
+// authenticator returns the credentials for target, which is the host of the endpoint or a repository on that host.
 func (e *endpoint) authenticator(ctx context.Context, target authn.Resource) (authn.Authenticator, error) {
 	if e.auth != nil {
 		return e.auth, nil
@@ -26,7 +25,7 @@ func (e *endpoint) authenticator(ctx context.Context, target authn.Resource) (au
 		err  error
 	}
 	done := make(chan result, 1)
-	// A credential helper may wait for a person, and cannot be told to give up.
+	// A credential helper may wait for user input and cannot be interrupted.
 	go func() {
 		auth, err := authn.Resolve(ctx, authn.DefaultKeychain, target)
 		done <- result{auth, err}
@@ -39,13 +38,13 @@ func (e *endpoint) authenticator(ctx context.Context, target authn.Resource) (au
 	}
 }
 
-// A credentialsError says why there are no credentials. No request failed.
+// A credentialsError explains why there are no credentials. No request has failed.
 type credentialsError struct{ message string }
 
 func (e *credentialsError) Error() string { return e.message }
 
-// explainAmbient words an error of reading the docker configuration. What a
-// credential helper itself printed is left out, since it may be a secret.
+// explainAmbient rewrites an error of reading the docker configuration. It omits the output of credential helpers,
+// which may contain a secret.
 func explainAmbient(err error, host string) error {
 	switch {
 	case err == nil:

@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// A Kind says how a registry files content.
+// A Kind is the kind of content in the API of a registry.
 type Kind string
 
-// Kinds of content.
+// The kinds of content.
 const (
 	Blobs     Kind = "blobs"
 	Manifests Kind = "manifests"
@@ -24,19 +24,17 @@ const (
 const (
 	digestHeader = "Docker-Content-Digest"
 
-	// maxUpfront bounds the memory taken on the word of a server, in bytes.
+	// maxUpfront bounds the memory allocated because of a header alone, in bytes.
 	maxUpfront = 4 << 20
 
-	// accepted are the manifests that we can read, and indexes, in order to say
-	// that we cannot read those.
+	// accepted lists the supported manifest types, and the types of indexes, so that indexes result in a clear error.
 	accepted = "application/vnd.oci.image.manifest.v1+json, " +
 		"application/vnd.docker.distribution.manifest.v2+json, " +
 		"application/vnd.oci.image.index.v1+json, " +
 		"application/vnd.docker.distribution.manifest.list.v2+json"
 )
 
-// client returns a client that is logged in to r for an action, pull or push, and
-// whether it was used before.
+// client returns a client that is logged in to r for an action, pull or push, and whether it was used before.
 func (p *Pool) client(ctx context.Context, r *Repository, action string) (c *http.Client, used bool, err error) {
 	if c, ok := p.clients.Get(r.Key(action)); ok {
 		return c.(*http.Client), true, nil //nolint:forcetypeassert // Only this method adds to clients.
@@ -58,8 +56,7 @@ func (p *Pool) client(ctx context.Context, r *Repository, action string) (c *htt
 	return c, false, nil
 }
 
-// with calls f with a client, and once more with a new login where the old one is
-// not good any more.
+// with calls f with a client, and once more with a new login if the old one is no longer valid.
 func (p *Pool) with(ctx context.Context, r *Repository, action string, f func(c *http.Client) error) error {
 	for again := false; ; again = true {
 		c, used, err := p.client(ctx, r, action)
@@ -83,8 +80,7 @@ func (p *Pool) Get(ctx context.Context, r *Repository, kind Kind, reference stri
 	return data, err
 }
 
-// Has asks whether one blob or manifest is there. False says that the server
-// does not answer such a question.
+// Has reports whether one blob or manifest exists. False means that the server does not answer that question.
 func (p *Pool) Has(ctx context.Context, r *Repository, kind Kind, reference string) (bool, error) {
 	return answered(p.request(ctx, r, http.MethodHead, kind, reference, func(*http.Response) error { return nil }))
 }
@@ -97,8 +93,7 @@ func answered(err error) (bool, error) {
 	return false, nil
 }
 
-// Resolve returns the digest of the manifest that a tag stands for, if the
-// registry says it.
+// Resolve returns the digest of the manifest that a tag refers to, or "" if the registry does not return it.
 func (p *Pool) Resolve(ctx context.Context, r *Repository, tag string) (digest string, err error) {
 	err = p.request(ctx, r, http.MethodHead, Manifests, tag, func(resp *http.Response) error {
 		digest = resp.Header.Get(digestHeader)

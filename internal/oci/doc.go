@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package oci talks to OCI registries and to Helm chart repositories: it knows
-// which hosts may be asked, how they are reached and as whom.
+// Package oci is a client of OCI registries and Helm chart repositories: it determines which hosts are allowed, how
+// to reach them and with which credentials.
 //
-// Everything that comes from a network is treated as hostile. Bodies are
-// bounded whatever their headers claim, redirects carry no credentials, and TLS
-// can not be switched off (only replaced by plain HTTP, where a Registry says
-// so) but by a person at a command line. Errors are one line that says what is
-// wrong and what to change, and never tells a secret.
+// It treats everything from the network as hostile. Bodies are bounded whatever their headers claim, and redirects
+// carry no credentials. Only a user at a command line can disable the verification of TLS; otherwise TLS can only be
+// replaced by plain HTTP, if a Registry allows it. Errors are one line that states the problem and the fix, and never
+// contain a secret.
 //
-// A Pool reads from many repositories, for a process that serves many. A Session
-// reads and writes one repository, for a person at a command line. What is read
-// is checked against its digest and cached by the packages below.
+// A Pool reads from many repositories, for a process that serves many. A Session reads and writes one repository, for
+// a user at a command line. The packages below verify content against its digest and cache it.
 //
 // Only this package and those below it import go-containerregistry.
 package oci

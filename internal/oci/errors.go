@@ -18,21 +18,21 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// maxReason bounds what a registry may say in an error of ours, in bytes.
+// maxReason bounds the text of a registry in our errors, in bytes.
 const maxReason = 256
 
-// RegistryNotAllowedError says that a list of registries does not contain a host.
+// RegistryNotAllowedError reports that a list of registries does not contain a host.
 type RegistryNotAllowedError struct {
-	// Host is host[:port], as it was asked for.
+	// Host is host[:port], as requested.
 	Host string
 }
 
-// Error names the host and what to do.
+// Error returns a message that names the host and the cause.
 func (e *RegistryNotAllowedError) Error() string {
 	return fmt.Sprintf("registry host %q is not allowed: it is not in the list of registries", e.Host)
 }
 
-// A statusError is an answer of a server that is not the one hoped for.
+// A statusError is an unexpected response of a server.
 type statusError struct {
 	code int
 	host string
@@ -42,7 +42,7 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%d %s", e.code, http.StatusText(e.code))
 }
 
-// A tooLargeError says that something is larger than allowed.
+// A tooLargeError reports that something is larger than allowed.
 type tooLargeError struct {
 	what  string
 	limit int64
@@ -52,10 +52,10 @@ func (e *tooLargeError) Error() string {
 	return fmt.Sprintf("%s is larger than the limit of %d bytes", e.what, e.limit)
 }
 
-// An errDowngrade stops a redirect from HTTPS to HTTP.
+// errDowngrade stops a redirect from HTTPS to HTTP.
 var errDowngrade = errors.New("redirect from HTTPS to plain HTTP refused")
 
-// Status returns the code of the answer that err stands for, or 0.
+// Status returns the HTTP status code of the response that caused err, or 0.
 func Status(err error) int {
 	var s *statusError
 	if errors.As(err, &s) {
@@ -68,7 +68,7 @@ func Status(err error) int {
 	return 0
 }
 
-// transient tells whether another try, soon, may succeed.
+// transient reports whether a retry may soon succeed.
 func transient(err error) bool {
 	if code := Status(err); code != 0 {
 		return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError
@@ -81,16 +81,15 @@ func transient(err error) bool {
 	return false
 }
 
-// advice is what to change where something is refused, which depends on who
-// reads the error.
+// advice holds what to change after a refusal, which depends on the reader of the error.
 type advice struct {
-	credentials string // Where credentials come from.
+	credentials string // Source of credentials.
 	authority   string // How to trust a certificate.
 	plain       string // How to allow plain HTTP.
-	tls         string // How not to use it.
+	tls         string // How to stop using plain HTTP.
 }
 
-// inCluster is for the conditions of resources.
+// inCluster returns the advice for the conditions of resources.
 func inCluster() *advice {
 	return &advice{
 		credentials: "check pullSecretRef of its entry in registries",
@@ -100,7 +99,7 @@ func inCluster() *advice {
 	}
 }
 
-// atCommandLine is for who runs a command.
+// atCommandLine returns the advice for the user of a command.
 func atCommandLine() *advice {
 	return &advice{ //nolint:gosec // No credentials, but where to put them.
 		credentials: "log in to it with a tool that writes the docker configuration, or use --username and --password-stdin",
@@ -110,13 +109,12 @@ func atCommandLine() *advice {
 	}
 }
 
-// Explain turns an error of talking to host into one line that says what is wrong
-// and what to change, for the conditions of resources.
+// Explain turns an error of a request to host into one line that states the problem and the fix, for the conditions
+// of resources.
 func Explain(err error, host string) error { return inCluster().explain(err, host) }
 
-// explain turns an error of talking to host into one line that says what is
-// wrong and what to change. Addresses, ports and times that differ from one
-// try to the next are left out, so that equal troubles give equal texts.
+// explain turns an error of a request to host into one line that states the problem and the fix. It leaves out
+// addresses, ports and times that differ between attempts, so that equal problems result in equal messages.
 func (a *advice) explain(err error, host string) error {
 	if err == nil {
 		return nil
@@ -142,13 +140,13 @@ func (a *advice) explain(err error, host string) error {
 	return a.explainOne(err, host)
 }
 
-// A limitError is a deadline that says which one it is.
+// A limitError is a deadline that names itself.
 type limitError interface {
 	error
 	TimeLimit() string
 }
 
-// deadline that an error is of, without what differs from one try to the next.
+// deadline returns the deadline that caused err, without the parts that differ between attempts.
 func deadline(err error) error {
 	if l := limitError(nil); errors.As(err, &l) {
 		return l
@@ -157,8 +155,7 @@ func deadline(err error) error {
 }
 
 func (a *advice) explainOne(err error, host string) error {
-	// Certificates first: where both HTTPS and HTTP were tried, the answer to
-	// the latter says less.
+	// Certificates come first: if both HTTPS and HTTP were tried, the error of HTTP is less helpful.
 	if e := a.explainCertificate(err, host); e != nil {
 		return e
 	}
@@ -171,7 +168,7 @@ func (a *advice) explainOne(err error, host string) error {
 	return explainNetwork(err, host)
 }
 
-// failedHost returns whom the request that failed went to, if that is known.
+// failedHost returns the host of the request that failed, or "" if it is unknown.
 func failedHost(err error) string {
 	var s *statusError
 	if errors.As(err, &s) {
@@ -210,7 +207,7 @@ func (a *advice) explainStatus(err error, host string) error {
 	}
 }
 
-// reason is what the server itself said, made harmless.
+// reason returns the server's own message as safe text, or "".
 func reason(err error) string {
 	var t *transport.Error
 	if !errors.As(err, &t) {
@@ -219,7 +216,7 @@ func reason(err error) string {
 	if len(t.Errors) > 0 {
 		return OneLine(string(t.Errors[0].Code) + ": " + t.Errors[0].Message)
 	}
-	// An error of this type has no other way to get at the body.
+	// An error of this type gives no other access to the body.
 	if _, body, ok := strings.Cut(t.Error(), http.StatusText(t.StatusCode)+": "); ok {
 		return OneLine(body)
 	}
@@ -274,7 +271,7 @@ func explainNetwork(err error, host string) error {
 	case transient(err):
 		return errors.Errorf("the connection to host %q broke off", host)
 	}
-	// An url.Error repeats the request, whose query may hold a signature.
+	// A url.Error repeats the request, whose query may contain a signature.
 	var u *url.Error
 	for errors.As(err, &u) {
 		err = u.Err
@@ -282,7 +279,7 @@ func explainNetwork(err error, host string) error {
 	return errors.Errorf("host %q: %s", host, OneLine(err.Error()))
 }
 
-// OneLine bounds foreign text and takes line breaks and control characters out.
+// OneLine truncates external text and removes line breaks and control characters.
 func OneLine(s string) string {
 	if len(s) > maxReason {
 		s = s[:maxReason] + "…"
@@ -296,7 +293,7 @@ func OneLine(s string) string {
 	return strings.Join(strings.Fields(printable), " ")
 }
 
-// Redact returns a reference or URL without what may be secret in it, for errors.
+// Redact returns a reference or URL without its possible secrets, for errors.
 func Redact(raw string) string {
 	raw, _, _ = strings.Cut(raw, "?")
 	i := strings.LastIndex(raw, "@")

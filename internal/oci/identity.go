@@ -11,10 +11,10 @@ import (
 
 // An Identity gets credentials for the registries of a cloud.
 type Identity interface {
-	// Name of the identity. Equal names stand for equal identities.
+	// Name returns the name of the identity. Equal names stand for equal identities.
 	Name() string
-	// Credentials for the registry at a host. They are asked for with each request, so keep them until they expire. Errors
-	// are one line without secrets, which does not differ from one try to the next.
+	// Credentials returns the credentials for the registry at host. It is called for each request, so implementations
+	// keep credentials until they expire. Errors are one line without secrets that does not differ between attempts.
 	Credentials(ctx context.Context, host string) (user, password string, err error)
 }
 

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// maxServers bounds the pooled transports; the one unused longest is closed.
+	// maxServers bounds the pooled transports; the least recently used one is closed.
 	maxServers = 64
 
-	// maxClients bounds the logins that are remembered.
+	// maxClients bounds the logins that are kept.
 	maxClients = 256
 
 	dialTimeout      = 10 * time.Second
@@ -30,17 +30,16 @@ const (
 	maxConns         = 16
 )
 
-// A Pool reads from registries and web servers, over connections and logins
-// that are used again. It is safe for concurrent use; one is enough for a
-// process. How long a request may take is up to the context.
+// A Pool reads from registries and web servers, and reuses connections and logins. It is safe for concurrent use; one
+// is enough for a process. The context determines how long a request may take.
 type Pool struct {
-	// Pauses are how long it takes until another try of a request that failed. They are set before the first request.
+	// Pauses are the delays before each retry of a failed request. Set them before the first request.
 	Pauses []time.Duration
 
 	agent string
 	limit int64
 
-	// patience is how long a server may think before it answers.
+	// patience is how long a server may take to respond.
 	patience time.Duration
 
 	// mu guards adding to wires.
@@ -50,8 +49,7 @@ type Pool struct {
 	clients *lru.Cache // *http.Client by endpoint.caller, repository and action
 }
 
-// NewPool returns a Pool. Agent is how requests name this program, and limit
-// bounds every body, in bytes.
+// NewPool returns a Pool. agent is the User-Agent of requests, and limit bounds every body, in bytes.
 func NewPool(agent string, limit int64) *Pool {
 	return &Pool{
 		Pauses:   []time.Duration{100 * time.Millisecond, 400 * time.Millisecond},
@@ -71,15 +69,15 @@ func closeWire(_ lru.Key, w any) {
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// Clearing calls the eviction function for each.
+	// Clear calls the eviction function for each entry.
 	p.wires.Clear()
 	p.clients.Clear()
 }
 
-// wire returns the transport to the server of e, the same one for every
-// caller: connections carry no credentials of their own.
+// wire returns the transport to the server of e, the same for every caller: connections carry no credentials of their
+// own.
 func (p *Pool) wire(e *endpoint) (http.RoundTripper, error) {
-	// Two that miss at once would open two pools, and one would never be closed.
+	// Two concurrent misses would otherwise open two transports, and one would never be closed.
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if t, ok := p.wires.Get(e.server); ok {
@@ -112,7 +110,7 @@ func (p *Pool) wire(e *endpoint) (http.RoundTripper, error) {
 			IdleConnTimeout:       idleTimeout,
 			MaxIdleConns:          maxIdle,
 			MaxConnsPerHost:       maxConns,
-			// A digest is of the bytes as they are stored.
+			// A digest covers the bytes as they are stored.
 			DisableCompression: true,
 		},
 	}
@@ -120,7 +118,7 @@ func (p *Pool) wire(e *endpoint) (http.RoundTripper, error) {
 	return w, nil
 }
 
-// retry calls f again when it failed for a reason that may have passed.
+// retry calls f again after a failure that may be transient.
 func (p *Pool) retry(ctx context.Context, f func() error) error {
 	for i := 0; ; i++ {
 		err := f()

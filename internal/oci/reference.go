@@ -14,7 +14,7 @@ import (
 const (
 	ociScheme = "oci://"
 
-	// maxReference and maxPath bound what is read, in bytes. Registries take no longer paths.
+	// maxReference and maxPath bound references and paths, in bytes. Registries accept no longer paths.
 	maxReference = 4096
 	maxPath      = 255
 )
@@ -22,26 +22,25 @@ const (
 var (
 	isScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
 
-	// The forms are those of the OCI distribution specification, section "Pulling manifests".
+	// The formats are those of the OCI distribution specification, section "Pulling manifests".
 	isPath   = regexp.MustCompile(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
 	isTag    = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`)
 	isDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-	// isHost is a DNS name, an IPv4 address or an IPv6 address in brackets, with or without a port.
+	// isHost matches a DNS name, an IPv4 address or an IPv6 address in brackets, with or without a port.
 	isHost = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:]*:[0-9a-f:.]*\])(:[0-9]{1,5})?$`)
 )
 
 // A Reference names an artifact or a repository.
 type Reference struct {
 	Repository string // host[:port]/path
-	Tag        string // Or empty.
+	Tag        string // May be empty.
 	Digest     string // sha256:…, or empty.
 }
 
-// ParseReference reads host[:port]/path[:tag][@sha256:…]. The scheme oci:// is
-// tolerated. The host may be in any case; it is returned in lower case. It has
-// a dot, a port or brackets, or is localhost: there is no default registry.
-// Errors say what is wrong, and never print credentials.
+// ParseReference parses host[:port]/path[:tag][@sha256:…]. It accepts and drops the scheme oci://, and returns the
+// host in lower case. The host must have a dot, a port or brackets, or be localhost: there is no default registry.
+// Errors state the problem and never contain credentials.
 func ParseReference(s string) (Reference, error) {
 	r, err := parseReference(s)
 	return r, errors.Wrapf(err, "malformed reference %q", Redact(s))
@@ -57,7 +56,7 @@ func parseReference(s string) (Reference, error) {
 	}
 	var r Reference
 	bare, r.Digest, _ = strings.Cut(bare, "@")
-	// What is not a digest may well be a part of a password, and so may all before it.
+	// Text after @ that is not a digest may be part of a password, and so may all text before it.
 	if strings.Contains(s, "@") && !isDigest.MatchString(r.Digest) {
 		return Reference{}, errors.New("what follows @ is not a digest, which is sha256: and 64 hexadecimal digits in lower case; " +
 			"credentials belong into the docker configuration")
@@ -91,7 +90,7 @@ func checkHost(host string) error {
 	return nil
 }
 
-// String is the reference as ParseReference reads it.
+// String returns the reference in the form that ParseReference accepts.
 func (r Reference) String() string {
 	s := r.Repository
 	if r.Tag != "" {
@@ -103,13 +102,13 @@ func (r Reference) String() string {
 	return s
 }
 
-// ValidTag says whether tag can be the tag of an artifact.
+// ValidTag reports whether tag can be the tag of an artifact.
 func ValidTag(tag string) bool { return isTag.MatchString(tag) }
 
-// ValidDigest says whether digest is sha256: and 64 hexadecimal digits in lower case.
+// ValidDigest reports whether digest is sha256: and 64 hexadecimal digits in lower case.
 func ValidDigest(digest string) bool { return isDigest.MatchString(digest) }
 
-// DigestOf returns the digest of data as registries write it.
+// DigestOf returns the digest of data in the form that registries use.
 func DigestOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return "sha256:" + hex.EncodeToString(sum[:])

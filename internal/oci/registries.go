@@ -15,53 +15,50 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// Registry says how to reach one registry or chart repository, and as whom.
-// Secrets are already resolved. At most one kind of credentials is used:
-// Username and Password if Username is set, else the entry of DockerConfig
-// that fits the repository best, else none.
+// A Registry describes how to reach one registry or chart repository, and with which credentials. Its secrets are
+// already resolved. At most one kind of credentials is used: Username and Password if Username is set, otherwise the
+// entry of DockerConfig that matches the repository best, otherwise none.
 type Registry struct {
-	// Host is host[:port], as in image references. docker.io means Docker Hub. *
-	// stands for all hosts that are not listed.
+	// Host is host[:port], as in image references. docker.io means Docker Hub. * matches all hosts that are not
+	// listed.
 	Host string
 
-	// DockerConfig is the content of a kubernetes.io/dockerconfigjson secret,
-	// or nil. Credential helpers that it names are ignored.
+	// DockerConfig is the content of a kubernetes.io/dockerconfigjson secret, or nil. Its credential helpers are
+	// ignored.
 	DockerConfig []byte
 
-	// Username and Password are for basic authentication, or empty.
+	// Username and Password are for basic authentication; both may be empty.
 	Username string
 	Password string
 
-	// Identity gets the credentials, instead of all above, or is nil. It needs TLS.
+	// Identity provides the credentials instead of the fields above, or is nil. It requires TLS.
 	Identity Identity
 
-	// CABundle is PEM: certificates trusted besides those of the system, or nil.
+	// CABundle holds certificates in PEM that are trusted in addition to those of the system, or is nil.
 	CABundle []byte
 
-	// PlainHTTP talks to Host without TLS.
+	// PlainHTTP makes requests to Host without TLS.
 	PlainHTTP bool
 
-	// SkipTLSVerify takes any certificate of Host. It is for a person at a
-	// command line who asks for it; nothing in a cluster can set it.
+	// SkipTLSVerify accepts any certificate of Host. It is for a user at a command line who asks for it; nothing in a
+	// cluster can set it.
 	SkipTLSVerify bool
 
-	// Ambient takes credentials from the docker configuration of this process,
-	// with its credential helpers, where none are given above.
+	// Ambient uses credentials from the docker configuration of this process, including its credential helpers, if
+	// none are given above.
 	Ambient bool
 }
 
-// Registries are the hosts that content may come from. Nil or empty means any
-// host, with the credentials that the docker configuration of this process has
-// for it, if any. Otherwise a host that is not listed is refused with a
-// RegistryNotAllowedError, before any request and even if the content is cached,
-// unless * is listed. Where it is, or where nothing is, loopback hosts may speak
-// plain HTTP.
+// Registries lists the hosts that content may come from. Nil or empty allows any host, with its credentials from the
+// docker configuration of this process, if any. Otherwise a host that is not listed is refused with a
+// RegistryNotAllowedError, before any request and even if the content is cached, unless * is listed. If * is listed,
+// or the list is empty, loopback hosts may use plain HTTP.
 type Registries []Registry
 
 // anyHost is the host of the entry for all hosts that are not listed.
 const anyHost = "*"
 
-// scheme is how an endpoint may be spoken to.
+// scheme is the set of URL schemes that an endpoint may use.
 type scheme int
 
 const (
@@ -70,30 +67,30 @@ const (
 	schemeEither               // HTTPS is tried first; loopback hosts only.
 )
 
-// endpoint is one host with all that is needed to talk to it.
+// An endpoint is one host with everything needed to reach it.
 type endpoint struct {
 	host   string
 	scheme scheme
 	ca     []byte
 
-	// insecure takes any certificate.
+	// insecure accepts any certificate.
 	insecure bool
 
-	// auth is nil for the docker configuration of the process.
+	// auth is nil to use the docker configuration of the process.
 	auth authn.Authenticator
 
-	// server identifies whom we talk to: host, scheme and trusted certificates.
+	// server identifies the server: host, scheme and trusted certificates.
 	server string
 
 	// caller identifies server and credentials together.
 	caller string
 }
 
-// Host is host[:port], in its normal form.
+// Host returns host[:port] in its normal form.
 func (e *endpoint) Host() string { return e.host }
 
-// endpoint finds how to reach path on host. The path matters because docker
-// configurations may hold different credentials for parts of a host.
+// endpoint returns the endpoint for path on host. The path matters because docker configurations may have different
+// credentials for parts of a host.
 func (rs Registries) endpoint(host, path string) (*endpoint, error) {
 	host = normalHost(host)
 	if len(rs) == 0 {
@@ -120,8 +117,8 @@ func (rs Registries) endpoint(host, path string) (*endpoint, error) {
 	return nil, &RegistryNotAllowedError{Host: host}
 }
 
-// endpoint is that of host, which the entry is for. Lenient lets a loopback host
-// speak plain HTTP.
+// endpoint returns the endpoint of host with the settings of this entry. lenient allows plain HTTP for a loopback
+// host.
 func (r *Registry) endpoint(host, path string, lenient bool) (*endpoint, error) {
 	e := &endpoint{host: host, ca: r.CABundle, insecure: r.SkipTLSVerify}
 	switch {
@@ -162,7 +159,7 @@ func (r *Registry) credentials(host, path string) (*authn.AuthConfig, error) {
 	var c struct {
 		Auths map[string]authn.AuthConfig `json:"auths"`
 	}
-	// The cause is left out: it could quote a part of the secret.
+	// The cause is omitted: it could quote part of the secret.
 	if json.Unmarshal(r.DockerConfig, &c) != nil {
 		return nil, errors.Errorf("the pull secret of registry host %q is not a docker configuration: want JSON with auths, "+
 			"and in each auth the base64 of user:password", r.Host)
@@ -176,10 +173,9 @@ func (r *Registry) credentials(host, path string) (*authn.AuthConfig, error) {
 	return &best, nil
 }
 
-// matchAuth returns how many characters of a path the key of a docker
-// configuration covers, or -1 if it is for something else. Keys are host or
-// host/path, with or without a scheme; registry clients of the past wrote
-// https://host/v1/, which means the whole host.
+// matchAuth returns how many characters of path the key of a docker configuration covers, or -1 if the key does not
+// match. Keys are host or host/path, with or without a scheme; old registry clients wrote https://host/v1/, which
+// means the whole host.
 func matchAuth(key, host, path string) int {
 	key = strings.TrimPrefix(strings.TrimPrefix(key, "https://"), "http://")
 	h, p, _ := strings.Cut(strings.TrimSuffix(key, "/"), "/")
@@ -195,9 +191,8 @@ func matchAuth(key, host, path string) int {
 	return -1
 }
 
-// identify computes the identities of the endpoint. The parts are hashed with
-// their lengths, so that no two lists of parts can be mistaken for each other,
-// and so that no secret is kept as the key of a map.
+// identify computes the identities of the endpoint. It hashes the parts with their lengths, so that different lists
+// of parts never have the same identity, and no secret is kept as the key of a map.
 func (e *endpoint) identify(credentials ...string) *endpoint {
 	server := []string{e.host, strconv.Itoa(int(e.scheme)), string(e.ca)}
 	if e.insecure {
@@ -216,7 +211,7 @@ func fingerprint(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// normalHost makes equal hosts equal strings.
+// normalHost returns the normal form of host, so that equal hosts are equal strings.
 func normalHost(host string) string {
 	host = strings.ToLower(strings.TrimSuffix(host, ":443"))
 	switch host {

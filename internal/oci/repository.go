@@ -9,15 +9,15 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// A Repository is a repository of a registry, and how to reach it.
+// A Repository is a repository of a registry, with the settings and credentials to access it.
 type Repository struct {
 	*endpoint
 
 	name name.Repository
 }
 
-// Repository finds how to reach a repository, given as host[:port]/path. A scheme
-// before it is tolerated and means nothing.
+// Repository returns the repository host[:port]/path, with its settings in rs. A scheme before it is accepted and
+// ignored.
 func (rs Registries) Repository(repo string) (*Repository, error) {
 	bare := repo
 	for _, s := range []string{"oci://", "https://", "http://"} {
@@ -42,13 +42,13 @@ func (rs Registries) Repository(repo string) (*Repository, error) {
 	return &Repository{endpoint: e, name: reg.Repo(path)}, nil
 }
 
-// Path of the repository at its host.
+// Path returns the path of the repository on its host.
 func (r *Repository) Path() string { return r.name.RepositoryStr() }
 
-// Scope names who delivers what is in the repository: its server.
+// Scope identifies who delivers the content of the repository: its server.
 func (r *Repository) Scope() string { return r.server }
 
-// Key names something in the repository as seen with our credentials.
+// Key identifies something in the repository as seen with our credentials.
 func (r *Repository) Key(what string) string {
 	return r.caller + " " + r.Path() + " " + what
 }

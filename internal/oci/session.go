@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// sessionPatience is how long a registry may take to file a large blob.
+	// sessionPatience is how long a registry may take to store a large blob.
 	sessionPatience = 5 * time.Minute
 
 	// sessionLimit bounds a body, in bytes. Each reader has a tighter bound.
@@ -29,16 +29,15 @@ const (
 	sessionAgent = "kymactl"
 )
 
-// A Session talks to one repository of a registry, to read and to write. It
-// logs in when it is first used. It is safe for concurrent use.
+// A Session reads from and writes to one repository of a registry. It logs in at its first use. It is safe for
+// concurrent use.
 type Session struct {
 	pool   *Pool
 	repo   *Repository
 	writes atomic.Bool
 }
 
-// NewSession prepares to talk to the repository host[:port]/path. Nothing is
-// asked yet.
+// NewSession returns a Session for the repository host[:port]/path. It sends no request yet.
 func NewSession(repo string, regs Registries) (*Session, error) {
 	r, err := regs.Repository(repo)
 	if err != nil {
@@ -49,46 +48,47 @@ func NewSession(repo string, regs Registries) (*Session, error) {
 	return &Session{pool: p, repo: r}, nil
 }
 
-// String is host[:port]/path.
+// String returns host[:port]/path.
 func (s *Session) String() string { return s.repo.host + "/" + s.repo.Path() }
 
-// Push makes the session log in to write from now on. A registry may tell those
-// who may only read nothing of a repository that is not there yet.
+// Push makes the session log in with write access from now on. A registry may deny readers any information about a
+// repository that does not exist yet.
 func (s *Session) Push() { s.writes.Store(true) }
 
 // A Call is one request to a registry.
 type Call struct {
 	Method string
-	// Path below the repository, such as blobs/sha256:…, or what a registry said to call, which may be a whole URL.
+	// Path is relative to the repository, such as blobs/sha256:…, or a location that a registry returned, which may
+	// be a whole URL.
 	Path   string
 	Header http.Header
-	// Body opens what is sent, of Size bytes; nil sends nothing. It is opened when it is first read, and again where
-	// the registry asks for another login.
+	// Body opens the request body, which has Size bytes; nil means no body. It is opened when it is first read, and
+	// again if the registry requires another login.
 	Body func() (io.ReadCloser, error)
 	Size int64
-	// Want are the codes of answers that are not error.
+	// Want lists the status codes that are not errors.
 	Want []int
 }
 
-// A CallError says why a call failed, in one line.
+// A CallError reports why a call failed, in one line.
 type CallError struct {
-	// Code of the answer, such as 404, or 0 where there was none.
+	// Code is the status code, such as 404, or 0 if there was no response.
 	Code int
-	// Transient says that it may succeed later.
+	// Transient reports whether a retry may succeed.
 	Transient bool
-	// After is how long the registry wants us to wait, or 0.
+	// After is how long the registry asks us to wait, or 0.
 	After time.Duration
 
 	cause error
 }
 
-// Error is one line.
+// Error returns the message as one line.
 func (e *CallError) Error() string { return e.cause.Error() }
 
-// Unwrap returns the cause, which holds errors of the context.
+// Unwrap returns the cause, which includes errors of the context.
 func (e *CallError) Unwrap() error { return e.cause }
 
-// Do one call. The caller must close the body of the answer. Errors are *CallError.
+// Do sends one call. The caller must close the body of the response. Errors are *CallError.
 func (s *Session) Do(ctx context.Context, c Call) (*http.Response, error) {
 	action := transport.PullScope
 	if s.writes.Load() {
@@ -105,8 +105,7 @@ func (s *Session) Do(ctx context.Context, c Call) (*http.Response, error) {
 	return resp, nil
 }
 
-// do returns an answer together with the error that it stands for; its body is
-// closed then.
+// do sends c with login. With an error response it returns both the response, whose body is closed, and its error.
 func (s *Session) do(ctx context.Context, login *http.Client, c Call) (*http.Response, error) {
 	u, err := s.resolve(c.Path)
 	if err != nil {
@@ -133,10 +132,10 @@ func (s *Session) do(ctx context.Context, login *http.Client, c Call) (*http.Res
 	return resp, transport.CheckError(resp, c.Want...)
 }
 
-// resolve returns the URL of a call. TLS or not is decided further below.
+// resolve returns the URL of a call. The transport below decides between HTTP and HTTPS.
 func (s *Session) resolve(path string) (string, error) {
 	base := &url.URL{Scheme: https, Host: s.repo.host, Path: "/v2/" + s.repo.Path() + "/"}
-	// The colon of a digest is none after a scheme.
+	// The colon of a digest must not be parsed as the end of a scheme.
 	if !strings.HasPrefix(path, "/") && !strings.Contains(path, "://") {
 		path = base.Path + path
 	}
@@ -160,8 +159,7 @@ func (s *Session) explain(err error, resp *http.Response) error {
 	return e
 }
 
-// A rewinder sends a body again from its beginning, where the layers above
-// repeat a request after a new login.
+// A rewinder resends a body from its beginning when the layers above repeat a request after a new login.
 type rewinder struct{ next http.RoundTripper }
 
 func (w *rewinder) RoundTrip(in *http.Request) (*http.Response, error) {
@@ -180,12 +178,11 @@ func (w *rewinder) RoundTrip(in *http.Request) (*http.Response, error) {
 	return w.next.RoundTrip(r)
 }
 
-// A lazyBody is opened when it is first read, since a body may be asked for and
-// never be sent.
+// A lazyBody is opened when it is first read, because a body may be requested and never be sent.
 type lazyBody struct {
 	open func() (io.ReadCloser, error)
 
-	// mu guards all below: bodies are closed while they are read.
+	// mu guards the fields below: bodies are closed while they are read.
 	mu   sync.Mutex
 	body io.ReadCloser
 	err  error

@@ -14,15 +14,15 @@ import (
 
 const maxRedirects = 10
 
-// A Site is a URL and how to reach it.
+// A Site is a URL with the settings and credentials to fetch it.
 type Site struct {
 	*endpoint
 
 	url *url.URL
 }
 
-// Site finds how to reach u. Unlike with repositories, the scheme is part of the
-// URL; plain HTTP needs the same permission all the same.
+// Site returns the site of u, with its settings in rs. Unlike with repositories, the scheme is part of the URL; plain
+// HTTP still requires the same permission.
 func (rs Registries) Site(u *url.URL) (*Site, error) {
 	e, err := rs.endpoint(u.Host, u.Path)
 	if err != nil {
@@ -37,7 +37,7 @@ func (rs Registries) Site(u *url.URL) (*Site, error) {
 	return &Site{endpoint: e.as(schemePlain), url: u}, nil
 }
 
-// as returns e for another scheme.
+// as returns a copy of e with another scheme.
 func (e *endpoint) as(s scheme) *endpoint {
 	c := *e
 	c.scheme = s
@@ -49,16 +49,16 @@ func (s *Site) Join(path string) *Site {
 	return &Site{endpoint: s.endpoint, url: s.url.JoinPath(path)}
 }
 
-// Scope names who delivers what is at the URL: that very URL, since a host of
-// files may well belong to many.
+// Scope identifies who delivers the content of the URL: exactly this URL, because a file host may belong to many
+// owners.
 func (s *Site) Scope() string { return fingerprint(s.server, s.url.String()) }
 
-// Key names something at the URL as seen with our credentials.
+// Key identifies something at the URL as seen with our credentials.
 func (s *Site) Key(what string) string {
 	return s.caller + " " + s.url.String() + " " + what
 }
 
-// ParseURL reads a URL that may be fetched.
+// ParseURL parses a URL that may be fetched.
 func ParseURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	switch {
@@ -75,22 +75,22 @@ func ParseURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// Validators say which version of something we have, RFC 9110, section 13.
+// Validators identify the version of known content, RFC 9110, section 13.
 type Validators struct {
 	etag     string
 	modified string
 }
 
-// A Page is what is at a URL.
+// A Page is the content of a URL.
 type Page struct {
 	Validators
 
 	Data      []byte
-	Unchanged bool // It is what was known; there is no Data.
+	Unchanged bool // The content is still the known version; Data is empty.
 }
 
-// Fetch returns what is at s, of at most limit bytes, or that it is still what
-// is known. What names it in errors.
+// Fetch returns the content of s, of at most limit bytes, or an unchanged Page if the content still matches known.
+// what names the content in errors.
 func (p *Pool) Fetch(ctx context.Context, s *Site, known Validators, limit int64, what string) (Page, error) {
 	var result Page
 	err := p.roundTrip(ctx, s, http.MethodGet, known, func(resp *http.Response) error {
@@ -111,8 +111,7 @@ func (p *Pool) Fetch(ctx context.Context, s *Site, known Validators, limit int64
 	return result, err
 }
 
-// MayFetch asks whether s may be read. False says that the server does not
-// answer such a question.
+// MayFetch reports whether the caller may read s. False means that the server does not answer that question.
 func (p *Pool) MayFetch(ctx context.Context, s *Site) (bool, error) {
 	return answered(p.roundTrip(ctx, s, http.MethodHead, Validators{}, func(resp *http.Response) error {
 		if resp.StatusCode != http.StatusOK {
@@ -151,8 +150,8 @@ func (p *Pool) roundTrip(ctx context.Context, s *Site, method string, known Vali
 	})
 }
 
-// dropCredentials lets redirects be followed, but not with our credentials:
-// net/http alone would send them to other ports and subdomains as well.
+// dropCredentials follows redirects without our credentials: net/http alone would send them to other ports and
+// subdomains as well.
 func dropCredentials(req *http.Request, via []*http.Request) error {
 	req.Header.Del("Authorization")
 	if len(via) >= maxRedirects {

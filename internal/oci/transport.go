@@ -17,8 +17,8 @@ const (
 	https     = "https"
 )
 
-// A wire decides between HTTP and HTTPS, whatever the layers above would like
-// to try, and bounds every body, also those that are read by other packages.
+// A wire enforces HTTP or HTTPS, whatever the layers above request, and bounds every body, including bodies that
+// other packages read.
 type wire struct {
 	host   string
 	scheme scheme
@@ -53,9 +53,9 @@ func (w *wire) RoundTrip(in *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// check refuses what a registry could use to make us ask something that only we
-// can reach, such as the metadata service of a cloud: addresses in a redirect,
-// or of a token service, that are internal and not the host we were told to use.
+// check refuses addresses that a registry could use to make us send requests to a service that only we can reach,
+// such as the metadata service of a cloud: internal addresses in a redirect, or of a token service, other than the
+// configured host.
 func (w *wire) check(u *url.URL) error {
 	to := u.Hostname()
 	if own, err := url.Parse("//" + w.host); err == nil && own.Hostname() == strings.ToLower(to) {
@@ -63,7 +63,7 @@ func (w *wire) check(u *url.URL) error {
 	}
 	name := strings.TrimSuffix(strings.ToLower(to), ".")
 	internal := name == "localhost" || strings.HasSuffix(name, ".localhost")
-	// Of other names nothing is known.
+	// Nothing is known about other names.
 	ip, err := netip.ParseAddr(to)
 	if ip = ip.Unmap(); internal || err == nil && (ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified()) {
 		return errors.Errorf("it refers to the internal address %q, which is refused", to)

@@ -24,47 +24,43 @@ func newChart(c *chart.Chart, digest string) *Chart {
 	return &Chart{chart: c, digest: digest, schemas: compileSchemas(c), templates: templates.Parse(c)}
 }
 
-// Name of the chart, from Chart.yaml.
+// Name returns the name of the chart, from Chart.yaml.
 func (c *Chart) Name() string { return c.chart.Metadata.Name }
 
-// Version of the chart, from Chart.yaml.
+// Version returns the version of the chart, from Chart.yaml.
 func (c *Chart) Version() string { return c.chart.Metadata.Version }
 
-// AppVersion of the chart, from Chart.yaml; may be empty.
+// AppVersion returns the app version of the chart, from Chart.yaml; it may be empty.
 func (c *Chart) AppVersion() string { return c.chart.Metadata.AppVersion }
 
-// Metadata returns what Chart.yaml says, as JSON, as Helm writes it into the
-// config of a chart in a registry.
+// Metadata returns the content of Chart.yaml as JSON, as Helm writes it into the config of a chart in a registry.
 func (c *Chart) Metadata() ([]byte, error) {
 	data, err := json.Marshal(c.chart.Metadata)
 	return data, errors.Wrap(err, "cannot encode Chart.yaml")
 }
 
-// Values returns a copy of the default values of the chart; those of its
-// dependencies are not among them.
+// Values returns a copy of the default values of the chart, without those of its dependencies.
 func (c *Chart) Values() map[string]any { return MergeValues(c.chart.Values, nil) }
 
-// Digest of the archive (see WithDigest) or of the files, "sha256:…".
+// Digest returns the digest of the archive (see WithDigest) or of the files, "sha256:…".
 func (c *Chart) Digest() string { return c.digest }
 
-// Pure is false when a template of the chart or of one of its dependencies
-// names a function whose result may differ between two renderings. It is a
-// promise about all values only for charts without tpl: give the values of the
-// install to have the text checked that tpl might run. Rendered.Pure knows
-// exactly, afterwards.
+// Pure reports whether no template of the chart or of its dependencies names a function whose result may differ
+// between two renderings. It covers all values only for charts without tpl: pass the values of the install to check
+// the text that tpl might execute as well. After rendering, Rendered.Pure is exact.
 func (c *Chart) Pure(values ...map[string]any) bool {
 	return !c.templates.Uses.Impure && !c.tplMentions(templates.MayBeImpure, values)
 }
 
-// NeedsAPIVersions reports whether a template of the chart or of one of its
-// dependencies mentions .Capabilities.APIVersions, so that Options.APIVersions
-// must be what the cluster serves. Values are checked as in Pure.
+// NeedsAPIVersions reports whether a template of the chart or of one of its dependencies mentions
+// .Capabilities.APIVersions, so that Options.APIVersions must list the API versions of the cluster. It checks values
+// like Pure.
 func (c *Chart) NeedsAPIVersions(values ...map[string]any) bool {
 	return c.templates.Uses.APIVersions || c.tplMentions(templates.MayUseAPIVersions, values)
 }
 
-// tplMentions reports whether the chart uses tpl, and values, its own or those of
-// an install, hold a text that tpl may run, of which may is true.
+// tplMentions reports whether the chart uses tpl, and values or the chart's own values contain a text for which may
+// returns true.
 func (c *Chart) tplMentions(may func(text string) bool, values []map[string]any) bool {
 	if !c.templates.Uses.TPL {
 		return false
@@ -84,7 +80,7 @@ func chartMentions(c *chart.Chart, may func(text string) bool) bool {
 	return slices.ContainsFunc(c.Dependencies(), func(d *chart.Chart) bool { return chartMentions(d, may) })
 }
 
-// valuesMention reports whether there is such a text below v.
+// valuesMention reports whether v contains a text for which may returns true.
 func valuesMention(v any, may func(text string) bool) bool {
 	switch t := v.(type) {
 	case string:
@@ -101,12 +97,11 @@ func valuesMention(v any, may func(text string) bool) bool {
 	return false
 }
 
-// instance returns a copy of the chart that Helm may change: it rewrites
-// metadata and default values for the dependencies that are switched on. Files,
-// templates and schemas are shared, they are only read.
+// instance returns a copy of the chart that Helm may change: Helm rewrites metadata and default values for the
+// enabled dependencies. The copy shares files, templates and schemas, which are only read.
 func instance(c *chart.Chart) *chart.Chart {
 	md := *c.Metadata
-	// Helm tells a chart without dependencies by nil.
+	// Helm detects a chart without dependencies by nil.
 	md.Dependencies = slices.Clone(c.Metadata.Dependencies)
 	for i, d := range md.Dependencies {
 		dep := *d
@@ -118,7 +113,7 @@ func instance(c *chart.Chart) *chart.Chart {
 		Metadata:  &md,
 		Lock:      c.Lock,
 		Templates: c.Templates,
-		Values:    c.Values, // Helm replaces this map, and copies before it merges.
+		Values:    c.Values, // Helm replaces this map, and copies it before merging.
 		Schema:    c.Schema,
 		Files:     c.Files,
 	}

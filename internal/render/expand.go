@@ -17,19 +17,18 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
-// maxArchiveDepth is how many archives of dependencies may lie in each other.
+// maxArchiveDepth bounds the nesting of dependency archives.
 const maxArchiveDepth = 8
 
-// An expander unpacks the archives of dependencies in charts/, so that Helm's
-// loader only ever sees plain files. The loader would unpack them too, but
-// without an end to an archive that holds itself.
+// An expander unpacks the archives of dependencies in charts/, so that Helm's loader only sees plain files. The
+// loader would unpack them too, but without a limit for an archive that contains itself.
 type expander struct {
 	limits Limits
 	size   int64
 	out    []*loader.BufferedFile
 }
 
-// add files below prefix, which is empty or ends with a slash.
+// add adds files below prefix, which is empty or ends with a slash.
 func (x *expander) add(prefix string, files []input.File, depth int) error {
 	for _, f := range files {
 		name := prefix + f.Name
@@ -56,7 +55,7 @@ func (x *expander) add(prefix string, files []input.File, depth int) error {
 	return nil
 }
 
-// checkParsed bounds what Helm's loader makes of the files that it parses.
+// checkParsed bounds the memory that Helm's loader takes to parse a file.
 func checkParsed(f input.File) error {
 	switch path.Base(f.Name) {
 	case chartfile, "Chart.lock", "values.yaml", "requirements.yaml", "requirements.lock":
@@ -85,13 +84,12 @@ func (x *expander) archive(name string, data []byte, depth int) error {
 	if err != nil {
 		return errors.Wrapf(err, "dependency %s", name)
 	}
-	// The name of the directory does not matter to Helm, but it must not be that
-	// of another dependency, nor end in .tgz.
+	// Helm ignores the name of the directory, but it must differ from other dependencies and not end in .tgz.
 	return x.add(name+".d/", files, depth)
 }
 
-// isDependencyArchive reports whether a file is charts/x.tgz, also of a dependency that is a
-// directory. Helm ignores names that begin with a dot or an underscore.
+// isDependencyArchive reports whether a file is charts/x.tgz, also inside a dependency that is a directory. Helm
+// ignores names that begin with a dot or an underscore.
 func isDependencyArchive(name string) bool {
 	parts := strings.Split(name, "/")
 	if len(parts)%2 != 0 || path.Ext(name) != ".tgz" {
@@ -108,15 +106,14 @@ func isDependencyArchive(name string) bool {
 	return true
 }
 
-// untar reads a packed chart: a gzipped tar with one directory, whose name is
-// dropped, as Helm does.
+// untar reads a packed chart: a gzipped tar with one top-level directory, whose name it drops, as Helm does.
 func untar(data []byte, l Limits) ([]input.File, error) {
 	gz, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return nil, errors.Wrap(err, "not a gzipped archive")
 	}
-	// One byte more than allowed tells an archive of exactly that size from a
-	// larger one; headers and padding count, so that nothing is free.
+	// One byte more than allowed distinguishes an archive of exactly that size from a larger one; headers and padding
+	// count as well, so that they are limited too.
 	budget := &io.LimitedReader{R: gz, N: l.Uncompressed + int64(l.Files+2)*1024 + 1}
 	tr := tar.NewReader(budget)
 
@@ -153,7 +150,7 @@ func untar(data []byte, l Limits) ([]input.File, error) {
 	}
 }
 
-// archiveName is the name of a regular file without its first directory.
+// archiveName returns the name of a regular file without its top-level directory.
 func archiveName(h *tar.Header) (string, error) {
 	if h.Typeflag != tar.TypeReg {
 		return "", errors.Errorf("%q is not a regular file", h.Name)

@@ -20,13 +20,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// Limits of what Load accepts, dependencies in charts/*.tgz unpacked.
+// Limits bound what Load accepts, with dependencies in charts/*.tgz unpacked.
 type Limits struct {
-	Uncompressed int64 // bytes of all files
+	Uncompressed int64 // size of all files, in bytes
 	Files        int   // number of files
 }
 
-// DefaultLimits apply unless WithLimits says otherwise.
+// DefaultLimits returns the limits that apply without WithLimits.
 func DefaultLimits() Limits {
 	return Limits{Uncompressed: 512 << 20, Files: input.MaxFiles}
 }
@@ -44,8 +44,8 @@ func WithLimits(l Limits) LoadOption {
 	return func(o *loadOptions) { o.limits = l }
 }
 
-// WithDigest sets what Chart.Digest returns, usually the digest of the archive
-// that the files came from. Without it a digest of the files is computed.
+// WithDigest sets the result of Chart.Digest, usually the digest of the archive that contained the files. Without it,
+// Load computes a digest of the files.
 func WithDigest(d string) LoadOption {
 	return func(o *loadOptions) { o.digest = d }
 }
@@ -53,15 +53,14 @@ func WithDigest(d string) LoadOption {
 const (
 	chartfile = "Chart.yaml"
 
-	// maxCharts bounds the charts that dependencies and their aliases make.
+	// maxCharts bounds the charts that result from dependencies and their aliases.
 	maxCharts = 1000
 )
 
-// Load makes a chart of the files of its archive. Chart.yaml lies at the root
-// or in exactly one directory below it; what is outside of that directory is ignored.
-// As in Helm, .helmignore is not consulted: it is applied when a chart is
-// packed. Library charts, charts with an invalid Chart.yaml, and charts whose
-// declared dependencies are not in charts/ are refused.
+// Load creates a chart from the files of its archive. Chart.yaml must be at the root or in exactly one top-level
+// directory; files outside of that directory are ignored. As in Helm, .helmignore is not used: it applies when a
+// chart is packed. Load refuses library charts, charts with an invalid Chart.yaml, and charts whose declared
+// dependencies are missing in charts/.
 func Load(files []input.File, o ...LoadOption) (c *Chart, err error) {
 	opts := loadOptions{limits: DefaultLimits()}
 	for _, fn := range o {
@@ -74,8 +73,8 @@ func Load(files []input.File, o ...LoadOption) (c *Chart, err error) {
 	}
 	name := chartName(files)
 
-	// Helm's loader has panicked on malformed metadata before
-	// (CVE-2025-55198); a chart must not be able to end the process.
+	// Helm's loader has panicked on malformed metadata before (CVE-2025-55198); a chart must not be able to end the
+	// process.
 	defer func() {
 		if r := recover(); r != nil {
 			c, err = nil, errors.Errorf("chart %q: cannot load it: %s", name, input.Line(fmt.Sprint(r)))
@@ -102,7 +101,7 @@ func Load(files []input.File, o ...LoadOption) (c *Chart, err error) {
 	return newChart(hc, opts.digest), nil
 }
 
-// chartRoot returns the files of the chart relative to its Chart.yaml.
+// chartRoot returns the files of the chart with names relative to its Chart.yaml.
 func chartRoot(files []input.File) ([]input.File, error) {
 	roots := map[string]bool{}
 	for _, f := range files {
@@ -131,14 +130,14 @@ func chartRoot(files []input.File) ([]input.File, error) {
 	return out, nil
 }
 
-// chartName is the name of the chart for errors, before it is loaded and checked.
+// chartName returns the name of the chart for errors, before it is loaded and checked.
 func chartName(files []input.File) string {
 	var md struct {
 		Name string `json:"name"`
 	}
 	for _, f := range files {
 		if f.Name == chartfile && len(f.Data) <= input.MaxFile && checkParsed(f) == nil {
-			// What cannot be read here, the loader reports.
+			// The loader reports metadata that cannot be read here.
 			_ = yaml.Unmarshal(input.TrimBOM(f.Data), &md)
 		}
 	}
@@ -171,8 +170,8 @@ func installable(c *chart.Chart) error {
 	return nil
 }
 
-// countCharts is how many charts c becomes at most: a dependency is copied for
-// each alias, with its own dependencies. It stops counting above maxCharts.
+// countCharts returns how many charts c becomes at most: Helm copies a dependency for each alias, with its own
+// dependencies. It stops counting above maxCharts.
 func countCharts(c *chart.Chart) int {
 	n := 1
 	for _, d := range c.Dependencies() {
@@ -190,8 +189,8 @@ func countCharts(c *chart.Chart) int {
 	return n
 }
 
-// sortDependencies gives dependencies an order, because Helm's loader keeps
-// them in that of a map and two loads of one chart must render the same.
+// sortDependencies sorts dependencies, because Helm's loader keeps them in the random order of a map and two loads of
+// one chart must render the same.
 func sortDependencies(c *chart.Chart) {
 	deps := slices.Clone(c.Dependencies())
 	slices.SortStableFunc(deps, func(a, b *chart.Chart) int {
@@ -206,8 +205,7 @@ func sortDependencies(c *chart.Chart) {
 	}
 }
 
-// digestFiles hashes names and contents with their lengths, in the order of the
-// names.
+// digestFiles returns a digest of names and contents with their lengths, in the order of the names.
 func digestFiles(files []input.File) string {
 	sorted := slices.Clone(files)
 	slices.SortFunc(sorted, func(a, b input.File) int { return strings.Compare(a.Name, b.Name) })

@@ -8,16 +8,14 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 )
 
-// The minor versions of Kubernetes that a chart is tried with, without a cluster.
+// The minor versions of Kubernetes that KubeVersion tries, without a cluster.
 const (
 	newestMinor = 37
 	oldestMinor = 16
 )
 
-// KubeVersion returns the newest version of Kubernetes that the chart says it
-// runs on, "v1.37.0", for Options.KubeVersion where there is no cluster. A chart
-// that runs on none that is known gets the newest one, and is then refused by
-// Render.
+// KubeVersion returns the newest version of Kubernetes that the chart supports, "v1.37.0", for Options.KubeVersion
+// without a cluster. If the chart supports no known version, it returns the newest one, which Render then refuses.
 func (c *Chart) KubeVersion() string {
 	newest := kubeVersion(newestMinor, 0)
 	want := c.chart.Metadata.KubeVersion
@@ -25,7 +23,7 @@ func (c *Chart) KubeVersion() string {
 		return newest
 	}
 	for minor := newestMinor; minor >= oldestMinor; minor-- {
-		// A chart may ask for what was fixed in a minor version.
+		// A chart may require a fix in a minor version.
 		for _, patch := range []int{0, 99} {
 			if v := kubeVersion(minor, patch); chartutil.IsCompatibleRange(want, v) {
 				return v

@@ -30,43 +30,41 @@ const (
 	defaultMaxBytes = 64 << 20
 )
 
-// Options of one rendering.
+// Options are the options of one rendering.
 type Options struct {
-	ReleaseName string // as Helm allows it: at most 53 characters
-	Namespace   string // what templates see as .Release.Namespace
+	ReleaseName string // as allowed by Helm: at most 53 characters
+	Namespace   string // .Release.Namespace of the templates
 	Upgrade     bool   // .Release.IsUpgrade; otherwise IsInstall
 	Revision    int    // .Release.Revision, at least 1
 
-	Values    map[string]any // of this install; not changed
-	Overrides map[string]any // below Values, with numbers as helm --set reads them; not changed
+	Values    map[string]any // values of this install; not changed
+	Overrides map[string]any // values that Values override, with numbers as helm --set parses them; not changed
 
-	KubeVersion string       // of the cluster, "v1.36.3"; "": Helm's default, v1.20.0
+	KubeVersion string       // version of the cluster, "v1.36.3"; "": Helm's default, v1.20.0
 	APIVersions []string     // "apps/v1" and "apps/v1/Deployment"; nil: Helm's default, the built-in group versions
 	REST        *rest.Config // for lookup; nil: lookup finds nothing, as in helm template
 
 	SkipCRDs   bool // leave out the objects of crds/
 	SkipSchema bool // do not check values against schemas
-	MaxBytes   int  // that templates may print; 0: 64 MiB
+	MaxBytes   int  // maximum output of the templates; 0: 64 MiB
 }
 
-// Rendered is what a chart becomes.
+// Rendered is the result of rendering a chart.
 type Rendered struct {
-	CRDs    []*unstructured.Unstructured // of the crds/ directories, in the order of the charts and files
-	Objects []*unstructured.Unstructured // of templates, without hooks, lists flattened, in Helm's install order; namespaces as written
-	Hooks   []record.Hook                // in Helm's order of kinds
+	CRDs    []*unstructured.Unstructured // objects of the crds/ directories, in the order of the charts and files
+	Objects []*unstructured.Unstructured // objects except hooks, lists flattened, in Helm's install order; namespaces as written
+	Hooks   []record.Hook                // hooks of the templates, in Helm's order of kinds
 	Notes   string                       // templates/NOTES.txt of the chart itself
 	Pure    bool                         // the same chart and options, REST aside, render the same again
-	Draft   *record.Draft                // of the record of the release
+	Draft   *record.Draft                // draft of the release record
 }
 
-// Render does what helm install does before it talks to a cluster: it switches
-// dependencies on and off, merges values, checks them against the schemas and
-// the version of the cluster against kubeVersion, and executes the templates. It
-// returns when ctx ends. Errors are one line that names the chart, and for
-// templates file and line.
+// Render does what helm install does before it connects to a cluster: it enables and disables dependencies, merges
+// values, validates them against the schemas and the version of the cluster against kubeVersion, and executes the
+// templates. It returns when ctx ends. Errors are one line that names the chart, and for templates file and line.
 func (c *Chart) Render(ctx context.Context, o Options) (r *Rendered, err error) {
 	defer func() {
-		// Templates are foreign code, and so is what they call.
+		// Templates and the functions that they call are untrusted code.
 		if p := recover(); p != nil {
 			r, err = nil, errors.Errorf("chart %q: cannot render it: %s", c.Name(), input.Line(fmt.Sprint(p)))
 		}
@@ -115,8 +113,7 @@ func (c *Chart) render(ctx context.Context, o Options) (*Rendered, error) {
 	return r, err
 }
 
-// prepare returns the chart with its dependencies switched on and off, and what
-// its templates see.
+// prepare returns the chart with only its enabled dependencies, and the values for its templates.
 func (c *Chart) prepare(o Options, config map[string]any) (*chart.Chart, chartutil.Values, error) {
 	inst := instance(c.chart)
 	if err := chartutil.ProcessDependenciesWithMerge(inst, config); err != nil {
@@ -148,8 +145,8 @@ func (c *Chart) prepare(o Options, config map[string]any) (*chart.Chart, chartut
 	return inst, top, nil
 }
 
-// capabilities are what templates see of the cluster. The version is kept as the
-// server writes it, as in helm install.
+// capabilities returns the cluster capabilities that templates see. It keeps the version as the server writes it, as
+// helm install does.
 func capabilities(o Options) (*chartutil.Capabilities, error) {
 	caps := chartutil.DefaultCapabilities.Copy()
 	if o.APIVersions != nil {
@@ -170,7 +167,7 @@ func capabilities(o Options) (*chartutil.Capabilities, error) {
 	return caps, nil
 }
 
-// sort what the templates printed into notes, hooks and objects, and note them in the release.
+// sort sorts the output of the templates into notes, hooks and objects, and stores them in the release.
 func (r *Rendered) sort(rel *release.Release, files map[string]string) error {
 	c := rel.Chart
 	for name := range files {
@@ -191,7 +188,7 @@ func (r *Rendered) sort(rel *release.Release, files map[string]string) error {
 	var doc strings.Builder
 	for _, m := range manifests {
 		fmt.Fprintf(&doc, "---\n# Source: %s\n%s\n", m.Name, m.Content)
-		// Helm applies the text above, in which a line end follows that a block scalar at the end keeps.
+		// Helm applies the text above, which ends with a newline that a block scalar at its end keeps.
 		objs, err := yamldoc.ChartObjects([]byte(m.Content + "\n"))
 		if err != nil {
 			return errors.Wrap(err, relative(c.Name(), m.Name))
@@ -202,17 +199,17 @@ func (r *Rendered) sort(rel *release.Release, files map[string]string) error {
 	return nil
 }
 
-// helmError makes one line of an error of Helm. One of them shows a value, which
-// may be a secret, by a mistake of formatting.
+// helmError turns an error of Helm into one line. One of Helm's errors contains a value, possibly a secret, because
+// of a formatting mistake.
 func helmError(err error) string {
 	s, _, _ := strings.Cut(err.Error(), ": %!t(")
 	return input.Line(s)
 }
 
-// relative is the path of a template below the directory of the chart.
+// relative returns the path of a template relative to the directory of the chart.
 func relative(root, name string) string { return strings.TrimPrefix(name, root+"/") }
 
-// manifestError makes "file: message" of the one error that SortManifests has.
+// manifestError turns an error of SortManifests, which has only one kind, into "file: message".
 func manifestError(root string, err error) error {
 	msg := strings.TrimPrefix(err.Error(), "YAML parse error on ")
 	return errors.New(input.Line(relative(root, msg)))

@@ -19,21 +19,20 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// schemaURL names the schema in itself only: nothing is read from there.
+// schemaURL names the schema only in the schema itself: nothing is read from there.
 const schemaURL = "file:///values.schema.json"
 
 // maxViolations is how many violations one error lists.
 const maxViolations = 10
 
-// A valuesSchema is a compiled values.schema.json, or why it cannot be compiled,
-// which matters only if the chart it belongs to is switched on.
+// A valuesSchema is a compiled values.schema.json, or its compile error, which matters only if the chart is enabled.
 type valuesSchema struct {
 	compiled *jsonschema.Schema
 	err      error
 }
 
-// schemas are those of a chart and its dependencies, by the first byte of their
-// text, which copies of a chart share.
+// schemas holds the schemas of a chart and its dependencies. The key is the first byte of the schema text, which
+// copies of a chart share.
 type schemas map[*byte]*valuesSchema
 
 func compileSchemas(c *chart.Chart) schemas {
@@ -51,9 +50,8 @@ func (s schemas) add(c *chart.Chart) {
 	}
 }
 
-// closedLoader refuses what a schema refers to outside of itself. Helm would
-// read it, from this machine's files or from the network. Unknown urn: allow
-// everything, as in Helm.
+// closedLoader refuses references of a schema to other documents. Helm would read them from local files or the
+// network. Unknown urn: references allow everything, as in Helm.
 type closedLoader struct{}
 
 func (closedLoader) Load(url string) (any, error) {
@@ -86,8 +84,8 @@ func compileSchema(text []byte) (s *valuesSchema) {
 	return &valuesSchema{compiled: compiled, err: err}
 }
 
-// validate checks the values of c and of its dependencies that are switched on
-// against their schemas. at is the path of c in the values.
+// validate checks the values of c and of its enabled dependencies against their schemas. at is the path of c in the
+// values.
 func (s schemas) validate(c *chart.Chart, values map[string]any, at []string) error {
 	if len(c.Schema) > 0 {
 		if err := s[&c.Schema[0]].validate(values, at); err != nil {
@@ -111,7 +109,7 @@ func (s schemas) validate(c *chart.Chart, values map[string]any, at []string) er
 	return nil
 }
 
-// below returns a path that continues; at stays as it is.
+// below returns a path that extends at; it does not change at.
 func below(at []string, more ...string) []string { return slices.Concat(at, more) }
 
 func (s *valuesSchema) validate(values map[string]any, at []string) (err error) {
@@ -134,7 +132,7 @@ func (s *valuesSchema) validate(values map[string]any, at []string) (err error) 
 	return errors.Errorf("values: %s", input.Line(join(all)))
 }
 
-// A found violation.
+// A found is one violation: its path in the values and a message.
 type found struct{ path, msg string }
 
 // join formats at most maxViolations violations as "path: message; path: message". It sorts them, because they are found
@@ -154,7 +152,7 @@ func join(all []found) string {
 	return strings.Join(lines, "; ")
 }
 
-// violations appends the causes that have no other.
+// violations appends the leaf causes of e to out.
 func violations(e *jsonschema.ValidationError, at []string, p *message.Printer, out *[]found) {
 	if len(e.Causes) > 0 {
 		for _, c := range e.Causes {
@@ -165,8 +163,7 @@ func violations(e *jsonschema.ValidationError, at []string, p *message.Printer, 
 	*out = append(*out, found{path: strings.Join(below(at, e.InstanceLocation...), "."), msg: violation(e.ErrorKind, p)})
 }
 
-// violation is the message of one violation. It does not show the value, which
-// may be a secret.
+// violation returns the message of one violation. It does not contain the value, which may be a secret.
 func violation(k jsonschema.ErrorKind, p *message.Printer) string {
 	if m := outOfRange(k); m != "" {
 		return m
@@ -184,7 +181,7 @@ func violation(k jsonschema.ErrorKind, p *message.Printer) string {
 	}
 }
 
-// outOfRange is the message of a number that is not as wanted; empty for all else.
+// outOfRange returns the message for a number that is out of range, or "" for any other violation.
 func outOfRange(k jsonschema.ErrorKind) string {
 	var what string
 	var want *big.Rat
@@ -202,6 +199,6 @@ func outOfRange(k jsonschema.ErrorKind) string {
 	default:
 		return ""
 	}
-	number, _ := want.Float64() // Whether it is exact is of no interest.
+	number, _ := want.Float64() // An inexact number is good enough for a message.
 	return fmt.Sprintf("must be %s %v", what, number)
 }

@@ -2,9 +2,8 @@
 
 package render
 
-// MergeValues returns base with over on top, as Helm merges files of values. Maps
-// are merged, all else is replaced; null stays, and takes away what the chart has.
-// Neither is changed, and the result shares nothing with them.
+// MergeValues returns base with over on top, as Helm merges values files. It merges maps and replaces other values;
+// null is kept, and removes the value of the chart. It changes neither, and the result shares nothing with them.
 func MergeValues(base, over map[string]any) map[string]any {
 	out := make(map[string]any, len(base)+len(over))
 	for k, v := range base {
@@ -22,7 +21,7 @@ func MergeValues(base, over map[string]any) map[string]any {
 	return out
 }
 
-// cloneValue copies the maps and lists of a value, which Helm may change.
+// cloneValue returns a value with copies of its maps and lists, which Helm may change.
 func cloneValue(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -38,8 +37,8 @@ func cloneValue(v any) any {
 	}
 }
 
-// likeFile copies values into the types that Helm reads from a values file:
-// all numbers are float64, which templates can tell from integers.
+// likeFile copies values with the types that Helm reads from a values file: all numbers are float64, which templates
+// can distinguish from integers.
 func likeFile(in map[string]any) map[string]any {
 	out := make(map[string]any, len(in))
 	for k, v := range in {

@@ -18,7 +18,7 @@ import (
 
 // A File is one regular file of an archive.
 type File struct {
-	Name string // Relative, with slashes, without . and .. elements.
+	Name string // Relative path with slashes, without . and .. elements.
 	Data []byte
 }
 
@@ -59,7 +59,7 @@ func read(data []byte, l Limits) ([]File, error) {
 			return nil, err
 		}
 	}
-	// What follows the tar still counts, and the checksum of gzip comes last.
+	// Data after the tar counts toward the limit, and the checksum of gzip comes last.
 	if _, err := io.Copy(io.Discard, b); err != nil {
 		return nil, damaged(err)
 	}
@@ -71,10 +71,10 @@ func read(data []byte, l Limits) ([]File, error) {
 }
 
 const (
-	// tarBlock is what a tar has at least: the header of its first file.
+	// tarBlock is the minimum size of a tar: the header of its first file.
 	tarBlock = 512
 
-	// maxUpfront bounds the memory taken on the word of a header, in bytes.
+	// maxUpfront bounds the memory allocated because of a header alone, in bytes.
 	maxUpfront = 4 << 20
 )
 
@@ -87,7 +87,7 @@ type reader struct {
 	files   []File
 }
 
-// next reads one entry. It returns io.EOF, bare, after the last one.
+// next reads one entry. It returns io.EOF, unwrapped, after the last one.
 func (a *reader) next() error {
 	h, err := a.tar.Next()
 	if err == io.EOF { //nolint:errorlint // A wrapped EOF is a damaged archive.
@@ -118,8 +118,7 @@ func (a *reader) next() error {
 	return nil
 }
 
-// read reads the file of h. The size that h claims is not taken as a reason to
-// use memory before that many bytes have arrived.
+// read reads the file of h. It allocates memory for large files only as their bytes arrive, whatever size h claims.
 func (a *reader) read(h *tar.Header) ([]byte, error) {
 	if h.Size > a.limits.Uncompressed {
 		return nil, &tooLargeError{what: "it, unpacked,", limit: a.limits.Uncompressed}
@@ -133,7 +132,7 @@ func (a *reader) read(h *tar.Header) ([]byte, error) {
 	return data, damaged(err)
 }
 
-// entryName returns the clean name of an entry, or why it is refused.
+// entryName returns the clean name of an entry, or an error if the entry is not allowed.
 func entryName(h *tar.Header) (string, error) {
 	n := h.Name
 	switch h.Typeflag {
@@ -144,7 +143,7 @@ func entryName(h *tar.Header) (string, error) {
 		return "", errors.Errorf("entry %q is neither a file nor a directory", n)
 	}
 	for key := range h.PAXRecords {
-		// A sparse file is as large as it claims, without any bytes behind it.
+		// A sparse file claims a size without having the bytes.
 		if strings.HasPrefix(key, "GNU.sparse.") {
 			return "", errors.Errorf("entry %q is a sparse file, which is not allowed", n)
 		}
@@ -165,7 +164,7 @@ func entryName(h *tar.Header) (string, error) {
 	return clean, nil
 }
 
-// damaged words an error of reading a tar or gzip stream.
+// damaged rewrites an error of reading a tar or gzip stream.
 func damaged(err error) error {
 	var large *tooLargeError
 	switch {
@@ -181,7 +180,7 @@ func damaged(err error) error {
 	return errors.Wrap(err, "it is damaged")
 }
 
-// A boundedReader fails, instead of ending, when there is more than the limit.
+// A boundedReader returns an error, instead of io.EOF, if there is more data than the limit.
 type boundedReader struct {
 	r     io.Reader
 	left  int64

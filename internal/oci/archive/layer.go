@@ -11,12 +11,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// LayerFile is the name given to a layer that is a bare file.
+// LayerFile is the name of the file in a layer that is a bare file.
 const LayerFile = "layer.yaml"
 
-// ReadLayer reads a layer of a module, which is an archive as Read reads it, or
-// a bare text file, which is returned under the name layer.yaml. It fails on
-// other content, such as a zip. The files may share memory with data.
+// ReadLayer reads a layer of a module, which is an archive that Read accepts, or a bare text file, which it returns
+// under the name layer.yaml. It fails on other content, such as a zip. The files may share memory with data.
 func ReadLayer(data []byte, l Limits) ([]File, error) {
 	if isArchive(data) {
 		return Read(data, l)
@@ -30,13 +29,13 @@ func ReadLayer(data []byte, l Limits) ([]File, error) {
 	return []File{{Name: LayerFile, Data: data}}, nil
 }
 
-// isArchive tells an archive from text, even if the archive is damaged further
-// on. Nothing at all is an empty archive.
+// isArchive reports whether data is an archive rather than text, even if the archive is damaged later on. Empty data
+// counts as an archive.
 func isArchive(data []byte) bool {
 	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		return true
 	}
-	// Where the magic of tar is. The oldest form has none, but a checksum.
+	// The magic of tar is at this offset. The oldest format has no magic, only a checksum.
 	if len(data) >= 262 && bytes.Equal(data[257:262], []byte("ustar")) {
 		return true
 	}

@@ -4,14 +4,14 @@ package archive
 
 import "fmt"
 
-// Limits bound what is read. A field that is not positive has its default.
+// Limits bound what is read. A field that is not positive means its default.
 type Limits struct {
-	Compressed   int64 // Bytes of a blob or an archive as it is pulled; default 64 MiB.
-	Uncompressed int64 // Bytes of an unpacked tar, its headers included; default 512 MiB.
-	Files        int   // Entries of an archive, directories included; default 10,000.
+	Compressed   int64 // Size of a blob or an archive as pulled, in bytes; default 64 MiB.
+	Uncompressed int64 // Size of an unpacked tar, including its headers, in bytes; default 512 MiB.
+	Files        int   // Number of entries of an archive, including directories; default 10,000.
 }
 
-// DefaultLimits returns the limits that apply where none are given.
+// DefaultLimits returns the limits that apply if none are given.
 func DefaultLimits() Limits {
 	return Limits{Compressed: 64 << 20, Uncompressed: 512 << 20, Files: 10_000}
 }
@@ -31,7 +31,7 @@ func (l Limits) WithDefaults() Limits {
 	return d
 }
 
-// A tooLargeError says that something is larger than allowed.
+// A tooLargeError reports that something is larger than allowed.
 type tooLargeError struct {
 	what  string
 	limit int64

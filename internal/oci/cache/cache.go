@@ -14,30 +14,28 @@ const (
 	defaultDiskSize   = 1 << 30
 	defaultMemorySize = 128 << 20
 
-	// maxProofs is how many are remembered; each is small.
+	// maxProofs is how many proofs are remembered; each is small.
 	maxProofs = 65536
 )
 
-// A store keeps content by its digest, filed under a scope: who delivered it.
-// It never returns bytes that do not have the digest, and it may forget. That
-// something could not be stored costs a request later, and is not an error.
+// A store keeps content by its digest, under a scope: the server or URL that delivered it. It never returns bytes
+// that do not have the digest, and it may drop content. Failing to store content costs a request later and is not an
+// error.
 type store interface {
 	get(scope, digest string) ([]byte, bool)
 	put(scope, digest string, data []byte)
 }
 
-// A Cache serves content to those who may have it. It is safe for concurrent
-// use.
+// A Cache serves content to callers that may have it. It is safe for concurrent use.
 type Cache struct {
 	store  store
 	proofs *lru.Cache // struct{} by Request.Proof
 	locks  locks
 }
 
-// New returns a cache in the directory dir, which is made if needed and may be
-// shared by several processes, or in memory if dir is empty. Size bounds it, in
-// bytes; what was not used for longest goes first. The default is 1 GiB on disk,
-// or 128 MiB in memory.
+// New returns a cache in the directory dir, which is created if needed and may be shared by several processes, or in
+// memory if dir is empty. size bounds the cache, in bytes; the least recently used content is removed first. The
+// default is 1 GiB on disk, or 128 MiB in memory.
 func New(dir string, size int64) (*Cache, error) {
 	s, err := newStore(dir, size)
 	if err != nil {
@@ -59,22 +57,22 @@ func newStore(dir string, size int64) (store, error) {
 	return newDisk(dir, size)
 }
 
-// A Request asks for content of a known digest.
+// A Request is a request for content of a known digest.
 type Request struct {
-	Scope  string // Who must have delivered what is taken from the cache.
-	Proof  string // Who asks, where and for what.
+	Scope  string // Server or URL that must have delivered the cached content.
+	Proof  string // Caller, location and content of the request.
 	Digest string
 	Limit  int64
 
-	// May asks whether who asks may have the content. False says that there is no answer to that.
+	// May reports whether the caller may have the content. False means that the server does not answer that question.
 	May func(context.Context) (bool, error)
-	// Get returns the content from where it is.
+	// Get fetches the content from its source.
 	Get func(context.Context) ([]byte, error)
 }
 
-// Content answers q from the cache if it may, and else fills the cache. Equal
-// requests wait for each other, so that content is pulled once. A *DigestError
-// says that other content was delivered. The caller must not change the bytes.
+// Content returns the content of q from the cache if the caller may have it, and otherwise fetches and caches it.
+// Equal requests wait for each other, so that content is pulled once. It returns a *DigestError if other content was
+// delivered. The caller must not change the bytes.
 func (c *Cache) Content(ctx context.Context, q Request) ([]byte, error) {
 	unlock, err := c.Lock(ctx, q.Proof)
 	if err != nil {
@@ -94,7 +92,7 @@ func (c *Cache) Content(ctx context.Context, q Request) ([]byte, error) {
 			c.Prove(q.Proof)
 			return data, nil
 		}
-		// To fetch it once more proves as much.
+		// Fetching it again proves the same.
 	}
 	data, err := q.Get(ctx)
 	if err != nil {
@@ -108,24 +106,24 @@ func (c *Cache) Content(ctx context.Context, q Request) ([]byte, error) {
 	return data, nil
 }
 
-// Get returns content to a caller who has a proof of its own that it may have it.
+// Get returns the cached content, if any, to a caller that has already proved its access.
 func (c *Cache) Get(scope, digest string) ([]byte, bool) { return c.store.get(scope, digest) }
 
-// Put files content that scope has just delivered.
+// Put stores content that scope has just delivered.
 func (c *Cache) Put(scope, digest string, data []byte) { c.store.put(scope, digest, data) }
 
-// Prove remembers that who asks may have what they ask for; see Request.
+// Prove remembers that a caller may have the content of proof; see Request.
 func (c *Cache) Prove(proof string) { c.proofs.Add(proof, struct{}{}) }
 
-// Lock waits until no other holds name, and returns the function that unlocks it.
+// Lock waits until no other caller holds name, and returns the function that unlocks it.
 func (c *Cache) Lock(ctx context.Context, name string) (unlock func(), err error) {
 	return c.locks.lock(ctx, name)
 }
 
-// A DigestError says that something else was delivered than was asked for.
+// A DigestError reports that the delivered content is not the requested content.
 type DigestError struct{ Want, Got string }
 
-// Error is one line.
+// Error returns both digests in one line.
 func (e *DigestError) Error() string {
 	return "digest does not match: asked for " + e.Want + ", got " + e.Got
 }

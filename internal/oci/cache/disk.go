@@ -19,21 +19,19 @@ import (
 const (
 	tempPrefix = ".tmp-"
 
-	// staleTemp is when a temporary file was surely left behind by a crash.
+	// staleTemp is the age at which a temporary file must be left over from a crash.
 	staleTemp = time.Hour
 )
 
-// A disk is a store in a directory: <scope>/sha256/<hex of the digest>. Files are
-// published by rename and verified when read, so processes may share a directory,
-// and neither a crash nor a bad disk can make it return something else.
+// A disk is a store in a directory: <scope>/sha256/<hex of the digest>. Files are published by rename and verified
+// when read, so processes may share a directory, and neither a crash nor a faulty disk makes it return other content.
 type disk struct {
 	dir  string
 	size int64
 
 	// mu guards used and lets one goroutine at a time sweep.
 	mu sync.Mutex
-	// used is what we believe is in the directory, in bytes. Other processes may
-	// add to it unseen; each sweep counts again.
+	// used is the assumed size of the directory, in bytes. Other processes may add to it; each sweep counts again.
 	used int64
 }
 
@@ -60,8 +58,7 @@ func (d *disk) get(scope, digest string) ([]byte, bool) {
 		_ = os.Remove(path) // If that fails, the next pull replaces it.
 		return nil, false
 	}
-	// Many file systems do not keep access times, so the time of the last
-	// change is our time of last use.
+	// Many file systems do not keep access times, so the modification time records the last use.
 	now := time.Now()
 	_ = os.Chtimes(path, now, now)
 	return data, true
@@ -80,8 +77,8 @@ func (d *disk) put(scope, digest string, data []byte) {
 	}
 }
 
-// publish makes data appear at path at once and completely. There is no fsync:
-// what a power failure truncates is found out by its digest.
+// publish makes data appear at path atomically and completely. It does not call fsync: the digest reveals files that
+// a power failure truncated.
 func publish(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -103,8 +100,8 @@ func publish(path string, data []byte) error {
 	return err
 }
 
-// sweep counts what is stored and, if that is too much, removes what was not
-// used for longest until a tenth of the size is free again.
+// sweep counts what is stored and, if that exceeds the size, removes the least recently used files until a tenth of
+// the size is free again.
 func (d *disk) sweep() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -131,10 +128,9 @@ type storedFile struct {
 	info fs.FileInfo
 }
 
-// list returns what is published, what a crash left behind, and the bytes of
-// the former.
+// list returns the published files, the leftovers of crashes, and the size of the published files in bytes.
 func (d *disk) list() (files []storedFile, stale []string, used int64) {
-	// Errors are of files that another process removed just now.
+	// Errors come from files that another process has just removed.
 	_ = filepath.WalkDir(d.dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return nil //nolint:nilerr // See above.

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cache keeps what was pulled by its digest, on disk or in memory, so
-// that a second pull costs no request.
+// Package cache keeps pulled content by its digest, on disk or in memory, so that a second pull costs no request.
 //
-// A cache is shared by tenants that must not see each other's content, which
-// gives two rules. Content is filed under a scope, which is who delivered it, so
-// that a registry can never vouch for what another one delivered. And a caller
-// is only served from the cache after its own credentials were seen to work for
-// that content, in this process or by a question now.
+// Tenants that must not see each other's content share a cache, which leads to two rules. Content is stored under a
+// scope, the server or URL that delivered it, so that a registry can never vouch for content that another one
+// delivered. And the cache serves a caller only after the caller's own credentials have worked for that content,
+// either earlier in this process or in a check at the time of the request.
 package cache

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// locks are mutexes by name that can be given up on. The zero value is ready.
+// locks holds mutexes by name; a caller can stop waiting for one. The zero value is ready for use.
 type locks struct {
 	mu   sync.Mutex
 	held map[string]*namedLock
@@ -18,7 +18,7 @@ type namedLock struct {
 	users int
 }
 
-// lock waits until no other holds name, and returns the function that unlocks it.
+// lock waits until no other caller holds name, and returns the function that unlocks it.
 func (l *locks) lock(ctx context.Context, name string) (unlock func(), err error) {
 	l.mu.Lock()
 	if l.held == nil {

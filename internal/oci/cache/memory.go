@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// A memory is a store that ends with the process.
+// A memory is a store that lives as long as the process.
 type memory struct {
 	size int64
 
-	// mu guards all below.
+	// mu guards the fields below.
 	mu    sync.Mutex
 	used  int64
-	order *list.List // *stored, that used last in front.
+	order *list.List // *stored, most recently used first.
 	byKey map[string]*list.Element
 }
 

@@ -18,7 +18,7 @@ const (
 	// MaxIndex bounds an index.yaml, in bytes. Parsing takes many times as much memory.
 	MaxIndex = 16 << 20
 
-	// What is remembered in memory, in entries; each is small but an index.
+	// Maximum numbers of entries kept in memory; each entry is small except for an index.
 	maxIndexes = 16
 	maxCharts  = 4096
 
@@ -44,11 +44,10 @@ func New(p *oci.Pool, c *cache.Cache, limit int64) *Client {
 type Chart struct {
 	Version string
 	URL     string // http://, https:// or oci://
-	Digest  string // sha256:… of the archive, as the index says it, or "".
+	Digest  string // sha256:… of the archive, from the index, or "".
 }
 
-// AtRegistry returns the repository and the tag of a chart whose index refers to
-// an OCI registry, or false.
+// AtRegistry returns the repository and the tag of a chart whose index entry refers to an OCI registry, or false.
 func (c Chart) AtRegistry() (repo, tag string, ok bool) {
 	if !strings.HasPrefix(c.URL, ociScheme) {
 		return "", "", false
@@ -59,9 +58,8 @@ func (c Chart) AtRegistry() (repo, tag string, ok bool) {
 	return c.URL, c.Version, true
 }
 
-// Find looks a chart up in the index of the repository at repoURL, http:// or
-// https://. Version is a version, a range of semantic versions (the newest that
-// fits is taken), or empty for the newest release.
+// Find looks up a chart in the index of the repository at repoURL, http:// or https://. version is a version, a range
+// of semantic versions (the newest match is used), or empty for the newest release.
 func (c *Client) Find(ctx context.Context, regs oci.Registries, repoURL, name, version string) (Chart, error) {
 	base, err := oci.ParseURL(repoURL)
 	if err != nil {
@@ -93,7 +91,7 @@ func (c *Client) Find(ctx context.Context, regs oci.Registries, repoURL, name, v
 	return found, nil
 }
 
-// A cachedIndex is an index and what to ask whether it is still good.
+// A cachedIndex is an index and the validators that check whether it is current.
 type cachedIndex struct {
 	oci.Validators
 
@@ -118,7 +116,7 @@ func (c *Client) index(ctx context.Context, s *oci.Site) (index, error) {
 	if page.Unchanged {
 		return known.index, nil
 	}
-	// One at a time, because of the memory.
+	// Indexes are parsed one at a time, because of the memory that parsing takes.
 	unlock, err = c.cache.Lock(ctx, "parse")
 	if err != nil {
 		return nil, err

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chartrepo finds charts in Helm chart repositories, by the index.yaml
-// that each has, and downloads their archives.
+// Package chartrepo finds charts in Helm chart repositories, using their index.yaml, and downloads their archives.
 //
-// The index is requested each time, and only transferred when it changed, if the
-// server supports that. Archives are cached; of an archive only its very URL may
-// vouch for what is cached.
+// It requests the index each time, but transfers it only after a change, if the server supports that. It caches
+// archives; cached content of an archive is valid only for exactly the same URL.
 package chartrepo

@@ -11,9 +11,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/cache"
 )
 
-// Download returns the archive of a chart that is not at a registry. A digest in
-// the index is verified. An archive at another host needs an entry of its own in
-// regs. Credentials never follow a redirect.
+// Download returns the archive of a chart that is not in a registry. It verifies a digest in the index. An archive on
+// another host needs its own entry in regs. Credentials never follow a redirect.
 func (c *Client) Download(ctx context.Context, regs oci.Registries, chart Chart) ([]byte, error) {
 	u, err := oci.ParseURL(chart.URL)
 	if err != nil {
@@ -31,7 +30,7 @@ func (c *Client) Download(ctx context.Context, regs oci.Registries, chart Chart)
 	return data, oci.Explain(err, s.Host())
 }
 
-// archive returns the archive at s.
+// archive returns the archive at s, which has the digest unless that is empty.
 func (c *Client) archive(ctx context.Context, s *oci.Site, digest string) ([]byte, error) {
 	if digest == "" {
 		return c.unnamed(ctx, s)
@@ -49,14 +48,14 @@ func (c *Client) archive(ctx context.Context, s *oci.Site, digest string) ([]byt
 	})
 }
 
-// A cachedChart is an archive without a digest in an index.
+// A cachedChart is an archive for which the index has no digest.
 type cachedChart struct {
 	oci.Validators
 
 	digest string
 }
 
-// unnamed returns the archive at s, which is asked for each time.
+// unnamed returns the archive at s, which has no known digest, with a request each time.
 func (c *Client) unnamed(ctx context.Context, s *oci.Site) ([]byte, error) {
 	unlock, err := c.cache.Lock(ctx, s.Key(""))
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
-// An index is what a chart repository offers, by name of the chart. Of the
-// fields of https://helm.sh/docs/topics/chart_repository/ it keeps what is needed.
+// An index holds the entries of a chart repository by chart name. It keeps only the needed fields of
+// https://helm.sh/docs/topics/chart_repository/.
 type index map[string][]*indexEntry
 
 type indexEntry struct {
@@ -24,9 +24,8 @@ type indexEntry struct {
 	Digest  string   `json:"digest"`
 }
 
-// maxSeparators bounds the values of an index. It is about what an index of
-// MaxIndex bytes holds that helm wrote; one of mere commas would take gigabytes
-// of memory to parse.
+// maxSeparators bounds the separators of values in an index. An index of MaxIndex bytes written by helm has about as
+// many; an index of nothing but commas would take gigabytes of memory to parse.
 const maxSeparators = 1_500_000
 
 func parseIndex(data []byte) (index, error) {
@@ -52,9 +51,8 @@ func parseIndex(data []byte) (index, error) {
 	return doc.Entries, nil
 }
 
-// find returns the entry of name whose version is version to the letter, or
-// else the newest one in the semantic version range that version is. An empty
-// version is any, without pre-releases.
+// find returns the entry of name whose version is exactly version, or otherwise the newest one in the semantic
+// version range version. An empty version matches any except pre-releases.
 func (i index) find(name, version string) (*indexEntry, error) {
 	entries, ok := i[name]
 	if !ok {
@@ -79,7 +77,7 @@ func (i index) find(name, version string) (*indexEntry, error) {
 	return e.check(name)
 }
 
-// newest returns the entry with the highest version that is wanted, or nil.
+// newest returns the entry with the highest version that satisfies want, or nil.
 func newest(entries []*indexEntry, want *semver.Constraints) (best *indexEntry) {
 	var highest *semver.Version
 	for _, e := range entries {
@@ -97,7 +95,7 @@ func newest(entries []*indexEntry, want *semver.Constraints) (best *indexEntry) 
 	return best
 }
 
-// check refuses entries that cannot be pulled, and puts the digest in one form.
+// check returns a copy of the entry with a normalized digest, or an error if it cannot be pulled.
 func (e *indexEntry) check(name string) (*indexEntry, error) {
 	if len(e.URLs) == 0 || e.URLs[0] == "" {
 		return nil, errors.Errorf("the repository has no URL for version %q of chart %q", e.Version, name)

@@ -17,14 +17,14 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// hostsOfAWS are private registries: account.dkr.ecr.region.amazonaws.com, with
-// the variants for FIPS, IPv6 and the partitions of AWS. The region follows -fips.
+// hostsOfAWS matches private registries: account.dkr.ecr.region.amazonaws.com, with the variants for FIPS, IPv6 and
+// the partitions of AWS. The region follows -fips.
 const hostsOfAWS = `^[0-9]{12}\.dkr[.-]ecr(-fips)?\.([a-z]+(?:-[a-z]+)+-[0-9]+)\.` +
 	`(?:amazonaws\.com|amazonaws\.com\.cn|amazonaws\.eu|on\.aws|on\.amazonwebservices\.com\.cn)$`
 
 func newAWS() *identity { return newIdentity("aws", hostsOfAWS, loginToECR, explainAWS) }
 
-// loginToECR asks ECR for a token, as the role of the process.
+// loginToECR requests a token from ECR, in the role of the process.
 func loginToECR(ctx context.Context, host string) (login, error) {
 	parts := regexp.MustCompile(hostsOfAWS).FindStringSubmatch(host)
 	if parts == nil {
@@ -57,7 +57,7 @@ func loginToECR(ctx context.Context, host string) (login, error) {
 	return login{user: user, password: password, expires: expires}, nil
 }
 
-// explainAWS leaves out the IDs of requests.
+// explainAWS returns the message of err without request IDs.
 func explainAWS(err error) string {
 	var answer smithy.APIError
 	if errors.As(err, &answer) {

@@ -23,23 +23,23 @@ import (
 const (
 	hostsOfAzure = `^[a-z0-9]{5,50}(?:-[a-z0-9-]+)?\.azurecr\.(?:io|cn|us)$`
 
-	// userOfACR goes with a token.
+	// userOfACR is the user name that goes with a token.
 	userOfACR = "00000000-0000-0000-0000-000000000000"
 
-	// scopeOfACR is that of registries in each cloud of Azure.
+	// scopeOfACR is the scope of registries in every Azure cloud.
 	scopeOfACR = "https://containerregistry.azure.net/.default"
 
-	// lifeOfACR is less than the three hours that a token of ACR is valid for.
+	// lifeOfACR is shorter than the three hours for which a token of ACR is valid.
 	lifeOfACR = time.Hour
 
-	// maxAnswer bounds the answer of a registry, in bytes.
+	// maxAnswer bounds the response of a registry, in bytes.
 	maxAnswer = 64 << 10
 )
 
-// azure exchanges tokens of Microsoft Entra ID for those of registries.
+// azure exchanges tokens of Microsoft Entra ID for tokens of registries.
 type azure struct {
 	client *http.Client
-	// credential is made again for each login, which reads a file that may have changed.
+	// credential is called for each login, because it reads a file that may have changed.
 	credential func() (azcore.TokenCredential, error)
 }
 
@@ -50,11 +50,11 @@ func newAzure() *identity {
 	}).login, explainAzure)
 }
 
-// noRedirect takes a redirect for the answer.
+// noRedirect returns a redirect as the response instead of following it.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// credentialOfAzure is what Azure Workload Identity puts into the environment of
-// the pod, or a service principal there, or the managed identity of the machine.
+// credentialOfAzure returns the credential of Azure Workload Identity from the environment of the pod, otherwise that
+// of a service principal in the environment, otherwise the managed identity of the machine.
 func credentialOfAzure() (azcore.TokenCredential, error) {
 	switch {
 	case os.Getenv("AZURE_FEDERATED_TOKEN_FILE") != "":
@@ -101,7 +101,7 @@ func (a *azure) login(ctx context.Context, host string) (login, error) {
 	return login{user: userOfACR, password: answer.RefreshToken, expires: time.Now().Add(lifeOfACR)}, nil
 }
 
-// explainAzure leaves out the IDs and times of requests.
+// explainAzure returns the message of err without request IDs and times.
 func explainAzure(err error) string {
 	var failed *azidentity.AuthenticationFailedError
 	if errors.As(err, &failed) && failed.RawResponse != nil {

@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	// loginTimeout bounds how long it takes to get credentials.
+	// loginTimeout bounds the time to get credentials.
 	loginTimeout = 30 * time.Second
 
-	// early is how long before they expire credentials are replaced.
+	// early is how long before their expiry credentials are replaced.
 	early = time.Minute
 
-	// pause is how long a failure is kept: each try may take long, and many wait for it.
+	// pause is how long a failure is kept, because each attempt may be slow and many callers wait for it.
 	pause = 10 * time.Second
 
-	// maxLogins bounds the credentials that are kept for each cloud.
+	// maxLogins bounds the cached credentials of each cloud.
 	maxLogins = 256
 )
 
-// A login is credentials for a registry.
+// A login holds credentials for a registry.
 type login struct {
 	user, password string
 	expires        time.Time
@@ -39,35 +39,35 @@ type login struct {
 // A source gets credentials for the registry at a host.
 type source func(ctx context.Context, host string) (login, error)
 
-// An identity is that of this process in a cloud. It implements oci.Identity.
+// An identity is the identity of this process in a cloud. It implements oci.Identity.
 type identity struct {
 	provider string
 	hosts    *regexp.Regexp
 	source   source
 
-	// explain words an error without what differs from one try to the next.
+	// explain returns the message of an error without the parts that differ between attempts.
 	explain func(err error) string
 
 	logins *lru.Cache // result by host
 	flight singleflight.Group
 }
 
-// A result is a login, or why there is none, and until when it is used.
+// A result is a login, or the error of getting one, and the time until which it is used.
 type result struct {
 	login login
 	err   error
 	until time.Time
 }
 
-// Identities are those of this process. The zero value is ready, and one is
+// Identities holds the identities of this process, one for each cloud. The zero value is ready for use, and one is
 // enough for a process.
 type Identities struct {
 	once sync.Once
 	all  []*identity
 }
 
-// Identity of the cloud of a provider, aws, azure or gcp, for the registry at a
-// host. It is an error if the cloud has no registry there.
+// Identity returns the identity in the cloud of provider (aws, azure or gcp) for the registry at host. It fails if
+// host is not a registry of that cloud.
 func (i *Identities) Identity(provider, host string) (oci.Identity, error) {
 	i.once.Do(func() { i.all = []*identity{newAWS(), newAzure(), newGoogle()} })
 	for _, known := range i.all {
@@ -89,8 +89,7 @@ func newIdentity(provider, hosts string, s source, explain func(err error) strin
 // Name implements oci.Identity.
 func (i *identity) Name() string { return i.provider }
 
-// Credentials implements oci.Identity. All who ask for a host at once wait for one
-// login.
+// Credentials implements oci.Identity. Concurrent calls for a host wait for one login.
 func (i *identity) Credentials(ctx context.Context, host string) (user, password string, err error) {
 	if known, ok := i.logins.Get(host); ok {
 		r := known.(result) //nolint:forcetypeassert // Only obtain adds to logins.
@@ -112,7 +111,7 @@ func (i *identity) Credentials(ctx context.Context, host string) (user, password
 	}
 }
 
-// obtain a login from the cloud.
+// obtain requests a login from the cloud.
 func (i *identity) obtain(ctx context.Context, host string) result {
 	ctx, cancel := context.WithTimeout(ctx, loginTimeout)
 	defer cancel()

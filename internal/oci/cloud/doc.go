@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cloud gets credentials for the registries of AWS, Azure and Google
-// Cloud from the identity that this process has there: that of its pod, of its
-// machine, or of its environment.
+// Package cloud gets credentials for the registries of AWS, Azure and Google Cloud from the identity of this process
+// there: the identity of its pod, of its machine, or of its environment.
 //
-// An identity is only used for hosts of its cloud, and never for others that a
-// configuration names.
+// It uses an identity only for registry hosts of the same cloud, never for other hosts in a configuration.
 package cloud

@@ -20,13 +20,13 @@ const (
 
 	scopeOfGoogle = "https://www.googleapis.com/auth/cloud-platform"
 
-	// userOfGoogle goes with an access token.
+	// userOfGoogle is the user name that goes with an access token.
 	userOfGoogle = "oauth2accesstoken"
 )
 
 func newGoogle() *identity { return newIdentity("gcp", hostsOfGoogle, loginToGoogle, explainGoogle) }
 
-// loginToGoogle gets an access token with the application default credentials.
+// loginToGoogle gets an access token from the application default credentials.
 func loginToGoogle(ctx context.Context, _ string) (login, error) {
 	c, err := google.FindDefaultCredentials(ctx, scopeOfGoogle)
 	if err != nil {
@@ -54,7 +54,7 @@ func explainURL(err error) string {
 	for errors.As(err, &u) {
 		err = u.Err
 	}
-	// Ports differ from one connection to the next.
+	// Local ports differ between connections.
 	var connection *net.OpError
 	if errors.As(err, &connection) {
 		err = connection.Err

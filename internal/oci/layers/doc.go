@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package layers finds the layer that a manifest is about: the archive of a Helm
-// chart, or the content of an artifact of Flux.
+// Package layers finds the layer that a manifest refers to: the archive of a Helm chart, or the content of an
+// artifact of Flux.
 //
-// A manifest is the word of another: what it names is checked for its form here, and
-// for its content where it is pulled.
+// Manifests are untrusted: this package checks the form of what they name; its content is checked when it is pulled.
 package layers

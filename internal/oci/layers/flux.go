@@ -17,15 +17,14 @@ const (
 	FluxContent = "application/vnd.cncf.flux.content.v1.tar+gzip"
 )
 
-// IsFlux says whether a manifest is that of an artifact of Flux.
+// IsFlux reports whether a manifest describes an artifact of Flux.
 func IsFlux(manifest []byte) bool {
 	m, err := v1.ParseManifest(bytes.NewReader(manifest))
 	return err == nil && m.Config.MediaType == FluxConfig
 }
 
-// OfFlux returns the digest of the only layer that a manifest of an artifact of
-// Flux names. It fails on what is no such manifest, and on a layer of more than
-// limit bytes.
+// OfFlux returns the digest of the only layer in the manifest of an artifact of Flux. It fails on any other manifest,
+// and on a layer of more than limit bytes.
 func OfFlux(manifest []byte, limit int64) (string, error) {
 	m, err := v1.ParseManifest(bytes.NewReader(manifest))
 	if err != nil {

@@ -11,20 +11,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
-// Media types of charts as Helm writes them, https://helm.sh/docs/topics/registries/.
+// The media types of charts as Helm writes them, https://helm.sh/docs/topics/registries/.
 const (
 	HelmConfig  = "application/vnd.cncf.helm.config.v1+json"
 	HelmContent = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 
-	// legacyContent is that of the content from before Helm 3.7.
+	// legacyContent is the media type of the content before Helm 3.7.
 	legacyContent = "application/tar+gzip"
 
 	versionAnnotation = "org.opencontainers.image.version"
 )
 
-// OfChart returns the digest of the archive that a manifest of Helm's OCI chart
-// type names, and its version, as far as the manifest says it. It fails on what
-// is no such manifest, and on an archive of more than limit bytes.
+// OfChart returns the digest of the archive in a manifest of Helm's OCI chart type, and its version if the manifest
+// has one. It fails on any other manifest, and on an archive of more than limit bytes.
 func OfChart(manifest []byte, limit int64) (digest, version string, err error) {
 	m, err := v1.ParseManifest(bytes.NewReader(manifest))
 	if err != nil {

@@ -9,17 +9,16 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// MaxManifest is what registries must accept at least, in bytes, so clients send
-// no more.
+// MaxManifest is the size that every registry must accept, in bytes, so clients push no larger manifest.
 const MaxManifest = 4 << 20
 
-// IsJSON tells JSON from an archive. No tar begins like that: its first
-// file would need a name that begins with a brace, and a digest that was asked for.
+// IsJSON reports whether data is JSON rather than an archive. No tar begins like JSON: its first file would need a
+// name that begins with a brace, and the requested digest.
 func IsJSON(data []byte) bool {
 	return len(data) <= MaxManifest && bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && json.Valid(data)
 }
 
-// IsManifest tells a manifest from an archive, and from other JSON.
+// IsManifest reports whether data is a manifest rather than an archive or other JSON.
 func IsManifest(data []byte) bool {
 	if !IsJSON(data) {
 		return false

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Chart is a small archive of a chart; content tells one from another.
+// Chart returns a small archive of a chart; different content results in different archives.
 func Chart(tb testing.TB, content string) []byte {
 	tb.Helper()
 	text := "name: sample\nversion: 1.2.3\n# " + content + "\n"
@@ -31,7 +31,7 @@ func Chart(tb testing.TB, content string) []byte {
 	return b.Bytes()
 }
 
-// Isolate takes the docker configuration of the machine away from a test.
+// Isolate makes a test ignore the docker configuration of the machine.
 func Isolate(tb testing.TB) {
 	tb.Helper()
 	for _, v := range []string{"DOCKER_CONFIG", "HOME"} {
@@ -42,7 +42,7 @@ func Isolate(tb testing.TB) {
 	}
 }
 
-// Text returns the text of err, or "".
+// Text returns the text of err, or "" if err is nil.
 func Text(err error) string {
 	if err == nil {
 		return ""

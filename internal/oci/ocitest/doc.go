@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ocitest has what the tests of pulling have in common: registries and
-// chart repositories that count what they are asked, and charts to put there.
+// Package ocitest provides what tests of pulling share: registries and chart repositories that count their requests,
+// and charts to store there.
 package ocitest

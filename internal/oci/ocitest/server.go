@@ -21,20 +21,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
-// Who may use a server that demands credentials.
+// The credentials for a server that requires them.
 const (
 	User     = "ann"
 	Password = "s3cr3t"
 )
 
-// A Server is a registry or chart repository that counts what it is asked, can
-// demand credentials and can misbehave.
+// A Server is a registry or chart repository that counts its requests, can require credentials and can misbehave.
 type Server struct {
 	*httptest.Server
 
 	inner http.Handler
 
-	// mu guards all below.
+	// mu guards the fields below.
 	mu       sync.Mutex
 	requests []string
 	headers  []http.Header
@@ -43,7 +42,7 @@ type Server struct {
 	fault    func(w http.ResponseWriter, r *http.Request) bool
 }
 
-// NewServer starts a server that answers as inner does.
+// NewServer starts a server that forwards requests to inner.
 func NewServer(tb testing.TB, inner http.Handler, tls bool) *Server {
 	tb.Helper()
 	s := &Server{inner: inner}
@@ -70,7 +69,7 @@ func NewTLSRegistry(tb testing.TB) *Server {
 	return NewServer(tb, registry.New(registry.Logger(log.New(io.Discard, "", 0))), true)
 }
 
-// ServeHTTP counts a request and answers it.
+// ServeHTTP counts a request and responds to it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.requests = append(s.requests, r.Method+" "+r.URL.Path)
@@ -88,21 +87,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.inner.ServeHTTP(w, r)
 }
 
-// Demand makes the server ask for credentials.
+// Demand makes the server require credentials.
 func (s *Server) Demand(user, password string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.user, s.password = user, password
 }
 
-// Misbehave lets f answer first; true says that it did.
+// Misbehave lets f handle requests first; f returns true if it has written the response.
 func (s *Server) Misbehave(f func(w http.ResponseWriter, r *http.Request) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault = f
 }
 
-// Forget starts counting from zero.
+// Forget resets the recorded requests.
 func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +121,7 @@ func (s *Server) Count(prefix, part string) int {
 	return n
 }
 
-// SawCredentials tells whether any request had an Authorization header.
+// SawCredentials reports whether any request had an Authorization header.
 func (s *Server) SawCredentials() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,23 +133,23 @@ func (s *Server) SawCredentials() bool {
 	return false
 }
 
-// Host is host:port.
+// Host returns host:port.
 func (s *Server) Host() string {
 	_, host, _ := strings.Cut(s.URL, "://")
 	return host
 }
 
-// CA is the certificate of a server that speaks TLS, as PEM.
+// CA returns the certificate of a server that uses TLS, in PEM.
 func (s *Server) CA() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 }
 
-// Plain returns the list of registries with only this one.
+// Plain returns a list of registries with only this one, over plain HTTP and with the given credentials.
 func (s *Server) Plain(user, password string) oci.Registries {
 	return oci.Registries{{Host: s.Host(), PlainHTTP: true, Username: user, Password: password}}
 }
 
-// Send puts something into the server itself, past what it demands and counts.
+// Send sends a request to the server's handler directly, without authentication or counting.
 func (s *Server) Send(tb testing.TB, method, path, contentType string, body []byte) {
 	tb.Helper()
 	r := httptest.NewRequestWithContext(tb.Context(), method, path, bytes.NewReader(body))
@@ -162,7 +161,7 @@ func (s *Server) Send(tb testing.TB, method, path, contentType string, body []by
 	}
 }
 
-// Push puts a blob into the registry and returns its digest.
+// Push stores a blob in the registry and returns its digest.
 func (s *Server) Push(tb testing.TB, repo string, data []byte) string {
 	tb.Helper()
 	d := oci.DigestOf(data)
@@ -176,8 +175,7 @@ type layer struct {
 	Size      int    `json:"size"`
 }
 
-// PushManifest puts a manifest with one layer into the registry under tag, and
-// returns its digest.
+// PushManifest stores a manifest with one layer in the registry under tag, and returns its digest.
 func (s *Server) PushManifest(tb testing.TB, repo, tag, configType, layerType string, data []byte) string {
 	tb.Helper()
 	config := []byte(`{"name":"sample","version":"1.2.3+build"}`)
@@ -195,8 +193,7 @@ func (s *Server) PushManifest(tb testing.TB, repo, tag, configType, layerType st
 	return oci.DigestOf(m)
 }
 
-// PushIndex puts an index of one manifest into the registry, and returns its
-// digest.
+// PushIndex stores an index of one manifest in the registry, and returns its digest.
 func (s *Server) PushIndex(tb testing.TB, repo, manifest string) string {
 	tb.Helper()
 	index := fmt.Appendf(nil, `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[`+
@@ -205,14 +202,14 @@ func (s *Server) PushIndex(tb testing.TB, repo, manifest string) string {
 	return oci.DigestOf(index)
 }
 
-// Requests returns what was asked: method and path.
+// Requests returns the method and path of each request.
 func (s *Server) Requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Headers returns the headers of what was asked.
+// Headers returns the headers of each request.
 func (s *Server) Headers() []http.Header {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,7 +31,7 @@ func (r *repository) artifact(ctx context.Context, ref oci.Reference) (Artifact,
 	return a, err
 }
 
-// named returns the blob or manifest of a reference.
+// named returns the blob or manifest that a reference names.
 func (r *repository) named(ctx context.Context, ref oci.Reference) ([]byte, error) {
 	if ref.Digest == "" {
 		return r.tagged(ctx, ref.Tag)
@@ -39,7 +39,7 @@ func (r *repository) named(ctx context.Context, ref oci.Reference) ([]byte, erro
 	return r.either(ctx, ref.Digest)
 }
 
-// layer returns the layer of a digest, which may be that of its manifest.
+// layer returns the layer with a digest, or the layer of the manifest with that digest.
 func (r *repository) layer(ctx context.Context, digest string) ([]byte, error) {
 	data, err := r.either(ctx, digest)
 	if err != nil || !layers.IsManifest(data) {
@@ -59,7 +59,7 @@ func (r *repository) fluxOf(ctx context.Context, manifest []byte) (Artifact, err
 	return Artifact{Data: data, Digest: digest}, err
 }
 
-// chartByTag returns the chart that a tag stands for now.
+// chartByTag returns the chart that a tag currently refers to.
 func (r *repository) chartByTag(ctx context.Context, tag string) (Artifact, error) {
 	manifest, err := r.tagged(ctx, tag)
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *repository) chartByTag(ctx context.Context, tag string) (Artifact, erro
 	return a, err
 }
 
-// chartByDigest returns the chart of a digest, which may be that of its manifest.
+// chartByDigest returns the chart archive with a digest, or the archive of the manifest with that digest.
 func (r *repository) chartByDigest(ctx context.Context, digest string) (Artifact, error) {
 	data, err := r.either(ctx, digest)
 	if err != nil {
@@ -99,5 +99,5 @@ func (r *repository) chartOf(ctx context.Context, manifest []byte) (Artifact, er
 	return Artifact{Data: data, Digest: digest, Version: version}, nil
 }
 
-// versionOf a chart that has a tag, in which a plus cannot be.
+// versionOf returns the version of a chart that has a tag, where _ stands for +.
 func versionOf(tag string) string { return strings.ReplaceAll(tag, "_", "+") }

@@ -14,14 +14,14 @@ import (
 const (
 	defaultAgent = "provider-kyma"
 
-	// maxTags is how many are remembered; each is small.
+	// maxTags is how many tags are remembered; each is small.
 	maxTags = 4096
 )
 
-// A Client pulls content and caches it. It is safe for concurrent use; one is
-// enough for a process. How long a pull may take is up to the context.
+// A Client pulls content and caches it. It is safe for concurrent use; one is enough for a process. The context
+// determines how long a pull may take.
 type Client struct {
-	limit int64 // Of a blob, in bytes.
+	limit int64 // Maximum size of a blob, in bytes.
 	pool  *oci.Pool
 	cache *cache.Cache
 	repos *chartrepo.Client
@@ -38,14 +38,14 @@ type config struct {
 // An Option changes how a Client works.
 type Option func(*config)
 
-// WithCacheDir caches on disk, in dir, which is made if needed and may be
-// shared by several processes. The default is a cache in memory.
+// WithCacheDir caches on disk, in dir, which is created if needed and may be shared by several processes. The default
+// is a cache in memory.
 func WithCacheDir(dir string) Option {
 	return func(c *config) { c.dir = dir }
 }
 
-// WithCacheSize bounds the cache, in bytes; what was not used for longest goes
-// first. The default is 1 GiB on disk, or 128 MiB in memory.
+// WithCacheSize bounds the cache, in bytes; the least recently used content is removed first. The default is 1 GiB on
+// disk, or 128 MiB in memory.
 func WithCacheSize(bytes int64) Option {
 	return func(c *config) { c.size = bytes }
 }
@@ -55,12 +55,12 @@ func WithLimits(l archive.Limits) Option {
 	return func(c *config) { c.limits = l }
 }
 
-// WithUserAgent is how requests name this program; default "provider-kyma".
+// WithUserAgent sets the User-Agent of requests; the default is "provider-kyma".
 func WithUserAgent(agent string) Option {
 	return func(c *config) { c.agent = agent }
 }
 
-// New returns a Client. It fails if the cache directory cannot be made.
+// New returns a Client. It fails if the cache directory cannot be created.
 func New(o ...Option) (*Client, error) {
 	c := config{agent: defaultAgent}
 	for _, f := range o {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pull pulls modules and charts from OCI registries and from Helm chart
-// repositories.
+// Package pull pulls modules and charts from OCI registries and from Helm chart repositories.
 //
-// Content is only returned when it has the digest that was asked for, and it is
-// cached by that digest. What a caller may not pull, it does not get from the
-// cache either.
+// It returns content only if it has the requested digest, and caches it by that digest. A caller does not get content
+// from the cache that it may not pull.
 package pull

@@ -15,14 +15,13 @@ import (
 
 // An Artifact is the archive of a chart, or another layer.
 type Artifact struct {
-	Data    []byte // The archive as it was pulled; must not be changed.
+	Data    []byte // The archive as pulled; must not be changed.
 	Digest  string // sha256:… of Data.
-	Version string // Of the chart, as far as the source says it, or "".
+	Version string // Version of the chart if the source states it, or "".
 }
 
-// Artifact returns what a reference names, which has a tag, or a digest that
-// goes before the tag: the archive of a Helm chart, or the layer of an artifact
-// of Flux. The digest may also be that of the archive or the layer itself.
+// Artifact returns the content of a reference, by its digest or else by its tag: the archive of a Helm chart, or the
+// layer of an artifact of Flux. The digest may also be the digest of the archive or the layer itself.
 func (c *Client) Artifact(ctx context.Context, regs oci.Registries, ref oci.Reference) (Artifact, error) {
 	r, err := c.repository(regs, ref.Repository)
 	if err != nil {
@@ -32,9 +31,8 @@ func (c *Client) Artifact(ctx context.Context, regs oci.Registries, ref oci.Refe
 	return a, errors.Wrapf(err, "cannot pull %q", ref)
 }
 
-// Blob returns the blob repo@digest. Repo is host[:port]/path; a scheme before
-// it is tolerated and means nothing. Digest is sha256:… and what is returned
-// has this digest. The caller must not change the bytes.
+// Blob returns the blob repo@digest. repo is host[:port]/path; a scheme before it is accepted and ignored. digest is
+// sha256:… and the returned bytes have this digest. The caller must not change the bytes.
 func (c *Client) Blob(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error) {
 	r, err := c.byDigest(regs, repo, digest)
 	if err != nil {
@@ -44,9 +42,8 @@ func (c *Client) Blob(ctx context.Context, regs oci.Registries, repo, digest str
 	return data, cannot(err, "blob", repo, digest)
 }
 
-// Layer returns the layer repo@digest. The digest may be that of the layer, as a
-// blob, or that of the manifest of an artifact of Flux, whose layer is then
-// returned. The rest is as with Blob.
+// Layer returns the layer repo@digest. digest is either the digest of the layer, as a blob, or that of the manifest
+// of an artifact of Flux, whose layer is then returned. Otherwise it works like Blob.
 func (c *Client) Layer(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error) {
 	r, err := c.byDigest(regs, repo, digest)
 	if err != nil {
@@ -56,9 +53,8 @@ func (c *Client) Layer(ctx context.Context, regs oci.Registries, repo, digest st
 	return data, cannot(err, "layer", repo, digest)
 }
 
-// ChartByDigest returns the archive repo@digest. The digest may be that of the
-// archive, as a blob, or that of a manifest of Helm's OCI chart type, whose
-// archive is then returned. The rest is as with Blob.
+// ChartByDigest returns the archive repo@digest. digest is either the digest of the archive, as a blob, or that of a
+// manifest of Helm's OCI chart type, whose archive is then returned. Otherwise it works like Blob.
 func (c *Client) ChartByDigest(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error) {
 	r, err := c.byDigest(regs, repo, digest)
 	if err != nil {
@@ -68,10 +64,9 @@ func (c *Client) ChartByDigest(ctx context.Context, regs oci.Registries, repo, d
 	return a.Data, cannot(err, "chart", repo, digest)
 }
 
-// Manifest returns a manifest of repo and its digest, sha256:…. Reference is a
-// tag or a digest. A tag is looked up at the registry each time, a digest as
-// with Blob, and what is returned has the digest that is returned with it. The
-// caller must not change the bytes.
+// Manifest returns a manifest of repo and its digest, sha256:…. reference is a tag or a digest. Tags are looked up at
+// the registry each time; digests work like in Blob. The returned bytes have the returned digest. The caller must not
+// change the bytes.
 func (c *Client) Manifest(ctx context.Context, regs oci.Registries, repo, reference string) (data []byte, digest string, err error) {
 	data, digest, err = c.manifest(ctx, regs, repo, reference)
 	if err != nil {
@@ -80,34 +75,31 @@ func (c *Client) Manifest(ctx context.Context, regs oci.Registries, repo, refere
 	return data, digest, nil
 }
 
-// Chart pulls chartName from the registry namespace at url, oci://host/path;
-// an empty chartName means that url names the chart itself. Version is a
-// version, which is also the tag (with + as _), or a digest as in ChartByDigest.
-// A tag is looked up at the registry each time.
+// Chart pulls chartName from the registry namespace at url, oci://host/path; if chartName is empty, url names the
+// chart itself. version is a version, which is also the tag (with _ for +), or a digest as in ChartByDigest. A tag is
+// looked up at the registry each time.
 func (c *Client) Chart(ctx context.Context, regs oci.Registries, url, chartName, version string) (Artifact, error) {
 	a, err := c.chart(ctx, regs, url, chartName, version)
 	return a, errors.Wrapf(err, "cannot pull chart %q version %q from %q",
 		oci.OneLine(chartName), oci.OneLine(version), oci.Redact(url))
 }
 
-// RepoChart pulls chartName from the chart repository at repoURL, http:// or
-// https://, whose index.yaml is requested each time (and only transferred when
-// it changed, if the server supports that). Version is a version, a range of
-// semantic versions (the newest that fits is taken), or empty for the newest
-// release. A digest in the index is verified. An archive at another host needs
-// an entry of its own in regs. Credentials never follow a redirect.
+// RepoChart pulls chartName from the chart repository at repoURL, http:// or https://. It requests index.yaml each
+// time, but transfers it only after a change, if the server supports that. version is a version, a range of semantic
+// versions (the newest match is used), or empty for the newest release. A digest in the index is verified. An archive
+// on another host needs its own entry in regs. Credentials never follow a redirect.
 func (c *Client) RepoChart(ctx context.Context, regs oci.Registries, repoURL, chartName, version string) (Artifact, error) {
 	a, err := c.repoChart(ctx, regs, repoURL, chartName, version)
 	return a, errors.Wrapf(err, "cannot pull chart %q version %q from repository %q",
 		oci.OneLine(chartName), oci.OneLine(version), oci.Redact(repoURL))
 }
 
-// cannot says what could not be pulled from where.
+// cannot wraps err with what could not be pulled, and from which repository.
 func cannot(err error, what, repo, reference string) error {
 	return errors.Wrapf(err, "cannot pull %s %q of %q", what, oci.OneLine(reference), oci.Redact(repo))
 }
 
-// repository finds how to reach a repository, given as host[:port]/path.
+// repository returns the repository host[:port]/path, with its settings in regs.
 func (c *Client) repository(regs oci.Registries, repo string) (*repository, error) {
 	r, err := regs.Repository(repo)
 	if err != nil {
@@ -116,7 +108,7 @@ func (c *Client) repository(regs oci.Registries, repo string) (*repository, erro
 	return &repository{at: r, client: c}, nil
 }
 
-// byDigest is repository for what is asked for by its digest.
+// byDigest is like repository for content that is requested by digest, and fails if the digest is malformed.
 func (c *Client) byDigest(regs oci.Registries, repo, digest string) (*repository, error) {
 	if !oci.ValidDigest(digest) {
 		if strings.Contains(digest, ":") {
@@ -183,7 +175,7 @@ func (c *Client) repoChart(ctx context.Context, regs oci.Registries, repoURL, ch
 	return a, err
 }
 
-// offered pulls a chart from a chart repository.
+// offered pulls a chart found in the index of a chart repository.
 func (c *Client) offered(ctx context.Context, regs oci.Registries, found chartrepo.Chart) (Artifact, error) {
 	repo, tag, ok := found.AtRegistry()
 	if !ok {

@@ -31,8 +31,8 @@ func (r *repository) manifest(ctx context.Context, digest string) ([]byte, error
 	return data, r.explain(err, digest)
 }
 
-// either returns the blob of a digest, or the manifest if there is no such blob. It tries blobs first, because modules
-// refer to blobs. Some registries also serve manifests as blobs.
+// either returns the blob with a digest, or the manifest if there is no such blob. It tries blobs first, because
+// modules refer to blobs. Some registries also serve manifests as blobs.
 func (r *repository) either(ctx context.Context, digest string) ([]byte, error) {
 	data, err := r.content(ctx, oci.Blobs, digest, r.client.limit)
 	if oci.Status(err) == http.StatusNotFound {
@@ -41,9 +41,8 @@ func (r *repository) either(ctx context.Context, digest string) ([]byte, error) 
 	return data, r.explain(err, digest)
 }
 
-// tagged returns the manifest that the tag stands for now. Where we know a
-// manifest of the tag already, HEAD tells whether it is still the same, which
-// registries with a quota do not count as a pull.
+// tagged returns the manifest that the tag currently refers to. If a manifest of the tag is already known, a HEAD
+// request, which registries with a quota do not count as a pull, checks whether it is still the same.
 func (r *repository) tagged(ctx context.Context, tag string) ([]byte, error) {
 	c := r.client
 	if known, ok := c.tags.Get(r.at.Key(tag)); ok {
@@ -66,8 +65,8 @@ func (r *repository) tagged(ctx context.Context, tag string) ([]byte, error) {
 	return data, nil
 }
 
-// content returns what a digest is, as blob or as manifest, from the cache
-// where r may read it, and else from the registry.
+// content returns the blob or manifest with a digest, from the cache if r may read it, and otherwise from the
+// registry.
 func (r *repository) content(ctx context.Context, kind oci.Kind, digest string, limit int64) ([]byte, error) {
 	pool := r.client.pool
 	return r.client.cache.Content(ctx, cache.Request{
@@ -84,7 +83,7 @@ func (r *repository) content(ctx context.Context, kind oci.Kind, digest string, 
 	})
 }
 
-// explain is oci.Explain for something that was asked for by digest.
+// explain is oci.Explain for content that was requested by digest.
 func (r *repository) explain(err error, digest string) error {
 	var d *cache.DigestError
 	switch {

@@ -9,20 +9,18 @@ import (
 	v1 "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// maxAttachments bounds what is attached to one artifact, directly or not.
+// maxAttachments bounds the direct and indirect attachments of one artifact.
 const maxAttachments = 1000
 
-// attachmentSuffixes are those of the tags of cosign: signatures, attestations
-// and bills of materials.
+// attachmentSuffixes returns the suffixes of cosign's tags for signatures, attestations and bills of materials.
 func attachmentSuffixes() []string { return []string{".sig", ".att", ".sbom"} }
 
-// A lister knows what refers to a manifest. Registries and layouts are listers.
+// A lister lists the manifests that refer to a manifest. Registries and layouts are listers.
 type lister interface {
 	Referrers(ctx context.Context, subject string) ([]v1.Descriptor, error)
 }
 
-// planAttachments adds what is attached to an artifact, to its parts, and to
-// what is attached itself.
+// planAttachments adds the attachments of an artifact, of its parts, and of the attachments themselves.
 func (c *copier) planAttachments(ctx context.Context, data []byte, digest string) error {
 	m, err := ParseManifest(data)
 	if err != nil {
@@ -58,7 +56,7 @@ func tooMany(subject string) error {
 	return errors.Errorf("cannot copy %s: more than %d things are attached to it", subject, maxAttachments)
 }
 
-// planReferrers adds what refers to subject, and returns their digests.
+// planReferrers adds the manifests that refer to subject, and returns their digests.
 func (c *copier) planReferrers(ctx context.Context, subject string) ([]string, error) {
 	l, ok := c.from.(lister)
 	if !ok {
@@ -79,7 +77,7 @@ func (c *copier) planReferrers(ctx context.Context, subject string) ([]string, e
 		data, digest, err := c.from.Manifest(ctx, string(d.Digest))
 		var missing *NotFoundError
 		if errors.As(err, &missing) {
-			continue // A list may be older than what it lists.
+			continue // A list may be older than its entries.
 		}
 		if err != nil {
 			return nil, err
@@ -96,7 +94,7 @@ func (c *copier) planReferrers(ctx context.Context, subject string) ([]string, e
 	return out, nil
 }
 
-// planTags adds what cosign has attached to subject.
+// planTags adds cosign's attachments of subject.
 func (c *copier) planTags(ctx context.Context, subject string) error {
 	for _, suffix := range attachmentSuffixes() {
 		tag := FallbackTag(subject) + suffix
@@ -123,9 +121,8 @@ func (c *copier) planTags(ctx context.Context, subject string) error {
 	return nil
 }
 
-// adds says whether an attachment has more than what the destination has in its
-// place. Where each has something that the other has not, that is an error:
-// signatures must not get lost.
+// adds reports whether an attachment contains more than the one that the destination has under its tag. It fails if
+// each contains something that the other lacks, so that no signature is lost.
 func (c *copier) adds(ctx context.Context, m todo) (bool, error) {
 	data, have, err := c.to.Manifest(ctx, m.tag)
 	var missing *NotFoundError
@@ -152,7 +149,7 @@ func (c *copier) adds(ctx context.Context, m todo) (bool, error) {
 	return false, &ExistsError{Store: c.to.String(), Tag: m.tag, Have: have, Want: m.digest}
 }
 
-// covers says whether a has all layers of b, with all that is said about them.
+// covers reports whether a has all layers of b, with all of their annotations.
 func covers(a, b *Manifest) bool {
 	if a.IsIndex() || b.IsIndex() {
 		return false
@@ -173,7 +170,7 @@ func subset(some, all []v1.Descriptor) bool {
 	return true
 }
 
-// sameLayer compares annotations, too: that is where signatures are.
+// sameLayer reports whether two layers are equal, including their annotations, which hold signatures.
 func sameLayer(a, b v1.Descriptor) bool {
 	if a.Digest != b.Digest || len(a.Annotations) != len(b.Annotations) {
 		return false

@@ -13,52 +13,50 @@ import (
 )
 
 const (
-	// copies is how many blobs are copied at once.
+	// copies is how many blobs are copied concurrently.
 	copies = 4
 
-	// maxKept bounds the manifests of a copy, in bytes, besides the first one.
+	// maxKept bounds the manifests of a copy, in bytes, except the first one.
 	maxKept = 64 << 20
 
-	// The least and the greatest delay before a tag is read again.
+	// The minimum and maximum delay before a tag is read again.
 	minSettle = 100 * time.Millisecond
 	maxSettle = 2 * time.Second
 )
 
-// CopyOptions say how to copy.
+// CopyOptions holds the options of a copy.
 type CopyOptions struct {
-	// Tag in the destination; empty for none.
+	// Tag is the tag in the destination; empty for none.
 	Tag string
-	// Overwrite a tag that names other content.
+	// Overwrite replaces a tag that refers to other content.
 	Overwrite bool
-	// Replaces is the digest of the content that the tag may have and that is replaced, such as that of the unsigned
-	// artifact; empty for none.
+	// Replaces is the digest of content that the tag may have and that the copy replaces, such as that of the
+	// unsigned artifact; empty for none.
 	Replaces string
-	// Attachments are copied as well: what tags such as sha256-….sig hold, and referrers.
+	// Attachments copies attachments as well: the content of tags such as sha256-….sig, and referrers.
 	Attachments bool
-	// Progress is told of bytes that were copied, and of how many there are. It may be nil. It is not called by two at
-	// once, and done never shrinks.
+	// Progress receives the number of copied bytes and the total. It may be nil. It is not called concurrently, and
+	// done never shrinks.
 	Progress func(done, total int64)
 }
 
-// Copied says what became of it.
+// Copied is the result of a copy.
 type Copied struct {
-	Digest string // Of the manifest, sha256:….
-	// Uploaded is how many blobs and manifests were written. It is 0 where everything was there.
+	Digest string // Digest of the manifest, sha256:….
+	// Uploaded is how many blobs and manifests were written. It is 0 if all of them existed.
 	Uploaded int
-	Bytes    int64 // That were written.
+	Bytes    int64 // Number of bytes written.
 }
 
-// Copy an artifact with its blobs, byte for byte; reference is a tag or digest
-// of from. Blobs come first and the manifest last, so that what was cut off can
-// be done again. An *ExistsError says that the tag has other content.
+// Copy copies an artifact with its blobs, byte for byte; reference is a tag or digest of from. It writes blobs first
+// and the manifest last, so that an interrupted copy can be repeated. It returns an *ExistsError if the tag has other
+// content.
 //
-// Registries cannot set a tag on condition of what it was. So Copy reads the
-// tag first, right before it writes it, and once more some time after, twice as
-// long as the look and the write took. Of two that write the tag at once, that
-// leaves one that sees its own content in the end, and the other is told that it
-// raced. Both may succeed only where one takes far longer between its look and
-// its write than the other; then the later one has replaced the earlier. In a
-// layout, one of the two always fails.
+// Registries cannot set a tag on condition of its previous value. So Copy reads the tag right before writing it, and
+// again after a delay of twice the time of that read and write. If two copies write the tag at once, one of them
+// finds its own content in the end, and the other one fails with an error about the race. Both may succeed only if
+// one takes far longer between its read and its write than the other; then the later one has replaced the earlier
+// one. In a layout, one of the two always fails.
 func Copy(ctx context.Context, from Reader, reference string, to Store, o CopyOptions) (Copied, error) {
 	data, digest, err := from.Manifest(ctx, reference)
 	if err != nil {
@@ -76,19 +74,19 @@ func Copy(ctx context.Context, from Reader, reference string, to Store, o CopyOp
 	return done, nil
 }
 
-// A pusher is a store that others may write to at any time, and that may tell
-// those who write more than those who read. A registry is one.
+// A pusher is a store that others may write to at any time, and that may show writers more than readers. A registry
+// is one.
 type pusher interface {
-	// Push says that it will be written to.
+	// Push announces that the store will be written to.
 	Push()
 }
 
-// A swapper is a store in which no other can write a tag meanwhile, and whose
-// content costs little to look through. A layout is one.
+// A swapper is a store that can lock a tag while writing it, and whose content is cheap to inspect. A layout is one.
 type swapper interface {
-	// Swap is PutManifest that first asks whether the tag may move from what it has now, "" for nothing.
+	// Swap is PutManifest, but first calls may with the digest that the tag has now, "" for none, and fails with its
+	// error.
 	Swap(ctx context.Context, data []byte, tag string, may func(have string) error) error
-	// PutPart writes a manifest that another one names.
+	// PutPart writes a manifest that another one references.
 	PutPart(ctx context.Context, data []byte) error
 }
 
@@ -98,12 +96,12 @@ type copier struct {
 	to      Store
 	options CopyOptions
 
-	// What there is to do, in order: blobs, and then manifests.
+	// Work to do, in order: blobs, and then manifests.
 	blobs     []v1.Descriptor
 	manifests []todo
-	seen      map[string]bool // Of what was found, by digest.
-	kept      int             // Bytes of manifests.
-	listed    int             // Attachments that were looked for.
+	seen      map[string]bool // Manifests and blobs found, by digest.
+	kept      int             // Size of the manifests, in bytes.
+	listed    int             // Number of attachments examined.
 
 	progress *progress
 }
@@ -112,7 +110,7 @@ type copier struct {
 type todo struct {
 	data   []byte
 	digest string
-	// tag is empty for none. A part is named by another manifest, which comes later.
+	// tag is empty for none. A part is referenced by another manifest, which comes later.
 	tag  string
 	part bool
 }
@@ -128,7 +126,8 @@ func (c *copier) copy(ctx context.Context, data []byte, digest string) (Copied, 
 	if err := c.mayReplace(root.tag, have, digest); err != nil {
 		return Copied{}, err
 	}
-	// Its blobs are there, for it was written last. A layout is looked through all the same, for it costs little.
+	// If the manifest exists, its blobs exist, because it is written last. A layout is inspected anyway, because that
+	// is cheap.
 	if err := c.planAll(ctx, root, !there || swaps); err != nil {
 		return Copied{}, err
 	}
@@ -140,13 +139,13 @@ func (c *copier) copy(ctx context.Context, data []byte, digest string) (Copied, 
 	case !there:
 		err = c.putRoot(ctx, root, have)
 	case swaps && c.progress.finish().Uploaded > 0:
-		// Something was lost and is there again, which a tar has to be written for.
+		// Missing content was restored, so a tar must be written.
 		err = c.to.PutManifest(ctx, root.data, root.tag)
 	}
 	return c.progress.finish(), err
 }
 
-// planAll plans what there is to do before the manifest itself is written.
+// planAll plans what must be written before the manifest itself.
 func (c *copier) planAll(ctx context.Context, root todo, blobs bool) error {
 	if blobs {
 		if err := c.plan(ctx, root.data, root.digest); err != nil {
@@ -159,7 +158,7 @@ func (c *copier) planAll(ctx context.Context, root todo, blobs bool) error {
 	return c.planAttachments(ctx, root.data, root.digest)
 }
 
-// copyAll does what is planned.
+// copyAll copies the planned blobs and manifests.
 func (c *copier) copyAll(ctx context.Context) error {
 	if err := c.copyBlobs(ctx); err != nil {
 		return err
@@ -172,8 +171,8 @@ func (c *copier) copyAll(ctx context.Context) error {
 	return nil
 }
 
-// tagged returns what is there already under the tag, or under the digest if
-// there is no tag.
+// tagged returns the digest that the destination has under the tag, or under the digest if there is no tag; "" for
+// none.
 func (c *copier) tagged(ctx context.Context, m todo) (string, error) {
 	reference := m.tag
 	if reference == "" {
@@ -223,8 +222,8 @@ func (c *copier) plan(ctx context.Context, data []byte, digest string) error {
 	return nil
 }
 
-// planned adds a manifest after what it names. Manifests are kept in memory,
-// which those who made them have no right to fill.
+// planned adds a manifest after its blobs and parts. It fails if all manifests, which are kept in memory, exceed
+// maxKept.
 func (c *copier) planned(ctx context.Context, m todo) error {
 	if c.kept += len(m.data); c.kept > maxKept {
 		return errors.Errorf("cannot copy %s: its manifests, and those of what is attached to it, have more than %d bytes", m.digest, maxKept)
@@ -290,7 +289,7 @@ func (c *copier) putManifest(ctx context.Context, m todo) error {
 		c.progress.wrote(m, true)
 		return nil
 	}
-	// What the attachment replaces was checked when it was planned.
+	// Planning has checked what the attachment replaces.
 	if err := c.to.PutManifest(ctx, m.data, m.tag); err != nil {
 		return err
 	}
@@ -298,7 +297,7 @@ func (c *copier) putManifest(ctx context.Context, m todo) error {
 	return nil
 }
 
-// putRoot writes the manifest itself; had is what the tag had when we began.
+// putRoot writes the manifest itself; had is the digest that the tag had at the start of the copy.
 func (c *copier) putRoot(ctx context.Context, m todo, had string) error {
 	if m.tag == "" {
 		c.progress.wrote(m, false)
@@ -327,7 +326,7 @@ func (c *copier) putRoot(ctx context.Context, m todo, had string) error {
 	return c.settle(ctx, m, time.Since(start))
 }
 
-// unmoved fails if the tag was written since we began.
+// unmoved returns an error if the tag has changed since the start of the copy.
 func (c *copier) unmoved(m todo, had, have string) error {
 	if have == had || have == m.digest || c.options.Overwrite {
 		return nil

@@ -8,32 +8,32 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// IsDamaged says whether err is that content is not what its digest says.
+// IsDamaged reports whether err is caused by content that does not match its digest.
 func IsDamaged(err error) bool {
 	var d *DigestError
 	return errors.As(err, &d)
 }
 
-// A NotFoundError says that something is not there.
+// A NotFoundError reports that something does not exist.
 type NotFoundError struct {
-	What  string // Such as manifest "1.0.0".
+	What  string // What is missing, such as manifest "1.0.0".
 	Store string
 }
 
-// Error is one line.
+// Error returns the message as one line.
 func (e *NotFoundError) Error() string { return e.Store + " has no " + e.What }
 
-// An ExistsError says that a tag names other content already, or that another
-// one has written it at the same time.
+// An ExistsError reports that a tag already refers to other content, or that another writer has written it at the
+// same time.
 type ExistsError struct {
 	Store string
 	Tag   string
-	Have  string // The digest that the tag has, sha256:….
-	Want  string // The digest that it was to get.
-	Raced bool   // Another one has written the tag after we did, or while we did.
+	Have  string // The digest that the tag refers to, sha256:….
+	Want  string // The digest that should be written.
+	Raced bool   // Another writer has written the tag during or after our write.
 }
 
-// Error is one line that says what to do.
+// Error returns one line that includes the fix.
 func (e *ExistsError) Error() string {
 	if e.Raced {
 		return e.Store + ":" + e.Tag + " was changed by another client at the same time: it is " + e.Have + " now, and not " + e.Want
@@ -42,20 +42,20 @@ func (e *ExistsError) Error() string {
 		": use another version, or --overwrite to replace it"
 }
 
-// A DigestError says that content is not what its name says.
+// A DigestError reports that content does not match its digest.
 type DigestError struct{ Want, Got string }
 
-// Error is one line.
+// Error returns the message as one line.
 func (e *DigestError) Error() string {
 	return "digest does not match: want " + e.Want + ", got " + e.Got
 }
 
-// A TooLargeError says that something is larger than allowed.
+// A TooLargeError reports that something is larger than allowed.
 type TooLargeError struct {
 	Limit int64 // In bytes.
 }
 
-// Error is one line.
+// Error returns the message as one line.
 func (e *TooLargeError) Error() string {
 	return "it is larger than the limit of " + strconv.FormatInt(e.Limit, 10) + " bytes"
 }

@@ -13,33 +13,33 @@ import (
 )
 
 const (
-	// DockerManifest is the media type of a manifest of Docker, from before those of OCI.
+	// DockerManifest is the media type of a manifest of Docker, which predates OCI.
 	DockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
-	// DockerList is that of a list of manifests.
+	// DockerList is the media type of a list of manifests of Docker.
 	DockerList = "application/vnd.docker.distribution.manifest.list.v2+json"
 
-	// MaxManifest bounds a manifest, in bytes. It is what registries must accept at least.
+	// MaxManifest bounds a manifest, in bytes. Registries must accept at least this size.
 	MaxManifest = 4 << 20
 
-	// maxBlob bounds a blob, in bytes; its size is the word of another.
+	// maxBlob bounds the size that a manifest states for a blob, in bytes.
 	maxBlob = 1 << 40
 )
 
-// A Manifest is what we need to know of a manifest or an index.
+// A Manifest holds the needed fields of a manifest or an index.
 type Manifest struct {
 	SchemaVersion int             `json:"schemaVersion"`
 	MediaType     string          `json:"mediaType"`
 	ArtifactType  string          `json:"artifactType"`
 	Config        *v1.Descriptor  `json:"config"`
 	Layers        []v1.Descriptor `json:"layers"`
-	Blobs         []v1.Descriptor `json:"blobs"`     // Of the artifact manifests that OCI 1.1 had for a while.
-	Manifests     []v1.Descriptor `json:"manifests"` // Of an index.
+	Blobs         []v1.Descriptor `json:"blobs"`     // The blobs of the artifact manifests that OCI 1.1 had for a while.
+	Manifests     []v1.Descriptor `json:"manifests"` // The manifests of an index.
 	Subject       *v1.Descriptor  `json:"subject"`
 
 	Annotations map[string]string `json:"annotations"`
 }
 
-// ParseManifest reads a manifest or an index. All descriptors in it have valid digests and sizes.
+// ParseManifest parses a manifest or an index. All descriptors in it have valid digests and sizes.
 func ParseManifest(data []byte) (*Manifest, error) {
 	m := &Manifest{}
 	if err := json.Unmarshal(data, m); err != nil {
@@ -55,7 +55,7 @@ func ParseManifest(data []byte) (*Manifest, error) {
 		}
 	}
 	if m.IsIndex() && (m.Config != nil || m.Layers != nil) || !m.IsIndex() && m.Manifests != nil {
-		// Two clients could see two different things in it.
+		// Two clients could interpret it differently.
 		return nil, errors.Errorf("it is both a manifest and an index; its mediaType is %q", m.MediaType)
 	}
 	return m, m.check()
@@ -85,12 +85,12 @@ func CheckDescriptor(d v1.Descriptor) error {
 	return nil
 }
 
-// IsIndex says whether it names manifests.
+// IsIndex reports whether m is an index, which lists manifests.
 func (m *Manifest) IsIndex() bool {
 	return m.MediaType == v1.MediaTypeImageIndex || m.MediaType == DockerList
 }
 
-// Content returns the blobs that the manifest names, in its order.
+// Content returns the blobs that the manifest references, in its order.
 func (m *Manifest) Content() []v1.Descriptor {
 	var out []v1.Descriptor
 	if m.Config != nil {
@@ -99,7 +99,7 @@ func (m *Manifest) Content() []v1.Descriptor {
 	return append(append(out, m.Layers...), m.Blobs...)
 }
 
-// AttachedTo returns the digest of what the manifest is attached to, or "".
+// AttachedTo returns the digest of the manifest that this one is attached to, or "".
 func (m *Manifest) AttachedTo() string {
 	if m.Subject == nil {
 		return ""
@@ -115,11 +115,11 @@ func (m *Manifest) Kind() string {
 	return m.Config.MediaType
 }
 
-// IsForeign tells what lies elsewhere and must not be moved, such as layers of Windows.
+// IsForeign reports whether a blob is stored elsewhere and must not be copied, such as layers of Windows.
 func IsForeign(d v1.Descriptor) bool {
 	return len(d.URLs) > 0 && (strings.Contains(d.MediaType, "nondistributable") || strings.Contains(d.MediaType, ".foreign."))
 }
 
-// FallbackTag is the tag that lists what is attached to a digest, at registries
-// that do not list that by themselves. With a suffix it is that of cosign.
+// FallbackTag returns the tag that lists the attachments of a digest in registries that do not list them themselves.
+// With a suffix it is a tag of cosign.
 func FallbackTag(digest string) string { return strings.ReplaceAll(digest, ":", "-") }

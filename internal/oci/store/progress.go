@@ -9,11 +9,11 @@ import (
 	v1 "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// progress adds up what is copied.
+// progress sums up what is copied.
 type progress struct {
 	tell func(done, total int64)
 
-	// mu guards all below, and is held while it is told.
+	// mu guards the fields below, and is held while tell is called.
 	mu          sync.Mutex
 	done, total int64
 	result      Copied
@@ -43,7 +43,7 @@ func (p *progress) add(n int64) {
 	}
 }
 
-// count adds to what was written.
+// count adds a blob or manifest of n bytes to the written ones.
 func (p *progress) count(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,10 +51,10 @@ func (p *progress) count(n int64) {
 	p.result.Bytes += n
 }
 
-// skip is for a blob that is there.
+// skip records a blob that already existed.
 func (p *progress) skip(size int64) { p.add(size) }
 
-// wrote is for a manifest that was written, or was there.
+// wrote records a manifest that was written, or already existed.
 func (p *progress) wrote(m todo, there bool) {
 	if !there {
 		p.count(int64(len(m.data)))
@@ -70,7 +70,7 @@ func (p *progress) finish() Copied {
 
 func (p *progress) begin(size int64) *blobProgress { return &blobProgress{all: p, size: size} }
 
-// A blobProgress is that of one blob, which may be read from the beginning again.
+// A blobProgress is the progress of one blob, which may be read again from the beginning.
 type blobProgress struct {
 	all  *progress
 	size int64
@@ -79,7 +79,7 @@ type blobProgress struct {
 	done int64
 }
 
-// reach says how far it got.
+// reach records that the blob was read up to at.
 func (b *blobProgress) reach(at int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

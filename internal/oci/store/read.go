@@ -15,10 +15,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
-// defaultRead bounds what ReadBlob returns, in bytes.
+// defaultRead bounds what ReadBlob returns by default, in bytes.
 const defaultRead = 64 << 20
 
-// ReadBlob returns a blob of at most limit bytes (0: 64 MiB), verified.
+// ReadBlob returns a verified blob of at most limit bytes (0: 64 MiB).
 func ReadBlob(ctx context.Context, from Reader, digest string, limit int64) ([]byte, error) {
 	if limit <= 0 {
 		limit = defaultRead
@@ -37,8 +37,8 @@ func ReadBlob(ctx context.Context, from Reader, digest string, limit int64) ([]b
 	return data, nil
 }
 
-// A verifier reads content and fails where it has not the digest, and where it
-// is longer or shorter than its size unless that is negative.
+// A verifier reads content and fails if it does not match the digest, or if it is longer or shorter than its size
+// unless that is negative.
 type verifier struct {
 	io.Closer
 
@@ -50,8 +50,8 @@ type verifier struct {
 	err  error
 }
 
-// Verify returns a reader of r that fails where it has not the digest, and where
-// it is longer or shorter than size unless that is negative.
+// Verify returns a reader of r that fails if the content does not match digest, or if it is longer or shorter than
+// size unless that is negative.
 func Verify(r io.ReadCloser, digest string, size int64) io.ReadCloser {
 	return &verifier{Closer: r, r: r, want: digest, size: size, hash: sha256.New()}
 }
@@ -67,7 +67,8 @@ func (v *verifier) Read(p []byte) (int, error) {
 		v.err = errors.Errorf("%s is longer than %d bytes", v.want, v.size)
 		return 0, v.err
 	}
-	// The last byte is held back where it is known which one that is: who gets less cannot take it for all.
+	// If the size is known, the last byte is held back until it is verified, so that a failed read never looks
+	// complete.
 	if v.size >= 0 && v.n == v.size && n > 0 || err == io.EOF {
 		if wrong := v.check(); wrong != nil {
 			v.err = wrong
@@ -90,7 +91,7 @@ func (v *verifier) check() error {
 	return nil
 }
 
-// CheckBlob fails on what cannot be read at an offset.
+// CheckBlob returns an error if the digest is malformed or the offset is negative.
 func CheckBlob(digest string, offset int64) error {
 	if !oci.ValidDigest(digest) {
 		return errors.Errorf("malformed digest %.80q: want sha256: and 64 hexadecimal digits", digest)
@@ -101,7 +102,8 @@ func CheckBlob(digest string, offset int64) error {
 	return nil
 }
 
-// ReadAll reads at most limit bytes and closes. It takes no memory on the word of another.
+// ReadAll reads at most limit bytes from r and closes it. It returns a *TooLargeError if there are more, and
+// allocates memory only as data arrives.
 func ReadAll(r io.ReadCloser, limit int64) ([]byte, error) {
 	defer r.Close()
 	var b bytes.Buffer

@@ -16,42 +16,40 @@ import (
 )
 
 const (
-	// maxSet bounds one text of settings, in bytes, and maxIndexes the sum of the
-	// indexes of lists in it: each index makes a list of that length.
+	// maxSet bounds one text of settings, in bytes, and maxIndexes the sum of its list indexes: each index creates a
+	// list of that length.
 	maxSet     = 64 << 10
 	maxIndexes = 1 << 20
 )
 
-// An Entry is what a config layer says of one install, as it is written
-// there: two texts in the grammar of helm --set.
+// An Entry is the entry of one install in a config layer, unparsed: two texts in the grammar of helm --set.
 type Entry struct {
 	Name         string `json:"name"`
 	ClientConfig string `json:"clientConfig"`
 	Overrides    string `json:"overrides"`
 }
 
-// Settings are how an install is installed, beyond what the chart says. The zero
-// value changes nothing.
+// Settings control the installation of an install, in addition to its chart. The zero value changes nothing.
 type Settings struct {
-	Namespace   string // of the release; "" for no change
-	ReleaseName string // "" for no change
+	Namespace   string // namespace of the release; "" for no change
+	ReleaseName string // name of the release; "" for no change
 
-	CreateNamespace *bool // nil if nothing is said
-	SkipCRDs        bool  // leave out crds/, IncludeCRDs taken into account
+	CreateNamespace *bool // create the namespace; nil if not set
+	SkipCRDs        bool  // leave out crds/; takes IncludeCRDs into account
 	DisableHooks    bool
 
-	Timeout time.Duration // of each hook; 0 for Helm's default, 5 minutes
-	Atomic  bool          // roll back what fails
-	Wait    bool          // for the install to be ready before the next one is applied; Atomic means it, too
+	Timeout time.Duration // timeout of each hook; 0 for Helm's default, 5 minutes
+	Atomic  bool          // roll back after a failure
+	Wait    bool          // wait until the install is ready before applying the next one; implied by Atomic
 
-	SkipSchemaValidation bool // of the values
-	TakeOwnership        bool // adopt what exists already
-	Force                bool // recreate what cannot be changed
+	SkipSchemaValidation bool // do not check values against schemas
+	TakeOwnership        bool // adopt existing objects
+	Force                bool // recreate objects that cannot be updated
 
-	Description string            // of the revision in the record of the release; "" for Helm's own
-	Labels      map[string]string // of the record of the release
+	Description string            // description of the revision in the release record; "" for Helm's own
+	Labels      map[string]string // labels of the release record
 
-	Overrides map[string]any // values between those of the chart and of the install
+	Overrides map[string]any // values that override those of the chart, but not those of the install
 }
 
 // Read reads a config layer, one document of YAML or JSON:
@@ -61,8 +59,8 @@ type Settings struct {
 //	  clientConfig: Namespace=x,CreateNamespace=true
 //	  overrides: a.b=c
 //
-// A layer without any entry is allowed, also an empty one. Errors are one line
-// and name the entry. The texts of an entry are read by its Parse.
+// A layer may be empty or have no entries. Errors are one line and name the entry. Entry.Parse parses the texts of an
+// entry.
 func Read(data []byte) ([]Entry, error) {
 	all := struct {
 		Configs []Entry `json:"configs"`
@@ -89,8 +87,8 @@ func Read(data []byte) ([]Entry, error) {
 	return all.Configs, nil
 }
 
-// parseSet parses a text in the grammar of helm --set. Helm's own messages show
-// parts of the text, which may be those of a secret value.
+// parseSet parses a text in the grammar of helm --set. It replaces Helm's own messages, which quote parts of the text
+// and could reveal a secret value.
 func parseSet(text string, parse func(string) (map[string]any, error)) (out map[string]any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -112,7 +110,7 @@ func parseSet(text string, parse func(string) (map[string]any, error)) (out map[
 
 var bracket = regexp.MustCompile(`\[[^\]]*\]`)
 
-// checkSet refuses a text that would need much memory.
+// checkSet returns an error if parsing text would take much memory.
 func checkSet(text string) error {
 	if len(text) > maxSet {
 		return errors.Errorf("is larger than %d bytes", maxSet)
@@ -127,7 +125,7 @@ func checkSet(text string) error {
 		}, b)
 		n, err := strconv.Atoi(digits)
 		if err != nil {
-			// No digits, or more than any index has; the parser refuses both.
+			// The index has no digits, or too many; the parser rejects both.
 			continue
 		}
 		if sum += min(n, maxIndexes); sum > maxIndexes {

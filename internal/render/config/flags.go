@@ -19,19 +19,17 @@ import (
 )
 
 const (
-	// maxDescription bounds the text of a revision, in bytes.
+	// maxDescription bounds the description of a revision, in bytes.
 	maxDescription = 1024
-	// maxSeconds is the largest plain number that is a timeout in seconds, 11
-	// days. A larger one is in nanoseconds, as in the field of Helm, where all that
-	// is less is not a time to wait for anything.
+	// maxSeconds is the largest plain number that is a timeout in seconds, 11 days. A larger number is in
+	// nanoseconds, as in the field of Helm, where smaller ones are too short for a timeout.
 	maxSeconds = 1_000_000
 	// flagLabels is the only flag that is a map.
 	flagLabels = "Labels"
 )
 
-// Parse the texts of an entry. Keys of clientConfig are those of Helm's install
-// action; one that is unknown, and one that asks for what is not done here, is
-// an error that names it. No error shows a value of overrides.
+// Parse parses the texts of an entry. The keys of clientConfig are those of Helm's install action; Parse fails on
+// unknown and unsupported keys and names them. Errors never contain a value of overrides.
 func (e Entry) Parse() (Settings, error) {
 	keys, err := parseSet(e.ClientConfig, strvals.ParseString)
 	if err != nil {
@@ -48,14 +46,14 @@ func (e Entry) Parse() (Settings, error) {
 	return s, errors.Wrap(err, "overrides")
 }
 
-// flags of Helm's install action, as far as they count.
+// flags holds the supported flags of Helm's install action.
 type flags struct {
 	Settings
 
 	include, wait, waitForJobs, noHooks bool
 }
 
-// settings that the flags make together, as in Helm.
+// settings returns the settings that result from the combined flags, as in Helm.
 func (f *flags) settings() Settings {
 	s := f.Settings
 	s.SkipCRDs = s.SkipCRDs && !f.include
@@ -64,18 +62,16 @@ func (f *flags) settings() Settings {
 	return s
 }
 
-// withoutEffect are keys that tell Helm's client what to do, where this provider
-// has an own way: it repairs what failed, prints nothing, sends no request that
-// would check objects without applying them, and knows from the source and the
-// ProviderConfig where a chart is and how to get it.
+// withoutEffect lists keys of Helm's client that are ignored, because this provider works differently: it repairs
+// failures, prints nothing, sends no request that would check objects without applying them, and takes the
+// location of charts and the access to them from the source and the ProviderConfig.
 var withoutEffect = []string{ //nolint:gochecknoglobals // A constant table.
 	"CaFile", "CertFile", "DependencyUpdate", "Devel", "DisableOpenAPIValidation", "HideNotes", "HideSecret",
 	"InsecureSkipTLSverify", "IsUpgrade", "KeyFile", "Keyring", "PassCredentialsAll", "Password", "PlainHTTP", "Replace",
 	"RepoURL", "SubNotes", "UseReleaseName", "Username", "Version",
 }
 
-// notDone are keys whose effect must not be counted on, so that they are accepted
-// only where they say that it is not wanted.
+// notDone maps unsupported keys to the reason. They are accepted only with a value that disables them.
 var notDone = map[string]string{ //nolint:gochecknoglobals // A constant table.
 	"APIVersions":  "they are those of the target cluster",
 	"ClientOnly":   "nothing would be installed",
@@ -90,7 +86,7 @@ var notDone = map[string]string{ //nolint:gochecknoglobals // A constant table.
 	"Verify":       "set verification in the ProviderConfig",
 }
 
-// read one key.
+// read reads one key.
 func (f *flags) read(key string, value any) error {
 	if key == flagLabels {
 		return f.labels(value)
@@ -111,7 +107,7 @@ func (f *flags) read(key string, value any) error {
 	return f.text(key, text)
 }
 
-// switches that are true or false; nil for what is none.
+// switches returns the field of a boolean key, or nil for other keys.
 func (f *flags) switches(key string) *bool {
 	return map[string]*bool{
 		"Atomic":               &f.Atomic,
@@ -127,7 +123,7 @@ func (f *flags) switches(key string) *bool {
 	}[key]
 }
 
-// text of a key that is not a switch.
+// text sets a key that is not boolean.
 func (f *flags) text(key, text string) (err error) {
 	switch key {
 	case "Namespace":
@@ -159,7 +155,7 @@ func (f *flags) text(key, text string) (err error) {
 	return err
 }
 
-// labels of the record of a release, which Helm keeps beside its own.
+// labels sets the labels of the release record, which Helm stores beside its own.
 func (f *flags) labels(value any) error {
 	in, ok := value.(map[string]any)
 	if !ok {
@@ -194,8 +190,8 @@ func parseBool(text string, at *bool) error {
 	return nil
 }
 
-// parseTimeout of the form 5m30s, or a plain number: of seconds, or as the
-// original has it of nanoseconds, where it is too large for seconds.
+// parseTimeout parses a duration such as 5m30s, or a plain number: seconds, or nanoseconds, as in Helm, if it is too
+// large for seconds.
 func parseTimeout(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package input holds what all renderers are given: files that a tenant may
-// choose, with the bounds of one file, and foreign text in messages.
+// Package input defines the input that all renderers share: files that a tenant may choose, with the limits of one
+// file, and external text in messages.
 package input

@@ -4,23 +4,23 @@ package input
 
 import "bytes"
 
-// File is one file of a chart or of a kustomization. Name is a slash separated
-// path relative to the root of the archive, without leading "./".
+// A File is one file of a chart or of a kustomization. Name is a slash-separated path relative to the root of the
+// archive, without leading "./".
 type File struct {
 	Name string
 	Data []byte
 }
 
 const (
-	// MaxName bounds the length of a path, and with it how deep charts in
-	// charts/ can nest, which Helm's loader follows by recursion.
+	// MaxName bounds the length of a path, and thereby the nesting of charts in charts/, which Helm's loader follows
+	// by recursion.
 	MaxName = 1024
 
 	// MaxFile is Helm's limit for one file (loader.MaxDecompressedFileSize).
 	// Some files are parsed, which takes many times their size.
 	MaxFile = 5 << 20
 
-	// MaxFiles is how many files there may be.
+	// MaxFiles is the maximum number of files.
 	MaxFiles = 10_000
 )
 

@@ -4,10 +4,10 @@ package input
 
 import "strings"
 
-// maxLine bounds what foreign text can put into a message, in bytes.
+// maxLine bounds external text in a message, in bytes.
 const maxLine = 1024
 
-// Line returns a foreign text as one line of at most 1024 bytes, for a message.
+// Line returns external text as one line of at most 1024 bytes, for a message.
 func Line(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
 	if len(s) <= maxLine {

@@ -16,41 +16,36 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// Limits of a kustomization. Kustomize cannot be stopped once it is past the
-// files, so that what goes in is bounded, and by how much it may grow.
+// The limits of a kustomization. Kustomize cannot be stopped after it has read the files, so the limits bound its
+// input and how much that may grow.
 const (
 	maxKustomizations = 256       // Visits: a base that two overlays share counts twice.
-	maxDepth          = 32        // Bases of bases.
-	maxRead           = 64 << 20  // Bytes of all files that are read, each as often as it is.
-	maxObjects        = 1000      // Each is compared with each: 1000 take seconds, 4000 a minute.
-	maxSteps          = 250_000   // Patches, images and the like, times objects.
+	maxDepth          = 32        // Nesting of bases.
+	maxRead           = 64 << 20  // Size of all files, in bytes, counted at each read.
+	maxObjects        = 1000      // Kustomize compares each object with each other one: 1000 take seconds, 4000 a minute.
+	maxSteps          = 250_000   // Patches, images and the like, multiplied by objects.
 	maxGrowth         = 128 << 20 // Bytes that patches, labels, variables and replacements may add.
 	maxOutput         = 64 << 20
 )
 
-// parseSchema parses the schema that kustomize shares in the process, once,
-// before it is used by several goroutines: kustomize does that without a lock.
+// parseSchema parses the schema that kustomize shares in the process, once, before several goroutines use it, because
+// kustomize parses it without a lock.
 //
 //nolint:gochecknoglobals // Made once, never changed.
 var parseSchema = sync.OnceFunc(func() { openapi.Schema() })
 
-// Build builds the kustomization in directory dir of some files, whose bases and
-// components are among them, and returns what it prints as YAML. It prints what
-// kubectl kustomize prints: objects are in the order of kustomize's legacy sort
-// (Namespaces and CRDs first, webhooks last), unless sortOptions of the
-// kustomization say otherwise: order fifo keeps that of the resources. The same
-// files give the same bytes.
+// Build builds the kustomization in directory dir of files, which include its bases and components, and returns the
+// output of kubectl kustomize as YAML: objects are in the order of kustomize's legacy sort (Namespaces and CRDs
+// first, webhooks last), unless sortOptions of the kustomization differ: order fifo keeps the order of the resources.
+// The same files result in the same bytes.
 //
-// Nothing is fetched and nothing is executed. Refused, with an error that names
-// file, field and value, are URLs and git references, paths that climb out of
-// the files, plugins other than the built-in ones, Helm charts, and what is not
-// safe in a process that serves several tenants: openapi, as a schema is for the
-// whole process, JSON patches with copy, replacements where a reference may be
-// ambiguous, more than 1000 objects, and what grows beyond all bounds. The
-// context is asked whenever a file is read; the work after that takes seconds.
+// Build fetches and executes nothing. It refuses, with an error that names file, field and value: URLs and git
+// references, paths that leave the files, plugins other than the built-in ones, Helm charts, and anything unsafe in a
+// process that serves several tenants: openapi, because a schema applies to the whole process, JSON patches with
+// copy, replacements with possibly ambiguous references, more than 1000 objects, and growth beyond the limits. It
+// checks ctx whenever it reads a file; the work after that takes seconds.
 //
-// Kustomize itself writes to the stderr of the process that a field is
-// deprecated.
+// Kustomize itself writes warnings about deprecated fields to the stderr of the process.
 func Build(ctx context.Context, files []input.File, dir string) (out []byte, err error) {
 	fs, err := newFileSystem(ctx, files)
 	if err != nil {
@@ -61,7 +56,7 @@ func Build(ctx context.Context, files []input.File, dir string) (out []byte, err
 		return nil, errors.Errorf("there is no directory %q", dir)
 	}
 
-	// Kustomize panics on some malformed input; it must not be able to end the process.
+	// Kustomize panics on some malformed input, which must not end the process.
 	defer func() {
 		if r := recover(); r != nil {
 			out, err = nil, errors.Errorf("cannot build the kustomization: %s", input.Line(fmt.Sprint(r)))
@@ -77,7 +72,7 @@ func Build(ctx context.Context, files []input.File, dir string) (out []byte, err
 
 	parseSchema()
 	o := krusty.MakeDefaultOptions()
-	o.Reorder = krusty.ReorderOptionUnspecified // As kubectl.
+	o.Reorder = krusty.ReorderOptionUnspecified // Like kubectl.
 	m, err := krusty.MakeKustomizer(o).Run(fs, root)
 	if ctx.Err() != nil {
 		return nil, errors.Wrap(context.Cause(ctx), "cannot build the kustomization")

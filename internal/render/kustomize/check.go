@@ -15,45 +15,43 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// maxKustomization bounds a kustomization.yaml, which is parsed, in bytes.
+// maxKustomization bounds a kustomization.yaml, in bytes, because it is parsed.
 const maxKustomization = 1 << 20
 
-// A check reads all kustomizations before kustomize does, which would
-// fetch what looks like a URL, and could neither be stopped nor bounded.
+// A check reads all kustomizations before kustomize does, because kustomize would fetch anything that resembles a
+// URL, and can neither be stopped nor bounded.
 type check struct {
 	files  *fileSystem
 	visits int
-	bytes  int // What was read.
+	bytes  int // Size of the files read.
 
-	// Objects that are built, and of each kind how many there are and how large
-	// the largest is.
+	// Number of objects, number and maximum size of the objects of each kind, and maximum size of all.
 	objects int
 	counts  map[string]int
 	sizes   map[string]int
 	largest int
 
-	// What the kustomizations may add to objects, to be multiplied once the
-	// objects are known.
+	// Additions of the kustomizations to objects, for multiplication when the number of objects is known.
 	perObject    int
 	steps        int
 	replacements []types.Replacement
 	vars         []types.Var
-	text         []byte // What may use variables.
+	text         []byte // Text that may use variables.
 
-	// How many objects have or had a name, and the first thing that makes that
-	// unknown.
+	// names counts the objects that have or had a name; renames is the first field that makes these counts
+	// unreliable.
 	names   map[objectName]int
 	renames string
 }
 
-// A kustomization is the kustomization of a directory while it is checked. Errors
-// name the file, the field and the value.
+// A kustomization is the kustomization of a directory during the check. Its errors name the file, the field and the
+// value.
 type kustomization struct {
 	check *check
-	name  string // Of the file.
-	dir   string // Its directory, without a slash in front.
+	name  string // Name of the file.
+	dir   string // Directory of the file, without a leading slash.
 	up    []string
-	// renames of its objects, the innermost first.
+	// renames apply to the names of its objects, the innermost first.
 	renames []rename
 }
 
@@ -61,7 +59,7 @@ func (f *kustomization) refuse(field, value, why string) error {
 	return errors.Errorf("%s: %s: %q %s", f.name, field, shorten(value), why)
 }
 
-// shorten a value for a message.
+// shorten truncates a value for a message.
 func shorten(s string) string {
 	const most = 120
 	if len(s) > most {
@@ -70,7 +68,7 @@ func shorten(s string) string {
 	return s
 }
 
-// enter the kustomization of a directory; up are the directories that led here.
+// enter checks the kustomization of a directory; up lists the directories that led to it.
 func (c *check) enter(dir string, up []string, outer []rename) error {
 	c.visits++
 	if c.visits > maxKustomizations {
@@ -103,7 +101,7 @@ func (c *check) enter(dir string, up []string, outer []rename) error {
 	return nil
 }
 
-// kustomization of a directory: one file of three names.
+// kustomization returns the name and content of the kustomization file of a directory, which has one of three names.
 func (c *check) kustomization(dir string) (string, []byte, error) {
 	var found []string
 	for _, base := range konfig.RecognizedKustomizationFileNames() {
@@ -124,7 +122,7 @@ func (c *check) kustomization(dir string) (string, []byte, error) {
 	return found[0], data, err
 }
 
-// read a file. What is read here counts, as kustomize will read it as often.
+// read returns the content of a file. Each read counts, because kustomize will read the file as often.
 func (c *check) read(name string) ([]byte, error) {
 	if err := c.files.ctx.Err(); err != nil {
 		return nil, errors.Wrap(err, "cannot build the kustomization")
@@ -139,7 +137,7 @@ func (c *check) read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// unsupported returns the unsupported fields: those that would execute, change or fetch something.
+// unsupported returns an error for fields that would execute, change or fetch something.
 func (f *kustomization) unsupported(k *types.Kustomization) error {
 	switch {
 	case len(k.HelmCharts) > 0:
@@ -155,7 +153,7 @@ func (f *kustomization) unsupported(k *types.Kustomization) error {
 	return nil
 }
 
-// operands are objects and other kustomizations.
+// operands checks the resources, components and CRDs: objects and other kustomizations.
 func (f *kustomization) operands(k *types.Kustomization) error {
 	for i, p := range k.Resources {
 		field := fmt.Sprintf("resources[%d]", i)
@@ -202,7 +200,8 @@ func (f *kustomization) enter(field, value, dir string) error {
 	return f.check.enter(dir, f.up, f.renames)
 }
 
-// local is the path of a value among the files.
+// local returns the path of a value relative to the root of the files, or an error if it is not an existing local
+// path.
 func (f *kustomization) local(field, value string) (string, error) {
 	if why := remote(value); why != "" {
 		return "", f.refuse(field, value, why)
@@ -220,8 +219,8 @@ func (f *kustomization) local(field, value string) (string, error) {
 	return name, nil
 }
 
-// remote returns why a value is not a local path. It is stricter than kustomize, which
-// takes github.com/a/b, git::a, user@host:path and any scheme for a remote.
+// remote returns why a value is not a local path, or "". It is stricter than kustomize, which treats github.com/a/b,
+// git::a, user@host:path and any scheme as a remote.
 func remote(value string) string {
 	lower := strings.ToLower(value)
 	switch {
@@ -237,7 +236,7 @@ func remote(value string) string {
 	return ""
 }
 
-// file is the content of a file in or below the directory, as kustomize demands.
+// file returns the name and content of a file in or below the directory of the kustomization, as kustomize requires.
 func (f *kustomization) file(field, value string) (string, []byte, error) {
 	name, err := f.local(field, value)
 	if err != nil {
@@ -253,7 +252,7 @@ func (f *kustomization) file(field, value string) (string, []byte, error) {
 	return name, data, err
 }
 
-// parsed is a file of YAML that kustomize parses.
+// parsed returns the content of a YAML file that kustomize parses, after checking it.
 func (f *kustomization) parsed(field, value string) ([]byte, error) {
 	name, data, err := f.file(field, value)
 	if err != nil {
@@ -263,7 +262,7 @@ func (f *kustomization) parsed(field, value string) ([]byte, error) {
 	return data, err
 }
 
-// object is a file of objects.
+// object checks and counts the objects of a file.
 func (f *kustomization) object(field, value string) error {
 	name, data, err := f.file(field, value)
 	if err != nil {
@@ -283,7 +282,7 @@ func (f *kustomization) object(field, value string) error {
 	return nil
 }
 
-// count an object.
+// count counts an object.
 func (c *check) count(kind string, size int) error {
 	c.objects++
 	c.counts[kind]++

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// generators of ConfigMaps and Secrets.
+// generators checks the generators of ConfigMaps and Secrets.
 func (f *kustomization) generators(k *types.Kustomization) error {
 	for i, g := range k.ConfigMapGenerator {
 		if err := f.pairs(fmt.Sprintf("configMapGenerator[%d]", i), "ConfigMap", g.GeneratorArgs); err != nil {
@@ -30,7 +30,7 @@ func (f *kustomization) generators(k *types.Kustomization) error {
 	return nil
 }
 
-// pairs of a generator, from files and literals.
+// pairs checks the files and literals of a generator, and counts its object.
 func (f *kustomization) pairs(field, kind string, s types.GeneratorArgs) error {
 	size := 0
 	for _, l := range s.LiteralSources {
@@ -65,7 +65,7 @@ func (f *kustomization) pairs(field, kind string, s types.GeneratorArgs) error {
 	return f.check.count(kind, size)
 }
 
-// patches and replacements.
+// patches checks the patches and replacements.
 func (f *kustomization) patches(k *types.Kustomization) error {
 	for i, p := range k.PatchesStrategicMerge { //nolint:staticcheck // It is still in use.
 		field := fmt.Sprintf("patchesStrategicMerge[%d]", i)
@@ -94,7 +94,7 @@ func (f *kustomization) patches(k *types.Kustomization) error {
 	return nil
 }
 
-// patchOf a path or a text.
+// patchOf checks the patch in a file, in text, or both.
 func (f *kustomization) patchOf(field, file, text string, many bool) error {
 	if file != "" {
 		_, data, err := f.file(field+".path", file)
@@ -111,7 +111,7 @@ func (f *kustomization) patchOf(field, file, text string, many bool) error {
 	return f.patch(field+".patch", text, many)
 }
 
-// replacement, from a file or in place.
+// replacement checks and collects a replacement, or those in its file.
 func (f *kustomization) replacement(field string, r types.ReplacementField) error {
 	list := []types.Replacement{r.Replacement}
 	if r.Path != "" {
@@ -119,7 +119,7 @@ func (f *kustomization) replacement(field string, r types.ReplacementField) erro
 		if err != nil {
 			return err
 		}
-		// As kustomize, one or a list of them.
+		// Like kustomize, accept either a list or a single replacement.
 		if err := sigsyaml.Unmarshal(data, &list); err != nil {
 			list = make([]types.Replacement, 1)
 			if err := sigsyaml.Unmarshal(data, &list[0]); err != nil {
@@ -144,7 +144,7 @@ func (f *kustomization) replacement(field string, r types.ReplacementField) erro
 	return nil
 }
 
-// pathOrText is the path of a file, or YAML in place.
+// pathOrText calls text with the content of the file at value, or with value itself if it is inline YAML.
 func (f *kustomization) pathOrText(field, value string, text func(string) error) error {
 	if strings.Contains(value, "\n") || strings.HasPrefix(strings.TrimSpace(value), "{") {
 		return text(value)
@@ -156,9 +156,8 @@ func (f *kustomization) pathOrText(field, value string, text func(string) error)
 	return text(string(data))
 }
 
-// plugins are generators, transformers and validators that are listed. Only the
-// built-in ones are allowed, and their files are checked as those of the
-// kustomization itself.
+// plugins checks the listed generators, transformers and validators. Only built-in ones are allowed, and their files
+// are checked like those of the kustomization itself.
 func (f *kustomization) plugins(k *types.Kustomization) error {
 	for _, l := range []struct {
 		field string
@@ -174,8 +173,7 @@ func (f *kustomization) plugins(k *types.Kustomization) error {
 	return nil
 }
 
-// pluginConfig has the fields of all built-in plugins that say more than how to
-// name and label objects.
+// pluginConfig has the fields of all built-in plugins except those that only name and label objects.
 type pluginConfig struct {
 	types.GeneratorArgs `json:",inline"`
 
@@ -191,7 +189,8 @@ type pluginConfig struct {
 	Replacements   []types.ReplacementField `json:"replacements"`
 }
 
-// allowedPlugins of kustomize. The one for Helm charts executes helm.
+// allowedPlugins lists the allowed plugins of kustomize. The plugin for Helm charts is missing, because it executes
+// helm.
 var allowedPlugins = []string{ //nolint:gochecknoglobals // Constant.
 	"AnnotationsTransformer", "ConfigMapGenerator", "IAMPolicyGenerator", "HashTransformer", "ImageTagTransformer",
 	"LabelTransformer", "NamespaceTransformer", "PatchJson6902Transformer", "PatchStrategicMergeTransformer",
@@ -236,7 +235,7 @@ func (f *kustomization) pluginFiles(field string, p *pluginConfig, size int) err
 			return err
 		}
 	}
-	// Labels to places, of both the text says how many.
+	// The text determines both the number of labels and the number of places that they are written to.
 	f.check.perObject += size * (8 + size/16)
 	return f.pluginPatches(field, p)
 }

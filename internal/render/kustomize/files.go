@@ -14,11 +14,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// fileSystem are the files that kustomize sees, and nothing else: no file of
-// this machine, and nothing can be written. Paths begin with a slash. Reading
-// ends with the context, and when too much was read.
+// A fileSystem is the file system of kustomize. It gives access only to the given files, not to those of this
+// machine, and is read-only. Paths begin with a slash. Reads fail after the context has ended, and after too much was
+// read.
 type fileSystem struct {
-	// What is not below fails, as it panics: kustomize reads only.
+	// Methods that are not defined below panic, which makes the build fail: kustomize only reads.
 	filesys.FileSystem
 
 	ctx     context.Context //nolint:containedctx // Kustomize hands none through.
@@ -59,7 +59,7 @@ func newFileSystem(ctx context.Context, files []input.File) (*fileSystem, error)
 	return f, nil
 }
 
-// ReadFile that exists.
+// ReadFile returns a copy of the content of an existing file.
 func (f *fileSystem) ReadFile(name string) ([]byte, error) {
 	if err := f.ctx.Err(); err != nil {
 		return nil, err
@@ -71,14 +71,14 @@ func (f *fileSystem) ReadFile(name string) ([]byte, error) {
 	if f.read += len(data); f.read > maxRead {
 		return nil, errors.Errorf("the kustomization reads more than %d bytes", maxRead)
 	}
-	// Kustomize may keep it, and callers share theirs.
+	// Kustomize may keep the result, and callers share the original.
 	return append(make([]byte, 0, len(data)), data...), nil
 }
 
-// IsDir reports whether there is such a directory.
+// IsDir reports whether name is an existing directory.
 func (f *fileSystem) IsDir(name string) bool { return f.dirs[path.Clean("/"+name)] }
 
-// Exists reports whether there is such a file or directory.
+// Exists reports whether name is an existing file or directory.
 func (f *fileSystem) Exists(name string) bool {
 	return f.IsDir(name) || f.content[path.Clean("/"+name)] != nil
 }
@@ -96,5 +96,5 @@ func (f *fileSystem) CleanedAbs(name string) (filesys.ConfirmedDir, string, erro
 	return filesys.ConfirmedDir(path.Clean(dir)), base, nil
 }
 
-// RemoveAll is called after git clones, which there are none of.
+// RemoveAll does nothing: kustomize calls it after git clones, which are not supported.
 func (f *fileSystem) RemoveAll(string) error { return nil }

@@ -20,11 +20,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
-// maxFeeding is how many replacements may copy a field that another replacement
-// writes into: each may double it.
+// maxFeeding bounds the replacements that copy a field that another replacement writes to: each may double its size.
 const maxFeeding = 4
 
-// maxReplacements are compared with each other.
+// maxReplacements bounds the replacements, because they are compared with each other.
 const maxReplacements = 200
 
 // A node is an object as kustomize reads it.
@@ -33,9 +32,9 @@ type node struct {
 	json       []byte
 }
 
-// nodes reads YAML with the reader that kustomize uses, but writes no aliases
-// out: kustomize would not stop at one that contains itself. Each document must
-// be JSON, as kustomize ends the process where it cannot print an object.
+// nodes parses YAML with kustomize's reader, but checks aliases first: kustomize would not stop at an alias that
+// contains itself. Each document must be convertible to JSON, because kustomize ends the process if it cannot print
+// an object.
 func (c *check) nodes(name string, data []byte) ([]node, error) {
 	if err := (yamlsize.Limits{Bytes: input.MaxFile}).Check(data); err != nil {
 		return nil, errors.Wrap(err, name)
@@ -65,7 +64,7 @@ func (c *check) nodes(name string, data []byte) ([]node, error) {
 	return out, nil
 }
 
-// objectNodes are the object, or the items of a list.
+// objectNodes returns the object, or the items of a list.
 func objectNodes(j []byte) []node {
 	var o struct {
 		Kind     string            `json:"kind"`
@@ -74,7 +73,7 @@ func objectNodes(j []byte) []node {
 			Name string `json:"name"`
 		} `json:"metadata"`
 	}
-	// What does not fit, kustomize refuses.
+	// Kustomize rejects content of the wrong type.
 	_ = json.Unmarshal(j, &o)
 	if len(o.Items) == 0 {
 		return []node{{o.Kind, o.Metadata.Name, j}}
@@ -89,8 +88,8 @@ func objectNodes(j []byte) []node {
 	return out
 }
 
-// A meter measures nodes with their aliases written out, and finds an
-// alias that stands below what it stands for. It stops counting above the limit.
+// A meter measures nodes with their aliases expanded, and detects an alias inside its own anchor. It stops counting
+// above the limit.
 type meter struct {
 	open    map[*yaml.Node]bool
 	sizes   map[*yaml.Node]int
@@ -122,8 +121,8 @@ func (m *meter) size(n *yaml.Node) int {
 	return size
 }
 
-// patch that may be applied to several objects. A JSON patch must not copy: a few
-// copies of an object into itself are larger than any memory.
+// patch checks a patch, which applies to several objects if many is true. A JSON patch must not use copy: a few
+// copies of an object into itself exceed any memory.
 func (f *kustomization) patch(field, text string, many bool) error {
 	if err := (yamlsize.Limits{Bytes: input.MaxFile}).Check([]byte(text)); err != nil {
 		return errors.Wrapf(err, "%s: %s", f.name, field)
@@ -135,7 +134,7 @@ func (f *kustomization) patch(field, text string, many bool) error {
 	f.check.text = append(f.check.text, text...)
 	j, err := sigsyaml.YAMLToJSONStrict([]byte(text))
 	if err != nil || !bytes.HasPrefix(j, []byte("[")) {
-		// A strategic merge patch, of one or more documents.
+		// It is a strategic merge patch of one or more documents.
 		_, err := f.check.nodes(f.name+": "+field, []byte(text))
 		return err
 	}
@@ -153,7 +152,7 @@ func (f *kustomization) patch(field, text string, many bool) error {
 	return nil
 }
 
-// additions to each object.
+// additions records what the kustomization adds to each object.
 func (f *kustomization) additions(k *types.Kustomization) error {
 	c := f.check
 	size := len(k.NamePrefix) + len(k.NameSuffix) + len(k.Namespace)
@@ -189,7 +188,7 @@ func (f *kustomization) additions(k *types.Kustomization) error {
 	return nil
 }
 
-// bounded reports whether what is built stays within bounds.
+// bounded returns an error if the result may exceed the limits.
 func (c *check) bounded() error {
 	if c.steps*c.objects > maxSteps {
 		return errors.Errorf("%d patches, images and the like for %d objects are too many", c.steps, c.objects)
@@ -221,7 +220,7 @@ func (c *check) bounded() error {
 	return nil
 }
 
-// growth that a replacement may bring, at most.
+// growth returns the maximum growth by a replacement, in bytes.
 func (c *check) growth(r types.Replacement) int {
 	size, out := 0, 0
 	switch {
@@ -237,7 +236,7 @@ func (c *check) growth(r types.Replacement) int {
 	return out
 }
 
-// sizeOf returns the size of the largest object of a kind, or of all kinds.
+// sizeOf returns the size of the largest object of a kind, or of all kinds if kind is empty.
 func (c *check) sizeOf(kind string) int {
 	if kind == "" {
 		return c.largest
@@ -245,7 +244,7 @@ func (c *check) sizeOf(kind string) int {
 	return c.sizes[kind]
 }
 
-// countOf objects that a replacement may write to. Kinds are expressions there.
+// countOf returns how many objects a replacement may write to. The kind of a target may be a regular expression.
 func (c *check) countOf(t *types.TargetSelector) int {
 	if t == nil || t.Select == nil || t.Select.Kind == "" {
 		return c.objects
@@ -256,7 +255,7 @@ func (c *check) countOf(t *types.TargetSelector) int {
 	return c.objects
 }
 
-// fed reports whether a replacement copies what a replacement writes into.
+// fed reports whether a replacement copies a field that a replacement writes to.
 func (c *check) fed(r types.Replacement) bool {
 	if r.Source == nil {
 		return false
@@ -277,8 +276,8 @@ func (c *check) fed(r types.Replacement) bool {
 	return false
 }
 
-// feeds reports whether writing to one field makes another one larger: one in it, or,
-// where it is added to text, the same one, or one that is YAML in that text.
+// feeds reports whether writing to the field to enlarges the field from: if to is inside from, or, if adds reports
+// that the value is added to text, also if the fields are the same, or from is YAML in that text.
 func feeds(from, to string, adds bool) bool {
 	f, t := elements(from), elements(to)
 	for i := range min(len(f), len(t)) {
@@ -289,12 +288,12 @@ func feeds(from, to string, adds bool) bool {
 	return len(f) < len(t) || adds
 }
 
-// elements of the path of a field. It may begin with a dot.
+// elements returns the elements of the path of a field, which may begin with a dot.
 func elements(p string) []string {
 	return slices.DeleteFunc(utils.SmarterPathSplitter(p, "."), func(e string) bool { return e == "" })
 }
 
-// wild reports whether an element may stand for several.
+// wild reports whether an element may match several.
 func wild(e string) bool {
 	return e == "-" || strings.ContainsAny(e, "*[]\\") || strings.Trim(e, "0123456789") == ""
 }

@@ -15,22 +15,22 @@ import (
 )
 
 /*
-Kustomize ends the process where a reference may mean two objects and one of those
-that it wants to show cannot be printed (nameref: MustYaml). Files that cannot be
-printed are refused. A replacement can make an object that cannot: it writes text
-where a number was. So where there are replacements, no two objects of one kind
-may ever have had the same name; and where names are not known before, none may be
-used.
+Kustomize ends the process if a reference matches two objects and one of them
+cannot be printed in the error message (nameref: MustYaml). The check refuses files
+with objects that cannot be printed. A replacement can create such an object, if it
+writes text in place of a number. So with replacements, no two objects of one kind
+may ever have had the same name; and if names are not known in advance,
+replacements are not allowed.
 */
 
-// A objectName is what a reference goes by. Namespaces do not count, as objects
-// may refer across them.
+// An objectName identifies the target of a reference. It has no namespace, because objects may refer across
+// namespaces.
 type objectName struct{ kind, name string }
 
-// A rename is what a kustomization does to the names of its objects.
+// A rename is the change of a kustomization to the names of its objects.
 type rename struct{ prefix, suffix string }
 
-// named counts the names that an object has on its way.
+// named counts the names that an object has during the build.
 func (c *check) named(kind, name string, renames []rename) {
 	names := map[string]bool{name: true}
 	for _, r := range renames {
@@ -44,23 +44,23 @@ func (c *check) named(kind, name string, renames []rename) {
 	}
 }
 
-// renamed says that a field gives objects other names in a way that is not followed.
+// renamed records that a field renames objects in a way that the check does not track.
 func (f *kustomization) renamed(field string) {
 	if f.check.renames == "" {
 		f.check.renames = f.name + ": " + field
 	}
 }
 
-// configuration of where names are.
+// configuration records a rename if a transformer configuration may change which fields are names.
 func (f *kustomization) configuration(field string, data []byte) {
 	lower := bytes.ToLower(data)
-	// A name may be written with escapes.
+	// Escapes may be part of a name.
 	if bytes.ContainsAny(lower, "\\") || bytes.Contains(lower, []byte("prefix")) || bytes.Contains(lower, []byte("suffix")) {
 		f.renamed(field)
 	}
 }
 
-// component says that a component renames objects of the kustomizations that use it.
+// component records a rename if a component renames objects of the kustomizations that use it.
 func (f *kustomization) component(k *types.Kustomization) error {
 	if k.Kind == types.ComponentKind && k.NamePrefix+k.NameSuffix != "" {
 		f.renamed("namePrefix and nameSuffix of a component")
@@ -77,7 +77,7 @@ func writesName(p string) bool {
 	return len(e) == 1 || e[1] == "name" || wild(e[1])
 }
 
-// unambiguous reports whether replacements are safe here.
+// unambiguous returns an error if replacements may cause ambiguous references.
 func (c *check) unambiguous() error {
 	if len(c.replacements) == 0 {
 		return nil

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package record writes and reads the records by which Helm 3 knows a release:
-// Secrets that hold the chart, its values, what was rendered, and the hooks.
+// Package record writes and reads the release records of Helm 3: Secrets that hold the chart, its values, the
+// rendered manifest, and the hooks.
 package record

@@ -12,41 +12,39 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Options say what a release record holds beside what was rendered. Times are
-// the caller's, so that the same call gives the same record.
+// Options hold the content of a release record besides the rendered release. The caller sets the times, so that the
+// same call results in the same record.
 type Options struct {
 	Revision      int       // at least 1
 	Status        string    // deployed, failed, superseded, or another of Helm's
-	Description   string    // e.g. "Install complete"
-	FirstDeployed time.Time // of revision 1
-	LastDeployed  time.Time // of this revision; also label modifiedAt
+	Description   string    // such as "Install complete"
+	FirstDeployed time.Time // time of revision 1
+	LastDeployed  time.Time // time of this revision; also label modifiedAt
 	Labels        map[string]string
-	Manifest      string // instead of the one that was rendered; empty for that one
+	Manifest      string // replaces the rendered manifest; empty for the rendered one
 }
 
-// A Draft is a release that was rendered and has no record yet. It must not be
-// used concurrently.
+// A Draft is a rendered release without a record. It must not be used concurrently.
 type Draft struct {
 	release *release.Release
-	// form is the first form of a record that fits, once checked.
+	// form is the index of the first form in which the record fits; valid if checked is true.
 	form    int
 	checked bool
 }
 
-// NewDraft returns the draft of a release. What Options say does not matter in it.
+// NewDraft returns the draft of a release. It ignores the fields of rel that Options set.
 func NewDraft(rel *release.Release) *Draft { return &Draft{release: rel} }
 
-// Manifest is the text of all objects as Helm keeps it: without crds/ and hooks.
+// Manifest returns the text of all objects as Helm stores it: without crds/ and hooks.
 func (d *Draft) Manifest() string { return d.release.Manifest }
 
-// Hooks of the release, in Helm's order of kinds.
+// Hooks returns the hooks of the release, in Helm's order of kinds.
 func (d *Draft) Hooks() []Hook { return hooksOf(d.release) }
 
-// Encode returns the Secret by which Helm 3 knows a release, for helm list,
-// history, status and get. Its namespace is that of the release. Helm's own
-// labels (driver.GetSystemLabels) cannot be set by Labels. A record that is larger
-// than a Secret may be leaves out the templates and files of the chart, and says so
-// in its description; one that is still too large is refused (see Check).
+// Encode returns the Secret that makes a release known to Helm 3, for helm list, history, status and get. Its
+// namespace is that of the release. Labels must not contain Helm's own labels (driver.GetSystemLabels). If a record
+// exceeds the size of a Secret, Encode leaves out the templates and files of the chart, and notes that in the
+// description; it fails if the record is still too large (see Check).
 func (d *Draft) Encode(o Options) (*corev1.Secret, error) {
 	rel := *d.release
 	info := *d.release.Info
@@ -63,10 +61,9 @@ func (d *Draft) Encode(o Options) (*corev1.Secret, error) {
 	return secretOf(&rel, d.form)
 }
 
-// Check returns an error, before anything is installed, if the record will not fit
-// into a Secret. It costs nothing for charts that are small enough for any record;
-// of others it makes one, once for each Draft, and Encode will not try again what
-// was too large. The manifest is that of Options, empty for the rendered one.
+// Check returns an error, before anything is installed, if the record will not fit into a Secret. It is free for
+// charts that are small enough in any case; otherwise it encodes a record, once per Draft, and Encode skips the forms
+// that were too large. manifest is Options.Manifest, empty for the rendered one.
 func (d *Draft) Check(manifest string) error {
 	rel := d.release
 	if manifest != "" {

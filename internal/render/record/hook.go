@@ -4,12 +4,11 @@ package record
 
 import "helm.sh/helm/v3/pkg/release"
 
-// A Hook is an object that Helm creates at a point in the life of a release.
-// Test hooks are among them.
+// A Hook is an object that Helm creates at a point in the lifecycle of a release. Test hooks are included.
 type Hook struct {
 	Name           string
 	Kind           string
-	Path           string // of the template, e.g. mychart/templates/hook.yaml
+	Path           string // path of the template, e.g. mychart/templates/hook.yaml
 	Manifest       string
 	Events         []string // e.g. pre-install
 	Weight         int

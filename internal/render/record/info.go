@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// Info is what a release record says.
+// Info is the content of a release record.
 type Info struct {
 	Name          string
 	Namespace     string
@@ -29,18 +29,17 @@ type Info struct {
 	FirstDeployed time.Time
 	LastDeployed  time.Time
 
-	// Labels are the caller's to set from those of the Secret, because the
-	// record does not hold them; WithStatus writes them back. Helm's own among
-	// them are ignored.
+	// Labels are set by the caller from the labels of the Secret, because the record does not contain them;
+	// WithStatus writes them back. Helm's own labels among them are ignored.
 	Labels map[string]string
-	// ResourceVersion of the Secret that was read is the caller's to set, too. WithStatus
-	// writes it back, so that an API server refuses to replace a Secret that changed; empty replaces any.
+	// ResourceVersion is also set by the caller, from the Secret that was read. WithStatus writes it back, so that an
+	// API server refuses to replace a Secret that has changed; empty replaces any.
 	ResourceVersion string
 
 	release *release.Release
 }
 
-// Decode reads the value under "release" of a Secret that Encode or Helm wrote.
+// Decode decodes the value under "release" of a Secret that Encode or Helm wrote.
 func Decode(data []byte) (*Info, error) {
 	plain, err := unpack(data)
 	if err != nil {
@@ -69,16 +68,15 @@ func Decode(data []byte) (*Info, error) {
 	}, nil
 }
 
-// Hooks of the release, in the order of Draft.Hooks.
+// Hooks returns the hooks of the release, in the order of Draft.Hooks.
 func (i *Info) Hooks() []Hook { return hooksOf(i.release) }
 
-// WithStatus returns the Secret of the same record with another status, e.g.
-// superseded.
+// WithStatus returns the Secret of the same record with another status, e.g. superseded.
 func (i *Info) WithStatus(status string) (*corev1.Secret, error) {
 	return i.WithOutcome(status, i.Description)
 }
 
-// WithOutcome is WithStatus with another description, too.
+// WithOutcome is like WithStatus, and also sets the description.
 func (i *Info) WithOutcome(status, description string) (*corev1.Secret, error) {
 	rel := *i.release
 	info := *i.release.Info

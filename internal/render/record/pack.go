@@ -11,10 +11,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// maxUnpacked bounds a record that is read, in bytes.
+// maxUnpacked bounds the size of an unpacked record, in bytes.
 const maxUnpacked = 64 << 20
 
-// pack returns base64 of gzip of a text.
+// pack compresses plain with gzip and encodes the result in base64.
 func pack(plain []byte, level int) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, level)
@@ -32,7 +32,7 @@ func pack(plain []byte, level int) ([]byte, error) {
 	return out, nil
 }
 
-// unpack undoes pack. Helm before 3 did not compress.
+// unpack reverses pack. It accepts uncompressed records, which Helm before 3 wrote.
 func unpack(data []byte) ([]byte, error) {
 	b := make([]byte, base64.StdEncoding.DecodedLen(len(data)))
 	n, err := base64.StdEncoding.Decode(b, data)

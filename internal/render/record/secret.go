@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// secretType, secretKey and the name below are those of Helm's driver for
-	// Secrets, pkg/storage/driver/secrets.go, and of pkg/storage/storage.go.
+	// secretType, secretKey and the name below match Helm's driver for Secrets, pkg/storage/driver/secrets.go, and
+	// pkg/storage/storage.go.
 	secretType = corev1.SecretType("helm.sh/release.v1")
 	secretKey  = "release"
 
@@ -28,11 +28,11 @@ const (
 	ownerHelm       = "helm"
 	kindSecret      = "Secret"
 
-	// maxSecretSize is what the API server allows for the data of a Secret.
+	// maxSecretSize is the maximum size of the data of a Secret in the API server.
 	maxSecretSize = corev1.MaxSecretSize
 )
 
-// Statuses of a release, as Helm writes them.
+// The statuses of a release, as Helm writes them.
 const (
 	StatusDeployed        = string(release.StatusDeployed)
 	StatusFailed          = string(release.StatusFailed)
@@ -43,7 +43,7 @@ const (
 	StatusUninstalling    = string(release.StatusUninstalling)
 )
 
-// Name is the name of the Secret that holds a revision of a release.
+// Name returns the name of the Secret that holds a revision of a release.
 func Name(releaseName string, revision int) string {
 	return fmt.Sprintf("sh.helm.release.v1.%s.v%d", releaseName, revision)
 }

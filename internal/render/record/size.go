@@ -13,30 +13,26 @@ import (
 )
 
 const (
-	// smallRecord is how many bytes of chart and manifest make a record that
-	// surely fits, however badly they compress: what is in the chart is encoded
-	// to base64 twice, which makes 16/9 of it.
+	// smallRecord is the size of chart and manifest, in bytes, up to which a record always fits, however badly they
+	// compress: the content of the chart is base64-encoded twice, which makes it 16/9 as large.
 	smallRecord = 512 << 10
 
-	// recordReserve is kept free for what Check cannot know: another
-	// status, a longer description, and the last run of each hook.
+	// recordReserve is kept free for content that Check cannot know: another status, a longer description, and the
+	// last run of each hook.
 	recordReserve = 8 << 10
 
-	// leanNote is added to the description of a record without the files of its
-	// chart.
+	// leanNote is added to the description of a record without the files of its chart.
 	leanNote = " (recorded without the templates and files of the chart, to fit into a Secret)"
 )
 
-// A form of a record: how well it is compressed, and whether it has the
-// templates and files of the chart.
+// A form describes a record: its compression level, and whether it omits the templates and files of the chart.
 type form struct {
 	level int
 	lean  bool
 }
 
-// forms in the order in which they are tried. Most records are far from what a
-// Secret holds, and the best compression costs several times as much time for a
-// few percent. Templates and files are what Helm itself needs least: list,
+// forms returns the forms in the order in which they are tried. Most records are much smaller than a Secret, and the
+// best compression takes several times as long for a few percent. Helm itself needs templates and files least: list,
 // history, status, get, rollback and uninstall work without them.
 func forms() []form {
 	return []form{
@@ -47,8 +43,8 @@ func forms() []form {
 	}
 }
 
-// encodeFrom writes base64 of gzip of JSON, in the first form from the given one
-// on that has at most so many bytes, and returns which one that is.
+// encodeFrom encodes a release as base64 of gzip of JSON, in the first form, starting at index from, that results in
+// at most most bytes, and returns the index of that form.
 func encodeFrom(rel *release.Release, from, most int) ([]byte, int, error) {
 	all := forms()
 	var err error
@@ -79,7 +75,7 @@ func encodeIn(rel *release.Release, f form, most int) ([]byte, error) {
 	return out, err
 }
 
-// A sizeError is the size of a record that does not fit.
+// A sizeError is the error of a record that is too large; size is in bytes.
 type sizeError struct{ size int }
 
 func (e *sizeError) Error() string {
@@ -87,8 +83,8 @@ func (e *sizeError) Error() string {
 		"split the chart into smaller ones, or install its objects as raw or kustomize, which need no record", e.size, maxSecretSize)
 }
 
-// lean is a release without what only the chart is made of. Its values stay, as
-// helm get values and helm upgrade --reuse-values read them.
+// lean returns a copy of a release without templates and files of the chart. It keeps the values, because helm get
+// values and helm upgrade --reuse-values read them.
 func lean(rel *release.Release) *release.Release {
 	out, info := *rel, *rel.Info
 	out.Chart = &chart.Chart{Metadata: rel.Chart.Metadata, Values: rel.Chart.Values}
@@ -97,7 +93,7 @@ func lean(rel *release.Release) *release.Release {
 	return &out
 }
 
-// sizeOfRelease is about how many bytes there are to encode.
+// sizeOfRelease returns the approximate number of bytes to encode.
 func sizeOfRelease(rel *release.Release) int {
 	n := len(rel.Manifest) + len(rel.Info.Notes) + len(rel.Chart.Schema) + sizeOfValue(rel.Chart.Values) + sizeOfValue(rel.Config)
 	for _, f := range rel.Chart.Templates {

@@ -11,12 +11,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// maxCount is how many items, or bytes, one call of a function that is given a
-// number may make.
+// maxCount bounds the number of items, or bytes, that one call of a function with a count may create.
 const maxCount = 16 << 20
 
-// countedFuncs are the functions of sprig that make as much as a number says,
-// with an end. One wrong value would otherwise take all memory of the process.
+// countedFuncs returns the functions of sprig whose output size is an argument, with a limit. One wrong value would
+// otherwise take all memory of the process.
 func countedFuncs() template.FuncMap {
 	f, out := sprig.TxtFuncMap(), template.FuncMap{}
 	for name, fn := range f {
@@ -57,7 +56,7 @@ func countedFuncs() template.FuncMap {
 	return out
 }
 
-// limited calls fn unless n times size is more than a call may make.
+// limited calls fn, or fails if n times size exceeds the limit of one call.
 func limited[T any](n, size int, fn func() T) (T, error) {
 	if err := checkCount(float64(n) * float64(size)); err != nil {
 		var none T
@@ -73,7 +72,7 @@ func checkCount(n float64) error {
 	return nil
 }
 
-// steps is how many numbers lie between start and stop.
+// steps returns how many steps of size step lead from start to stop, at most math.MaxInt32.
 func steps(start, stop, step int) int {
 	if step == 0 {
 		step = 1
@@ -82,8 +81,8 @@ func steps(start, stop, step int) int {
 	return int(min(n, math.MaxInt32))
 }
 
-// seqSteps is how many numbers sprig's seq prints, which takes an end, a start
-// and an end, or a start, a step and an end.
+// seqSteps returns how many numbers sprig's seq prints for the arguments p: an end, a start and an end, or a start, a
+// step and an end.
 func seqSteps(p []int) int {
 	switch len(p) {
 	case 1:

@@ -16,8 +16,7 @@ import (
 // maxPlace bounds how much of an error is searched for its place, in bytes.
 const maxPlace = 4 << 10
 
-// A failure is what a template says with fail or required, or what the engine
-// says in a place that it does not know.
+// A failure is the error of fail or required in a template, or an error of the engine without a known place.
 type failure struct{ msg string }
 
 func (f *failure) Error() string { return f.msg }
@@ -30,19 +29,19 @@ type positionError struct {
 
 func (e *positionError) Error() string { return e.name + ": " + e.msg }
 
-// position is how text/template begins its errors: file, line, and, while
-// executing, column and the template and expression.
+// position matches the beginning of an error of text/template: file, line, and, during execution, column and the
+// template and expression.
 var position = regexp.MustCompile(`(?s)^template: (.+?):(\d+)(?::\d+)?: (?:executing ".*?" at (<.*?>): )?(.*)$`)
 
-// A place is where in the templates an error is from.
+// A place is the file and line in the templates that an error comes from, with its message.
 type place struct {
 	file, line, msg string
 }
 
 func (p place) String() string { return p.file + ":" + p.line }
 
-// placeOf reads the place that err begins with. A failing expression is part of
-// the message, it shows which of a line is meant.
+// placeOf parses the place at the beginning of err. The message includes a failing expression, which identifies the
+// part of the line.
 func placeOf(err error) (place, bool) {
 	s := err.Error()
 	m := position.FindStringSubmatch(s[:min(len(s), maxPlace)])
@@ -57,12 +56,11 @@ func placeOf(err error) (place, bool) {
 	return p, true
 }
 
-// templateError makes one line of an error of parsing or executing templates:
+// templateError turns an error of parsing or executing templates into one line:
 //
 //	templates/_helpers.tpl:7: message (from templates/deploy.yaml:12)
 //
-// The innermost place comes first, where the cause is. root is the name of the
-// chart, which paths begin with.
+// The innermost place, which has the cause, comes first. root is the name of the chart, with which paths begin.
 func templateError(root string, err error) error {
 	msg, file := innermost(err)
 	if pe := (*positionError)(nil); errors.As(err, &pe) {
@@ -88,8 +86,7 @@ func templateError(root string, err error) error {
 
 const inTPL = "in text given to tpl: "
 
-// innermost returns the message of err without what is around it, and the place
-// nearest to it that is a file, which text given to tpl is not.
+// innermost returns the innermost message of err, and the nearest place in a file, as opposed to text given to tpl.
 func innermost(err error) (string, place) {
 	var chain []error
 	for e := err; e != nil; e = errors.Unwrap(e) {
@@ -117,14 +114,14 @@ func innermost(err error) (string, place) {
 	return msg, place{}
 }
 
-// relative is the path of a template below the directory of the chart.
+// relative returns the path of a template relative to the directory of the chart.
 func relative(root, name string) string { return strings.TrimPrefix(name, root+"/") }
 
 func tooMuch(limit int) string {
 	return fmt.Sprintf("templates print more than %d bytes", limit)
 }
 
-// A boundedWriter collects what a template prints.
+// A boundedWriter collects the output of a template, and fails above max bytes.
 type boundedWriter struct {
 	strings.Builder
 

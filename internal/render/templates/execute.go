@@ -20,49 +20,47 @@ import (
 )
 
 const (
-	// engineName is what all templates are associated with, and the name of text
-	// given to tpl, as in Helm.
+	// engineName is the template that all others are associated with, and the name of text given to tpl, as in Helm.
 	engineName = "gotpl"
 
-	// maxTemplateDepth is how deep templates may call each other, through
-	// include, template and tpl together. Helm allows 1000 for each name.
+	// maxTemplateDepth bounds the nesting of template calls, through include, template and tpl together. Helm allows
+	// 1000 for each name.
 	maxTemplateDepth = 1000
 
-	// noValue is what text/template prints for a value that is missing.
+	// noValue is the text that text/template prints for a missing value.
 	noValue = "<no value>"
 
 	msgEndless = "templates call each other without an end"
 )
 
-// Options of one execution.
+// Options are the options of one execution.
 type Options struct {
-	MaxBytes int          // That one template, and all together, may print.
+	MaxBytes int          // Maximum output of one template, and of all together.
 	REST     *rest.Config // For lookup; nil: lookup finds nothing.
 }
 
-// Printed is what templates print.
+// Printed is the output of templates.
 type Printed struct {
-	Files map[string]string // By the path of the template.
-	Pure  bool              // The same chart and values print the same again, REST aside.
+	Files map[string]string // Output by the path of the template.
+	Pure  bool              // The same chart and values result in the same output, REST aside.
 }
 
-// Execute the templates of a chart, of whose dependencies those are left that are
-// switched on, with what helm gives to them as values. It returns when ctx ends.
-// The error is one line that names file and line.
+// Execute executes the templates of a chart, which has only its enabled dependencies, with the top-level values that
+// helm passes to them. It returns when ctx ends. The error is one line that names file and line.
 func (s *Set) Execute(ctx context.Context, c *chart.Chart, values chartutil.Values, o Options) (*Printed, error) {
 	e := &engine{ctx: ctx, lookup: newLookup(ctx, o.REST), max: o.MaxBytes}
 	files, err := e.execute(renderables(s, c, values))
 	if err == nil {
 		return &Printed{Files: files, Pure: !e.impure}, nil
 	}
-	// A deadline shows as an error of whatever was in progress.
+	// A deadline causes an error in whatever was in progress.
 	if ctx.Err() != nil {
 		return nil, errors.Wrap(context.Cause(ctx), "rendering was stopped")
 	}
 	return nil, templateError(c.Name(), err)
 }
 
-// A renderable is one template of a chart with what it sees.
+// A renderable is one template of a chart with its values.
 type renderable struct {
 	path     string // e.g. parent/charts/child/templates/a.yaml
 	basePath string // e.g. parent/charts/child/templates
@@ -74,20 +72,20 @@ type renderable struct {
 type engine struct {
 	ctx     context.Context //nolint:containedctx // One engine is one call of execute.
 	lookup  lookupFunc
-	max     int // bytes that one template, and all together, may print
+	max     int // maximum output of one template, and of all together, in bytes
 	printed int
 	depth   int
 	impure  bool
 }
 
-// templatePath is the name under which a file of c is a template.
+// templatePath returns the template name of a file of c.
 func templatePath(c *chart.Chart, f *chart.File) string {
 	return path.Join(c.ChartFullPath(), f.Name)
 }
 
-// renderables collects the templates of c and its dependencies, in the order in
-// which Helm parses and executes them: deep paths first, so that definitions of a
-// parent replace those of its dependencies; then by name, descending.
+// renderables returns the templates of c and its dependencies, in the order in which Helm parses and executes them:
+// deep paths first, so that templates that a parent defines replace those of its dependencies; then by name,
+// descending.
 func renderables(set *Set, c *chart.Chart, values chartutil.Values) []renderable {
 	byPath := map[string]renderable{}
 	collect(set, c, values, byPath)
@@ -99,8 +97,8 @@ func renderables(set *Set, c *chart.Chart, values chartutil.Values) []renderable
 	})
 }
 
-// collect returns what templates of c see, which for its parent is an entry of
-// .Subcharts.
+// collect adds the templates of c and its dependencies to out. It returns the values that templates of c see, which
+// become an entry of .Subcharts of its parent.
 func collect(set *Set, c *chart.Chart, values chartutil.Values, out map[string]renderable) map[string]any {
 	sub := map[string]any{}
 	next := map[string]any{
@@ -140,10 +138,10 @@ func collect(set *Set, c *chart.Chart, values chartutil.Values, out map[string]r
 	return next
 }
 
-// isPartial reports whether a template only defines others.
+// isPartial reports whether a template only defines other templates.
 func isPartial(name string) bool { return strings.HasPrefix(path.Base(name), "_") }
 
-// execute renders all templates but partials and returns what they print.
+// execute renders all templates except partials and returns their output.
 func (e *engine) execute(rs []renderable) (map[string]string, error) {
 	t := template.New(engineName).Option("missingkey=zero").Funcs(parseFuncs()).Funcs(e.funcs())
 	e.bind(t)
@@ -177,14 +175,14 @@ func (e *engine) execute(rs []renderable) (map[string]string, error) {
 	return out, nil
 }
 
-// run executes one template and returns what it prints.
+// run executes one template and returns its output.
 func (e *engine) run(t *template.Template, name string, data any) (string, error) {
 	w := &boundedWriter{max: e.max}
 	err := t.ExecuteTemplate(w, name, data)
 	return w.String(), err
 }
 
-// funcs are the functions that belong to this rendering.
+// funcs returns the functions that belong to this rendering.
 func (e *engine) funcs() template.FuncMap {
 	f := template.FuncMap{
 		"required": required,
@@ -205,7 +203,7 @@ func (e *engine) funcs() template.FuncMap {
 	return f
 }
 
-// bind the functions that execute other templates of t.
+// bind adds the functions that execute other templates of t.
 func (e *engine) bind(t *template.Template) {
 	t.Funcs(template.FuncMap{
 		"include": func(name string, data any) (string, error) {
@@ -218,8 +216,8 @@ func (e *engine) bind(t *template.Template) {
 	})
 }
 
-// tpl executes text as a template. What it defines is seen by itself only,
-// therefore it works on a copy.
+// tpl executes text as a template. It works on a copy, because only text itself may see the templates that it
+// defines.
 func (e *engine) tpl(parent *template.Template, text string, data any) (string, error) {
 	if !hasAction(text) {
 		return strings.ReplaceAll(text, noValue, ""), nil
@@ -235,8 +233,8 @@ func (e *engine) tpl(parent *template.Template, text string, data any) (string, 
 	if src.err != nil {
 		return "", src.err
 	}
-	// A text that is blank, or defines only, does not replace the template that
-	// is associated with the name, therefore the new one is executed directly.
+	// A text that is blank or only defines templates does not replace the template that is associated with the
+	// name, so the new one is executed directly.
 	t = t.New(engineName)
 	for _, tree := range src.trees {
 		if _, err := t.AddParseTree(tree.Name, tree); err != nil {
@@ -250,8 +248,8 @@ func (e *engine) tpl(parent *template.Template, text string, data any) (string, 
 	return strings.ReplaceAll(w.String(), noValue, ""), nil
 }
 
-// enter a template. Endless recursion would end the process, not the rendering:
-// Go cannot recover from a stack that is exhausted.
+// enter records the start of a template. It fails at the maximum depth, because endless recursion would end the
+// process: Go cannot recover from a stack overflow.
 func (e *engine) enter() (string, error) {
 	if err := e.ctx.Err(); err != nil {
 		return "", err
@@ -263,7 +261,7 @@ func (e *engine) enter() (string, error) {
 	return "", nil
 }
 
-// noting returns fn, but calls are noted: the rendering is not pure.
+// noting returns a function that calls fn and records that the rendering is not pure.
 func (e *engine) noting(fn any) any {
 	v := reflect.ValueOf(fn)
 	return reflect.MakeFunc(v.Type(), func(args []reflect.Value) []reflect.Value {

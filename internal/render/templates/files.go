@@ -11,8 +11,8 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 )
 
-// chartFiles is what templates see as .Files: the files of the chart that are
-// not templates, values or dependencies, by name. They must not be changed.
+// chartFiles is .Files in templates: the files of the chart that are not templates, values or dependencies, by name.
+// They must not be changed.
 type chartFiles map[string][]byte
 
 func newChartFiles(from []*chart.File) chartFiles {
@@ -23,7 +23,7 @@ func newChartFiles(from []*chart.File) chartFiles {
 	return out
 }
 
-// GetBytes returns a file, empty if there is none.
+// GetBytes returns the content of a file, empty if there is none.
 func (f chartFiles) GetBytes(name string) []byte {
 	if b, ok := f[name]; ok {
 		return b
@@ -31,10 +31,10 @@ func (f chartFiles) GetBytes(name string) []byte {
 	return []byte{}
 }
 
-// Get returns a file as text, empty if there is none.
+// Get returns the content of a file as text, empty if there is none.
 func (f chartFiles) Get(name string) string { return string(f.GetBytes(name)) }
 
-// Glob returns the files that match pattern; a malformed one matches all.
+// Glob returns the files that match pattern; a malformed pattern matches all.
 func (f chartFiles) Glob(pattern string) chartFiles {
 	g, err := glob.Compile(pattern, '/')
 	if err != nil {
@@ -49,12 +49,12 @@ func (f chartFiles) Glob(pattern string) chartFiles {
 	return out
 }
 
-// AsConfig returns YAML for the data of a ConfigMap.
+// AsConfig returns the files as YAML for the data of a ConfigMap.
 func (f chartFiles) AsConfig() string {
 	return f.asYAML(func(b []byte) string { return string(b) })
 }
 
-// AsSecrets returns YAML for the data of a Secret.
+// AsSecrets returns the files as YAML for the data of a Secret.
 func (f chartFiles) AsSecrets() string {
 	return f.asYAML(base64.StdEncoding.EncodeToString)
 }

@@ -20,18 +20,16 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
-// Functions of Helm that more than one place speaks of.
+// The functions of Helm that are used in more than one place.
 const (
 	funcLookup = "lookup"
 	funcTPL    = "tpl"
 )
 
-// impureFuncs are the functions whose result depends on more than their
-// arguments: the cluster, the clock, or chance. They are those of sprig v3.3.0
-// (functions.go) and Helm's lookup. The date functions use the clock when they
-// are given something that is not a time. Not here: env and expandenv, which
-// Helm removes; getHostByName, which answers "" unless Helm is told otherwise;
-// keys and values, which go by the order of the keys in this package.
+// impureFuncs lists the functions whose result depends on more than their arguments: the cluster, the clock, or
+// chance. They are those of sprig v3.3.0 (functions.go) and Helm's lookup. The date functions use the clock if their
+// argument is not a time. Not listed are env and expandenv, which Helm removes; getHostByName, which returns ""
+// unless Helm is configured otherwise; keys and values, which use the order of the keys in this package.
 //
 //nolint:gochecknoglobals // A constant.
 var impureFuncs = []string{
@@ -43,8 +41,8 @@ var impureFuncs = []string{
 	"genSignedCert", "genSignedCertWithKey",
 }
 
-// baseFuncs are the functions that do not depend on the rendering: sprig's, but
-// those that Helm removes, and Helm's own. The map is never changed.
+// baseFuncs returns the functions that do not depend on the rendering: those of sprig, except those that Helm
+// removes, and Helm's own. The map is never changed.
 //
 //nolint:gochecknoglobals // Made once, never changed.
 var baseFuncs = sync.OnceValue(func() template.FuncMap {
@@ -69,8 +67,7 @@ var baseFuncs = sync.OnceValue(func() template.FuncMap {
 	return f
 })
 
-// parseFuncs tells the parser which functions there are; those of a rendering
-// are bound when it runs.
+// parseFuncs returns the functions for the parser; those of a rendering are bound when it runs.
 //
 //nolint:gochecknoglobals // Made once, never changed.
 var parseFuncs = sync.OnceValue(func() template.FuncMap {
@@ -82,8 +79,7 @@ var parseFuncs = sync.OnceValue(func() template.FuncMap {
 	return f
 })
 
-// Helm's conversions do not fail a template: an error becomes nothing, or the
-// text of the result.
+// Helm's conversions do not fail a template: the result is then empty or contains the text of the error.
 
 func toYAML(v any) string {
 	b, err := yaml.Marshal(v)
@@ -111,7 +107,7 @@ func fromYAML(s string) map[string]any {
 	return m
 }
 
-// unmarshal YAML that a template was given or has made, within the bound of a file of the chart.
+// unmarshal parses YAML that a template was given or has created, within the size limit of a file of the chart.
 func unmarshal(s string, into any) error {
 	if err := (yamlsize.Limits{Bytes: input.MaxFile}).Check([]byte(s)); err != nil {
 		return err
@@ -167,7 +163,7 @@ func fromTOML(s string) map[string]any {
 	return m
 }
 
-// sortedKeys is sprig's keys, which goes by the random order of Go's maps.
+// sortedKeys is sprig's keys, but sorted, because sprig uses the random order of Go's maps.
 func sortedKeys(dicts ...map[string]any) []string {
 	out := []string{}
 	for _, d := range dicts {

@@ -17,19 +17,17 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// lookupFunc is the template function lookup. Without a name it lists, without a
-// namespace in all of them. What does not exist is an empty map, so that
-// {{ if lookup … }} works; that includes a kind that its API version does not
-// have. An API version that is not served is an error, as in Helm.
+// lookupFunc is the template function lookup. Without a name it lists objects, without a namespace in all namespaces.
+// For a missing object it returns an empty map, so that {{ if lookup … }} works; that includes a kind that its API
+// version does not have. It fails on an API version that is not served, as in Helm.
 type lookupFunc func(apiVersion, kind, namespace, name string) (map[string]any, error)
 
 func noLookup(string, string, string, string) (map[string]any, error) {
 	return map[string]any{}, nil
 }
 
-// newLookup returns lookup in the cluster of cfg. Its clients are made when it
-// is first called, and what it learns of an API version is kept for the
-// rendering, which runs in one goroutine.
+// newLookup returns lookup in the cluster of cfg. It creates its clients at the first call, and caches the resources
+// of an API version for the rendering, which runs in one goroutine.
 func newLookup(ctx context.Context, cfg *rest.Config) lookupFunc {
 	if cfg == nil {
 		return noLookup
@@ -120,7 +118,7 @@ func (l *lookup) kinds(ctx context.Context, gv schema.GroupVersion) (*metav1.API
 		return nil, err
 	}
 	if len(list.APIResources) == 0 {
-		// The client takes any 404 for the word of a very old API server.
+		// The client treats any 404 as the response of a very old API server.
 		return nil, &notfound.Error{Host: l.cfg.Host}
 	}
 	l.served[gv.String()] = list

@@ -12,24 +12,22 @@ import (
 )
 
 const (
-	// maxActions bounds "{{" in one template. The parser follows nesting by
-	// recursion, and each level needs one.
+	// maxActions bounds "{{" in one template. The parser follows nesting by recursion, and each level needs one.
 	maxActions = 50_000
 
-	// maxNodeDepth bounds how deep constructs nest in one template, because
-	// execution follows it by recursion. One {{ if }} is three nodes deep.
+	// maxNodeDepth bounds the nesting of constructs in one template, because execution follows it by recursion. One
+	// {{ if }} is three nodes deep.
 	maxNodeDepth = 500
 )
 
-// A source is one parsed template file: its own body and what it defines.
+// A source is one parsed template file: its own body and the templates that it defines.
 type source struct {
 	trees []*parse.Tree
 	uses  Uses
 	err   error
 }
 
-// parseSource parses the text of a template and prepares its trees: see
-// instrument.
+// parseSource parses the text of a template and adds calls to its trees; see walker.
 func parseSource(name, text string) *source {
 	t := template.New(name).Funcs(parseFuncs())
 	if err := parseInto(t, text); err != nil {
@@ -60,17 +58,17 @@ func parseInto(t *template.Template, text string) error {
 	return err
 }
 
-// The functions that instrument adds calls of.
+// The functions that a walker adds calls of.
 const (
 	funcEnter = "_renderEnter"
 	funcLeave = "_renderLeave"
 	funcTick  = "_renderTick"
 )
 
-// guardName is the name that positions of the added calls carry in errors.
+// guardName is the template name of the added calls in error positions.
 const guardName = "_render"
 
-// guard returns the node {{ fn }}. Nodes are only read once parsed.
+// guard returns the node {{ fn }}, which can be shared, because nodes are only read after parsing.
 func guard(fn string) parse.Node {
 	t := template.Must(template.New(guardName).Funcs(guardFuncs).Parse("{{" + fn + "}}"))
 	return t.Root.Nodes[0]
@@ -85,11 +83,9 @@ var (
 	guardTick  = guard(funcTick)
 )
 
-// A walker goes through a parsed template once. It adds calls by which an
-// execution counts its depth and notices that it was cancelled: one when a
-// template is entered, one when it is left, and one in each turn of a loop. They
-// print nothing. A template that is empty stays so, because text/template lets
-// an empty definition not replace another one.
+// A walker visits each node of a parsed template once. It adds calls that let an execution count its depth and detect
+// cancellation: one at the start of a template, one at its end, and one in each iteration of a loop. They print
+// nothing. An empty template stays empty, because text/template does not replace a template with an empty one.
 type walker struct {
 	uses    *Uses
 	depth   int
@@ -155,7 +151,7 @@ func (w *walker) node(n parse.Node) {
 	}
 }
 
-// expression is node for what occurs in actions.
+// expression handles the nodes that occur in actions.
 func (w *walker) expression(n parse.Node) {
 	switch n := n.(type) {
 	case *parse.PipeNode:

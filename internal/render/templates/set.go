@@ -8,12 +8,11 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 )
 
-// A Set holds the parsed templates of a chart, for all its renderings. It is safe
-// for concurrent use. The path is part of the key, because an alias in Chart.yaml
-// gives one file a second path and errors name the path. There are as many entries
-// as files and aliases.
+// A Set holds the parsed templates of a chart, for all its renderings. It is safe for concurrent use. The path is
+// part of the key, because an alias in Chart.yaml gives one file a second path and errors name the path. There are as
+// many entries as files and aliases.
 type Set struct {
-	// Uses is what the chart and its dependencies use. It does not change.
+	// Uses reports what the chart and its dependencies use. It does not change.
 	Uses Uses
 
 	mu    sync.Mutex
@@ -25,9 +24,8 @@ type sourceKey struct {
 	file *chart.File
 }
 
-// Parse returns the templates of a chart and its dependencies. Templates that do
-// not parse are an error of Execute: they may belong to a dependency that is
-// switched off.
+// Parse returns the templates of a chart and its dependencies. Execute reports templates that do not parse, because
+// they may belong to a disabled dependency.
 func Parse(c *chart.Chart) *Set {
 	s := &Set{items: map[sourceKey]*source{}}
 	s.scan(c)

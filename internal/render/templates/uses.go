@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Uses is what templates mention.
+// Uses reports what templates mention.
 type Uses struct {
 	Impure      bool // A function whose result depends on more than its arguments: the cluster, the clock or chance.
 	APIVersions bool // A field named APIVersions.
-	TPL         bool // The function tpl, which runs text.
+	TPL         bool // The function tpl, which executes text.
 }
 
 func (u *Uses) add(o Uses) {
@@ -25,11 +25,11 @@ var (
 	apiVersionsWord = regexp.MustCompile(`\bAPIVersions\b`)
 )
 
-// hasAction tells text that is a template from text that is only itself.
+// hasAction reports whether text is a template rather than plain text.
 func hasAction(text string) bool { return strings.Contains(text, "{{") }
 
-// MayBeImpure reports whether a text is a template that may use what Uses.Impure says.
+// MayBeImpure reports whether text is a template that may use an impure function; see Uses.Impure.
 func MayBeImpure(text string) bool { return hasAction(text) && impureWord.MatchString(text) }
 
-// MayUseAPIVersions reports whether a text is a template that may use what Uses.APIVersions says.
+// MayUseAPIVersions reports whether text is a template that may use a field named APIVersions.
 func MayUseAPIVersions(text string) bool { return hasAction(text) && apiVersionsWord.MatchString(text) }

@@ -17,14 +17,12 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
-// maxDocument bounds a document with its aliases written out, in bytes.
+// maxDocument bounds a document with its aliases expanded, in bytes.
 const maxDocument = 64 << 20
 
-// Decode reads the one document of a text into a value, which stays as it is if
-// the text has none, or null. Refused are keys that the value does not have,
-// duplicate keys, and a second document. Errors are one line and name a line of
-// the text as far as it is known; what has the wrong type is a
-// *json.UnmarshalTypeError.
+// Decode decodes the single document of a text into a value, which it does not change if the text has no document, or
+// null. It refuses unknown keys, duplicate keys, and a second document. Errors are one line and include the line of
+// the text if it is known; a wrong type results in a *json.UnmarshalTypeError.
 func Decode(data []byte, into any) error {
 	docs, err := split(input.TrimBOM(data))
 	if err != nil || len(docs) == 0 {
@@ -54,15 +52,17 @@ func Decode(data []byte, into any) error {
 
 func isNull(j []byte) bool { return bytes.Equal(bytes.TrimSpace(j), []byte("null")) }
 
-// A syntaxError is what the decoder of YAML says of a document. Its lines are those of the document.
+// A syntaxError is an error of the YAML decoder. Its line numbers are relative to the document.
 type syntaxError struct{ text string }
 
 func (e *syntaxError) Error() string { return e.text }
 
-// decoderLine is how the decoder of YAML names a line. It has no other way to tell; and none for what is in the first one.
+// decoderLine matches a line number in an error of the YAML decoder, which has no other way to report lines. An error
+// in the first line has none.
 var decoderLine = regexp.MustCompile(`(^|yaml: | )line (\d+): `)
 
-// placed is an error of a document of several, which begins in a line of a text: with the line of the text.
+// placed returns an error in document number of a text of several, which begins in line begin, with the line of the
+// text.
 func placed(err error, number, of, begin int) error {
 	syntax := (*syntaxError)(nil)
 	if errors.As(err, &syntax) && decoderLine.MatchString(syntax.text) {
@@ -82,10 +82,10 @@ func placed(err error, number, of, begin int) error {
 	return errors.Wrapf(err, "document %d, which begins in line %d", number, begin)
 }
 
-// jsonOf converts a document of YAML that has no key twice.
+// jsonOf converts a YAML document to JSON and fails on duplicate keys.
 func jsonOf(doc []byte) ([]byte, error) { return convertWith(yaml.YAMLToJSONStrict, doc) }
 
-// jsonOfChart converts any document of YAML.
+// jsonOfChart converts a YAML document to JSON and accepts duplicate keys.
 func jsonOfChart(doc []byte) ([]byte, error) { return convertWith(yaml.YAMLToJSON, doc) }
 
 func convertWith(toJSON func(doc []byte) ([]byte, error), doc []byte) ([]byte, error) {

@@ -12,22 +12,20 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// maxListDepth is how deep lists may lie in lists.
+// maxListDepth bounds the nesting of lists.
 const maxListDepth = 4
 
-// Objects reads documents of YAML or JSON. Empty documents are skipped. Lists,
-// which are v1 List and every kind whose name ends in List with items, become
-// their items, in order. Refused are documents that are not one object with
-// apiVersion, kind and metadata.name, duplicate keys, generateName, and aliases
-// that blow a document up. Errors are one line and name the document by its
-// number, from 1, if there is more than one, the line of data as far as it is
-// known, or else that in which the document begins, and the object if it is known.
+// Objects reads the objects in documents of YAML or JSON. It skips empty documents. It replaces lists (v1 List, and
+// every kind with items whose name ends in List) with their items, in order. It refuses documents that are not one
+// object with apiVersion, kind and metadata.name, duplicate keys, generateName, and aliases that expand a document
+// too much. Errors are one line. They name the document by its number, from 1, if there is more than one, the line of
+// data, or if that is unknown the first line of the document, and the object if it is known.
 func Objects(data []byte) ([]*unstructured.Unstructured, error) {
 	return objects(data, jsonOf)
 }
 
-// ChartObjects reads documents as Objects does, but of a key that is there twice
-// the last value counts, as for Helm: there are charts that live by it.
+// ChartObjects reads documents as Objects does, but uses the last value of a duplicate key, like Helm: some charts
+// depend on it.
 func ChartObjects(data []byte) ([]*unstructured.Unstructured, error) {
 	return objects(data, jsonOfChart)
 }
@@ -112,9 +110,8 @@ func check(u *unstructured.Unstructured) error {
 	return errors.Errorf("%s: metadata.name is missing or not a string", u.GetKind())
 }
 
-// checkMetadata refuses what accessors of unstructured objects would silently
-// read as nothing. A label or annotation without a value is an empty one, as for
-// the API server.
+// checkMetadata refuses fields that accessors of unstructured objects would silently ignore. A label or annotation
+// without a value is empty, as in the API server.
 func checkMetadata(u *unstructured.Unstructured, meta map[string]any) error {
 	if ns, ok := meta["namespace"]; ok && ns != nil {
 		if _, ok := ns.(string); !ok {

@@ -14,20 +14,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// A document of a text, and the line of the text, from 1, in which it begins.
+// A document is one document of a text, with the line of the text, from 1, in which it begins.
 type document struct {
 	data []byte
 	line int
 }
 
-// split divides a stream of YAML documents at lines that begin with "---" or
-// "...", which YAML allows nowhere else, and leaves out empty ones. A document
-// of JSON may be followed by more without a separator. Splitting here, and not
-// while decoding, is what keeps content after a document from being ignored.
+// split divides a stream of YAML documents at lines that begin with "---" or "...", which YAML allows nowhere else,
+// and omits empty documents. A JSON document may be followed by others without a separator. Splitting before decoding
+// ensures that content after a document is not ignored.
 func split(data []byte) ([]document, error) {
 	var out []document
 	var cur []byte
-	// number is that of the line that is read, begin that of the one in which cur begins.
+	// number is the current line, begin the line in which cur begins.
 	number, begin := 0, 0
 	flush := func() error {
 		doc := cur
@@ -67,7 +66,7 @@ func split(data []byte) ([]document, error) {
 	return out, flush()
 }
 
-// isMarker reports whether a line is one between documents.
+// isMarker reports whether a line separates documents.
 func isMarker(line []byte) bool {
 	if !bytes.HasPrefix(line, []byte("---")) && !bytes.HasPrefix(line, []byte("...")) {
 		return false
@@ -83,7 +82,7 @@ func isBlank(doc []byte) bool {
 	return len(doc) == 0
 }
 
-// isBlankLine reports whether doc begins with a line that says nothing.
+// isBlankLine reports whether doc begins with a line without content.
 func isBlankLine(doc []byte) bool {
 	line, _, _ := bytes.Cut(doc, []byte("\n"))
 	text := bytes.TrimSpace(line)
@@ -92,8 +91,8 @@ func isBlankLine(doc []byte) bool {
 
 func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
 
-// jsonDocuments splits a document that is JSON; any other is returned as it is,
-// with the line end that a block scalar at its end keeps.
+// jsonDocuments splits a document that is JSON; it returns any other as it is, with the final newline that a block
+// scalar at its end keeps.
 func jsonDocuments(whole document) ([]document, error) {
 	doc := bytes.TrimSpace(whole.data)
 	if doc[0] != '{' {
@@ -110,7 +109,7 @@ func jsonDocuments(whole document) ([]document, error) {
 			return out, nil
 		}
 		if err != nil && len(out) == 0 {
-			// A map of YAML in braces.
+			// It is a YAML map in braces.
 			return []document{{doc, first}}, nil
 		}
 		if err != nil {
@@ -121,8 +120,8 @@ func jsonDocuments(whole document) ([]document, error) {
 	}
 }
 
-// single refuses content after a map in braces, which the decoder would not even
-// read. Maps without braces, nearly all there are, end with their document.
+// single refuses content after a map in braces, which the decoder would not even read. Maps without braces, the vast
+// majority, end with their document.
 func single(doc []byte) error {
 	for isBlankLine(doc) {
 		_, doc, _ = bytes.Cut(doc, []byte("\n"))

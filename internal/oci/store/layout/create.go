@@ -15,21 +15,19 @@ import (
 )
 
 const (
-	// layoutContent is oci-layout, byte for byte as most tools write it.
+	// layoutContent is the content of oci-layout, byte for byte as most tools write it.
 	layoutContent = `{"imageLayoutVersion":"1.0.0"}`
 
-	// maxTidy bounds how long Close waits for another process that has the layout locked.
+	// maxTidy bounds how long Close waits for another process that has locked the layout.
 	maxTidy = time.Minute
 
 	tempSuffix    = ".tmp"
 	partialSuffix = ".partial"
 )
 
-// Create opens the layout at path for writing, and makes it if nothing is
-// there. A path that ends in .tar, .tar.gz or .tgz is a tar, which is written
-// as a whole by Close, through temporary files beside it; all else is a
-// directory. A directory that holds something else than a layout is refused, and so
-// is a file that is not a layout.
+// Create opens the layout at path for writing, and creates it if nothing exists there. A path that ends in .tar,
+// .tar.gz or .tgz is a tar, which Close writes as a whole, through temporary files beside it; any other path is a
+// directory. Create refuses a directory that contains anything but a layout, and a file that is not a layout.
 func Create(ctx context.Context, path string) (*Store, error) {
 	info, err := os.Stat(path) //nolint:gosec // The user names their own file.
 	switch {
@@ -65,7 +63,7 @@ func createDirectory(ctx context.Context, path string, made bool) (*Store, error
 	return l, nil
 }
 
-// prepare makes what a layout has at least.
+// prepare creates the minimal files of a layout.
 func (l *Store) prepare(made bool) error {
 	if err := checkLayout(l.files); err == nil || !isMissing(l.root, layoutFile) {
 		return err
@@ -79,7 +77,7 @@ func (l *Store) prepare(made bool) error {
 	if err != nil {
 		return err
 	}
-	// What a process that was killed has left is replaced.
+	// Leftovers of a killed process are replaced.
 	ours := []string{tempName(layoutFile), tempName(indexFile), indexFile}
 	if slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(ours, n) }) || slices.Contains(names, indexFile) && !l.emptyIndex() {
 		return errors.New("the directory holds other files than an image layout: name another directory, or an empty one")
@@ -110,7 +108,7 @@ func (l *Store) locked(ctx context.Context, f func() error) error {
 	return l.holding(func(dir *os.File) error { return lock(ctx, dir) }, f)
 }
 
-// tidyLock is lock for what is done even if the time of the caller is over.
+// tidyLock is like lock, for cleanup that runs even after the context of the caller has ended.
 func tidyLock(dir *os.File) error {
 	for end := time.Now().Add(maxTidy); ; time.Sleep(10 * time.Millisecond) {
 		if ok, err := tryLock(dir); ok || err != nil {
@@ -122,7 +120,7 @@ func tidyLock(dir *os.File) error {
 	}
 }
 
-// holding a lock, f is called.
+// holding calls f while it holds the lock that lock acquires.
 func (l *Store) holding(lock func(dir *os.File) error, f func() error) error {
 	if l.root == nil {
 		return errors.Errorf("image layout %s is open for reading only", l.path)
@@ -148,8 +146,8 @@ func partialName(digest string) string {
 	return path.Join(path.Dir(name), "."+path.Base(name)+partialSuffix)
 }
 
-// publish makes data appear under a name at once and completely. The layout is
-// locked, so that only one uses the temporary file.
+// publish makes data appear under a name atomically and completely. The caller holds the lock of the layout, so that
+// only one writer uses the temporary file.
 func (l *Store) publish(name string, data []byte) error {
 	temp := tempName(name)
 	if err := l.root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -175,12 +173,11 @@ func (l *Store) publish(name string, data []byte) error {
 	return err
 }
 
-// Close publishes a tar if something was finished in it. It removes what is
-// temporary, and a directory that was made and in which nothing is. What was half
-// written stays, so that it can be completed, until something is finished.
+// Close publishes a tar if the layout has changed. It removes temporary files, and a created directory that is still
+// empty. Partially written blobs stay, so that they can be completed, unless a manifest was written or removed.
 func (l *Store) Close() error { return l.close(true) }
 
-// Discard is Close that publishes no tar. After Close it does nothing.
+// Discard is like Close, but does not publish a tar. After Close it does nothing.
 func (l *Store) Discard() error { return l.close(false) }
 
 func (l *Store) close(publish bool) error {
@@ -202,7 +199,7 @@ func (l *Store) close(publish bool) error {
 	return errors.Wrapf(err, "cannot close image layout %s", l)
 }
 
-// tidy removes what is not needed any more.
+// tidy removes files that are no longer needed.
 func (l *Store) tidy() error {
 	if l.done {
 		return l.sweepPartials()
@@ -210,7 +207,7 @@ func (l *Store) tidy() error {
 	if !l.made || !l.emptyIndex() {
 		return nil
 	}
-	// Directories go only where they are empty: something half written is worth more than tidiness.
+	// Directories are removed only if they are empty: a partially written blob is worth keeping.
 	if l.root.Remove(blobsDir) != nil && !isMissing(l.root, blobsDir) {
 		return nil
 	}
@@ -225,7 +222,7 @@ func (l *Store) tidy() error {
 	return nil
 }
 
-// sweepPartials removes what is half written, unless a writer is at it.
+// sweepPartials removes partially written blobs, unless a writer has locked them.
 func (l *Store) sweepPartials() error {
 	names, err := l.list()
 	if err != nil {
@@ -251,7 +248,7 @@ func (l *Store) sweepPartials() error {
 	return nil
 }
 
-// list returns the names of the files of blobs.
+// list returns the file names in the directory of blobs.
 func (l *Store) list() ([]string, error) {
 	f, err := l.root.Open(blobsDir)
 	if errors.Is(err, fs.ErrNotExist) {

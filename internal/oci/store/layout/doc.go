@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package layout reads and writes OCI image layouts, which are a directory or a
-// tar.
+// Package layout reads and writes OCI image layouts, which are a directory or a tar.
 //
-// What lies there is read by other tools, and may come from others: nothing is
-// taken for what its name says before it was read. Several processes may write
-// to one directory.
+// Other tools read these layouts, and others may have written them: content is trusted only after it has been read
+// and verified. Several processes may write to one directory.
 package layout

@@ -17,23 +17,23 @@ import (
 )
 
 const (
-	// maxIndex bounds index.json, in bytes, and maxListed what it lists.
+	// maxIndex bounds index.json, in bytes, and maxListed its number of entries.
 	maxIndex  = 8 << 20
 	maxListed = 10_000
 
-	// containerdName has the whole reference, where docker and containerd write a layout.
+	// containerdName is the annotation in which docker and containerd store the whole reference.
 	containerdName = "io.containerd.image.name"
 )
 
-// attachmentTag is the tag of what is attached to a digest: of cosign, or a list of referrers.
+// attachmentTag matches the tag of an attachment of a digest: from cosign, or a list of referrers.
 var attachmentTag = regexp.MustCompile(`^sha256-[0-9a-f]{64}(\.[a-z0-9]+)?$`)
 
 func isAttachment(tag string) bool { return attachmentTag.MatchString(tag) }
 
-// An index is index.json.
+// An index is the content of index.json.
 type index struct{ v1.Index }
 
-// parseIndex reads index.json. All digests and sizes in it are valid.
+// parseIndex parses index.json. All digests and sizes in the result are valid.
 func parseIndex(data []byte) (*index, error) {
 	i := &index{}
 	if err := json.Unmarshal(data, &i.Index); err != nil {
@@ -61,7 +61,7 @@ func newIndex() *index {
 	return &index{v1.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: v1.MediaTypeImageIndex, Manifests: []v1.Descriptor{}}}
 }
 
-// encode returns the same bytes for the same content.
+// encode returns the index as JSON, with the same bytes for the same content.
 func (i *index) encode() ([]byte, error) {
 	i.sort()
 	if i.Manifests == nil {
@@ -70,7 +70,7 @@ func (i *index) encode() ([]byte, error) {
 	return json.Marshal(i.Index)
 }
 
-// sort puts what has a tag first, by tag.
+// sort puts tagged entries first, ordered by tag.
 func (i *index) sort() {
 	slices.SortStableFunc(i.Manifests, func(a, b v1.Descriptor) int {
 		x, y := tagOf(a), tagOf(b)
@@ -81,8 +81,7 @@ func (i *index) sort() {
 	})
 }
 
-// tagOf returns the tag of an entry, or "". Tools write the tag, or the whole
-// reference.
+// tagOf returns the tag of an entry, or "". Tools write either the tag or the whole reference.
 func tagOf(d v1.Descriptor) string {
 	for _, key := range []string{v1.AnnotationRefName, containerdName} {
 		name := d.Annotations[key]
@@ -96,7 +95,7 @@ func tagOf(d v1.Descriptor) string {
 	return ""
 }
 
-// find returns the digest of a tag, or "". It may be given as tools wrote it.
+// find returns the digest of a tag, or "". name is the tag, or the annotation that a tool wrote for it.
 func (i *index) find(name string) (string, error) {
 	found := ""
 	if name == "" {
@@ -125,13 +124,13 @@ func (i *index) tags() []string {
 	return slices.Compact(out)
 }
 
-// put adds a manifest under a tag unless that is empty, in the place of what had
-// the tag. False says that it was there.
+// put adds a manifest under a tag unless that is empty, and replaces the entry that had the tag. It returns false if
+// the entry already existed.
 func (i *index) put(d v1.Descriptor, tag string) bool {
 	listed := slices.ContainsFunc(i.Manifests, func(e v1.Descriptor) bool {
 		return e.Digest == d.Digest && (tag == "" || tagOf(e) == tag)
 	})
-	// Other tools may have given a tag twice, which find refuses before.
+	// Other tools may have used a tag twice, which find has already refused.
 	if listed {
 		return false
 	}

@@ -21,35 +21,35 @@ import (
 // maxLayoutFile bounds oci-layout, in bytes.
 const maxLayoutFile = 4 << 10
 
-// A Store is an OCI image layout. It implements store.Store. Tags are the
-// annotation org.opencontainers.image.ref.name in index.json. It is safe for
-// concurrent use, and a directory is so for several processes.
+// A Store is an OCI image layout. It implements store.Store. Tags are stored in the annotation
+// org.opencontainers.image.ref.name in index.json. It is safe for concurrent use, and several processes may share a
+// directory.
 type Store struct {
 	path  string
 	files tree
 
-	// root is where it is written to, or nil if it is only read.
+	// root is the directory for writing, or nil if the layout is read-only.
 	root *os.Root
-	// made says that there was no layout before, and madeDirectory that there was nothing at all.
+	// made reports that the layout did not exist before, and madeDirectory that its directory did not exist.
 	made, madeDirectory bool
-	// pack is the tar that is made of it, or nil.
+	// pack is the tar that is created from the layout, or nil.
 	pack *pack
 
-	// mu guards all below.
+	// mu guards the fields below.
 	mu sync.Mutex
-	// good are the blobs whose content was read and found right.
+	// good holds the blobs whose content was read and verified.
 	good map[string]bool
-	// briefs are the manifests that were read, by digest; nil is none.
+	// briefs holds the manifests that were read, by digest; nil means none.
 	briefs map[string]*brief
-	// blobs says that a blob was written since the last manifest.
+	// blobs reports that a blob was written since the last manifest.
 	blobs bool
-	// done says that something was finished, and changed that it changed the layout.
+	// done reports that a manifest was written or removed, and changed that the layout changed.
 	done, changed bool
 	closed        bool
 }
 
-// Open opens the OCI image layout at path for reading: a directory, or a tar
-// with or without gzip. A *store.NotFoundError says that nothing is there.
+// Open opens the OCI image layout at path for reading: a directory, or a tar with or without gzip. It returns a
+// *store.NotFoundError if nothing exists there.
 func Open(path string) (*Store, error) {
 	info, err := os.Stat(path) //nolint:gosec // The user names their own file.
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,7 +79,7 @@ func Open(path string) (*Store, error) {
 	return &Store{path: path, files: t, good: map[string]bool{}}, nil
 }
 
-// checkLayout reads oci-layout.
+// checkLayout reads oci-layout and returns an error if it is not supported.
 func checkLayout(t tree) error {
 	f, err := t.open(layoutFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +102,7 @@ func checkLayout(t tree) error {
 	return nil
 }
 
-// Exists says whether there is an image layout at path.
+// Exists reports whether there is an image layout at path.
 func Exists(path string) bool {
 	l, err := Open(path)
 	if err != nil {
@@ -179,7 +179,7 @@ func (l *Store) Manifest(_ context.Context, reference string) (data []byte, dige
 	return data, digest, nil
 }
 
-// manifest reads one by its digest, whether the index lists it or another manifest does.
+// manifest reads a manifest by its digest, whether the index or another manifest lists it.
 func (l *Store) manifest(digest string) ([]byte, error) {
 	f, err := l.openBlob(digest)
 	if err != nil {
@@ -204,10 +204,9 @@ func (l *Store) Tags(context.Context) ([]string, error) {
 	return i.tags(), nil
 }
 
-// Root returns the tag and the digest of the manifest that the layout is about:
-// the only one, or the first that is not a signature or other attachment. An index
-// of a single manifest stands for that. The tag may be empty. A *store.NotFoundError
-// says that the layout is empty.
+// Root returns the tag and the digest of the main manifest of the layout: the only one, or the first that is not a
+// signature or other attachment. It returns the single manifest of an index instead of that index. The tag may be
+// empty. It returns a *store.NotFoundError if the layout is empty.
 func (l *Store) Root(ctx context.Context) (tag, digest string, err error) {
 	i, err := l.readIndex()
 	if err != nil {
@@ -240,7 +239,7 @@ func (l *Store) Root(ctx context.Context) (tag, digest string, err error) {
 	return "", "", &store.NotFoundError{What: "manifest", Store: l.path}
 }
 
-// readIndex reads index.json. While a layout is made it may not be there yet.
+// readIndex reads index.json, which may be missing while a layout is created.
 func (l *Store) readIndex() (*index, error) {
 	if err := l.usable(); err != nil {
 		return nil, err
@@ -263,13 +262,13 @@ func (l *Store) readIndex() (*index, error) {
 	return i, errors.Wrapf(err, "image layout %s", l)
 }
 
-// A brief is what of a manifest says how it belongs to others.
+// A brief holds how a manifest relates to others.
 type brief struct {
 	subject string
-	parts   []string // The digests of what an index names.
+	parts   []string // The digests of the manifests in an index.
 }
 
-// brief of a manifest, which is read once, however often it is listed.
+// brief returns the brief of a manifest, which is read once, however often it is listed.
 func (l *Store) brief(ctx context.Context, digest string) (*brief, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -306,11 +305,11 @@ func (l *Store) parsed(digest string) (*store.Manifest, error) {
 	return m, errors.Wrapf(err, "manifest %s of %s", digest, l)
 }
 
-// single returns the digest of the only manifest of an index, where it is one.
+// single returns the digest of the only manifest of an index, or digest if there is not exactly one.
 func single(digest string, m *store.Manifest) string {
 	found := ""
 	for _, c := range m.Manifests {
-		// Builders of images add their provenance as a manifest beside the real one.
+		// Image builders add their provenance as a manifest beside that of the image.
 		if c.Annotations["vnd.docker.reference.type"] != "" {
 			continue
 		}
@@ -325,7 +324,7 @@ func single(digest string, m *store.Manifest) string {
 	return found
 }
 
-// Referrers returns what is attached to a digest.
+// Referrers returns the manifests that are attached to a digest.
 func (l *Store) Referrers(ctx context.Context, subject string) ([]v1.Descriptor, error) {
 	i, err := l.readIndex()
 	if err != nil {
@@ -342,7 +341,7 @@ func (l *Store) Referrers(ctx context.Context, subject string) ([]v1.Descriptor,
 		if b.subject == subject {
 			out = append(out, d)
 		}
-		// A copy of a repository whose registry keeps no lists by itself.
+		// The tag comes from a registry that does not list referrers itself.
 		if tagOf(d) != store.FallbackTag(subject) || len(b.parts) == 0 || lists[digest] {
 			continue
 		}

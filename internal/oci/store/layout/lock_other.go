@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// Other systems have no such locks. There, one process at a time may write to a
+// tryLock always succeeds, because other systems have no such locks. There, only one process at a time may write to a
 // layout.
 func tryLock(*os.File) (bool, error) { return true, nil }
 

@@ -20,14 +20,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 )
 
-// stalePack is when a temporary directory whose owner is gone may be removed.
+// stalePack is the age at which a temporary directory without an owner may be removed.
 const stalePack = time.Minute
 
-// A pack is a tar that is made of a layout in a temporary directory beside it.
+// A pack is a tar that is created from a layout in a temporary directory beside it.
 type pack struct {
 	target string
 	temp   string
-	// owner is locked as long as we live.
+	// owner is locked while this process lives.
 	owner *os.File
 }
 
@@ -80,7 +80,7 @@ func (p *pack) remove() {
 	_ = p.owner.Close()
 }
 
-// removeStale removes what processes that were killed have left beside the tar.
+// removeStale removes the leftovers of killed processes beside the tar.
 func removeStale(dir, prefix string) {
 	found, err := filepath.Glob(filepath.Join(dir, globEscape(prefix)+"*"+tempSuffix))
 	if err != nil {
@@ -138,7 +138,7 @@ func unpack(ctx context.Context, path string, l *Store) error {
 	return nil
 }
 
-// finish writes the tar, through a temporary file, and removes what is temporary.
+// finish writes the tar through a temporary file if publish is true, and removes temporary files.
 func (p *pack) finish(l *Store, publish bool) error {
 	defer p.remove()
 	if !publish {
@@ -181,8 +181,7 @@ func (p *pack) write(l *Store, f *os.File) error {
 	return b.Flush()
 }
 
-// writeTar writes the same bytes for the same layout: sorted, and without
-// owners or times.
+// writeTar writes the layout as a tar, with the same bytes for the same layout: sorted, and without owners or times.
 func writeTar(l *Store, w io.Writer) error {
 	blobs, err := l.list()
 	if err != nil {

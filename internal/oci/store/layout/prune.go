@@ -15,10 +15,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 )
 
-// Prune drops all manifests but one and what is attached to it, and all blobs
-// that nothing refers to any more. Keep is a tag, which is then the only one of
-// its manifest, or a digest, which keeps all its tags. Also are digests that
-// are kept besides, if they are there.
+// Prune removes all manifests except one and its attachments, and all unreferenced blobs. keep is a tag, which then
+// becomes the only tag of its manifest, or a digest, which keeps all its tags. also lists digests that are kept too,
+// if they exist.
 func (l *Store) Prune(ctx context.Context, keep string, also ...string) error {
 	return l.locked(ctx, func() error {
 		i, err := l.readIndex()
@@ -58,8 +57,8 @@ func (l *Store) Prune(ctx context.Context, keep string, also ...string) error {
 	})
 }
 
-// Drop removes those of some blobs and manifests that nothing in the layout
-// refers to. Others stay, so that it does not disturb who is writing.
+// Drop removes those of the given blobs and manifests that nothing in the layout references. It keeps all others, so
+// that it does not disturb writers.
 func (l *Store) Drop(ctx context.Context, digests ...string) error {
 	return l.locked(ctx, func() error {
 		i, err := l.readIndex()
@@ -84,7 +83,7 @@ func (l *Store) Drop(ctx context.Context, digests ...string) error {
 	})
 }
 
-// remove a blob.
+// remove removes a blob.
 func (l *Store) remove(digest string) error {
 	if err := l.root.Remove(blobName(digest)); err != nil {
 		return err
@@ -96,15 +95,15 @@ func (l *Store) remove(digest string) error {
 	return nil
 }
 
-// kept is what a layout is to keep.
+// kept is the content to keep in a layout.
 type kept struct {
 	layout    *Store
 	manifests map[string]bool
-	blobs     map[string]bool // Of them, and they themselves.
-	entries   map[string]bool // Manifests besides the one, by digest.
+	blobs     map[string]bool // Manifests and the blobs that they reference.
+	entries   map[string]bool // Manifests besides the main one, by digest.
 }
 
-// visit keeps a manifest with all that it names.
+// visit keeps a manifest with everything that it references.
 func (k *kept) visit(digest string) error {
 	if k.manifests[digest] {
 		return nil
@@ -120,7 +119,7 @@ func (k *kept) visit(digest string) error {
 	for _, d := range m.Manifests {
 		err := k.visit(string(d.Digest))
 		var missing *store.NotFoundError
-		// Some tools leave out the platforms that they do not want.
+		// Some tools omit platforms on purpose.
 		if err != nil && !errors.As(err, &missing) {
 			return err
 		}
@@ -128,7 +127,7 @@ func (k *kept) visit(digest string) error {
 	return nil
 }
 
-// also keeps other manifests, if they are there.
+// also keeps further manifests, if they exist.
 func (k *kept) also(i *index, digests []string) error {
 	for _, d := range i.Manifests {
 		digest := string(d.Digest)
@@ -143,7 +142,7 @@ func (k *kept) also(i *index, digests []string) error {
 	return nil
 }
 
-// attached keeps what is attached to what is kept, and so on.
+// attached keeps the attachments of kept manifests, recursively.
 func (k *kept) attached(ctx context.Context, i *index) error {
 	for more := true; more; {
 		more = false
@@ -168,7 +167,7 @@ func (k *kept) attached(ctx context.Context, i *index) error {
 	return nil
 }
 
-// isAbout says whether a tag is about what is kept.
+// isAbout reports whether a tag is an attachment tag of a kept manifest.
 func (k *kept) isAbout(tag string) bool {
 	if !isAttachment(tag) {
 		return false
@@ -177,13 +176,13 @@ func (k *kept) isAbout(tag string) bool {
 	return k.manifests["sha256:"+hex]
 }
 
-// listed says whether an entry of the index stays.
+// listed reports whether an entry of the index stays.
 func (k *kept) listed(d v1.Descriptor) bool {
 	tag := tagOf(d)
 	return k.entries[string(d.Digest)] && (tag == "" || k.isAbout(tag) || !isAttachment(tag))
 }
 
-// sweep removes all other blobs.
+// sweep removes all blobs that are not kept.
 func (l *Store) sweep(k *kept) error {
 	names, err := l.list()
 	if err != nil {

@@ -24,19 +24,20 @@ const (
 	indexFile  = "index.json"
 	blobsDir   = "blobs/sha256"
 
-	// maxEntries bounds the entries of a tar, and maxInflated what gzip may make of it in bytes, besides 32 times its size.
+	// maxEntries bounds the entries of a tar. maxInflated is how many bytes gzip may unpack to, in addition to 32
+	// times its size.
 	maxEntries  = 100_000
 	maxInflated = 1 << 30
 )
 
-// A tree is the files of a layout, for reading.
+// A tree gives read access to the files of a layout.
 type tree interface {
-	// open a regular file. The error is fs.ErrNotExist if there is none.
+	// open opens a regular file. The error is fs.ErrNotExist if there is none.
 	open(name string) (content, error)
 	Close() error
 }
 
-// content is a file that was opened.
+// content is an open file.
 type content interface {
 	io.ReadSeekCloser
 	io.ReaderAt
@@ -44,8 +45,7 @@ type content interface {
 	Size() int64
 }
 
-// A directory is a tree on disk. Nothing outside of it can be reached, whatever
-// links it has.
+// A directory is a tree on disk. Its links cannot reach anything outside of it.
 type directory struct{ *os.Root }
 
 type diskFile struct {
@@ -57,7 +57,7 @@ type diskFile struct {
 func (f *diskFile) Size() int64 { return f.size }
 
 func (d directory) open(name string) (content, error) {
-	// To open a pipe could wait forever.
+	// Opening a pipe could block forever.
 	if info, err := d.Stat(name); err != nil {
 		return nil, err
 	} else if !info.Mode().IsRegular() {
@@ -75,7 +75,7 @@ func (d directory) open(name string) (content, error) {
 	return &diskFile{File: f, size: info.Size()}, nil
 }
 
-// An archive is a tree in a tar, which is read where it lies.
+// An archive is a tree in a tar, which is read in place.
 type archive struct {
 	file    *os.File
 	entries map[string]entry
@@ -97,8 +97,7 @@ func (a *archive) open(name string) (content, error) {
 	return section{io.NewSectionReader(a.file, e.offset, e.size)}, nil
 }
 
-// openArchive opens the tar at path, which is inflated into a temporary file if
-// it has gzip. It fails on what is not a tar.
+// openArchive opens the tar at path; with gzip, it unpacks it to a temporary file. It fails if the file is not a tar.
 func openArchive(path string) (*archive, error) {
 	f, err := os.Open(path) //nolint:gosec // The user names their own file.
 	if err != nil {
@@ -126,13 +125,13 @@ func isGzip(r io.ReaderAt) bool {
 	return err == nil && magic == [2]byte{0x1f, 0x8b}
 }
 
-// inflate unpacks into a temporary file, which has no name any more.
+// inflate unpacks f to a temporary file, which is already unlinked.
 func inflate(f *os.File) (*os.File, error) {
 	out, err := os.CreateTemp("", "kymactl-*.tar")
 	if err != nil {
 		return nil, err
 	}
-	// Where an open file cannot be removed, it stays until the directory is cleaned.
+	// Systems that cannot remove an open file keep it until the directory is cleaned.
 	_ = os.Remove(out.Name())
 	z, limit, err := gunzip(f)
 	if err == nil {
@@ -163,7 +162,7 @@ func gunzip(f *os.File) (r io.Reader, limit int64, err error) {
 
 // scan finds the files of a layout, and ignores everything else in the tar.
 func (a *archive) scan() error {
-	// The reader of tars seeks over content, and reads no byte more than it must.
+	// The tar reader seeks over content, and reads only what it must.
 	t := tar.NewReader(a.file)
 	for n := 0; ; n++ {
 		h, err := t.Next()

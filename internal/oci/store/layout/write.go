@@ -20,8 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 )
 
-// Has implements store.Writer. The whole blob is read, once, since disks and other
-// programs may have left something else.
+// Has implements store.Writer. It reads the whole blob once, because disks and other programs may have changed it.
 func (l *Store) Has(ctx context.Context, digest string) (bool, error) {
 	if err := store.CheckBlob(digest, 0); err != nil {
 		return false, err
@@ -58,7 +57,7 @@ func (l *Store) isGood(digest string) {
 	l.good[digest] = true
 }
 
-// stoppable ends a copy early.
+// A stoppable is a reader that fails as soon as stop returns an error.
 type stoppable struct {
 	stop func() error
 	r    io.Reader
@@ -71,8 +70,8 @@ func (s *stoppable) Read(p []byte) (int, error) {
 	return s.r.Read(p)
 }
 
-// PutBlob implements store.Writer. What is half written lies beside the blobs, by
-// digest; who works at it has it locked, and others wait for them.
+// PutBlob implements store.Writer. A partially written blob lies beside the blobs, named by digest; its writer has
+// locked it, and other writers wait.
 func (l *Store) PutBlob(ctx context.Context, c store.Content, open func(offset int64) (io.ReadCloser, error)) error {
 	if err := store.CheckDescriptor(v1.Descriptor{Digest: digest.Digest(c.Digest), Size: c.Size}); err != nil {
 		return errors.Wrapf(err, "cannot write a blob to %s", l)
@@ -99,7 +98,7 @@ func (l *Store) PutBlob(ctx context.Context, c store.Content, open func(offset i
 	return nil
 }
 
-// write writes a blob. False says that another one was at it meanwhile.
+// write writes a blob. It returns false if another process has moved or removed the partial file meanwhile.
 func (l *Store) write(ctx context.Context, c store.Content, open func(offset int64) (io.ReadCloser, error)) (bool, error) {
 	if err := l.root.MkdirAll(blobsDir, 0o755); err != nil {
 		return false, err
@@ -121,7 +120,7 @@ func (l *Store) write(ctx context.Context, c store.Content, open func(offset int
 	}
 	p := &partial{Content: c, file: f}
 	if err := p.complete(ctx, open); err != nil {
-		// What cannot become right is not kept, nor what has not begun.
+		// Data that cannot become valid is not kept, and neither is an empty file.
 		if p.wrong || p.n == 0 {
 			_ = l.root.Remove(name)
 		}
@@ -133,8 +132,8 @@ func (l *Store) write(ctx context.Context, c store.Content, open func(offset int
 	return true, l.root.Rename(name, blobName(c.Digest))
 }
 
-// removeOdd removes what lies in the place of something half written and is no
-// file: nothing would ever come out of a pipe, and a link leads to something else.
+// removeOdd removes a file in the place of a partial blob if it is not a regular file: reading a pipe would never
+// end, and a link leads elsewhere.
 func (l *Store) removeOdd(name string) error {
 	info, err := l.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -146,7 +145,7 @@ func (l *Store) removeOdd(name string) error {
 	return l.root.Remove(name)
 }
 
-// isStill says whether name is f, which another process may have moved or removed.
+// isStill reports whether name is still f, which another process may have moved or removed.
 func (l *Store) isStill(f *os.File, name string) (bool, error) {
 	have, err := f.Stat()
 	if err != nil {
@@ -159,7 +158,7 @@ func (l *Store) isStill(f *os.File, name string) (bool, error) {
 	return err == nil && os.SameFile(have, now), err
 }
 
-// A partial is a blob that is half written.
+// A partial is a partially written blob.
 type partial struct {
 	store.Content
 
@@ -169,8 +168,7 @@ type partial struct {
 	wrong bool
 }
 
-// complete reads what is there and then what is missing. Where the whole is not
-// right, it begins again, once.
+// complete reads the existing data and then writes what is missing. If the result is wrong, it starts over once.
 func (p *partial) complete(ctx context.Context, open func(offset int64) (io.ReadCloser, error)) error {
 	p.hash = sha256.New()
 	var err error
@@ -193,7 +191,7 @@ func (p *partial) complete(ctx context.Context, open func(offset int64) (io.Read
 	return p.rest(ctx, open)
 }
 
-// rest writes from where the hash is.
+// rest writes the data after the hashed part.
 func (p *partial) rest(ctx context.Context, open func(offset int64) (io.ReadCloser, error)) error {
 	if p.n < p.Size || p.Size == 0 {
 		r, err := open(p.n)
@@ -227,8 +225,8 @@ func (l *Store) PutManifest(ctx context.Context, data []byte, tag string) error 
 	return l.Swap(ctx, data, tag, nil)
 }
 
-// Swap is PutManifest that first asks whether the tag may move from what it has
-// now, "" for nothing, while no one else can change that.
+// Swap is PutManifest, but first calls may with the digest that the tag has now, "" for none, and fails with its
+// error. Nothing else can change the tag meanwhile.
 func (l *Store) Swap(ctx context.Context, data []byte, tag string, may func(have string) error) error {
 	m, err := store.ParseManifest(data)
 	if err != nil {
@@ -262,7 +260,7 @@ func (l *Store) Swap(ctx context.Context, data []byte, tag string, may func(have
 	})
 }
 
-// PutPart writes a manifest that another one names.
+// PutPart writes a manifest that another one references.
 func (l *Store) PutPart(ctx context.Context, data []byte) error {
 	if len(data) > store.MaxManifest {
 		return errors.Wrapf(&store.TooLargeError{Limit: store.MaxManifest}, "cannot write a manifest to %s", l)
@@ -272,7 +270,7 @@ func (l *Store) PutPart(ctx context.Context, data []byte) error {
 	})
 }
 
-// finish writes the index where it was changed.
+// finish writes the index if it has changed.
 func (l *Store) finish(i *index, changed bool) error {
 	if changed {
 		data, err := i.encode()
@@ -293,8 +291,8 @@ func (l *Store) finish(i *index, changed bool) error {
 	return nil
 }
 
-// complete says whether all is there that a manifest names. Another one may
-// have pruned the layout.
+// complete returns an error unless everything that a manifest references exists. Another process may have pruned the
+// layout.
 func (l *Store) complete(m *store.Manifest, d v1.Descriptor) error {
 	for _, c := range append(append(m.Content(), m.Manifests...), d) {
 		if store.IsForeign(c) {

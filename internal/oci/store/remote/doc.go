@@ -2,6 +2,6 @@
 
 // Package remote reads and writes the artifacts of one repository of a registry.
 //
-// What may pass is tried again, and what was read is verified. Lists of what is
-// attached to an artifact are kept as tags where the registry keeps none.
+// It retries transient failures and verifies what it reads. It keeps lists of the attachments of an artifact in tags
+// if the registry does not list them.
 package remote

@@ -27,7 +27,7 @@ func (r *Repository) Has(ctx context.Context, digest string) (bool, error) {
 	if err := store.CheckBlob(digest, 0); err != nil {
 		return false, err
 	}
-	// Who does not answer HEAD is sent the blob.
+	// A registry that does not support HEAD receives the blob anyway.
 	want := []int{http.StatusOK, http.StatusNotFound, http.StatusMethodNotAllowed}
 	resp, err := r.do(ctx, oci.Call{Method: http.MethodHead, Path: "blobs/" + digest, Want: want})
 	if err != nil {
@@ -45,7 +45,7 @@ func (r *Repository) PutBlob(ctx context.Context, c store.Content, open func(off
 	again := false
 	err := r.retry(ctx, func() error {
 		if again {
-			// What seemed to fail may have been done.
+			// The previous attempt may have succeeded despite its error.
 			if ok, err := r.Has(ctx, c.Digest); ok || err != nil {
 				return err
 			}
@@ -79,7 +79,7 @@ func (r *Repository) upload(ctx context.Context, c store.Content, open func(offs
 		Size:   c.Size,
 		Want:   []int{http.StatusCreated, http.StatusNoContent},
 	})
-	// The registry's complaint is then only about what was cut off.
+	// If the source failed, the error of the registry is only about the truncated body.
 	if wrong := source.failure(); wrong != nil && ctx.Err() == nil {
 		if resp != nil {
 			_ = resp.Body.Close()
@@ -92,7 +92,7 @@ func (r *Repository) upload(ctx context.Context, c store.Content, open func(offs
 	return resp.Body.Close()
 }
 
-// A source is what is uploaded. It keeps why it could not be read.
+// A source provides the content of an upload. It keeps the error of reading it.
 type source struct {
 	open    func(offset int64) (io.ReadCloser, error)
 	content store.Content
@@ -130,15 +130,15 @@ type sourceReader struct {
 
 func (r *sourceReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
-	// A body that was closed while it was read is not a failure of the source.
+	// Closing a body while it is read is not a failure of the source.
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, http.ErrBodyReadAfterClose) {
 		r.source.fail(err)
 	}
 	return n, err
 }
 
-// PutManifest implements store.Writer. Where the registry does not keep lists of what
-// is attached to what by itself, the list is updated too.
+// PutManifest implements store.Writer. If the registry does not list attachments itself, it also updates the list in
+// a tag.
 func (r *Repository) PutManifest(ctx context.Context, data []byte, tag string) error {
 	m, err := store.ParseManifest(data)
 	if err != nil {
@@ -180,9 +180,8 @@ func (r *Repository) PutManifest(ctx context.Context, data []byte, tag string) e
 	return r.list(ctx, m.AttachedTo(), entry)
 }
 
-// list adds to the tag that lists what is attached to a digest. Two that do so
-// at once may overwrite each other, for which the specification knows no help;
-// that is looked for, and done again.
+// list adds entry to the tag that lists the attachments of a digest. Two concurrent updates may overwrite each other,
+// which the specification cannot prevent; list detects that and retries.
 func (r *Repository) list(ctx context.Context, subject string, entry v1.Descriptor) error {
 	if listed, ok, err := r.listed(ctx, subject); err != nil || ok && has(listed, entry) {
 		return err
@@ -213,7 +212,7 @@ func has(list []v1.Descriptor, entry v1.Descriptor) bool {
 	return slices.ContainsFunc(list, func(d v1.Descriptor) bool { return d.Digest == entry.Digest })
 }
 
-// Referrers returns what is attached to a digest.
+// Referrers returns the manifests that are attached to a digest.
 func (r *Repository) Referrers(ctx context.Context, subject string) ([]v1.Descriptor, error) {
 	listed, ok, err := r.listed(ctx, subject)
 	if ok || err != nil {
@@ -222,7 +221,7 @@ func (r *Repository) Referrers(ctx context.Context, subject string) ([]v1.Descri
 	return r.fallback(ctx, subject)
 }
 
-// listed asks the registry itself. False says that it keeps no such lists.
+// listed requests the attachments from the registry's own list. It returns false if the registry has no such lists.
 func (r *Repository) listed(ctx context.Context, subject string) ([]v1.Descriptor, bool, error) {
 	var out []v1.Descriptor
 	path := "referrers/" + subject

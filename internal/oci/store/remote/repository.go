@@ -21,14 +21,14 @@ import (
 )
 
 const (
-	// maxWait bounds how long a registry may make us wait before another try.
+	// maxWait bounds how long a registry may make us wait before a retry.
 	maxWait = 20 * time.Second
 
 	// maxTags and maxTagPages bound a list of tags.
 	maxTags     = 100_000
 	maxTagPages = 1000
 
-	// maxListed bounds a list of what is attached to something.
+	// maxListed bounds a list of attachments.
 	maxListed = 10_000
 
 	octets = "application/octet-stream"
@@ -36,14 +36,13 @@ const (
 
 // A Repository is a repository of a registry. It implements store.Store.
 type Repository struct {
-	// Pauses are how long it takes until another try of what failed. They are set before the first call.
+	// Pauses are the delays before each retry of a failed call. Set them before the first call.
 	Pauses []time.Duration
 
 	session *oci.Session
 }
 
-// New returns the repository host[:port]/path of a registry. Nothing is
-// asked yet.
+// New returns the repository host[:port]/path of a registry. It sends no request yet.
 func New(repository string, regs oci.Registries) (store.Store, error) {
 	ref, err := oci.ParseReference(repository)
 	if err != nil {
@@ -59,10 +58,10 @@ func New(repository string, regs oci.Registries) (store.Store, error) {
 	return &Repository{session: s, Pauses: []time.Duration{200 * time.Millisecond, time.Second, 3 * time.Second}}, nil
 }
 
-// Push makes it log in to write from now on, so that what it tells is what it tells those who write.
+// Push makes the session log in with write access from now on, so that the registry answers as it does to writers.
 func (r *Repository) Push() { r.session.Push() }
 
-// String is host[:port]/path.
+// String returns host[:port]/path.
 func (r *Repository) String() string { return r.session.String() }
 
 // Manifest implements store.Reader.
@@ -86,7 +85,7 @@ func (r *Repository) Manifest(ctx context.Context, reference string) (data []byt
 	return data, digest, nil
 }
 
-// Blob implements store.Reader. Where a connection breaks, reading continues with another one.
+// Blob implements store.Reader. If a connection breaks, reading continues over another one.
 func (r *Repository) Blob(ctx context.Context, digest string, offset int64) (io.ReadCloser, error) {
 	if err := store.CheckBlob(digest, offset); err != nil {
 		return nil, err
@@ -111,7 +110,7 @@ func (r *Repository) Blob(ctx context.Context, digest string, offset int64) (io.
 	return store.Verify(b, digest, -1), nil
 }
 
-// blobAt opens a blob once.
+// blobAt opens a blob at an offset, without resuming after a broken connection.
 func (r *Repository) blobAt(ctx context.Context, digest string, at int64) (io.ReadCloser, error) {
 	call := oci.Call{Method: http.MethodGet, Path: "blobs/" + digest, Want: []int{http.StatusOK}}
 	if at > 0 {
@@ -127,7 +126,7 @@ func (r *Repository) blobAt(ctx context.Context, digest string, at int64) (io.Re
 		return resp.Body, nil
 	}
 	if resp.StatusCode != http.StatusOK {
-		// Some registries know no range without an end, and some answer with another one.
+		// Some registries do not support a range without an end, and some return another range.
 		_ = resp.Body.Close()
 		if resp, err = r.do(ctx, oci.Call{Method: call.Method, Path: call.Path, Want: []int{http.StatusOK}}); err != nil {
 			return nil, err
@@ -140,7 +139,7 @@ func (r *Repository) blobAt(ctx context.Context, digest string, at int64) (io.Re
 	return resp.Body, nil
 }
 
-// resumed reads on after the connection broke.
+// A resumed continues reading after the connection broke.
 type resumed struct {
 	body io.ReadCloser
 	at   int64
@@ -201,14 +200,14 @@ func (r *Repository) Tags(ctx context.Context) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// nextPage returns where a list continues: Link: </v2/…>; rel="next".
+// nextPage returns the path of the next page of a list, from the header Link: </v2/…>; rel="next", or "".
 func nextPage(h http.Header) string {
 	link, rest, ok := strings.Cut(strings.TrimPrefix(h.Get("Link"), "<"), ">")
 	if !ok || !strings.Contains(rest, "next") {
 		return ""
 	}
 	u, err := url.Parse(link)
-	// A link to another host is not followed; that of a path with two slashes is one, too.
+	// A link to another host is not followed; a path with two slashes is one, too.
 	if err != nil || u.Opaque != "" || strings.HasPrefix(u.Path, "//") {
 		return ""
 	}
@@ -218,11 +217,11 @@ func nextPage(h http.Header) string {
 	if u.Host != "" {
 		return ""
 	}
-	// Relative to /v2/<repository>/tags/list.
+	// The link is relative to /v2/<repository>/tags/list.
 	return "tags/" + strings.TrimPrefix(link, "./")
 }
 
-// get does a call and reads its answer, of at most limit bytes, with other tries.
+// get sends a call and reads its response, of at most limit bytes, with retries.
 func (r *Repository) get(ctx context.Context, c oci.Call, limit int64) (data []byte, h http.Header, err error) {
 	for try := 0; ; try++ {
 		var resp *http.Response
@@ -240,7 +239,7 @@ func (r *Repository) get(ctx context.Context, c oci.Call, limit int64) (data []b
 	}
 }
 
-// do does a call without a body, with other tries.
+// do sends a call without a body, with retries.
 func (r *Repository) do(ctx context.Context, c oci.Call) (resp *http.Response, err error) {
 	err = r.retry(ctx, func() error {
 		resp, err = r.session.Do(ctx, c) //nolint:bodyclose // The caller closes it.

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package storetest puts artifacts into stores for tests.
+// Package storetest writes artifacts into stores for tests.
 package storetest

@@ -22,12 +22,12 @@ import (
 // Octets is the media type of blobs.
 const Octets = "application/octet-stream"
 
-// Opener opens data as PutBlob wants it.
+// Opener returns a function that opens data, for PutBlob.
 func Opener(data []byte) func(int64) (io.ReadCloser, error) {
 	return func(offset int64) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data[offset:])), nil }
 }
 
-// Put puts a blob, and returns it.
+// Put writes a blob, and returns its descriptor.
 func Put(tb testing.TB, to store.Writer, data []byte) v1.Descriptor {
 	tb.Helper()
 	d := v1.Descriptor{MediaType: Octets, Digest: digest.Digest(oci.DigestOf(data)), Size: int64(len(data))}
@@ -37,7 +37,7 @@ func Put(tb testing.TB, to store.Writer, data []byte) v1.Descriptor {
 	return d
 }
 
-// PutManifest puts a manifest under a tag, and returns it.
+// PutManifest writes a manifest under a tag, and returns its descriptor.
 func PutManifest(tb testing.TB, to store.Writer, m any, tag string) v1.Descriptor {
 	tb.Helper()
 	data, err := json.Marshal(m)
@@ -54,7 +54,8 @@ func PutManifest(tb testing.TB, to store.Writer, m any, tag string) v1.Descripto
 	return v1.Descriptor{MediaType: p.MediaType, Digest: digest.Digest(oci.DigestOf(data)), Size: int64(len(data))}
 }
 
-// Artifact puts a manifest with some layers, and returns it. Content tells one from another.
+// Artifact writes a manifest with some layers, and returns its descriptor. Different content results in different
+// layers.
 func Artifact(tb testing.TB, to store.Writer, tag, content string, layers int, subject *v1.Descriptor) v1.Descriptor {
 	tb.Helper()
 	m := v1.Manifest{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: v1.MediaTypeImageManifest, Subject: subject}
@@ -66,7 +67,7 @@ func Artifact(tb testing.TB, to store.Writer, tag, content string, layers int, s
 	return PutManifest(tb, to, m, tag)
 }
 
-// Multi puts an index of two artifacts.
+// Multi writes an index of two artifacts, and returns its descriptor.
 func Multi(tb testing.TB, to store.Writer, tag string) v1.Descriptor {
 	tb.Helper()
 	i := v1.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: v1.MediaTypeImageIndex}
@@ -78,7 +79,7 @@ func Multi(tb testing.TB, to store.Writer, tag string) v1.Descriptor {
 	return PutManifest(tb, to, i, tag)
 }
 
-// FilesOf lists the files below a directory.
+// FilesOf returns the contents of the files below a directory, by their relative paths.
 func FilesOf(tb testing.TB, dir string) map[string]string {
 	tb.Helper()
 	out := map[string]string{}
