@@ -16,29 +16,24 @@ import (
 )
 
 const (
-	// tries bounds how often a signature is written again that another client has
-	// overwritten.
+	// tries bounds how often a signature that another client has overwritten is written again.
 	tries = 20
 
-	// minSettle and maxSettle bound how long a signature is watched after it was
-	// written.
+	// minSettle and maxSettle bound the wait before a written signature is checked.
 	minSettle = 50 * time.Millisecond
 	maxSettle = 5 * time.Second
 )
 
-// Tag is the tag that holds the signatures of a manifest: sha256-….sig.
+// Tag returns the tag of the signatures of a manifest: sha256-….sig.
 func Tag(digest string) string { return strings.ReplaceAll(digest, ":", "-") + ".sig" }
 
-// Sign the manifest of digest, which is in s, and write the signature beside it.
-// Repository is the identity that the signature claims, host/path, or the name
-// of the component where no registry is known yet. Signatures that are there
-// stay; one by the same key is not made again, and false is returned. The key is
-// RSA of at least 2048 bits, ECDSA of a curve of NIST, or Ed25519; the same RSA
-// key makes the same signature.
+// Sign signs the manifest with the given digest, which must be in s, and stores the signature beside it. The repository
+// is the identity that the signature claims, host/path, or the name of the component if no registry is known yet. Sign
+// preserves existing signatures; if one is by the same key, it adds none and returns false. The key must be RSA of 2048
+// to 16384 bits, ECDSA with a NIST curve, or Ed25519; the same RSA key gives the same signature.
 //
-// Stores have no way to change a tag only if no one else has. So the signature is
-// looked for again once others who began at the same time must be done, and is
-// written again, beside theirs, where it was lost.
+// Stores cannot update a tag conditionally. So Sign reads the signature again when concurrent clients should have
+// finished, and writes it again, beside theirs, if it was lost.
 func Sign(ctx context.Context, s store.Store, repository, digest string, signer crypto.Signer) (added bool, err error) {
 	added, err = sign(ctx, s, repository, digest, signer)
 	return added, errors.Wrapf(err, "cannot sign %s of %s as cosign does", digest, s)
@@ -52,7 +47,7 @@ func sign(ctx context.Context, s store.Store, repository, digest string, signer 
 	if err != nil {
 		return false, err
 	}
-	// What all versions of cosign verify; a signature that only some do is not a reason not to sign.
+	// Only what all versions of cosign verify counts; a signature that only some verify is not a reason not to sign.
 	w := &writer{store: s, digest: digest, verifier: v[:1]}
 	if done, err := w.signed(ctx); done || err != nil {
 		return false, err
@@ -68,7 +63,7 @@ func sign(ctx context.Context, s store.Store, repository, digest string, signer 
 		if err != nil {
 			return false, err
 		}
-		// Anyone who has read before that was written, writes within about that time.
+		// A client that read the tag before this write completes its own write within about that time.
 		if err := sleep(ctx, settle(took)); err != nil {
 			return false, err
 		}
@@ -79,14 +74,14 @@ func sign(ctx context.Context, s store.Store, repository, digest string, signer 
 	return false, errors.Errorf("others write the tag %s all the time", Tag(digest))
 }
 
-// settle returns how long to wait. It is never the same for two that begin at
-// once, so that they do not overwrite each other again and again.
+// settle returns the time to wait. It is random, so that two clients that begin at the same time do not overwrite each
+// other repeatedly.
 func settle(took time.Duration) time.Duration {
 	d := min(max(4*took, minSettle), maxSettle)
 	return d + rand.N(d) //nolint:gosec // No one gains from guessing it.
 }
 
-// A writer adds a signature to those of a manifest.
+// A writer adds a signature to the existing ones of a manifest.
 type writer struct {
 	store     store.Store
 	digest    string
@@ -94,7 +89,7 @@ type writer struct {
 	signature *signature
 }
 
-// signed says whether there is a signature by the key.
+// signed reports whether there is a signature by the key.
 func (w *writer) signed(ctx context.Context) (bool, error) {
 	list, err := readList(ctx, w.store, w.digest)
 	if err != nil {
@@ -104,8 +99,8 @@ func (w *writer) signed(ctx context.Context) (bool, error) {
 	return reason == "", err
 }
 
-// write the signature beside those that are there now, as fast as possible. It
-// returns for how long others could not know of it.
+// write writes the signature beside the current ones, as fast as possible. It returns the duration in which other
+// clients could not see it.
 func (w *writer) write(ctx context.Context) (time.Duration, error) {
 	begin := time.Now()
 	list, err := readList(ctx, w.store, w.digest)
@@ -125,9 +120,8 @@ func (w *writer) write(ctx context.Context) (time.Duration, error) {
 	return time.Since(begin), nil
 }
 
-// Verify that a signature of the manifest of digest is by the key. A
-// *NotSignedError says that there is none that is. Signatures are bounded: there
-// are at most 1000, and what one signs has at most 256 KiB.
+// Verify verifies that the key has signed the manifest with the given digest. The error is a *NotSignedError if no
+// signature is by the key. Signatures are bounded: there are at most 1000, and each payload has at most 256 KiB.
 func Verify(ctx context.Context, s store.Reader, digest string, key crypto.PublicKey) error {
 	if err := checkDigest(digest); err != nil {
 		return err
@@ -150,10 +144,10 @@ func Verify(ctx context.Context, s store.Reader, digest string, key crypto.Publi
 	return nil
 }
 
-// A NotSignedError says that no signature of a manifest is by a key.
+// A NotSignedError reports that no signature of a manifest is by a key.
 type NotSignedError struct{ Reason string }
 
-// Error is one line.
+// Error returns the message, which is one line.
 func (e *NotSignedError) Error() string { return e.Reason }
 
 func sleep(ctx context.Context, d time.Duration) error {

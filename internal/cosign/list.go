@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 )
 
-// What cosign writes.
+// Media types and the annotation that cosign writes.
 const (
 	manifestType  = "application/vnd.oci.image.manifest.v1+json"
 	configType    = "application/vnd.oci.image.config.v1+json"
@@ -25,18 +25,18 @@ const (
 )
 
 const (
-	// maxSignatures bounds the signatures of a manifest, as cosign does.
+	// maxSignatures bounds the number of signatures of a manifest, as in cosign.
 	maxSignatures = 1000
-	// maxPayload bounds what is signed, in bytes, and maxPayloads all of it.
+	// maxPayload bounds one payload, in bytes, and maxPayloads all payloads together.
 	maxPayload  = 256 << 10
 	maxPayloads = 64 << 20
 )
 
-// A list is the manifest with the signatures of another one.
+// A list is the manifest that contains the signatures of another one.
 type list struct {
-	// fields are all that it has, so that nothing is lost.
+	// fields holds all fields of the manifest, so that none is lost.
 	fields map[string]json.RawMessage
-	// layers are those of fields, and raw as they are written.
+	// layers holds the decoded layers, and raw the same layers as they were read.
 	layers []layer
 	raw    []json.RawMessage
 }
@@ -48,8 +48,7 @@ type layer struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// readList returns the signatures of a manifest. It has none where there is no
-// such tag.
+// readList returns the signatures of a manifest; an empty list if there is no such tag.
 func readList(ctx context.Context, s store.Reader, digest string) (*list, error) {
 	l := &list{fields: map[string]json.RawMessage{}}
 	data, _, err := s.Manifest(ctx, Tag(digest))
@@ -86,8 +85,8 @@ func (l *list) decode(data []byte) error {
 	return nil
 }
 
-// find looks for a signature of the manifest of digest by the key. Where there
-// is none, it returns why.
+// find searches for a signature by the key of the manifest with the given digest. It returns "" if there is one, and
+// otherwise the reason why there is none.
 func (l *list) find(ctx context.Context, s store.Reader, digest string, v verifier) (reason string, err error) {
 	if len(l.layers) == 0 {
 		return "it has no signature in the classic form, under the tag " + Tag(digest), nil
@@ -121,7 +120,7 @@ func (l *list) find(ctx context.Context, s store.Reader, digest string, v verifi
 	return reason, nil
 }
 
-// signature returns the signature of a layer, if it is one.
+// signature returns the signature in a layer. It returns false if the layer contains none.
 func (l *layer) signature() ([]byte, bool) {
 	text, ok := l.Annotations[annotation]
 	if !ok || l.MediaType != signatureType || !isDigest.MatchString(l.Digest) || l.Size > maxPayload {
@@ -131,8 +130,7 @@ func (l *layer) signature() ([]byte, bool) {
 	return value, err == nil
 }
 
-// payload returns what is signed, or nil if that is missing or damaged: other
-// signatures may be whole.
+// payload returns the signed payload, or nil if it is missing or damaged: other signatures may be intact.
 func (l *layer) payload(ctx context.Context, s store.Reader) ([]byte, error) {
 	data, err := store.ReadBlob(ctx, s, l.Digest, maxPayload)
 	var missing *store.NotFoundError
@@ -142,8 +140,7 @@ func (l *layer) payload(ctx context.Context, s store.Reader) ([]byte, error) {
 	return data, errors.Wrap(err, "cannot read what was signed")
 }
 
-// with returns the manifest with a signature more, and its config. All other
-// fields stay as they are.
+// with returns the manifest with an additional signature, and its config. It preserves all other fields.
 func (l *list) with(s *signature) (manifest, config []byte, err error) {
 	added := s.layer()
 	raw, err := json.Marshal(added)
@@ -170,8 +167,7 @@ func (l *list) with(s *signature) (manifest, config []byte, err error) {
 	return manifest, config, err
 }
 
-// newConfig is the config of an image of those layers that says nothing else,
-// as cosign writes it.
+// newConfig returns the otherwise empty config of an image with those layers, as cosign writes it.
 func newConfig(layers []layer) ([]byte, error) {
 	const never = "0001-01-01T00:00:00Z"
 	type history struct {
@@ -208,7 +204,7 @@ func contentOf(mediaType string, data []byte) store.Content {
 	return store.Content{MediaType: mediaType, Digest: "sha256:" + hex.EncodeToString(sum[:]), Size: int64(len(data))}
 }
 
-// put writes a blob that is not there yet.
+// put writes a blob unless the store has it already.
 func put(ctx context.Context, s store.Writer, c store.Content, data []byte) error {
 	if ok, err := s.Has(ctx, c.Digest); ok || err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"github.com/sigstore/sigstore/pkg/signature/payload"
 )
 
-// The bounds of the size of an RSA key, in bits, as those of descriptors.
+// Bounds of the size of an RSA key, in bits, which are the same as for descriptors.
 const (
 	minBits = 2048
 	maxBits = 16384
@@ -33,13 +33,13 @@ func checkDigest(digest string) error {
 	return nil
 }
 
-// A signature is what a layer holds, and its annotation.
+// A signature is the content of a layer, and its annotation.
 type signature struct {
 	payload []byte
 	base64  string
 }
 
-// newSignature signs what cosign would: a claim, as JSON, of which manifest it is about.
+// newSignature signs the payload that cosign would sign: a JSON claim that identifies the manifest.
 func newSignature(repository, digest string, signer crypto.Signer, v verifier) (*signature, error) {
 	claim := payload.SimpleContainerImage{Critical: payload.Critical{
 		Identity: payload.Identity{DockerReference: repository},
@@ -64,8 +64,7 @@ func newSignature(repository, digest string, signer crypto.Signer, v verifier) (
 	return &signature{payload: data, base64: base64.StdEncoding.EncodeToString(value)}, nil
 }
 
-// A verifier checks signatures with one key, in all ways in which cosign signs
-// with keys of its kind.
+// A verifier verifies signatures with one key, in all variants in which cosign signs with keys of its type.
 type verifier []sigstore.Verifier
 
 func newVerifier(key crypto.PublicKey) (verifier, error) {
@@ -76,10 +75,10 @@ func newVerifier(key crypto.PublicKey) (verifier, error) {
 			return nil, errors.Errorf("the RSA key has %d bits: want at least %d and at most %d", n, minBits, maxBits)
 		}
 	case *ecdsa.PublicKey:
-		// Version 2 always used SHA-256, and version 3 what is as strong as the curve.
+		// Version 2 always used SHA-256, and version 3 uses a hash as strong as the curve.
 		opts = append(opts, []sigstore.LoadOption{options.WithHash(crypto.SHA384)}, []sigstore.LoadOption{options.WithHash(crypto.SHA512)})
 	case ed25519.PublicKey:
-		// Version 3 signs the hash.
+		// Version 3 signs the prehash of the payload (Ed25519ph).
 		opts = append(opts, []sigstore.LoadOption{options.WithED25519ph()})
 	default:
 		return nil, errors.Errorf("the public key is a %T: want RSA, ECDSA or Ed25519", key)
@@ -95,7 +94,7 @@ func newVerifier(key crypto.PublicKey) (verifier, error) {
 	return out, nil
 }
 
-// verify says whether value signs data.
+// verify reports whether value is a signature of data.
 func (v verifier) verify(data, value []byte) bool {
 	for _, one := range v {
 		if one.VerifySignature(bytes.NewReader(value), bytes.NewReader(data)) == nil {
@@ -105,8 +104,7 @@ func (v verifier) verify(data, value []byte) bool {
 	return false
 }
 
-// claims returns the digest of the manifest that a payload is about, or "" if
-// it is something else that the key was used for.
+// claims returns the digest of the manifest that a payload claims, or "" if the payload is of another type.
 func claims(data []byte) string {
 	var claim payload.SimpleContainerImage
 	if json.Unmarshal(data, &claim) != nil || claim.Critical.Type != payload.CosignSignatureType {

@@ -25,24 +25,24 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Check is for the objects of one version of a CRD.
+// A Check checks objects of one version of a CRD.
 type Check struct {
-	// Version in which the objects must be read from the API server.
+	// Version is the version in which the objects must be read from the API server.
 	Version string
 
 	as string
-	// old is nil where no schema of before can be used.
+	// old is nil if the previous schema cannot be used.
 	old, next *schemaOf
 }
 
-// A schemaOf one version, ready to judge objects.
+// A schemaOf is the compiled schema of one version, which validates objects.
 type schemaOf struct {
 	structural *structural.Structural
 	values     validation.SchemaValidator
 	rules      *cel.Validator
 }
 
-// newSchema of a version; nil for one that accepts everything.
+// newSchema compiles the schema of a version; it returns nil for one that accepts everything.
 func newSchema(v *apiextensionsv1.CustomResourceValidation) (out *schemaOf, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -60,7 +60,7 @@ func newSchema(v *apiextensionsv1.CustomResourceValidation) (out *schemaOf, err 
 	if err != nil {
 		return nil, errors.New(oneLine(err.Error()))
 	}
-	// Structs of it may be shared with the CRD.
+	// The CRD may share structs with it.
 	s = s.DeepCopy()
 	if err := defaulting.PruneDefaults(s); err != nil {
 		return nil, errors.New(oneLine(err.Error()))
@@ -72,12 +72,12 @@ func newSchema(v *apiextensionsv1.CustomResourceValidation) (out *schemaOf, err 
 	return &schemaOf{structural: s, values: values, rules: cel.NewValidator(s, true, celconfig.PerCallLimit)}, nil
 }
 
-// mostProblems are told of one object.
+// mostProblems is the number of problems that are reported for one object.
 const mostProblems = 3
 
-// Object says what would be wrong with an object, which was read in the version of the check, and is not wrong yet: a
-// field and a reason each, without any value. An object that was wrong before is not made so by the new CRD. The
-// object is not changed.
+// Object returns the problems that the new CRD would cause for an object, which was read in the version of the check: a
+// field and a reason each, without any value. It omits problems that the object had before. It does not change the
+// object.
 func (c *Check) Object(ctx context.Context, u *unstructured.Unstructured) []string {
 	next := c.next.problems(ctx, c.in(u, c.as))
 	if len(next) == 0 {
@@ -93,7 +93,7 @@ func (c *Check) Object(ctx context.Context, u *unstructured.Unstructured) []stri
 	return next
 }
 
-// in a version, as a copy.
+// in returns a copy of an object with the apiVersion of a version.
 func (c *Check) in(u *unstructured.Unstructured, version string) map[string]any {
 	out := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(u.Object)}
 	gv := schema.GroupVersion{Group: out.GroupVersionKind().Group, Version: version}
@@ -101,7 +101,7 @@ func (c *Check) in(u *unstructured.Unstructured, version string) map[string]any 
 	return out.Object
 }
 
-// problems of an object, which is changed as an API server changes what it reads.
+// problems returns the problems of an object. It changes the object as an API server does when it reads it.
 func (s *schemaOf) problems(ctx context.Context, object map[string]any) (out []string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -118,7 +118,7 @@ func (s *schemaOf) problems(ctx context.Context, object map[string]any) (out []s
 	list = append(list, objectmeta.Validate(ctx, nil, object, s.structural, false)...)
 	list = append(list, listtype.ValidateListSetsAndMaps(nil, s.structural, object)...)
 	if len(list) == 0 && s.rules != nil {
-		// Rules may rely on all that.
+		// Validation rules may rely on all checks above.
 		list, _ = s.rules.Validate(ctx, nil, s.structural, object, nil, celconfig.RuntimeCELCostBudget)
 	}
 	for _, e := range list {
@@ -127,7 +127,7 @@ func (s *schemaOf) problems(ctx context.Context, object map[string]any) (out []s
 	return out
 }
 
-// problem in words, without the value that is wrong.
+// problem describes an error without the invalid value.
 func problem(e *field.Error) string {
 	text := strings.ToLower(e.Type.String())
 	if e.Detail != "" {

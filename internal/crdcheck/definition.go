@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// decode a CRD. Fields that are unknown do not count, as for an API server.
+// decode decodes a CRD. It ignores unknown fields, as an API server does.
 func decode(u *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefinition, error) {
 	b, err := json.Marshal(u.Object)
 	if err != nil {
@@ -29,9 +29,8 @@ func decode(u *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefini
 	return crd, nil
 }
 
-// Replaceable returns an error that says why a CRD in a cluster can never be replaced by another one, whatever objects there
-// are: another group, kind or scope, or a version gone in which objects are stored. The error does not name the
-// CRD.
+// Replaceable returns an error if a CRD in a cluster can never be replaced by another one, with any objects: the other
+// has another group, kind or scope, or lacks a version in which objects are stored. The error does not name the CRD.
 func Replaceable(live, next *unstructured.Unstructured) error {
 	old, err := decode(live)
 	if err != nil {
@@ -67,8 +66,8 @@ func Replaceable(live, next *unstructured.Unstructured) error {
 	return nil
 }
 
-// Checks that a new CRD makes necessary, at most one for each version. There is none where nothing changes that
-// makes an object valid or invalid: objects then need not be read.
+// Checks returns the checks that a new CRD requires, at most one for each version. It returns none if nothing changes
+// that affects the validity of objects, which then need not be read.
 func Checks(live, next *unstructured.Unstructured) ([]*Check, error) {
 	old, err := decode(live)
 	if err != nil {
@@ -85,7 +84,7 @@ func Checks(live, next *unstructured.Unstructured) ([]*Check, error) {
 		v := &crd.Spec.Versions[i]
 		was, ok := before[v.Name]
 		if !v.Served || !ok {
-			// No one has used this version yet, so that no object can become invalid in it.
+			// No client has used this version yet, so that no object can become invalid in it.
 			continue
 		}
 		common = true
@@ -96,7 +95,7 @@ func Checks(live, next *unstructured.Unstructured) ([]*Check, error) {
 	if common || !convertsNothing(crd) {
 		return out, nil
 	}
-	// No version of before is left: objects are then read as what they are, in a version that is served now.
+	// No previous version is left: objects are then read unconverted, in a version that is served now.
 	from, to := preferred(old), preferred(crd)
 	if from == nil || to == nil {
 		return nil, nil
@@ -104,7 +103,7 @@ func Checks(live, next *unstructured.Unstructured) ([]*Check, error) {
 	return appendCheck(nil, from, to)
 }
 
-// served versions of a CRD.
+// served returns the served versions of a CRD by name.
 func served(crd *apiextensionsv1.CustomResourceDefinition) map[string]*apiextensionsv1.CustomResourceDefinitionVersion {
 	out := map[string]*apiextensionsv1.CustomResourceDefinitionVersion{}
 	for i := range crd.Spec.Versions {
@@ -115,7 +114,7 @@ func served(crd *apiextensionsv1.CustomResourceDefinition) map[string]*apiextens
 	return out
 }
 
-// preferred version that is served: the one in which objects are stored, or the first one.
+// preferred returns the served version in which objects are stored, or else the first served one; nil if there is none.
 func preferred(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinitionVersion {
 	var out *apiextensionsv1.CustomResourceDefinitionVersion
 	for i := range crd.Spec.Versions {
@@ -126,12 +125,12 @@ func preferred(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.C
 	return out
 }
 
-// convertsNothing says whether an object is the same in all versions but for its apiVersion.
+// convertsNothing reports whether an object is the same in all versions except for its apiVersion.
 func convertsNothing(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return crd.Spec.Conversion == nil || crd.Spec.Conversion.Strategy == apiextensionsv1.NoneConverter
 }
 
-// appendCheck of objects of one version against the schema of another, if the two differ.
+// appendCheck appends a check of objects of version was against the schema of version is, if the two differ.
 func appendCheck(out []*Check, was, is *apiextensionsv1.CustomResourceDefinitionVersion) ([]*Check, error) {
 	same, err := equal(was.Schema, is.Schema)
 	if err != nil || same {
@@ -141,12 +140,13 @@ func appendCheck(out []*Check, was, is *apiextensionsv1.CustomResourceDefinition
 	if c.next, err = newSchema(is.Schema); err != nil {
 		return nil, errors.Wrapf(err, "spec.versions[%s].schema", is.Name)
 	}
-	// What cannot be read of the previous CRD excuses no object.
+	// If the previous schema cannot be read, all problems are reported.
 	c.old, _ = newSchema(was.Schema)
 	return append(out, c), nil
 }
 
-// equal says whether two schemas accept the same objects, as far as that is seen without effort: texts do not count.
+// equal reports whether two schemas accept the same objects. It compares them without descriptions, and may return
+// false for equivalent schemas.
 func equal(a, b *apiextensionsv1.CustomResourceValidation) (bool, error) {
 	x, err := canonical(a)
 	if err != nil {
@@ -169,7 +169,7 @@ func canonical(s *apiextensionsv1.CustomResourceValidation) ([]byte, error) {
 	return b, errors.Wrap(err, "cannot encode the schema")
 }
 
-// withoutTexts is a schema less its descriptions. A property of that name is a map, and stays.
+// withoutTexts removes the descriptions of a schema, and returns it. A property named description is a map, and stays.
 func withoutTexts(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -187,8 +187,8 @@ func withoutTexts(v any) any {
 	return v
 }
 
-// oneLine makes a text fit for a message.
+// oneLine replaces all whitespace in a string by single spaces.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// recovered is the error of a panic: some of the API server's code is made for what it has validated before.
+// recovered returns the error of a panic: some code of the API server relies on previous validation.
 func recovered(p any) error { return errors.New("cannot be checked: " + oneLine(fmt.Sprint(p))) }

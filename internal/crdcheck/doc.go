@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package crdcheck tells what a new version of a CRD would do to what is in a cluster: whether the
-// API server could still read what it has stored, and which objects would be invalid. It asks no cluster: CRDs and
-// objects are given to it, and it judges objects with the code of the API server itself.
+// Package crdcheck determines the effect of a new version of a CRD on a cluster: whether the API server could still
+// read stored objects, and which objects would become invalid. It does not access a cluster: callers pass CRDs and
+// objects, and it validates objects with the code of the API server.
 package crdcheck

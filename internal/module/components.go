@@ -17,24 +17,24 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
-// Puller gets what components consist of.
+// A Puller fetches the manifests and blobs of components.
 type Puller interface {
-	// Manifest of a tag or digest, with its digest.
+	// Manifest returns the manifest of a tag or digest, and its digest.
 	Manifest(ctx context.Context, regs oci.Registries, repo, reference string) (data []byte, digest string, err error)
-	// Blob by digest.
+	// Blob returns the blob of a digest.
 	Blob(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error)
 }
 
-// origin is a component with all that it references.
+// An origin is a component with all components that it references.
 type origin struct {
-	// components begin with the component itself.
+	// components holds the component itself first, and then those that it references.
 	components []*ocm.Descriptor
-	// location is where the components are kept; there may be none for a descriptor that stands in the spec.
+	// location is where the components are stored; nil if the descriptor is in a spec and has no repository context.
 	location *ocm.Location
 	digest   string
 }
 
-// inline is the origin of a descriptor that stands in a spec.
+// inline returns the origin of a descriptor that a spec contains.
 func inline(ctx context.Context, r artifact.Registry, raw *runtime.RawExtension) (*origin, error) {
 	d, err := ocm.Decode(raw.Raw)
 	if err != nil {
@@ -55,7 +55,7 @@ func inline(ctx context.Context, r artifact.Registry, raw *runtime.RawExtension)
 	return o, err
 }
 
-// fetched is the origin of a component in a registry, by version or by digest of its manifest.
+// fetched returns the origin of a component in a registry. The reference is its version or the digest of its manifest.
 func fetched(ctx context.Context, r artifact.Registry, c *v1alpha1.Component, reference string) (*origin, error) {
 	l := ocm.Location{BaseURL: c.Repository, Mapping: ocm.Mapping(c.NameMapping)}
 	d, digest, err := artifact.Fetch(ctx, r, l, c.Name, reference)
@@ -74,13 +74,15 @@ func fetched(ctx context.Context, r artifact.Registry, c *v1alpha1.Component, re
 type part struct {
 	*ocm.Descriptor
 
-	// reference by which the component came in, empty for the module's own.
+	// reference is the name of the reference that led to the component; empty for the module's own component.
 	reference string
-	// excluded says that a reference which leads here is excluded from signatures, so that they cover nothing of it.
+	// excluded reports whether a reference that leads here is excluded from signatures, so that they cover nothing of
+	// it.
 	excluded bool
 }
 
-// parts of a module in the order in which they are installed: what is referenced goes before what references it.
+// parts returns the parts of a module in the order in which they are installed: a referenced component comes before
+// those that reference it.
 func (o *origin) parts() []part {
 	known := make(map[string]*ocm.Descriptor, len(o.components))
 	for _, d := range o.components {
@@ -105,7 +107,7 @@ func (o *origin) parts() []part {
 	return out
 }
 
-// A fetchError is a failure to fetch something, where another try may help.
+// A fetchError is a failure to fetch something, which may succeed on another attempt.
 type fetchError struct {
 	err error
 }
@@ -120,25 +122,26 @@ func fetching(err error) error {
 	return &fetchError{err: err}
 }
 
-// registry is a Puller with the registries that it may use.
+// A registry is a Puller with the registries that it may use.
 type registry struct {
 	puller Puller
 	regs   oci.Registries
 }
 
-// Manifest of a tag or digest.
+// Manifest returns the manifest of a tag or digest, and its digest.
 func (r *registry) Manifest(ctx context.Context, repository, reference string) (data []byte, digest string, err error) {
 	data, digest, err = r.puller.Manifest(ctx, r.regs, repository, reference)
 	return data, digest, fetching(err)
 }
 
-// Blob by digest.
+// Blob returns the blob of a digest.
 func (r *registry) Blob(ctx context.Context, repository, digest string) ([]byte, error) {
 	data, err := r.puller.Blob(ctx, r.regs, repository, digest)
 	return data, fetching(err)
 }
 
-// origin of a template. A component is fetched by digest where there is one, and else by its version.
+// origin returns the origin of a template. It fetches a component by the digest if there is one, and otherwise by its
+// version.
 func (r *Resolver) origin(ctx context.Context, reg artifact.Registry, t *v1alpha1.ModuleTemplate, digest string) (*origin, error) {
 	switch {
 	case t.Spec.Descriptor != nil:

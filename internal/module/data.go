@@ -25,7 +25,7 @@ import (
 // maxData bounds a default custom resource, which goes into the status, in bytes.
 const maxData = 256 << 10
 
-// customResource of a layer.
+// customResource fetches a default custom resource from its layer.
 func (r *Resolver) customResource(ctx context.Context, reg artifact.Registry, s *v1alpha1.Source) (*runtime.RawExtension, error) {
 	layer, err := reg.Blob(ctx, s.Repo+"/"+s.Name, s.Ref)
 	if err != nil {
@@ -35,8 +35,8 @@ func (r *Resolver) customResource(ctx context.Context, reg artifact.Registry, s 
 	return raw, classify(err, "resource "+resourceDefaultCR)
 }
 
-// CustomResource reads a default custom resource as it lies in a layer: a bare file, or an archive with one. The error is
-// one line.
+// CustomResource reads a default custom resource from a layer, which is a bare file or an archive of one file. The
+// error is one line.
 func CustomResource(layer []byte) (*runtime.RawExtension, error) {
 	return decodeCustomResource(layer, archive.DefaultLimits())
 }
@@ -60,7 +60,7 @@ func decodeCustomResource(layer []byte, l archive.Limits) (*runtime.RawExtension
 	return &runtime.RawExtension{Raw: b}, errors.Wrap(err, "cannot be encoded")
 }
 
-// oneObject of YAML or JSON. Unlike what is installed it needs no name.
+// oneObject returns the only object of YAML or JSON. Unlike objects that are installed, it needs no name.
 func oneObject(data []byte) (map[string]any, error) {
 	var found map[string]any
 	for documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data))); ; {
@@ -94,7 +94,7 @@ func oneObject(data []byte) (map[string]any, error) {
 	return found, nil
 }
 
-// decodeObject from one document. Numbers stay as they are written.
+// decodeObject decodes one document. It preserves numbers as they are written.
 func decodeObject(document []byte) (map[string]any, error) {
 	if err := (yamlsize.Limits{Bytes: maxData}).Check(document); err != nil {
 		return nil, err

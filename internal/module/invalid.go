@@ -4,13 +4,13 @@ package module
 
 import "github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-// An InvalidError says that a ModuleTemplate, or the component descriptor that it names, cannot be used. Another try
-// would not help; other errors are failures to fetch, where it may.
+// An InvalidError reports that a ModuleTemplate, or the component descriptor that it names, cannot be used, so that a
+// retry does not help. Other errors are failures to fetch, which may be temporary.
 type InvalidError struct {
 	err error
 }
 
-// Error is one line that names the field.
+// Error returns the message, which is one line and names the field.
 func (e *InvalidError) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause.
@@ -20,7 +20,7 @@ func invalidf(format string, args ...any) error {
 	return &InvalidError{err: errors.Errorf(format, args...)}
 }
 
-// classify an error of reading components: it is the component's own unless the registry failed.
+// classify adds the field to an error of reading components. Unless a fetch failed, it returns an InvalidError.
 func classify(err error, field string) error {
 	if err == nil {
 		return nil

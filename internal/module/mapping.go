@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
-// Names of resources that mean something to a module.
+// Names of resources that have a meaning in a module.
 const (
 	resourceConfig      = "config"
 	resourceCRDs        = "crds"
@@ -20,20 +20,21 @@ const (
 	resourceTemplate    = "moduletemplate"
 )
 
-// A mapper says what each resource is to the module.
+// A mapper determines the use of each resource of a module.
 type mapper struct {
 	location  *ocm.Location
 	resources []v1alpha1.ModuleResource
-	// data is the source of the default custom resource.
+	// data is the source of the default custom resource; nil if there is none.
 	data *v1alpha1.Source
-	// uncovered says why no signature covers the default custom resource, although one of the module could be valid.
+	// uncovered is the reason why no signature covers the default custom resource, although one of the module could be
+	// valid.
 	uncovered string
 }
 
-// maxResources is how many resources the status of a ModuleTemplate holds.
+// maxResources is the maximum number of resources in the status of a ModuleTemplate.
 const maxResources = 256
 
-// component adds the resources of a component.
+// component adds the resources of one component.
 func (m *mapper) component(p part) error {
 	for _, r := range p.Resources() {
 		out, err := m.resource(p, &r)
@@ -54,7 +55,7 @@ func (m *mapper) component(p part) error {
 	return nil
 }
 
-// resource is what one resource is to the module.
+// resource returns the use, the source and the install name of one resource.
 func (m *mapper) resource(p part, r *ocm.Resource) (v1alpha1.ModuleResource, error) {
 	out := v1alpha1.ModuleResource{Name: r.Name, Type: r.Type, Version: r.Version}
 	if p.reference != "" {
@@ -90,7 +91,7 @@ func (m *mapper) resource(p part, r *ocm.Resource) (v1alpha1.ModuleResource, err
 	return out, nil
 }
 
-// validateSource returns an error where the API server would refuse the source, and with it the whole status.
+// validateSource returns an error if the API server would refuse the source, and with it the whole status.
 func validateSource(s *v1alpha1.Source) error {
 	src, err := source.New(*s)
 	if err != nil {
@@ -99,8 +100,8 @@ func validateSource(s *v1alpha1.Source) error {
 	return src.Validate()
 }
 
-// uncovered says why the signature of a module could be valid whatever the content of a resource is. Of what has no digest
-// at all no signature is valid.
+// uncovered returns the reason why a signature of the module could be valid with any content of a resource; "" if it
+// could not. If a resource has no digest at all, no signature is valid.
 func uncovered(p part, r *ocm.Resource) string {
 	switch {
 	case p.excluded:
@@ -111,7 +112,7 @@ func uncovered(p part, r *ocm.Resource) string {
 	return ""
 }
 
-// once says that something is there already which can be there once only.
+// once returns an error if the module already has a resource of which there can be only one.
 func (m *mapper) once(r *v1alpha1.ModuleResource) error {
 	for i := range m.resources {
 		have := &m.resources[i]
@@ -126,7 +127,7 @@ func (m *mapper) once(r *v1alpha1.ModuleResource) error {
 	return nil
 }
 
-// of says which component a resource is of, where that is a referenced one.
+// of returns a suffix that names the component of a resource if that is a referenced one.
 func of(r *v1alpha1.ModuleResource) string {
 	if r.Component == "" {
 		return ""
@@ -134,7 +135,7 @@ func of(r *v1alpha1.ModuleResource) string {
 	return " of component " + r.Component
 }
 
-// kinds of content.
+// A kind is the form in which a resource stores its content.
 type kind int
 
 const (
@@ -143,7 +144,7 @@ const (
 	chart
 )
 
-// useOf a resource.
+// useOf returns the use of a resource, and the kind of its content.
 func useOf(r *ocm.Resource) (v1alpha1.ModuleResourceUse, kind, error) {
 	if isImage(r.Type) {
 		return v1alpha1.UseNone, layered, nil
@@ -164,7 +165,7 @@ func useOf(r *ocm.Resource) (v1alpha1.ModuleResourceUse, kind, error) {
 	case "helm-chart", "helmChart":
 		return v1alpha1.UseInstall, chart, nil
 	case resourceRawManifest:
-		// As a type it lets a module have more than one of it.
+		// Unlike the name, the type can be used for several resources.
 		return v1alpha1.UseInstall, plain, nil
 	case "plainText":
 		return v1alpha1.UseNone, layered, nil
@@ -173,7 +174,7 @@ func useOf(r *ocm.Resource) (v1alpha1.ModuleResourceUse, kind, error) {
 		r.Type, resourceConfig, resourceCRDs, resourceRawManifest, resourceDefaultCR)
 }
 
-// isImage says that a resource is there for others, such as scanners, to see.
+// isImage reports whether resources of a type only list images or artifacts, for example for scanners.
 func isImage(t string) bool {
 	return t == "ociImage" || t == "ociArtifact"
 }

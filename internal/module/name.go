@@ -14,11 +14,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// Names as the API allows them.
+// Limits of names in the API.
 const (
 	maxModuleName  = 63
 	maxInstallName = 53
-	// hashLength is how much of a hash stands for what was cut off a name, in hexadecimal digits.
+	// hashLength is the number of hexadecimal digits of the hash that replaces the end of a name.
 	hashLength = 8
 )
 
@@ -29,7 +29,7 @@ var (
 
 // NameOf returns the name that a Kyma uses for the module: spec.moduleName, or the label
 // operator.kyma-project.io/module-name, or the last element of the name of the component, from the descriptor in the spec
-// or from spec.component. If none of these is set, it returns the name that was resolved last, or "".
+// or from spec.component. If none of these is set, it returns the name from the last resolution, or "".
 func NameOf(t *v1alpha1.ModuleTemplate) string {
 	if t.Spec.ModuleName != "" {
 		return t.Spec.ModuleName
@@ -43,7 +43,8 @@ func NameOf(t *v1alpha1.ModuleTemplate) string {
 	return t.Status.ModuleName
 }
 
-// componentOf a template by name. The descriptor is not read as a whole, as this is asked often.
+// componentOf returns the name of the component of a template. It decodes only that part of the descriptor, as it is
+// called often.
 func componentOf(t *v1alpha1.ModuleTemplate) string {
 	if c := t.Spec.Component; c != nil {
 		return c.Name
@@ -62,7 +63,7 @@ func componentOf(t *v1alpha1.ModuleTemplate) string {
 	return d.Component.Name
 }
 
-// checkName says what is wrong with the name of a module.
+// checkName returns an error if the name of a module is not valid.
 func checkName(t *v1alpha1.ModuleTemplate, name string) error {
 	if len(name) <= maxModuleName && isModuleName.MatchString(name) {
 		return nil
@@ -79,8 +80,9 @@ func checkName(t *v1alpha1.ModuleTemplate, name string) error {
 		name, from, maxModuleName)
 }
 
-// installName of a resource, of a referenced component where there is one. Characters that an install cannot have become
-// dashes, and a name that is too long ends in a hash of the whole.
+// installName returns the name of the install of a resource, prefixed by the reference to its component if there is
+// one. It replaces characters that an install name cannot contain by dashes, and the end of a name that is too long by
+// a hash of the whole name.
 func installName(reference, resource string) string {
 	name := resource
 	if reference != "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
-// Parameters of the Manifest that installs a module from a ModuleTemplate that is resolved. They are complete: what the
-// API server would set by default is set, so that they can be compared with those of a Manifest that exists.
+// Parameters returns the parameters of the Manifest that installs a module from a resolved ModuleTemplate. They contain
+// all defaults that the API server would set, so that they can be compared with the parameters of an existing Manifest.
 func Parameters(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (v1alpha1.ManifestParameters, error) {
 	p := v1alpha1.ManifestParameters{
 		Version:              t.Status.Version,
@@ -50,7 +50,7 @@ func Parameters(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (v1alpha1.Manife
 	return p, nil
 }
 
-// add what one resource of the component is to the module.
+// add adds the source of one resource of the component.
 func add(p *v1alpha1.ManifestParameters, r *v1alpha1.ModuleResource) {
 	if r.Source == nil {
 		return
@@ -72,7 +72,8 @@ const (
 	defaultKey       = "values.yaml"
 )
 
-// rollback with its defaults. A time of zero is one, as a Kyma that the API server has seen has none without a time.
+// rollback returns a copy with its defaults. It preserves an After of zero, since the API server has set After in every
+// stored Kyma.
 func rollback(in *v1alpha1.Rollback) *v1alpha1.Rollback {
 	out := in.DeepCopy()
 	if out != nil && out.Trigger == "" {
@@ -81,10 +82,10 @@ func rollback(in *v1alpha1.Rollback) *v1alpha1.Rollback {
 	return out
 }
 
-// named is a custom resource with a name, which is that of the module where it has none.
+// named returns a custom resource with a name. If raw has none, that is the given one.
 func named(raw *runtime.RawExtension, name string) (*runtime.RawExtension, error) {
 	var o map[string]any
-	// Numbers stay as they are: a large one is not exact as a float.
+	// Numbers are preserved: a large one is not exact as a float.
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw.Raw, &o); err != nil || o == nil {
 		return nil, errors.New("is not an object")
 	}

@@ -17,18 +17,19 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// LabelAggregateToTarget is on each ClusterRole whose rules the ClusterRole of a target cluster takes up.
+// LabelAggregateToTarget is the label of each ClusterRole whose rules are aggregated into the ClusterRole of a target
+// cluster.
 const LabelAggregateToTarget = "kyma.m.crossplane.io/aggregate-to-target"
 
 const groupRBAC = rbacv1.GroupName
 
-// engineVerbs are what the engine does with an object: it is read and watched, applied on the server's side, which is a
-// patch that may create, and deleted. Nothing is updated.
+// engineVerbs returns the verbs that the engine needs for an object: it reads and watches it, applies it on the
+// server's side, which is a patch that may create, and deletes it. It never updates.
 func engineVerbs() []string {
 	return []string{"get", "list", "watch", "create", "patch", "delete"}
 }
 
-// A grant is something that rules allow: all objects of a resource, or those of some names.
+// A grant is a set of verbs for all objects of a resource, or only for those with some names.
 type grant struct {
 	schema.GroupResource
 
@@ -36,8 +37,8 @@ type grant struct {
 	names string
 }
 
-// Role returns a ClusterRole with the Permissions for some objects. The ClusterRole of a target cluster in
-// examples/rbac takes it up by its label.
+// Role returns a ClusterRole with the Permissions for some objects. Its label aggregates it into the ClusterRole of a
+// target cluster in examples/rbac.
 func Role(name string, objects []*unstructured.Unstructured) (*rbacv1.ClusterRole, error) {
 	rules, err := Permissions(objects)
 	if err != nil {
@@ -50,15 +51,16 @@ func Role(name string, objects []*unstructured.Unstructured) (*rbacv1.ClusterRol
 	}, nil
 }
 
-// Permissions returns what the identity in a target cluster needs to install, observe, repair, upgrade and remove a
-// module of some objects: all that its charts render, its CRDs and its custom resource. They do not hold what
-// every module needs, for inventories, release records and namespaces of installs, nor what its charts look up.
+// Permissions returns the rules that the identity in a target cluster needs to install, observe, repair, upgrade and
+// remove a module with the given objects: all that its charts render, its CRDs and its custom resource. The rules
+// include neither those that every module needs, for inventories, release records and namespaces of installs, nor those
+// for objects that its charts look up.
 //
-// A Role or a binding may grant more than the identity has: it may escalate Roles, and bind what bindings refer to, of
-// these names only. Of the kinds that the module defines, and has no object of, it lists objects, as a removal waits for
-// those of others. The name of a resource is that of the CRD, if it is among the objects, else the plural that
-// its kind suggests. Equal objects in any order give equal rules. An object without apiVersion or kind, or a binding
-// without roleRef, is an error.
+// A Role or a binding may grant more than the identity has: the rules allow it to escalate these Roles, and to bind the
+// roles that these bindings refer to, each by name. They also allow it to list the kinds that the module defines but
+// has no object of, as a removal waits for objects of other clients. The name of a resource is that in its CRD if the CRD is
+// among the objects, and otherwise the plural derived from its kind. Equal objects in any order give equal rules. An
+// object without apiVersion or kind, or a binding without roleRef, is an error.
 func Permissions(objects []*unstructured.Unstructured) ([]rbacv1.PolicyRule, error) {
 	defined := map[schema.GroupKind]string{}
 	for _, o := range objects {
@@ -94,7 +96,8 @@ func Permissions(objects []*unstructured.Unstructured) ([]rbacv1.PolicyRule, err
 	return rules(grants), nil
 }
 
-// definition returns the kind that a CRD defines, and its plural.
+// definition returns the kind that a CRD defines, and its plural. It returns false for an object that is not a complete
+// CRD.
 func definition(o *unstructured.Unstructured) (schema.GroupKind, string, bool) {
 	if o.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
 		return schema.GroupKind{}, "", false
@@ -105,7 +108,8 @@ func definition(o *unstructured.Unstructured) (schema.GroupKind, string, bool) {
 	return schema.GroupKind{Group: group, Kind: kind}, plural, group != "" && kind != "" && plural != ""
 }
 
-// privileged is what Kubernetes asks for on top where an object grants rights; nil where it grants none.
+// privileged returns what Kubernetes requires in addition for an object that grants rights; nil for an object that
+// grants none.
 func privileged(o *unstructured.Unstructured, r schema.GroupResource) (*grant, error) {
 	if r.Group != groupRBAC {
 		return nil, nil //nolint:nilnil // It grants none.
@@ -125,8 +129,8 @@ func privileged(o *unstructured.Unstructured, r schema.GroupResource) (*grant, e
 	return nil, nil //nolint:nilnil // It grants none.
 }
 
-// rules that allow just the grants, as few as can be read, sorted: one for the resources of a group that have the same
-// verbs, and one for the names of a resource that have the same verbs.
+// rules returns the smallest readable list of rules that allow exactly the grants, sorted: one for the resources of a
+// group that have the same verbs, and one for the names of a resource that have the same verbs.
 func rules(grants map[grant]bool) []rbacv1.PolicyRule {
 	type subject struct{ group, verbs, named string }
 	resources, names := map[subject][]string{}, map[subject][]string{}
@@ -141,7 +145,7 @@ func rules(grants map[grant]bool) []rbacv1.PolicyRule {
 		names[s] = append(names[s], g.names)
 	}
 	subjects := slices.SortedFunc(maps.Keys(resources), func(a, b subject) int {
-		// What is about all objects of a resource comes before what is about some.
+		// Rules for all objects of a resource come before those for some.
 		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.named, b.named), cmp.Compare(a.verbs, b.verbs))
 	})
 	out := make([]rbacv1.PolicyRule, 0, len(subjects))

@@ -10,29 +10,29 @@ import (
 
 var isDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// A reference is a place in a registry.
+// A reference is a parsed reference to an artifact in a registry.
 type reference struct {
-	// repo and name are the repository in two parts, as a Manifest has them.
+	// repo and name are the two parts of the repository, as in a Manifest.
 	repo, name string
-	// tag and digest are empty where the reference has none.
+	// tag and digest are empty if the reference has none.
 	tag, digest string
 }
 
-// parseReference reads host[:port]/path[:tag][@digest]. A scheme is tolerated and means nothing.
+// parseReference parses host[:port]/path[:tag][@digest]. It ignores a scheme.
 func parseReference(s string) (reference, error) {
 	var r reference
 	bare := withoutScheme(s)
 	if host, _, _ := strings.Cut(bare, "/"); strings.Contains(host, "@") {
-		// The text is left out: it contains a secret.
+		// The reference is not shown: it contains a secret.
 		return r, invalidf("its reference contains credentials: put them into the pull secret of an entry in registries")
 	}
 	bare, digest, pinned := strings.Cut(bare, "@")
 	if pinned && !isDigest.MatchString(digest) {
-		// What is before it is left out too: a password may hold a slash.
+		// The part before it is not shown either: a password may contain a slash.
 		return r, invalidf("its reference has behind @ no digest; want sha256: and 64 hexadecimal digits")
 	}
 	r.digest = digest
-	// A colon before the last slash is that of a port.
+	// A colon before the last slash belongs to a port.
 	if i := strings.LastIndex(bare, ":"); i > strings.LastIndex(bare, "/") {
 		bare, r.tag = bare[:i], bare[i+1:]
 	}

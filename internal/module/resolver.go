@@ -13,36 +13,36 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// A Resolver says what ModuleTemplates mean. It is safe for concurrent use.
+// A Resolver resolves ModuleTemplates. It is safe for concurrent use.
 type Resolver struct {
 	puller Puller
 	limits archive.Limits
 }
 
-// NewResolver returns a Resolver that fetches with p. The limits are those of the layers that are read.
+// NewResolver returns a Resolver that fetches with p and reads layers within the limits l.
 func NewResolver(p Puller, l archive.Limits) *Resolver {
 	return &Resolver{puller: p, limits: l}
 }
 
-// A Resolution is what a ModuleTemplate means.
+// A Resolution is the result of resolving a ModuleTemplate.
 type Resolution struct {
-	// ModuleName by which a Kyma asks for the module.
+	// ModuleName is the name by which a Kyma refers to the module.
 	ModuleName string
-	// Version of the component, as it is written.
+	// Version is the version of the component, as written in the descriptor.
 	Version string
-	// Digest of the manifest of a component that was fetched, or else of the descriptor: sha256:….
+	// Digest is the digest of the manifest of a fetched component, or otherwise of the descriptor: sha256:….
 	Digest string
-	// Resources in the order in which they are installed, those of referenced components first.
+	// Resources are in the order in which they are installed: resources of referenced components come first.
 	Resources []v1alpha1.ModuleResource
-	// Data is the default custom resource that the component holds. It is not fetched where the spec has one, which comes
-	// before it.
+	// Data is the default custom resource of the component. It is not fetched if the spec has one, which takes
+	// precedence.
 	Data *runtime.RawExtension
-	// Components that this was read from, the module's own first.
+	// Components are those that were read, the module's own first.
 	Components []*ocm.Descriptor
 }
 
-// Resolve a template. The error is an *InvalidError where the template or its component is at fault, and another one
-// where something cannot be fetched. Equal faults give equal messages.
+// Resolve resolves a template. The error is an *InvalidError if the template or its component is at fault, and another
+// one if something cannot be fetched. Equal faults give equal messages.
 func (r *Resolver) Resolve(ctx context.Context, regs oci.Registries, t *v1alpha1.ModuleTemplate) (*Resolution, error) {
 	name := NameOf(t)
 	reg := &registry{puller: r.puller, regs: regs}
@@ -65,7 +65,8 @@ func (r *Resolver) Resolve(ctx context.Context, regs oci.Registries, t *v1alpha1
 	}
 	out.Resources = m.resources
 	if m.data != nil && t.Spec.Data == nil {
-		// It is not asked for again when signatures are verified, where it may as well be the user's own.
+		// Signature verification does not fetch the default custom resource, as by then it may as well be the user's
+		// own.
 		if m.uncovered != "" {
 			return nil, invalidf("resource %s: %s, so that anything could be delivered in its place: set spec.data instead", resourceDefaultCR, m.uncovered)
 		}
@@ -76,8 +77,8 @@ func (r *Resolver) Resolve(ctx context.Context, regs oci.Registries, t *v1alpha1
 	return out, nil
 }
 
-// Components that the status of a template stands for, the module's own first. They are fetched by the digest in the
-// status, so that a version that was pushed again since changes nothing.
+// Components returns the components that the status of a template refers to, the module's own first. It fetches them by
+// the digest in the status, so that a version that has been pushed again since changes nothing.
 func (r *Resolver) Components(ctx context.Context, regs oci.Registries, t *v1alpha1.ModuleTemplate) ([]*ocm.Descriptor, error) {
 	o, err := r.origin(ctx, &registry{puller: r.puller, regs: regs}, t, t.Status.Digest)
 	if err != nil {

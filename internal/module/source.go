@@ -19,17 +19,17 @@ const (
 	artifactDigest = "ociArtifactDigest/v1"
 )
 
-// isChartURL is what the API takes as url of a chart.
+// isChartURL matches what the API accepts as the url of a chart.
 var isChartURL = regexp.MustCompile(`^(oci|http|https)://[^\s/@]+(/[^\s]*)?$`)
 
-// A sourcer makes sources of the resources of one component.
+// A sourcer makes the sources of the resources of one component.
 type sourcer struct {
 	component string
-	// location of the component, or nil.
+	// location is the location of the component, or nil.
 	location *ocm.Location
 }
 
-// layer is the source of a blob.
+// layer returns the source of a blob.
 func (s *sourcer) layer(r *ocm.Resource) (*v1alpha1.Source, error) {
 	switch r.Access.Type {
 	case ocm.AccessLocalOCIBlob, ocm.AccessLocalBlob:
@@ -51,7 +51,8 @@ func (s *sourcer) layer(r *ocm.Resource) (*v1alpha1.Source, error) {
 	return nil, errors.Errorf("access %q cannot be used for type %q: want localOciBlob, localBlob or ociBlob", r.Access.Type, r.Type)
 }
 
-// blob is the source of a blob of a repository. The digest by which it is fetched must be the one that signatures cover.
+// blob returns the source of a blob in a repository. The digest by which it is fetched must be the one that signatures
+// cover.
 func blob(r *ocm.Resource, repo, name string) (*v1alpha1.Source, error) {
 	if !isDigest.MatchString(r.Access.Digest) {
 		return nil, errors.Errorf("access %s has %.100q as digest; want sha256: and 64 hexadecimal digits", r.Access.Type, r.Access.Digest)
@@ -62,7 +63,7 @@ func blob(r *ocm.Resource, repo, name string) (*v1alpha1.Source, error) {
 	return source.OCIRef(repo, name, r.Access.Digest), nil
 }
 
-// chart is the source of a chart.
+// chart returns the source of a chart.
 func (s *sourcer) chart(r *ocm.Resource) (*v1alpha1.Source, error) {
 	switch r.Access.Type {
 	case ocm.AccessOCIRegistry, ocm.AccessOCIArtifact:
@@ -81,7 +82,7 @@ func (s *sourcer) chart(r *ocm.Resource) (*v1alpha1.Source, error) {
 		"ociRegistry, relativeOciReference or helmChartRepository", r.Access.Type)
 }
 
-// relative reference to a repository context.
+// relative returns the absolute form of a reference that is relative to a repository context.
 func relative(l *ocm.Location, reference string) string {
 	parts := make([]string, 0, 3)
 	for _, p := range []string{withoutScheme(l.BaseURL), l.SubPath, reference} {
@@ -92,7 +93,7 @@ func relative(l *ocm.Location, reference string) string {
 	return strings.Join(parts, "/")
 }
 
-// chartArtifact is the source of a chart that is an artifact of its own. It is fetched by digest where one is known.
+// chartArtifact returns the source of a chart that is a separate artifact. It uses the digest if one is known.
 func chartArtifact(r *ocm.Resource, at string) (*v1alpha1.Source, error) {
 	ref, err := parseReference(at)
 	if err != nil {
@@ -117,7 +118,7 @@ func chartArtifact(r *ocm.Resource, at string) (*v1alpha1.Source, error) {
 	return chartOf("oci://"+ref.repo, ref.name, ref.tag)
 }
 
-// chartOf a registry or chart repository, by version.
+// chartOf returns the source of a chart in a registry or chart repository, by version.
 func chartOf(url, name, version string) (*v1alpha1.Source, error) {
 	switch {
 	case strings.Contains(url, "@"):
@@ -132,8 +133,8 @@ func chartOf(url, name, version string) (*v1alpha1.Source, error) {
 	return source.HelmChart(url, name, version), nil
 }
 
-// digestOf a resource as sha256:…, where it is of a normalisation; the empty one is any. It is empty for a resource that
-// has none, or is excluded from signatures.
+// digestOf returns the digest of a resource as sha256:… if it has the given normalisation; an empty one matches any. It
+// returns "" for a resource that has no digest or is excluded from signatures.
 func digestOf(r *ocm.Resource, normalisation string) string {
 	d := r.Digest
 	switch {

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
-// setValues sets the values of each chart: those of the module, and over them those that the module has for this install.
+// setValues sets the values of each chart: the module's values for all installs, overridden by those for this install.
 func setValues(installs []v1alpha1.Install, m *v1alpha1.Module) error {
 	if err := checkInstalls(installs, m); err != nil {
 		return err
@@ -42,7 +42,7 @@ func setValues(installs []v1alpha1.Install, m *v1alpha1.Module) error {
 	return nil
 }
 
-// checkInstalls returns an error for values of an install that the module does not have, or that is not a chart.
+// checkInstalls returns an error if m has values for an install that does not exist, or that is not a chart.
 func checkInstalls(installs []v1alpha1.Install, m *v1alpha1.Module) error {
 	for i := range m.Installs {
 		name := m.Installs[i].Name
@@ -57,7 +57,7 @@ func checkInstalls(installs []v1alpha1.Install, m *v1alpha1.Module) error {
 	return nil
 }
 
-// list the names of installs in a sentence.
+// list returns a clause that lists the names of installs.
 func list(installs []v1alpha1.Install) string {
 	if len(installs) == 0 {
 		return "it has none"
@@ -69,7 +69,8 @@ func list(installs []v1alpha1.Install) string {
 	return "it has " + strings.Join(names, ", ")
 }
 
-// valuesFrom returns references with their defaults, the later over the earlier.
+// valuesFrom returns the references of the module, and then those of the install, with their defaults. Later ones take
+// precedence.
 func valuesFrom(module, install []v1alpha1.ValuesReference) []v1alpha1.ValuesReference {
 	out := append(slices.Clone(module), install...)
 	for i := range out {
@@ -80,7 +81,7 @@ func valuesFrom(module, install []v1alpha1.ValuesReference) []v1alpha1.ValuesRef
 	return out
 }
 
-// mergeValues returns base with over on top. Values that are alone stay as they are written.
+// mergeValues returns base overridden by over. If one of them is nil, it returns the other unchanged.
 func mergeValues(base, over *runtime.RawExtension) (*runtime.RawExtension, error) {
 	if base == nil || over == nil {
 		if base == nil {
@@ -89,7 +90,7 @@ func mergeValues(base, over *runtime.RawExtension) (*runtime.RawExtension, error
 		return base, nil
 	}
 	var b, o map[string]any
-	// Numbers stay as they are: a large one is not exact as a float.
+	// Numbers are preserved: a large one is not exact as a float.
 	if kjson.UnmarshalCaseSensitivePreserveInts(base.Raw, &b) != nil || kjson.UnmarshalCaseSensitivePreserveInts(over.Raw, &o) != nil {
 		return nil, errors.New("values must be an object")
 	}

@@ -20,13 +20,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
-// verdicts is how many results are remembered.
+// verdicts is the number of results that a Verifier remembers.
 const verdicts = 10_000
 
-// A Verifier says whether what a Manifest installs is signed. It is safe for concurrent use.
+// A Verifier verifies that what a Manifest installs is signed. It is safe for concurrent use.
 type Verifier struct {
 	puller Puller
-	// verdicts are errors, nil among them, by fingerprint of all that they depend on.
+	// verdicts holds the results, which are errors or nil, by the fingerprint of everything that they depend on.
 	verdicts *lru.Cache
 }
 
@@ -35,13 +35,13 @@ func NewVerifier(p Puller) *Verifier {
 	return &Verifier{puller: p, verdicts: lru.New(verdicts)}
 }
 
-// Verify that a signature by one of the keys covers each source of p, according to the component descriptor that p holds
-// or names. The error is an *ocm.VerificationError if it does not; other errors are failures to fetch. The custom resource
-// and values are the user's own, and no signature covers them.
+// Verify verifies that a signature by one of the keys covers each source of p, according to the component descriptor
+// that p contains or names. The error is an *ocm.VerificationError if none does; other errors are failures to fetch.
+// The custom resource and values are the user's own, and no signature covers them.
 //
-// A result is remembered under the keys, the descriptor or digest of the component, and the sources together, so that it
-// cannot be taken for that of another policy or other content. That of a failure is remembered only where it does not
-// depend on referenced components, which a registry may deliver otherwise the next time.
+// A result is remembered under the keys, the descriptor or digest of the component, and the sources together, so that
+// it is never used for another policy or other content. A failure is remembered only if it does not depend on
+// referenced components, which a registry may deliver differently the next time.
 func (v *Verifier) Verify(ctx context.Context, regs oci.Registries, p *v1alpha1.ManifestParameters, keys []ocm.Key) error {
 	id, err := fingerprint(p, keys)
 	if err != nil {
@@ -62,7 +62,7 @@ func (v *Verifier) Verify(ctx context.Context, regs oci.Registries, p *v1alpha1.
 	return verdict
 }
 
-// originOf a Manifest.
+// originOf returns the origin of a Manifest.
 func originOf(ctx context.Context, reg artifact.Registry, p *v1alpha1.ManifestParameters) (*origin, error) {
 	switch {
 	case p.Descriptor != nil:
@@ -76,7 +76,8 @@ func originOf(ctx context.Context, reg artifact.Registry, p *v1alpha1.ManifestPa
 		"or set verification.mode of the ProviderConfig to Off")
 }
 
-// untrusted says that a component which cannot be read cannot be trusted. A failure to fetch stays one.
+// untrusted turns the error of a component that cannot be read into an *ocm.VerificationError. It returns a failure to
+// fetch unchanged.
 func untrusted(err error) error {
 	var v *ocm.VerificationError
 	var i *InvalidError
@@ -119,14 +120,14 @@ func refused(format string, args ...any) error {
 	return &ocm.VerificationError{Reason: fmt.Sprintf(format, args...)}
 }
 
-// A named source of a Manifest.
+// A namedSource is a source of a Manifest with its name in messages.
 type namedSource struct {
 	v1alpha1.Source
 
 	what string
 }
 
-// sourcesOf a Manifest, all of which must be signed.
+// sourcesOf returns the sources of a Manifest, all of which must be signed.
 func sourcesOf(p *v1alpha1.ManifestParameters) []namedSource {
 	out := make([]namedSource, 0, len(p.Installs)+2)
 	for i := range p.Installs {
@@ -143,7 +144,7 @@ func sourcesOf(p *v1alpha1.ManifestParameters) []namedSource {
 	return out
 }
 
-// fingerprint of all that a verdict depends on.
+// fingerprint returns a hash of everything that a verdict depends on.
 func fingerprint(p *v1alpha1.ManifestParameters, keys []ocm.Key) (string, error) {
 	all := struct {
 		Keys       []string                  `json:"keys"`
@@ -169,7 +170,7 @@ func fingerprint(p *v1alpha1.ManifestParameters, keys []ocm.Key) (string, error)
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// Fingerprints of keys, in the order of the keys.
+// Fingerprints returns the fingerprints of keys, in the order of the keys.
 func Fingerprints(keys []ocm.Key) []string {
 	out := make([]string, 0, len(keys))
 	for _, k := range keys {

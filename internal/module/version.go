@@ -8,9 +8,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// CompareVersions returns -1, 0 or 1 where version a is lower than, equal to or higher than b. Versions are semantic ones
-// that may begin with v and leave out the last numbers. Pre-releases are lower than their releases, build metadata does
-// not count. It fails if one is not a version.
+// CompareVersions returns -1, 0 or 1 if version a is lower than, equal to or higher than b. Versions are semantic ones
+// that may begin with v and omit the last numbers. Pre-releases are lower than their releases; build metadata is
+// ignored. It returns an error if one is not a version.
 func CompareVersions(a, b string) (int, error) {
 	x, err := parseVersion(a)
 	if err != nil {

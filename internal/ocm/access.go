@@ -8,8 +8,8 @@ import (
 	v2 "github.com/gardener/component-spec/bindings-go/apis/v2"
 )
 
-// The types of access that mean something to us. OCM writes a version behind a
-// type, and new names for some; Access.Type holds the names given here.
+// Types of access that this package interprets. OCM appends a version to a type, and has new names for some;
+// Access.Type holds the names given here.
 const (
 	AccessLocalOCIBlob = "localOciBlob" // A layer of the component's own manifest.
 	AccessLocalBlob    = "localBlob"    // The same, as OCM names it.
@@ -17,41 +17,39 @@ const (
 	AccessOCIRegistry  = "ociRegistry"  // An image or another artifact in a registry.
 	AccessOCIArtifact  = "ociArtifact"  // The same, as OCM names it.
 	AccessRelativeOCI  = "relativeOciReference"
-	AccessHelmChart    = "helmChartRepository" // Kyma's own: a chart in a chart repository.
+	AccessHelmChart    = "helmChartRepository" // A chart in a chart repository; a type of Kyma.
 	AccessNone         = "None"                // There is no content.
 )
 
-// Access says where the content of a resource is. Fields that a type does not
-// have are empty.
+// An Access is the location of the content of a resource. Fields that a type does not have are empty.
 type Access struct {
-	// Type is one of the constants above, or whatever else the descriptor says.
+	// Type is one of the constants above, or any other type in the descriptor.
 	Type string
 
-	// Digest is the digest of a blob, sha256:…: localOciBlob.digest,
-	// localBlob.localReference or ociBlob.digest.
+	// Digest is the digest of a blob, sha256:…: localOciBlob.digest, localBlob.localReference or ociBlob.digest.
 	Digest string
 
-	// MediaType is that of a blob.
+	// MediaType is the media type of a blob.
 	MediaType string
 
-	// Reference is imageReference of an artifact, ref of an ociBlob, or
-	// reference of a relativeOciReference.
+	// Reference is the imageReference of an artifact, the ref of an ociBlob, or the reference of a
+	// relativeOciReference.
 	Reference string
 
-	// ChartURL, ChartName and ChartVersion are those of a helmChartRepository.
+	// ChartURL, ChartName and ChartVersion are the fields of a helmChartRepository.
 	ChartURL     string
 	ChartName    string
 	ChartVersion string
 
-	// Fields are all fields of an access whose type means nothing to us, as a JSON object, for New to write them again.
-	// Only Component sets them.
+	// Fields holds all fields of an access of an unknown type as a JSON object, for New to write them again. Only
+	// Component sets it.
 	Fields string
 }
 
 // IsLocal reports whether the content is a layer of the component's own manifest.
 func (a Access) IsLocal() bool { return a.Type == AccessLocalOCIBlob || a.Type == AccessLocalBlob }
 
-// accessNames are other spellings of types.
+// accessNames maps other spellings of types to the names above.
 var accessNames = map[string]string{ //nolint:gochecknoglobals // A constant, which Go has no maps of.
 	"LocalBlob": AccessLocalBlob,
 	"OCIBlob":   AccessOCIBlob,
@@ -86,7 +84,7 @@ func accessOf(u *v2.UnstructuredTypedObject) Access {
 	return a
 }
 
-// accessType returns a type without its version, which is v1 wherever we know one.
+// accessType returns a type under the name used here, without its version, which is v1 for all known types.
 func accessType(t string) string {
 	t = strings.TrimSuffix(t, "/v1")
 	if name, ok := accessNames[t]; ok {

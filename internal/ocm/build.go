@@ -11,48 +11,46 @@ import (
 	v2 "github.com/gardener/component-spec/bindings-go/apis/v2"
 )
 
-// DefaultProvider is what a component says that names no provider.
+// DefaultProvider is the provider of a component that specifies none.
 const DefaultProvider = "internal"
 
-// isNewComponent is the form of OCM, which is stricter than that of the schema:
-// what it does not match is read, and not written.
+// isNewComponent is the pattern of OCM, which is stricter than the schema: a name that it does not match can be read,
+// but not written.
 var isNewComponent = regexp.MustCompile(`^[a-z][-a-z0-9]*([.][a-z][-a-z0-9]*)*[.][a-z]{2,}(/[a-z][-a-z0-9_]*([.][a-z][-a-z0-9_]*)*)+$`)
 
-// A Label is a name with any JSON value. No signature covers it.
+// A Label is a name with a JSON value of any type. No signature covers it.
 type Label struct {
 	Name  string
 	Value any
 }
 
-// A SourceRef says what a component was made of. No signature covers it.
+// A SourceRef is a source from which a component was made. No signature covers it.
 type SourceRef struct {
 	Name       string
 	Repository string // URL of a git repository, without credentials.
 	Ref        string // Branch or tag, or empty.
-	Commit     string // Or empty.
+	Commit     string // Commit hash, or empty.
 }
 
-// A Component is what New makes a descriptor of.
+// A Component is the input of New.
 type Component struct {
-	Name     string // As example.org/module/sample; the strict form of OCM.
+	Name     string // Such as example.org/module/sample; the strict form of OCM.
 	Version  string
 	Provider string // Default "internal".
 	Labels   []Label
 	Sources  []SourceRef
-	// Resources in the order in which they are installed. Name, Type and Access are needed; Version is that of the
-	// component and Relation "local", unless they are given.
+	// Resources are in the order in which they are installed. Name, Type and Access are required; Version defaults to
+	// the version of the component and Relation to "local".
 	Resources  []Resource
 	References []Reference
 }
 
-// New returns the descriptor of a component. It has no repository context, so
-// that it is the same in all registries. The same component gives the same
-// bytes. The error is an *InvalidError that names the field.
+// New returns the descriptor of a component. It has no repository context, so that it is the same in all registries.
+// The same component gives the same bytes. The error is an *InvalidError that names the field.
 //
-// It is stricter than Decode: the name and the version must be fit for a
-// repository and a tag, a local resource has the version of the component and,
-// where it is a blob of the component itself, the digest of that blob; and no
-// two resources have one name, unless extra identities tell them apart.
+// It is stricter than Decode: the name and the version must be valid in a repository and a tag; a local resource must
+// have the version of the component and, if it is a blob of the component itself, the digest of that blob; and no two
+// resources may have the same name, unless their extra identities differ.
 func New(c Component) (*Descriptor, error) {
 	d, err := build(c)
 	if err != nil {
@@ -84,12 +82,11 @@ func build(c Component) (*Descriptor, error) {
 	if err != nil {
 		return nil, errors.New(oneLine(err.Error()))
 	}
-	// Decode checks what is the same for all descriptors.
+	// decode checks the rules that apply to all descriptors.
 	return decode(data)
 }
 
-// buildLists sets the lists of a component. All but the labels must be there,
-// even if they are empty.
+// buildLists sets the lists of a component. All but the labels are required, even if they are empty.
 func buildLists(component map[string]any, c Component) (err error) {
 	if component["sources"], err = buildSources(c); err != nil {
 		return err
@@ -107,7 +104,7 @@ func buildLists(component map[string]any, c Component) (err error) {
 	return err
 }
 
-// checkName checks the name of a component before it is pushed.
+// checkName returns an error if a name is not valid for a component that is pushed.
 func checkName(path, name string) error {
 	if len(name) > maxText || !isNewComponent.MatchString(name) || !isPath.MatchString(name) {
 		return errors.Errorf("%s is %.300q: want a domain and a path, such as example.org/module/name, "+
@@ -116,7 +113,7 @@ func checkName(path, name string) error {
 	return nil
 }
 
-// checkVersion checks the version of a component before it is pushed.
+// checkVersion returns an error if a version is not valid for a component that is pushed.
 func checkVersion(path, version string) error {
 	if _, err := Tag(version); err != nil {
 		return errors.Wrap(err, path)
@@ -127,7 +124,7 @@ func checkVersion(path, version string) error {
 	return nil
 }
 
-// checkText checks a text that is part of messages and of statuses.
+// checkText checks a string that occurs in messages and statuses.
 func checkText(path, text string) error {
 	if err := checkLine(path, text); err != nil {
 		return err
@@ -175,8 +172,7 @@ func buildReferences(references []Reference) ([]any, error) {
 	return out, nil
 }
 
-// checkReferenceDigest checks the digest of another component, which may be
-// absent until it is signed.
+// checkReferenceDigest checks the digest of another component, which may be absent until the component is signed.
 func checkReferenceDigest(d *Digest) error {
 	if d == nil || *d == Excluded() {
 		return nil

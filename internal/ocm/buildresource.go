@@ -23,8 +23,7 @@ func buildResources(c Component) ([]any, error) {
 		if r.Version == "" {
 			r.Version = c.Version
 		}
-		// Maps are printed in the order of their keys. The version is not part
-		// the identity.
+		// Maps are printed in the order of their keys. The version is not part of the identity.
 		id := fmt.Sprintf("%q %q", r.Name, r.ExtraIdentity)
 		if first, ok := seen[id]; ok {
 			return nil, errors.Errorf("%s has the name of component.resources[%d]: %.100q", path, first, r.Name)
@@ -68,8 +67,8 @@ func buildResource(r Resource, componentVersion string) (map[string]any, error) 
 	return fields, nil
 }
 
-// checkNewDigest checks what Verify would, so that what is made can be signed.
-// Only content that lies elsewhere may have no digest.
+// checkNewDigest performs the checks of Verify, so that the component can be signed. Only content outside the component
+// may have no digest.
 func checkNewDigest(r Resource) error {
 	if r.Access.Type == AccessNone && r.Digest != nil {
 		return errors.Errorf("it has a digest although its access is %s", AccessNone)
@@ -81,7 +80,7 @@ func checkNewDigest(r Resource) error {
 	return err
 }
 
-// accessTree is the inverse of accessOf.
+// accessTree returns the fields of an access. It is the inverse of accessOf.
 func accessTree(a Access) (map[string]any, error) {
 	if a.Fields != "" {
 		tree, err := parseJSON([]byte(a.Fields))
@@ -128,8 +127,8 @@ func fieldsOf(accessType string, needed, optional map[string]string) (map[string
 	return tree, nil
 }
 
-// buildSources writes github for that host, which component-spec knows, and git,
-// as OCM does, for others.
+// buildSources returns the sources of a component. It writes the access type github, which component-spec supports, for
+// github.com, and git, as OCM does, for other hosts.
 func buildSources(c Component) ([]any, error) {
 	out, seen := []any{}, map[string]int{}
 	for i, s := range c.Sources {
@@ -146,7 +145,7 @@ func buildSources(c Component) ([]any, error) {
 		}
 		access := map[string]any{"type": "git", "repository": s.Repository}
 		if host := hostOf(s.Repository); host == "github.com" {
-			// The schema demands a ref, even an empty one.
+			// The schema requires a ref, even an empty one.
 			access = map[string]any{"type": v2.GitHubAccessType, "repoUrl": s.Repository, "ref": s.Ref}
 		}
 		for key, value := range map[string]string{"ref": s.Ref, "commit": s.Commit} {
@@ -171,10 +170,10 @@ func hostOf(repository string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// checkRepository refuses credentials without printing them.
+// checkRepository returns an error for a URL with credentials, without printing them.
 func checkRepository(repository string) error {
 	if err := checkLine("it", repository); err != nil {
-		// The text may hold a secret.
+		// The URL may contain a secret.
 		return errors.New("it is empty, or not one line of at most 2048 characters of UTF-8")
 	}
 	u, err := url.Parse(repository)

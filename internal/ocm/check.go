@@ -11,14 +11,14 @@ import (
 
 var isHex = regexp.MustCompile(`^[0-9a-f]+$`)
 
-// A checker goes from a signed component to what its digests lead to.
+// A checker follows the digests of a signed component.
 type checker struct {
 	components map[string]*Descriptor
 	done       map[string]struct{}
 	digests    map[string]struct{}
 }
 
-// check takes in a component whose descriptor is known to be the signed one.
+// check adds the digests of a component whose descriptor has been verified, and of those that it references.
 func (c *checker) check(d *Descriptor) error {
 	if _, ok := c.done[d.ID()]; ok {
 		return nil
@@ -43,7 +43,7 @@ func (c *checker) follow(ref Reference) error {
 	if ref.Digest == nil {
 		return errors.New("it has no digest")
 	}
-	// Nothing of the other component is signed then.
+	// In this case, nothing of the other component is signed.
 	if *ref.Digest == Excluded() {
 		return nil
 	}
@@ -57,8 +57,7 @@ func (c *checker) follow(ref Reference) error {
 	return c.check(child)
 }
 
-// signedDigests returns the digests, sha256:…, of the resources of a component
-// that signatures cover.
+// signedDigests returns the digests, sha256:…, of those resources of a component that signatures cover.
 func signedDigests(d *Descriptor) ([]string, error) {
 	var out []string
 	for _, r := range d.Resources() {
@@ -73,8 +72,8 @@ func signedDigests(d *Descriptor) ([]string, error) {
 	return out, nil
 }
 
-// signedDigest returns the digest of a resource, or "" if it is excluded or is
-// no SHA-256, which is what content is pulled by.
+// signedDigest returns the digest of a resource, or "" if it is excluded or not an SHA-256: content is pulled only by
+// SHA-256.
 func signedDigest(r Resource) (string, error) {
 	if r.Access.Type == AccessNone || r.Digest != nil && *r.Digest == Excluded() {
 		return "", nil
@@ -84,15 +83,15 @@ func signedDigest(r Resource) (string, error) {
 		return "", err
 	}
 	digest := "sha256:" + r.Digest.Value
-	// The digest of an artifact is that of its manifest, while OCM may keep it as
-	// a blob that holds the manifest.
+	// The digest of an artifact is the digest of its manifest, while OCM may store it as a blob that contains the
+	// manifest.
 	if r.Digest.NormalisationAlgorithm == NormalisationBlob && r.Access.IsLocal() && r.Access.Digest != digest {
 		return "", errors.Errorf("its access names the blob %.100q, while %s is signed", r.Access.Digest, digest)
 	}
 	return digest, nil
 }
 
-// checkDigest returns the hash function of the digest of a resource.
+// checkDigest checks the digest of a resource, and returns its hash function.
 func checkDigest(d *Digest) (crypto.Hash, error) {
 	if d == nil {
 		return 0, errors.New("it has no digest")

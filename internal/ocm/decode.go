@@ -16,30 +16,28 @@ import (
 )
 
 const (
-	// MaxDescriptor bounds a descriptor, in bytes, with its aliases written out.
+	// MaxDescriptor bounds a descriptor with its aliases expanded, in bytes.
 	MaxDescriptor = 4 << 20
-	// maxValues bounds the separators in a descriptor. Large ones have some
-	// thousands; one of mere commas would take a gigabyte to read.
+	// maxValues bounds the separators in a descriptor. Large descriptors have some thousands; 4 MiB of commas would
+	// need a gigabyte of memory.
 	maxValues = 250_000
 )
 
-// An InvalidError says that what was read is wrong in itself, so that to read
-// it again does not help.
+// An InvalidError reports that content is itself invalid, so that reading it again does not help.
 type InvalidError struct{ err error }
 
-// Error is one line.
+// Error returns the message, which is one line.
 func (e *InvalidError) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause.
 func (e *InvalidError) Unwrap() error { return e.err }
 
-// Invalid returns an *InvalidError of an error that others found in what was read.
+// Invalid wraps an error that a caller found in content in an *InvalidError.
 func Invalid(err error) *InvalidError { return &InvalidError{err: err} }
 
-// Decode reads a component descriptor of schema version v2, YAML or JSON, of at
-// most 4 MiB and 250000 values. Unknown fields are kept, duplicate ones refused. What component-spec
-// and what OCM write is read; of the fields only those are checked that something
-// here depends on. The error is an *InvalidError, one line that names the field.
+// Decode decodes a component descriptor of schema version v2, YAML or JSON, of at most 4 MiB and 250000 values. It
+// accepts what component-spec and OCM write, keeps unknown fields, refuses duplicate ones, and validates only the
+// fields that this provider uses. The error is an *InvalidError, one line that names the field.
 func Decode(data []byte) (*Descriptor, error) {
 	d, err := decode(data)
 	if err != nil {
@@ -67,17 +65,16 @@ func decode(data []byte) (*Descriptor, error) {
 		return nil, err
 	}
 	d := &Descriptor{spec: &v2.ComponentDescriptor{}, raw: raw}
-	// The standard library would also take Name for name, and so read something
-	// else than others do.
+	// The standard library would also accept Name for name, and so read other values than other readers do.
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, d.spec); err != nil {
 		return nil, wrongType(err)
 	}
 	return d, validate(d.spec)
 }
 
-// parse returns the fields of a JSON or YAML document.
+// parse decodes a JSON or YAML document.
 func parse(data []byte) (map[string]any, error) {
-	// Not all JSON is YAML: tabs are not.
+	// Not all JSON is YAML, for example with tabs.
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && json.Valid(data) {
 		return parseJSON(data)
 	}
@@ -106,7 +103,7 @@ func parseJSON(data []byte) (map[string]any, error) {
 	return tree, nil
 }
 
-// encode is the form in which descriptors are kept and pushed.
+// encode returns a descriptor as JSON in the form in which it is stored and pushed.
 func encode(tree map[string]any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -117,7 +114,7 @@ func encode(tree map[string]any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// wrongType words an error of unmarshalling.
+// wrongType returns the error of an unmarshaler as one line that names the field.
 func wrongType(err error) error {
 	var t *json.UnmarshalTypeError
 	if !errors.As(err, &t) {

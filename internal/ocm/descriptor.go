@@ -10,58 +10,57 @@ import (
 	v2 "github.com/gardener/component-spec/bindings-go/apis/v2"
 )
 
-// A Descriptor is a component descriptor. It never changes, so it may be shared.
+// A Descriptor is a component descriptor. It is immutable, so it may be shared.
 type Descriptor struct {
-	// spec must not be handed out, nor to functions of the library that change it.
+	// spec must not be returned to callers, nor passed to functions of the library that change it.
 	spec *v2.ComponentDescriptor
-	// raw is the same with all that the library does not know.
+	// raw is the descriptor as JSON, including fields that the library does not know.
 	raw []byte
 }
 
-// A Resource is something that a component consists of.
+// A Resource is one part of the content of a component, such as a chart or an image.
 type Resource struct {
 	Name     string
 	Version  string
 	Type     string // Such as helm-chart, yaml or ociImage.
 	Relation string // "local" or "external".
 
-	// ExtraIdentity tells resources of one name apart, or is nil.
+	// ExtraIdentity distinguishes resources of the same name; it may be nil.
 	ExtraIdentity map[string]string
 
-	// Digest is that of the content, or nil. A signature covers it.
+	// Digest is the digest of the content, or nil. A signature covers it.
 	Digest *Digest
 
-	// Access says where the content is. No signature covers it.
+	// Access is the location of the content. No signature covers it.
 	Access Access
 }
 
-// A Digest is a hash with how it was computed.
+// A Digest is a hash with the algorithms by which it was computed.
 type Digest struct {
 	HashAlgorithm          string // sha256 or SHA-256; or NO-DIGEST.
 	NormalisationAlgorithm string // genericBlobDigest/v1, ociArtifactDigest/v1 or jsonNormalisation/v1; or EXCLUDE-FROM-SIGNATURE.
-	Value                  string // In hex, without an algorithm before it; or NO-DIGEST.
+	Value                  string // In hex, without a prefix for the algorithm; or NO-DIGEST.
 }
 
-// A Reference names another component that belongs to this one.
+// A Reference refers to another component that belongs to this one.
 type Reference struct {
 	Name      string
 	Component string
 	Version   string
-	// ExtraIdentity tells references of one name apart, or is nil.
+	// ExtraIdentity distinguishes references of the same name; it may be nil.
 	ExtraIdentity map[string]string
-	// Digest is that of the other component's normalised descriptor, or nil.
+	// Digest is the digest of the normalised descriptor of the other component, or nil.
 	Digest *Digest
 }
 
-// ID is the ID of the component that is named.
+// ID returns the ID of the component that it refers to.
 func (r *Reference) ID() string { return r.Component + ":" + r.Version }
 
-// A Signature is what a descriptor says about its signature. It proves nothing
-// before Verify does.
+// A Signature is a signature as the descriptor contains it. It proves nothing until Verify has verified it.
 type Signature struct {
 	Name      string
-	Digest    Digest // Of the normalised descriptor.
-	Algorithm string // RSASSA-PKCS1-V1_5
+	Digest    Digest // Digest of the normalised descriptor.
+	Algorithm string // Such as RSASSA-PKCS1-V1_5.
 	MediaType string
 	Value     string
 }
@@ -72,11 +71,11 @@ func (d *Descriptor) Name() string { return d.spec.Name }
 // Version returns the version of the component as written, such as v1.2.3+b5.
 func (d *Descriptor) Version() string { return d.spec.Version }
 
-// ID tells the component from others. No name contains a colon.
+// ID returns the unique ID of the component, NAME:VERSION. No name contains a colon.
 func (d *Descriptor) ID() string { return d.Name() + ":" + d.Version() }
 
-// Provider returns who provides the component. Where the field holds JSON, as
-// OCM writes it to keep labels, that is the name in it.
+// Provider returns the name of the provider of the component. If the field contains JSON, which OCM writes to preserve
+// labels, it returns the name therein.
 func (d *Descriptor) Provider() string {
 	var p struct {
 		Name string `json:"name"`
@@ -87,8 +86,8 @@ func (d *Descriptor) Provider() string {
 	return string(d.spec.Provider)
 }
 
-// JSON returns the descriptor with all fields that were read, known or not, as
-// JSON without blanks and with sorted keys. Decode reads it.
+// JSON returns the descriptor with all fields that were read, known or not, as JSON without whitespace and with sorted
+// keys. Decode accepts it.
 func (d *Descriptor) JSON() []byte { return slices.Clone(d.raw) }
 
 // Resources returns the resources in the order of the descriptor.

@@ -13,14 +13,13 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// The bounds of the size of a key, in bits. To check a signature with a key that
-// fills a Secret would take hours.
+// Bounds of the size of a key, in bits. Verifying a signature with a key as large as a Secret would take hours.
 const (
 	minBits = 2048
 	maxBits = 16384
 )
 
-// A Key is a public key that signatures of one name are checked with.
+// A Key is a public key that verifies the signatures with its name.
 type Key struct {
 	// Name is the name that a signature must have for the key to be used.
 	Name string
@@ -28,10 +27,9 @@ type Key struct {
 	public *rsa.PublicKey
 }
 
-// ParseKey reads the public key, RSA of 2048 to 16384 bits, for signatures of a
-// name. It is one block of PEM: PUBLIC KEY (PKIX), RSA PUBLIC KEY (PKCS#1) or
-// CERTIFICATE, of which only the key is used: neither who signed it nor when it
-// expires matters, because the key was given as trusted.
+// ParseKey parses a public key, RSA of 2048 to 16384 bits, for the signatures with the given name. The data must be one
+// PEM block: PUBLIC KEY (PKIX), RSA PUBLIC KEY (PKCS#1) or CERTIFICATE. ParseKey uses only the key of a certificate,
+// and ignores its issuer and expiry, because the caller already trusts the key.
 func ParseKey(signatureName string, data []byte) (Key, error) {
 	if signatureName == "" {
 		return Key{}, errors.New("cannot read public key: the name of its signatures is empty")
@@ -40,7 +38,7 @@ func ParseKey(signatureName string, data []byte) (Key, error) {
 	return Key{Name: signatureName, public: public}, errors.Wrapf(err, "cannot read public key of signature %.100q", signatureName)
 }
 
-// Public returns the key itself, or nil.
+// Public returns the public key, or nil.
 func (k Key) Public() crypto.PublicKey {
 	if k.public == nil {
 		return nil
@@ -48,8 +46,7 @@ func (k Key) Public() crypto.PublicKey {
 	return k.public
 }
 
-// Fingerprint identifies the key together with the name of its signatures: 64
-// hexadecimal digits.
+// Fingerprint returns 64 hexadecimal digits that identify the key together with the name of its signatures.
 func (k Key) Fingerprint() string {
 	data := []byte(k.Name + "\x00")
 	if k.public != nil {

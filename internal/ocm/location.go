@@ -11,40 +11,40 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Mapping is how the name of a component becomes a repository.
+// A Mapping defines how the name of a component is mapped to a repository.
 type Mapping string
 
-// The mappings. An empty one means URLPath.
+// Mappings. An empty one means URLPath.
 const (
 	URLPath      Mapping = "urlPath"       // <base>/component-descriptors/<name>
-	SHA256Digest Mapping = "sha256-digest" // <base>/<SHA-256 of name, in hex>, for registries that allow no deeper paths.
+	SHA256Digest Mapping = "sha256-digest" // <base>/<SHA-256 of name, in hex>, for registries that do not allow deeper paths.
 )
 
-// buildMark stands for the + of a version in its tag.
+// buildMark replaces the + of a version in its tag.
 const buildMark = ".build-"
 
 var (
-	// The forms are those of the OCI distribution specification, section "Pulling manifests".
+	// Patterns of the OCI distribution specification, section "Pulling manifests".
 	isPath = regexp.MustCompile(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
 	isTag  = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`)
 )
 
-// A Location is where a registry keeps components.
+// A Location is the place of components in a registry.
 type Location struct {
-	BaseURL string // host[:port][/path]; a scheme is tolerated and means nothing.
+	BaseURL string // host[:port][/path]; a scheme is ignored.
 	SubPath string // A path below BaseURL, or empty.
 	Mapping Mapping
 }
 
-// Location returns the effective repository context, which is the last one. It
-// returns false if there is none, or if it is not a registry. No signature covers it.
+// Location returns the effective repository context, which is the last one. It returns false if there is none, or if it
+// is not a registry. No signature covers it.
 func (d *Descriptor) Location() (Location, bool) {
 	contexts := d.spec.RepositoryContexts
 	if len(contexts) == 0 {
 		return Location{}, false
 	}
 	last := contexts[len(contexts)-1]
-	// OCM writes OCIRegistry, and a version behind it.
+	// OCM writes OCIRegistry, followed by a version.
 	if !strings.EqualFold(strings.TrimSuffix(last.GetType(), "/v1"), "ociRegistry") {
 		return Location{}, false
 	}
@@ -55,17 +55,17 @@ func (d *Descriptor) Location() (Location, bool) {
 	return Location{BaseURL: text("baseUrl"), SubPath: text("subPath"), Mapping: Mapping(text("componentNameMapping"))}, true
 }
 
-// Repository returns the repository of a component in two parts, as the sources
-// of a Manifest have them: repo/name is the repository. Neither has a scheme.
+// Repository returns the repository of a component in two parts, as in the sources of a Manifest: repo/name is the
+// repository. Neither has a scheme.
 func (l Location) Repository(component string) (repo, name string, err error) {
 	base := l.BaseURL
 	if _, bare, ok := strings.Cut(base, "://"); ok {
 		base = bare
 	}
 	host, path, _ := strings.Cut(base, "/")
-	// No repository has this sign, and a password may hold a slash.
+	// No repository contains an @, and a password may contain a slash.
 	if strings.Contains(base, "@") {
-		// The text is left out: it contains a secret.
+		// The URL is not shown: it contains a secret.
 		return "", "", errors.New("baseUrl contains credentials: put them into the pull secret of an entry in registries")
 	}
 	if host == "" {
@@ -96,9 +96,9 @@ func (l Location) Repository(component string) (repo, name string, err error) {
 	return "", "", errors.Errorf("componentNameMapping %.100q is not known: want %s or %s", string(l.Mapping), URLPath, SHA256Digest)
 }
 
-// Tag returns the tag that a version has in a registry, where + is .build-, as
-// OCM writes it. It fails on what cannot be a tag, and on versions that contain
-// .build- themselves, because two versions would have one tag.
+// Tag returns the tag of a version in a registry, where .build- replaces +, as in OCM. It returns an error if the
+// result is not a valid tag, or if the version itself contains .build-, because two versions would then have the same
+// tag.
 func Tag(version string) (string, error) {
 	if strings.Contains(version, buildMark) {
 		return "", errors.Errorf("version %.140q contains %s, which stands for + in tags", version, buildMark)

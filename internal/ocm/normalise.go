@@ -14,7 +14,7 @@ import (
 	"github.com/gardener/component-spec/bindings-go/apis/v2/signatures"
 )
 
-// Names in digests. OCM spells hash algorithms in upper case and reads both.
+// Names in digests. OCM writes hash algorithms in upper case and reads both.
 const (
 	HashSHA256 = "sha256"
 	HashSHA512 = "sha512"
@@ -26,17 +26,16 @@ const (
 	normalisationJSON2 = "jsonNormalisation/v2"
 )
 
-// Excluded returns the digest of a resource that signatures leave out.
+// Excluded returns the digest of a resource that is excluded from signatures.
 func Excluded() Digest { return Digest(*v2.NewExcludeFromSignatureDigest()) }
 
-// Normalised returns the part of the descriptor that signatures cover, in the
-// form jsonNormalisation/v1. It fails if a resource or a reference has no
-// digest, except for resources whose access is None.
+// Normalised returns the part of the descriptor that signatures cover, in the form jsonNormalisation/v1. It returns an
+// error if a resource or a reference has no digest, except for resources whose access is None.
 func (d *Descriptor) Normalised() ([]byte, error) {
 	return normalise(d.spec)
 }
 
-// Hash returns the SHA-256 of what Normalised returns, in hex, and fails as that does.
+// Hash returns the SHA-256 of the result of Normalised, in hex. It returns an error if Normalised does.
 func (d *Descriptor) Hash() (string, error) {
 	return d.hash(crypto.SHA256)
 }
@@ -55,7 +54,7 @@ func sum(h crypto.Hash, data []byte) string {
 	return hex.EncodeToString(f.Sum(nil))
 }
 
-// hashFunction returns the hash function of a name, in either spelling.
+// hashFunction returns the hash function with the given name, in either spelling.
 func hashFunction(name string) (crypto.Hash, error) {
 	switch name {
 	case HashSHA256, "SHA-256":
@@ -66,8 +65,7 @@ func hashFunction(name string) (crypto.Hash, error) {
 	return 0, errors.Errorf("hash algorithm %.100q is not known: want %s or %s", name, HashSHA256, HashSHA512)
 }
 
-// A recorder is a hash function that keeps what it is given: the library does
-// not hand out the normalised form, only its hash.
+// A recorder is a hash function that records its input: the library does not return the normalised form, only its hash.
 type recorder struct{ bytes.Buffer }
 
 func (r *recorder) Sum(b []byte) []byte { return b }
@@ -85,7 +83,7 @@ func normalise(spec *v2.ComponentDescriptor) ([]byte, error) {
 	return r.Bytes(), nil
 }
 
-// complete says which digest is missing. The library would say it less clearly.
+// complete returns an error if a digest is missing. The error of the library would be less clear.
 func complete(spec *v2.ComponentDescriptor) error {
 	for i := range spec.ComponentReferences {
 		r := &spec.ComponentReferences[i]

@@ -16,12 +16,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// maxKeyFile bounds a file with a key, in bytes. One of 16384 bits has 13 KB.
+// maxKeyFile bounds a file with a key, in bytes. A key of 16384 bits has 13 KB.
 const maxKeyFile = 64 << 10
 
-// ParsePrivateKey reads the private key to sign with, RSA of 2048 to 16384 bits.
-// It is one block of PEM: PRIVATE KEY (PKCS#8) or RSA PRIVATE KEY (PKCS#1).
-// Errors never show a part of the key.
+// ParsePrivateKey parses the private key for signing, RSA of 2048 to 16384 bits. The data must be one PEM block:
+// PRIVATE KEY (PKCS#8) or RSA PRIVATE KEY (PKCS#1). Errors never contain a part of the key.
 func ParsePrivateKey(data []byte) (crypto.Signer, error) {
 	key, err := parsePrivate(data)
 	if err != nil {
@@ -65,7 +64,7 @@ func parsePrivate(data []byte) (*rsa.PrivateKey, error) {
 	return private, nil
 }
 
-// checkBlock returns an error that says what a block is, unless it is a private key that can be read.
+// checkBlock returns an error that describes a block, unless it is an unencrypted private key.
 func checkBlock(block *pem.Block) error {
 	_, legacy := block.Headers["DEK-Info"]
 	if legacy || strings.HasPrefix(block.Type, "ENCRYPTED ") {
@@ -87,7 +86,7 @@ func checkBlock(block *pem.Block) error {
 	return errors.Errorf("it is a PEM block %.50q: want PRIVATE KEY or RSA PRIVATE KEY", block.Type)
 }
 
-// parsePKCS8 also refuses what follows the key.
+// parsePKCS8 parses a private key. Unlike x509, it refuses trailing data.
 func parsePKCS8(der []byte) (any, error) {
 	var whole asn1.RawValue
 	rest, err := asn1.Unmarshal(der, &whole)

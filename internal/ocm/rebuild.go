@@ -12,10 +12,9 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// WithLocation returns a copy with a repository context more, which is then the
-// effective one; or d itself, where it is that already. The base URL is written
-// without a scheme, as component-spec and the lifecycle manager of old need it.
-// Signatures stay valid. The error is an *InvalidError.
+// WithLocation returns a copy with an additional repository context, which becomes the effective one; or d itself if l
+// is the effective one already. The base URL is written without a scheme, as component-spec and the former lifecycle
+// manager require. Signatures stay valid. The error is an *InvalidError.
 func (d *Descriptor) WithLocation(l Location) (*Descriptor, error) {
 	located, err := d.withLocation(l)
 	if err != nil {
@@ -51,7 +50,7 @@ func (d *Descriptor) withLocation(l Location) (*Descriptor, error) {
 	return decode(data)
 }
 
-// bare returns the same location without scheme, path below it, and default.
+// bare returns the location without scheme and SubPath, which becomes part of BaseURL, and with the default mapping.
 func (l Location) bare(component string) (Location, error) {
 	if _, _, err := l.Repository(component); err != nil {
 		return Location{}, err
@@ -71,7 +70,7 @@ func (l Location) bare(component string) (Location, error) {
 	return bare, nil
 }
 
-// with returns a copy with a signature more and all other fields.
+// with returns a copy with an additional signature, and all other fields unchanged.
 func (d *Descriptor) with(s v2.Signature) (*Descriptor, error) {
 	tree, err := parseJSON(d.raw)
 	if err != nil {
@@ -93,9 +92,8 @@ func (d *Descriptor) with(s v2.Signature) (*Descriptor, error) {
 	return Decode(data)
 }
 
-// Component returns what the descriptor says, for a new one to be made of.
-// Local resources get the version of the new one, and so have none. Repository
-// contexts and signatures are left out, as are the labels of resources and all
+// Component returns the content of the descriptor as the input of New. Local resources have no version, so that they
+// get the version of the new component. It omits repository contexts, signatures, the labels of resources and all
 // sources that are not git repositories.
 func (d *Descriptor) Component() Component {
 	c := Component{
@@ -103,7 +101,7 @@ func (d *Descriptor) Component() Component {
 		Resources: d.Resources(), References: d.References(),
 	}
 	for _, l := range d.spec.Labels {
-		// Unlike the standard library, this one does not make floats of integers.
+		// Unlike the standard library, this package does not convert integers to floats.
 		var value any
 		if kjson.UnmarshalCaseSensitivePreserveInts(l.Value, &value) == nil {
 			c.Labels = append(c.Labels, Label{Name: l.Name, Value: value})
@@ -124,7 +122,7 @@ func (d *Descriptor) Component() Component {
 	return c
 }
 
-// known are the types of access that accessTree writes without loss.
+// known reports whether accessTree writes a type of access without loss.
 func known(accessType string) bool {
 	return slices.Contains([]string{
 		AccessLocalOCIBlob, AccessLocalBlob, AccessOCIRegistry, AccessOCIArtifact, AccessRelativeOCI, AccessHelmChart, AccessNone,
@@ -142,7 +140,7 @@ func foreignFields(u *v2.UnstructuredTypedObject, accessType string) string {
 	return string(data)
 }
 
-// sourceOf reads what Kyma, component-spec and OCM write.
+// sourceOf returns a source as Kyma, component-spec and OCM write it. It returns false for one without a repository.
 func sourceOf(s *v2.Source) (SourceRef, bool) {
 	if s.Access == nil {
 		return SourceRef{}, false

@@ -13,12 +13,10 @@ import (
 	v2 "github.com/gardener/component-spec/bindings-go/apis/v2"
 )
 
-// Sign returns d with one more signature: RSASSA-PKCS1-V1_5 over the SHA-256 of
-// the normalised descriptor, as PEM, which component-spec and OCM read. The
-// signer's key must be RSA of at least 2048 bits. What Verify would refuse is
-// refused: a reference without digest, a resource without digest that is not
-// excluded, unknown algorithms, and a second signature of the same name. The
-// same key gives the same signature.
+// Sign returns d with an additional signature: RSASSA-PKCS1-V1_5 over the SHA-256 of the normalised descriptor, as PEM,
+// which component-spec and OCM read. The signer's key must be RSA of 2048 to 16384 bits. Sign refuses what Verify would
+// refuse: a reference without digest, a resource without digest that is not excluded, unknown algorithms, and a second
+// signature of the same name. The same key gives the same signature.
 func Sign(d *Descriptor, name string, signer crypto.Signer) (*Descriptor, error) {
 	signed, err := sign(d, name, signer)
 	return signed, errors.Wrapf(err, "cannot sign component %s", d.ID())

@@ -9,10 +9,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// maxLine bounds texts that are longer than names, such as URLs.
+// maxLine bounds strings that are longer than names, such as URLs, in bytes.
 const maxLine = 2048
 
-// oneLine bounds foreign text and takes line breaks and control characters out.
+// oneLine truncates foreign text, and replaces line breaks and control characters by spaces.
 func oneLine(s string) string {
 	if len(s) > 256 {
 		s = s[:256] + "…"
@@ -26,7 +26,7 @@ func oneLine(s string) string {
 	return strings.Join(strings.Fields(printable), " ")
 }
 
-// checkLine checks a text that goes into a descriptor.
+// checkLine checks a string that a descriptor will contain.
 func checkLine(path, text string) error {
 	switch {
 	case text == "":

@@ -10,7 +10,7 @@ import (
 	v2 "github.com/gardener/component-spec/bindings-go/apis/v2"
 )
 
-// The patterns are those of the JSON schema of component descriptors v2.
+// Patterns of the JSON schema of component descriptors v2.
 var (
 	isComponent = regexp.MustCompile(`^[a-z0-9.\-]+[.][a-z][a-z]+/[-a-z0-9/_.]*$`)
 	isName      = regexp.MustCompile(`^[a-z0-9]([-_+a-z0-9]*[a-z0-9])?$`)
@@ -19,12 +19,11 @@ var (
 		`(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$`)
 )
 
-// maxText bounds what is part of messages and of statuses: names, versions and types.
+// maxText bounds strings in messages and statuses, in bytes: names, versions and types.
 const maxText = 255
 
-// validate checks what the rest relies on. It is looser than component-spec
-// where OCM is: sources and repository contexts may be of any type, and a local
-// resource may have another version than the component.
+// validate checks the fields on which other functions rely. It is looser than component-spec where OCM is: sources and
+// repository contexts may be of any type, and the version of a local resource may differ from the component's.
 func validate(spec *v2.ComponentDescriptor) error {
 	if spec.Metadata.Version != v2.SchemaVersion {
 		return errors.Errorf("meta.schemaVersion is %.100q: want %q", spec.Metadata.Version, v2.SchemaVersion)
@@ -156,8 +155,7 @@ func validateIdentity(path string, identity v2.Identity) error {
 	return nil
 }
 
-// validateTyped checks an object whose fields depend on its type. The library
-// would also take Type for type.
+// validateTyped checks an object whose fields depend on its type. The library would also accept Type for type.
 func validateTyped(u *v2.UnstructuredTypedObject) error {
 	if u == nil {
 		return errors.New("is missing")

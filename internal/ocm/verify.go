@@ -15,41 +15,38 @@ import (
 	v2 "github.com/gardener/component-spec/bindings-go/apis/v2"
 )
 
-// A VerificationError says why components are not trusted.
+// A VerificationError reports why components are not trusted.
 type VerificationError struct {
 	Reason string // One line that names the component and the field.
 }
 
-// Error is one line.
+// Error returns the message, which is one line.
 func (e *VerificationError) Error() string { return "verification failed: " + e.Reason }
 
-// Verified says what a valid signature covers.
+// A Verified holds the digests that a valid signature covers.
 type Verified struct {
 	signature string
 	digests   map[string]struct{}
 }
 
-// Covers reports whether the digest, sha256:…, is that of a blob or a manifest that
-// a signed resource names. Excluded resources are not covered, nor those of
-// components to which no signed digest leads.
+// Covers reports whether a signed resource names a blob or a manifest with the digest, sha256:…. It covers neither
+// excluded resources nor resources of components to which no signed digest leads.
 func (v *Verified) Covers(digest string) bool {
 	_, ok := v.digests[digest]
 	return ok
 }
 
-// Signature returns the name of the signature that was valid.
+// Signature returns the name of the valid signature.
 func (v *Verified) Signature() string { return v.signature }
 
-// Verify checks the signature of the first component, the root, with those keys
-// that have its name, one of which must fit; the other components are checked
-// against the digests that the references to them have. All components that are
-// referenced must be there, as Collect returns them.
+// Verify verifies the signature of the first component, the root, with the keys that have its name, one of which must
+// match; it verifies the other components by the digests in the references to them. The components must include all
+// that are referenced, as Collect returns them.
 //
-// The signature must be RSASSA-PKCS1-V1_5 over the hash, SHA-256 or SHA-512, of
-// what is now in the descriptor, in the form jsonNormalisation/v1. All else is
-// refused, and so is a local blob whose access names another digest than the
-// signed one. The caller must ask Covers for the digest that is
-// pulled. The error is a *VerificationError.
+// The signature must be RSASSA-PKCS1-V1_5 over the hash, SHA-256 or SHA-512, of the current content of the descriptor,
+// in the form jsonNormalisation/v1. Verify refuses anything else, and also a local blob whose access names another
+// digest than the signed one. The caller must call Covers with the digest that it pulls. The error is a
+// *VerificationError.
 func Verify(components []*Descriptor, keys []Key) (*Verified, error) {
 	v, err := verify(components, keys)
 	if err != nil {
@@ -80,7 +77,7 @@ func verify(components []*Descriptor, keys []Key) (*Verified, error) {
 	return &Verified{signature: name, digests: c.digests}, nil
 }
 
-// verifySignatures returns the name of the first valid signature of a key.
+// verifySignatures returns the name of the first signature that one of the keys verifies.
 func verifySignatures(d *Descriptor, keys []Key) (string, error) {
 	signatures := map[string]Signature{}
 	for _, s := range d.Signatures() {
@@ -115,9 +112,9 @@ func verifySignatures(d *Descriptor, keys []Key) (string, error) {
 	return "", errors.Errorf("it has no signature named %s", strings.Join(slices.Compact(names), " or "))
 }
 
-// SignedBy reports whether a descriptor has a signature of a name. It fails if
-// that is not valid, or not by the key, or if there are two. It does not check
-// what the component references, so that it is not a replacement for Verify.
+// SignedBy reports whether a descriptor has a signature with the given name. It returns an error if that signature is
+// not valid, or not by the key, or if there are two. It does not verify the references of the component, so it does not
+// replace Verify.
 func SignedBy(d *Descriptor, name string, key crypto.PublicKey) (bool, error) {
 	public, ok := key.(*rsa.PublicKey)
 	if !ok {
@@ -142,7 +139,7 @@ func verifySignature(d *Descriptor, s Signature, k *rsa.PublicKey) error {
 	if k == nil {
 		return errors.New("its key is empty")
 	}
-	// The keys of ParseKey are long enough, but Key is a struct.
+	// ParseKey checks the size, but SignedBy accepts any key.
 	if err := checkBits(k); err != nil {
 		return err
 	}
@@ -163,9 +160,8 @@ func verifySignature(d *Descriptor, s Signature, k *rsa.PublicKey) error {
 	return nil
 }
 
-// checkHash computes the hash of a descriptor and compares it with what a
-// signature or a reference says. To believe the latter would mean to accept any
-// descriptor with an old signature.
+// checkHash computes the hash of a descriptor and compares it with the digest of a signature or a reference. Trusting
+// that digest instead would accept any descriptor with an old signature.
 func checkHash(d *Descriptor, want Digest) (crypto.Hash, []byte, error) {
 	switch want.NormalisationAlgorithm {
 	case NormalisationJSON:
@@ -189,7 +185,7 @@ func checkHash(d *Descriptor, want Digest) (crypto.Hash, []byte, error) {
 	return h, hashed, err
 }
 
-// signatureValue returns the bytes of a signature, which are in hex or PEM.
+// signatureValue returns the bytes of a signature, which is encoded as hex or PEM.
 func signatureValue(s Signature) ([]byte, error) {
 	switch s.MediaType {
 	case v2.MediaTypeRSASignature:
@@ -204,8 +200,8 @@ func signatureValue(s Signature) ([]byte, error) {
 	return nil, errors.Errorf("media type %.100q is not known: want %s or %s", s.MediaType, v2.MediaTypeRSASignature, v2.MediaTypePEM)
 }
 
-// signaturePEM finds the one block with the signature. OCM puts certificates
-// behind it, which we do not trust, since our keys are given.
+// signaturePEM returns the only PEM block with the signature. It ignores the certificates that OCM appends, since only
+// the given keys are trusted.
 func signaturePEM(data []byte) ([]byte, error) {
 	var found *pem.Block
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {

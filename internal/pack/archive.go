@@ -19,27 +19,25 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 )
 
-// Modes of entries, whatever those of the files were.
+// Modes of entries, independent of the modes of the files.
 const (
 	fileMode      = 0o644
 	directoryMode = 0o755
 )
 
-// Archive returns a tar+gzip of files. The same files give the same bytes, in
-// whatever order they are.
+// Archive returns a tar+gzip of files. The same files give the same bytes, in any order.
 //
-// Entries are sorted by their names, byte by byte, in which those of directories end
-// in a slash; each directory comes before what is in it, for readers that do not
-// make directories by themselves. Owner and group are 0, times are 1970, and nothing
-// else is said of a file. Names that are not clean relative paths, that are there
-// twice, or that are those of a file and a directory, are refused.
+// Entries are sorted bytewise by name, where the names of directories end in a slash; each directory precedes its
+// content, for readers that do not create directories implicitly. Owner and group are 0, times are 1970, and there is
+// no other metadata. Archive refuses names that are not clean relative paths, that occur twice, or that name both a
+// file and a directory.
 func Archive(files []archive.File) ([]byte, error) {
 	entries, err := entriesOf(files)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot pack files")
 	}
 	var b bytes.Buffer
-	// The zero header has no name and no time.
+	// The zero gzip header has no name and no time.
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
 		return nil, err
@@ -59,7 +57,7 @@ func Archive(files []archive.File) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// entriesOf files and of the directories above them, by name.
+// entriesOf returns the content of the files by name, with an entry for each directory above them.
 func entriesOf(files []archive.File) (map[string][]byte, error) {
 	entries := make(map[string][]byte, len(files))
 	for _, f := range files {
@@ -92,7 +90,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// write an entry. The format is USTAR, and PAX for a name that does not fit.
+// write writes an entry. The format is USTAR, and PAX for a name that does not fit.
 func write(t *tar.Writer, name string, data []byte) error {
 	h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: fileMode, Size: int64(len(data)), ModTime: time.Unix(0, 0)}
 	if strings.HasSuffix(name, "/") {

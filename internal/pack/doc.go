@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pack makes layers of files, in which nothing depends on when, where
-// and by whom they are made.
+// Package pack makes reproducible layers from files: they do not depend on the time, the machine or the user.
 package pack

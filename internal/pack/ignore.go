@@ -12,21 +12,21 @@ import (
 
 const (
 	ignoreFile = ".helmignore"
-	// maxIgnore bounds the file, in bytes.
+	// maxIgnore bounds the .helmignore file, in bytes.
 	maxIgnore = 64 << 10
 )
 
-// A rule of a .helmignore, which Helm reads much like a .gitignore.
+// A rule is a line of a .helmignore, whose syntax is similar to a .gitignore.
 type rule struct {
-	pattern     string // As of path.Match.
-	directories bool   // It is for directories only.
-	whole       bool   // It is for the whole path rather than its last element.
-	negated     bool   // Whatever it does not match is ignored.
+	pattern     string // In the syntax of path.Match.
+	directories bool   // It applies only to directories.
+	whole       bool   // It applies to the whole path rather than its last element.
+	negated     bool   // It ignores everything that it does not match.
 }
 
 type rules []rule
 
-// readIgnore reads the rules of a chart. What Helm leaves out anyway comes first.
+// readIgnore reads the rules of a chart. They begin with those that Helm always applies.
 func readIgnore(fsys fs.FS, dir string) (rules, error) {
 	out := rules{{pattern: "templates/.?*", whole: true}}
 	name := path.Join(dir, ignoreFile)
@@ -70,8 +70,7 @@ func parseRule(line string) (rule, error) {
 	return r, nil
 }
 
-// match says whether a path, relative to the chart, is ignored. The first rule
-// that says so decides.
+// match reports whether a path, relative to the chart, is ignored, which is the case if any rule ignores it.
 func (rs rules) match(name string, directory bool) bool {
 	for _, r := range rs {
 		if r.ignores(name, directory) {
@@ -86,7 +85,7 @@ func (r rule) ignores(name string, directory bool) bool {
 	if !r.whole {
 		subject = path.Base(name)
 	}
-	// The pattern was tried when it was read.
+	// parseRule has checked the pattern.
 	matches, _ := path.Match(r.pattern, subject)
 	matches = matches && (directory || !r.directories)
 	return matches != r.negated

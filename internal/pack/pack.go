@@ -16,25 +16,23 @@ import (
 )
 
 const (
-	// maxDepth ends a cycle of links that the file system does not tell us of.
+	// maxDepth ends a cycle of links that the file system does not report.
 	maxDepth = 64
 
-	// layoutFile marks an OCI image layout, such as an earlier output.
+	// layoutFile marks a directory as an OCI image layout, such as the output of a previous build.
 	layoutFile = "oci-layout"
 )
 
-// Directory returns the files of a directory, sorted by name, which is relative to it.
-// Symbolic links that leave the directory are refused, others are followed; what no
-// module has is left out (.git, .DS_Store, ._*, OCI image layouts).
+// Directory returns the files of a directory, sorted by name. Names are relative to it. It refuses symbolic links that
+// leave the directory, follows others, and omits files that no module needs (.git, .DS_Store, ._*, OCI image layouts).
 //
-// It is fsys that sees links leave it: give it that of an os.Root. A directory has
-// at most as many files and bytes as a layer.
+// It relies on fsys to detect links that leave it: pass the FS of an os.Root. The limits for the number and the size of
+// files are the same as for a layer.
 func Directory(fsys fs.FS, dir string) ([]archive.File, error) {
 	return collect(fsys, dir, func(string, bool) bool { return false })
 }
 
-// Chart returns the files of a directory with a chart, as Directory does, without
-// those that its .helmignore names.
+// Chart returns the files of a chart directory, as Directory does, without those that its .helmignore excludes.
 func Chart(fsys fs.FS, dir string) ([]archive.File, error) {
 	rules, err := readIgnore(fsys, dir)
 	if err != nil {
@@ -43,8 +41,8 @@ func Chart(fsys fs.FS, dir string) ([]archive.File, error) {
 	return collect(fsys, dir, rules.match)
 }
 
-// YAML returns the files of a directory that are wanted, by their names, as Directory
-// does. Directories whose names begin with a dot are left out.
+// YAML returns the files of a directory whose names are wanted, as Directory does. It omits directories whose names
+// begin with a dot.
 func YAML(fsys fs.FS, dir string, wanted func(name string) bool) ([]archive.File, error) {
 	return collect(fsys, dir, func(name string, directory bool) bool {
 		if directory {
@@ -54,7 +52,7 @@ func YAML(fsys fs.FS, dir string, wanted func(name string) bool) ([]archive.File
 	})
 }
 
-// ReadFile returns one file, of at most as many bytes as a layer.
+// ReadFile returns the content of one file, of at most the size of a layer.
 func ReadFile(fsys fs.FS, name string) ([]byte, error) {
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
@@ -83,17 +81,17 @@ func collect(fsys fs.FS, dir string, ignored func(name string, directory bool) b
 	return w.out, nil
 }
 
-// A walk is like fs.WalkDir, which does not follow links.
+// A walk walks a directory like fs.WalkDir, but follows links.
 type walk struct {
 	fsys    fs.FS
 	root    string
 	ignored func(name string, directory bool) bool
-	bytes   int64 // That are left.
-	files   int   // That are left.
+	bytes   int64 // Bytes that may still be read.
+	files   int   // Number of files that may still be read.
 	out     []archive.File
 }
 
-// directory of a name, with the directories above it.
+// directory walks a directory; above contains it and all its parents.
 func (w *walk) directory(name string, above []fs.FileInfo) error {
 	full := path.Join(w.root, name)
 	if len(above) > maxDepth {
@@ -146,7 +144,7 @@ func (w *walk) entry(name string, above []fs.FileInfo) error {
 	return nil
 }
 
-// broken says why something cannot be followed, unless no one asks for it.
+// broken returns the reason why a file cannot be read, or nil if the file is ignored.
 func (w *walk) broken(name string, err error) error {
 	if w.ignored(name, false) {
 		return nil
@@ -159,7 +157,7 @@ func (w *walk) broken(name string, err error) error {
 	return reason(full, err)
 }
 
-// foreign says that a name has no place in a module.
+// foreign reports whether files with the name do not belong in a module.
 func foreign(name string) bool {
 	return name == ".git" || name == ".DS_Store" || strings.HasPrefix(name, "._")
 }
@@ -180,7 +178,7 @@ func read(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// reason of a failure, without the path as the operating system has it.
+// reason returns the error of a failure, with the given name in place of the operating system's path.
 func reason(name string, err error) error {
 	var p *fs.PathError
 	switch {

@@ -14,9 +14,8 @@ import (
 
 var errNoFile = errors.New("it is neither a file nor a directory")
 
-// Without returns a file system in which some paths, and what is below them, are
-// not there, and of which nothing but files and directories can be
-// opened. A link does not lead to what is not there.
+// Without returns a file system that omits some paths and everything below them, and opens only regular files and
+// directories. It refuses links to omitted files.
 func Without(fsys fs.FS, names ...string) fs.FS {
 	return &without{FS: fsys, names: names}
 }
@@ -38,7 +37,7 @@ func (w *without) refuse(op, name string) error {
 	return nil
 }
 
-// Open a file or a directory. To open a pipe could wait forever.
+// Open opens a file or a directory. It refuses other types: opening a pipe could block forever.
 func (w *without) Open(name string) (fs.File, error) {
 	if err := w.refuse("open", name); err != nil {
 		return nil, err
@@ -53,7 +52,7 @@ func (w *without) Open(name string) (fs.File, error) {
 	return w.FS.Open(name)
 }
 
-// Stat follows links.
+// Stat returns the file info of a path. It follows links.
 func (w *without) Stat(name string) (fs.FileInfo, error) {
 	if err := w.refuse("stat", name); err != nil {
 		return nil, err
@@ -65,8 +64,8 @@ func (w *without) Stat(name string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// linked says whether a file is one that is hidden, by another name: it may be a
-// private key, to which another client has made a link.
+// linked reports whether a file is a hidden one under another name: it may be a private key to which another client has
+// created a link.
 func (w *without) linked(info fs.FileInfo) bool {
 	return info.Mode().IsRegular() && slices.ContainsFunc(w.names, func(n string) bool {
 		hidden, err := fs.Stat(w.FS, n)
@@ -74,7 +73,7 @@ func (w *without) linked(info fs.FileInfo) bool {
 	})
 }
 
-// Lstat follows no links.
+// Lstat returns the file info of a path. It does not follow links.
 func (w *without) Lstat(name string) (fs.FileInfo, error) {
 	if err := w.refuse("lstat", name); err != nil {
 		return nil, err
@@ -82,7 +81,7 @@ func (w *without) Lstat(name string) (fs.FileInfo, error) {
 	return fs.Lstat(w.FS, name)
 }
 
-// ReadLink returns where a link leads.
+// ReadLink returns the target of a link.
 func (w *without) ReadLink(name string) (string, error) {
 	if err := w.refuse("readlink", name); err != nil {
 		return "", err
@@ -90,7 +89,7 @@ func (w *without) ReadLink(name string) (string, error) {
 	return fs.ReadLink(w.FS, name)
 }
 
-// ReadDir returns what is in a directory.
+// ReadDir returns the entries of a directory that are not hidden.
 func (w *without) ReadDir(name string) ([]fs.DirEntry, error) {
 	if err := w.refuse("readdir", name); err != nil {
 		return nil, err

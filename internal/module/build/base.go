@@ -22,19 +22,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
-// A Base is what a module is built on top of: another module, or an image. It has to be closed.
+// A Base is what a module is built on top of: another module, or an image. The caller must close it.
 type Base struct {
 	component   ocm.Component
 	template    skeleton
 	parts       []part
-	layers      []Layer // That no part has.
+	layers      []Layer // Layers that belong to no part.
 	annotations map[string]string
 	warnings    []string
 	bundle      *bundle.Bundle
 }
 
-// OpenBase opens a module or an image, by a reference as that of bundle.Open, or host[:port]/path:tag (or @sha256:…) for an
-// image. Layers of an image are not read.
+// OpenBase opens a module or an image. The reference has a form that bundle.Open accepts, or is host[:port]/path:tag
+// (or @sha256:…) for an image. Layers of an image are not read.
 func OpenBase(ctx context.Context, reference string, regs oci.Registries) (*Base, error) {
 	if strings.Contains(strings.TrimPrefix(reference, "oci://"), "//") || bundle.IsPath(reference) {
 		return openModule(ctx, reference, regs)
@@ -75,7 +75,7 @@ func OpenBase(ctx context.Context, reference string, regs oci.Registries) (*Base
 	return imageBase(repository, ref.Repository, name, digest, m), nil
 }
 
-// Close releases the open resources.
+// Close closes the module that the base was read from, if any.
 func (b *Base) Close() error {
 	if b.bundle == nil {
 		return nil
@@ -83,8 +83,8 @@ func (b *Base) Close() error {
 	return b.bundle.Close()
 }
 
-// Extend a base with what a definition says. What it does not say, and can, the base says; resources of the same name are
-// replaced. The definition is not changed.
+// Extend builds a module from a base and a definition. Fields that the definition leaves empty are taken from the base
+// if it has them; resources of the same name are replaced. It does not change the definition.
 func Extend(ctx context.Context, base *Base, d *definition.Definition, fsys fs.FS) (*Module, error) {
 	d = base.complete(d)
 	if err := d.Check(); err != nil {
@@ -93,7 +93,7 @@ func Extend(ctx context.Context, base *Base, d *definition.Definition, fsys fs.F
 	return assemble(ctx, base, d, fsys)
 }
 
-// complete a definition.
+// complete returns a copy of the definition whose empty fields are taken from the base.
 func (b *Base) complete(d *definition.Definition) *definition.Definition {
 	out := *d
 	for _, f := range []struct {
@@ -120,8 +120,8 @@ func (b *Base) complete(d *definition.Definition) *definition.Definition {
 	return &out
 }
 
-// with returns the parts of the base, replaced where there is another one of the same name, and the new ones. A local
-// resource has the version of the component.
+// with returns the parts of the base, each replaced by the given part of the same name if there is one, followed by the
+// new parts. A local resource has the version of the component.
 func (b *Base) with(parts []part) ([]part, error) {
 	out := slices.Clone(b.parts)
 	for i := range out {
@@ -144,7 +144,7 @@ func (b *Base) with(parts []part) ([]part, error) {
 	return out, nil
 }
 
-// imageBase carries the layers of an image, and says where they are from.
+// imageBase returns a Base with the layers of an image. Its annotations name the image.
 func imageBase(from store.Reader, repository, name, digest string, m *manifest) *Base {
 	b := &Base{annotations: map[string]string{annotationBaseName: name, annotationBaseDigest: digest}}
 	for _, l := range m.Layers {
@@ -160,13 +160,13 @@ func imageBase(from store.Reader, repository, name, digest string, m *manifest) 
 	return b
 }
 
-// Annotations by which a manifest names the image that it is built on.
+// Annotations with which a manifest names its base image.
 const (
 	annotationBaseName   = "org.opencontainers.image.base.name"
 	annotationBaseDigest = "org.opencontainers.image.base.digest"
 )
 
-// A content is a blob or a manifest, as manifests name it.
+// A content describes a blob or a manifest that a manifest refers to.
 type content struct {
 	MediaType string `json:"mediaType"`
 	Digest    string `json:"digest"`
@@ -205,7 +205,8 @@ func readManifest(data []byte) (*manifest, error) {
 	return m, nil
 }
 
-// onlyChild of an index, where there is only one. All else is returned as it is.
+// onlyChild returns the manifest and digest of the only child of an index. An index with several children is an error;
+// anything else is returned unchanged.
 func onlyChild(ctx context.Context, from store.Reader, data []byte, digest string) (child []byte, childDigest string, err error) {
 	m, err := readManifest(data)
 	if err != nil || len(m.Manifests) == 0 {
@@ -230,7 +231,7 @@ func onlyChild(ctx context.Context, from store.Reader, data []byte, digest strin
 		len(names), strings.Join(names, ", "))
 }
 
-// isComponent reports whether a config is that of a component.
+// isComponent reports whether a media type is the type of the config of a component.
 func isComponent(mediaType string) bool {
 	return mediaType == artifact.CNUDIEConfig || mediaType == artifact.OCMConfig || strings.Contains(mediaType, "component-descriptor-metadata")
 }

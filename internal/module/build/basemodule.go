@@ -21,10 +21,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
-// maxSkeleton bounds what a module says of its ModuleTemplate, in bytes.
+// maxSkeleton bounds the skeleton of the ModuleTemplate in a module, in bytes.
 const maxSkeleton = 256 << 10
 
-// A skeleton is what a module says of its ModuleTemplate.
+// A skeleton holds the fields of a ModuleTemplate that a module itself provides.
 type skeleton struct {
 	APIVersion string `json:"apiVersion"`
 	Metadata   struct {
@@ -36,7 +36,7 @@ type skeleton struct {
 	} `json:"spec"`
 }
 
-// openModule opens a module, and reads what it installs.
+// openModule opens a module, and reads the content that it installs.
 func openModule(ctx context.Context, reference string, regs oci.Registries) (*Base, error) {
 	opened, err := bundle.Open(ctx, reference, regs)
 	if invalid := (*ocm.InvalidError)(nil); errors.As(err, &invalid) && bundle.IsPath(reference) {
@@ -85,7 +85,7 @@ func (b *Base) read(ctx context.Context) error {
 	return nil
 }
 
-// part that a resource of the base is.
+// part returns a resource of the base as a part.
 func (b *Base) part(ctx context.Context, m *manifest, r ocm.Resource) (part, error) {
 	p := part{resource: r, place: placeOf(&r), chart: r.Type == typeChart || r.Type == "helmChart"}
 	if c, ok := bundle.ChartOf(&r); ok && p.place == placeInstall {
@@ -122,7 +122,7 @@ func (b *Base) part(ctx context.Context, m *manifest, r ocm.Resource) (part, err
 	return p, err
 }
 
-// beside reads a chart of the base that is an artifact of its own, and is carried along.
+// beside reads a chart of the base that is a separate artifact, which is copied along with the module.
 func (b *Base) beside(ctx context.Context, c *bundle.Chart) (*Chart, []archive.File, error) {
 	from, data, err := b.bundle.ChartStore(ctx, c)
 	if err != nil {
@@ -148,7 +148,7 @@ func (b *Base) beside(ctx context.Context, c *bundle.Chart) (*Chart, []archive.F
 	return out, files, err
 }
 
-// placeOf a resource, as the controller sees it.
+// placeOf returns the place of a resource, as the controller interprets it.
 func placeOf(r *ocm.Resource) place {
 	switch r.Name {
 	case nameCRDs:
@@ -169,7 +169,8 @@ func placeOf(r *ocm.Resource) place {
 	return placeOther
 }
 
-// readSkeleton reads what it can. A template of the original, which modules bring along by the same name, says nothing.
+// readSkeleton reads a skeleton, and returns an empty one if it cannot. It ignores the template of Kyma's lifecycle
+// manager, which modules contain under the same name.
 func readSkeleton(data []byte) skeleton {
 	var s skeleton
 	files, err := archive.ReadLayer(data, archive.Limits{Uncompressed: maxSkeleton, Files: 8})

@@ -22,18 +22,18 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/pack"
 )
 
-// Media types of layers, as the original has them.
+// Media types of layers, as Kyma's own tools set them.
 const (
 	archiveType = "application/gzip"
 	textType    = "application/octet-stream"
 )
 
-// A Module is what was built.
+// A Module is the result of a build.
 type Module struct {
 	Descriptor *ocm.Descriptor
-	Layers     []Layer // In the order of the resources; equal ones once.
-	Charts     []Chart // That lie beside the module, as artifacts of their own.
-	// Annotations of the manifest, such as those that name a base image; usually none.
+	Layers     []Layer // In the order of the resources, without duplicates.
+	Charts     []Chart // Stored beside the module, as separate artifacts.
+	// Annotations are the annotations of the manifest, such as the name of a base image; usually empty.
 	Annotations map[string]string
 	Warnings    []string
 }
@@ -42,17 +42,17 @@ type Module struct {
 type Layer struct {
 	artifact.Layer
 
-	// Data is nil for a layer of a base image, which is not read before it is opened.
+	// Data is nil for a layer of a base image, whose content is read only when it is opened.
 	Data []byte
 	from store.Reader
 }
 
-// NewLayer returns a layer of content.
+// NewLayer returns a layer with the given content.
 func NewLayer(mediaType string, data []byte) Layer {
 	return Layer{Layer: artifact.Layer{MediaType: mediaType, Digest: digestOf(data), Size: int64(len(data))}, Data: data}
 }
 
-// Open the layer at an offset, in bytes.
+// Open opens the layer at an offset, in bytes.
 func (l *Layer) Open(ctx context.Context, offset int64) (io.ReadCloser, error) {
 	if l.from != nil && l.Data == nil {
 		return l.from.Blob(ctx, l.Digest, offset)
@@ -63,15 +63,15 @@ func (l *Layer) Open(ctx context.Context, offset int64) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(l.Data[offset:])), nil
 }
 
-// An Artifact is what a module is in a registry or layout, besides its layers.
+// An Artifact is the form of a module in a registry or layout, without its layers.
 type Artifact struct {
 	Manifest   []byte
-	Digest     string // Of the manifest, sha256:….
+	Digest     string // Digest of the manifest, sha256:….
 	Config     []byte
-	Descriptor []byte // The first layer.
+	Descriptor []byte // Content of the first layer.
 }
 
-// Artifact of the module with a descriptor, which is its own or that with signatures more.
+// Artifact returns the artifact of the module with a descriptor, which is its own or a copy with added signatures.
 func (m *Module) Artifact(d *ocm.Descriptor) (*Artifact, error) {
 	layers := make([]artifact.Layer, 0, len(m.Layers))
 	for i := range m.Layers {
@@ -84,8 +84,8 @@ func (m *Module) Artifact(d *ocm.Descriptor) (*Artifact, error) {
 	return &Artifact{Manifest: manifest, Digest: digestOf(manifest), Config: config, Descriptor: descriptor}, nil
 }
 
-// Build a module of a definition, whose paths are in fsys. Nothing is written.
-// Errors are one line that names the field or the file.
+// Build builds a module from a definition, whose paths are in fsys. It writes nothing. Errors are one line that names
+// the field or the file.
 func Build(ctx context.Context, d *definition.Definition, fsys fs.FS) (*Module, error) {
 	if err := d.Check(); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func Build(ctx context.Context, d *definition.Definition, fsys fs.FS) (*Module, 
 	return assemble(ctx, &Base{}, d, fsys)
 }
 
-// assemble what the definition says on top of a base, which may be empty.
+// assemble builds a module from the definition on top of a base, which may be empty.
 func assemble(ctx context.Context, base *Base, d *definition.Definition, fsys fs.FS) (*Module, error) {
 	b := &builder{d: d, fsys: pack.Without(fsys, definition.FileName)}
 	for _, step := range b.steps() {
@@ -164,7 +164,7 @@ func (b *builder) steps() []func(context.Context) error {
 	return []func(context.Context) error{b.charts, b.manifests, b.kustomizations, b.crds, b.config, b.customResource, b.template}
 }
 
-// add layers that are not there yet.
+// add appends layers that the module does not have yet.
 func (m *Module) add(layers ...Layer) {
 	for _, l := range layers {
 		if !slices.ContainsFunc(m.Layers, func(have Layer) bool { return have.Digest == l.Digest }) {
@@ -173,7 +173,7 @@ func (m *Module) add(layers ...Layer) {
 	}
 }
 
-// place of a part among the others.
+// A place is the position of a part among the others.
 type place int
 
 const (
@@ -182,24 +182,24 @@ const (
 	placeInstall
 	placeCustomResource
 	placeTemplate
-	// placeOther is for what is not looked into.
+	// placeOther is for resources whose content is not read.
 	placeOther
 )
 
-// A part is a resource with what is in it.
+// A part is a resource with its content.
 type part struct {
 	resource ocm.Resource
 	place    place
-	// layer is nil for what lies elsewhere.
+	// layer is nil if the content is stored elsewhere.
 	layer *Layer
-	// beside is a chart that is an artifact of its own, or nil.
+	// beside is a chart that is a separate artifact, or nil.
 	beside *Chart
-	// chart says that files are those of a chart.
+	// chart reports whether files are the files of a chart.
 	chart bool
 	files []archive.File
 }
 
-// newPart makes a part of content.
+// newPart returns a part with the given content.
 func newPart(p place, name, kind, mediaType string, data []byte) part {
 	l := NewLayer(mediaType, data)
 	return part{

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package build makes a module, which is a component descriptor with layers, of
-// a definition and its files. The same input gives the same bytes.
+// Package build builds a module, which is a component descriptor with layers, from a definition and its files. The same
+// input gives the same bytes.
 package build

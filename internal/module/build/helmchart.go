@@ -20,15 +20,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 )
 
-// A Chart is an artifact of Helm's own type that belongs to a module.
+// A Chart is an artifact in Helm's own format that belongs to a module.
 type Chart struct {
 	bundle.Chart
 
 	Manifest []byte
-	Layers   []Layer // Its config, and then its archive.
+	Layers   []Layer // The config, and then the archive.
 }
 
-// helmChart makes a part of a chart, which lies beside the module and not in it.
+// helmChart returns the part of a chart that is stored beside the module, and not in it.
 func helmChart(name string, files []archive.File, chart *render.Chart) (part, error) {
 	c, err := newChart(files, chart)
 	if err != nil {
@@ -54,7 +54,7 @@ func newChart(files []archive.File, chart *render.Chart) (*Chart, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Helm wants one directory, which is named like the chart.
+	// Helm requires a single directory with the name of the chart.
 	below := make([]archive.File, 0, len(files))
 	for _, f := range files {
 		below = append(below, archive.File{Name: path.Join(chart.Name(), f.Name), Data: f.Data})
@@ -64,7 +64,7 @@ func newChart(files []archive.File, chart *render.Chart) (*Chart, error) {
 		return nil, err
 	}
 	c.Layers = []Layer{NewLayer(layers.HelmConfig, metadata), NewLayer(layers.HelmContent, packed)}
-	// What Helm adds as well is left out: it is in the config, or it is the time.
+	// Other annotations that Helm adds are omitted: they repeat the config, or are the time.
 	c.Manifest, err = json.Marshal(struct {
 		SchemaVersion int               `json:"schemaVersion"`
 		MediaType     string            `json:"mediaType"`
@@ -86,7 +86,7 @@ func artifactDigest(digest string) *ocm.Digest {
 	return &ocm.Digest{HashAlgorithm: ocm.HashSHA256, NormalisationAlgorithm: ocm.NormalisationArtifact, Value: digest[len("sha256:"):]}
 }
 
-// addChart that lies beside the module, unless it is there. Two installs may be of one chart.
+// addChart adds a chart that is stored beside the module, unless it is there already. Two installs may use one chart.
 func (m *Module) addChart(c *Chart) error {
 	i := slices.IndexFunc(m.Charts, func(have Chart) bool { return have.Repository == c.Repository && have.Tag == c.Tag })
 	switch {

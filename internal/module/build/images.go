@@ -21,7 +21,7 @@ import (
 // typeImage is the type of a resource that lists an image.
 const typeImage = "ociImage"
 
-// maxImageName limits what the name of a resource contains of the name of an image.
+// maxImageName is the maximum number of bytes of an image name in the name of its resource.
 const maxImageName = 100
 
 var (
@@ -45,7 +45,8 @@ func imagesOf(r *check.Result) ([]string, error) {
 	return bundle.Images(all), nil
 }
 
-// withImages returns the parts with one for each image. It replaces parts that list an image and have the same name.
+// withImages returns the parts with one more for each image. It replaces parts that list an image and have the same
+// name.
 func withImages(parts []part, images []string) []part {
 	out, added := slices.Clone(parts), map[string]bool{}
 	for _, image := range images {
@@ -69,8 +70,8 @@ func withImages(parts []part, images []string) []part {
 	return out
 }
 
-// imageResource returns the resource that lists an image. A signature covers the image only if it has a digest. The version is
-// the tag if a resource can have it, otherwise the version of the component.
+// imageResource returns the resource that lists an image. A signature covers the image only if it has a digest. The
+// version is the tag if a resource can have it, and otherwise the version of the component.
 func imageResource(image string) ocm.Resource {
 	repository, _, _ := strings.Cut(image, "@")
 	name, tag, _ := strings.Cut(repository[strings.LastIndex(repository, "/")+1:], ":")

@@ -56,7 +56,7 @@ func (b *builder) kustomizations(ctx context.Context) error {
 	return nil
 }
 
-// splitCRDs takes the CRDs out of some YAML, and returns the rest.
+// splitCRDs moves the CRDs of some YAML to b.split, and returns the rest.
 func (b *builder) splitCRDs(data []byte) ([]byte, error) {
 	var rest [][]byte
 	for _, doc := range documents(data) {
@@ -73,7 +73,8 @@ func (b *builder) splitCRDs(data []byte) ([]byte, error) {
 	return bytes.Join(rest, separator), nil
 }
 
-// documents of what a kustomization prints, where nothing but the marker begins with ---.
+// documents splits the output of a kustomization into its documents, and drops empty ones. In that output, only
+// separators begin with ---.
 func documents(data []byte) [][]byte {
 	var out [][]byte
 	var doc []byte
@@ -94,8 +95,8 @@ func documents(data []byte) [][]byte {
 	return kept
 }
 
-// reachable are the files that a kustomization can ask for: all that is named in it, and in those that it builds on. To
-// read the whole directory of the module could be much, and bring what no one asks for into messages.
+// A reachable collects the files that a kustomization can refer to: all that it names, and all that the kustomizations
+// below it name. Reading the whole directory of the module could be expensive, and show unrelated files in messages.
 type reachable struct {
 	fsys  fs.FS
 	seen  map[string]bool
@@ -103,7 +104,8 @@ type reachable struct {
 	out   []input.File
 }
 
-// directory with a kustomization.
+// The directory must contain a kustomization, unless another one refers to it. The method adds its files, and those
+// that they name.
 func (r *reachable) folder(dir string) error {
 	if r.seen[dir] {
 		return nil
@@ -146,7 +148,7 @@ func (r *reachable) file(name string) ([]byte, error) {
 	return data, nil
 }
 
-// named in a kustomization is every text in it that is the path of something.
+// named adds the files and directories that a kustomization names: every string in it that is an existing path.
 func (r *reachable) named(dir, file string, data []byte) error {
 	if err := (yamlsize.Limits{Bytes: maxKustomization}).Check(data); err != nil {
 		return errors.Wrap(err, file)
@@ -175,7 +177,7 @@ func (r *reachable) path(dir, text string) error {
 	}
 	full := path.Join(dir, text)
 	if !fs.ValidPath(full) {
-		// It leaves the module, and anyone who builds the kustomization says so.
+		// The path leaves the module, which the build of the kustomization reports.
 		return nil
 	}
 	info, err := fs.Stat(r.fsys, full)
@@ -191,7 +193,7 @@ func (r *reachable) path(dir, text string) error {
 	return nil
 }
 
-// texts in a tree.
+// texts appends all strings of a tree to out.
 func texts(out []string, tree any) []string {
 	switch t := tree.(type) {
 	case string:

@@ -39,13 +39,13 @@ const (
 
 var separator = []byte("---\n") //nolint:gochecknoglobals // A constant.
 
-// A builder reads what a definition names, and makes parts of it.
+// A builder reads the files that a definition names, and makes parts from them.
 type builder struct {
 	d        *definition.Definition
 	fsys     fs.FS
 	parts    []part
 	warnings []string
-	// split are CRDs that came out of kustomizations.
+	// split holds the CRDs that were split from kustomizations.
 	split []archive.File
 }
 
@@ -84,7 +84,7 @@ func (b *builder) charts(ctx context.Context) error {
 	return nil
 }
 
-// readChart reads a chart from a directory or an archive, with Chart.yaml at the top level.
+// readChart reads a chart from a directory or an archive. The names of its files are relative to its Chart.yaml.
 func readChart(fsys fs.FS, name string) ([]archive.File, *render.Chart, error) {
 	info, err := fs.Stat(fsys, name)
 	var files []archive.File
@@ -103,7 +103,7 @@ func readChart(fsys fs.FS, name string) ([]archive.File, *render.Chart, error) {
 	return files, chart, nil
 }
 
-// unpackChart brings a packed chart to the form that a directory has, where its Chart.yaml is on top.
+// unpackChart reads a packed chart, with the names of its files as in a directory: Chart.yaml is at the top level.
 func unpackChart(fsys fs.FS, name string) ([]archive.File, error) {
 	data, err := pack.ReadFile(fsys, name)
 	if err != nil {
@@ -143,7 +143,7 @@ func (b *builder) manifests(context.Context) error {
 	return nil
 }
 
-// plain YAML becomes one text.
+// plain adds a part with the files joined into one YAML stream.
 func (b *builder) plain(field, name, from string, files []archive.File) error {
 	if name == "" {
 		var err error
@@ -160,7 +160,7 @@ func (b *builder) plain(field, name, from string, files []archive.File) error {
 	return b.add(field, p)
 }
 
-// plainName is the name of an install of plain YAML that was given none.
+// plainName returns the name of an install of plain YAML for which the definition sets none.
 func (b *builder) plainName(from string) (string, error) {
 	if len(b.d.Manifests)+len(b.d.Kustomizations) == 1 {
 		return definition.RawManifest, nil
@@ -176,7 +176,7 @@ func (b *builder) plainName(from string) (string, error) {
 	return name, definition.CheckInstall(name)
 }
 
-// joined files as one text of YAML documents. One file stays as it is.
+// joined joins files into one YAML stream. It returns the content of a single file unchanged.
 func joined(files []archive.File) []byte {
 	if len(files) == 1 {
 		return files[0].Data
@@ -195,8 +195,8 @@ func joined(files []archive.File) []byte {
 	return out.Bytes()
 }
 
-// readYAML reads a file, or the files of a directory and of directories in it that are taken for YAML. Their names are relative to
-// the directory of the module.
+// readYAML reads a file, or the files of a directory and its subdirectories that definition.IsYAML accepts. Their names
+// are relative to the directory of the module.
 func readYAML(fsys fs.FS, name string) ([]archive.File, error) {
 	if info, err := fs.Stat(fsys, name); err == nil && !info.IsDir() {
 		data, err := pack.ReadFile(fsys, name)
@@ -225,7 +225,7 @@ func (b *builder) crds(context.Context) error {
 		if err != nil {
 			return errors.Wrapf(err, "crds[%d]", i)
 		}
-		// A file that is named twice, by itself and in a directory, is there once.
+		// A file that is listed twice, by itself and in a directory, is added once.
 		for _, f := range files {
 			all[f.Name] = f.Data
 		}
@@ -284,7 +284,7 @@ func (b *builder) customResource(context.Context) error {
 	return b.add("defaultCustomResource", p)
 }
 
-// template is what a ModuleTemplate of the module begins with. It has no name, and does not say where the module is.
+// template adds the skeleton of a ModuleTemplate of the module. It has no name, and no location of the module.
 func (b *builder) template(context.Context) error {
 	channel := b.d.Channel
 	if channel == "" {
@@ -305,7 +305,7 @@ func (b *builder) template(context.Context) error {
 	return b.add(nameTemplate, newPart(placeTemplate, nameTemplate, typeText, textType, data))
 }
 
-// add a part, and see whether anyone who installs it could read it.
+// add adds a part, after checking that its layer can be read in the same way as when the module is installed.
 func (b *builder) add(field string, p part) error {
 	layer := p.layer
 	if p.beside != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/config"
 )
 
-// subjectOf parts is what there is to check.
+// subjectOf returns the parts in the form in which they are checked.
 func subjectOf(parts []part, d *definition.Definition) (check.Subject, error) {
 	s := check.Subject{Readiness: d.Readiness}
 	remote := map[string]bool{}
@@ -47,7 +47,7 @@ func subjectOf(parts []part, d *definition.Definition) (check.Subject, error) {
 		case placeTemplate, placeOther:
 		}
 	}
-	// Charts of a base that lie elsewhere are not looked into, and neither is how they are installed.
+	// Charts of a base that are stored elsewhere are not read, and neither are their config entries.
 	s.Config = slices.DeleteFunc(s.Config, func(e config.Entry) bool { return remote[e.Name] })
 	return s, nil
 }
@@ -61,7 +61,7 @@ func customResource(data []byte) (*unstructured.Unstructured, error) {
 	return u, json.Unmarshal(raw.Raw, &u.Object)
 }
 
-// labelsOf a component: those of the base, and over them those of the definition, sorted.
+// labelsOf returns the labels of a component, sorted: the labels of the base, overridden by those in the definition.
 func labelsOf(base []ocm.Label, over map[string]string) []ocm.Label {
 	out := slices.DeleteFunc(slices.Clone(base), func(l ocm.Label) bool {
 		_, ok := over[l.Name]
@@ -74,7 +74,8 @@ func labelsOf(base []ocm.Label, over map[string]string) []ocm.Label {
 	return out
 }
 
-// sourcesOf a component, likewise, in their order.
+// sourcesOf returns the sources of a component: the sources of the base that the definition does not replace, and then
+// those in the definition.
 func sourcesOf(base []ocm.SourceRef, more []definition.Source) []ocm.SourceRef {
 	out := slices.DeleteFunc(slices.Clone(base), func(s ocm.SourceRef) bool {
 		return slices.ContainsFunc(more, func(m definition.Source) bool { return m.Name == s.Name })

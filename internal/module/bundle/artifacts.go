@@ -16,16 +16,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// An Artifact is a component of a module, as it lies in a store.
+// An Artifact is a component of a module in a store.
 type Artifact struct {
 	Descriptor *ocm.Descriptor
-	Digest     string // Of the manifest, sha256:….
+	Digest     string // Digest of the manifest, sha256:….
 	Store      store.Store
 }
 
-// Artifacts of the module: each component comes after those that it references,
-// so that the module's own is the last one. They stay as they are now, whatever
-// becomes of the tags.
+// Artifacts returns the components of the module: each comes after those that it references, so that the module's own
+// is the last one. They are pinned by digest, so that tags that move later do not change them.
 func (b *Bundle) Artifacts(ctx context.Context) ([]Artifact, error) {
 	out := make([]Artifact, 0, len(b.Components))
 	for _, d := range inOrder(b.Components) {
@@ -56,8 +55,8 @@ func (b *Bundle) artifact(ctx context.Context, d *ocm.Descriptor) (Artifact, err
 	return Artifact{Descriptor: d, Digest: digest, Store: s}, err
 }
 
-// inOrder returns components, each after those that it references. They have no
-// cycles, and all are referenced from the first one.
+// inOrder returns components, each after those that it references. They must have no cycles, and all be referenced,
+// directly or not, from the first one.
 func inOrder(components []*ocm.Descriptor) []*ocm.Descriptor {
 	known, done := map[string]*ocm.Descriptor{}, map[string]bool{}
 	for _, d := range components {
@@ -82,9 +81,8 @@ func inOrder(components []*ocm.Descriptor) []*ocm.Descriptor {
 	return out
 }
 
-// LayoutTag returns the tag that a component has in a layout which is about
-// another one: it comes after the tags of all versions, as the first one is what
-// the layout is about.
+// LayoutTag returns the tag of a component in the layout of another one. It sorts after the tags of all versions, as
+// the first tag belongs to the layout's own component.
 func LayoutTag(d *ocm.Descriptor) (string, error) {
 	tag, err := ocm.Tag(d.Version())
 	if err != nil {

@@ -18,20 +18,20 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
-// A Bundle is a module that was opened. Descriptors are read, layers are not. It
-// is safe for concurrent use once it is opened, and has to be closed.
+// A Bundle is an open module, with its descriptors but without its layers in memory. It is safe for concurrent use once
+// Open has returned it. The caller must close it.
 type Bundle struct {
-	// Components are the module's own and those that it references, as artifact.Collect returns them. Where not all of them are
-	// there it is the module's own only.
+	// Components are the module's own component and those that it references, as artifact.Collect returns them; only
+	// the module's own if others are missing.
 	Components []*ocm.Descriptor
-	// Digest of the manifest of the module's own component, sha256:….
+	// Digest is the digest of the manifest of the module's own component, sha256:….
 	Digest string
-	// Tag that it was opened by, or empty.
+	// Tag is the tag by which it was opened, or empty.
 	Tag string
-	// Location of the components; zero for a layout. Where it is set before anything is asked of a bundle, templates
-	// have that one instead.
+	// Location is the location of the components; zero for a layout. If the caller sets it before any other call,
+	// templates refer to that location instead.
 	Location ocm.Location
-	// Store of the module's own component.
+	// Store holds the module's own component.
 	Store store.Store
 
 	cache  *cache
@@ -40,23 +40,23 @@ type Bundle struct {
 	// layout is nil for a registry.
 	layout *layout.Store
 	path   string
-	// incomplete says why Components are not all that the module consists of.
+	// incomplete is the reason why Components lacks components that the module references.
 	incomplete error
 }
 
-// agent is how requests name this program.
+// agent is the user agent of requests.
 const agent = "kymactl"
 
-// Open a module. Reference is one of
+// Open opens a module. Reference is one of
 //
-//   - the path of an OCI image layout, a directory or a tar, with :TAG or
-//     @sha256:… behind it where it holds several
+//   - the path of an OCI image layout, a directory or a tar, followed by :TAG or
+//     @sha256:… if it holds several
 //   - host[:port]/base/component-descriptors/NAME:TAG, or @sha256:… (or both)
 //   - host[:port]/base//NAME:VERSION, as OCM writes it
-//   - host[:port]/base/HEX:TAG where names are mapped by their SHA-256
+//   - host[:port]/base/HEX:TAG if names are mapped by their SHA-256
 //
-// What exists on disk is a path. A *store.NotFoundError says that nothing is
-// there, an *ocm.InvalidError that it is not a module.
+// What exists on disk is a path. The error is a *store.NotFoundError if there is nothing, and an *ocm.InvalidError if
+// it is not a module.
 func Open(ctx context.Context, reference string, regs oci.Registries) (*Bundle, error) {
 	at, err := locate(reference)
 	if err != nil {
@@ -79,7 +79,7 @@ func Open(ctx context.Context, reference string, regs oci.Registries) (*Bundle, 
 	return b, nil
 }
 
-// Close releases the open resources. Nothing can be asked of the bundle after that.
+// Close releases the open resources. The bundle must not be used after that.
 func (b *Bundle) Close() error {
 	b.puller.Close()
 	if b.layout == nil {
@@ -129,7 +129,7 @@ func (b *Bundle) openRemote(ctx context.Context, at place) error {
 	return b.collect(ctx, d)
 }
 
-// describe the module's own component, and note its digest.
+// describe reads the descriptor of the module's own component, and sets its digest.
 func (b *Bundle) describe(ctx context.Context, where string) (*ocm.Descriptor, error) {
 	reference := b.Digest
 	if reference == "" {
@@ -147,13 +147,13 @@ func (b *Bundle) describe(ctx context.Context, where string) (*ocm.Descriptor, e
 	return artifact.Describe(ctx, b.stored(), where, data)
 }
 
-// collect what the module's own component references.
+// collect sets the components that the module's own component references.
 func (b *Bundle) collect(ctx context.Context, d *ocm.Descriptor) error {
 	b.Components = []*ocm.Descriptor{d}
 	r := b.repositories()
 	all, err := artifact.Collect(ctx, r, r.location, d)
 	if missing := (*store.NotFoundError)(nil); errors.As(err, &missing) {
-		// Reading, pushing or verifying the component needs nothing else.
+		// Reading, pushing or verifying the component itself needs no other component.
 		b.incomplete = err
 		return nil
 	}
@@ -163,7 +163,7 @@ func (b *Bundle) collect(ctx context.Context, d *ocm.Descriptor) error {
 
 func (b *Bundle) stored() stored { return stored{store: b.Store, cache: b.cache} }
 
-// repositories of the module as it is now.
+// repositories returns the repositories of the module in its current state.
 func (b *Bundle) repositories() *repositories {
 	r := &repositories{
 		stored: b.stored(), puller: b.puller, regs: b.regs, layout: b.path,
@@ -178,17 +178,16 @@ func (b *Bundle) repositories() *repositories {
 // Descriptor returns the descriptor of the module's own component.
 func (b *Bundle) Descriptor() *ocm.Descriptor { return b.Components[0] }
 
-// Manifest of the module's own component, as it is in the store.
+// Manifest returns the manifest of the module's own component, byte for byte as in the store.
 func (b *Bundle) Manifest(ctx context.Context) ([]byte, error) {
 	data, _, err := b.stored().Manifest(ctx, "", b.Digest)
 	return data, err
 }
 
-// Layout is the path of the layout that the module was opened from, or empty.
+// Layout returns the path of the layout from which the module was opened, or "".
 func (b *Bundle) Layout() string { return b.path }
 
-// Missing are the references to components that a layout does not hold, as
-// NAME:VERSION.
+// Missing returns the references of the module, as NAME:VERSION, if the layout does not hold all of them.
 func (b *Bundle) Missing() []string {
 	if b.incomplete == nil {
 		return nil
@@ -201,7 +200,7 @@ func (b *Bundle) Missing() []string {
 	return out
 }
 
-// complete says why not all that the module consists of is known.
+// complete returns an error if not all components that the module references are known.
 func (b *Bundle) complete() error {
 	return errors.Wrap(b.incomplete, "not all components that the module references are there")
 }

@@ -4,16 +4,16 @@ package bundle
 
 import "sync"
 
-// maxRemembered bounds what is kept of the store, in bytes.
+// maxRemembered bounds the content of the store that is kept in memory, in bytes.
 const maxRemembered = 128 << 20
 
-// A cache remembers what was read of a store, and what tags were.
+// A cache keeps content that was read from a store, and the digests of tags.
 type cache struct {
-	// mu guards what follows.
+	// mu guards the fields below.
 	mu    sync.Mutex
 	known map[string][]byte
 	size  int
-	// pins are the digests that tags had, by repository and tag: what was verified is what is copied and installed.
+	// pins holds the digests of tags by repository and tag, so that what is copied and installed is what was verified.
 	pins map[string]string
 }
 
@@ -38,7 +38,7 @@ func (c *cache) remembered(digest string) ([]byte, bool) {
 	return data, ok
 }
 
-// pin the digest of a tag, unless it is pinned.
+// pin records the digest of a tag, unless it is pinned already.
 func (c *cache) pin(repository, reference, digest string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,7 +47,7 @@ func (c *cache) pin(repository, reference, digest string) {
 	}
 }
 
-// pinned returns the digest of a tag that was asked for before, and all else as it is.
+// pinned returns the digest of a tag that is pinned, and any other reference unchanged.
 func (c *cache) pinned(repository, reference string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,18 +17,18 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// ChartsFolder is where charts lie that are artifacts of Helm's own type: below the base of the registry, beside
-// component-descriptors. Nothing else is carried along with a module, so that it can write to no other repository.
+// ChartsFolder is the parent of the repositories of charts in Helm's own format: below the base of the registry, beside
+// component-descriptors. Nothing else is copied along with a module, so that it cannot write to any other repository.
 const ChartsFolder = "charts"
 
-// A Chart is one that belongs to a module, and lies beside it.
+// A Chart is a chart that belongs to a module and is stored beside it.
 type Chart struct {
-	Repository string // charts/NAME, below the base.
+	Repository string // charts/NAME, relative to the base.
 	Tag        string // May be empty.
-	Digest     string // Of the manifest, sha256:….
+	Digest     string // Digest of the manifest, sha256:….
 }
 
-// Reference as the access of a resource has it.
+// Reference returns the chart in the form of the access of a resource: charts/NAME:TAG@sha256:….
 func (c *Chart) Reference() string {
 	out := c.Repository
 	if c.Tag != "" {
@@ -37,7 +37,7 @@ func (c *Chart) Reference() string {
 	return out + "@" + c.Digest
 }
 
-// Valid says whether there can be such a repository and tag.
+// Valid reports whether the repository and the tag are valid.
 func (c *Chart) Valid() bool {
 	name, ok := strings.CutPrefix(c.Repository, ChartsFolder+"/")
 	if !ok || strings.Contains(name, "/") || c.Tag != "" && !oci.ValidTag(c.Tag) {
@@ -47,8 +47,8 @@ func (c *Chart) Valid() bool {
 	return err == nil
 }
 
-// LayoutTag is the tag of the chart in a layout. It comes after those of all versions, and is that of no component, whose
-// names begin with a domain.
+// LayoutTag returns the tag of the chart in a layout. It sorts after the tags of all versions, and differs from the
+// tags of all components, as their names begin with a domain.
 func (c *Chart) LayoutTag() string {
 	name := "with-" + strings.ReplaceAll(c.Repository, "/", "_") + "-"
 	if tag := name + c.Tag; c.Tag != "" && oci.ValidTag(tag) {
@@ -57,13 +57,14 @@ func (c *Chart) LayoutTag() string {
 	return "with-" + strings.TrimPrefix(c.Digest, "sha256:")
 }
 
-// In returns the repository of the chart where a module lies at a location.
+// In returns the repository of the chart for a module at a location.
 func (c *Chart) In(l ocm.Location) (string, error) {
 	base, err := baseOf(l)
 	return base + "/" + c.Repository, err
 }
 
-// ChartOf a resource, if it is one that lies beside the module and is pinned by its digest.
+// ChartOf returns the chart of a resource. It returns false if that is not a chart that is stored beside the module and
+// pinned by digest.
 func ChartOf(r *ocm.Resource) (*Chart, bool) {
 	if r.Access.Type != ocm.AccessRelativeOCI || r.Type != "helm-chart" && r.Type != "helmChart" {
 		return nil, false
@@ -77,7 +78,8 @@ func ChartOf(r *ocm.Resource) (*Chart, bool) {
 	return c, oci.ValidDigest(c.Digest) && c.Valid()
 }
 
-// ChartsOf a component, each once, and the references of those that lie beside it and are not carried along.
+// ChartsOf returns the charts of a component without duplicates, and the references to other artifacts beside it, which
+// are not copied along.
 func ChartsOf(d *ocm.Descriptor) (charts []Chart, others []string) {
 	for _, r := range d.Resources() {
 		c, ok := ChartOf(&r)
@@ -91,7 +93,8 @@ func ChartsOf(d *ocm.Descriptor) (charts []Chart, others []string) {
 	return charts, others
 }
 
-// Charts of all components that lie beside the module, each once.
+// Charts returns the charts and the other references of all components, as ChartsOf does, sorted and without
+// duplicates.
 func (b *Bundle) Charts() (charts []Chart, others []string) {
 	for _, d := range b.Components {
 		c, o := ChartsOf(d)
@@ -102,7 +105,8 @@ func (b *Bundle) Charts() (charts []Chart, others []string) {
 	return slices.Compact(charts), slices.Compact(others)
 }
 
-// ChartStore opens the store of a chart, and returns its manifest, which is one of Helm.
+// ChartStore opens the store of a chart, and returns it with the chart's manifest. It returns an error if that is not a
+// manifest of Helm.
 func (b *Bundle) ChartStore(ctx context.Context, c *Chart) (store.Store, []byte, error) {
 	s := b.Store
 	if b.layout == nil {
@@ -122,9 +126,9 @@ func (b *Bundle) ChartStore(ctx context.Context, c *Chart) (store.Store, []byte,
 	return s, manifest, errors.Wrapf(err, "%s of %s", c.Reference(), s)
 }
 
-// baseOf a location, without a scheme.
+// baseOf returns the base of a location, without a scheme.
 func baseOf(l ocm.Location) (string, error) {
-	// The name does not matter.
+	// The result does not depend on the name.
 	repo, _, err := l.Repository("example.org/module")
 	if l.Mapping == ocm.SHA256Digest {
 		return repo, err

@@ -12,9 +12,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// Destination says where a component goes: to is host[:port]/base, or the whole
-// reference of the component, whose name and version must then be right. The
-// mapping is for a base; a whole reference has its own.
+// Destination returns where a component is pushed: to is host[:port]/base, or the whole reference of the component,
+// which must have its name and version. The mapping applies to a base; a whole reference implies its own.
 func Destination(to string, mapping ocm.Mapping, d *ocm.Descriptor) (l ocm.Location, repository, tag string, err error) {
 	if tag, err = ocm.Tag(d.Version()); err != nil {
 		return l, "", "", err
@@ -47,7 +46,7 @@ func Destination(to string, mapping ocm.Mapping, d *ocm.Descriptor) (l ocm.Locat
 	return l, repository, tag, nil
 }
 
-// destinationOCM is one that is written as OCM does.
+// destinationOCM returns the location for a destination in the notation of OCM.
 func destinationOCM(base, component string, mapping ocm.Mapping, d *ocm.Descriptor) (ocm.Location, error) {
 	name, version, tagged := strings.Cut(component, ":")
 	switch {
@@ -61,13 +60,13 @@ func destinationOCM(base, component string, mapping ocm.Mapping, d *ocm.Descript
 	return ocm.Location{BaseURL: base, Mapping: mapping}, nil
 }
 
-// destination is a base, or a whole reference.
+// destination returns the location for a base or a whole reference.
 func destination(to, tag string, mapping ocm.Mapping, d *ocm.Descriptor) (ocm.Location, error) {
 	if strings.Contains(to, "@") {
 		return ocm.Location{}, digestGiven(to)
 	}
 	repository, given := to, ""
-	// A colon before the last slash is that of a port, and so is one without any slash.
+	// A colon before the last slash belongs to a port, and so does one if there is no slash.
 	if dir, last := path.Split(mapBuild(to)); dir != "" && strings.Contains(last, ":") {
 		var name string
 		name, given, _ = strings.Cut(last, ":")

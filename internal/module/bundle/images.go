@@ -8,9 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Images that containers among the objects run, sorted, each once. Containers
-// are found wherever a field containers, initContainers or ephemeralContainers
-// is a list of objects.
+// Images returns the images that containers among the objects run, sorted and without duplicates. It finds containers
+// in every field containers, initContainers or ephemeralContainers that is a list of objects.
 func Images(objects []*unstructured.Unstructured) []string {
 	var out []string
 	for _, u := range objects {

@@ -16,11 +16,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// KubeVersion is for which Kubernetes charts are rendered where there is no
-// cluster.
+// KubeVersion is the version of Kubernetes for which charts are rendered without a cluster.
 const KubeVersion = "v1.36.0"
 
-// The kinds of installs.
+// Kinds of installs.
 const (
 	KindChart          = "chart"
 	KindRaw            = "raw"
@@ -28,21 +27,20 @@ const (
 	KindCustomResource = "custom-resource"
 )
 
-// An Install is what one install of the module would apply.
+// An Install contains the objects that one install of the module would apply.
 type Install struct {
 	Name    string
-	Kind    string // chart or raw, or crds and custom-resource for what is installed before and after.
-	Source  string // As repo/name@digest or URL; for a layer of a layout only name@digest.
+	Kind    string // chart or raw; or crds and custom-resource, which are installed first and last.
+	Source  string // repo/name@digest or a URL; only name@digest for a layer of a layout.
 	Chart   string // Name and version of the chart, or empty.
 	Objects []*unstructured.Unstructured
 	Values  map[string]any // Default values of a chart.
-	Err     error          // Why there are no objects, or nil.
+	Err     error          // Reason why there are no objects, or nil.
 }
 
-// Installs renders a module with its default values, in the order of install,
-// as for a cluster of KubeVersion in which there is nothing. All installs are
-// returned even if some cannot be rendered, with the error of the first; without
-// any the error is about the module as a whole.
+// Installs renders a module with its default values, in the order of installation, as for an empty cluster of
+// KubeVersion. It returns all installs even if some cannot be rendered, with the error of the first such one. If it
+// returns no installs, the error is about the module as a whole.
 func Installs(ctx context.Context, b *Bundle) ([]Install, error) {
 	if err := b.complete(); err != nil {
 		return nil, err
@@ -69,14 +67,14 @@ func Installs(ctx context.Context, b *Bundle) ([]Install, error) {
 		}
 		out = append(out, in)
 	}
-	// Otherwise a deadline would look like a fault of the module.
+	// Otherwise, a deadline would be reported as a fault of the module.
 	if ctx.Err() != nil {
 		return nil, errors.Wrap(ctx.Err(), "rendering was stopped")
 	}
 	return out, first
 }
 
-// installOf says what a preview shows of what is installed.
+// installOf returns the Install that a preview shows.
 func installOf(p *v1alpha1.ManifestParameters, v *manifest.Preview) Install {
 	out := Install{Name: v.Install, Objects: v.Objects, Values: v.Values, Err: v.Err}
 	if v.Chart != "" {
@@ -104,7 +102,7 @@ func installOf(p *v1alpha1.ManifestParameters, v *manifest.Preview) Install {
 	return out
 }
 
-// addressOf a source for users, who do not see the registry that stands for a layout.
+// addressOf returns a source as users see it: without the internal registry that represents a layout.
 func addressOf(s *v1alpha1.Source) string {
 	shown := *s
 	if s.Repo == nowhere+"/"+descriptors {
@@ -118,7 +116,7 @@ func addressOf(s *v1alpha1.Source) string {
 	return src.String()
 }
 
-// bundleOf is what the controller would install.
+// bundleOf returns the bundle that the controller would install.
 func bundleOf(p *v1alpha1.ManifestParameters, from puller) (*manifest.Bundle, error) {
 	out := &manifest.Bundle{}
 	for i := range p.Installs {

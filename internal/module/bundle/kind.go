@@ -10,8 +10,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// kinds of artifacts that are not modules, by the media type of their config or of the manifest itself, and what to do
-// with them.
+// kinds holds a description of artifacts that are not modules, with advice, by the media type of their config or of the
+// manifest itself.
 var kinds = map[string]string{ //nolint:gochecknoglobals // A constant table.
 	"application/vnd.oci.image.config.v1+json": "it is a container image; kymactl module create --from makes a module on top of one",
 
@@ -26,7 +26,7 @@ var kinds = map[string]string{ //nolint:gochecknoglobals // A constant table.
 	"application/vnd.oci.empty.v1+json": "it is an artifact of another kind, such as a signature",
 }
 
-// isModule says what a manifest is, where it is known to be something else than a module.
+// isModule returns an error if a manifest is known to be something other than a module.
 func isModule(manifest []byte) error {
 	var m struct {
 		MediaType string `json:"mediaType"`
@@ -35,7 +35,7 @@ func isModule(manifest []byte) error {
 		} `json:"config"`
 		Manifests []any `json:"manifests"`
 	}
-	// What cannot be read has none of these, and anyone who reads it next says so.
+	// A manifest that is not JSON has none of these fields; the next reader reports it.
 	_ = json.Unmarshal(manifest, &m)
 	what, known := kinds[m.MediaType]
 	if !known {

@@ -17,24 +17,24 @@ import (
 )
 
 const (
-	// descriptors is the directory of components whose names are paths.
+	// descriptors is the parent of the repositories of components under the mapping urlPath.
 	descriptors = "component-descriptors"
-	// ocmMark is between base and component where OCM writes both.
+	// ocmMark separates base and component in the notation of OCM.
 	ocmMark = "//"
 	scheme  = "oci://"
 )
 
-// A place is what a reference means: a path, or a repository.
+// A place is a parsed reference: a path, or a repository.
 type place struct {
 	path       string
 	repository string
-	// tag, digest or both; for a path perhaps neither.
+	// tag and digest are not both empty, except for a path.
 	tag, digest string
-	// version that the component must have, or empty.
+	// version is the version that the component must have, or empty.
 	version string
 }
 
-// locate a module.
+// locate parses the reference of a module.
 func locate(reference string) (place, error) {
 	if reference == "" {
 		return place{}, errors.New("the reference of the module is empty")
@@ -43,7 +43,7 @@ func locate(reference string) (place, error) {
 		return place{path: reference}, nil
 	}
 	if at, ok := inLayout(reference); ok {
-		// All else would be a name, which anyone who made the layout has chosen.
+		// Anything else would be a name that the author of the layout has chosen.
 		if strings.HasPrefix(reference[len(at.path):], "@") && !oci.ValidDigest(at.digest) {
 			return place{}, errors.Errorf("reference %.300q: what follows @ is not a digest, which is sha256: and 64 hexadecimal digits in lower case", reference)
 		}
@@ -68,17 +68,15 @@ func locate(reference string) (place, error) {
 	return place{repository: r.Repository, tag: r.Tag, digest: r.Digest}, nil
 }
 
-// Host of the registry that a reference leads to, host[:port]; empty for a
-// layout. It fails as Open does on what is not a reference, before anything is
-// opened.
+// Host returns the host[:port] of the registry of a reference; "" for a layout. It returns the error that Open would
+// return for a malformed reference, without opening anything.
 func Host(reference string) (string, error) {
 	at, err := locate(reference)
 	host, _, _ := strings.Cut(at.repository, "/")
 	return host, err
 }
 
-// IsPath says whether a reference, or a destination, is a path rather than that
-// of a registry.
+// IsPath reports whether a reference, or a destination, is a path and not in a registry.
 func IsPath(reference string) bool {
 	if exists(reference) || isPath(reference) {
 		return true
@@ -87,12 +85,12 @@ func IsPath(reference string) bool {
 	return ok
 }
 
-// inLayout reads path:tag and path@digest of a path that exists.
+// inLayout parses path:tag and path@digest if the path exists.
 func inLayout(reference string) (place, bool) {
 	if i := strings.LastIndex(reference, "@"); i > 0 && exists(reference[:i]) {
 		return place{path: reference[:i], digest: reference[i+1:]}, true
 	}
-	// What has a slash is not a tag: a directory may be called as a host is.
+	// A tag contains no slash: a directory may be named like a host.
 	if i := strings.LastIndex(reference, ":"); i > 0 && !strings.Contains(reference[i:], "/") && exists(reference[:i]) {
 		tag := reference[i+1:]
 		if t, err := ocm.Tag(tag); err == nil {
@@ -108,9 +106,9 @@ func exists(p string) bool {
 	return err == nil
 }
 
-// isPath says whether something that is not there was meant to be a path.
+// isPath reports whether a reference that does not exist on disk was meant as a path.
 func isPath(reference string) bool {
-	// It could hold a password, which is for ParseReference to refuse.
+	// It could contain a password, which ParseReference refuses.
 	if strings.Contains(reference, "@") {
 		return false
 	}
@@ -124,12 +122,12 @@ func isPath(reference string) bool {
 			return true
 		}
 	}
-	// Without a slash it names no repository.
+	// A reference without a slash names no repository.
 	return !strings.Contains(reference, "/")
 }
 
-// refuse a reference with another scheme, whose slashes are not those of OCM, and one with credentials, which no one may
-// print.
+// refuse returns an error for a reference with a scheme other than oci://, as its slashes do not separate base and
+// component, and for one with credentials, which must not be printed.
 func refuse(reference string) error {
 	bare := strings.TrimPrefix(reference, scheme)
 	_, digest, pinned := strings.Cut(bare, "@")
@@ -140,7 +138,7 @@ func refuse(reference string) error {
 	return err
 }
 
-// splitOCM splits base//component. It ignores the slashes of a scheme.
+// splitOCM splits base//component. It ignores the scheme oci://, and returns false for a reference with any other.
 func splitOCM(reference string) (base, component string, ok bool) {
 	reference = strings.TrimPrefix(reference, scheme)
 	if strings.Contains(reference, "://") {
@@ -149,7 +147,7 @@ func splitOCM(reference string) (base, component string, ok bool) {
 	return strings.Cut(reference, ocmMark)
 }
 
-// locateOCM locates a component by NAME:VERSION or NAME@digest.
+// locateOCM returns the place of a component NAME:VERSION or NAME@digest below a base.
 func locateOCM(base, component string) (place, error) {
 	name, digest, _ := strings.Cut(component, "@")
 	name, version, _ := strings.Cut(name, ":")
@@ -167,13 +165,13 @@ func locateOCM(base, component string) (place, error) {
 			return place{}, err
 		}
 	}
-	// The repository and the digest are checked as those of any other reference.
+	// The repository and the digest are validated like in any other reference.
 	r := oci.Reference{Repository: at.repository, Tag: at.tag, Digest: at.digest}
 	_, err = oci.ParseReference(r.String())
 	return at, err
 }
 
-// mapBuild writes the + of a version as tags have it.
+// mapBuild replaces the + of a version in a reference by its form in tags.
 func mapBuild(reference string) string {
 	dir, last := path.Split(reference)
 	name, digest, pinned := strings.Cut(last, "@")
@@ -192,7 +190,7 @@ func mapBuild(reference string) string {
 	return out
 }
 
-// locationOf returns the location of a component in a repository.
+// locationOf returns the location that maps a component to a repository.
 func locationOf(repository, component string) (ocm.Location, error) {
 	if base, ok := strings.CutSuffix(repository, "/"+descriptors+"/"+component); ok {
 		return ocm.Location{BaseURL: base, Mapping: ocm.URLPath}, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 )
 
-// A puller reads repositories for the code of the controller. Layers of the module and charts beside it come from its store, and all
-// else from registries.
+// A puller adapts repositories to the pullers of the controller. It reads layers of the module and charts beside it
+// from its store, and everything else from registries.
 type puller struct{ *repositories }
 
 func (p puller) Manifest(ctx context.Context, _ oci.Registries, repo, reference string) (data []byte, digest string, err error) {
@@ -23,15 +23,15 @@ func (p puller) Blob(ctx context.Context, _ oci.Registries, repo, digest string)
 	return p.repositories.Blob(ctx, repo, digest)
 }
 
-// allowed returns the registries that the user gave.
+// allowed returns the registries that the user configured.
 func (p puller) allowed(context.Context) (oci.Registries, error) { return p.regs, nil }
 
-// Layer returns the blob of a digest. A module has no artifacts of Flux.
+// Layer returns the blob of a digest. A module contains no artifacts of Flux.
 func (p puller) Layer(ctx context.Context, regs oci.Registries, repository, digest string) ([]byte, error) {
 	return p.Blob(ctx, regs, repository, digest)
 }
 
-// ChartByDigest returns the archive of a chart, which is a layer of the module or an artifact of its own.
+// ChartByDigest returns the archive of a chart, which is a layer of the module or a separate artifact.
 func (p puller) ChartByDigest(ctx context.Context, regs oci.Registries, repository, digest string) ([]byte, error) {
 	switch {
 	case p.besideLayout(repository):
@@ -50,12 +50,12 @@ func (p puller) ChartByDigest(ctx context.Context, regs oci.Registries, reposito
 	return p.repositories.puller.ChartByDigest(ctx, regs, repository, digest)
 }
 
-// Chart returns a chart of a registry.
+// Chart returns a chart from an OCI registry.
 func (p puller) Chart(ctx context.Context, regs oci.Registries, url, name, version string) (pull.Artifact, error) {
 	return p.repositories.puller.Chart(ctx, regs, url, name, version)
 }
 
-// RepoChart returns a chart of a chart repository.
+// RepoChart returns a chart from a chart repository.
 func (p puller) RepoChart(ctx context.Context, regs oci.Registries, url, name, version string) (pull.Artifact, error) {
 	return p.repositories.puller.RepoChart(ctx, regs, url, name, version)
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
-// nowhere is the registry of a layout. It never exists, by RFC 2606, and is never shown.
+// nowhere is the host that represents the registry of a layout. It never exists, by RFC 2606, and is never shown.
 const nowhere = "layout.invalid"
 
-// stored reads the store of a module, whatever the repository.
+// stored reads the store of a module for any repository.
 type stored struct {
 	store store.Store
 	cache *cache
@@ -46,24 +46,26 @@ func (s stored) Blob(ctx context.Context, _, digest string) ([]byte, error) {
 	return data, err
 }
 
-// repositories are those that a module consists of: what lies in its store is read from there, and all else from registries.
+// repositories reads the repositories of a module: what is in its store is read from there, and everything else from
+// registries.
 type repositories struct {
 	stored stored
 	puller *pull.Client
 	regs   oci.Registries
-	// layout is the path of the store if that is a layout, and else empty.
+	// layout is the path of the store if that is a layout, and otherwise empty.
 	layout string
-	// location of the components, or one that stands for the layout.
+	// location is the location of the components, or the one that represents the layout.
 	location ocm.Location
-	// components are the module's own, whose manifest has the digest, and those that it references, as far as they are known.
+	// components are the module's own, whose manifest has the digest, and those that it references, as far as they are
+	// known.
 	components []*ocm.Descriptor
 	digest     string
 }
 
-// isNowhere says whether the location stands for the layout.
+// isNowhere reports whether the location represents the layout.
 func (r *repositories) isNowhere() bool { return r.location.BaseURL == nowhere }
 
-// own is the module's own component.
+// own returns the module's own component.
 func (r *repositories) own() *ocm.Descriptor { return r.components[0] }
 
 // of returns the repository of a component.
@@ -75,7 +77,7 @@ func (r *repositories) of(d *ocm.Descriptor) string {
 	return repo + "/" + name
 }
 
-// Manifest of a tag or a digest. A tag stays what it was the first time.
+// Manifest returns the manifest of a tag or a digest. A tag keeps the digest that it had at the first call.
 func (r *repositories) Manifest(ctx context.Context, repository, reference string) (data []byte, digest string, err error) {
 	c := r.stored.cache
 	data, digest, err = r.manifest(ctx, repository, c.pinned(repository, reference))
@@ -87,7 +89,7 @@ func (r *repositories) Manifest(ctx context.Context, repository, reference strin
 
 func (r *repositories) manifest(ctx context.Context, repository, reference string) (data []byte, digest string, err error) {
 	if repository == r.of(r.own()) {
-		// The tag may have moved since.
+		// The tag may have moved since the module was opened.
 		if tag, err := ocm.Tag(r.own().Version()); err == nil && tag == reference {
 			reference = r.digest
 		}
@@ -104,7 +106,7 @@ func (r *repositories) manifest(ctx context.Context, repository, reference strin
 	if data, ok := r.stored.cache.remembered(reference); ok {
 		return data, reference, nil
 	}
-	// Unlike those of the puller its errors say what is not there.
+	// Unlike the errors of the puller, its errors name what is missing.
 	s, err := remote.New(repository, r.regs)
 	if err != nil {
 		return nil, "", err
@@ -116,12 +118,12 @@ func (r *repositories) manifest(ctx context.Context, repository, reference strin
 	return data, digest, err
 }
 
-// component whose repository is in a layout.
+// component returns the name of the component of a repository in a layout.
 func component(repository string) string {
 	return strings.TrimPrefix(repository, nowhere+"/"+descriptors+"/")
 }
 
-// find another component in the layout. There is no data if it is not there.
+// find finds another component in the layout. It returns nil data if the component is not there.
 func (r *repositories) find(ctx context.Context, repository, reference string) (data []byte, digest string, err error) {
 	tags, err := r.stored.store.Tags(ctx)
 	if err != nil {
@@ -134,7 +136,7 @@ func (r *repositories) find(ctx context.Context, repository, reference string) (
 		}
 		d, err := artifact.Describe(ctx, r.stored, repository, data)
 		if err != nil {
-			// A layout may hold other things too.
+			// A layout may contain other artifacts too.
 			continue
 		}
 		if tag, err := ocm.Tag(d.Version()); err == nil && r.of(d) == repository && (tag == reference || digest == reference) {
@@ -144,7 +146,7 @@ func (r *repositories) find(ctx context.Context, repository, reference string) (
 	return nil, "", nil
 }
 
-// Blob by digest.
+// Blob returns the blob of a digest.
 func (r *repositories) Blob(ctx context.Context, repository, digest string) ([]byte, error) {
 	if r.inStore(repository) {
 		return r.stored.Blob(ctx, repository, digest)
@@ -152,7 +154,7 @@ func (r *repositories) Blob(ctx context.Context, repository, digest string) ([]b
 	return r.puller.Blob(ctx, r.regs, repository, digest)
 }
 
-// inStore says whether a repository is that of the module, or of what lies in the layout with it.
+// inStore reports whether a repository belongs to the module, or to an artifact in the same layout.
 func (r *repositories) inStore(repository string) bool {
 	if r.layout == "" {
 		return repository == r.of(r.own())
@@ -168,7 +170,7 @@ func (r *repositories) inStore(repository string) bool {
 	return false
 }
 
-// besideLayout says whether a repository is that of a chart in the layout.
+// besideLayout reports whether a repository belongs to a chart in the layout.
 func (r *repositories) besideLayout(repository string) bool {
 	if r.layout == "" {
 		return false

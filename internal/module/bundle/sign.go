@@ -23,37 +23,34 @@ import (
 // DefaultSignature is the name of the signatures of Kyma's own tools.
 const DefaultSignature = "kyma-module-signature"
 
-// maxOwn bounds the config and the descriptor of a component, in bytes, which
-// ocm bounds more closely.
+// maxOwn bounds the config and the descriptor of a component, in bytes. Package ocm has tighter bounds.
 const maxOwn = 8 << 20
 
-// SignOptions say how to sign.
+// SignOptions holds the options of Sign.
 type SignOptions struct {
-	Name   string // Of the signature.
+	Name   string // Name of the signature.
 	Signer crypto.Signer
-	// Digest that reference must have, sha256:…, or empty.
+	// Digest is the digest that the reference must have, sha256:…, or empty.
 	Digest string
-	// Cosign adds a signature of the manifest, as cosign makes it, whose identity is Repository; default the name of the
-	// component.
+	// Cosign adds a signature of the manifest in the format of cosign. Its identity is Repository, by default the name
+	// of the component.
 	Cosign     bool
 	Repository string
 }
 
-// Signed says what became of it.
+// Signed is the result of Sign.
 type Signed struct {
-	Digest  string // Of the signed manifest, sha256:….
-	Changed bool   // False where all signatures were there already.
+	Digest  string // Digest of the signed manifest, sha256:….
+	Changed bool   // False if all signatures existed already.
 }
 
-// Sign the component that tag (or digest) of s is, and put the signed one in its
-// place: all layers stay, and the tag moves unless another client has moved it
-// (*store.ExistsError). A digest does not move: in a registry the signed
-// component is then found by its own, new digest only, and in a layout by the
-// tag of its version.
+// Sign signs the component that the reference, a tag or a digest, has in s, and replaces it by the signed one: all
+// layers stay, and the tag moves unless another client has moved it (*store.ExistsError). A digest cannot move: the
+// signed component then has a new digest, by which it can be found in a registry, while a layout gets the tag of its
+// version.
 //
-// A signature of the name by the same key is not made again, and one by another
-// key is an error. So is a resource without a digest, of which nothing would be
-// signed.
+// Sign does not repeat a signature of the same name by the same key. It returns an error if there is one by another
+// key, or if a resource has no digest, as its content would not be signed.
 func Sign(ctx context.Context, s store.Store, reference string, o SignOptions) (Signed, error) {
 	signed, err := sign(ctx, s, reference, o)
 	return signed, errors.Wrapf(err, "cannot sign %s of %s", reference, s)
@@ -97,7 +94,7 @@ func sign(ctx context.Context, s store.Store, reference string, o SignOptions) (
 	return out, err
 }
 
-// replace the component by the signed one, and return the digest of that.
+// replace replaces the component by the signed one, and returns the digest of the latter.
 func replace(ctx context.Context, s store.Store, reference string, old []byte, digest string, d *ocm.Descriptor, o SignOptions) (string, error) {
 	if err := complete(d); err != nil {
 		return "", err
@@ -117,7 +114,7 @@ func replace(ctx context.Context, s store.Store, reference string, old []byte, d
 	target := store.CopyOptions{Tag: reference, Replaces: digest}
 	if reference == digest {
 		target.Tag = ""
-		// Otherwise no one could tell which of the two the layout is about.
+		// Otherwise, it would be ambiguous which of the two is the root of the layout.
 		if _, ok := s.(*layout.Store); ok {
 			if target.Tag, err = ocm.Tag(d.Version()); err != nil {
 				return "", err
@@ -127,7 +124,7 @@ func replace(ctx context.Context, s store.Store, reference string, old []byte, d
 	written := &overlay{Reader: s, digest: sum(manifest), manifest: manifest, blobs: map[string][]byte{sum(config): config, sum(layer): layer}}
 	copied, err := store.Copy(ctx, written, written.digest, s, target)
 	if l, ok := s.(*layout.Store); ok && err == nil {
-		// A registry collects what no one refers to by itself.
+		// A registry garbage-collects unreferenced blobs by itself.
 		err = errors.Wrap(l.Drop(ctx, append(own(old), digest)...), "it is signed, but what was not is still there")
 	}
 	return copied.Digest, err
@@ -137,8 +134,7 @@ type ownBlob struct {
 	Digest string `json:"digest"`
 }
 
-// own are the digests of the config and the descriptor of a component, and no
-// other layers.
+// own returns the digests of the config and the descriptor of a component, without other layers.
 func own(manifest []byte) []string {
 	var m struct {
 		Config ownBlob   `json:"config"`
@@ -150,7 +146,7 @@ func own(manifest []byte) []string {
 	return []string{m.Config.Digest, m.Layers[0].Digest}
 }
 
-// complete says which resource has no digest, and what to do.
+// complete returns an error if a resource has no digest.
 func complete(d *ocm.Descriptor) error {
 	for _, r := range d.Resources() {
 		if r.Digest == nil && r.Access.Type != ocm.AccessNone {
@@ -161,7 +157,7 @@ func complete(d *ocm.Descriptor) error {
 	return nil
 }
 
-// configOf reads the config of a component.
+// configOf returns the config of a component.
 func configOf(ctx context.Context, s store.Reader, manifest []byte) ([]byte, error) {
 	var m struct {
 		Config struct {
@@ -174,7 +170,7 @@ func configOf(ctx context.Context, s store.Reader, manifest []byte) ([]byte, err
 	return store.ReadBlob(ctx, s, m.Config.Digest, maxOwn)
 }
 
-// blobs are what is read of a component before it is signed.
+// blobs reads a component before it is signed.
 type blobs struct{ store.Reader }
 
 func (b blobs) Manifest(ctx context.Context, _, reference string) (data []byte, digest string, err error) {
@@ -185,7 +181,7 @@ func (b blobs) Blob(ctx context.Context, _, digest string) ([]byte, error) {
 	return store.ReadBlob(ctx, b.Reader, digest, maxOwn)
 }
 
-// An overlay is a store with a manifest more, and its new blobs.
+// An overlay is a store with an additional manifest and its new blobs.
 type overlay struct {
 	store.Reader
 

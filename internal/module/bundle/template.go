@@ -21,17 +21,17 @@ import (
 )
 
 const (
-	// skeleton is the resource that templates start from.
+	// skeleton is the name of the resource on which templates are based.
 	skeleton = "moduletemplate"
-	// maxSkeleton bounds it, in bytes.
+	// maxSkeleton bounds the skeleton, in bytes.
 	maxSkeleton = 256 << 10
 
 	defaultChannel = "regular"
 )
 
-// Template returns the ModuleTemplate of a module for a channel; empty means
-// that of the module, or else regular. Inline puts the descriptor into it, with
-// its location; otherwise it refers to the component, which needs a registry.
+// Template returns the ModuleTemplate of a module for a channel; the default is the channel of the module, or else
+// regular. If inline is true, it contains the descriptor with its location; otherwise it refers to the component in a
+// registry.
 func Template(ctx context.Context, b *Bundle, channel string, inline bool) (*v1alpha1.ModuleTemplate, error) {
 	if b.Location == (ocm.Location{}) {
 		return nil, errors.New("a ModuleTemplate says in which registry the module is, and a layout is in none: say where it will be")
@@ -42,7 +42,7 @@ func Template(ctx context.Context, b *Bundle, channel string, inline bool) (*v1a
 	return templateOf(ctx, b.repositories(), channel, inline)
 }
 
-// templateOf a module, with the location that it has, or that which stands for the layout.
+// templateOf returns the ModuleTemplate of a module at its location, or at the one that represents the layout.
 func templateOf(ctx context.Context, r *repositories, channel string, inline bool) (*v1alpha1.ModuleTemplate, error) {
 	t, err := skeletonOf(ctx, r)
 	if err != nil {
@@ -97,7 +97,8 @@ func Manifest(ctx context.Context, b *Bundle) (*v1alpha1.Manifest, error) {
 	}, nil
 }
 
-// checkTag checks that the version of a module leads to it, as those who read the template ask for the version.
+// checkTag checks that the tag of the version of a module refers to this module, as a ModuleTemplate refers to the
+// component by version.
 func checkTag(ctx context.Context, b *Bundle) error {
 	tag, err := ocm.Tag(b.Descriptor().Version())
 	if err != nil || b.layout != nil || b.Tag == tag {
@@ -110,7 +111,7 @@ func checkTag(ctx context.Context, b *Bundle) error {
 	return errors.Wrapf(err, "tag %q, which a ModuleTemplate leads to", tag)
 }
 
-// skeletonOf the template, as the module brings it along; empty if it does not.
+// skeletonOf returns the template that the module contains; an empty one if there is none.
 func skeletonOf(ctx context.Context, r *repositories) (*v1alpha1.ModuleTemplate, error) {
 	t := &v1alpha1.ModuleTemplate{}
 	for _, res := range r.own().Resources() {
@@ -129,8 +130,8 @@ func skeletonOf(ctx context.Context, r *repositories) (*v1alpha1.ModuleTemplate,
 	return t, nil
 }
 
-// readSkeleton takes what a module may say of its template. Templates of the original, which modules bring along under
-// the same name, say nothing that fits.
+// readSkeleton reads the fields of its template that a module may set. It ignores templates of Kyma's lifecycle
+// manager, which modules contain under the same name.
 func readSkeleton(layer []byte) (*v1alpha1.ModuleTemplate, error) {
 	files, err := archive.ReadLayer(layer, archive.Limits{Uncompressed: maxSkeleton, Files: 8})
 	if err != nil {
@@ -164,8 +165,8 @@ func isLocal(access string) bool {
 	return access == ocm.AccessLocalOCIBlob || access == ocm.AccessLocalBlob
 }
 
-// resolve says what a module would install: the template that module template writes, with a status as the controller would
-// set it. All components must be there.
+// resolve returns the template that kymactl module template writes, with a status as the controller would set it. All
+// components must be there.
 func resolve(ctx context.Context, r *repositories) (*v1alpha1.ModuleTemplate, error) {
 	t, err := templateOf(ctx, r, "", false)
 	if err != nil {
@@ -180,7 +181,8 @@ func resolve(ctx context.Context, r *repositories) (*v1alpha1.ModuleTemplate, er
 	return t, nil
 }
 
-// parameters of the Manifest that installs a module, all of whose components must be there, and its template.
+// parameters returns the template of a module, and the parameters of the Manifest that installs it. All components must
+// be there.
 func parameters(ctx context.Context, r *repositories) (*v1alpha1.ModuleTemplate, *v1alpha1.ManifestParameters, error) {
 	t, err := resolve(ctx, r)
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
-// DescriptorFile is the file with the component descriptor in an unpacked module.
+// DescriptorFile is the name of the file with the component descriptor in an unpacked module.
 const DescriptorFile = "component-descriptor.json"
 
-// maxUnpacked bounds an unpacked module: its bytes, and the number of its files.
+// maxUnpacked bounds an unpacked module: its size in bytes, and the number of its files.
 var maxUnpacked = archive.Limits{Uncompressed: 1 << 30, Files: 50_000} //nolint:gochecknoglobals // Constant.
 
-// Unpack calls write with each file of a module: its component descriptor, the files of each install, CRDs, config layer and default
-// custom resource, and resources that are not installed as they are. Names are clean, relative and separated by slashes, and none
-// comes twice. Without an error, all that is local to the module was written.
+// Unpack calls write with each file of a module: its component descriptor; the files of each install, CRDs, config
+// layer and default custom resource; and, unchanged, resources that are not installed. Names are clean, relative,
+// separated by slashes and unique. If it returns no error, it has written all content that is local to the module.
 func Unpack(ctx context.Context, b *Bundle, write func(name string, data []byte) error) error {
 	if err := b.complete(); err != nil {
 		return err
@@ -55,11 +55,11 @@ func Unpack(ctx context.Context, b *Bundle, write func(name string, data []byte)
 type unpacker struct {
 	from   puller
 	write  func(name string, data []byte) error
-	limits archive.Limits // What may still be written.
+	limits archive.Limits // What remains.
 	seen   map[string]bool
 }
 
-// resource that means something to an install.
+// resource writes the files of a resource that is installed.
 func (u *unpacker) resource(ctx context.Context, r *v1alpha1.ModuleResource) error {
 	content, to, err := contentOf(r)
 	if err != nil {
@@ -90,7 +90,8 @@ func (u *unpacker) resource(ctx context.Context, r *v1alpha1.ModuleResource) err
 
 const chartsDir = "charts/"
 
-// contentOf a resource, and the directory, or the file without its extension, that it is unpacked to.
+// contentOf returns the content of a resource, and the directory, or the file without its extension, to which it is
+// unpacked.
 func contentOf(r *v1alpha1.ModuleResource) (content source.Content, to string, err error) {
 	switch r.Use {
 	case v1alpha1.UseCRDs:
@@ -111,7 +112,7 @@ func contentOf(r *v1alpha1.ModuleResource) (content source.Content, to string, e
 	return src.Content(), "manifests/" + r.Install, nil
 }
 
-// rootOf returns the directory, with a slash behind it, in which all files of a chart lie.
+// rootOf returns the directory that contains all files of a chart, with a trailing slash; "" if there is none.
 func rootOf(files []archive.File) string {
 	root, _, ok := strings.Cut(files[0].Name, "/")
 	for _, f := range files {
@@ -123,7 +124,7 @@ func rootOf(files []archive.File) string {
 	return root + "/"
 }
 
-// asIs writes the blob of a resource that is not installed. Images are not part of a module.
+// asIs writes the blob of a resource that is not installed. It writes no images, as they are not part of a module.
 func (u *unpacker) asIs(ctx context.Context, components []*ocm.Descriptor, r *v1alpha1.ModuleResource) error {
 	for i, d := range components {
 		if i == 0 && r.Component != "" || i > 0 && r.Component != d.Name() {
@@ -147,7 +148,7 @@ func (u *unpacker) asIs(ctx context.Context, components []*ocm.Descriptor, r *v1
 	return nil
 }
 
-// put a file.
+// put writes a file, after checking its name and the limits.
 func (u *unpacker) put(name string, data []byte) error {
 	if !fs.ValidPath(name) || strings.ContainsAny(name, "\\\x00") {
 		return ocm.Invalid(errors.Errorf("%.300q cannot be the name of a file", name))

@@ -15,12 +15,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
-// Verify a module as the controller does, with the same code, and every byte
-// that it would install, and all other layers that are signed. The error is an
-// *ocm.VerificationError if it is not signed by one of the keys, or if a signed
-// layer is missing or changed.
+// Verify verifies a module as the controller does, with the same code, including every byte that it would install, and
+// all other layers that are signed. The error is an *ocm.VerificationError if it is not signed by one of the keys, or
+// if a signed layer is missing or changed.
 func Verify(ctx context.Context, b *Bundle, keys []ocm.Key) error {
-	// What its own descriptor says is checked first: what is missing may have been added to it.
+	// The module's own descriptor is verified first: references to missing components may have been added to it.
 	verified, err := ocm.Verify(b.Components, keys)
 	if err != nil {
 		return err
@@ -42,8 +41,8 @@ func Verify(ctx context.Context, b *Bundle, keys []ocm.Key) error {
 	return pullOthers(ctx, r, p)
 }
 
-// pullOthers pulls what installs consist of beside the layers of the module. It has digests that are signed, and what is
-// pulled by digest has them.
+// pullOthers pulls the content of installs that is not a layer of the module. Its digests are signed, and pulling by
+// digest verifies them.
 func pullOthers(ctx context.Context, r *repositories, p *v1alpha1.ManifestParameters) error {
 	for i := range p.Installs {
 		in := &p.Installs[i]
@@ -62,7 +61,7 @@ func pullOthers(ctx context.Context, r *repositories, p *v1alpha1.ManifestParame
 	return nil
 }
 
-// verifyLayers that a signature covers, whether or not they are installed.
+// verifyLayers verifies all layers that a signature covers, whether or not they are installed.
 func verifyLayers(ctx context.Context, r *repositories, verified *ocm.Verified) error {
 	seen := map[string]bool{}
 	for _, d := range r.components {
@@ -93,7 +92,7 @@ func verifyLayer(ctx context.Context, r *repositories, d *ocm.Descriptor, res *o
 	return errors.Wrap(err, what)
 }
 
-// readLayer to its end, where it is found to have the digest.
+// readLayer reads a layer to its end, which verifies its digest.
 func readLayer(ctx context.Context, r *repositories, repository, digest string) error {
 	if !r.inStore(repository) {
 		_, err := r.Blob(ctx, repository, digest)
@@ -108,7 +107,7 @@ func readLayer(ctx context.Context, r *repositories, repository, digest string) 
 	return err
 }
 
-// An interruptible reader ends when its context does.
+// An interruptible is a reader that fails as soon as its context is done.
 type interruptible struct {
 	ctx context.Context //nolint:containedctx // It is for one copy.
 	r   io.Reader

@@ -15,17 +15,17 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/config"
 )
 
-// maxWarnings bounds what a hostile module can make a person read.
+// maxWarnings bounds the number of warnings that a hostile module can cause.
 const maxWarnings = 200
 
-// A Subject is a module as it would be installed.
+// A Subject is a module in the form in which it would be installed.
 type Subject struct {
-	CRDs     []archive.File // Of the crds layer.
+	CRDs     []archive.File // Files of the crds layer.
 	Installs []Install      // In the order in which they are installed.
 	Config   []config.Entry
-	// CustomResource is the default one, or nil.
+	// CustomResource is the default custom resource, or nil.
 	CustomResource *unstructured.Unstructured
-	// CustomResourceFile is where it comes from, for messages; it may be empty.
+	// CustomResourceFile is the name of its file, for messages; it may be empty.
 	CustomResourceFile string
 	Readiness          []v1alpha1.ReadinessRule
 }
@@ -33,25 +33,25 @@ type Subject struct {
 // An Install is a chart or plain YAML.
 type Install struct {
 	Name  string
-	Chart bool // Files are those of a chart, and else each is YAML.
+	Chart bool // Files are the files of a chart; otherwise each is YAML.
 	Files []archive.File
 }
 
-// A Result says what was found.
+// A Result is the result of a check.
 type Result struct {
-	// Objects that each install would apply, with default values, by the name of the install; CRDs of charts among them.
+	// Objects holds the objects that each install would apply with default values, by the name of the install. It
+	// includes the CRDs of charts.
 	Objects map[string][]*unstructured.Unstructured
 	// Hooks are the manifests of the hooks of charts. They are not checked.
 	Hooks []string
-	// Warnings are one line each, sorted: images that are not pinned, hooks, and the like. There are at most 201.
+	// Warnings has at most 201 sorted entries of one line each: images that are not pinned, hooks, and the like.
 	Warnings []string
 }
 
-// Module checks a module: charts render, YAML holds objects, config entries name
-// installs and parse, CRDs are such as an API server takes, the custom resource
-// fits the schema of its CRD (if the module has one), no object is there twice,
-// readiness rules compile. The error is one line that names
-// file, object and field. Nothing of the subject is changed.
+// Module checks a module: charts render, YAML contains objects, config entries name installs and parse, an API server
+// would accept the CRDs, the custom resource conforms to the schema of its CRD (if the module has one), no object
+// occurs twice, readiness rules compile. The error is one line that names file, object and field. It does not change
+// the subject.
 func Module(ctx context.Context, s Subject) (*Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -80,14 +80,14 @@ func Module(ctx context.Context, s Subject) (*Result, error) {
 	return result, nil
 }
 
-// warnings are collected while a module is checked.
+// warnings collects the warnings of one check.
 type warnings struct{ lines []string }
 
 func (w *warnings) addf(format string, args ...any) {
 	w.lines = append(w.lines, oneLine(fmt.Sprintf(format, args...)))
 }
 
-// sorted returns each warning once.
+// sorted returns the warnings, sorted and without duplicates.
 func (w *warnings) sorted() []string {
 	slices.Sort(w.lines)
 	out := slices.Compact(w.lines)

@@ -27,16 +27,16 @@ import (
 const (
 	// partCRDs names the layer of CRDs in messages.
 	partCRDs = "crds"
-	// maxCRD is what an API server takes in one request, in bytes. It bounds what the validation has to read.
+	// maxCRD is the maximum size of a request to an API server, in bytes. It bounds the work of the validation.
 	maxCRD  = 3 << 20
 	kindCRD = "CustomResourceDefinition"
 )
 
-// A crd is one that an API server would take.
+// A crd is a CRD that an API server would accept.
 type crd struct {
 	*apiextensionsv1.CustomResourceDefinition
 
-	// part of the module that it is of.
+	// part is the part of the module that contains it.
 	part string
 }
 
@@ -46,14 +46,14 @@ func isCRD(u *unstructured.Unstructured) bool {
 	return u.GetKind() == kindCRD && u.GroupVersionKind().Group == apiextensionsv1.GroupName
 }
 
-// A crdSet has the CRDs of a module by their names.
+// A crdSet holds the CRDs of a module by their names.
 type crdSet map[string]*crd
 
-// readCRDs reads the layer that comes first.
+// readCRDs reads the layer of CRDs.
 func readCRDs(ctx context.Context, files []archive.File, w *warnings) (crdSet, error) {
 	out, own, n := crdSet{}, keys{}, 0
 	for _, f := range files {
-		// As the engine, which reads no other files.
+		// The engine reads no other files either.
 		if ext := path.Ext(f.Name); ext != ".yaml" && ext != ".yml" && ext != ".json" {
 			continue
 		}
@@ -77,8 +77,8 @@ func readCRDs(ctx context.Context, files []archive.File, w *warnings) (crdSet, e
 	return out, nil
 }
 
-// add a CRD of a part, whose objects so far are own. Several charts may bring
-// along the same one: as in Helm, and in the engine, the first one counts.
+// add adds a CRD of a part; own are the objects of the part so far. If several charts contain the same CRD, the first
+// one applies, as in Helm and in the engine.
 func (s crdSet) add(ctx context.Context, u *unstructured.Unstructured, part string, own keys, w *warnings) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -114,7 +114,7 @@ func title(part string) string {
 	return "install " + part
 }
 
-// find the CRD of a kind, or nil.
+// find returns the CRD of a kind, or nil.
 func (s crdSet) find(gk schema.GroupKind) *crd {
 	for _, d := range s {
 		if d.Spec.Group == gk.Group && d.Spec.Names.Kind == gk.Kind {
@@ -124,11 +124,11 @@ func (s crdSet) find(gk schema.GroupKind) *crd {
 	return nil
 }
 
-// decodeCRD returns a CRD with its defaults, if an API server would
-// take it, and what it would drop of it.
+// decodeCRD returns a CRD with its defaults, and the fields that an API server would drop. It returns an error if an
+// API server would refuse the CRD.
 func decodeCRD(ctx context.Context, u *unstructured.Unstructured) (out *apiextensionsv1.CustomResourceDefinition, unknown []string, err error) {
 	defer func() {
-		// Some of what follows is made for what an API server has checked before.
+		// Some functions below rely on checks that an API server performs before.
 		if p := recover(); p != nil {
 			out, unknown, err = nil, nil, errors.Errorf("cannot be checked: %s", oneLine(fmt.Sprint(p)))
 		}
@@ -157,8 +157,7 @@ func decodeCRD(ctx context.Context, u *unstructured.Unstructured) (out *apiexten
 	return decoded, unknown, validateCRD(ctx, decoded)
 }
 
-// validateCRD sets what is set by default, and says what an API server
-// would refuse.
+// validateCRD sets the defaults of a CRD, and returns an error if an API server would refuse it.
 func validateCRD(ctx context.Context, decoded *apiextensionsv1.CustomResourceDefinition) error {
 	s := runtime.NewScheme()
 	install.Install(s)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package check says what is wrong with a module before anyone installs it,
-// without a cluster.
+// Package check finds errors of a module before it is installed, without a cluster.
 package check

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// podSpecs says where in an object of a kind the specification of pods is.
+// podSpecs holds the path of the pod specification in objects of each kind.
 var podSpecs = map[schema.GroupKind][]string{ //nolint:gochecknoglobals // A constant table.
 	{Kind: "Pod"}:                        {"spec"},
 	{Kind: "PodTemplate"}:                {"template", "spec"},
@@ -25,7 +25,7 @@ var podSpecs = map[schema.GroupKind][]string{ //nolint:gochecknoglobals // A con
 
 var pinned = regexp.MustCompile(`@sha(256:[0-9a-f]{64}|512:[0-9a-f]{128})$`)
 
-// warnOfImages warns of the images of an object that are not pinned.
+// warnOfImages adds a warning for each image of an object that has no digest.
 func warnOfImages(u *unstructured.Unstructured, k key, w *warnings) {
 	path, ok := podSpecs[u.GroupVersionKind().GroupKind()]
 	if !ok {
@@ -46,7 +46,7 @@ func warnOfImages(u *unstructured.Unstructured, k key, w *warnings) {
 	}
 }
 
-// imagesOf the specification of a pod.
+// imagesOf returns the images of a pod specification.
 func imagesOf(spec map[string]any) []string {
 	var out []string
 	for _, list := range []string{"initContainers", "containers", "ephemeralContainers"} {
@@ -64,14 +64,14 @@ func imagesOf(spec map[string]any) []string {
 	return out
 }
 
-// tagOf an image: what follows a colon after the last slash.
+// tagOf returns the tag of an image, which follows a colon after the last slash; "" if there is none.
 func tagOf(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
 	return tag
 }
 
-// at a path of maps; nil where there is none.
+// at returns the map at a path; nil if there is none.
 func at(m map[string]any, path ...string) map[string]any {
 	for _, p := range path {
 		m, _ = m[p].(map[string]any)
@@ -79,7 +79,7 @@ func at(m map[string]any, path ...string) map[string]any {
 	return m
 }
 
-// maps in a list; whatever else it holds is left to the API server.
+// maps returns the maps in a list. It ignores other elements, which the API server checks.
 func maps(v any) []map[string]any {
 	list, _ := v.([]any)
 	var out []map[string]any

@@ -19,10 +19,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
-// defaultNamespace of installs, which is that of the API.
+// defaultNamespace is the default namespace of installs in the API.
 const defaultNamespace = "default"
 
-// readConfigs reads what the config says of each install.
+// readConfigs returns the settings of each install in the config.
 func readConfigs(entries []config.Entry, installs []Install) (map[string]config.Settings, error) {
 	out := map[string]config.Settings{}
 	for _, e := range entries {
@@ -45,7 +45,7 @@ func readConfigs(entries []config.Entry, installs []Install) (map[string]config.
 	return out, nil
 }
 
-// namesOf the installs, for a message.
+// namesOf returns the names of the installs, for a message.
 func namesOf(installs []Install) string {
 	names := make([]string, 0, len(installs))
 	for i := range installs {
@@ -57,7 +57,7 @@ func namesOf(installs []Install) string {
 	return oneLine(strings.Join(names, ", "))
 }
 
-// checkInstalls renders installs, one after the other, adds what they hold to what was found, and returns their objects and
+// checkInstalls renders the installs one after the other, adds their objects to found, and returns their objects and
 // hooks.
 func checkInstalls(
 	ctx context.Context, installs []Install, configs map[string]config.Settings, found contents, w *warnings,
@@ -133,7 +133,7 @@ func renderChart(
 	return slices.Concat(r.CRDs, r.Objects), r.Hooks, nil
 }
 
-// objectsOf files of YAML.
+// objectsOf returns the objects in files of YAML.
 func objectsOf(files []archive.File) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for _, f := range files {

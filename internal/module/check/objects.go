@@ -13,15 +13,15 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A key names an object.
+// A key identifies an object.
 type key struct {
 	group, kind, namespace, name string
 }
 
 func (k key) String() string { return k.kind + " " + strings.TrimPrefix(k.namespace+"/"+k.name, "/") }
 
-// clusterScoped kinds of Kubernetes, by group. Objects of all other kinds are in
-// a namespace, unless a CRD of the module says otherwise.
+// clusterScoped holds the cluster-scoped kinds of Kubernetes, by group. Objects of all other kinds are namespaced,
+// unless a CRD of the module defines otherwise.
 var clusterScoped = map[string]string{ //nolint:gochecknoglobals // A constant table.
 	"": "Namespace Node PersistentVolume",
 	"admissionregistration.k8s.io": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration " +
@@ -39,7 +39,7 @@ var clusterScoped = map[string]string{ //nolint:gochecknoglobals // A constant t
 	"storage.k8s.io":               "CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass",
 }
 
-// keys are the objects of one part of a module.
+// keys is the set of objects of one part of a module.
 type keys map[key]bool
 
 func (o keys) add(k key) error {
@@ -50,14 +50,14 @@ func (o keys) add(k key) error {
 	return nil
 }
 
-// contents are what the parts of a module hold, as far as they were read.
+// contents holds the content of those parts of a module that have been read.
 type contents struct {
 	crds crdSet
-	// installs that objects are of, by name.
+	// installs holds the name of the install of each object.
 	installs map[key]string
 }
 
-// add what an install would apply: CRDs come first, as other objects may be of their kinds.
+// add adds the objects that an install would apply. It adds CRDs first, as other objects may be of their kinds.
 func (c contents) add(ctx context.Context, install, namespace string, objects []*unstructured.Unstructured, w *warnings) error {
 	own := keys{}
 	for _, u := range objects {
@@ -87,7 +87,7 @@ func (c contents) add(ctx context.Context, install, namespace string, objects []
 	return nil
 }
 
-// keyOf an object as it would be in a cluster.
+// keyOf returns the key that an object would have in a cluster.
 func (c contents) keyOf(u *unstructured.Unstructured, namespace string) key {
 	gk := u.GroupVersionKind().GroupKind()
 	k := key{group: gk.Group, kind: gk.Kind, name: u.GetName()}

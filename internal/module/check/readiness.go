@@ -11,13 +11,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// Bounds of readiness rules, which are those of the API.
+// Bounds of readiness rules in the API.
 const (
 	maxRules = 16
 	maxRule  = 4096
 )
 
-// checkReadiness checks that rules compile, as they will when the engine comes to them.
+// checkReadiness checks that rules are within the bounds and compile, as the engine requires.
 func checkReadiness(rules []v1alpha1.ReadinessRule) error {
 	if len(rules) > maxRules {
 		return errors.Errorf("readiness: there are %d rules, and at most %d are allowed", len(rules), maxRules)

@@ -28,13 +28,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// placeholder stands for the name of a custom resource that has none, which is
-// then that of the module.
+// placeholder replaces the name of a custom resource that has none; such a resource gets the name of the module.
 const placeholder = "module"
 
-// checkCustomResource checks that the custom resource, if any, fits the schema of
-// its CRD, as an API server checks it with strict validation. Its status is not
-// checked: no one sends it. File is where it comes from, or empty.
+// checkCustomResource checks that the custom resource, if any, conforms to the schema of its CRD, with the strict
+// validation of an API server. It ignores the status, which is never sent. File is the name of its file, or empty.
 func checkCustomResource(ctx context.Context, cr *unstructured.Unstructured, file string, found contents, w *warnings) (err error) {
 	if cr == nil {
 		return nil
@@ -71,7 +69,7 @@ func checkCustomResource(ctx context.Context, cr *unstructured.Unstructured, fil
 	return errors.Wrap(fits(ctx, u, d), title)
 }
 
-// clone an object, whose numbers may be of any type.
+// clone returns a copy of an object, whose numbers may be of any type.
 func clone(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(u.Object)
 	if err != nil {
@@ -84,7 +82,7 @@ func clone(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	return out, nil
 }
 
-// fits says whether an object is one of a CRD.
+// fits returns an error if an object does not conform to a CRD.
 func fits(ctx context.Context, u *unstructured.Unstructured, d *crd) error {
 	version, err := served(d, u.GroupVersionKind().Version)
 	if err != nil {
@@ -117,14 +115,14 @@ func fits(ctx context.Context, u *unstructured.Unstructured, d *crd) error {
 	list = append(list, objectmeta.Validate(ctx, nil, u.Object, s, false)...)
 	list = append(list, listtype.ValidateListSetsAndMaps(nil, s, u.Object)...)
 	if len(list) > 0 {
-		// Rules may rely on all that.
+		// Validation rules may rely on all checks above.
 		return violations(list)
 	}
 	list, _ = cel.NewValidator(s, true, celconfig.PerCallLimit).Validate(ctx, nil, s, u.Object, nil, celconfig.RuntimeCELCostBudget)
 	return violations(list)
 }
 
-// served is a version of a CRD, if an API server serves it.
+// served returns a version of a CRD, or an error if an API server would not serve it.
 func served(d *crd, name string) (*apiextensionsv1.CustomResourceDefinitionVersion, error) {
 	var names []string
 	for i := range d.Spec.Versions {
@@ -140,7 +138,7 @@ func served(d *crd, name string) (*apiextensionsv1.CustomResourceDefinitionVersi
 	return nil, errors.Errorf("apiVersion: %s serves %s, and not version %s", d.Name, or(strings.Join(names, ", "), "no version"), name)
 }
 
-// decode an object as a strict API server does: unknown fields are refused.
+// decode prunes and coerces an object as a strict API server does: an unknown field is an error.
 func decode(u *unstructured.Unstructured, s *structural.Structural, namespaced bool) error {
 	delete(u.Object, "status")
 	if u.GetName() == "" {

@@ -13,14 +13,14 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Bounds of messages, which show what a module says.
+// Bounds of messages, which contain text of the module.
 const (
-	maxLine       = 1024 // bytes of a line
-	maxViolations = 10   // fields that one error lists
-	maxViolation  = 256  // bytes of one of them
+	maxLine       = 1024 // Bytes of one line.
+	maxViolations = 10   // Fields that one error lists.
+	maxViolation  = 256  // Bytes of one such field.
 )
 
-// oneLine makes one line of at most maxLine bytes.
+// oneLine returns a string as one line of at most maxLine bytes.
 func oneLine(s string) string { return short(s, maxLine) }
 
 func short(s string, limit int) string {
@@ -31,7 +31,8 @@ func short(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit], "") + " …"
 }
 
-// violations in one line, "path: what; path: what", nil if there are none. One thing may be found by several ways.
+// violations returns an error that lists the violations in one line, "path: what; path: what", without duplicates; nil
+// if there are none.
 func violations(list field.ErrorList) error {
 	texts := make([]string, 0, len(list))
 	for _, e := range list {
@@ -40,7 +41,7 @@ func violations(list field.ErrorList) error {
 	return joined(texts)
 }
 
-// joined texts, each once, as an error.
+// joined returns an error that lists texts, sorted and without duplicates; nil if there are none.
 func joined(texts []string) error {
 	if len(texts) == 0 {
 		return nil
@@ -54,13 +55,13 @@ func joined(texts []string) error {
 	return errors.New(strings.Join(texts, "; ") + more)
 }
 
-// violation is "path: what". Paths begin at the object.
+// violation describes an error as "path: what". Paths are relative to the object.
 func violation(e *field.Error) string {
 	path := cmp.Or(strings.TrimPrefix(e.Field, "<nil>."), "object")
 	if path == "<nil>" {
 		path = "object"
 	}
-	// The server's own words repeat the path.
+	// The detail of the API server repeats the path.
 	detail := strings.TrimPrefix(strings.TrimPrefix(e.Detail, path), " in body ")
 	switch e.Type {
 	case field.ErrorTypeRequired:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package compare says what differs between two versions of objects, field by
-// field. The data of Secrets is compared and never shown.
+// Package compare lists the differences between two versions of objects, field by field. It compares the data of
+// Secrets, but never shows it.
 package compare

@@ -11,20 +11,20 @@ import (
 	"strconv"
 )
 
-// A FieldChange is a field that differs.
+// A FieldChange is a difference in one field.
 type FieldChange struct {
-	// Path as kubectl explain writes it: spec.template.spec.containers[web].image. Items of a list are named where all of
-	// them have different names, and else numbered from 0. A key that is not an identifier is in brackets and quotes.
+	// Path has the notation of kubectl explain: spec.template.spec.containers[web].image. Items of a list are
+	// identified by their names if these are unique, and otherwise by their index from 0. A key that is not an
+	// identifier is quoted in brackets.
 	Path string `json:"path"`
-	// From and To are nil where there is none, and where the field is hidden.
+	// From and To are nil if the field does not exist, or is hidden.
 	From *any `json:"from,omitempty"`
 	To   *any `json:"to,omitempty"`
-	// Hidden says that the values are not shown.
+	// Hidden reports whether the values are not shown.
 	Hidden bool `json:"hidden,omitempty"`
 }
 
-// Fields that differ between two values of JSON, sorted by path. Nil is the same
-// as an empty object.
+// Fields returns the differences between two JSON objects, sorted by path. Nil is the same as an empty object.
 func Fields(from, to map[string]any) []FieldChange {
 	return fields(from, to, func(string) bool { return false })
 }
@@ -35,7 +35,7 @@ func fields(from, to map[string]any, hidden func(path string) bool) []FieldChang
 	return w.found
 }
 
-// A walker goes through two values at the same time.
+// A walker compares two values recursively.
 type walker struct {
 	hidden func(path string) bool
 	found  []FieldChange
@@ -117,7 +117,7 @@ func (w *walker) lists(path string, from, to []any) {
 		w.both(path+"["+n+"]", x, y, had, has)
 	}
 	if len(w.found) == before {
-		// Only the order differs, which may matter.
+		// Only the order differs, which may be significant.
 		var f, t any = namesOf(from), namesOf(to)
 		w.add(path, &f, &t)
 	}
@@ -130,7 +130,7 @@ func at(list []any, i int) any {
 	return nil
 }
 
-// named are the items of a list by their field name, if all have one of their own.
+// named returns the items of a list by their field name. It returns false unless each has a unique name.
 func named(list []any) (map[string]any, bool) {
 	out := make(map[string]any, len(list))
 	for _, item := range list {
@@ -156,7 +156,7 @@ func namesOf(list []any) []any {
 	return out
 }
 
-// equal compares values of JSON, where 1 and 1.0 are the same number.
+// equal reports whether two JSON values are equal, where 1 and 1.0 are the same number.
 func equal(a, b any) bool {
 	if x, ok := number(a); ok {
 		y, ok := number(b)

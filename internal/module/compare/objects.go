@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// What became of an object.
+// Kinds of changes.
 const (
 	Added   = "added"
 	Removed = "removed"
@@ -25,10 +25,10 @@ type ObjectChange struct {
 	Kind      string        `json:"kind"`
 	Namespace string        `json:"namespace,omitempty"`
 	Name      string        `json:"name"`
-	Fields    []FieldChange `json:"fields,omitempty"` // Of a changed one.
+	Fields    []FieldChange `json:"fields,omitempty"` // Only of a changed object.
 }
 
-// Title is Kind namespace/name.
+// Title returns "Kind namespace/name", without the namespace if there is none.
 func (o *ObjectChange) Title() string {
 	return o.Kind + " " + strings.TrimPrefix(o.Namespace+"/"+o.Name, "/")
 }
@@ -42,9 +42,8 @@ func keyOf(u *unstructured.Unstructured) key {
 	return key{gvk.Group, gvk.Kind, u.GetNamespace(), u.GetName()}
 }
 
-// Objects that differ, sorted by kind, namespace and name. Objects are the same
-// where group, kind, namespace and name are; a version that changed is a change
-// of the field apiVersion.
+// Objects returns the objects that differ, sorted by kind, namespace and name. Two objects are the same if group, kind,
+// namespace and name are equal; another version is a change of the field apiVersion.
 func Objects(from, to []*unstructured.Unstructured) []ObjectChange {
 	before := index(from)
 	after := index(to)
@@ -83,16 +82,16 @@ func (k key) change(what string, f []FieldChange) ObjectChange {
 	return ObjectChange{Change: what, Group: k.group, Kind: k.kind, Namespace: k.namespace, Name: k.name, Fields: f}
 }
 
-// lastApplied is where kubectl apply keeps a copy of the whole object.
+// lastApplied is the path of the copy of the whole object that kubectl apply stores.
 const lastApplied = `metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]`
 
-// redacts says which fields of an object are not shown.
+// redacts returns a function that reports whether a field of an object is hidden.
 func redacts(u *unstructured.Unstructured) func(path string) bool {
 	if u.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
 		return func(string) bool { return false }
 	}
 	return func(path string) bool {
-		// The whole of annotations may hold the copy.
+		// A change of all annotations may contain the copy.
 		return slices.Contains([]string{"data", "stringData", "metadata.annotations", lastApplied}, path) ||
 			below(path, "data") || below(path, "stringData")
 	}
@@ -102,8 +101,7 @@ func below(path, field string) bool {
 	return strings.HasPrefix(path, field+".") || strings.HasPrefix(path, field+"[")
 }
 
-// A VersionChange is a version of a custom resource that is served since or no
-// longer.
+// A VersionChange is a version of a CRD that is newly served, or that has stopped being served.
 type VersionChange struct {
 	Change     string `json:"change"`
 	Definition string `json:"definition"` // Name of the CustomResourceDefinition.
@@ -112,8 +110,8 @@ type VersionChange struct {
 
 var definition = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"} //nolint:gochecknoglobals // Constant.
 
-// Versions that CRDs serve since or no longer, sorted. CRDs that
-// are in one list only are ignored.
+// Versions returns the versions that CRDs have started or stopped serving, sorted. It ignores CRDs that are in only one
+// of the lists.
 func Versions(from, to []*unstructured.Unstructured) []VersionChange {
 	after := index(to)
 	var out []VersionChange
@@ -152,7 +150,7 @@ func served(u *unstructured.Unstructured) []string {
 	return out
 }
 
-// Sets returns the items that are in only one of two lists, sorted.
+// Sets returns the items that are only in to and only in from, sorted and without duplicates.
 func Sets(from, to []string) (added, removed []string) {
 	for _, s := range to {
 		if !slices.Contains(from, s) {

@@ -20,16 +20,16 @@ import (
 
 const (
 	group = "operator.kyma-project.io"
-	// maxSize is more than any API server stores, in bytes.
+	// maxSize bounds an object, in bytes. It is more than any API server stores.
 	maxSize = 4 << 20
 )
 
-// ModuleTemplate of the original, of operator.kyma-project.io/v1alpha1, v1beta1 or v1beta2, as YAML or JSON. The channel is
-// for a template that has none, as of today's original, where another object says it; its name gets the channel then, as
-// one template may be in several.
+// ModuleTemplate converts a ModuleTemplate of the original, operator.kyma-project.io/v1alpha1, v1beta1 or v1beta2, from
+// YAML or JSON. The channel is for a template that has none: current versions of the original specify it in another
+// object. The name then gets the channel as a suffix, as one template may be in several channels.
 //
-// What is lost is listed, one line each, sorted. What an API server sets by itself, such as uid, is not counted, nor what is
-// empty. The error names the field that cannot be converted.
+// Lost lists what cannot be converted, one line each, sorted. It excludes fields that an API server sets, such as uid,
+// and empty ones. The error names the field that cannot be converted.
 func ModuleTemplate(data []byte, channel string) (t *v1alpha1.ModuleTemplate, lost []string, err error) {
 	o, err := decode(data)
 	if err != nil {
@@ -45,10 +45,10 @@ func ModuleTemplate(data []byte, channel string) (t *v1alpha1.ModuleTemplate, lo
 	return c.out, c.sorted(), nil
 }
 
-// decode one object. Numbers stay as they are written.
+// decode decodes one object. It preserves numbers as they are written.
 func decode(data []byte) (map[string]any, error) { return decodeUpTo(data, maxSize) }
 
-// decodeUpTo decodes a document that is at most the given number of bytes long with its aliases expanded.
+// decodeUpTo decodes a document of at most limit bytes, including its expanded aliases.
 func decodeUpTo(data []byte, limit int) (map[string]any, error) {
 	if err := (yamlsize.Limits{Bytes: limit}).Check(data); err != nil {
 		return nil, err
@@ -94,7 +94,8 @@ func (c *converter) convert(channel string) error {
 	return nil
 }
 
-// versionOf an object of a kind that can be converted.
+// versionOf returns the version of an object. It returns an error if the object is not of the wanted kind, or its
+// version cannot be converted.
 func versionOf(o map[string]any, want string) (string, error) {
 	apiVersion, _ := o["apiVersion"].(string)
 	kind, _ := o["kind"].(string)
@@ -105,7 +106,7 @@ func versionOf(o map[string]any, want string) (string, error) {
 	return v, nil
 }
 
-// channel of the template, or else the one that is given.
+// channel sets the channel of the template, by default the given one.
 func (c *converter) channel(given string) error {
 	own, err := text(c.spec, "channel")
 	if err != nil {
@@ -127,7 +128,8 @@ func (c *converter) channel(given string) error {
 	return nil
 }
 
-// target, which today's original has no more: it is always remote.
+// target sets the target, by default remote: current versions of the original have no such field, and always use
+// remote.
 func (c *converter) target() error {
 	s, err := text(c.spec, "target")
 	if err != nil {
@@ -150,7 +152,8 @@ func (c *converter) moduleName() error {
 	return errors.Wrap(err, "spec")
 }
 
-// data is the default custom resource. A null in it says nothing, and a CRD may refuse it.
+// data sets the default custom resource. It removes fields that are null: they have no meaning, and a CRD may refuse
+// them.
 func (c *converter) data() error {
 	data, err := object(c.spec, "data")
 	if err != nil {
@@ -169,7 +172,7 @@ func (c *converter) data() error {
 	return errors.Wrap(err, "spec.data")
 }
 
-// descriptor is taken as it stands, so that signatures stay valid.
+// descriptor copies the descriptor unchanged, so that signatures stay valid.
 func (c *converter) descriptor() error {
 	d, err := object(c.spec, "descriptor")
 	if err != nil {
@@ -187,7 +190,7 @@ func raw(o map[string]any) (*runtime.RawExtension, error) {
 	return &runtime.RawExtension{Raw: b}, errors.Wrap(err, "cannot be encoded")
 }
 
-// withoutNull takes out fields that are null. Elements of lists stay, as their places count.
+// withoutNull removes fields that are null. It keeps elements of lists, as their positions matter.
 func withoutNull(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -205,7 +208,7 @@ func withoutNull(v any) {
 	}
 }
 
-// object in a field, nil where there is none.
+// object returns the object in a field; nil if there is none.
 func object(o map[string]any, field string) (map[string]any, error) {
 	v, ok := o[field].(map[string]any)
 	if !ok && o[field] != nil {
@@ -214,7 +217,7 @@ func object(o map[string]any, field string) (map[string]any, error) {
 	return v, nil
 }
 
-// text in a field, empty where there is none.
+// text returns the string in a field; "" if there is none.
 func text(o map[string]any, field string) (string, error) {
 	switch v := o[field].(type) {
 	case nil:

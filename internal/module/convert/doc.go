@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package convert makes ModuleTemplates, Kymas and Manifests of ours from those
-// of the original. What has no place here is never left out silently: it is
-// listed, or it is an error that names the field.
+// Package convert converts ModuleTemplates, Kymas and Manifests of Kyma's lifecycle manager, called the original here,
+// to those of this provider. It never drops a field silently: it lists the field as lost, or returns an error that
+// names it.
 package convert

@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// maxModules is how many modules a Kyma may have.
+	// maxModules is the number of modules that a Kyma may have.
 	maxModules = 64
 	// maxModuleName bounds the name of a module, in bytes.
 	maxModuleName = 63
 )
 
-// Kyma of the original, of operator.kyma-project.io/v1alpha1, v1beta1 or v1beta2, as YAML or JSON. It refers to the
-// ProviderConfig of the same name in its namespace, unless the options name one: that ProviderConfig takes the place of the
-// Secret with the kubeconfig that the original finds by label. The label skip-reconciliation becomes Crossplane's annotation
-// crossplane.io/paused.
+// Kyma converts a Kyma of the original, operator.kyma-project.io/v1alpha1, v1beta1 or v1beta2, from YAML or JSON. The
+// result refers to the ProviderConfig of the same name in its namespace, unless the options name one: that
+// ProviderConfig replaces the Secret with the kubeconfig that the original finds by label. The label
+// skip-reconciliation becomes Crossplane's annotation crossplane.io/paused.
 //
-// What is lost is listed as by ModuleTemplate. A module that the original does not manage (managed: false), or names by its
-// template, is lost. The error names the field that cannot be converted.
+// Lost has the format that ModuleTemplate returns. It includes a module that the original does not manage (managed:
+// false), or that it identifies by its template. The error names the field that cannot be converted.
 func Kyma(data []byte, o Options) (k *v1alpha1.Kyma, lost []string, err error) {
 	in, err := decode(data)
 	if err != nil {
@@ -94,7 +94,7 @@ func checkChannel(s string) error {
 	return nil
 }
 
-// modules, which the very first version called components.
+// modules converts the modules, which the first version of the original called components.
 func (c *kymaConverter) modules() error {
 	for _, field := range []string{"components", "modules"} {
 		in, err := list(c.spec, field)
@@ -159,7 +159,8 @@ func moduleOf(name string, in map[string]any) (out v1alpha1.Module, err error) {
 	return out, err
 }
 
-// moduleName of a module, which may be named by its component, or by its template.
+// moduleName returns the name of a module that may be identified by its component. It returns false for one that is
+// identified by its template.
 func (c *kymaConverter) moduleName(at, name string) (string, bool) {
 	host, rest, ok := strings.Cut(name, "/")
 	if !ok {
@@ -189,7 +190,7 @@ func (c *kymaConverter) moduleRest(at string, in map[string]any) {
 	c.unknown(at+".", in, known)
 }
 
-// sync says which cluster, and what is copied there.
+// sync records the settings of the target cluster, and of the objects that the original copies there, as lost.
 func (c *kymaConverter) sync() error {
 	sync, err := object(c.spec, "sync")
 	if err != nil {

@@ -15,22 +15,23 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// lastApplied is what kubectl apply keeps of the object in its old form. It would take the new one for a change of that.
+// lastApplied is the annotation in which kubectl apply stores a copy of the object. With it, kubectl would compare the
+// converted object with the one before the conversion.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// pullLabel is a label of resources that selects Secrets.
+// pullLabel is the label of resources that selects Secrets with credentials.
 const pullLabel = "oci-registry-cred"
 
-// losses are what is not carried over, one line each.
+// losses collects what is not converted, one line each.
 type losses struct{ lost []string }
 
-// sorted losses, each once.
+// sorted returns the losses, sorted and without duplicates.
 func (c *losses) sorted() []string {
 	slices.Sort(c.lost)
 	return slices.Compact(c.lost)
 }
 
-// lose says that something is not carried over, and what to do where there is something.
+// lose records that a field is not converted, with optional advice.
 func (c *losses) lose(field, advice string, args ...any) {
 	line := field
 	if said := fmt.Sprintf(advice, args...); said != "" {
@@ -39,7 +40,7 @@ func (c *losses) lose(field, advice string, args ...any) {
 	c.lost = append(c.lost, strings.Join(strings.Fields(line), " "))
 }
 
-// metadata keeps name, labels and annotations.
+// metadata copies the name, labels and annotations, and records a namespace as lost.
 func (c *converter) metadata() error {
 	if err := c.keep(c.meta, &c.out.ObjectMeta); err != nil {
 		return err
@@ -50,7 +51,7 @@ func (c *converter) metadata() error {
 	return nil
 }
 
-// keep carries over the name, labels and annotations.
+// keep copies the name, labels and annotations to out, except for the annotation lastApplied.
 func (c *losses) keep(meta map[string]any, out *metav1.ObjectMeta) error {
 	name, err := text(meta, "name")
 	if err != nil || name == "" {
@@ -73,7 +74,7 @@ func (c *losses) keep(meta map[string]any, out *metav1.ObjectMeta) error {
 	return nil
 }
 
-// texts by name in a field of the metadata.
+// texts returns the map of strings in a field of the metadata.
 func texts(meta map[string]any, field string) (map[string]string, error) {
 	o, err := object(meta, field)
 	if err != nil {
@@ -93,7 +94,7 @@ func texts(meta map[string]any, field string) (map[string]string, error) {
 	return out, nil
 }
 
-// known fields, which are carried over or checked one by one, or set by the API server.
+// Fields that are converted or checked individually, or set by the API server.
 var (
 	knownFields = []string{"apiVersion", "kind", "metadata", "spec"} //nolint:gochecknoglobals // Constant.
 	knownMeta   = []string{                                          //nolint:gochecknoglobals // Constant.
@@ -103,7 +104,7 @@ var (
 	knownSpec = []string{"channel", "target", "moduleName", "data", "descriptor", "customStateCheck", "version"} //nolint:gochecknoglobals // Constant.
 )
 
-// advice for fields that are lost.
+// advice holds the advice for fields that are lost.
 var advice = map[string]string{ //nolint:gochecknoglobals // Constant.
 	"spec.mandatory":              "no module is installed without being asked for; list it in each Kyma",
 	"spec.manager":                "readiness is that of all objects of the module; see spec.readiness",
@@ -116,7 +117,7 @@ var advice = map[string]string{ //nolint:gochecknoglobals // Constant.
 	"status":                      "it is observed again",
 }
 
-// rest records the remaining fields of the template that cannot be carried over.
+// rest records the remaining fields of the template that cannot be converted.
 func (c *converter) rest() {
 	c.unknown("", c.in, knownFields)
 	c.unknown("metadata.", c.meta, knownMeta)
@@ -135,7 +136,7 @@ func (c *losses) unknown(prefix string, o map[string]any, known []string) {
 	}
 }
 
-// empty says that a value means the same as none.
+// empty reports whether a value has the same meaning as an absent one.
 func empty(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -154,7 +155,8 @@ func empty(v any) bool {
 	return false
 }
 
-// component of the descriptor, as far as it matters here. Resolving checks it closely.
+// A component holds the fields of a component descriptor that the conversion needs. They are validated when the
+// template is resolved.
 type component struct {
 	Component struct {
 		Version   string `json:"version"`
@@ -169,14 +171,15 @@ type component struct {
 
 func (c *converter) component() component {
 	var out component
-	// What does not fit is left out, and said when the template is resolved.
+	// Malformed fields are ignored here, and reported when the template is resolved.
 	_ = kjson.UnmarshalCaseSensitivePreserveInts(c.out.Spec.Descriptor.Raw, &out)
 	return out
 }
 
 func (c *converter) componentVersion() string { return c.component().Component.Version }
 
-// credentials that the descriptor selects. No signature covers them, and so nothing here follows them.
+// credentials records the labels by which the descriptor selects credentials as lost. No signature covers them, so this
+// provider does not use them.
 func (c *converter) credentials() {
 	for _, r := range c.component().Component.Resources {
 		for _, l := range r.Labels {

@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// maxInstalls is how many installs a Manifest may have.
+	// maxInstalls is the number of installs that a Manifest may have.
 	maxInstalls = 32
-	// maxInstallName bounds the name of an install, which is that of a Helm release, in bytes.
+	// maxInstallName bounds the name of an install, which is also the name of a Helm release, in bytes.
 	maxInstallName = 53
 	// maxVersion bounds the version of a Manifest, in bytes.
 	maxVersion = 255
 )
 
-// Manifest of the original, of operator.kyma-project.io/v1alpha1, v1beta1 or v1beta2, as YAML or JSON. It refers to the
-// ProviderConfig that Kyma would name. A Manifest of v1alpha1 has charts; the one install of v1beta2 is plain YAML, as is
-// one of v1beta1 that is named raw-manifest.
+// Manifest converts a Manifest of the original, operator.kyma-project.io/v1alpha1, v1beta1 or v1beta2, from YAML or
+// JSON. The result refers to the same ProviderConfig as that of Kyma. A Manifest of v1alpha1 has charts; the only
+// install of v1beta2 is plain YAML, as is one of v1beta1 that is named raw-manifest.
 //
-// What is lost is listed as by ModuleTemplate. An install from a git repository or from a directory is lost, unless it is all
-// there is. The error names the field that cannot be converted.
+// Lost has the format that ModuleTemplate returns. It includes an install from a git repository or a directory; if
+// nothing else remains to install, that is an error. The error names the field that cannot be converted.
 func Manifest(data []byte, o Options) (m *v1alpha1.Manifest, lost []string, err error) {
 	in, err := decode(data)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *manifestConverter) rest() {
 	c.unknown("spec.", c.spec, known)
 }
 
-// remote says which of two clusters.
+// remote records as lost that the cluster is the control plane.
 func (c *manifestConverter) remote() error {
 	remote, ok, err := boolean(c.spec, "remote")
 	if err == nil && ok && !remote && c.version != "v1beta2" {
@@ -121,7 +121,7 @@ func (c *manifestConverter) installs() error {
 	return err
 }
 
-// layerType of the one install of later versions.
+// layerType returns the type of source of the only install of later versions.
 func (c *manifestConverter) layerType(install map[string]any) layerFunc {
 	if c.version == "v1beta2" || install["name"] == "raw-manifest" {
 		return source.Raw
@@ -155,7 +155,7 @@ func (c *manifestConverter) install(at string, in map[string]any, layer layerFun
 	return nil
 }
 
-// layers that are not installs.
+// layers converts the layers that are not installs: config and crds.
 func (c *manifestConverter) layers() error {
 	for _, l := range []struct {
 		field string
@@ -165,7 +165,7 @@ func (c *manifestConverter) layers() error {
 		if err != nil {
 			return err
 		}
-		// The original's webhook fills in what is empty.
+		// The original's webhook adds empty fields.
 		if !slices.ContainsFunc([]string{"type", "repo", "name", "ref"}, func(k string) bool { return !empty(in[k]) }) {
 			continue
 		}
@@ -178,7 +178,7 @@ func (c *manifestConverter) layers() error {
 	return nil
 }
 
-// resource is the custom resource of the module.
+// resource converts the custom resource of the module.
 func (c *manifestConverter) resource() error {
 	in, err := object(c.spec, "resource")
 	if err != nil || len(in) == 0 {

@@ -23,31 +23,29 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// Options of a conversion.
+// Options configure a conversion.
 type Options struct {
-	// Channel of ModuleTemplates and Kymas that name none. By default it is an error
-	// for a ModuleTemplate, and that of the API, regular, for a Kyma.
+	// Channel is the channel for ModuleTemplates and Kymas that have none. If it is empty too, a ModuleTemplate cannot
+	// be converted, and a Kyma gets the default of the API, regular.
 	Channel string
-	// ProviderConfig that Kymas and Manifests refer to, in their namespace. Default
-	// the name of the Kyma, which a Manifest has as a label, or else that of the
-	// Manifest.
+	// ProviderConfig is the name of the ProviderConfig that Kymas and Manifests refer to, in their namespace. The
+	// default is the name of the Kyma, which a Manifest has as a label, or else the name of the Manifest.
 	ProviderConfig string
-	// Namespace of Kymas and Manifests; default that which they have.
+	// Namespace is the namespace of converted Kymas and Manifests; default their own.
 	Namespace string
 }
 
-// An UnknownKindError says that an object is none that can be converted.
+// An UnknownKindError reports that an object is not of a kind and version that can be converted.
 type UnknownKindError struct{ APIVersion, Kind string }
 
-// Error names the kind.
+// Error returns the message, which names the kind and the API version.
 func (e *UnknownKindError) Error() string {
 	return fmt.Sprintf("%q of %q cannot be converted; want ModuleTemplate, Kyma or Manifest of %s/v1alpha1, v1beta1 or v1beta2",
 		e.Kind, e.APIVersion, group)
 }
 
-// Object of the original, of any kind that can be converted, as YAML or JSON. It
-// returns ours, and what is lost as ModuleTemplate, Kyma and Manifest do. The
-// error is an UnknownKindError if it is none of these.
+// Object converts an object of the original of any supported kind, from YAML or JSON, as ModuleTemplate, Kyma and
+// Manifest do. The error is an *UnknownKindError if it is of another kind.
 func Object(data []byte, o Options) (obj client.Object, lost []string, err error) {
 	in, err := decode(data)
 	if err != nil {
@@ -78,7 +76,7 @@ func unknownKind(o map[string]any) error {
 	return e
 }
 
-// orNil keeps a nil pointer from becoming an object.
+// orNil returns a nil interface on an error, rather than one that holds a nil pointer.
 func orNil(o client.Object, err error) client.Object {
 	if err != nil {
 		return nil
@@ -86,8 +84,8 @@ func orNil(o client.Object, err error) client.Object {
 	return o
 }
 
-// Documents returns the documents of a stream of YAML or JSON, without the empty ones. Lists, as kubectl get prints them,
-// are replaced by their items. Pass each document to Object.
+// Documents returns the non-empty documents of a stream of YAML or JSON. It replaces lists, as kubectl get prints them,
+// by their items. Pass each document to Object.
 func Documents(data []byte) ([][]byte, error) {
 	if len(data) > maxStream {
 		return nil, errors.Errorf("it is larger than %d bytes", maxStream)
@@ -108,7 +106,7 @@ func Documents(data []byte) ([][]byte, error) {
 	}
 }
 
-// maxStream bounds a file, in bytes.
+// maxStream bounds a stream of documents, in bytes.
 const maxStream = 64 << 20
 
 func appendDocument(out [][]byte, doc []byte) ([][]byte, error) {
@@ -145,11 +143,11 @@ func blank(doc []byte) bool {
 	return true
 }
 
-// prefix of labels and annotations of the original.
+// prefix is the prefix of labels and annotations of the original.
 const prefix = group + "/"
 
 var (
-	// labels that mean something in the original only.
+	// idleLabels holds the labels that have a meaning only in the original, and the reasons.
 	idleLabels = map[string]string{ //nolint:gochecknoglobals // Constant.
 		prefix + "sync":             "the cluster is that of the ProviderConfig",
 		prefix + "beta":             "all modules are offered",
@@ -160,10 +158,10 @@ var (
 	isInstall = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 )
 
-// knownManaged are fields of the metadata of namespaced objects that are converted.
+// knownManaged holds the fields of the metadata of namespaced objects that are converted.
 var knownManaged = append(slices.Clone(knownMeta), "generateName") //nolint:gochecknoglobals // Constant.
 
-// managed is what Kymas and Manifests have in common.
+// managed converts the metadata of a Kyma or a Manifest.
 func (c *losses) managed(in map[string]any, out *metav1.ObjectMeta, o Options) error {
 	m, err := object(in, "metadata")
 	if err != nil {
@@ -197,7 +195,7 @@ func (c *losses) managed(in map[string]any, out *metav1.ObjectMeta, o Options) e
 	return nil
 }
 
-// paused carries over that an object is paused.
+// paused sets Crossplane's annotation on an object that the original does not reconcile.
 func (c *losses) paused(out *metav1.ObjectMeta) {
 	for _, label := range []string{prefix + "skip-reconciliation", "declarative.kyma-project.io/skip-reconciliation"} {
 		if out.Labels[label] == "true" {
@@ -206,7 +204,7 @@ func (c *losses) paused(out *metav1.ObjectMeta) {
 	}
 }
 
-// reference to the ProviderConfig of a cluster.
+// reference returns a spec that refers to the ProviderConfig of the options, by default to the one with the given name.
 func reference(o Options, name string) xpv2.ManagedResourceSpec {
 	if o.ProviderConfig != "" {
 		name = o.ProviderConfig
@@ -214,7 +212,7 @@ func reference(o Options, name string) xpv2.ManagedResourceSpec {
 	return xpv2.ManagedResourceSpec{ProviderConfigReference: &xpv2.ProviderConfigReference{Kind: v1alpha1.ProviderConfigKind, Name: name}}
 }
 
-// boolean in a field; ok is false where there is none.
+// boolean returns the boolean in a field; ok is false if there is none.
 func boolean(o map[string]any, field string) (value, ok bool, err error) {
 	switch v := o[field].(type) {
 	case nil:
@@ -225,7 +223,7 @@ func boolean(o map[string]any, field string) (value, ok bool, err error) {
 	return false, false, errors.Errorf("%s is neither true nor false", field)
 }
 
-// list of objects in a field.
+// list returns the list of objects in a field; nil if there is none.
 func list(o map[string]any, field string) ([]map[string]any, error) {
 	var out []map[string]any
 	switch v := o[field].(type) {
@@ -244,7 +242,7 @@ func list(o map[string]any, field string) ([]map[string]any, error) {
 	return out, nil
 }
 
-// policy for the default custom resource.
+// policy returns the policy for the default custom resource.
 func policy(o map[string]any) (v1alpha1.CustomResourcePolicy, error) {
 	s, err := text(o, "customResourcePolicy")
 	p := v1alpha1.CustomResourcePolicy(s)

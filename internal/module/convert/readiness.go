@@ -13,17 +13,18 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// maxReadiness is how many rules a ModuleTemplate may have.
+// maxReadiness is the number of rules that a ModuleTemplate may have.
 const maxReadiness = 16
 
 var (
 	isIdentifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	// reserved identifiers cannot stand behind a dot.
+	// reserved matches identifiers that CEL does not allow after a dot.
 	reserved  = regexp.MustCompile(`^(as|break|const|continue|else|false|for|function|if|import|in|let|loop|package|namespace|null|return|true|var|void|while)$`)
 	isElement = regexp.MustCompile(`^[-A-Za-z0-9_/]+$`)
 )
 
-// readiness rules of the checks that say when the custom resource is ready. All of them must hold, as in the original.
+// readiness converts the checks for the readiness of the custom resource to readiness rules. All of them must hold, as
+// in the original.
 func (c *converter) readiness() error {
 	var checks []any
 	switch v := c.spec["customStateCheck"].(type) {
@@ -58,7 +59,8 @@ func (c *converter) readiness() error {
 	return nil
 }
 
-// expression that a field of the object has a value. It returns false where the path is more than a list of fields.
+// expression returns the CEL expression that a field of the object has a value. It returns false if the path consists
+// of more than field names.
 func expression(path, value string) (string, bool) {
 	var b strings.Builder
 	b.WriteString("object")

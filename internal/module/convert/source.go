@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
-// What the API takes.
+// Patterns of fields in the API.
 var (
 	isDigest    = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 	isRepo      = regexp.MustCompile(`^[^@\s]{1,512}$`)
@@ -29,7 +29,8 @@ const (
 // A layerFunc returns the source of a layer.
 type layerFunc func(repo, name, ref string) *v1alpha1.Source
 
-// source of an install; nil if it is lost. The version of the Manifest decides what an oci-ref is.
+// source returns the source of an install; nil if it is lost. An oci-ref becomes a layer, whose type depends on the
+// version of the Manifest.
 func (c *manifestConverter) source(at string, in map[string]any, layer layerFunc) (*v1alpha1.Source, error) {
 	kind, err := text(in, "type")
 	if err != nil {
@@ -51,7 +52,7 @@ func (c *manifestConverter) source(at string, in map[string]any, layer layerFunc
 	return nil, errors.Errorf("type %q is none of oci-ref, oci-dir, helm-chart and kustomize", kind)
 }
 
-// layer of an artifact, by digest.
+// layer returns the source of a layer of an artifact, by digest.
 func (c *manifestConverter) layer(at string, in map[string]any, as layerFunc) (*v1alpha1.Source, error) {
 	if t, _ := in["type"].(string); t != "oci-ref" && t != "oci-dir" {
 		return nil, errors.Errorf("type %q is not oci-ref", t)
@@ -83,7 +84,7 @@ func (c *manifestConverter) layer(at string, in map[string]any, as layerFunc) (*
 	return out, nil
 }
 
-// host of a repository without a scheme, which some versions of the original wrote.
+// host returns a repository without the scheme that some versions of the original wrote.
 func (c *manifestConverter) host(at, repo string) string {
 	if rest, ok := strings.CutPrefix(repo, "http://"); ok {
 		c.lose(at+".repo", "http://; set plainHTTP in the registries of the ProviderConfig")
@@ -92,7 +93,7 @@ func (c *manifestConverter) host(at, repo string) string {
 	return strings.TrimPrefix(repo, "https://")
 }
 
-// chart of a registry or of a chart repository.
+// chart returns the source of a chart in an OCI registry or a chart repository.
 func (c *manifestConverter) chart(at string, in map[string]any) (*v1alpha1.Source, error) {
 	out := source.HelmChart("", "", "")
 	for _, f := range []struct {

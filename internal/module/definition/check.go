@@ -18,10 +18,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// Patterns of what a module can be called. The name is that of OCM's strict form, which readers of the loose one take too.
+// Patterns of names and versions of a module. isName is the strict form of OCM, which readers of the loose form also
+// accept.
 var (
 	isName = regexp.MustCompile(`^[a-z][-a-z0-9]*([.][a-z][-a-z0-9]*)*[.][a-z]{2,}(/[a-z][-a-z0-9_]*([.][a-z][-a-z0-9_]*)*)+$`)
-	// The first part is that of OCM, the rest as semver.org has it.
+	// The first part is as in OCM, the rest as specified by semver.org.
 	isVersion = regexp.MustCompile(`^v?(0|[1-9]\d*)(\.(0|[1-9]\d*)){0,2}` +
 		`(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?` +
 		`(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$`)
@@ -37,11 +38,11 @@ const (
 	maxModule  = 63
 	maxInstall = 53
 	maxCEL     = 4096
-	// maxItems bounds each list.
+	// maxItems bounds the number of entries of each list.
 	maxItems = 200
 )
 
-// CheckName says what is wrong with the name of a component.
+// CheckName returns an error if a name is not a valid name of a component.
 func CheckName(name string) error {
 	switch {
 	case name == "":
@@ -53,7 +54,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckVersion says what is wrong with a version.
+// CheckVersion returns an error if a version is not a valid version of a component.
 func CheckVersion(version string) error {
 	switch {
 	case version == "":
@@ -65,13 +66,13 @@ func CheckVersion(version string) error {
 	return err
 }
 
-// ChannelForm describes the names of channels.
+// ChannelForm describes the valid names of channels in messages.
 const ChannelForm = "3 to 32 lower case letters, digits and -, beginning with a letter and not ending with -"
 
 // IsChannel reports whether a name is a valid name of a channel.
 func IsChannel(name string) bool { return isChannel.MatchString(name) }
 
-// CheckChannel says what is wrong with a channel.
+// CheckChannel returns an error if a name is not a valid name of a channel.
 func CheckChannel(channel string) error {
 	if !IsChannel(channel) {
 		return errors.Errorf("channel is %.100q: want "+ChannelForm, channel)
@@ -79,7 +80,7 @@ func CheckChannel(channel string) error {
 	return nil
 }
 
-// CheckInstall says what is wrong with the name of an install.
+// CheckInstall returns an error if a name is not a valid name of an install.
 func CheckInstall(name string) error {
 	if len(name) < 2 || len(name) > maxInstall || !isInstall.MatchString(name) {
 		return errors.Errorf("%.100q cannot be the name of an install: want 2 to %d lower case letters, digits and dashes", name, maxInstall)
@@ -87,7 +88,7 @@ func CheckInstall(name string) error {
 	return nil
 }
 
-// Check that the definition is complete and valid by itself, without its files.
+// Check checks that the definition is complete and valid, without reading its files.
 func (d *Definition) Check() error {
 	for _, check := range []func() error{d.checkIdentity, d.checkContents, d.checkConfig, d.checkReadiness, d.checkSources, d.checkLabels} {
 		if err := check(); err != nil {
@@ -147,7 +148,7 @@ func (d *Definition) checkContents() error {
 	return checkPath("defaultCustomResource", d.DefaultCustomResource)
 }
 
-// An install is a chart or plain YAML. The name may be left out.
+// An install is a chart or plain YAML. The name is optional.
 type install struct {
 	field, name, path string
 	chart             bool
@@ -167,7 +168,7 @@ func (d *Definition) installs() []install {
 	return out
 }
 
-// check an install, and note its name.
+// check checks an install, and adds its name to names.
 func (in install) check(names map[string]string) error {
 	if err := checkPath(in.field+".path", in.path); err != nil || in.name == "" {
 		return err
@@ -185,7 +186,7 @@ func (in install) check(names map[string]string) error {
 	return nil
 }
 
-// checkPath refuses what leaves the directory of the definition.
+// checkPath returns an error if a path leaves the directory of the definition.
 func checkPath(field, p string) error {
 	switch {
 	case p == "":
@@ -261,7 +262,7 @@ func (d *Definition) checkSources() error {
 	return nil
 }
 
-// checkRepository never prints what it refuses, which may hold a password.
+// checkRepository checks the URL of a repository. Its errors never contain the URL, which may include a password.
 func checkRepository(repository string) error {
 	u, err := url.Parse(repository)
 	switch {

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
-// Files by which a directory is told.
+// Files and directories that Detect looks for.
 const (
 	chartFile     = "Chart.yaml"
 	projectFile   = "PROJECT"
@@ -25,26 +25,26 @@ const (
 	samplesFolder = "config/samples"
 )
 
-// Found is what a directory without module.yaml is.
+// A Found is the definition that Detect derives from a directory without module.yaml.
 type Found struct {
 	*Definition
 
-	// Kind for messages, such as "a chart".
+	// Kind describes the directory in messages, such as "a chart".
 	Kind string
 	// Chart is the name of the chart, or of the project; it may be empty.
 	Chart string
-	// Warnings are one line each.
+	// Warnings holds warnings of one line each.
 	Warnings []string
 }
 
-// ErrNothing is the error of Detect where a directory is not a module in itself.
+// ErrNothing is the error of Detect for a directory from which it cannot derive a definition.
 var ErrNothing = errors.Errorf("there is no %s, and it is not a module in itself: looked for a chart (%s), a kubebuilder project (%s), "+
 	"a kustomization (kustomization.yaml), and files that end in .yaml, .yml or .json: write a %s that names what there is",
 	FileName, chartFile, projectFile, FileName)
 
-// Detect what a directory without module.yaml is: a chart, a kubebuilder project,
-// a kustomization, or a directory of plain YAML. Name and version are empty where
-// the directory does not say them. ErrNothing says what was looked for.
+// Detect derives a definition from a directory without module.yaml: a chart, a kubebuilder project, a kustomization, or
+// a directory of plain YAML. Name and version are empty if the directory does not specify them. The error is ErrNothing
+// if it is none of these.
 func Detect(fsys fs.FS) (*Found, error) {
 	for _, detect := range []func(fs.FS) (*Found, error){chart, project, kustomization, plain} {
 		if found, err := detect(fsys); found != nil || err != nil {
@@ -117,15 +117,15 @@ func hasKustomization(fsys fs.FS, dir string) bool {
 	})
 }
 
-// KustomizationFiles are the names that a kustomization can have.
+// KustomizationFiles returns the possible names of a kustomization file.
 func KustomizationFiles() []string {
 	return []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 }
 
-// IsKustomization says whether a file of a name is a kustomization.
+// IsKustomization reports whether name is the name of a kustomization file.
 func IsKustomization(name string) bool { return slices.Contains(KustomizationFiles(), name) }
 
-// IsYAML says whether a file of a name is taken for one that holds objects.
+// IsYAML reports whether name is the name of a file with objects, by its extension.
 func IsYAML(name string) bool {
 	if strings.HasPrefix(path.Base(name), ".") {
 		return false
@@ -137,9 +137,9 @@ func IsYAML(name string) bool {
 	return false
 }
 
-// yamlIn a directory are the paths of files there, without a kustomization, sorted.
+// yamlIn returns the sorted paths of the YAML files in a directory, without kustomizations.
 func yamlIn(fsys fs.FS, dir string) []string {
-	// Whatever cannot be read is missed by anyone who needs it.
+	// An unreadable directory counts as empty; reading it later reports the error.
 	entries, _ := fs.ReadDir(fsys, dir)
 	var out []string
 	for _, e := range entries {
@@ -151,7 +151,7 @@ func yamlIn(fsys fs.FS, dir string) []string {
 	return out
 }
 
-// decode a YAML file, of which some fields are wanted. It returns false if there is none.
+// decode decodes some fields of a YAML file. It returns false if there is no such file.
 func decode(fsys fs.FS, name string, into any) (bool, error) {
 	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

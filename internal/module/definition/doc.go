@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package definition reads module.yaml, in which a module team says what their
-// module consists of, and finds that out by itself in the obvious cases.
+// Package definition reads module.yaml, in which a module team defines the content of their module, and derives it from
+// the directory in simple cases.
 package definition

@@ -16,15 +16,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
-// maxSize bounds a definition, with its aliases written out, in bytes, and maxValues the values in it.
+// maxSize bounds a definition with its aliases expanded, in bytes, and maxValues the number of its values.
 const (
 	maxSize   = 1 << 20
 	maxValues = 50_000
 )
 
-// Parse module.yaml. Unknown and duplicate fields are refused. Errors are one
-// line that names the field; name and version may be missing, as they can be
-// given otherwise.
+// Parse parses module.yaml. Unknown and duplicate fields are errors. Errors are one line that names the field. Name and
+// version may be missing, as they can be set by other means.
 func Parse(data []byte) (*Definition, error) {
 	if err := (yamlsize.Limits{Bytes: maxSize, Values: maxValues}).Check(data); err != nil {
 		return nil, err
@@ -50,7 +49,7 @@ func Parse(data []byte) (*Definition, error) {
 	return d, nil
 }
 
-// single refuses a second document, which would be ignored.
+// single returns an error if there is a second document, which would be ignored.
 func single(data []byte) error {
 	dec := yamlv3.NewDecoder(bytes.NewReader(data))
 	var n yamlv3.Node
@@ -66,7 +65,7 @@ func single(data []byte) error {
 	return nil
 }
 
-// mismatch words an error of a value that does not fit its field.
+// mismatch describes the error of a value that does not fit its field.
 func mismatch(err error) error {
 	var t *json.UnmarshalTypeError
 	if !errors.As(err, &t) {

@@ -12,13 +12,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// firstVersion of a module that no one has given one.
+// firstVersion is the default version of a new module.
 const firstVersion = "0.1.0"
 
 var notName = regexp.MustCompile(`[^a-z0-9]+`)
 
-// Suggest returns the name and the version as given. Each that is empty comes from the directory, or else is a
-// placeholder.
+// Suggest returns the given name and version. If one is empty, it comes from the directory, or else is a placeholder.
 func (f *Found) Suggest(name, version string) (suggestedName, suggestedVersion string) {
 	if name == "" {
 		name = f.Name
@@ -38,7 +37,8 @@ func (f *Found) Suggest(name, version string) (suggestedName, suggestedVersion s
 	return name, version
 }
 
-// Write a definition as YAML with comments, which Parse reads. Kind is what it was made of, such as "a chart", or empty.
+// Write returns a definition as YAML with comments, which Parse reads. Kind describes what it was derived from, such as
+// "a chart", or is empty.
 func Write(d *Definition, kind string) ([]byte, error) {
 	t, err := template.New(FileName).Funcs(template.FuncMap{"yaml": section}).Parse(text)
 	if err != nil {
@@ -51,7 +51,7 @@ func Write(d *Definition, kind string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// section is a field with its value.
+// section returns a field with its value as YAML.
 func section(field string, value any) (string, error) {
 	data, err := yaml.Marshal(map[string]any{field: value})
 	return strings.TrimSuffix(string(data), "\n"), err

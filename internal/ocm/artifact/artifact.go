@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// Media types of the artifact that a component is in a registry. CNUDIE is what
-// component-spec writes, and what readers from before OCM know.
+// Media types of the artifact that represents a component in a registry. Component-spec writes the CNUDIE types, which
+// readers from before OCM know.
 const (
 	ManifestType = "application/vnd.oci.image.manifest.v1+json"
 
@@ -27,20 +27,20 @@ const (
 	OCMDescriptor = "application/vnd.ocm.software.component-descriptor.v2+yaml+tar"
 	OCMJSON       = "application/vnd.ocm.software.component-descriptor.v2+json"
 
-	// These are only read.
+	// Read but never written.
 	legacyConfig     = "application/vnd.oci.gardener.cloud.cnudie.component-descriptor-metadata.config.v2+json"
 	legacyDescriptor = "application/vnd.oci.gardener.cloud.cnudie.component-descriptor.config.v2+yaml+tar"
 
 	defaultLayer = "application/octet-stream"
 )
 
-// descriptorFile is the only file of a descriptor layer.
+// descriptorFile is the name of the only file of a descriptor layer.
 const descriptorFile = "component-descriptor.yaml"
 
-// maxManifest is what registries must accept at least.
+// maxManifest is the size that registries must at least accept, in bytes.
 const maxManifest = 4 << 20
 
-// A Layer is a blob of the component's manifest, besides the descriptor.
+// A Layer is a blob of the component's own manifest, other than the descriptor.
 type Layer struct {
 	MediaType string // Default application/octet-stream.
 	Digest    string // sha256:…
@@ -70,18 +70,18 @@ type options struct {
 	annotations map[string]string
 }
 
-// An Option changes how Encode writes.
+// An Option configures Encode.
 type Option func(*options)
 
-// OCMMediaTypes writes the media types of OCM rather than those of component-spec.
+// OCMMediaTypes returns an Option to write the media types of OCM instead of component-spec.
 func OCMMediaTypes() Option {
 	return func(o *options) { o.ocm = true }
 }
 
-// JSONDescriptor writes the descriptor as bare JSON rather than in a tar.
+// JSONDescriptor returns an Option to write the descriptor as bare JSON rather than in a tar.
 func JSONDescriptor() Option { return func(o *options) { o.json = true } }
 
-// Annotations of the manifest. None means that there are none.
+// Annotations returns an Option to set the annotations of the manifest; by default it has none.
 func Annotations(a map[string]string) Option {
 	return func(o *options) { o.annotations = a }
 }
@@ -98,10 +98,9 @@ func (o *options) mediaTypes() (config, descriptor string) {
 	return CNUDIEConfig, CNUDIEDescriptor
 }
 
-// Encode returns what to push for a component: the manifest, the config blob,
-// and the layer with the descriptor, which comes before layers. Equal layers
-// are named once. The same arguments give the same bytes. It fails if the
-// descriptor names a local blob that is not in layers.
+// Encode returns the content to push for a component: the manifest, the config blob, and the layer with the descriptor,
+// which precedes the layers. Equal layers are listed once. The same arguments give the same bytes. It returns an error
+// if the descriptor refers to a local blob that is not in layers.
 func Encode(d *ocm.Descriptor, layers []Layer, o ...Option) (manifestData, configData, descriptorLayer []byte, err error) {
 	var opts options
 	for _, f := range o {
@@ -158,7 +157,7 @@ func blobOf(mediaType string, data []byte) blob {
 	return blob{MediaType: mediaType, Digest: digestOfBlob(data), Size: int64(len(data))}
 }
 
-// packDescriptor writes a tar in which nothing depends on when and where.
+// packDescriptor returns a reproducible tar of a descriptor.
 func packDescriptor(data []byte) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)

@@ -12,18 +12,17 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// Bounds of what a component may reference, directly or by way of others.
+// Bounds of the references of a component, direct or indirect.
 const (
-	maxDepth      = 8                     // References in a row.
-	maxComponents = 64                    // Components in all, with the root.
-	maxCollected  = 4 * ocm.MaxDescriptor // Bytes of all descriptors, which are kept in memory together.
+	maxDepth      = 8                     // References in a chain.
+	maxComponents = 64                    // Total number of components, including the root.
+	maxCollected  = 4 * ocm.MaxDescriptor // Total size of the descriptors in memory, in bytes.
 )
 
-// Collect returns root and all components that it references, directly or not,
-// root first, a component before those that it references, and each once. L is
-// where root came from, and where the others are looked for. It fails on cycles,
-// on more than 8 references in a row, on more than 64 components and on
-// more than 16 MiB of descriptors, with an *ocm.InvalidError, and as Fetch does.
+// Collect returns root and all components that it references, directly or not, without duplicates: root first, and a
+// component before those that it references. It fetches the others from l, the location of root. It returns an
+// *ocm.InvalidError for cycles, more than 8 references in a chain, more than 64 components and more than 16 MiB of
+// descriptors, and otherwise the errors of Fetch.
 func Collect(ctx context.Context, r Registry, l ocm.Location, root *ocm.Descriptor) ([]*ocm.Descriptor, error) {
 	c := &collector{registry: r, location: l, seen: map[string]struct{}{}}
 	if err := c.add(ctx, root); err != nil {

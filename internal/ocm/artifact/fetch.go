@@ -15,20 +15,18 @@ import (
 // maxConfig bounds the config blob of a component, in bytes.
 const maxConfig = 1 << 20
 
-// A Registry pulls what a component consists of. Repositories are
-// host[:port]/path, without a scheme. Errors name the repository.
+// A Registry pulls manifests and blobs. Repositories are host[:port]/path, without a scheme. Errors name the
+// repository.
 type Registry interface {
-	// Manifest returns a manifest and its digest, sha256:…. Reference is a tag or a digest.
+	// Manifest returns a manifest and its digest, sha256:…. The reference is a tag or a digest.
 	Manifest(ctx context.Context, repository, reference string) (data []byte, digest string, err error)
 	// Blob returns the blob of a digest.
 	Blob(ctx context.Context, repository, digest string) ([]byte, error)
 }
 
-// Fetch pulls the descriptor of a component. Reference is a version, or the
-// digest of the component's manifest (sha256:…). It returns that digest too. A
-// component of another name is refused, and one of another version than asked
-// for. An *ocm.InvalidError says that what the registry has is no such component;
-// other errors are those of the registry.
+// Fetch pulls the descriptor of a component, and returns it with the digest of the component's manifest. The reference
+// is a version, or that digest (sha256:…). The error is an *ocm.InvalidError if the content is not this component in
+// this version; other errors come from the registry.
 func Fetch(ctx context.Context, r Registry, l ocm.Location, component, reference string) (*ocm.Descriptor, string, error) {
 	d, digest, err := fetch(ctx, r, l, component, reference)
 	if err != nil {
@@ -70,10 +68,9 @@ func fetch(ctx context.Context, r Registry, l ocm.Location, component, reference
 	return d, digest, nil
 }
 
-// Describe pulls the descriptor of the component whose manifest is data, which
-// lies in a repository: first the config, which says which layer is the
-// descriptor. Whether the repository is where the component belongs is not looked
-// at. Errors are as those of Fetch.
+// Describe pulls the descriptor of the component whose manifest is data, from a repository: first the config, which
+// identifies the layer with the descriptor. It does not check whether the component belongs to the repository. It
+// returns the same kinds of errors as Fetch.
 func Describe(ctx context.Context, r Registry, repository string, data []byte) (*ocm.Descriptor, error) {
 	m, err := readManifest(data)
 	if err != nil {
@@ -115,8 +112,7 @@ func readManifest(data []byte) (*manifest, error) {
 	return nil, errors.Errorf("not a component: the type of its config is %.100q, want %q or %q", m.Config.MediaType, CNUDIEConfig, OCMConfig)
 }
 
-// descriptorLayer finds the layer that the config names. Its media type is that
-// of the manifest.
+// descriptorLayer returns the layer that the config refers to, with its media type in the manifest.
 func descriptorLayer(m *manifest, configData []byte) (blob, error) {
 	var c config
 	if json.Unmarshal(configData, &c) != nil {
@@ -132,7 +128,7 @@ func descriptorLayer(m *manifest, configData []byte) (blob, error) {
 	return m.Layers[i], nil
 }
 
-// pull returns a blob that is what its digest says.
+// pull returns the content of a blob of at most limit bytes, after verifying its digest.
 func pull(ctx context.Context, r Registry, repository string, b blob, limit int64) ([]byte, error) {
 	if !isDigest.MatchString(b.Digest) {
 		return nil, ocm.Invalid(errors.Errorf("malformed digest %.100q: want sha256: and 64 hexadecimal digits", b.Digest))

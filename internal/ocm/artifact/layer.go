@@ -16,10 +16,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// maxLayer bounds the layer with a descriptor: a tar has headers and padding.
+// maxLayer bounds the layer with a descriptor, in bytes: a tar has headers and padding.
 const maxLayer = ocm.MaxDescriptor + 64<<10
 
-// readLayer returns the descriptor in a layer.
+// readLayer decodes the descriptor in a layer.
 func readLayer(mediaType string, data []byte) (*ocm.Descriptor, error) {
 	switch mediaType {
 	case CNUDIEJSON, OCMJSON:
@@ -34,7 +34,7 @@ func readLayer(mediaType string, data []byte) (*ocm.Descriptor, error) {
 	return nil, errors.Errorf("not a component: the layer of its descriptor has the type %.100q, want %q", mediaType, CNUDIEDescriptor)
 }
 
-// unpackDescriptor reads the tar of a descriptor, which holds one file.
+// unpackDescriptor returns the only file in the tar of a descriptor.
 func unpackDescriptor(data []byte) ([]byte, error) {
 	var found []byte
 	t := tar.NewReader(bytes.NewReader(data))
@@ -66,8 +66,8 @@ func unpackDescriptor(data []byte) ([]byte, error) {
 	return found, nil
 }
 
-// readFile does not believe the size in a header: a sparse file is larger than
-// the bytes behind it.
+// readFile reads a file of a tar within the limit. It ignores the size in the header: a sparse file is larger than the
+// data that follows.
 func readFile(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, ocm.MaxDescriptor+1))
 	if err != nil {
@@ -79,10 +79,10 @@ func readFile(r io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// isDigest is the form of the OCI distribution specification, of which only this algorithm is used.
+// isDigest matches digests of the OCI distribution specification, limited to SHA-256.
 var isDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// digestOfBlob returns the digest of data as registries write it.
+// digestOfBlob returns the digest of data as registries write it, sha256:….
 func digestOfBlob(data []byte) string {
 	sum := sha256.Sum256(data)
 	return "sha256:" + hex.EncodeToString(sum[:])

@@ -12,10 +12,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// Redescribe returns what to push for a component that is an artifact already,
-// with another descriptor: the manifest, the config blob, and the layer with the
-// descriptor. All else that the manifest and the config say stays: layers, their
-// order and media types, and annotations. The error is an *ocm.InvalidError.
+// Redescribe returns the content to push for an existing artifact of a component with another descriptor: the manifest,
+// the config blob, and the layer with the descriptor. It preserves all other fields of the manifest and the config:
+// layers, their order and media types, and annotations. The error is an *ocm.InvalidError.
 func Redescribe(manifestData, configData []byte, d *ocm.Descriptor) (newManifest, newConfig, descriptor []byte, err error) {
 	newManifest, newConfig, descriptor, err = redescribe(manifestData, configData, d)
 	if err != nil {
@@ -61,8 +60,8 @@ func redescribe(manifestData, configData []byte, d *ocm.Descriptor) (newManifest
 	return newManifest, newConfig, descriptor, err
 }
 
-// An object is one of JSON, whose fields keep their order: a module that is
-// signed later is then the same as one that was signed when it was made.
+// An object is a JSON object that preserves the order of its fields, so that signing a module later gives the same
+// result as signing it when it is created.
 type object []field //nolint:recvcheck // What is read changes, and what is written does not.
 
 type field struct {
@@ -70,8 +69,8 @@ type field struct {
 	value json.RawMessage
 }
 
-// UnmarshalJSON refuses a field that is there twice, as two readers could see
-// two different things.
+// UnmarshalJSON reads the fields in their order. It refuses duplicate fields, as two readers could interpret them
+// differently.
 func (o *object) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -126,8 +125,8 @@ func (o object) at(key string) *json.RawMessage {
 	return nil
 }
 
-// rename makes a field name another blob. What else it says, such as
-// annotations, stays, but for a copy of the content.
+// rename makes a field refer to another blob. It preserves other properties, such as annotations, except for an
+// embedded copy of the content.
 func (o object) rename(key string, to blob) error {
 	value := o.at(key)
 	if value == nil {
