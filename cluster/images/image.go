@@ -20,18 +20,18 @@ import (
 const (
 	providerPackage = "./cmd/provider"
 	binaryPath      = "usr/local/bin/provider"
-	// user is the one called nonroot in many images. The number is what counts:
-	// Kubernetes cannot tell from a name that it is not root.
+	// user is the ID of the user that many images call nonroot. It is a number because Kubernetes cannot verify by a name
+	// that a user is not root.
 	user = "65532"
 )
 
-// image makes the image of the provider for one platform.
+// image builds the image of the provider for one platform.
 func image(binary []byte, version string, p platform) (v1.Image, error) {
 	system, err := layer(
 		entry{path: "etc/passwd", mode: 0o644, data: []byte("root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/tmp:/sbin/nologin\n")},
 		entry{path: "etc/group", mode: 0o644, data: []byte("root:x:0:\nnonroot:x:65532:\n")},
 		entry{path: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, data: roots()},
-		// The cache lies here, under whatever user Crossplane runs the provider.
+		// The provider keeps its cache here, and Crossplane may run it as any user.
 		entry{path: "tmp/", mode: 0o1777},
 	)
 	if err != nil {
@@ -58,7 +58,7 @@ func image(binary []byte, version string, p platform) (v1.Image, error) {
 		WorkingDir: "/",
 		// Without HOME, libraries would look for it in the root directory.
 		Env: []string{"PATH=/usr/local/bin", "HOME=/tmp", "TMPDIR=/tmp"},
-		// Most container runtimes then keep it writable when the root is read-only.
+		// Most container runtimes then keep the directory writable when the root file system is read-only.
 		Volumes:      map[string]struct{}{"/tmp": {}},
 		ExposedPorts: map[string]struct{}{"8080/tcp": {}, "8081/tcp": {}},
 		Labels: map[string]string{
@@ -72,7 +72,7 @@ func image(binary []byte, version string, p platform) (v1.Image, error) {
 	return made, errors.Wrap(err, "cannot configure the image")
 }
 
-// images makes the image for each platform, in order.
+// images builds the image for each platform, in order.
 func images(ctx context.Context, o order) ([]v1.Image, error) {
 	out := make([]v1.Image, 0, len(o.platforms))
 	for _, p := range o.platforms {
@@ -89,7 +89,7 @@ func images(ctx context.Context, o order) ([]v1.Image, error) {
 	return out, nil
 }
 
-// index of images, for a registry to choose from by platform.
+// index returns an image index from which a registry selects the image of a platform.
 func index(made []v1.Image, platforms []platform) v1.ImageIndex {
 	out := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for i, p := range platforms {
@@ -101,7 +101,7 @@ func index(made []v1.Image, platforms []platform) v1.ImageIndex {
 	return out
 }
 
-// makeImage leaves the images as an OCI layout.
+// makeImage writes the images as an OCI layout, and prints their digests and that of the index.
 func makeImage(ctx context.Context, o order, out io.Writer) error {
 	made, err := images(ctx, o)
 	if err != nil {
@@ -133,7 +133,8 @@ func makeImage(ctx context.Context, o order, out io.Writer) error {
 	return nil
 }
 
-// archive writes the image of the first platform to a file that docker load reads, under its name.
+// archive writes the image of the first platform, with its tag, to a file for docker load. It does nothing if there is no
+// tag.
 func archive(o order, first v1.Image) error {
 	if o.tag.TagStr() == "" {
 		return nil

@@ -17,15 +17,15 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// An entry is a file or, where the path ends with a slash, a directory of an image.
+// An entry is a file of an image, or a directory if the path ends with a slash.
 type entry struct {
 	path string
 	mode int64
 	data []byte
 }
 
-// layer packs entries, and the directories above them, sorted by path. They belong to
-// root and have no time, so that the same entries make the same digest.
+// layer packs entries and their parent directories, sorted by path. All of them belong to root and have no timestamp, so
+// that the same entries produce the same digest.
 func layer(entries ...entry) (v1.Layer, error) {
 	entries = withParents(entries)
 	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.path, b.path) })
@@ -53,7 +53,7 @@ func layer(entries ...entry) (v1.Layer, error) {
 	return made, errors.Wrap(err, "cannot make a layer")
 }
 
-// withParents adds the directories that entries lie in and that are not among them.
+// withParents adds the parent directories that are missing from the entries.
 func withParents(entries []entry) []entry {
 	out := slices.Clone(entries)
 	known := func(p string) bool { return slices.ContainsFunc(out, func(e entry) bool { return e.path == p }) }

@@ -31,18 +31,18 @@ func main() {
 	}
 }
 
-// An order says what is made.
+// An order is what the command line requests.
 type order struct {
 	// root is the directory of the repository.
 	root string
-	// dir is the directory in which it is left.
+	// dir is the output directory.
 	dir string
-	// version of the provider, as it prints it.
+	// version is the version that the provider prints.
 	version string
-	// commit that it is of, as it prints it.
+	// commit is the commit that the provider prints.
 	commit    string
 	platforms []platform
-	// tag is the name of the image in bin/image.tar, which is not made without one.
+	// tag is the name of the image in bin/image.tar. Without a tag, that file is not written.
 	tag name.Tag
 }
 
@@ -86,7 +86,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 }
 
-// say prints one line that others may read.
+// say prints a line that scripts can parse.
 func say(out io.Writer, name, digest string) {
 	_, _ = fmt.Fprintln(out, name, digest)
 }

@@ -23,12 +23,12 @@ import (
 
 const (
 	configurationName = "configuration-kyma"
-	// layerKey marks a layer of a package. A package in a file has it in labels,
-	// followed by the digest of the layer.
+	// layerKey marks a layer of a package. In a package file, it is the prefix of a label, followed by the digest of the
+	// layer.
 	layerKey = "io.crossplane.xpkg"
 )
 
-// makePackages leaves the packages of the provider and of the configuration.
+// makePackages builds the packages of the provider and of the configuration.
 func makePackages(ctx context.Context, o order, out io.Writer) error {
 	crank, err := tools.Path(ctx, tools.Crank)
 	if err != nil {
@@ -51,7 +51,7 @@ func makePackages(ctx context.Context, o order, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// What people look for is printed last.
+	// The package that users look for is printed last.
 	for i, one := range slices.Backward(made) {
 		name := providerName
 		if i > 0 {
@@ -72,8 +72,8 @@ func makePackages(ctx context.Context, o order, out io.Writer) error {
 		"--package-root="+configuration, "--examples-root="+filepath.Join(configuration, "examples"))
 }
 
-// stage copies what belongs to the provider's package: the directory also holds that
-// of the configuration, which the command line cannot pass over.
+// stage copies the files of the provider's package. The directory also contains those of the configuration, which the
+// command line cannot exclude.
 func stage(from, to string) error {
 	if err := os.MkdirAll(to, 0o755); err != nil { //nolint:gosec // What is shipped is not secret.
 		return errors.Wrap(err, "cannot stage the package")
@@ -90,14 +90,14 @@ func stage(from, to string) error {
 	return errors.Wrap(err, "cannot stage the package")
 }
 
-// stageExamples copies the examples of the provider's kinds. That of the library has files of a chart, which are no
-// objects, and which a package must not have.
+// stageExamples copies the examples of the provider's kinds. The example of the library contains chart files, which are
+// not objects and must not be in a package.
 func stageExamples(from, to string) error {
 	err := os.CopyFS(to, os.DirFS(from))
 	return errors.Wrap(errors.Join(err, os.RemoveAll(filepath.Join(to, "operator"))), "cannot stage the examples")
 }
 
-// xpkg builds a package with Crossplane's command line and says its digest.
+// xpkg builds a package with Crossplane's command line and prints its digest.
 func xpkg(ctx context.Context, crank string, o order, out io.Writer, name string, args ...string) error {
 	file := filepath.Join(o.dir, name+".xpkg")
 	cmd := exec.CommandContext(ctx, crank, append([]string{"xpkg", "build", "--package-file=" + file}, args...)...)
@@ -112,9 +112,8 @@ func xpkg(ctx context.Context, crank string, o order, out io.Writer, name string
 	return nil
 }
 
-// pushedDigest returns the digest that a package file has in a registry. It is not
-// the one that the file says: a push turns the labels that mark layers into
-// annotations.
+// pushedDigest returns the digest that a package file has in a registry. It differs from the digest of the file, because
+// a push turns the labels that mark layers into annotations.
 func pushedDigest(file string) (string, error) {
 	packed, err := tarball.ImageFromPath(file, nil)
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 // variables is the package whose variables the linker sets.
 const variables = "github.com/crossplane-contrib/provider-kyma/internal/version"
 
-// A platform is what a binary runs on.
+// A platform is an operating system and an architecture.
 type platform struct {
 	os, arch string
 }
 
 func (p platform) String() string { return p.os + "/" + p.arch }
 
-// parsePlatforms reads os/arch,os/arch.
+// parsePlatforms parses a list such as linux/amd64,linux/arm64.
 func parsePlatforms(s string) ([]platform, error) {
 	var out []platform
 	for one := range strings.SplitSeq(s, ",") {
@@ -36,8 +36,8 @@ func parsePlatforms(s string) ([]platform, error) {
 	return out, nil
 }
 
-// compile builds a package of the module in a directory for a platform, and returns
-// the binary, which depends on nothing but the sources and the toolchain.
+// compile builds a package of the module for a platform and returns the binary, which depends only on the sources and the
+// toolchain.
 func compile(ctx context.Context, o order, pkg string, p platform) ([]byte, error) {
 	tmp, err := os.MkdirTemp("", "provider-kyma-build-")
 	if err != nil {

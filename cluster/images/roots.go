@@ -9,9 +9,8 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// roots returns the certificate authorities that Mozilla trusts, PEM, as the Go
-// project publishes them. A file has no room for the conditions under which some
-// are trusted, so those are left out.
+// roots returns the certificate authorities that Mozilla trusts, in PEM, as the Go project publishes them. It omits
+// authorities that are trusted under conditions, because a PEM file cannot express them.
 func roots() []byte {
 	var out bytes.Buffer
 	for root := range bundle.Roots() {

@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/crossplane"
 )
 
-// build builds everything that the demo runs. Nothing runs and nothing is waited for
-// meanwhile, as builds take minutes the first time.
+// build builds everything that the demo runs. Call it before any server starts and before any wait, because the first
+// build takes minutes.
 func build(ctx context.Context, w workshop, bare bool) error {
 	steps, err := builds(ctx, w, bare)
 	if err != nil {
@@ -22,7 +22,7 @@ func build(ctx context.Context, w workshop, bare bool) error {
 	return tools.Run(ctx, os.Stdout, steps...) //nolint:wrapcheck // It names what could not be built.
 }
 
-// builds lists the tools that this user does not have yet, and what is built of this
+// builds returns the build steps: the tools that this user does not have yet, and the programs and packages of this
 // repository.
 func builds(ctx context.Context, w workshop, bare bool) ([]tools.Step, error) {
 	steps, err := tools.Missing(ctx, toolsOf(bare)...)
@@ -42,7 +42,7 @@ func builds(ctx context.Context, w workshop, bare bool) ([]tools.Step, error) {
 	return append(steps, own, tools.Step{Name: "kymactl", Do: w.equip}), nil
 }
 
-// toolsOf a demo are those that it runs.
+// toolsOf returns the tools that a demo runs.
 func toolsOf(bare bool) []tools.Tool {
 	run := append(tools.KubernetesServers(), tools.Kubectl)
 	if !bare {

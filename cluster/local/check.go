@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/crossplane"
 )
 
-// check asserts what the demo claims.
+// check verifies the claims of the demo.
 func check(ctx context.Context, e *environment) error {
 	steps := []struct {
 		what string
@@ -47,7 +47,7 @@ func check(ctx context.Context, e *environment) error {
 	return nil
 }
 
-// checkAvailable does not wait: all were Ready.
+// checkAvailable checks the Deployments without waiting, because all modules were Ready.
 func checkAvailable(ctx context.Context, e *environment) error {
 	for name, replicas := range map[types.NamespacedName]int32{
 		{Namespace: helloNamespace, Name: hello}: helloReplicas,
@@ -65,7 +65,7 @@ func checkAvailable(ctx context.Context, e *environment) error {
 	return checkVersions(ctx, e, regular)
 }
 
-// checkRepair deletes an object of one module and edits one of another.
+// checkRepair deletes an object of one module, edits an object of another, and checks that both are repaired.
 func checkRepair(ctx context.Context, e *environment) error {
 	old := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: greeter}}
 	name := client.ObjectKeyFromObject(old)
@@ -97,8 +97,7 @@ func checkRepair(ctx context.Context, e *environment) error {
 	return e.claim.await(ctx, v1alpha1.StateReady, nil)
 }
 
-// checkChange sets a value that the chart accepts, one that it refuses, and the
-// first again.
+// checkChange sets a value that the chart accepts, then one that it rejects, and then the first one again.
 func checkChange(ctx context.Context, e *environment) error {
 	name := types.NamespacedName{Namespace: helloNamespace, Name: hello}
 	if err := setHello(ctx, e, `{"replicas":3}`); err != nil {
@@ -136,7 +135,8 @@ func setHello(ctx context.Context, e *environment, values string) error {
 	return errors.Wrapf(e.control.Patch(ctx, m, edit), "cannot edit Manifest %q", hello)
 }
 
-// checkRemoval deletes the claim, and the Manifest that is not the claim's.
+// checkRemoval deletes the claim and the separate Manifest, and checks that none of their objects are left in both
+// clusters.
 func checkRemoval(ctx context.Context, e *environment) error {
 	for _, o := range []client.Object{
 		platform(claimKind, team, claimName),
@@ -184,8 +184,7 @@ func merge(patch string) client.Patch {
 	return client.RawPatch(types.MergePatchType, []byte(patch))
 }
 
-// checkRights checks that the provider asked for nothing that Crossplane did not
-// grant, and that it never ended.
+// checkRights checks that no request of the provider was forbidden, and that the provider never restarted.
 func checkRights(ctx context.Context, e *environment) error {
 	refused, err := crossplane.Refused(e.servers.control)
 	if err != nil {

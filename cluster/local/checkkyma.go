@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// versionsIn are the versions of all modules in a channel.
+// versionsIn returns the version of each module in a channel, by the name of the module.
 func versionsIn(channel string) map[string]string {
 	out := map[string]string{}
 	for _, m := range modules() {
@@ -30,7 +30,7 @@ func switchTo(ctx context.Context, e *environment, channel string) error {
 	return e.claim.edit(ctx, fmt.Sprintf(`{"spec":{"channel":%q}}`, channel))
 }
 
-// checkVersions checks what runs in the target, and what its operator says.
+// checkVersions checks the versions that run in the target, and the state that their operator reports.
 func checkVersions(ctx context.Context, e *environment, channel string) error {
 	for _, m := range modules() {
 		d := &appsv1.Deployment{}
@@ -52,7 +52,7 @@ func checkVersions(ctx context.Context, e *environment, channel string) error {
 	return checkListed(ctx, e, versionsIn(channel))
 }
 
-// checkWarning has an operator warn, and takes the cause away again.
+// checkWarning makes the operator of a module report a warning, and then removes the cause.
 func checkWarning(ctx context.Context, e *environment) error {
 	m := moduleNamed(templateOperator)
 	c, err := e.target.samples(m)
@@ -92,7 +92,7 @@ func checkUpgrade(ctx context.Context, e *environment) error {
 	return checkVersions(ctx, e, fast)
 }
 
-// checkNoDowngrade goes back to the lower versions, which is refused.
+// checkNoDowngrade switches to the channel with lower versions, and checks that the Kyma does not install them.
 func checkNoDowngrade(ctx context.Context, e *environment) error {
 	before, err := footprint(ctx, e)
 	if err != nil {
@@ -114,7 +114,8 @@ func checkNoDowngrade(ctx context.Context, e *environment) error {
 	return checkVersions(ctx, e, fast)
 }
 
-// footprint tells whether someone wrote to what runs, or to what asks for it.
+// footprint returns the UIDs and generations of the Deployments and Manifests of all modules. It changes if a client
+// writes to them.
 func footprint(ctx context.Context, e *environment) (string, error) {
 	var seen []string
 	for _, m := range modules() {
@@ -135,8 +136,7 @@ func footprint(ctx context.Context, e *environment) (string, error) {
 	return strings.Join(seen, ", "), nil
 }
 
-// checkDowngrade says that lower versions are meant, to the Kyma: the composition
-// leaves its annotations to others.
+// checkDowngrade allows lower versions with an annotation of the Kyma. The composition does not manage its annotations.
 func checkDowngrade(ctx context.Context, e *environment) error {
 	k := &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: e.claim.composite}}
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationAllowDowngrade, allowed(regular))
@@ -149,7 +149,7 @@ func checkDowngrade(ctx context.Context, e *environment) error {
 	return checkVersions(ctx, e, regular)
 }
 
-// allowed is the value of the annotation that allows the versions of a channel.
+// allowed returns the value of the annotation that allows the versions of a channel.
 func allowed(channel string) string {
 	var out []string
 	for _, m := range modules() {
@@ -158,7 +158,7 @@ func allowed(channel string) string {
 	return strings.Join(out, ",")
 }
 
-// checkDisable disables the greeter.
+// checkDisable disables the greeter, and checks that the other module stays.
 func checkDisable(ctx context.Context, e *environment) error {
 	labels := client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy, v1alpha1.LabelModuleName: greeter}
 	before, err := e.target.leftovers(ctx, labels)
@@ -197,7 +197,7 @@ func checkDisable(ctx context.Context, e *environment) error {
 	return nil
 }
 
-// disableGreeter in the claim, and wait until only the other module is enabled.
+// disableGreeter disables the greeter in the claim, and waits until only the other module is enabled.
 func disableGreeter(ctx context.Context, e *environment) error {
 	if err := e.claim.edit(ctx, fmt.Sprintf(`{"spec":{"modules":[{"name":%q}]}}`, templateOperator)); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// exitCode of a command that failed, 0 of one that did not, and else -1.
+// exitCode returns the exit code of a command from its error: 0 if it succeeded, and -1 if it did not run.
 func exitCode(err error) int {
 	var ended *exec.ExitError
 	switch {
@@ -23,8 +23,7 @@ func exitCode(err error) int {
 	return -1
 }
 
-// checkListed checks that kymactl lists these versions of modules as those that
-// are installed, and no other module.
+// checkListed checks that kymactl lists exactly these modules and versions as installed.
 func checkListed(ctx context.Context, e *environment, versions map[string]string) error {
 	out, err := e.workshop.kymactl(ctx, "module", "list", "--kyma", e.claim.composite, "-o", "json")
 	if err != nil {
@@ -49,7 +48,7 @@ func checkListed(ctx context.Context, e *environment, versions map[string]string
 	return nil
 }
 
-// checkStatus checks the exit code of kymactl status, and that it says all of this.
+// checkStatus checks the exit code of kymactl status, and that its output contains all the words.
 func checkStatus(ctx context.Context, e *environment, code int, words ...string) error {
 	out, err := e.workshop.kymactl(ctx, "status", e.claim.composite, "--exit-code")
 	if got := exitCode(err); got != code {
@@ -63,8 +62,8 @@ func checkStatus(ctx context.Context, e *environment, code int, words ...string)
 	return nil
 }
 
-// checkReleases checks what kymactl says of the versions of the greeter in the
-// registry: who signed it, what it consists of, and what differs.
+// checkReleases checks what kymactl prints about the versions of the greeter in the registry: the signature, the
+// contents, and the differences.
 func checkReleases(ctx context.Context, e *environment) error {
 	m := moduleNamed(greeter)
 	old, next := e.references[m.name+"-"+m.versions[regular]], e.references[m.name+"-"+m.versions[fast]]
@@ -94,7 +93,7 @@ func checkReleases(ctx context.Context, e *environment) error {
 	return nil
 }
 
-// checkClaimed checks that kymactl leaves a Kyma alone that a claim has become.
+// checkClaimed checks that kymactl does not change a Kyma that a claim created.
 func checkClaimed(ctx context.Context, e *environment) error {
 	before, err := footprint(ctx, e)
 	if err != nil {

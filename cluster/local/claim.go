@@ -29,7 +29,7 @@ const (
 	claimName = "cluster-a"
 )
 
-// platform is an object of a kind of the configuration package, without a spec.
+// platform returns an object without a spec, of a kind of the configuration package.
 func platform(kind, namespace, name string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion(platformGroup + "/v1alpha1")
@@ -39,7 +39,7 @@ func platform(kind, namespace, name string) *unstructured.Unstructured {
 	return u
 }
 
-// newClaim is a claim with all modules, in channel regular.
+// newClaim returns a claim with all modules, in channel regular.
 func newClaim(registry string) *unstructured.Unstructured {
 	u := platform(claimKind, team, claimName)
 	u.Object["spec"] = map[string]any{
@@ -54,14 +54,13 @@ func newClaim(registry string) *unstructured.Unstructured {
 	return u
 }
 
-// A claim of the team has become a composite resource, and a Kyma of the same name.
+// A claim is the claim of the team, with its composite resource and the Kyma of the same name.
 type claim struct {
 	control   client.Client
 	composite string
 }
 
-// applyClaim applies the claim, and waits until it has become something, with a
-// Kyma.
+// applyClaim applies the claim, and waits until it has a composite resource and a Kyma.
 func applyClaim(ctx context.Context, control client.Client, registry string) (claim, error) {
 	c := claim{control: control}
 	u := newClaim(registry)
@@ -104,8 +103,8 @@ func (c claim) edit(ctx context.Context, patch string) error {
 	return errors.Wrapf(err, "cannot edit %s %q", claimKind, claimName)
 }
 
-// await waits until the claim and its Kyma have a state, with all modules in
-// it, and have the versions by module; nil means any.
+// await waits until the claim and its Kyma have a state and list all modules, with the given versions by module. Nil
+// versions match any version.
 func (c claim) await(ctx context.Context, state v1alpha1.State, versions map[string]string) error {
 	return await(ctx, claimKind+" "+claimName, func(ctx context.Context) (bool, string, error) {
 		u, err := c.get(ctx)
@@ -131,19 +130,19 @@ func (c claim) await(ctx context.Context, state v1alpha1.State, versions map[str
 	})
 }
 
-// composed says whether the Kyma is the one that the claim asks for.
+// composed reports whether the Kyma has the channel and the number of modules that the claim requests.
 func composed(u *unstructured.Unstructured, k *v1alpha1.Kyma) bool {
 	modules, _, _ := unstructured.NestedSlice(u.Object, "spec", "modules")
 	return field(u, "spec", "channel") == k.Spec.ForProvider.Channel && len(modules) == len(k.Spec.ForProvider.Modules)
 }
 
-// agree says whether the claim says of itself what its Kyma says.
+// agree reports whether the status of the claim matches that of its Kyma.
 func agree(u *unstructured.Unstructured, k *v1alpha1.Kyma) bool {
 	state := k.Status.AtProvider.State
 	return field(u, "status", "state") == string(state) && ready(u) == (state == v1alpha1.StateReady)
 }
 
-// shows says whether the Kyma has a state, all its modules, and the versions.
+// shows reports whether the Kyma has a state, all its modules, and the versions.
 func shows(k *v1alpha1.Kyma, state v1alpha1.State, versions map[string]string) bool {
 	seen := k.Status.AtProvider
 	if seen.State != state || len(seen.Modules) != len(k.Spec.ForProvider.Modules) {
@@ -158,7 +157,7 @@ func shows(k *v1alpha1.Kyma, state v1alpha1.State, versions map[string]string) b
 	return (ready.Status == corev1.ConditionTrue) == (state == v1alpha1.StateReady)
 }
 
-// ready says whether a claim is.
+// ready reports whether a claim is ready.
 func ready(u *unstructured.Unstructured) bool {
 	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	return slices.ContainsFunc(conditions, func(c any) bool {

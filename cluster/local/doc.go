@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command local is the demo: it starts a real control plane with Crossplane, a second
-// cluster and a registry on this machine. It pushes the packages of this repository,
-// has Crossplane install them, makes modules with kymactl, claims them for the second
-// cluster, and stays until Ctrl-C. modules/ holds what they are made from.
+// Command local runs the demo: it starts a control plane with Crossplane, a second cluster and a registry on this
+// machine. It pushes the packages of this repository, installs them with Crossplane, creates modules with kymactl, claims
+// them for the second cluster, and runs until Ctrl-C. The directory modules contains the sources of the modules.
 //
-// With -check it asserts instead that what it shows is true, also of repair, changes
-// of the channel and removal, and exits 0 or 1. With -bare it starts the provider
-// without Crossplane, and makes no modules: that is for docs/first-module.md.
+// With -check, it verifies what it demonstrates, including repair, channel changes and removal, and exits with 0 or 1.
+// With -bare, it starts the provider without Crossplane and creates no modules, for docs/first-module.md.
 package main

@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	// team is the namespace, in the control plane, of a team with its claim and its Manifest.
+	// team is the namespace of a team in the control plane, with its claim and its Manifest.
 	team = "team-a"
-	// config is the name of the ProviderConfig of the team's Manifest. The claim makes
-	// its own, from the same Secret.
+	// config is the name of the ProviderConfig of the team's Manifest. The claim creates its own ProviderConfig from the
+	// same Secret.
 	config = "target"
 
 	hello          = "hello"
@@ -34,19 +34,19 @@ const (
 	greeterCount   = 2
 )
 
-// An environment joins what is installed and the tools that inspect it.
+// An environment holds the installed objects and the tools that inspect them.
 type environment struct {
 	servers  *servers
 	workshop workshop
-	// control is a client of the control plane, as its administrator.
+	// control is an administrator's client of the control plane.
 	control client.Client
 	target  target
 	claim   claim
-	// references of modules in the registry, by <module>-<version>.
+	// references are the modules in the registry, by <module>-<version>.
 	references map[string]string
 }
 
-// install has Crossplane install the provider, pushes modules, and claims them.
+// install installs the provider with Crossplane, pushes the modules, and claims them.
 func install(ctx context.Context, s *servers) (*environment, error) {
 	e := &environment{servers: s, workshop: s.workshop}
 	var err error
@@ -90,14 +90,14 @@ func install(ctx context.Context, s *servers) (*environment, error) {
 	return e, awaitReady(ctx, e.control, hello)
 }
 
-// An offer is what there is to install.
+// An offer holds the modules and the Manifest that can be installed.
 type offer struct {
 	releases
 
 	manifest *v1alpha1.Manifest
 }
 
-// push pushes what there is to install.
+// push pushes the modules and the chart of the Manifest.
 func push(ctx context.Context, w workshop, registry *controlplane.Registry) (*offer, error) {
 	root, err := tools.Root()
 	if err != nil {
@@ -122,7 +122,7 @@ func push(ctx context.Context, w workshop, registry *controlplane.Registry) (*of
 	return &offer{releases: pushed, manifest: m}, nil
 }
 
-// create what is offered in the control plane.
+// create creates the ModuleTemplates and the Manifest in the control plane.
 func (o *offer) create(ctx context.Context, w workshop, control client.Client) error {
 	for _, path := range o.templates {
 		sayf("  kubectl apply -f %s", filepath.Base(path))
@@ -133,8 +133,7 @@ func (o *offer) create(ctx context.Context, w workshop, control client.Client) e
 	return errors.Wrapf(control.Create(ctx, o.manifest), "cannot create Manifest %q", hello)
 }
 
-// startOperator starts what stands for the operators of the modules, until ctx is
-// done.
+// startOperator starts an operator that replaces those of the modules. It runs until ctx is done.
 func startOperator(ctx context.Context, target *rest.Config) error {
 	c, err := dynamic.NewForConfig(target)
 	if err != nil {
@@ -148,7 +147,7 @@ func startOperator(ctx context.Context, target *rest.Config) error {
 	return nil
 }
 
-// newManifest is a Manifest with one install of the same name.
+// newManifest returns a Manifest with one install of the same name.
 func newManifest(name, namespace string, values map[string]any, source v1alpha1.Source) *v1alpha1.Manifest {
 	m := &v1alpha1.Manifest{
 		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name},

@@ -18,8 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// checkNothingLeft checks that the target has nothing with our label, and no
-// record of a release.
+// checkNothingLeft checks that the target contains no object with the provider's label, and no release record.
 func (t target) checkNothingLeft(ctx context.Context) error {
 	left, err := t.leftovers(ctx, client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy})
 	if err != nil {
@@ -35,8 +34,8 @@ func (t target) checkNothingLeft(ctx context.Context) error {
 	return nil
 }
 
-// leftovers lists the objects of the target with labels. Namespaces stay: a
-// module's namespace may hold what others made.
+// leftovers returns the objects of the target with the labels. Namespaces are excluded, because the namespace of a module
+// stays while it may contain objects of other clients.
 func (t target) leftovers(ctx context.Context, labels client.MatchingLabels) ([]string, error) {
 	d, err := discovery.NewDiscoveryClientForConfig(t.config)
 	if err != nil {

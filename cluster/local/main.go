@@ -20,7 +20,7 @@ func main() {
 	checked := flag.Bool("check", false, "assert that modules are installed, repaired, changed and removed, and exit")
 	bare := flag.Bool("bare", false, "start the provider without Crossplane, and no modules")
 	flag.Parse()
-	// What the demo has to say it says itself.
+	// The demo prints its own messages.
 	log.SetLogger(logr.Discard())
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// run does what the command line asks for.
+// run runs the demo that the command line requests.
 func run(ctx context.Context, checked, bare bool) error {
 	if !bare {
 		if err := checkPort(ctx); err != nil {
@@ -66,20 +66,20 @@ func run(ctx context.Context, checked, bare bool) error {
 	return nil
 }
 
-// start the servers that the command line asks for.
+// start starts the servers that the command line requests.
 func start(ctx context.Context, s *servers, checked, bare bool) error {
 	switch {
 	case bare:
 		return s.startBare(ctx)
 	case checked:
-		// It changes in seconds what people change in minutes. That alone would have
-		// Crossplane check the claim's composite resource once a minute only.
+		// The checks make changes within seconds that users make within minutes. Without this flag, Crossplane would then
+		// reconcile the composite resource of the claim only once a minute.
 		return s.start(ctx, "--circuit-breaker-burst=1000")
 	}
 	return s.start(ctx)
 }
 
-// inOrder runs the parts of a demo one after the other, and ends at the first error.
+// inOrder runs the parts of a demo in sequence, and stops at the first error.
 func inOrder(ctx context.Context, parts ...func(context.Context) error) error {
 	for _, part := range parts {
 		if err := part(ctx); err != nil {
@@ -89,7 +89,7 @@ func inOrder(ctx context.Context, parts ...func(context.Context) error) error {
 	return nil
 }
 
-// play does what the demo shows, on servers that run.
+// play runs the demo on servers that were started.
 func play(ctx context.Context, s *servers, checked, bare bool) error {
 	if bare {
 		printBare(s)

@@ -23,29 +23,29 @@ const (
 	regular = "regular"
 	fast    = "fast"
 
-	// repository of all components in the registry.
+	// repository is the path of all components in the registry.
 	repository = "modules"
 	// signer is the name of the key that signs all modules.
 	signer = "release"
 )
 
-// A module is what the demo knows of a module. The rest is in its directory.
+// A module describes a module of the demo. Its directory contains everything else.
 type module struct {
 	name string
-	// versions by channel.
+	// versions are the versions of the module by channel.
 	versions map[string]string
-	// marker is what stands for the version in the files of the module.
+	// marker is the text that the version replaces in the files of the module.
 	marker string
 
-	// deployment of the module, resource and name of its custom resource, and the
-	// field of that without which there is a warning.
+	// deployment is the Deployment of the module, resource and sample are the kind and the name of its custom resource,
+	// and needed is the field of its spec without which the state is Warning.
 	deployment types.NamespacedName
 	resource   schema.GroupVersionResource
 	sample     types.NamespacedName
 	needed     string
 }
 
-// modules are those of the Kyma, by name.
+// modules returns the modules of the Kyma, sorted by name.
 func modules() []module {
 	return []module{
 		{
@@ -78,16 +78,16 @@ func moduleNamed(name string) module {
 	return module{}
 }
 
-// releases are the versions of modules in the registry.
+// releases describes the module versions in the registry.
 type releases struct {
-	// templates are the paths of ModuleTemplates that put them into channels.
+	// templates are the paths of the ModuleTemplates that assign the versions to channels.
 	templates []string
-	// references in the registry, by <module>-<version>.
+	// references are the component references in the registry, by <module>-<version>.
 	references map[string]string
 }
 
-// pushModules makes, signs, pushes and verifies each version of each module in a
-// directory, and writes the ModuleTemplates.
+// pushModules creates, signs, pushes and verifies each version of each module in a directory, and writes the
+// ModuleTemplates.
 func pushModules(ctx context.Context, w workshop, registry, dir string) (releases, error) {
 	out := releases{references: map[string]string{}}
 	if _, err := w.do(ctx, "module", "keygen", signer); err != nil {
@@ -119,8 +119,7 @@ func pushModules(ctx context.Context, w workshop, registry, dir string) (release
 	return out, nil
 }
 
-// pushModule pushes a version of a module from its directory in the workshop, and
-// returns where it is in the registry.
+// pushModule pushes a version of a module from its directory in the workshop, and returns its reference in the registry.
 func pushModule(ctx context.Context, w workshop, source, version, registry string) (string, error) {
 	layout := source + ".tar"
 	if _, err := w.do(ctx, "module", "create", source, "--version", version, "--key", signer+".key", "-o", layout); err != nil {
@@ -135,7 +134,7 @@ func pushModule(ctx context.Context, w workshop, source, version, registry strin
 	return reference, err
 }
 
-// write files into a directory.
+// write writes files into a directory.
 func write(files controlplane.Files, folder string) error {
 	for name, data := range files {
 		path := filepath.Join(folder, filepath.FromSlash(name))
@@ -149,7 +148,7 @@ func write(files controlplane.Files, folder string) error {
 	return nil
 }
 
-// at is files in a version. The marker ends with what the version replaces.
+// at returns the files with a version in place of the marker. The part of the marker up to the last colon stays.
 func at(files controlplane.Files, marker, version string) controlplane.Files {
 	prefix := marker[:strings.LastIndexByte(marker, ':')+1]
 	out := controlplane.Files{}

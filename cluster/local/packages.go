@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// version of the packages that the demo builds.
+	// version is the version of the packages that the demo builds.
 	version = "v0.0.1-demo"
-	// rbacAddress is where Crossplane's RBAC manager listens. It has no flag for it.
+	// rbacAddress is the address of Crossplane's RBAC manager, which has no flag to change it.
 	rbacAddress = ":8080"
 )
 
-// checkPort says early and clearly what would fail late.
+// checkPort checks early that the port of the RBAC manager is free, with a clearer error than a failed start.
 func checkPort(ctx context.Context) error {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", rbacAddress)
@@ -30,8 +30,8 @@ func checkPort(ctx context.Context) error {
 	return errors.Wrap(l.Close(), "cannot free port 8080")
 }
 
-// installPackages does what users do: it pushes the packages, and has Crossplane
-// install them, which runs the provider with the rights that it grants.
+// installPackages does what users do: it pushes the packages and installs them with Crossplane, which runs the provider
+// with the permissions that it grants.
 func installPackages(ctx context.Context, x *crossplane.Crossplane, dir, registry string) error {
 	if err := x.PushFunctions(ctx); err != nil {
 		return err
@@ -53,7 +53,7 @@ func installPackages(ctx context.Context, x *crossplane.Crossplane, dir, registr
 			return err
 		}
 	}
-	// Crossplane has found them as what the configuration depends on.
+	// Crossplane installed the functions already, as dependencies of the configuration.
 	if err := x.InstallFunctions(ctx); err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
 
-// thingsToTry has names in capitals for what is not the same each time.
+// thingsToTry is printed after the installation. Names in capitals are placeholders for values that differ between runs.
 const thingsToTry = `
 Everything is Ready. In another terminal:
 
@@ -86,8 +86,7 @@ Things to try:
 The provider's log is LOG.
 Ctrl-C stops everything.`
 
-// printTree prints what the claim has become, and the modules below it, as the
-// team would see them.
+// printTree prints the claim with its composed resources, and the modules, as the team sees them.
 func printTree(ctx context.Context, e *environment) error {
 	args := []string{"beta", "trace", strings.ToLower(claimKind), claimName, "-n", team}
 	tree, err := e.servers.crossplane.Crank(ctx, args...)
@@ -136,7 +135,7 @@ func printThingsToTry(ctx context.Context, e *environment) error {
 	return nil
 }
 
-// printBare prints what docs/first-module.md starts from.
+// printBare prints the start of docs/first-module.md, for a demo without Crossplane.
 func printBare(s *servers) {
 	log, _ := s.providerLog()
 	sayf("the control plane, the provider, a second cluster and an empty registry run. In another terminal:")

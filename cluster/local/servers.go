@@ -16,26 +16,26 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// calm is how long Crossplane may have trouble: what fails is tried again.
+// calm is how long Crossplane may report errors before the demo fails, because failed steps are retried.
 const calm = 15 * time.Second
 
-// servers are everything that runs in a demo.
+// servers holds all servers of a demo.
 type servers struct {
 	workshop workshop
-	// keep says that the workshop outlives the demo.
+	// keep is true if the workshop outlives the demo.
 	keep bool
 
 	control, target *controlplane.Cluster
 	registry        *controlplane.Registry
-	// provider is that of a bare demo. Otherwise it is Crossplane's.
+	// provider is the process of the provider in a demo without Crossplane, and nil otherwise.
 	provider   *process.Process
 	crossplane *crossplane.Crossplane
 }
 
 func (s *servers) dir(name string) string { return filepath.Join(string(s.workshop), name) }
 
-// start starts all servers, which have been built; coreArgs are flags of Crossplane. What
-// has been started has to be stopped also where it fails.
+// start starts all servers, which must have been built. coreArgs are flags of Crossplane. After an error, the caller must
+// stop the servers that were started.
 func (s *servers) start(ctx context.Context, coreArgs ...string) error {
 	sayf("starting a control plane with Crossplane, and a second cluster: up to a minute")
 	options, err := crossplane.ClusterOptions(s.dir("control-plane"))
@@ -51,8 +51,8 @@ func (s *servers) start(ctx context.Context, coreArgs ...string) error {
 	return err
 }
 
-// startBare starts the same without Crossplane: a control plane with our kinds, and the
-// provider as a process that may do anything.
+// startBare starts the servers without Crossplane: a control plane with the provider's kinds, and the provider as a
+// process with all permissions.
 func (s *servers) startBare(ctx context.Context) error {
 	sayf("starting a control plane with the provider, and a second cluster")
 	err := s.startClusters(ctx, controlplane.Options{Name: "control-plane", Dir: s.dir("control-plane"), ControllerManager: true})
@@ -86,7 +86,7 @@ func (s *servers) startClusters(ctx context.Context, control controlplane.Option
 	return nil
 }
 
-// watched runs a part of the demo, which the death of a server ends.
+// watched runs a part of the demo, and cancels it with an error when a server ends unexpectedly.
 func (s *servers) watched(ctx context.Context, part func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -98,7 +98,7 @@ func (s *servers) watched(ctx context.Context, part func(context.Context) error)
 	return err
 }
 
-// watch returns why a part ended that should not have, or nil when ctx is done.
+// watch returns the error of the first server that ends unexpectedly, or nil when ctx is done.
 func (s *servers) watch(ctx context.Context) error {
 	if s.crossplane == nil {
 		select {
@@ -124,7 +124,7 @@ func (s *servers) watch(ctx context.Context) error {
 	}
 }
 
-// keepLogs of a demo that failed, unless it was interrupted or nothing was started.
+// keepLogs keeps the logs of a failed demo, unless it was interrupted or no server was started.
 func (s *servers) keepLogs(ctx context.Context) {
 	if s.registry == nil || errors.Is(context.Cause(ctx), context.Canceled) {
 		return
@@ -136,8 +136,7 @@ func (s *servers) keepLogs(ctx context.Context) {
 	sayf("all logs are kept in %s", s.workshop)
 }
 
-// stop ends everything that was started, and removes its data
-// unless that is kept.
+// stop stops all servers, and removes their data unless keep is set.
 func (s *servers) stop() {
 	s.crossplane.Stop()
 	s.provider.Stop()
@@ -151,7 +150,8 @@ func (s *servers) stop() {
 	}
 }
 
-// fails sends why Crossplane does not recover. It looks until ctx is done.
+// fails returns a channel that receives the error of Crossplane if it does not recover in time. It checks Crossplane
+// every second until ctx is done.
 func fails(ctx context.Context, x *crossplane.Crossplane) <-chan error {
 	failed := make(chan error, 1)
 	go func() {
@@ -174,7 +174,7 @@ func fails(ctx context.Context, x *crossplane.Crossplane) <-chan error {
 	return failed
 }
 
-// providerLog is the path of the provider's log, and its last lines.
+// providerLog returns the path of the provider's log and its last lines.
 func (s *servers) providerLog() (path, tail string) {
 	p := s.provider
 	if s.crossplane != nil {

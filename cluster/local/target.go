@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// A target is the cluster that modules are installed into, as its administrator sees it.
+// A target is the cluster that modules are installed into, accessed as its administrator.
 type target struct {
 	client client.Client
 	config *rest.Config
@@ -29,7 +29,7 @@ func newTarget(c *controlplane.Cluster) (target, error) {
 	return target{client: made, config: c.Config()}, err
 }
 
-// samples are the custom resources of a module.
+// samples returns a client of the custom resources of a module.
 func (t target) samples(m module) (dynamic.ResourceInterface, error) {
 	c, err := dynamic.NewForConfig(t.config)
 	if err != nil {

@@ -17,17 +17,16 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// still is how long what the demo waits for may stay as it is.
+// still is how long an awaited object may stay unchanged.
 const still = 3 * time.Minute
 
-// await looks until there is what is waited for. It prints what is seen each time that
-// changes, so that a wait explains itself, and fails with it when nothing moves.
+// await polls until look reports done. It prints each change of the observed state, so that users see the progress, and
+// fails with the last state if nothing changes.
 func await(ctx context.Context, what string, look process.Look) error {
 	return process.Wait{What: what, Still: still, OnChange: func(seen string) { sayf("  %s: %s", what, seen) }}.Until(ctx, look)
 }
 
-// awaitReady waits until each Manifest says Ready and Synced of its current
-// generation.
+// awaitReady waits until each Manifest is Synced, and Ready for its current generation.
 func awaitReady(ctx context.Context, control client.Client, names ...string) error {
 	for _, name := range names {
 		err := await(ctx, "Manifest "+name, func(ctx context.Context) (bool, string, error) {

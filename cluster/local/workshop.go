@@ -17,25 +17,25 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// waitTimeout is what kymactl wait is given on machines of all speeds.
+// waitTimeout is the timeout of kymactl wait, which must suffice on slow machines.
 const waitTimeout = "15m"
 
-// A workshop is the directory of a demo, with what the team works with.
+// A workshop is the directory of a demo, with the tools and files of the team.
 type workshop string
 
-// binaries is the directory with kymactl and nothing else, as people have it in their path.
+// binaries returns the directory with the binaries of kymactl and, without Crossplane, the provider.
 func (w workshop) binaries() string { return filepath.Join(string(w), "bin") }
 
-// modules is the directory where modules are made.
+// modules returns the directory where modules are created.
 func (w workshop) modules() string { return filepath.Join(string(w), "modules") }
 
-// packages is the directory with the packages of this repository.
+// packages returns the directory with the packages of this repository.
 func (w workshop) packages() string { return filepath.Join(string(w), "packages") }
 
-// kubeconfig is that of the control plane in which the team works in its namespace.
+// kubeconfig returns the path of the team's kubeconfig, whose context selects the team's namespace in the control plane.
 func (w workshop) kubeconfig() string { return filepath.Join(string(w), team+".kubeconfig") }
 
-// equip builds kymactl, and makes what it works with.
+// equip creates the directories of the team and builds kymactl.
 func (w workshop) equip(ctx context.Context) error {
 	for _, folder := range []string{w.binaries(), w.modules()} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -46,7 +46,7 @@ func (w workshop) equip(ctx context.Context) error {
 	return err
 }
 
-// writeKubeconfig from that of an administrator.
+// writeKubeconfig writes the team's kubeconfig, based on that of an administrator.
 func (w workshop) writeKubeconfig(admin []byte) error {
 	c, err := clientcmd.Load(admin)
 	if err != nil {
@@ -56,8 +56,8 @@ func (w workshop) writeKubeconfig(admin []byte) error {
 	return errors.Wrap(clientcmd.WriteToFile(*c, w.kubeconfig()), "cannot write a kubeconfig")
 }
 
-// kymactl runs kymactl as the team does, in the directory in which modules are made,
-// and returns what it writes to stdout, also where it fails.
+// kymactl runs kymactl as the team does, in the directory of the modules. It returns the contents of stdout, even after
+// an error.
 func (w workshop) kymactl(ctx context.Context, args ...string) (string, error) {
 	return w.run(ctx, filepath.Join(w.binaries(), "kymactl"), args...)
 }
@@ -74,13 +74,13 @@ func (w workshop) run(ctx context.Context, path string, args ...string) (string,
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = w.modules(), &stdout, &stderr
-	// Nothing of the person who runs the demo, such as credentials of registries.
+	// The command does not inherit the user's environment, which may contain registry credentials.
 	cmd.Env = []string{"HOME=" + w.modules(), "TMPDIR=" + os.TempDir(), "KUBECONFIG=" + w.kubeconfig()}
 	err := cmd.Run()
 	return stdout.String(), errors.Wrapf(err, "%s %s: %s", filepath.Base(path), strings.Join(args, " "), strings.TrimSpace(stderr.String()))
 }
 
-// do says what is done, and does it with kymactl.
+// do prints a kymactl command and runs it.
 func (w workshop) do(ctx context.Context, args ...string) (string, error) {
 	sayf("  kymactl %s", strings.Join(args, " "))
 	return w.kymactl(ctx, args...)

@@ -14,16 +14,15 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// assetsVariable names the directory in which other projects keep etcd,
-// kube-apiserver and kubectl for tests.
+// assetsVariable is the environment variable with the directory where other projects keep etcd, kube-apiserver and
+// kubectl for tests.
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
-// versionPattern finds a version in what a server prints of itself, such as
-// "Kubernetes v1.36.3" or "etcd Version: 3.6.16".
+// versionPattern matches the version in the output of a server, such as "Kubernetes v1.36.3" or "etcd Version: 3.6.16".
 var versionPattern = regexp.MustCompile(`v?(\d+\.\d+\.\d+)`)
 
-// find says whether the binary is there, in the cache or as a link to one of the
-// right version that is installed on this machine, which it makes.
+// find reports whether the cache contains the binary. If a binary of the right version is installed on this machine, find
+// creates a link to it in the cache.
 func (b build) find(ctx context.Context) (bool, error) {
 	target, err := os.Readlink(b.path())
 	linked := err == nil
@@ -47,14 +46,13 @@ func (b build) find(ctx context.Context) (bool, error) {
 	}
 	err = os.Symlink(installed, b.path())
 	if errors.Is(err, os.ErrExist) {
-		// Another process was faster.
+		// Another process created the link first.
 		err = nil
 	}
 	return err == nil, errors.Wrapf(err, "cannot link to %q", installed)
 }
 
-// installed returns the path of a server of the right version in $KUBEBUILDER_ASSETS
-// or on PATH, or "".
+// installed returns the path of a server of the right version in $KUBEBUILDER_ASSETS or on PATH, or an empty string.
 func installed(ctx context.Context, t Tool) string {
 	if _, ok := serverVersions()[t]; !ok {
 		return ""
@@ -74,8 +72,8 @@ func installed(ctx context.Context, t Tool) string {
 	return ""
 }
 
-// serverVersions are the versions of the servers that may be another build's. A patch
-// release of the same minor is as good.
+// serverVersions returns the versions of the servers that need not be built here. Another patch release of the same minor
+// version is accepted.
 func serverVersions() map[Tool]string {
 	return map[Tool]string{
 		Etcd: EtcdVersion, KubeAPIServer: KubernetesVersion, KubeControllerManager: KubernetesVersion,
@@ -83,8 +81,7 @@ func serverVersions() map[Tool]string {
 	}
 }
 
-// sameMinor says whether a program calls itself a version of the same minor release
-// as the tool that would be built.
+// sameMinor reports whether a program prints a version of the same minor release as the tool that would be built.
 func sameMinor(ctx context.Context, t Tool, path string) bool {
 	args := []string{"--version"}
 	if t == Kubectl {

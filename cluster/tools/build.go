@@ -14,14 +14,13 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A build puts the binary of one tool into the user's cache.
+// A build builds the binary of one tool in the user's cache.
 type build struct {
 	tool   Tool
 	module module
-	// source is the directory of the go.mod to build from.
+	// source is the directory with the go.mod of the module.
 	source string
-	// dir is the directory of the binaries of the module, named by a hash of
-	// everything that decides their content.
+	// dir is the directory of the binaries of the module. Its name is a hash of everything that determines their content.
 	dir string
 }
 
@@ -39,7 +38,7 @@ func newBuild(ctx context.Context, root string, m module, t Tool) (build, error)
 	return b, nil
 }
 
-// cacheDir is the same on every system, unlike os.UserCacheDir, so that the
+// cacheDir returns the directory of the cache. Unlike os.UserCacheDir, it is the same on every system, so that the
 // documentation can name it.
 func cacheDir() (string, error) {
 	if dir := os.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
@@ -52,7 +51,7 @@ func cacheDir() (string, error) {
 	return filepath.Join(home, ".cache", "provider-kyma"), nil
 }
 
-// hash covers everything that decides the content of the binary.
+// hash returns a hash of everything that determines the content of the binary.
 func (b build) hash(ctx context.Context) (string, error) {
 	toolchain, err := goCommand(ctx, b.source, nil, "env", "GOVERSION")
 	if err != nil {
@@ -71,7 +70,7 @@ func (b build) hash(ctx context.Context) (string, error) {
 	return hex.EncodeToString(h.Sum(nil))[:16], nil
 }
 
-// path of the binary, whether it is there or not.
+// path returns the path of the binary, which may not exist.
 func (b build) path() string { return filepath.Join(b.dir, string(b.tool)) }
 
 func (b build) exists() bool {
@@ -79,9 +78,8 @@ func (b build) exists() bool {
 	return err == nil
 }
 
-// run builds the binary, unless another process has done so by the time this one
-// gets the lock. All builds of a user share one lock: two at a time would compile
-// the same packages twice.
+// run builds the binary, unless another process built it while this one waited for the lock. All builds of a user share
+// one lock, because two concurrent builds would compile the same packages twice.
 func (b build) run(ctx context.Context) error {
 	if err := os.MkdirAll(b.dir, 0o755); err != nil { //nolint:gosec // A cache directory holds no secrets.
 		return errors.Wrap(err, "cannot make the cache directory")
@@ -97,9 +95,8 @@ func (b build) run(ctx context.Context) error {
 	return b.publish(ctx)
 }
 
-// publish builds into a directory beside the final place and renames the binary, so
-// that nothing ever runs half of one. What was compiled before an interrupt is in
-// Go's build cache: the next call continues from there.
+// publish builds into a temporary directory and then renames the binary, so that no process runs an incomplete one. After
+// an interrupt, the next build continues with the packages in Go's build cache.
 func (b build) publish(ctx context.Context) error {
 	tmp, err := os.MkdirTemp(b.dir, ".build-")
 	if err != nil {

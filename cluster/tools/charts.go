@@ -7,16 +7,16 @@ import (
 	"path/filepath"
 )
 
-// A Chart is a chart that others publish inside a Go module, by its directory in
-// the module. Charts of the same module at two versions are two Charts.
+// A Chart is a chart that another project publishes in a Go module, identified by its directory in the module. Charts of
+// two versions of a module are two Charts.
 type Chart struct {
-	// module is the path of the Go module, as the file charts/go.mod has it.
+	// module is the path of the Go module in charts/go.mod.
 	module string
 	folder string
 }
 
-// The charts at the versions that charts/go.mod pins. Only what is in the zip of
-// the module is read: nothing is built, and no dependency is downloaded.
+// These are the charts at the versions that charts/go.mod pins. Only the zip of the module is read: nothing is built, and
+// no dependency is downloaded.
 //
 //nolint:gochecknoglobals // Constants.
 var (
@@ -26,8 +26,7 @@ var (
 	KyvernoPreviousChart    = Chart{module: "previous.example.org/kyverno", folder: "charts/kyverno"}
 )
 
-// ChartDir returns the directory, in the module cache, with a chart, and downloads
-// its module when it is not there.
+// ChartDir returns the directory of a chart in the module cache, and downloads its module if necessary.
 func ChartDir(ctx context.Context, c Chart) (string, error) {
 	dir, err := sourceOf(ctx, "charts", c.module)
 	return filepath.Join(dir, filepath.FromSlash(c.folder)), err

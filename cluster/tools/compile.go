@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Program is a main package of a Go module, and how it is built.
+// A Program is a main package of a Go module, with its build settings.
 type Program struct {
 	// Dir is a directory of the module.
 	Dir string
@@ -24,32 +24,29 @@ type Program struct {
 	Package string
 	// Output is the path of the binary.
 	Output string
-	// LDFlags are given to the linker besides -s -w.
+	// LDFlags are linker flags in addition to -s -w.
 	LDFlags string
-	// GOOS and GOARCH are those of this machine by default.
+	// GOOS and GOARCH default to those of this machine.
 	GOOS, GOARCH string
 }
 
-// Tags are the build tags of everything. Nothing here may load plugins of kustomize: a
-// program that can keeps every method of every type, and links in minutes.
+// Tags are the build tags of all programs. None of them may load kustomize plugins: a program that can load plugins keeps
+// every method of every type, and takes minutes to link.
 const Tags = "kustomize_disable_go_plugin_support"
 
-// CompilerFlags are the flags of the compiler, for all packages. Nothing here is run
-// under a debugger: without its tables a tenth less is compiled, and stack traces keep
-// their lines. The go command compiles as many packages at a time as there are cores,
-// so that a compiler with several threads for one package only waits for itself.
+// CompilerFlags are the compiler flags for all packages. No program runs under a debugger: without debug information,
+// compilation does a tenth less work, and stack traces keep their lines. The go command compiles as many packages at a
+// time as there are cores, so several threads for one package would only wait for each other.
 const CompilerFlags = "all=-dwarf=false -c=1"
 
-// fewCores is up to how many cores a compiler or linker gets one of them: its garbage
-// collector would take all of them from the other compilers. A first build on two cores
-// takes a sixth less time. With many cores, the last package and the linker are what is
-// waited for, and use several.
+// fewCores is the highest number of cores for which each compiler and linker runs on one core: its garbage collector
+// would otherwise take all cores from the other compilers. This makes a first build on two cores a sixth faster. With
+// more cores, the build mostly waits for the last package and the linker, which then use several.
 const fewCores = 4
 
-// Compile builds a program without cgo. The demo, the suites, the packages and the
-// tools all build with it, and the Makefile with the same flags: Go's build cache
-// keeps packages by the flags that they were compiled with, so that a second set of
-// flags would compile every dependency again.
+// Compile builds a program without cgo. The demo, the suites, the packages and the tools all use it, and the Makefile
+// uses the same flags. Go's build cache keeps packages by their compiler flags, so different flags would compile every
+// dependency again.
 func Compile(ctx context.Context, p Program) error {
 	env := []string{"GOOS=" + cmp.Or(p.GOOS, runtime.GOOS), "GOARCH=" + cmp.Or(p.GOARCH, runtime.GOARCH)}
 	if runtime.NumCPU() <= fewCores {
@@ -60,12 +57,12 @@ func Compile(ctx context.Context, p Program) error {
 	return errors.Wrapf(err, "cannot build %s", p.Package)
 }
 
-// goCommand runs the go command in a directory and returns what it printed. An end of
-// ctx interrupts it, so that it ends its compilers and keeps what they have done.
+// goCommand runs the go command in a directory and returns its output. When ctx ends, it interrupts the command, which
+// then ends its compilers and keeps their results.
 func goCommand(ctx context.Context, dir string, env []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	// Settings of the caller would compile every dependency again, and show in the binary.
+	// Settings of the caller would recompile every dependency, and change the binary.
 	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off",
 		"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off"), env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
@@ -78,7 +75,7 @@ func goCommand(ctx context.Context, dir string, env []string, args ...string) (s
 	return strings.TrimSpace(stdout.String()), nil
 }
 
-// lastLines returns the end of an output on one line.
+// lastLines returns the last lines of an output, joined into one line.
 func lastLines(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return strings.Join(lines[max(0, len(lines)-5):], "; ")

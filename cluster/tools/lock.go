@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// lock takes the lock of a file, which ends with the process that holds it, and
-// returns what gives it back. It waits for another holder until ctx is done.
+// lock locks a file and returns a function that unlocks it. If another process holds the lock, it waits until ctx is
+// done. The lock ends with the process.
 func lock(ctx context.Context, path string) (func(), error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644) //nolint:gosec // An empty file.
 	if err != nil {

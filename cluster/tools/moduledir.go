@@ -10,10 +10,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// ModuleDir returns the directory, in the module cache, with the source of a Go
-// module at the version that a tool is built from, and downloads it when it is
-// not there. It is how a chart or a configuration published inside a Go module
-// is read without a download of its own.
+// ModuleDir returns the directory in the module cache with the source of a Go module, at the version that a tool is built
+// from. It downloads the module if necessary. Charts and configurations in Go modules are read this way, without a
+// download of their own.
 func ModuleDir(ctx context.Context, t Tool, path string) (string, error) {
 	m, err := moduleOf(t)
 	if err != nil {
@@ -22,8 +21,7 @@ func ModuleDir(ctx context.Context, t Tool, path string) (string, error) {
 	return sourceOf(ctx, m.dir, path)
 }
 
-// sourceOf is the directory with the source of a Go module that the go.mod of a
-// directory of this package requires.
+// sourceOf returns the directory with the source of a Go module that the go.mod in a directory of this package requires.
 func sourceOf(ctx context.Context, folder, path string) (string, error) {
 	root, err := Root()
 	if err != nil {

@@ -10,20 +10,19 @@ import (
 
 const modulePath = "github.com/crossplane-contrib/provider-kyma"
 
-// A module is a directory below cluster/tools with a go.mod, and the binaries that
-// are built from it. Tools of one module share their dependencies, which are compiled
-// once.
+// A module is a directory below cluster/tools with a go.mod, and the binaries that are built from it. The tools of a
+// module share their dependencies, which are compiled once.
 type module struct {
 	// dir is relative to cluster/tools.
 	dir string
-	// order lists the tools; what has the most packages comes first.
+	// order lists the tools. The tool with the most packages is first.
 	order []Tool
 	// packages are the import paths of the tools.
 	packages map[Tool]string
-	// ldflags are given to the linker besides -s -w.
+	// ldflags are linker flags in addition to -s -w.
 	ldflags map[Tool]string
-	// usually says how long the first build of a tool takes on two cores, after those
-	// before it in order. It is left out for seconds.
+	// usually is the typical duration of the first build of a tool on two cores, after the tools before it in order.
+	// Tools that take only seconds have no entry.
 	usually map[Tool]string
 }
 
@@ -31,11 +30,10 @@ func modules() []module {
 	return []module{servers(), crossplane(), crank(), patchAndTransform(), autoReady(), clients(), linter()}
 }
 
-// servers are those of Kubernetes, with kubectl and what plays the nodes, and share
-// the Kubernetes libraries of the API server.
+// servers returns the module of the Kubernetes servers, kubectl, etcd and kwok, which share the Kubernetes libraries of
+// the API server.
 func servers() module {
-	// Without them the server calls itself v0.0.0-master, and charts with a
-	// kubeVersion refuse it.
+	// Without these flags, the server reports version v0.0.0-master, and charts with a kubeVersion reject it.
 	const version = "-X k8s.io/component-base/version.gitVersion=" + KubernetesVersion +
 		" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
 	return module{
@@ -54,12 +52,11 @@ func servers() module {
 	}
 }
 
-// crossplaneVersion is the flag without which packages that ask for a version of
-// Crossplane are refused.
+// crossplaneVersion is the linker flag for the version of Crossplane. Without it, Crossplane rejects packages that
+// require a version.
 const crossplaneVersion = "-X github.com/crossplane/crossplane-runtime/v2/pkg/version.version="
 
-// crossplane shares what it depends on with the provider, which uses the same libraries
-// (see TestSharedVersions).
+// crossplane returns the module of Crossplane, which uses the same libraries as the provider (see TestSharedVersions).
 func crossplane() module {
 	return module{
 		dir:      "crossplane",
@@ -70,9 +67,8 @@ func crossplane() module {
 	}
 }
 
-// crank is Crossplane's command line, at the last release inside the repository of
-// Crossplane, which is older than the core and so needs a go.mod of its own. The one
-// in a repository of its own compiles twice as many packages.
+// crank returns the module of Crossplane's command line, at the last release in the repository of Crossplane. It is older
+// than the core and so needs its own go.mod. The release in the separate repository compiles twice as many packages.
 func crank() module {
 	return module{
 		dir:      "crank",
@@ -83,8 +79,8 @@ func crank() module {
 	}
 }
 
-// patchAndTransform builds with old libraries only, and newer versions of it cannot be
-// fetched.
+// patchAndTransform returns the module of function-patch-and-transform. It builds only with old libraries, and its newer
+// versions cannot be downloaded.
 func patchAndTransform() module {
 	return module{
 		dir:      string(FunctionPatchAndTransform),
@@ -94,8 +90,8 @@ func patchAndTransform() module {
 	}
 }
 
-// autoReady needs an older controller-runtime than the provider, and shares all else
-// with it.
+// autoReady returns the module of function-auto-ready. It needs an older controller-runtime than the provider, and shares
+// its other libraries.
 func autoReady() module {
 	return module{
 		dir:      string(FunctionAutoReady),
@@ -104,7 +100,7 @@ func autoReady() module {
 	}
 }
 
-// clients are programs of others that the tests compare with.
+// clients returns the module of the third-party programs that the tests compare with.
 func clients() module {
 	return module{
 		dir:   "clients",
@@ -119,8 +115,8 @@ func clients() module {
 	}
 }
 
-// linter is golangci-lint, with the rules for the types of an API that Kubernetes has
-// (see kubeapilinter in .golangci.yml), in the main package that comes with them.
+// linter returns the module of golangci-lint with the Kubernetes rules for API types (see kubeapilinter in
+// .golangci.yml), built from the main package that includes these rules.
 func linter() module {
 	return module{
 		dir:      "golangci-lint",

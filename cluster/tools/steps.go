@@ -12,19 +12,18 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Step is one build, of a tool or of something in this repository.
+// A Step is one build of a tool or of a program of this repository.
 type Step struct {
-	// Name says what is built.
+	// Name is the name of the tool or program.
 	Name string
-	// Usually says how long a first build takes on two idle cores. Empty for seconds.
+	// Usually is the typical duration of a first build on two idle cores. It is empty if the build takes only seconds.
 	Usually string
 	Do      func(ctx context.Context) error
 }
 
-// Run runs steps one after the other, because each keeps all cores busy, and prints
-// a line for each, such as "3 of 8: kube-apiserver …, 2m10s". It is called before the
-// first server is started and before the first wait: a build takes minutes, and a
-// wait that includes one gives up too early.
+// Run runs steps in sequence, because each uses all cores, and prints a line for each, such as "3 of 8: kube-apiserver …,
+// 2m10s". Call it before the first server starts and before the first wait: a build takes minutes, and a wait that
+// includes a build times out too early.
 func Run(ctx context.Context, out io.Writer, steps ...Step) error {
 	for i, s := range steps {
 		usually := ""
@@ -42,9 +41,8 @@ func Run(ctx context.Context, out io.Writer, steps ...Step) error {
 	return nil
 }
 
-// Missing returns a step for each tool that this user does not have yet, in the order
-// in which they are built fastest. A server of the right version that
-// $KUBEBUILDER_ASSETS or PATH has is used and not built.
+// Missing returns a step for each tool that this user does not have yet, in the order that builds fastest. A server of
+// the right version in $KUBEBUILDER_ASSETS or on PATH is used instead of a build.
 func Missing(ctx context.Context, names ...Tool) ([]Step, error) {
 	root, err := Root()
 	if err != nil {
@@ -77,7 +75,7 @@ func Missing(ctx context.Context, names ...Tool) ([]Step, error) {
 	return steps, nil
 }
 
-// Ensure builds the tools that this user does not have yet. See Run and Missing.
+// Ensure builds the tools that this user does not have yet; see Run and Missing.
 func Ensure(ctx context.Context, out io.Writer, names ...Tool) error {
 	steps, err := Missing(ctx, names...)
 	if err != nil {

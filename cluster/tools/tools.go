@@ -12,10 +12,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Tool is a binary that this package can build, by its file name.
+// A Tool is the file name of a binary that this package can build.
 type Tool string
 
-// The tools, at the versions that the go.mod files beside this package pin.
+// The tools have the versions that the go.mod files in the directories below this one pin.
 const (
 	Etcd                  Tool = "etcd"
 	KubeAPIServer         Tool = "kube-apiserver"
@@ -29,22 +29,19 @@ const (
 	Cosign                Tool = "cosign"
 	GolangCILint          Tool = "golangci-lint"
 	Crossplane            Tool = "crossplane"
-	// Crank is the command line of Crossplane, which users call crossplane, and
-	// Crossplane its servers.
+	// Crank is the command line of Crossplane, which users run as crossplane. Crossplane is the binary of its servers.
 	Crank                     Tool = "crank"
 	FunctionPatchAndTransform Tool = "function-patch-and-transform"
 	FunctionAutoReady         Tool = "function-auto-ready"
 )
 
-// The modules of the functions, whose directory package is a package of Crossplane
-// (see ModuleDir).
+// These are the Go modules of the functions. Their subdirectories named package are Crossplane packages (see ModuleDir).
 const (
 	FunctionPatchAndTransformModule = "github.com/crossplane-contrib/function-patch-and-transform"
 	FunctionAutoReadyModule         = "github.com/crossplane/function-auto-ready"
 )
 
-// What the servers answer as their version. Those of Kubernetes and Crossplane are
-// given to the linker.
+// These are the versions that the servers report. The linker sets those of Kubernetes and Crossplane.
 const (
 	KubernetesVersion = "v1.36.3"
 	EtcdVersion       = "v3.6.14"
@@ -61,30 +58,29 @@ func All() []Tool {
 	return all
 }
 
-// KubernetesServers returns what a cluster with controllers and a node runs.
+// KubernetesServers returns the servers of a cluster with controllers and a node.
 func KubernetesServers() []Tool {
 	return []Tool{Etcd, KubeAPIServer, KubeControllerManager, KubeScheduler, Kwok}
 }
 
-// CrossplaneServers returns what a control plane with Crossplane runs besides, with
-// Crossplane's command line.
+// CrossplaneServers returns the tools that a control plane with Crossplane needs in addition, including Crossplane's
+// command line.
 func CrossplaneServers() []Tool {
 	return []Tool{Crossplane, Crank, FunctionPatchAndTransform, FunctionAutoReady}
 }
 
-// A NotBuiltError says that this user does not have a tool yet.
+// A NotBuiltError reports a tool that this user does not have yet.
 type NotBuiltError struct {
 	Tool Tool
 }
 
-// Error names the tool and says how to build it.
+// Error returns a message that names the tool and the command that builds it.
 func (e *NotBuiltError) Error() string {
 	return "tool " + string(e.Tool) + " is not built: run make tools"
 }
 
-// Path returns the absolute path of the binary of a tool. It never builds one, because
-// a build takes minutes and its callers wait: see Ensure. The error is a
-// NotBuiltError when the tool has to be built first.
+// Path returns the absolute path of the binary of a tool. It never builds a tool, because a build takes minutes and its
+// callers wait; see Ensure. If the tool has not been built, the error is a *NotBuiltError.
 func Path(ctx context.Context, t Tool) (string, error) {
 	m, err := moduleOf(t)
 	if err != nil {
@@ -104,15 +100,15 @@ func Path(ctx context.Context, t Tool) (string, error) {
 	return b.path(), nil
 }
 
-// Root returns the root directory of this repository: the nearest directory, from the
-// working directory upwards, whose go.mod is that of the provider.
+// Root returns the root directory of this repository: the nearest directory, from the working directory upwards, with the
+// go.mod of the provider.
 func Root() (string, error) {
 	wd, err := os.Getwd()
 	if err != nil {
 		return "", errors.Wrap(err, "cannot find the working directory")
 	}
 	for dir := wd; ; dir = filepath.Dir(dir) {
-		// A directory without a go.mod, or with a nested module's, is passed over.
+		// Skip directories without a go.mod or with that of a nested module.
 		data, err := os.ReadFile(filepath.Join(dir, "go.mod")) //nolint:gosec // The file is only compared.
 		if err == nil && strings.HasPrefix(string(data), "module "+modulePath+"\n") {
 			return dir, nil

@@ -25,7 +25,7 @@ func main() {
 	}
 }
 
-// run the operator until the context ends.
+// run runs the operator until the context ends.
 func run(ctx context.Context, rc *rest.Config, o ctrl.Options) error {
 	mgr, err := ctrl.NewManager(rc, o)
 	if err != nil {

@@ -28,27 +28,27 @@ import (
 
 const (
 	finalizer = "example.org/site"
-	// operator is the name of the operator in clusters.
+	// operator is the field manager, the value of the managed-by label and the namespace of the inventories.
 	operator = "site-operator"
-	// lookAgain at a site that is on its way.
+	// lookAgain is the requeue interval of a site that is not ready or not up to date.
 	lookAgain = 2 * time.Second
-	// backlog of changes that were not processed yet.
+	// backlog is the capacity of the channel of changes.
 	backlog = 1024
 )
 
 var siteKind = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Site"} //nolint:gochecknoglobals // Constant.
 
-// A reconciler makes the cluster what sites say.
+// A reconciler installs a bundle for each site.
 type reconciler struct {
 	client  client.Client
 	engine  *manifest.Engine
 	cluster *connect.Connection
 	chart   manifestsource.Layer
-	// sites by the ID of their bundle, which is what changes are told with.
+	// sites maps the ID of a bundle, which changes contain, to its site.
 	sites sync.Map
 }
 
-// setup the controller of sites. Close the connection after the manager has ended.
+// setup creates the controller of sites. Close the returned connection after the manager has ended.
 func setup(mgr ctrl.Manager, rc *rest.Config) (*connect.Connection, error) {
 	id := manifest.Identity{FieldManager: operator, ManagedBy: operator}
 	r := &reconciler{client: mgr.GetClient(), engine: manifest.New(manifest.WithIdentity(id), manifest.WithInventoryNamespace(operator))}
@@ -79,7 +79,7 @@ func newSite() *unstructured.Unstructured {
 	return u
 }
 
-// Reconcile one site.
+// Reconcile installs or uninstalls one site, and updates its status.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	site := newSite()
 	if err := r.client.Get(ctx, req.NamespacedName, site); err != nil {
@@ -92,7 +92,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if !site.GetDeletionTimestamp().IsZero() {
 		return r.remove(ctx, site, bundle)
 	}
-	// Before anything is installed, so that nothing can be left behind.
+	// The finalizer is set before the installation, so that no objects are left behind.
 	if controllerutil.AddFinalizer(site, finalizer) {
 		if err := r.client.Update(ctx, site); err != nil {
 			return reconcile.Result{}, err
@@ -101,7 +101,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	r.sites.Store(r.engine.ID(bundle), site.DeepCopy())
 	seen, err := r.engine.Install(ctx, r.cluster, bundle)
 	if err != nil && seen.State == "" {
-		// Not even an observation: the cluster cannot be reached, say.
+		// There is no observation, for example because the cluster is unreachable.
 		seen.State, seen.Message = manifest.Error, err.Error()
 	}
 	if serr := r.report(ctx, site, string(seen.State), seen.Message); err == nil {
@@ -113,7 +113,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{}, err
 }
 
-// remove a site: the next step, until nothing of it is left.
+// remove starts the next step of the uninstallation. It removes the finalizer when no objects are left.
 func (r *reconciler) remove(ctx context.Context, site *unstructured.Unstructured, bundle *manifest.Bundle) (reconcile.Result, error) {
 	left, err := r.engine.Uninstall(ctx, r.cluster, bundle)
 	if err != nil {
@@ -129,7 +129,7 @@ func (r *reconciler) remove(ctx context.Context, site *unstructured.Unstructured
 	return reconcile.Result{}, client.IgnoreNotFound(r.client.Update(ctx, site))
 }
 
-// report a state, if it is another one than before.
+// report updates the status of a site if the state or the message has changed.
 func (r *reconciler) report(ctx context.Context, site *unstructured.Unstructured, state, message string) error {
 	was, _, err := unstructured.NestedStringMap(site.Object, "status")
 	if err != nil {

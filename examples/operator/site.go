@@ -14,12 +14,12 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// The chart of a site. Without all: the files that begin with _ would be missing.
+// files is the chart of a site. Without all:, it would lack the files whose names begin with _.
 //
 //go:embed all:chart
 var files embed.FS
 
-// chart is read once, as it cannot change while the operator runs.
+// chart returns the embedded chart. Call it once, because the chart cannot change while the operator runs.
 func chart() (source.Layer, error) {
 	sub, err := fs.Sub(files, "chart")
 	if err != nil {
@@ -28,12 +28,13 @@ func chart() (source.Layer, error) {
 	return source.FS(sub)
 }
 
-// bundleName is known from the name of the site alone, so that it can be removed whatever its spec says.
+// bundleName returns the name of the bundle of a site. It depends only on the name of the site, so that the bundle can be
+// removed even if the spec is invalid.
 func bundleName(site *unstructured.Unstructured) string {
 	return "site." + site.GetNamespace() + "." + site.GetName()
 }
 
-// bundleOf returns what is wanted in the cluster for a site.
+// bundleOf returns the bundle that installs the chart for a site.
 func bundleOf(site *unstructured.Unstructured, chart source.Layer) (*manifest.Bundle, error) {
 	values, _, err := unstructured.NestedMap(site.Object, "spec")
 	if err != nil {
@@ -62,7 +63,7 @@ func bundleOf(site *unstructured.Unstructured, chart source.Layer) (*manifest.Bu
 	}, nil
 }
 
-// serves says that one replica is enough for a site to be ready.
+// serves returns Ready if a Deployment has at least one available replica, and Processing otherwise.
 func serves(_ context.Context, u *unstructured.Unstructured) (manifest.State, string, error) {
 	n, _, err := unstructured.NestedInt64(u.Object, "status", "availableReplicas")
 	if err != nil || n > 0 {

@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// run prints the figures of the repositories in some directories.
+// run prints the figures of the repositories in the root directories.
 func run(roots []string, out io.Writer) error {
 	columns, names := make([]map[string]string, 0, len(roots)), []string{}
 	for _, root := range roots {
@@ -65,10 +65,10 @@ func table(roots, names []string, columns []map[string]string) string {
 	return b.String()
 }
 
-// A row is one figure.
+// A row is a figure with its name.
 type row struct{ name, value string }
 
-// rowsOf returns the figures of a survey: those of the whole, and then the lines of each directory.
+// rowsOf returns the figures of a survey: first those of the whole repository, then the lines of each directory.
 func rowsOf(s *survey.Survey) []row {
 	var functions []int
 	var all, worst survey.References
@@ -106,7 +106,7 @@ func rowsOf(s *survey.Survey) []row {
 	return out
 }
 
-// directoryOf returns the first elements of the path of a package: three in the engine, two elsewhere.
+// directoryOf returns the first elements of the path of a package: four below pkg/manifest/internal, two elsewhere.
 func directoryOf(p string) string {
 	elements, most := strings.Split(p, "/"), 2
 	if strings.HasPrefix(p, "pkg/manifest/internal/") {
@@ -115,7 +115,7 @@ func directoryOf(p string) string {
 	return strings.Join(elements[:min(len(elements), most)], "/")
 }
 
-// percentile returns the smallest of sorted numbers that p percent of them do not exceed.
+// percentile returns the p-th percentile of sorted numbers by the nearest rank, or 0 if there are none.
 func percentile(sorted []int, p int) int {
 	if len(sorted) == 0 {
 		return 0
@@ -123,7 +123,7 @@ func percentile(sorted []int, p int) int {
 	return sorted[max((len(sorted)*p+99)/100, 1)-1]
 }
 
-// typeRows returns the figures about methods. Types have those of the types that they embed, too.
+// typeRows returns the figures about methods. Methods of embedded types count for the types that embed them, too.
 func typeRows(s *survey.Survey) []row {
 	type methods struct {
 		key      string

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command words reports words and phrases that comments, messages and documentation of
-// this repository must not use. It prints a line for each one, with the file, the line
-// and what to write instead, and exits with 1 if there are any.
+// Command words reports words and phrases that the comments, messages and documentation of this repository must not use.
+// It prints a line for each one, with the file, the line and the replacement, and exits with 1 if there are any.
 //
-// It reads comments and string literals of Go files, prose of Markdown files outside of
-// code, and comments and descriptions of YAML files. CONTRIBUTING.md lists the words.
+// It reads comments and string literals of Go files, prose of Markdown files outside of code, and comments and
+// descriptions of YAML files. CONTRIBUTING.md lists the words.
 package main

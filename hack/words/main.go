@@ -32,14 +32,15 @@ func main() {
 	}
 }
 
-// skipped are directories and files that are not read: what is generated or not ours, and the list of the words.
+// skipped reports whether a file or directory is not read: generated or third-party content, and the list of the words.
 func skipped(name string) bool {
 	base := name[strings.LastIndex(name, "/")+1:]
 	return (strings.HasPrefix(base, ".") && base != ".") || base == "bin" || base == "testdata" || name == "package/crds" ||
 		strings.HasPrefix(base, "zz_generated") || name == "docs/kymactl.md" || name == "CONTRIBUTING.md" || name == "hack/words"
 }
 
-// check the files below a directory. It prints a line for each banned word, and returns how many there are.
+// check checks the files below a directory. It prints a line for each banned word, and returns the number of banned
+// words.
 func check(root fs.FS, out io.Writer) (int, error) {
 	n, all := 0, rules()
 	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {

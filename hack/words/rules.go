@@ -10,18 +10,18 @@ import (
 
 // A rule bans a word or a phrase.
 type rule struct {
-	// name as the table of CONTRIBUTING.md has it.
+	// name is the entry in the table of CONTRIBUTING.md.
 	name string
-	// instead is what to write, as that table has it.
+	// instead is the replacement in that table.
 	instead string
 	banned  *regexp.Regexp
-	// allowed are matches of banned that are fine; nil for none.
+	// allowed matches the exceptions among the matches of banned; nil for none.
 	allowed *regexp.Regexp
-	// elements of paths of files that the rule does not apply to.
+	// elements are the path elements that exempt a file from the rule.
 	elements []string
 }
 
-// rules returns all rules. CONTRIBUTING.md lists them, which a test checks.
+// rules returns all rules. A test checks that CONTRIBUTING.md lists them.
 func rules() []rule {
 	return []rule{
 		ban("anew", "again, or name the action: recreate, repackage", `anew`),
@@ -55,8 +55,8 @@ func ban(name, instead, pattern string) rule {
 	return rule{name: name, instead: instead, banned: regexp.MustCompile(`(?i)\b(` + pattern + `)\b`)}
 }
 
-// banBut bans what matches a pattern, unless the match, together with the word before it, matches another one, or the path of the file
-// has an element of the given names.
+// banBut returns a rule that bans the matches of a pattern. A match is allowed if, together with the word before it, it
+// matches another pattern, or if the path of the file has one of the elements.
 func banBut(name, instead, pattern, allowed string, elements ...string) rule {
 	return rule{
 		name: name, instead: instead, banned: regexp.MustCompile(`(?i)(\b[a-z]+ )?\b(` + pattern + `)\b`),
@@ -64,7 +64,7 @@ func banBut(name, instead, pattern, allowed string, elements ...string) rule {
 	}
 }
 
-// find returns the rules that a text of a file breaks, in the order of the rules.
+// find returns the rules that a text of a file violates, in the order of the rules.
 func find(all []rule, file, text string) []rule {
 	var out []rule
 	for _, r := range all {

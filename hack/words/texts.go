@@ -10,13 +10,14 @@ import (
 	"strings"
 )
 
-// A line is prose at one line of a file. Lines count from 1.
+// A line is a line of prose. Its number counts from 1.
 type line struct {
 	number int
 	text   string
 }
 
-// textsOf returns the prose of a file by its name; nothing for a file of another type.
+// textsOf returns the prose of a file, depending on the extension of its name. It returns nothing for other types of
+// files.
 func textsOf(name string, data []byte) []line {
 	switch path.Ext(name) {
 	case ".go":
@@ -29,7 +30,7 @@ func textsOf(name string, data []byte) []line {
 	return nil
 }
 
-// goTexts returns the comments of a Go file, and the string literals that have a space in them.
+// goTexts returns the comments of a Go file, and the string literals that contain a space.
 func goTexts(data []byte) []line {
 	files := token.NewFileSet()
 	file := files.AddFile("", files.Base(), len(data))
@@ -66,7 +67,7 @@ func markdownTexts(data []byte) []line {
 	return out
 }
 
-// yamlTexts returns the comments of a YAML file, and all lines that read like prose: three words or more.
+// yamlTexts returns the comments of a YAML file, and the lines with more than three words, which are likely prose.
 func yamlTexts(data []byte) []line {
 	var out []line
 	for _, l := range split(1, string(data)) {
@@ -77,7 +78,7 @@ func yamlTexts(data []byte) []line {
 	return out
 }
 
-// split a text that begins at a line into its lines.
+// split splits a text that begins at a line into its lines.
 func split(first int, text string) []line {
 	var out []line
 	for i, t := range strings.Split(text, "\n") {

@@ -12,25 +12,25 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Is says whether an error is the word of an API server that an object does not exist. The object may be another one than
-// was asked for, such as the namespace of an object before it is created; see IsObject.
+// Is reports whether an error is the confirmation of an API server that an object does not exist. The object may differ
+// from the requested one: for example, it is the namespace if an object is created in a missing namespace. See IsObject.
 func Is(err error) bool {
 	d, ok := details(err)
 	return ok && d.Name != ""
 }
 
-// IsObject says whether an error is the word of an API server that an object of this name does not exist. The resource is
-// the plural name of the kind in a path, or empty where it is not known.
+// IsObject reports whether an error is the confirmation of an API server that the object with this name does not exist.
+// The resource is the plural name of the kind in a path, or empty if it is not known.
 func IsObject(err error, resource, name string) bool {
 	d, ok := details(err)
 	if !ok || d.Name == "" || d.Name != name {
 		return false
 	}
-	// API servers name the resource; some that are not made of the usual library name the kind, or nothing.
+	// API servers name the resource, but some that do not use the Kubernetes libraries name the kind, or nothing.
 	return d.Kind == "" || resource == "" || d.Kind == resource || strings.HasPrefix(resource, strings.ToLower(d.Kind))
 }
 
-// Ignore returns nil where Is says yes, and otherwise the error as Explain returns it.
+// Ignore returns nil if Is is true for the error, and otherwise the result of Explain.
 func Ignore(err error) error {
 	if Is(err) {
 		return nil
@@ -38,8 +38,8 @@ func Ignore(err error) error {
 	return Explain(err)
 }
 
-// Foreign says whether an error is a 404 that names no object: from a path that an API server does not serve, or from
-// something that is not an API server. It proves nothing.
+// Foreign reports whether an error is a 404 that names no object. It comes from a path that an API server does not serve,
+// or from another server. It does not prove that an object is missing.
 func Foreign(err error) bool {
 	if e := (*Error)(nil); errors.As(err, &e) {
 		return true
@@ -47,8 +47,8 @@ func Foreign(err error) bool {
 	return kerrors.IsNotFound(err) && !Is(err)
 }
 
-// Explain an error. One that is Foreign becomes an *Error, which does not repeat what the answer said; all others are
-// returned as they are.
+// Explain converts an error for which Foreign is true to an *Error, which does not contain the text of the response. It
+// returns all other errors unchanged.
 func Explain(err error) error {
 	if e := (*Error)(nil); errors.As(err, &e) || !Foreign(err) {
 		return err
@@ -56,14 +56,15 @@ func Explain(err error) error {
 	return &Error{}
 }
 
-// An Error says that 404 was answered in a form in which no API server says that an object does not exist. It does not
-// unwrap, so that the reason of what is below counts nowhere.
+// An Error reports a 404 response that does not have the form in which API servers report a missing object. It does not
+// unwrap, so that the reason of the underlying error has no effect.
 type Error struct {
-	// Host is scheme, host and port of what answered; empty where it is not known.
+	// Host is the scheme, host and port of the server that responded, or empty if they are not known.
 	Host string
 }
 
-// Error is one line that is equal for equal failures. It holds nothing of the answer, which may be the page of anyone.
+// Error returns one line that is equal for equal failures. It contains no part of the response, which may come from any
+// web server.
 func (e *Error) Error() string {
 	who := "API server"
 	if e.Host != "" {
@@ -73,7 +74,7 @@ func (e *Error) Error() string {
 		"and the proxies on the way to it"
 }
 
-// details of a Status with which an API server said NotFound.
+// details returns the details of a Status with which an API server reported NotFound.
 func details(err error) (*metav1.StatusDetails, bool) {
 	s := kerrors.APIStatus(nil)
 	if !errors.As(err, &s) {
@@ -83,7 +84,7 @@ func details(err error) (*metav1.StatusDetails, bool) {
 	if st.Reason != metav1.StatusReasonNotFound || st.Details == nil || (st.Code != 0 && st.Code != http.StatusNotFound) {
 		return nil, false
 	}
-	// It is how client-go marks an answer that was not Status, and whose reason it made of the code.
+	// client-go adds this cause to a response that is not a Status, and derives the reason from the status code.
 	for i := range st.Details.Causes {
 		if st.Details.Causes[i].Type == metav1.CauseTypeUnexpectedServerResponse {
 			return nil, false

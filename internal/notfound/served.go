@@ -15,7 +15,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A GetFunc answers a GET request to an absolute path. Its errors are those of k8s.io/apimachinery/pkg/api/errors.
+// A GetFunc sends a GET request to an absolute path and returns the response. Its errors are those of
+// k8s.io/apimachinery/pkg/api/errors.
 type GetFunc func(ctx context.Context, path string) ([]byte, error)
 
 // Getter returns a GetFunc for a REST config.
@@ -26,7 +27,7 @@ func Getter(rc *rest.Config) (GetFunc, error) {
 	}
 	return func(ctx context.Context, path string) ([]byte, error) {
 		r := c.RESTClient().Get().AbsPath(path).Do(ctx)
-		// Raw would return an error that knows less of the server's answer.
+		// Raw would return an error with fewer details of the response.
 		if err := r.Error(); err != nil {
 			if Foreign(err) {
 				return nil, &Error{Host: rc.Host}
@@ -37,7 +38,7 @@ func Getter(rc *rest.Config) (GetFunc, error) {
 	}, nil
 }
 
-// Path of the discovery document of a group version.
+// Path returns the path of the discovery document of a group version.
 func Path(gv schema.GroupVersion) string {
 	if gv.Group == "" {
 		return "/api/" + gv.Version
@@ -45,8 +46,9 @@ func Path(gv schema.GroupVersion) string {
 	return "/apis/" + gv.Group + "/" + gv.Version
 }
 
-// Resources of a group version that a cluster serves, as its discovery documents say; none where it does not serve the
-// group version. Where what answers is not an API server, or contradicts itself, the error is an *Error.
+// Resources returns the resources of a group version from its discovery document, or none if the cluster does not serve
+// it. The error is an *Error if another server responds with 404, and an *UnsettledError if the cluster contradicts
+// itself.
 func Resources(ctx context.Context, get GetFunc, gv schema.GroupVersion) ([]metav1.APIResource, error) {
 	data, err := get(ctx, Path(gv))
 	if Foreign(err) || Is(err) {
@@ -66,24 +68,24 @@ func Resources(ctx context.Context, get GetFunc, gv schema.GroupVersion) ([]meta
 	return list.APIResources, nil
 }
 
-// Served says whether a cluster serves a kind, as its discovery documents say.
+// Served reports whether a cluster serves a kind, according to its discovery documents.
 func Served(ctx context.Context, get GetFunc, gvk schema.GroupVersionKind) (bool, error) {
 	all, err := Resources(ctx, get, gvk.GroupVersion())
 	return slices.ContainsFunc(all, func(r metav1.APIResource) bool { return r.Kind == gvk.Kind }), err
 }
 
-// An UnsettledError says that the API groups of a cluster have a version that the cluster does not answer for, as in the
-// moment in which a CRD comes or goes.
+// An UnsettledError reports a group version that the list of API groups contains, but for which the cluster responds with
+// 404. This happens for a moment when a CRD is created or deleted.
 type UnsettledError struct {
 	GroupVersion schema.GroupVersion
 }
 
-// Error is one line.
+// Error returns one line that names the group version.
 func (e *UnsettledError) Error() string {
 	return "the cluster names " + e.GroupVersion.String() + " among its API versions, and answers 404 Not Found for it"
 }
 
-// serves says whether a group version is among those that a cluster names.
+// serves reports whether the API groups of a cluster contain a group version.
 func serves(ctx context.Context, get GetFunc, gv schema.GroupVersion) (bool, error) {
 	path := "/apis"
 	if gv.Group == "" {

@@ -19,55 +19,54 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/kubeconfig"
 )
 
-// A Policy says what provider configs may do. The zero value is the strictest.
+// A Policy defines what provider configs may do. The zero value is the strictest policy.
 type Policy struct {
 	// AllowExec permits exec and auth-provider in kubeconfigs, which run code of the provider's image.
 	AllowExec bool
 	// AllowFiles permits kubeconfigs and identities to name files of the provider.
 	AllowFiles bool
-	// AllowTenantIdentity permits namespaced provider configs to use what belongs to the provider: its identity, files
-	// and environment.
+	// AllowTenantIdentity permits namespaced provider configs to use the provider's own identity, files and environment.
 	AllowTenantIdentity bool
 }
 
-// A SecretReader reads the data of Secrets of the control plane. Its error for one that does not exist is that of
+// A SecretReader reads the data of Secrets of the control plane. If a Secret does not exist, the error is that of
 // k8s.io/apimachinery/pkg/api/errors.
 type SecretReader interface {
 	Get(ctx context.Context, namespace, name string) (map[string][]byte, error)
 }
 
-// A Resolver reads credentials.
+// A Resolver resolves the credentials of provider configs.
 type Resolver struct {
 	secrets SecretReader
 	policy  Policy
 	getenv  func(string) string
 }
 
-// NewResolver returns a resolver.
+// NewResolver returns a Resolver with a policy.
 func NewResolver(s SecretReader, p Policy) *Resolver {
 	return &Resolver{secrets: s, policy: p, getenv: os.Getenv}
 }
 
-// Credentials of a target cluster, resolved. They print as their digest.
+// Credentials are the resolved credentials of a target cluster. They print as their digest.
 type Credentials struct {
-	// Digest is equal for equal credentials, and tells nothing of them.
+	// Digest is equal for equal credentials, and reveals nothing about them.
 	Digest string
 
-	// injected credentials are those of the provider; kubeconfig is nil then.
+	// injected is true for the credentials of the provider. Then kubeconfig is nil.
 	injected   bool
 	kubeconfig []byte
 	identity   *identity
 	policy     Policy
 }
 
-// String redacts the credentials.
+// String returns the digest, which reveals nothing about the credentials.
 func (c Credentials) String() string { return "credentials " + c.Digest }
 
-// GoString redacts the credentials.
+// GoString returns the same as String, so that %#v does not print the credentials.
 func (c Credentials) GoString() string { return c.String() }
 
-// Resolve the credentials of a provider config. The namespace is that of the provider config, and empty for one of the
-// whole cluster. Errors name the field, and a Secret and its key, never a value.
+// Resolve resolves the credentials of a provider config. The namespace is that of the provider config, or empty for a
+// cluster-scoped one. Errors contain names of fields, Secrets and keys, but never values.
 func (r *Resolver) Resolve(ctx context.Context, namespace string, spec v1alpha1.ProviderConfigSpec) (Credentials, error) {
 	c := Credentials{policy: r.policy}
 	id, err := r.identity(ctx, namespace, spec.Identity)
@@ -102,7 +101,7 @@ func (r *Resolver) identity(ctx context.Context, namespace string, spec *v1alpha
 	return id, errors.Wrap(id.check(namespace != "", r.policy), "spec.identity")
 }
 
-// allowed says whether a provider config may use what belongs to the provider.
+// allowed returns an error if a provider config must not use the provider's own identity, files and environment.
 func (r *Resolver) allowed(namespace string, source v1alpha1.CredentialsSource) error {
 	if namespace == "" || r.policy.AllowTenantIdentity {
 		return nil
@@ -111,8 +110,8 @@ func (r *Resolver) allowed(namespace string, source v1alpha1.CredentialsSource) 
 		"use source Secret, a ClusterProviderConfig, or start the provider with --allow-tenant-identity", source, namespace)
 }
 
-// read returns what a source other than None holds. Injected credentials come from the environment of the provider: data is nil
-// then.
+// read returns the data of a source other than None. Injected credentials come from the environment of the provider; then
+// data is nil.
 func (r *Resolver) read(ctx context.Context, namespace string, c v1alpha1.Credentials) (data []byte, injected bool, err error) {
 	if c.Source == v1alpha1.CredentialsSourceSecret {
 		data, err = r.secret(ctx, namespace, c.SecretRef)
@@ -165,13 +164,15 @@ func (r *Resolver) secret(ctx context.Context, namespace string, ref *v1alpha1.S
 	return value, nil
 }
 
-// A ReadError reports that a request for a Secret failed for now, which proves nothing about the credentials.
+// A ReadError reports that a request for a Secret failed and can be retried. It does not mean that the credentials are
+// invalid.
 type ReadError struct{ error }
 
 // Unwrap returns the error of the control plane.
 func (e *ReadError) Unwrap() error { return e.error }
 
-// secretNamespace that a provider config may read: its own, or any if it belongs to no namespace.
+// secretNamespace returns the namespace of a Secret that a provider config refers to. A namespaced provider config can
+// refer only to its own namespace.
 func secretNamespace(own, ref string) (string, error) {
 	if own == "" && ref == "" {
 		return "", errors.New("secretRef.namespace is required in a ClusterProviderConfig")
@@ -185,7 +186,7 @@ func secretNamespace(own, ref string) (string, error) {
 	return own, nil
 }
 
-// readFile reads no more than a kubeconfig may have, as the path may be that of a device.
+// readFile reads a file up to the maximum size of a kubeconfig, because the path may be that of a device.
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path) //nolint:gosec // The administrator named it.
 	if err != nil {
@@ -202,7 +203,8 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// digest of credentials. Each part is preceded by its length, so that none can pass for another.
+// digest returns a hash of credentials. The length of each part precedes it, so that no two different credentials have
+// the same input.
 func digest(c Credentials) string {
 	h := sha256.New()
 	part := func(b []byte) {

@@ -19,15 +19,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/upbound"
 )
 
-// An identity authenticates in place of the user of a kubeconfig.
+// An identity authenticates instead of the user of a kubeconfig.
 type identity struct {
 	kind v1alpha1.IdentityType
-	// injected identities are those of the provider; data is nil then.
+	// injected is true for the identity of the provider. Then data is nil.
 	injected bool
 	data     []byte
 }
 
-// check whether an identity may be used, before any of its files is read or any server asked.
+// check returns an error if the policy does not permit the identity. It reads no files and sends no requests.
 func (i *identity) check(tenant bool, p Policy) error {
 	switch i.kind {
 	case v1alpha1.IdentityTypeGoogleApplicationCredentials:
@@ -52,7 +52,8 @@ func (i *identity) needsData() error {
 	return nil
 }
 
-// checkGoogle credentials. Google's library reads the files, and asks the servers, that federated credentials name.
+// checkGoogle checks Google credentials. Google's library reads the files and sends requests to the servers that
+// federated credentials refer to.
 func (i *identity) checkGoogle(p Policy) error {
 	var key struct {
 		Type string `json:"type"`
@@ -72,7 +73,7 @@ func (i *identity) checkGoogle(p Policy) error {
 }
 
 // checkAzure checks Azure credentials. A certificate and a federated token are files of the provider, and the token is
-// the provider's own identity, so both require the permission of the policy.
+// the provider's own identity. Both require permission in the policy.
 func (i *identity) checkAzure(tenant bool, p Policy) error {
 	if err := i.needsData(); err != nil {
 		return err
@@ -100,8 +101,8 @@ func refusedFile(field string) error {
 	return errors.Errorf("%s is refused, as it names a file of the provider; start it with --allow-kubeconfig-files to accept it", field)
 }
 
-// wrap a REST config so that requests carry the tokens of the identity. The context must live as long as the config is
-// used. What identities take from exec is no longer needed then, and is removed.
+// wrap adds the tokens of the identity to the requests of a REST config. The context must live as long as the config is
+// used. Some identities take parameters from exec, which wrap then removes.
 func (i *identity) wrap(ctx context.Context, rc *rest.Config, cluster string) error {
 	var err error
 	switch i.kind {

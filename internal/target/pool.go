@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// A Cluster is the connection to one target cluster. It is closed by the pool that it is from.
+// A Cluster is the connection to one target cluster. The pool that returned it closes it.
 type Cluster = connection.Cluster
 
 // A Pool holds a connection for each set of credentials that is in use. It is safe for concurrent use.
@@ -40,64 +40,66 @@ type Pool struct {
 	// closing counts the clusters that are being closed.
 	closing sync.WaitGroup
 
-	// mu guards what is below. It is never held while a connection is made or closed.
+	// mu guards the fields below. It is never held while a connection is created or closed.
 	mu        sync.Mutex
 	clusters  map[string]*entry
 	consumers map[string]string // The digest of each consumer.
 	closed    bool
 }
 
-// An entry is a cluster, and how many consumers it has.
+// An entry is a cluster with the number of its consumers.
 type entry struct {
 	cluster   *Cluster
 	consumers int
 }
 
-// An Option of a pool.
+// An Option configures a pool.
 type Option func(*Pool)
 
-// WithLocal sets what InjectedIdentity means: the REST config of the provider. Without it, InjectedIdentity is an error.
+// WithLocal sets the REST config of the provider, which InjectedIdentity uses. Without it, InjectedIdentity returns an
+// error.
 func WithLocal(rc *rest.Config) Option {
 	return func(p *Pool) { p.local = rc }
 }
 
-// WithUserAgent sets how the provider calls itself. Default is the name of the program and its platform.
+// WithUserAgent sets the user agent of the provider. By default, it is the name of the program and its platform.
 func WithUserAgent(s string) Option {
 	return func(p *Pool) { p.userAgent = s }
 }
 
-// WithOnChange has f called when others change objects of ours, in any cluster. See informer.ChangeFunc.
+// WithOnChange sets a function that is called when other clients change objects of bundles in any cluster. See
+// informer.ChangeFunc.
 func WithOnChange(f informer.ChangeFunc) Option {
 	return func(p *Pool) { p.change = f }
 }
 
-// WithOnRequest has f called for each request that was sent, in any cluster.
+// WithOnRequest sets a function that is called for each request to any cluster.
 func WithOnRequest(f transport.CountFunc) Option {
 	return func(p *Pool) { p.request = f }
 }
 
-// WithOnOutcome has f called when requests to a cluster begin to fail or to succeed, and when its version is known. f must not
-// block.
+// WithOnOutcome sets a function that is called when requests to a cluster begin to fail or to succeed, and when its
+// version changes. The function must not block.
 func WithOnOutcome(f func(*Cluster)) Option {
 	return func(p *Pool) { p.outcome = f }
 }
 
-// WithLimits bounds single requests. The default is that of transport.Limits.
+// WithLimits sets the limits of single requests. The defaults are those of transport.Limits.
 func WithLimits(l transport.Limits) Option {
 	return func(p *Pool) { p.limits = l }
 }
 
-// WithMetrics counts connections and requests.
+// WithMetrics sets the metrics of connections and requests.
 func WithMetrics(m *metrics.Metrics) Option {
 	return func(p *Pool) { p.metrics = m }
 }
 
-// WithLogger logs connections that come and go, and failing watches, at debug level.
+// WithLogger sets the logger of new and closed connections and of failing watches, which are logged at debug level.
 func WithLogger(l logging.Logger) Option {
 	return func(p *Pool) { p.log = l }
 }
 
-// NewPool returns a pool without connections. The interpreter decides what the caches of connections watch and keep.
+// NewPool returns a pool without connections. The interpreter determines what the caches of connections watch and keep.
 func NewPool(i cluster.Interpreter, o ...Option) *Pool {
 	p := &Pool{
 		interpreter: i,
@@ -113,9 +115,9 @@ func NewPool(i cluster.Interpreter, o ...Option) *Pool {
 	return p
 }
 
-// Get the cluster of some credentials for a consumer, which is any name that tells managed resources apart. A consumer has
-// one cluster: if it comes with other credentials than before, it leaves the old one. A cluster that no one uses is closed.
-// Get sends no request to the cluster; only identities that the provider is given by its environment may ask for it.
+// Get returns the cluster of the credentials for a consumer, which is any unique name of a managed resource. A consumer
+// has one cluster: if its credentials change, it leaves the old cluster. The pool closes a cluster without consumers. Get
+// sends no requests to the cluster, but identities from the environment of the provider may request tokens.
 func (p *Pool) Get(consumer string, c Credentials) (*Cluster, error) {
 	if cluster, err := p.join(consumer, c.Digest, nil); cluster != nil || err != nil {
 		return cluster, err
@@ -126,13 +128,13 @@ func (p *Pool) Get(consumer string, c Credentials) (*Cluster, error) {
 	}
 	cluster, err := p.join(consumer, c.Digest, fresh)
 	if cluster != fresh {
-		// Someone was faster, or the pool is closed.
+		// Another caller connected first, or the pool is closed.
 		fresh.Close()
 	}
 	return cluster, err
 }
 
-// Last is the cluster that a consumer got last, whose credentials may be gone by now.
+// Last returns the cluster that Get returned last for a consumer. Its credentials may have been deleted since.
 func (p *Pool) Last(consumer string) (*Cluster, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -143,14 +145,14 @@ func (p *Pool) Last(consumer string) (*Cluster, bool) {
 	return e.cluster, true
 }
 
-// Forget a consumer.
+// Forget removes a consumer.
 func (p *Pool) Forget(consumer string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.leave(consumer)
 }
 
-// Close all clusters, and wait until nothing of them runs.
+// Close closes all clusters, and waits until their goroutines have ended.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -161,7 +163,7 @@ func (p *Pool) Close() {
 	p.closing.Wait()
 }
 
-// join the cluster of a digest: that which is there, or a fresh one, which may be nil.
+// join assigns a consumer to the cluster of a digest: the existing one, or fresh. It returns nil if both are missing.
 func (p *Pool) join(consumer, digest string, fresh *Cluster) (*Cluster, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -187,7 +189,7 @@ func (p *Pool) join(consumer, digest string, fresh *Cluster) (*Cluster, error) {
 	return e.cluster, nil
 }
 
-// leave the cluster that a consumer has, if any. The lock is held.
+// leave removes a consumer from its cluster, if any. The caller holds mu.
 func (p *Pool) leave(consumer string) {
 	digest, ok := p.consumers[consumer]
 	if !ok {
@@ -205,7 +207,7 @@ func (p *Pool) leave(consumer string) {
 	p.closing.Go(e.cluster.Close)
 }
 
-// connect makes a cluster. Nothing is sent.
+// connect creates a cluster. It sends no requests.
 func (p *Pool) connect(c Credentials) (*Cluster, error) {
 	rc, name, err := p.restConfig(c)
 	if err != nil {
@@ -214,7 +216,7 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 	if p.userAgent != "" {
 		rc.UserAgent = p.userAgent
 	}
-	// Identities keep the context to ask for tokens.
+	// Identities use the context for token requests.
 	ctx, cancel := context.WithCancel(context.Background())
 	if c.identity != nil {
 		if err := c.identity.wrap(ctx, rc, name); err != nil {

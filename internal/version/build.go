@@ -8,21 +8,21 @@ import (
 	"runtime/debug"
 )
 
-// unknown is what is not known of a build.
+// unknown is the commit of a build without information about it.
 const unknown = "unknown"
 
-// Build says what this program was built from.
+// A Build describes the sources and the compiler of this program.
 type Build struct {
-	// Version is what git describes the source as.
+	// Version is the output of git describe for the source.
 	Version string
-	// Commit of the source: as the linker set it, or of 12 digits, with "-dirty" if there were changes beside it; "unknown"
-	// for a build outside of a repository.
+	// Commit is the commit of the source as the linker set it. Otherwise, it has 12 digits, with "-dirty" if there were
+	// uncommitted changes, or it is "unknown" for a build outside of a repository.
 	Commit string
 	// Go is the version of the compiler.
 	Go string
 }
 
-// Get what this program was built from.
+// Get returns the build information of this program.
 func Get() Build {
 	commit := Commit
 	if commit == "" {
@@ -32,12 +32,12 @@ func Get() Build {
 	return Build{Version: Version, Commit: commit, Go: runtime.Version()}
 }
 
-// String is one line, as --version shows it.
+// String returns one line, as --version prints it.
 func (b Build) String() string {
 	return fmt.Sprintf("provider-kyma %s (commit %s, %s, %s/%s)", b.Version, b.Commit, b.Go, runtime.GOOS, runtime.GOARCH)
 }
 
-// Installed is Version or, where the linker set none, the version that go install was asked for.
+// Installed returns Version or, if the linker did not set it, the version that go install installed.
 func Installed() string {
 	info, _ := debug.ReadBuildInfo()
 	return installed(Version, info)

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package version holds the version and the commit of this build.
+// Package version provides the version and the commit of this build.
 package version

@@ -2,13 +2,13 @@
 
 package version
 
-// Version is what git describes the source as. The linker sets it (see the
-// Makefile); a build without it is a development build.
+// Version is the output of git describe for the source. The linker sets it (see the Makefile). Without the linker flag,
+// the build is a development build.
 var Version = unset //nolint:gochecknoglobals // The linker can set nothing else.
 
-// Commit is the commit of the source, where the linker sets it. Without it, it is the one that the go command has written
-// into the binary.
+// Commit is the commit of the source if the linker sets it. Otherwise, Get uses the commit that the go command stored in
+// the binary.
 var Commit = "" //nolint:gochecknoglobals // The linker can set nothing else.
 
-// unset is the version of a build that the linker was told nothing about.
+// unset is the version of a build without the linker flag.
 const unset = "v0.0.0-dev"

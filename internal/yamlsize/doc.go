@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package yamlsize bounds what foreign YAML and JSON becomes when it is read. A
-// few kilobytes can stand for gigabytes: an alias stands for all that its anchor
-// holds, and libraries bound how many nodes aliases make, but not how large the
-// nodes are.
+// Package yamlsize limits the size of untrusted YAML and JSON in memory. A few kilobytes can expand to gigabytes, because
+// an alias is replaced by all that its anchor contains. Libraries limit the number of nodes that aliases produce, but not
+// the size of the nodes.
 package yamlsize

@@ -10,18 +10,17 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// Limits of a text, YAML or JSON. A limit of 0 is none.
+// Limits are the limits of a YAML or JSON document. A limit of 0 means no limit.
 type Limits struct {
-	// Values bounds how many separators there are: commas, colons and line breaks.
-	// Each value needs one, and takes hundreds of bytes when it is read.
+	// Values is the maximum number of separators: commas, colons and line breaks. Each value needs one, and takes
+	// hundreds of bytes in memory.
 	Values int
-	// Bytes bounds the text with its aliases written out.
+	// Bytes is the maximum size of the document with its aliases expanded.
 	Bytes int
 }
 
-// Check fails if data is above a limit. What is not YAML passes if it is short
-// enough: to say what is wrong with it is left to the code that parses it. The time that
-// it takes is proportional to the length of data.
+// Check returns an error if data exceeds a limit. Invalid YAML passes if it is short enough and has no aliases, because
+// its parser returns a better error. Check takes time proportional to the length of data.
 func (l Limits) Check(data []byte) error {
 	if l.Values > 0 && separators(data) > l.Values {
 		return errors.Errorf("it holds too many values: more than %d commas, colons and line breaks", l.Values)
@@ -32,7 +31,7 @@ func (l Limits) Check(data []byte) error {
 	if len(data) > l.Bytes {
 		return errors.Errorf("it is larger than %d bytes", l.Bytes)
 	}
-	// Without an anchor and an alias, which nearly no text has, it means what it says.
+	// Without an anchor and an alias, as in nearly all documents, nothing expands.
 	if !marked(data, '&') || !marked(data, '*') {
 		return nil
 	}
@@ -52,7 +51,7 @@ func (l Limits) Check(data []byte) error {
 	}
 }
 
-// separators counts what stands between values. YAML knows more line breaks than one.
+// separators returns the number of separators between values. YAML has several kinds of line breaks.
 func separators(data []byte) int {
 	n := 0
 	for _, s := range []string{",", ":", "\n", "\r", "\u0085", "\u2028", "\u2029"} {
@@ -61,8 +60,8 @@ func separators(data []byte) int {
 	return n
 }
 
-// marked says whether a sign may begin an anchor or an alias: it does not stand
-// behind a letter or a digit, and a name follows.
+// marked reports whether a character may begin an anchor or an alias: it does not follow a letter or a digit, and a name
+// follows it.
 func marked(data []byte, sign byte) bool {
 	for rest := data; ; {
 		i := bytes.IndexByte(rest, sign)
@@ -77,18 +76,17 @@ func marked(data []byte, sign byte) bool {
 	}
 }
 
-// named says whether a name may begin with b.
+// named reports whether a name may begin with b.
 func named(b byte) bool { return b > ' ' }
 
 func alphanumeric(b byte) bool {
 	return 'a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9'
 }
 
-// perNode is what a node takes besides its text: brackets, quotes and a separator.
+// perNode is the size of a node in addition to its text: brackets, quotes and a separator.
 const perNode = 4
 
-// A meter measures nodes with their aliases written out. It stops counting above
-// the limit.
+// A meter measures the size of nodes with their aliases expanded. It stops counting above the limit.
 type meter struct {
 	limit int
 	sizes map[*yamlv3.Node]int
@@ -107,7 +105,7 @@ func (m *meter) size(n *yamlv3.Node) int {
 	return total
 }
 
-// target is the size of what an alias stands for, which is measured once.
+// target returns the size of the target of an alias, which is measured once.
 func (m *meter) target(n *yamlv3.Node) int {
 	if n == nil {
 		return 0
@@ -115,7 +113,7 @@ func (m *meter) target(n *yamlv3.Node) int {
 	if size, ok := m.sizes[n]; ok {
 		return size
 	}
-	// What contains itself has no size, and readers refuse it with better words.
+	// A node that contains itself has size 0. Parsers reject it with a better error.
 	m.sizes[n] = 0
 	m.sizes[n] = m.size(n)
 	return m.sizes[n]

@@ -22,9 +22,9 @@ type Cluster interface {
 
 // Access sends requests to a cluster.
 type Access interface {
-	// Identity returns the identity of the cluster as far as the connection proves it. Connections with equal identities lead to
-	// the same cluster, so what an engine knows about a bundle through one of them holds for the others. A connection that proves
-	// nothing has a unique identity. The identity of a Cluster never changes.
+	// Identity returns the identity of the cluster as far as the connection proves it. Connections with equal identities
+	// lead to the same cluster, so what an engine knows about a bundle through one of them holds for the others. A
+	// connection that proves nothing has a unique identity. The identity of a Cluster never changes.
 	Identity() string
 
 	// REST returns a client for requests to absolute paths, without a rate limit. Errors in responses of the API server are those
@@ -45,7 +45,7 @@ type Mapper interface {
 	Learn(gvk schema.GroupVersionKind, m Mapping)
 }
 
-// Versions are what charts may ask about a cluster.
+// Versions provides the versions that charts can query.
 type Versions interface {
 	// Version returns the version of the cluster, for example v1.36.3.
 	Version(ctx context.Context) (string, error)
@@ -54,7 +54,7 @@ type Versions interface {
 	APIVersions(ctx context.Context) ([]string, error)
 }
 
-// A Mapping says how to address objects of a kind.
+// A Mapping describes how to address objects of a kind.
 type Mapping struct {
 	// Resource is the plural name in the path.
 	Resource string
@@ -78,8 +78,8 @@ type Cache interface {
 	// manifest.Interpreter for its own identity.
 	Interpreter() Interpreter
 
-	// Track starts watching the kinds, and waits until each has been listed once or the context ends. It returns the kinds that are
-	// not in sync, with the reason.
+	// Track starts watching the kinds, and waits until each has been listed once or the context ends. It returns the
+	// kinds that are not in sync, with the reason.
 	Track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error
 
 	// Get returns the state of an object. If the kind is in sync, false means that the object does not exist.

@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// An Interpreter determines which objects a Cache watches, and what it keeps of them. The engine's is manifest.Interpreter.
+// An Interpreter determines which objects a Cache watches, and what it keeps of them. The engine uses
+// manifest.Interpreter.
 type Interpreter interface {
 	// Selector returns the label selector of the objects to watch.
 	Selector() string

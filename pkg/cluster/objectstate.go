@@ -5,7 +5,7 @@ package cluster
 // A Status is the kstatus status of one object.
 type Status string
 
-// The statuses of an object.
+// These are the statuses of an object.
 const (
 	Current     Status = "Current"
 	InProgress  Status = "InProgress"
@@ -13,10 +13,10 @@ const (
 	Terminating Status = "Terminating"
 )
 
-// An Outcome says how a Job or a Pod ended.
+// An Outcome is how a Job or a Pod ended.
 type Outcome uint8
 
-// The outcomes of a Job or a Pod.
+// These are the outcomes of a Job or a Pod.
 const (
 	// OutcomeNone means that the Job or Pod has not ended. All other kinds have it, too.
 	OutcomeNone Outcome = iota
@@ -27,21 +27,21 @@ const (
 // An ObjectState is the state of an object in a Cache. It is comparable. It has at most 128 bytes, because a map would allocate
 // memory for each larger value.
 type ObjectState struct {
-	// UID and ResourceVersion of the object.
+	// UID and ResourceVersion identify the object and its revision.
 	UID, ResourceVersion string
 	// Set is the ID of the ApplySet that contains the object. A parent has its own ID.
 	Set string
-	// Owned is a hash of the fields that the engine applied and still owns. It changes when another manager changes or removes one
-	// of them.
+	// Owned is a hash of the fields that the engine applied and still owns. It changes when another manager changes or
+	// removes one of them.
 	Owned string
 	// Content is a hash of all fields of a custom resource except its metadata, because readiness rules may read any field. It is
 	// zero for all other kinds.
 	Content [6]byte
-	// Outcome of a Job or a Pod.
+	// Outcome is the outcome of a Job or a Pod.
 	Outcome Outcome
 	// Keep is true if the annotation helm.sh/resource-policy keeps the object when the bundle no longer contains it.
 	Keep bool
-	// Status of the object. Message is the reason for a status other than Current.
+	// Status is the status of the object. Message is the reason for a status other than Current.
 	Status  Status
 	Message string
 	// Reason is why a Job or a Pod failed, for users. It is empty unless Outcome is OutcomeFailed.

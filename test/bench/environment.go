@@ -15,13 +15,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// An environment is everything that runs.
+// An environment holds the servers of the benchmark.
 type environment struct {
 	dir             string
 	control, target *controlplane.Cluster
 	registry        *controlplane.Registry
 	provider        *provider
-	// chart of the benchmark, and the same as a layer of a module, which is the source of the Manifests.
+	// chart contains the files of the benchmark's chart, and source is the same chart as a module layer, for the
+	// Manifests.
 	chart  controlplane.Files
 	source v1alpha1.Source
 
@@ -29,8 +30,7 @@ type environment struct {
 	targetClient  client.Client
 }
 
-// start everything. What has been started is returned with an error too, and has
-// to be stopped.
+// start starts all servers. After an error, it also returns the servers that it has started, which the caller must stop.
 func start(ctx context.Context) (*environment, error) {
 	e := &environment{}
 	var err error
@@ -59,7 +59,7 @@ func start(ctx context.Context) (*environment, error) {
 	return e, err
 }
 
-// build the servers that this user does not have yet, and the provider.
+// build builds the servers that this user does not have yet, and the provider.
 func (e *environment) build(ctx context.Context) error {
 	steps, err := tools.Missing(ctx, tools.Etcd, tools.KubeAPIServer, tools.KubeControllerManager)
 	if err != nil {
@@ -106,7 +106,7 @@ func (e *environment) startRegistry(ctx context.Context, chart string) error {
 	return err
 }
 
-// watch returns why a part of the environment has ended, or nil when ctx is done.
+// watch returns the error of the first part of the environment that ends unexpectedly, or nil when ctx is done.
 func (e *environment) watch(ctx context.Context) error {
 	select {
 	case <-e.control.Crashed():
@@ -120,7 +120,7 @@ func (e *environment) watch(ctx context.Context) error {
 	}
 }
 
-// stop everything, and remove its data.
+// stop stops all servers and removes their data.
 func (e *environment) stop() {
 	if e.provider != nil {
 		e.provider.process.Stop()

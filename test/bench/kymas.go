@@ -21,21 +21,20 @@ import (
 )
 
 const (
-	// kymaNamespace is that of the Kymas.
+	// kymaNamespace is the namespace of the Kymas.
 	kymaNamespace = "bench-kymas"
-	// kymaModules is how many modules a Kyma has.
+	// kymaModules is the number of modules of a Kyma.
 	kymaModules = 3
-	// kymaRepository holds the components of the modules.
+	// kymaRepository is the repository of the components of the modules.
 	kymaRepository = "modules"
 	moduleVersion  = "1.0.0"
 )
 
-// moduleName of a Kyma. All of them share one target, so that no two may have the
-// same module.
+// moduleName returns the name of a module of a Kyma. It is unique, because all Kymas share one target, where no two may
+// have the same module.
 func moduleName(kyma, i int) string { return fmt.Sprintf("%s-%d", name(kyma), i) }
 
-// measureKymas adds to a result what Kymas cost, after all that is measured of
-// Manifests alone.
+// measureKymas measures the cost of Kymas and adds it to a result. Call it after all measurements of Manifests alone.
 func measureKymas(ctx context.Context, e *environment, o options, r *result) error {
 	r.Kymas = o.kymas
 	if o.kymas == 0 {
@@ -77,7 +76,7 @@ func measureKymas(ctx context.Context, e *environment, o options, r *result) err
 	return nil
 }
 
-// prepareKymas makes all that is not measured: the modules and their catalogue.
+// prepareKymas creates what is not measured: the modules and their ModuleTemplates.
 func prepareKymas(ctx context.Context, e *environment, o options) error {
 	root, err := tools.Root()
 	if err != nil {
@@ -113,7 +112,7 @@ func prepareKymas(ctx context.Context, e *environment, o options) error {
 	return errors.Wrap(unresolved.await(ctx, e.controlClient, &v1alpha1.ModuleTemplateList{}, ""), "cannot prepare the ModuleTemplates")
 }
 
-// release a module: its component, and the ModuleTemplate that offers it.
+// release pushes the component of a module and creates the ModuleTemplate that offers it.
 func release(ctx context.Context, control client.Client, registry *controlplane.Registry, module string, chart controlplane.Files) error {
 	c := controlplane.Component{
 		Name: "example.org/module/" + module, Version: moduleVersion,
@@ -132,8 +131,7 @@ func release(ctx context.Context, control client.Client, registry *controlplane.
 	return errors.Wrapf(control.Create(ctx, t), "cannot create ModuleTemplate %q", module)
 }
 
-// installKymas returns the seconds from before the first create until all are
-// Ready.
+// installKymas creates the Kymas, and returns the seconds from before the first request until all are Ready.
 func installKymas(ctx context.Context, control client.WithWatch, o options) (float64, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, errors.Errorf("not all were Ready within %s", o.timeout))
 	defer cancel()
@@ -157,7 +155,7 @@ func newKyma(i int) *v1alpha1.Kyma {
 	return k
 }
 
-// addKymas adds what was used between two samples, per Kyma.
+// addKymas adds the usage per Kyma between two samples.
 func (r *result) addKymas(before, after sample) {
 	control := after.control.minus(before.control)
 	r.KymaRequests = per(control.sum(), r.Kymas)

@@ -24,7 +24,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// turnTimeout bounds the wait for one change of a condition.
+// turnTimeout is the timeout for one change of a condition.
 const turnTimeout = time.Minute
 
 // A turn is a change of the condition Ready of an object.
@@ -33,7 +33,7 @@ type turn struct {
 	ready      bool
 }
 
-// turns are when each was seen first since it was forgotten.
+// turns records when each turn was first observed since the last call of forget for it.
 type turns struct {
 	mu   sync.Mutex
 	seen map[turn]time.Time
@@ -69,8 +69,8 @@ func (t *turns) forget(what ...turn) {
 	}
 }
 
-// between is the time from one turn to another, and whether both were seen. It is
-// never negative: the two come from watches of their own.
+// between returns the time from one turn to another, and whether both were observed. The time is never negative, although
+// the turns come from different watches.
 func (t *turns) between(from, to turn) (time.Duration, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -78,13 +78,12 @@ func (t *turns) between(from, to turn) (time.Duration, bool) {
 	return max(b.Sub(a), 0), !a.IsZero() && !b.IsZero()
 }
 
-// measureLags breaks and fixes each module, and returns the times from the change
-// of its Manifest to that of its Kyma.
+// measureLags breaks and fixes each module, and returns the delays from the change of its Manifest to that of its Kyma.
 func measureLags(ctx context.Context, e *environment, kymas int) ([]time.Duration, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t := &turns{seen: map[turn]time.Time{}}
-	// The watches end with the group, which ends with the last of the modules.
+	// The watches end with the group, after the last module.
 	g, ctx := errgroup.WithContext(ctx)
 	for _, list := range []client.ObjectList{&v1alpha1.ManifestList{}, &v1alpha1.KymaList{}} {
 		w, err := e.controlClient.Watch(ctx, list, client.InNamespace(kymaNamespace))
@@ -114,7 +113,7 @@ func measureLags(ctx context.Context, e *environment, kymas int) ([]time.Duratio
 	return slices.Concat(lags...), err
 }
 
-// follow a watch until ctx is done.
+// follow records the turns of a watch until ctx is done.
 func (t *turns) follow(ctx context.Context, w watch.Interface) error {
 	for {
 		select {
@@ -133,7 +132,7 @@ func (t *turns) follow(ctx context.Context, w watch.Interface) error {
 	}
 }
 
-// measure turns a module, waits until its Manifest and its Kyma say so, and returns the time between.
+// measure breaks or fixes a module, waits until its Manifest and its Kyma report it, and returns the delay between them.
 func (t *turns) measure(ctx context.Context, target client.Client, kyma int, module string, ready bool) (time.Duration, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, turnTimeout,
 		errors.Errorf("module %q was set to ready=%t, and Manifest and Kyma do not both say so within %s", module, ready, turnTimeout))
@@ -164,7 +163,7 @@ func (t *turns) measure(ctx context.Context, target client.Client, kyma int, mod
 	}
 }
 
-// percentile of durations in milliseconds, by the nearest rank.
+// percentile returns a percentile of durations in milliseconds, by the nearest rank.
 func percentile(d []time.Duration, p float64) float64 {
 	if len(d) == 0 {
 		return 0

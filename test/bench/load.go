@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	// namespace of the Manifests, and name of their ProviderConfig.
+	// namespace is the namespace of the Manifests, and config is the name of their ProviderConfig.
 	namespace  = "bench"
 	config     = "target"
 	repository = "component-descriptors"
 	component  = "example.org/module/bench"
-	// creators create at the same time.
+	// creators is the number of concurrent creators.
 	creators = 8
 )
 
 func name(i int) string { return fmt.Sprintf("bench-%d", i) }
 
-// prepare all that is not measured: the namespaces and the ProviderConfig.
+// prepare creates what is not measured: the namespaces and the ProviderConfig.
 func prepare(ctx context.Context, e *environment, n int) error {
 	err := parallel(ctx, n, func(ctx context.Context, i int) error {
 		return e.targetClient.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name(i)}})
@@ -40,7 +40,7 @@ func prepare(ctx context.Context, e *environment, n int) error {
 	return controlplane.Connect(ctx, e.controlClient, namespace, config, e.target, e.registry)
 }
 
-// createManifests creates Manifests of a source.
+// createManifests creates n Manifests with a source.
 func createManifests(ctx context.Context, control client.Client, source v1alpha1.Source, n int) error {
 	err := parallel(ctx, n, func(ctx context.Context, i int) error {
 		m := &v1alpha1.Manifest{

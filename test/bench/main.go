@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// options of the command.
+// options are the options of the command.
 type options struct {
 	manifests int
 	kymas     int
@@ -53,7 +53,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	// A server that dies ends whatever is in progress.
+	// A server that ends unexpectedly cancels everything in progress.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() { cancel(e.watch(ctx)) }()

@@ -15,22 +15,22 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// objects that the chart of the benchmark has.
+// objects is the number of objects in the chart of the benchmark.
 const objects = 5
 
 const (
-	// quietFor is how long the provider must send no request to be called quiet.
+	// quietFor is how long the provider must send no requests to count as idle.
 	quietFor = 3 * time.Second
-	// quietWithin bounds the wait for that.
+	// quietWithin is the timeout of the wait for an idle provider.
 	quietWithin = 2 * time.Minute
 )
 
-// measure the installation of the Manifests, and the idle time after it.
+// measure measures the installation of the Manifests, and the idle time after it.
 func measure(ctx context.Context, e *environment, o options) (*result, error) {
 	if err := prepare(ctx, e, o.manifests); err != nil {
 		return nil, err
 	}
-	// What the provider does to start, and what it does for the ProviderConfig, is over before the clock starts.
+	// Wait until the provider has started and reconciled the ProviderConfig, which are not measured.
 	before, err := e.provider.quiet(ctx)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func measure(ctx context.Context, e *environment, o options) (*result, error) {
 		return nil, err
 	}
 	sayf("all are Ready after %.1f s; waiting until the provider is quiet", seconds)
-	// Events and the last writes come after that, and count too.
+	// Events and the last writes happen later, and count too.
 	after, err := e.provider.quiet(ctx)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func measure(ctx context.Context, e *environment, o options) (*result, error) {
 	return r, nil
 }
 
-// idle does nothing for a while, and returns the sample after that.
+// idle waits for a duration, and returns a sample after it.
 func (p *provider) idle(ctx context.Context, d time.Duration) (sample, error) {
 	sayf("watching it do nothing for %s", d)
 	select {
@@ -74,8 +74,7 @@ func (p *provider) idle(ctx context.Context, d time.Duration) (sample, error) {
 	return p.sample(ctx)
 }
 
-// install the Manifests, and return the seconds from before the first create
-// until all are Ready.
+// install creates the Manifests, and returns the seconds from before the first request until all are Ready.
 func install(ctx context.Context, e *environment, o options) (float64, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, errors.Errorf("not all were Ready within %s", o.timeout))
 	defer cancel()
@@ -89,8 +88,8 @@ func install(ctx context.Context, e *environment, o options) (float64, error) {
 	return time.Since(begin).Seconds(), err
 }
 
-// quiet waits until the provider sends no requests any more, and returns the
-// first sample since then: the wait costs CPU time too, of the metrics.
+// quiet waits until the provider sends no more requests, and returns the first sample of the idle time, because the
+// metrics requests of the wait cost CPU time, too.
 func (p *provider) quiet(ctx context.Context) (sample, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, quietWithin, errors.Errorf("the provider is not quiet within %s", quietWithin))
 	defer cancel()
@@ -115,7 +114,7 @@ func (p *provider) quiet(ctx context.Context) (sample, error) {
 	return last, nil
 }
 
-// newResult is what was used between two samples, per Manifest.
+// newResult returns the usage per Manifest between two samples.
 func newResult(n int, before, after sample) *result {
 	target, control := after.target.minus(before.target), after.control.minus(before.control)
 	return &result{
@@ -129,7 +128,7 @@ func newResult(n int, before, after sample) *result {
 	}
 }
 
-// addIdle adds what was sent between two samples when nothing was to be done.
+// addIdle adds the requests between two samples of an idle provider.
 func (r *result) addIdle(before, after sample) {
 	target, control := after.target.minus(before.target), after.control.minus(before.control)
 	r.IdleTargetRequests = target.sum("WATCH")
@@ -138,7 +137,7 @@ func (r *result) addIdle(before, after sample) {
 	r.idle = map[string]requests{"target": target, "control_plane": control}
 }
 
-// per install, with four decimals.
+// per returns the total per install, rounded to four decimals.
 func per(total float64, n int) float64 { return math.Round(total/float64(n)*1e4) / 1e4 }
 
 func (r requests) per(n int) requests {

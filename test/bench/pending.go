@@ -19,10 +19,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// mostReported of the objects that are not Ready.
+// mostReported is the maximum number of objects in an error about objects that are not Ready.
 const mostReported = 5
 
-// pending are the objects that are not Ready, by name, with what they say.
+// pending contains the objects that are not Ready, by name, with their state.
 type pending map[string]string
 
 func newPending(n int) pending {
@@ -64,8 +64,8 @@ func (p pending) String() string {
 	return strings.Join(lines, "; ")
 }
 
-// await watches until all objects of a kind, given by an empty list, are Ready. The
-// namespace is empty for kinds that are in none.
+// await waits until all objects of a kind are Ready. The list is an empty list of the kind. The namespace is empty for
+// cluster-scoped kinds.
 func (p pending) await(ctx context.Context, control client.WithWatch, list client.ObjectList, namespace string) error {
 	for len(p) > 0 {
 		if err := control.List(ctx, list, client.InNamespace(namespace)); err != nil {
@@ -88,7 +88,7 @@ func (p pending) await(ctx context.Context, control client.WithWatch, list clien
 	return nil
 }
 
-// follow a watch until all are Ready or it ends.
+// follow processes events of a watch until all objects are Ready or the watch ends.
 func (p pending) follow(ctx context.Context, w watch.Interface) {
 	for len(p) > 0 {
 		select {

@@ -19,18 +19,16 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// ticksPerSecond is the unit of CPU times in /proc: USER_HZ, 100 on each
-// platform that Go runs on. See proc_pid_stat(5).
+// ticksPerSecond is the unit of CPU times in /proc: USER_HZ, which is 100 on every platform of Go. See proc_pid_stat(5).
 const ticksPerSecond = 100
 
-// A provider is a process of its own, so that what it uses can be told from what
-// the servers and the benchmark use.
+// A provider is a separate process, so that its usage can be distinguished from that of the servers and the benchmark.
 type provider struct {
 	process *process.Process
 	metrics string
 }
 
-// startProvider with its defaults and an empty cache, and return once it is ready.
+// startProvider starts the provider with its defaults and an empty cache, and returns when it is ready.
 func startProvider(ctx context.Context, binary, dir, kubeconfig string) (*provider, error) {
 	metrics, err := freeAddress(ctx)
 	if err != nil {
@@ -45,13 +43,13 @@ func startProvider(ctx context.Context, binary, dir, kubeconfig string) (*provid
 	return &provider{process: process, metrics: metrics}, nil
 }
 
-// requests by verb; WATCH is a verb of its own.
+// requests is the number of requests by verb, including WATCH.
 type requests map[string]float64
 
-// A sample is what the provider has used since its start.
+// A sample is the usage of the provider since its start.
 type sample struct {
 	target, control requests
-	// reconciles by controller.
+	// reconciles is the number of reconciliations by controller.
 	reconciles map[string]float64
 	cpu        float64 // Seconds.
 }
@@ -70,7 +68,7 @@ func (p *provider) sample(ctx context.Context) (sample, error) {
 	return s, err
 }
 
-// counts in the text format of Prometheus, by a label.
+// counts returns the values of a metric in the text format of Prometheus, by a label.
 func counts(text, metric, label string) map[string]float64 {
 	out := map[string]float64{}
 	for line := range strings.Lines(text) {
@@ -88,7 +86,7 @@ func counts(text, metric, label string) map[string]float64 {
 	return out
 }
 
-// minus what was before.
+// minus returns the difference from an earlier count.
 func (r requests) minus(before requests) requests {
 	out := requests{}
 	for verb, n := range r {
@@ -99,7 +97,7 @@ func (r requests) minus(before requests) requests {
 	return out
 }
 
-// sum of all verbs but some.
+// sum returns the total number of requests, without those of the given verbs.
 func (r requests) sum(but ...string) float64 {
 	total := 0.0
 	for _, n := range r {
@@ -111,12 +109,12 @@ func (r requests) sum(but ...string) float64 {
 	return total
 }
 
-// writes are requests that change something.
+// writes returns the number of requests that change objects.
 func (r requests) writes() float64 {
 	return r.sum(http.MethodGet, http.MethodHead, "WATCH")
 }
 
-// reconciled is how often managed resources were reconciled: Manifests and Kymas.
+// reconciled returns the number of reconciliations of managed resources, which are Manifests and Kymas.
 func (s *sample) reconciled() float64 {
 	total := 0.0
 	for controller, n := range s.reconciles {
@@ -127,13 +125,13 @@ func (s *sample) reconciled() float64 {
 	return total
 }
 
-// cpuSeconds that a process has used, in user and system mode.
+// cpuSeconds returns the CPU time of a process in user and system mode, in seconds.
 func cpuSeconds(pid int) (float64, error) {
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return 0, errors.Wrap(err, "cannot read the CPU time of the provider")
 	}
-	// The second field is the name in brackets, which may hold anything.
+	// The second field is the name in parentheses, which may contain any characters.
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
 	if len(fields) < 13 {
 		return 0, errors.New("cannot read the CPU time of the provider: its stat is too short")
@@ -149,7 +147,7 @@ func cpuSeconds(pid int) (float64, error) {
 	return total, nil
 }
 
-// peakMiB is the most memory that a process had resident at any time.
+// peakMiB returns the peak resident memory of a process, in MiB.
 func peakMiB(pid int) (float64, error) {
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
 	if err != nil {
@@ -181,7 +179,8 @@ func get(ctx context.Context, url string) (string, error) {
 	return string(body), err
 }
 
-// freeAddress on which no process listened a moment ago, and that no outgoing connection gets.
+// freeAddress returns an address that no process listened on a moment ago, with a port outside of the range of outgoing
+// connections.
 func freeAddress(ctx context.Context) (string, error) {
 	port, err := process.FreePort(ctx)
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), err

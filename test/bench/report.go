@@ -16,40 +16,41 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A result of the benchmark. Numbers per install are averages over the Manifests.
+// A result is the result of the benchmark. Numbers per install are averages over the Manifests.
 type result struct {
 	Manifests int `json:"manifests"`
-	// Objects of one Manifest.
+	// Objects is the number of objects of one Manifest.
 	Objects int `json:"objects"`
-	// TargetRequests are counted at the transport: discovery and watches are in.
+	// TargetRequests is the number of requests to the target, counted at the transport, with discovery and watches.
 	TargetRequests float64 `json:"target_requests_per_install"`
-	// Requests to the target and to the control plane.
+	// Requests is the number of requests to the target and to the control plane.
 	Requests float64 `json:"requests_per_install"`
-	// ControlWrites are requests to the control plane that are not GET and no WATCH.
+	// ControlWrites is the number of requests to the control plane other than GET, HEAD and WATCH.
 	ControlWrites float64 `json:"control_plane_writes_per_install"`
-	// CPUSeconds of the provider, without those of its start.
+	// CPUSeconds is the CPU time of the provider, excluding its start.
 	CPUSeconds float64 `json:"cpu_seconds_per_install"`
-	// PeakRSS of the provider, all of it.
+	// PeakRSS is the peak memory of the provider, in total.
 	PeakRSS        float64 `json:"peak_rss_mib"`
 	SecondsToReady float64 `json:"seconds_to_ready"`
-	// IdleTargetRequests are those to the target that are not WATCH.
+	// IdleTargetRequests is the number of requests to the target other than WATCH.
 	IdleTargetRequests float64 `json:"idle_target_requests"`
-	// IdleWrites to both clusters.
+	// IdleWrites is the number of writes to both clusters.
 	IdleWrites float64 `json:"idle_writes"`
-	// ByVerb are requests per install: target and control_plane.
+	// ByVerb is the number of requests per install by verb, for target and control_plane.
 	ByVerb map[string]requests `json:"by_verb"`
 
-	// Kymas of three modules each. They come after all of the above.
+	// Kymas is the number of Kymas of three modules each, which are measured last.
 	Kymas int `json:"kymas"`
-	// KymaRequests and KymaWrites are those to the control plane, for a Kyma and its Manifests.
+	// KymaRequests and KymaWrites are the requests to the control plane for a Kyma and its Manifests.
 	KymaRequests float64 `json:"kyma_requests_per_kyma"`
 	KymaWrites   float64 `json:"kyma_writes_per_kyma"`
-	// KymaReconciles are those of a Kyma and its Manifests, until all were Ready.
+	// KymaReconciles is the number of reconciliations of a Kyma and its Manifests until all are Ready.
 	KymaReconciles float64 `json:"kyma_reconciles_to_ready"`
-	// KymaLagP50 and KymaLagP99 are milliseconds from a change of the condition Ready of a Manifest to that of its Kyma.
+	// KymaLagP50 and KymaLagP99 are the delays, in milliseconds, from a change of condition Ready of a Manifest to that
+	// of its Kyma.
 	KymaLagP50 float64 `json:"kyma_condition_lag_p50_ms"`
 	KymaLagP99 float64 `json:"kyma_condition_lag_p99_ms"`
-	// KymaIdleWrites to both clusters.
+	// KymaIdleWrites is the number of writes to both clusters.
 	KymaIdleWrites float64 `json:"kyma_idle_writes"`
 
 	kymaSeconds, kymaTarget, kymaCPU, kymaReconcilesAll float64
@@ -61,8 +62,7 @@ type result struct {
 	idle                         map[string]requests
 }
 
-// print the result beside the references, which are for 200 releases on two cores
-// shared with the servers.
+// print prints the result and the reference values, which are for 200 releases on two cores shared with the servers.
 func (r *result) print(w io.Writer, o options) {
 	n := float64(r.Manifests)
 	fmt.Fprintf(w, "\n%d Manifests of a chart of %d objects, one target, %s %s/%s, %d cores shared with the servers\n\n",
@@ -92,7 +92,7 @@ func (r *result) print(w io.Writer, o options) {
 	fmt.Fprintln(w)
 }
 
-// printKymas prints what Kymas cost.
+// printKymas prints the cost of Kymas.
 func (r *result) printKymas(w io.Writer) {
 	if r.Kymas == 0 {
 		return
@@ -131,7 +131,7 @@ func (r requests) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// write the result as JSON.
+// write writes the result as JSON.
 func (r *result) write(path string) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {

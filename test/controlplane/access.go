@@ -21,21 +21,21 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// access is how clients reach a cluster, and as which user.
+// access provides the configurations of users and clients of a cluster.
 type access struct {
-	// name of the cluster.
+	// name is the name of the cluster.
 	name string
 	ca   *authority
-	// file is where the kubeconfig of an administrator lies.
+	// file is the path of the kubeconfig of an administrator.
 	file string
 
 	url   string
 	admin *rest.Config
-	// kubeconfig is that of admin.
+	// kubeconfig is the kubeconfig of admin.
 	kubeconfig []byte
 }
 
-// reach the cluster at a URL, as an administrator.
+// reach sets the URL of the cluster, and creates the configuration of an administrator.
 func (a *access) reach(url string) error {
 	a.url = url
 	var err error
@@ -46,16 +46,14 @@ func (a *access) reach(url string) error {
 // Name returns the name of the cluster.
 func (a *access) Name() string { return a.name }
 
-// URL returns the address of the API server. It stays the same when the server
-// is stopped and started.
+// URL returns the URL of the API server. It does not change when the server is stopped and started.
 func (a *access) URL() string { return a.url }
 
 // Config returns the configuration of an administrator, without a client-side
 // rate limit. Each call returns a copy.
 func (a *access) Config() *rest.Config { return rest.CopyConfig(a.admin) }
 
-// User returns the configuration of a user with a client certificate. What it
-// may do is decided by RBAC.
+// User returns the configuration of a user with a client certificate. RBAC determines the user's permissions.
 func (a *access) User(name string, groups ...string) (*rest.Config, error) {
 	identity, err := a.ca.client(name, groups...)
 	if err != nil {
@@ -64,8 +62,7 @@ func (a *access) User(name string, groups ...string) (*rest.Config, error) {
 	return a.config(identity), nil
 }
 
-// ServiceAccount returns the configuration of a service account, with a token
-// that the API server issues for an hour.
+// ServiceAccount returns the configuration of a service account, with a token that is valid for an hour.
 func (a *access) ServiceAccount(ctx context.Context, namespace, name string) (*rest.Config, error) {
 	client, err := kubernetes.NewForConfig(a.admin)
 	if err != nil {
@@ -93,8 +90,8 @@ func (a *access) config(identity *pair) *rest.Config {
 // Kubeconfig returns the kubeconfig of an administrator.
 func (a *access) Kubeconfig() []byte { return bytes.Clone(a.kubeconfig) }
 
-// KubeconfigOf returns a kubeconfig for a configuration of this cluster. Its
-// only context is called after the cluster, and holds no path.
+// KubeconfigOf returns a kubeconfig for a configuration of this cluster. Its only context has the name of the cluster.
+// The kubeconfig contains no file paths.
 func (a *access) KubeconfigOf(config *rest.Config) ([]byte, error) {
 	data, err := clientcmd.Write(api.Config{
 		Clusters: map[string]*api.Cluster{a.name: {Server: config.Host, CertificateAuthorityData: config.CAData}},
@@ -119,9 +116,8 @@ func (a *access) writeKubeconfig() error {
 	return errors.Wrap(os.WriteFile(a.file, data, 0o600), "cannot write a kubeconfig")
 }
 
-// Client returns a client of an administrator, which knows the kinds of
-// Kubernetes and those of this repository. It reads from the API server, not from
-// a cache.
+// Client returns a client of an administrator, with the kinds of Kubernetes and of this repository. It reads from the API
+// server, without a cache.
 func (a *access) Client() (client.WithWatch, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {

@@ -17,10 +17,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Files are the contents of a directory, by slash-separated path below it.
+// Files are the contents of a directory by slash-separated relative path.
 type Files map[string][]byte
 
-// ReadFolder reads all regular files of a directory.
+// ReadFolder reads all regular files of a directory, including its subdirectories.
 func ReadFolder(dir string) (Files, error) {
 	files := Files{}
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
@@ -38,8 +38,7 @@ func ReadFolder(dir string) (Files, error) {
 	return files, errors.Wrapf(err, "cannot read directory %q", dir)
 }
 
-// Archive packs files as tar+gzip, below the directory top unless it is empty. The
-// same files always make the same bytes.
+// Archive packs files as tar+gzip, in the directory top unless it is empty. The same files always produce the same bytes.
 func (f Files) Archive(top string) ([]byte, error) {
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)
@@ -64,11 +63,11 @@ func (f Files) Archive(top string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// chartMetadata is what a registry or repository must know of a chart.
+// chartMetadata is the metadata of a chart for a registry or a repository.
 type chartMetadata struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// all holds every field, as JSON.
+	// all contains every field of Chart.yaml.
 	all map[string]any
 }
 

@@ -19,7 +19,7 @@ type ChartRepository struct {
 	*webServer
 }
 
-// StartChartRepository starts a repository with these charts.
+// StartChartRepository starts a repository with charts.
 func StartChartRepository(o WebOptions, charts ...Files) (*ChartRepository, error) {
 	files, err := repositoryFiles(charts)
 	if err != nil {
@@ -39,7 +39,7 @@ func StartChartRepository(o WebOptions, charts ...Files) (*ChartRepository, erro
 	return &ChartRepository{webServer: s}, errors.Wrap(err, "cannot start a chart repository")
 }
 
-// repositoryFiles are what the repository serves, by path.
+// repositoryFiles returns the files that the repository serves, by path.
 func repositoryFiles(charts []Files) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	entries := map[string][]map[string]any{}

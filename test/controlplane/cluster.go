@@ -17,30 +17,28 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// A Cluster is a running control plane. Its methods may be called at any time,
-// from any goroutine.
+// A Cluster is a running control plane. It is safe for concurrent use.
 type Cluster struct {
 	access
 	crash
 
 	options Options
 	dir     string
-	// temporary says that dir goes with the cluster.
+	// temporary means that Stop removes dir.
 	temporary bool
-	// etcdURL is the address of etcd, and port is that of the API server.
+	// etcdURL is the URL of etcd, and port is the port of the API server.
 	etcdURL string
 	port    int
 
-	// mu guards the processes, and is held while they start and stop.
+	// mu guards the processes. It is held while they start and stop.
 	mu        sync.Mutex
 	etcd      *process.Process
 	apiserver *process.Process
 	others    []*process.Process
 }
 
-// Start starts a cluster and returns once it serves: the API is ready, and so
-// are the default service account and the node when they were asked for. ctx
-// bounds the start only. An error of a server carries the end of its log.
+// Start starts a cluster and returns when it is ready: the API server and, if requested, the default service account and
+// the node. ctx applies only to the start. The error of a server contains the end of its log.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	o = o.withDefaults()
 	c := &Cluster{options: o, crash: crash{cluster: o.Name, crashed: make(chan struct{})}}
@@ -55,8 +53,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// StartAll starts clusters side by side and returns them in the same order.
-// When one fails, the others are stopped.
+// StartAll starts clusters concurrently and returns them in the same order. If one fails, it stops the others.
 func StartAll(ctx context.Context, options ...Options) ([]*Cluster, error) {
 	clusters := make([]*Cluster, len(options))
 	g, ctx := errgroup.WithContext(ctx)
@@ -77,7 +74,7 @@ func StartAll(ctx context.Context, options ...Options) ([]*Cluster, error) {
 	return clusters, nil
 }
 
-// prepare the data directory, and what the servers read from files.
+// prepare creates the data directory, and the files that the servers read.
 func (c *Cluster) prepare() error {
 	c.dir = c.options.Dir
 	if c.dir == "" {
@@ -139,7 +136,7 @@ func (c *Cluster) startAPIServer(ctx context.Context) error {
 	return nil
 }
 
-// startOthers starts the servers that are clients of the API server, and returns once they are of use.
+// startOthers starts the servers that are clients of the API server, and returns when they are ready.
 func (c *Cluster) startOthers(ctx context.Context) error {
 	others, err := clients(ctx, c.options, c.dir, c.file)
 	if err != nil {
@@ -159,10 +156,10 @@ func (c *Cluster) startOthers(ctx context.Context) error {
 // Dir returns the directory with the data and the log of each server.
 func (c *Cluster) Dir() string { return c.dir }
 
-// Pause freezes the API server: connections are accepted, and no one answers.
+// Pause freezes the API server: it accepts connections, but does not respond.
 func (c *Cluster) Pause() { c.signal(syscall.SIGSTOP) }
 
-// Resume ends a Pause.
+// Resume ends a pause.
 func (c *Cluster) Resume() { c.signal(syscall.SIGCONT) }
 
 func (c *Cluster) signal(s syscall.Signal) {
@@ -173,24 +170,22 @@ func (c *Cluster) signal(s syscall.Signal) {
 	}
 }
 
-// StopAPIServer ends the API server: connections break, new ones are refused.
-// The data stays.
+// StopAPIServer stops the API server: open connections break, and new ones are refused. The data stays.
 func (c *Cluster) StopAPIServer() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.apiserver.Stop()
 }
 
-// StartAPIServer starts a stopped API server again, with its data, under the
-// same address, and returns once it is ready.
+// StartAPIServer restarts a stopped API server with its data and its address, and returns when it is ready.
 func (c *Cluster) StartAPIServer(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return errors.Wrapf(c.startAPIServer(ctx), "cannot start the API server of cluster %q again", c.options.Name)
 }
 
-// Stop ends all servers, waits until they are gone, and removes a temporary data
-// directory. It may be called on a nil cluster, and more than once.
+// Stop stops all servers, waits until they have ended, and removes a temporary data directory. It can be called on a nil
+// cluster, and more than once.
 func (c *Cluster) Stop() {
 	if c == nil {
 		return

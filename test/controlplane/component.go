@@ -20,68 +20,67 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
-// A Component is a component version to push.
+// A Component is a component version that PushComponent pushes.
 type Component struct {
-	// Name is that of the component, as in example.org/module/x.
+	// Name is the name of the component, for example example.org/module/x.
 	Name string
-	// Version is a semantic version.
+	// Version is the semantic version of the component.
 	Version string
-	// Mapping of the name to a repository. Default ocm.URLPath.
+	// Mapping maps the name to a repository. The default is ocm.URLPath.
 	Mapping ocm.Mapping
-	// OCM writes the media types and access types of OCM, rather than those of
-	// component-spec.
+	// OCM selects the media types and access types of OCM instead of those of component-spec.
 	OCM bool
-	// Resources of the component, in this order.
+	// Resources are the resources of the component, in this order.
 	Resources []ComponentResource
-	// References to other components, which are pushed by themselves.
+	// References are references to other components, which must be pushed separately.
 	References []ComponentReference
-	// Sign the descriptor, unless it is nil.
+	// Sign is the key that signs the descriptor, or nil for no signature.
 	Sign *Signing
-	// Tamper with the descriptor, which is JSON, after it was signed.
+	// Tamper changes the JSON of the descriptor after it was signed.
 	Tamper func(descriptor []byte) []byte
 }
 
 // A ComponentResource is one resource of a Component: Files, Data, or an Access.
 type ComponentResource struct {
-	// Name and Type as the descriptor has them.
+	// Name and Type are the name and the type of the resource in the descriptor.
 	Name, Type string
-	// Files become a layer of the component: tar+gzip with the files at its root.
+	// Files are packed as a layer of the component: tar+gzip with the files at its root.
 	Files Files
-	// Data becomes a layer of the component, as it is.
+	// Data is a layer of the component, without changes.
 	Data []byte
-	// Access says where the resource is, where it is not a layer of the component.
+	// Access is the location of a resource that is not a layer of the component.
 	Access map[string]any
-	// Digest of a resource with an Access. That of a layer is known.
+	// Digest is the digest of a resource with an Access. The digest of a layer is computed.
 	Digest *ocm.Digest
 }
 
 // A ComponentReference is a reference to another component.
 type ComponentReference struct {
 	Name, Component, Version string
-	// Descriptor of the other component. A signature covers a reference only with
-	// it.
+	// Descriptor is the descriptor of the other component. A signature covers the content of a reference only if it is
+	// set.
 	Descriptor []byte
 }
 
-// Signing says by whom a descriptor is signed.
+// Signing is the signature of a descriptor.
 type Signing struct {
-	// Name of the signature.
+	// Name is the name of the signature.
 	Name string
 	Key  *rsa.PrivateKey
 }
 
-// A PushedComponent is a component that a registry has.
+// A PushedComponent is a component in a registry.
 type PushedComponent struct {
-	// Repository of the component is host:port/path.
+	// Repository is the repository of the component: host:port/path.
 	Repository string
-	// Digest of its manifest, sha256:….
+	// Digest is the digest of the manifest: sha256:….
 	Digest string
-	// Descriptor as it lies in the registry, JSON.
+	// Descriptor is the JSON of the descriptor in the registry.
 	Descriptor []byte
 }
 
-// PushComponent pushes a component and its layers to a repository of components,
-// which is a path in the registry. The same component always makes the same bytes.
+// PushComponent pushes a component and its layers to a component repository, which is a path in the registry. The same
+// component always produces the same bytes.
 func (r *Registry) PushComponent(ctx context.Context, repository string, c Component) (PushedComponent, error) {
 	pushed, err := r.pushComponent(ctx, repository, c)
 	return pushed, errors.Wrapf(err, "cannot push component %s:%s", c.Name, c.Version)
@@ -114,7 +113,7 @@ type componentBlob struct {
 	data      []byte
 }
 
-// describe the component, in a location.
+// describe returns the descriptor and the layers of the component at a location.
 func (c *Component) describe(location ocm.Location) (*ocm.Descriptor, []componentBlob, error) {
 	var blobs []componentBlob
 	resources, references := []any{}, []any{}
@@ -156,7 +155,7 @@ func (c *Component) describe(location ocm.Location) (*ocm.Descriptor, []componen
 	return d, blobs, err
 }
 
-// finish a descriptor: signed, and tampered with.
+// finish decodes a descriptor, and signs and tampers with it if requested.
 func (c *Component) finish(text []byte) (*ocm.Descriptor, error) {
 	d, err := ocm.Decode(text)
 	if err == nil && c.Sign != nil {
@@ -168,7 +167,7 @@ func (c *Component) finish(text []byte) (*ocm.Descriptor, error) {
 	return d, err
 }
 
-// resource as a descriptor has it, and its layer, if any.
+// resource returns a resource for the descriptor, and its layer or nil.
 func (c *Component) resource(r *ComponentResource) (map[string]any, *componentBlob, error) {
 	out := map[string]any{"name": r.Name, "version": c.Version, "type": r.Type, "relation": "external", "access": r.Access}
 	if r.Access != nil {
@@ -196,7 +195,7 @@ func (c *Component) resource(r *ComponentResource) (map[string]any, *componentBl
 	return out, blob, nil
 }
 
-// describe a reference as a descriptor has it.
+// describe returns the reference for the descriptor.
 func (r *ComponentReference) describe() (map[string]any, error) {
 	out := map[string]any{"name": r.Name, "componentName": r.Component, "version": r.Version}
 	if r.Descriptor == nil {
@@ -215,8 +214,7 @@ func encodeDigest(d ocm.Digest) map[string]any {
 	return map[string]any{"hashAlgorithm": d.HashAlgorithm, "normalisationAlgorithm": d.NormalisationAlgorithm, "value": d.Value}
 }
 
-// pushArtifact pushes what a component is in a registry, and returns the digest of
-// its manifest.
+// pushArtifact pushes the layers, the config and the manifest of a component, and returns the digest of the manifest.
 func (r *Registry) pushArtifact(ctx context.Context, reference string, d *ocm.Descriptor, blobs []componentBlob, ocmTypes bool) (string, error) {
 	ref, err := name.NewTag(reference)
 	if err != nil {
@@ -238,7 +236,7 @@ func (r *Registry) pushArtifact(ctx context.Context, reference string, d *ocm.De
 	if err != nil {
 		return "", err
 	}
-	// The types of these two stand in the manifest only.
+	// The media types of these two are only in the manifest.
 	for _, data := range [][]byte{config, descriptor} {
 		if _, err := pushLayer(ref.Context(), static.NewLayer(data, types.OCILayer), r.remoteOptions(ctx)); err != nil {
 			return "", err

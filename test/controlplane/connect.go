@@ -13,12 +13,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// kubeconfigKey is the key of a kubeconfig in its Secret.
+// kubeconfigKey is the key of the kubeconfig in its Secret.
 const kubeconfigKey = "kubeconfig"
 
-// Connect makes, in a control plane, a namespace with a ProviderConfig for a
-// target, whose modules may come from a registry over plain http. The kubeconfig
-// is in the Secret <config>-kubeconfig.
+// Connect creates a namespace in a control plane, with a ProviderConfig for a target that permits modules from a registry
+// over plain HTTP. The kubeconfig is in the Secret <config>-kubeconfig.
 func Connect(ctx context.Context, control client.Client, namespace, config string, target *Cluster, r *Registry) error {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: config + "-kubeconfig"},

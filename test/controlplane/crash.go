@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// A crash is the first end of a server of a cluster that was not asked for.
+// A crash is the first unexpected end of a server of a cluster.
 type crash struct {
 	cluster string
 	once    sync.Once
@@ -19,7 +19,7 @@ type crash struct {
 	err     error // written before crashed is closed
 }
 
-// watch a server.
+// watch records an error when a server ends unexpectedly.
 func (c *crash) watch(p *process.Process) {
 	go func() {
 		<-p.Done()
@@ -34,11 +34,10 @@ func (c *crash) watch(p *process.Process) {
 	}()
 }
 
-// Crashed is closed when a server ends that was not asked to.
+// Crashed returns a channel that is closed when a server ends unexpectedly.
 func (c *crash) Crashed() <-chan struct{} { return c.crashed }
 
-// Err says which server ended that was not asked to, with the end of its log.
-// It is nil as long as all is well.
+// Err returns an error that names the server that ended unexpectedly, with the end of its log, or nil if there is none.
 func (c *crash) Err() error {
 	select {
 	case <-c.crashed:
@@ -48,7 +47,7 @@ func (c *crash) Err() error {
 	}
 }
 
-// unlessCrashed calls do with a context that a crash ends, which is then the error.
+// unlessCrashed calls do with a context that a crash cancels. After a crash, it returns the error of the server.
 func (c *crash) unlessCrashed(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -21,9 +21,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// InstallCRDs applies the CustomResourceDefinitions of a directory, one a file, and
-// waits until all of them are established and clients discover what they define, which
-// comes a little later.
+// InstallCRDs applies the CustomResourceDefinitions of a directory, one per file. It waits until all of them are
+// established and clients can discover their kinds, which happens a little later.
 func (a *access) InstallCRDs(ctx context.Context, dir string) error {
 	client, err := dynamic.NewForConfig(a.admin)
 	if err != nil {
@@ -75,9 +74,8 @@ func awaitServed(ctx context.Context, definitions dynamic.ResourceInterface, fin
 	})
 }
 
-// discovers says whether discovery has all versions that a CRD serves, both in
-// the document of all groups and in that of the version: clients use either, and the
-// server does not change them at once.
+// discovers reports whether discovery contains all versions that a CRD serves, both in the document of all groups and in
+// that of the version. Clients use either, and the server does not update them at the same time.
 func discovers(finder *discovery.DiscoveryClient, crd *unstructured.Unstructured) (bool, error) {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	plural, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "plural")

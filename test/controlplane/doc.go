@@ -4,8 +4,7 @@
 // registries and chart repositories on the loopback interface, for the demo, the
 // integration and end-to-end tests and the benchmarks.
 //
-// Servers are processes built by cluster/tools. Each has its own data directory,
-// log and free port, any number of clusters run side by side, and nothing
-// outlives the process that started them: not after Stop, a panic, Ctrl-C or (on
-// Linux) a kill that no one can catch.
+// Servers are processes of binaries that cluster/tools builds. Each has its own data directory, log and free port, so any
+// number of clusters run in parallel. No server outlives the process that started it: not after Stop, a panic, Ctrl-C or
+// (on Linux) SIGKILL.
 package controlplane

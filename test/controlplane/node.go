@@ -16,7 +16,7 @@ import (
 
 const nodeName = "node-0"
 
-// awaitUse waits until the controllers and the node are of use.
+// awaitUse waits until the controllers and the node are ready. It creates the node if kwok runs.
 func awaitUse(ctx context.Context, o Options, apiserver *process.Process, admin *rest.Config) error {
 	client, err := kubernetes.NewForConfig(admin)
 	if err != nil {

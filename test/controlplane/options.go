@@ -2,38 +2,37 @@
 
 package controlplane
 
-// Options say what a cluster consists of. The zero value is etcd and an API
-// server: enough for custom resources, not for anything that a controller does.
+// Options are the options of a cluster. The zero value starts etcd and an API server. This is enough for custom
+// resources, but not for features that require a controller.
 type Options struct {
-	// Name appears in errors and kubeconfigs. Default "cluster".
+	// Name appears in errors and kubeconfigs. The default is "cluster".
 	Name string
-	// Dir is the directory for data and logs, made when it does not exist and kept by
-	// Stop. Default: a temporary directory, removed by Stop.
+	// Dir is the directory for data and logs. It is created if necessary, and Stop keeps it. The default is a temporary
+	// directory, which Stop removes.
 	Dir string
 
-	// ControllerManager runs the controllers: Deployments make pods, namespaces
-	// terminate, garbage is collected, service accounts appear.
+	// ControllerManager runs the controllers, for example for pods of Deployments, deletion of namespaces, garbage
+	// collection and service accounts.
 	ControllerManager bool
 	// Scheduler assigns pods to nodes.
 	Scheduler bool
-	// Kwok plays one node with room for everything, and its pods: they become
-	// ready at once, and those of Jobs complete.
+	// Kwok simulates one node with unlimited capacity, and its pods: they become ready immediately, and pods of Jobs
+	// complete.
 	Kwok bool
-	// KwokStages are the behaviours that kwok plays, by their directory below
-	// kustomize/stage in its module. Default node/fast, node/heartbeat, pod/fast.
+	// KwokStages are the behaviors that kwok simulates, by their directory below kustomize/stage in its module. The
+	// default is node/fast, node/heartbeat, pod/fast.
 	KwokStages []string
 
-	// Controllers is the --controllers flag of the controller manager. Default all.
+	// Controllers is the --controllers flag of the controller manager. By default, it runs all controllers.
 	Controllers []string
-	// EnableAdmission and DisableAdmission name admission plugins, beside those
-	// that are on by default. Without the controller manager no one makes service
-	// accounts, and pods need ServiceAccount among the disabled.
+	// EnableAdmission and DisableAdmission are admission plugins that differ from the defaults. Without the controller
+	// manager there are no service accounts, so pods require that ServiceAccount is disabled.
 	EnableAdmission, DisableAdmission []string
-	// APIServerArgs and ControllerManagerArgs are appended to the flags.
+	// APIServerArgs and ControllerManagerArgs are additional flags.
 	APIServerArgs, ControllerManagerArgs []string
 }
 
-// Complete adds everything that a workload needs to become ready.
+// Complete adds all servers that a workload needs to become ready.
 func (o Options) Complete() Options {
 	o.ControllerManager, o.Scheduler, o.Kwok = true, true, true
 	return o

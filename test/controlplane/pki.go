@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// lifetime of certificates.
+// lifetime is the validity period of certificates.
 const lifetime = 48 * time.Hour
 
 // An authority signs certificates. Each cluster and registry has its own.
@@ -60,7 +60,7 @@ func newAuthority(name string) (*authority, error) {
 	return &authority{certificate: certificate, key: key, pem: encode("CERTIFICATE", der)}, nil
 }
 
-// client makes the certificate that a user authenticates with.
+// client creates the certificate of a user.
 func (a *authority) client(user string, groups ...string) (*pair, error) {
 	return a.sign(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: user, Organization: groups},
@@ -68,7 +68,7 @@ func (a *authority) client(user string, groups ...string) (*pair, error) {
 	})
 }
 
-// server makes the certificate of a server on the loopback interface.
+// server creates the certificate of a server on the loopback interface.
 func (a *authority) server() (*pair, error) {
 	return a.sign(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: "localhost"},
@@ -102,7 +102,7 @@ func (a *authority) sign(template *x509.Certificate) (*pair, error) {
 	return &pair{certificate: encode("CERTIFICATE", der), key: keyPEM}, nil
 }
 
-// writeKeys writes what the servers of a cluster read from files into its data directory.
+// writeKeys writes the keys and certificates that the servers of a cluster read into its data directory.
 func writeKeys(dir string, ca *authority) error {
 	serving, err := ca.server()
 	if err != nil {
@@ -122,7 +122,7 @@ func writeKeys(dir string, ca *authority) error {
 	return nil
 }
 
-// signingKey makes the key that service account tokens are signed with.
+// signingKey creates the key that signs service account tokens.
 func signingKey() ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -19,17 +19,17 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// ProviderOptions say how the provider is started.
+// ProviderOptions are the options of a provider process.
 type ProviderOptions struct {
 	// Kubeconfig is the path of the kubeconfig of the control plane.
 	Kubeconfig string
-	// Dir is the directory for the log, and for the provider's cache unless an
-	// argument names another one. It is made when it does not exist.
+	// Dir is the directory for the log, and for the provider's cache unless Args contains another one. It is created if
+	// it does not exist.
 	Dir string
-	// Binary is the provider's, for example from BuildProvider.
+	// Binary is the path of the provider's binary, for example from BuildProvider.
 	Binary string
-	// Args are flags, as --name=value, except that of the probes' address; they
-	// replace those that StartProvider sets. Env is added to the environment.
+	// Args are flags in the form --name=value, except for the address of the probes. They replace the flags that
+	// StartProvider sets. Env is added to the environment.
 	Args, Env []string
 }
 
@@ -39,7 +39,7 @@ func BuildProvider(ctx context.Context, dir string) (string, error) {
 	return build(ctx, dir, "provider")
 }
 
-// BuildKymactl builds kymactl as BuildProvider does the provider.
+// BuildKymactl builds kymactl into a directory, and returns the path of the binary.
 func BuildKymactl(ctx context.Context, dir string) (string, error) {
 	return build(ctx, dir, "kymactl")
 }
@@ -56,8 +56,8 @@ func build(ctx context.Context, dir, command string) (string, error) {
 	return path, tools.Compile(ctx, tools.Program{Dir: root, Package: "./cmd/" + command, Output: path})
 }
 
-// StartProvider starts the provider as a process of its own, and returns once it
-// says that it is ready. The environment of the caller is not handed on.
+// StartProvider starts the provider as a separate process, and returns when it is ready. The process does not inherit the
+// environment of the caller, except for PATH.
 func StartProvider(ctx context.Context, o ProviderOptions) (*process.Process, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, errors.Wrap(err, "cannot make the directory of the provider")
@@ -96,7 +96,7 @@ func StartProvider(ctx context.Context, o ProviderOptions) (*process.Process, er
 	return started, errors.Wrap(err, "cannot start the provider")
 }
 
-// withDefaults adds the flags that are not given: none may be given twice.
+// withDefaults adds the default flags that args does not contain, because the provider rejects duplicate flags.
 func withDefaults(args []string, defaults map[string]string) []string {
 	out := slices.Clone(args)
 	for _, name := range slices.Sorted(maps.Keys(defaults)) {

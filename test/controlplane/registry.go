@@ -19,22 +19,21 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// Media types of Helm's OCI charts: https://helm.sh/docs/topics/registries.
+// These are the media types of Helm's OCI charts (see https://helm.sh/docs/topics/registries), and of module layers.
 const (
 	helmConfig types.MediaType = "application/vnd.cncf.helm.config.v1+json"
 	helmChart  types.MediaType = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 	moduleTar  types.MediaType = "application/gzip"
 )
 
-// A Registry is an OCI registry on the loopback interface, in this process. Its
-// content is in memory.
+// A Registry is an OCI registry on the loopback interface, in this process. Its content is in memory.
 type Registry struct {
 	*webServer
 }
 
-// Pushed says where something was pushed to.
+// Pushed is the location of a pushed artifact.
 type Pushed struct {
-	// Repository is host:port/path.
+	// Repository is the repository in the form host:port/path.
 	Repository string
 	// Tag is the tag of the manifest, if it has one.
 	Tag string
@@ -48,8 +47,7 @@ func StartRegistry(o WebOptions) (*Registry, error) {
 	return &Registry{webServer: s}, errors.Wrap(err, "cannot start a registry")
 }
 
-// PushChart pushes a chart as Helm does: to path/<chart name>, tagged with its
-// version. path may be empty.
+// PushChart pushes a chart as Helm does: to path/<chart name>, with its version as tag. path may be empty.
 func (r *Registry) PushChart(ctx context.Context, path string, chart Files) (Pushed, error) {
 	m, err := chart.chart()
 	if err != nil {
@@ -64,13 +62,13 @@ func (r *Registry) PushChart(ctx context.Context, path string, chart Files) (Pus
 		return Pushed{}, err
 	}
 	path = strings.TrimPrefix(path+"/"+m.Name, "/")
-	// A tag cannot hold the + of semantic versions.
+	// A tag cannot contain the + of semantic versions.
 	tag := strings.ReplaceAll(m.Version, "+", "_")
 	return r.Push(ctx, path, tag, static.NewLayer(config, helmConfig), static.NewLayer(archive, helmChart))
 }
 
-// PushModule pushes files as the layer of a Kyma module: tar+gzip with the files
-// at its root, found by the digest of the layer.
+// PushModule pushes files as the layer of a Kyma module: tar+gzip with the files at its root. The layer is identified by
+// its digest.
 func (r *Registry) PushModule(ctx context.Context, path string, files Files) (Pushed, error) {
 	archive, err := files.Archive("")
 	if err != nil {
@@ -79,13 +77,12 @@ func (r *Registry) PushModule(ctx context.Context, path string, files Files) (Pu
 	return r.PushBlob(ctx, path, archive)
 }
 
-// PushBlob pushes bytes, which need not be an archive, as the layer of a module.
+// PushBlob pushes data as the layer of a module. The data need not be an archive.
 func (r *Registry) PushBlob(ctx context.Context, path string, data []byte) (Pushed, error) {
 	return r.Push(ctx, path, "", static.NewLayer([]byte("{}"), types.OCIConfigJSON), static.NewLayer(data, moduleTar))
 }
 
-// Push pushes a manifest with a config and one layer, under a tag unless it is
-// empty.
+// Push pushes a manifest with a config and one layer, with a tag unless it is empty.
 func (r *Registry) Push(ctx context.Context, path, tag string, config, layer v1.Layer) (Pushed, error) {
 	repo, err := name.NewRepository(r.Host() + "/" + path)
 	if err != nil {
@@ -142,7 +139,7 @@ func pushLayer(repo name.Repository, layer v1.Layer, options []remote.Option) (v
 	return v1.Descriptor{MediaType: media, Size: size, Digest: digest}, errors.Wrap(err, "cannot tell the type of a blob")
 }
 
-// taggable is a manifest as it will lie in the registry.
+// taggable is an encoded manifest that remote.Put accepts.
 type taggable []byte
 
 func (t taggable) RawManifest() ([]byte, error) { return t, nil }

@@ -24,8 +24,8 @@ type server struct {
 	args []string
 }
 
-// start the server in a data directory. The environment is not handed on, so
-// that proxies and credentials of the caller have no influence.
+// start starts the server in a data directory. The server does not inherit the environment of the caller, except for
+// PATH, so that proxies and credentials have no effect.
 func (s server) start(ctx context.Context, dir string) (*process.Process, error) {
 	path, err := tools.Path(ctx, s.tool)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s server) start(ctx context.Context, dir string) (*process.Process, error)
 	return process.Start(dir, string(s.tool), path, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, s.args...)
 }
 
-// startEtcd returns etcd and its URL once it is healthy.
+// startEtcd starts etcd, and returns its process and its URL when it is healthy.
 func startEtcd(ctx context.Context, dir string) (p *process.Process, url string, err error) {
 	err = process.RetryTaken(func() error {
 		port, err := process.FreePort(ctx)
@@ -69,7 +69,7 @@ func etcd(dir, url, peer string) server {
 	}}
 }
 
-// startAPIServer returns an API server once it is ready for an administrator.
+// startAPIServer starts an API server, and returns its process when it is ready for an administrator.
 func startAPIServer(ctx context.Context, dir string, s server, admin *rest.Config) (*process.Process, error) {
 	client, err := rest.HTTPClientFor(admin)
 	if err != nil {
@@ -98,7 +98,7 @@ func apiServer(o Options, dir, etcdURL string, port int) server {
 	args := []string{
 		"--etcd-servers=" + etcdURL,
 		"--bind-address=" + process.Loopback, "--advertise-address=" + process.Loopback, "--secure-port=" + strconv.Itoa(port),
-		// There is no address for it that Endpoints would accept.
+		// The loopback address is not valid in Endpoints.
 		"--endpoint-reconciler-type=none",
 		"--tls-cert-file=" + in("tls.crt"), "--tls-private-key-file=" + in("tls.key"),
 		"--client-ca-file=" + in("ca.crt"),
@@ -116,8 +116,8 @@ func apiServer(o Options, dir, etcdURL string, port int) server {
 	return server{tools.KubeAPIServer, append(args, o.APIServerArgs...)}
 }
 
-// clients are the servers that are clients of the API server. All of them are
-// administrators, whose rights no one tests.
+// clients returns the servers that are clients of the API server. All of them are administrators, because no test depends
+// on their permissions.
 func clients(ctx context.Context, o Options, dir, kubeconfig string) ([]server, error) {
 	var out []server
 	if o.ControllerManager {
@@ -148,7 +148,7 @@ func controllerManager(o Options, dir, kubeconfig string) server {
 	return server{tools.KubeControllerManager, append(args, o.ControllerManagerArgs...)}
 }
 
-// kwok with stages, without which it does nothing.
+// kwok returns a kwok server with stages, which it requires to do anything.
 func kwok(ctx context.Context, stages []string, kubeconfig string) (server, error) {
 	dir, err := tools.ModuleDir(ctx, tools.Kwok, "sigs.k8s.io/kwok")
 	if err != nil {

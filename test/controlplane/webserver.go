@@ -15,26 +15,26 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// WebOptions say how a registry or chart repository is served.
+// WebOptions configure how a registry or chart repository is served.
 type WebOptions struct {
-	// TLS serves https, with a certificate of an authority of its own.
+	// TLS serves HTTPS with a certificate of the server's own authority.
 	TLS bool
-	// Username and Password are asked for, unless both are empty.
+	// Username and Password are required from clients unless both are empty.
 	Username, Password string
 }
 
-// A Fault may answer a request in place of the server: with an error, a
-// redirect, wrong bytes, or late. It reports whether it did.
+// A Fault may respond to a request in place of the server, for example with an error, a redirect, wrong data or a delay.
+// It reports whether it has responded.
 type Fault func(w http.ResponseWriter, r *http.Request) bool
 
-// A Request is one that a server has seen, whether it was granted or not.
+// A Request is a request that a server received, authorized or not.
 type Request struct {
 	Method, Path string
-	// Authorized says that the request carried some credentials.
+	// Authorized means that the request contained credentials.
 	Authorized bool
 }
 
-// webServer is what a registry and a chart repository have in common.
+// webServer is the common part of a registry and a chart repository.
 type webServer struct {
 	options WebOptions
 	server  *httptest.Server
@@ -49,7 +49,7 @@ type webServer struct {
 func newWebServer(o WebOptions, h http.Handler) (*webServer, error) {
 	s := &webServer{options: o, handler: h}
 	s.server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
-	// Handshakes that fail on purpose are not news.
+	// Do not log handshakes that fail on purpose.
 	s.server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	if !o.TLS {
 		s.server.Start()
@@ -93,13 +93,13 @@ func (s *webServer) serve(w http.ResponseWriter, r *http.Request) {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// URL returns the address, with http:// or https://.
+// URL returns the URL of the server, with http:// or https://.
 func (s *webServer) URL() string { return s.server.URL }
 
-// Host returns the address as host:port.
+// Host returns the address of the server as host:port.
 func (s *webServer) Host() string { return s.server.Listener.Addr().String() }
 
-// CA returns the certificate of the authority, PEM, or nil without TLS.
+// CA returns the certificate of the authority in PEM, or nil without TLS.
 func (s *webServer) CA() []byte {
 	if s.ca == nil {
 		return nil
@@ -107,28 +107,28 @@ func (s *webServer) CA() []byte {
 	return bytes.Clone(s.ca.pem)
 }
 
-// Requests returns what was asked since the start or the last Reset, in order.
+// Requests returns the requests since the start or the last Reset, in order.
 func (s *webServer) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Request(nil), s.requests...)
 }
 
-// Reset forgets the requests.
+// Reset clears the recorded requests.
 func (s *webServer) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = nil
 }
 
-// SetFault replaces the fault; nil ends it.
+// SetFault sets the fault; nil removes it.
 func (s *webServer) SetFault(f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault = f
 }
 
-// Stop ends the server and its connections.
+// Stop stops the server and closes its connections.
 func (s *webServer) Stop() {
 	s.server.CloseClientConnections()
 	s.server.Close()

@@ -4,7 +4,7 @@ package controlplane
 
 import "strings"
 
-// WidgetDefinition is the CRD of a kind Widget in a group, which takes any spec and status.
+// WidgetDefinition returns the YAML of a CRD for the kind Widget in a group, with any spec and status.
 func WidgetDefinition(group string) string {
 	return strings.ReplaceAll(`apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

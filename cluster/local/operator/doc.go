@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package operator stands for the programs of the modules of the demo, which
-// no one can run without containers. It reports the state of each module's custom
-// resources as those would: from the Deployment of the module, and from what the
-// custom resource says.
+// Package operator replaces the operators of the demo's modules, which cannot run without containers. Like them, it
+// reports the state of each module's custom resources, based on the Deployment of the module and the spec of the custom
+// resource.
 package operator

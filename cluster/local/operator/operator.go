@@ -22,35 +22,33 @@ import (
 )
 
 const (
-	// Finalizer of custom resources: they go only while their module still runs.
+	// Finalizer is set on custom resources, so that they are removed only while their module still runs.
 	Finalizer = "demo.example.org/operator"
-	// pause between two passes. CRDs come and go with their modules, which
-	// watches do not survive.
+	// pause is the time between two passes. The operator polls because watches end when the CRD of a module is removed.
 	pause = 250 * time.Millisecond
 )
 
-// A Module is what its operator must know of it.
+// A Module describes a module to its operator.
 type Module struct {
 	// Resource is the custom resource of the module.
 	Resource schema.GroupVersionResource
-	// Deployment that would run the operator.
+	// Deployment is the Deployment that would run the operator.
 	Deployment types.NamespacedName
-	// Needed is a field of type string in the spec of the custom resource. While it
-	// is empty the state is Warning.
+	// Needed is a string field in the spec of the custom resource. While it is empty, the state is Warning.
 	Needed string
 }
 
 // An Operator reports the states of modules.
 type Operator struct {
-	// Client of the cluster that the modules are installed into.
+	// Client is a client of the cluster that the modules are installed into.
 	Client dynamic.Interface
-	// Modules that are known. None has to be installed.
+	// Modules are the known modules, which may or may not be installed.
 	Modules []Module
-	// OnError is told of what fails. It is tried again.
+	// OnError is called with each error. The operator then retries.
 	OnError func(error)
 }
 
-// Run until ctx is done.
+// Run reports states until ctx is done.
 func (o *Operator) Run(ctx context.Context) {
 	for {
 		for _, m := range o.Modules {
@@ -66,7 +64,7 @@ func (o *Operator) Run(ctx context.Context) {
 	}
 }
 
-// reconcile all custom resources of a module.
+// look reports the states of all custom resources of a module.
 func (o *Operator) look(ctx context.Context, m Module) error {
 	list, err := o.Client.Resource(m.Resource).List(ctx, metav1.ListOptions{})
 	if kerrors.IsNotFound(err) {
@@ -81,7 +79,7 @@ func (o *Operator) look(ctx context.Context, m Module) error {
 	}
 	for i := range list.Items {
 		err := o.report(ctx, m, &list.Items[i], running, why)
-		// Someone was quicker. The next look sees what they did.
+		// Another client changed or deleted the object. The next pass reads its new state.
 		if err != nil && !kerrors.IsNotFound(err) && !kerrors.IsConflict(err) {
 			return errors.Wrapf(err, "cannot report the state of %s %s", m.Resource.Resource, list.Items[i].GetName())
 		}
@@ -89,7 +87,7 @@ func (o *Operator) look(ctx context.Context, m Module) error {
 	return nil
 }
 
-// running says whether a Deployment is available in its current form, or why not.
+// running reports whether the current generation of a Deployment is available. If not, it returns the reason.
 func (o *Operator) running(ctx context.Context, name types.NamespacedName) (bool, string, error) {
 	resource := appsv1.SchemeGroupVersion.WithResource("deployments")
 	u, err := o.Client.Resource(resource).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
@@ -113,7 +111,7 @@ func (o *Operator) running(ctx context.Context, name types.NamespacedName) (bool
 	return false, fmt.Sprintf("Deployment %s is not available", name), nil
 }
 
-// report the state of one custom resource, and do nothing where it is known.
+// report updates the finalizer and the state of one custom resource if they differ.
 func (o *Operator) report(ctx context.Context, m Module, cr *unstructured.Unstructured, running bool, why string) error {
 	client := o.Client.Resource(m.Resource).Namespace(cr.GetNamespace())
 	deleting := cr.GetDeletionTimestamp() != nil
@@ -139,12 +137,13 @@ func (o *Operator) report(ctx context.Context, m Module, cr *unstructured.Unstru
 	}, "status")
 }
 
-// hold an object by these finalizers.
+// hold sets the finalizers of an object.
 func hold(ctx context.Context, c dynamic.ResourceInterface, cr *unstructured.Unstructured, finalizers []string) error {
 	return patch(ctx, c, cr, map[string]any{"metadata": map[string]any{"finalizers": finalizers}})
 }
 
-// stateOf a custom resource: that of its module, unless it is in a way itself.
+// stateOf returns the state of a custom resource: Deleting, Processing for the reason why, Warning if the needed field is
+// empty, or Ready.
 func stateOf(m Module, cr *unstructured.Unstructured, why string) (state, message string) {
 	value, _, _ := unstructured.NestedString(cr.Object, "spec", m.Needed)
 	switch {
@@ -158,7 +157,7 @@ func stateOf(m Module, cr *unstructured.Unstructured, why string) (state, messag
 	return "Ready", ""
 }
 
-// seen is what the status says already.
+// seen returns the state and the message in the current status.
 func seen(cr *unstructured.Unstructured) (state, message string) {
 	state, _, _ = unstructured.NestedString(cr.Object, "status", "state")
 	conditions, _, _ := unstructured.NestedSlice(cr.Object, "status", "conditions")
@@ -176,7 +175,7 @@ func status(ok bool) string {
 	return string(corev1.ConditionFalse)
 }
 
-// patch an object unless it was deleted and made again.
+// patch applies a merge patch to an object, and fails if the object was recreated.
 func patch(ctx context.Context, c dynamic.ResourceInterface, cr *unstructured.Unstructured, change map[string]any, subresource ...string) error {
 	meta, _ := change["metadata"].(map[string]any)
 	if meta == nil {

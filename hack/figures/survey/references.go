@@ -9,14 +9,14 @@ import (
 	"path"
 )
 
-// References counts references between files of one package. Several references from one file to another count as one.
+// References counts references between files of one package. Multiple references from one file to another count as one.
 type References struct {
 	All int
-	// Circular are those on a circle: the other file refers back, directly or by way of more files.
+	// Circular counts the references on a cycle: the other file refers back, directly or through more files.
 	Circular int
 }
 
-// References returns the references between the files of a package: to what is declared in its scope, and to methods.
+// References returns the references between the files of a package: to declarations in the package scope, and to methods.
 func (p *Package) References() References {
 	graph := p.graph()
 	var out References
@@ -31,14 +31,14 @@ func (p *Package) References() References {
 	return out
 }
 
-// graph returns which files each file refers to.
+// graph returns the files that each file refers to.
 func (p *Package) graph() map[string]map[string]bool {
 	files := make([]*ast.File, 0, len(p.Files))
 	for _, f := range p.Files {
 		files = append(files, f.syntax)
 	}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	// Other packages are not read: the errors about what they declare are ignored.
+	// Other packages are not read, so errors about their declarations are ignored.
 	config := types.Config{Importer: unread{}, Error: func(error) {}}
 	own, _ := config.Check(p.Path, p.set, files, info)
 	graph := map[string]map[string]bool{}
@@ -74,7 +74,7 @@ func (unread) Import(name string) (*types.Package, error) {
 	return p, nil
 }
 
-// reaches reports whether there is a way from one file to another.
+// reaches reports whether there is a path from one file to another.
 func reaches(graph map[string]map[string]bool, from, to string) bool {
 	seen := map[string]bool{from: true}
 	for todo := []string{from}; len(todo) > 0; todo = todo[1:] {

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Survey is what was measured of a repository.
+// A Survey holds the measurements of a repository.
 type Survey struct {
 	// Packages are the directories with Go files, sorted by path.
 	Packages []*Package
@@ -26,17 +26,17 @@ type Survey struct {
 
 // A Package is a directory with Go files.
 type Package struct {
-	// Path of the directory below the root; "." for the root.
+	// Path is the path of the directory below the root, or "." for the root.
 	Path string
-	// Files by name, without tests and generated files.
+	// Files are the files by name, without tests and generated files.
 	Files map[string]*File
-	// TestLines is the number of lines in tests.
+	// TestLines is the number of lines in test files.
 	TestLines int
 
 	set *token.FileSet
 }
 
-// Lines returns the number of lines.
+// Lines returns the number of lines of all files, without tests and generated files.
 func (p *Package) Lines() int {
 	n := 0
 	for _, f := range p.Files {
@@ -45,10 +45,10 @@ func (p *Package) Lines() int {
 	return n
 }
 
-// A File is a Go file.
+// A File holds the measurements of a Go file.
 type File struct {
 	Lines int
-	// Functions are the lines of the bodies of its functions, without the braces.
+	// Functions contains the number of lines of each function body, without the braces.
 	Functions []int
 
 	syntax *ast.File
@@ -58,7 +58,7 @@ type File struct {
 type Type struct {
 	// methods is the number of methods by file.
 	methods map[string]int
-	// embeds are the keys of the types that give it their methods.
+	// embeds are the keys of the types whose methods it inherits.
 	embeds []string
 }
 
@@ -147,10 +147,11 @@ func (s *Survey) typeOf(key string) *Type {
 	return s.types[key]
 }
 
-// Types returns the keys of all types, sorted: the path of the package, a dot, and the name.
+// Types returns the sorted keys of all types. A key is the path of the package, a dot, and the name of the type.
 func (s *Survey) Types() []string { return slices.Sorted(maps.Keys(s.types)) }
 
-// MethodsOf returns how many methods each file has of a type, with those of the types of the repository that it embeds.
+// MethodsOf returns the number of methods of a type in each file, including those of the repository's types that it
+// embeds.
 func (s *Survey) MethodsOf(key string) map[string]int {
 	out, seen := map[string]int{}, map[string]bool{}
 	for todo := []string{key}; len(todo) > 0; todo = todo[1:] {
@@ -167,10 +168,10 @@ func (s *Survey) MethodsOf(key string) map[string]int {
 	return out
 }
 
-// A resolver finds out which types of the repository a file names.
+// A resolver resolves references of a file to types of the repository.
 type resolver struct {
 	dir string
-	// imports are the directories of the packages that the file imports, by the names that it uses for them.
+	// imports are the directories of the packages that the file imports, by the names that the file uses for them.
 	imports map[string]string
 }
 
@@ -191,8 +192,8 @@ func importsOf(f *ast.File, module string) map[string]string {
 	return out
 }
 
-// key returns the key of the type that an expression names, possibly as a pointer or with type arguments. It returns false if that
-// is not a type of the repository.
+// key returns the key of the type that an expression refers to, possibly as a pointer or with type arguments. It returns
+// false if that type is not a type of the repository.
 func (r resolver) key(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -213,8 +214,8 @@ func (r resolver) key(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-// embedded returns the keys of the types whose methods a type has: those that a struct embeds, and the type that an alias stands
-// for.
+// embedded returns the keys of the types whose methods a type has: the types that a struct embeds, and the target of an
+// alias.
 func (r resolver) embedded(t *ast.TypeSpec) []string {
 	var out []string
 	add := func(e ast.Expr) {

@@ -19,25 +19,26 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Credentials of an identity. Provider-kubernetes and provider-helm have the same JSON.
+// Credentials are the credentials of an identity. provider-kubernetes and provider-helm use the same JSON.
 type Credentials struct {
 	ClientID string `json:"clientId"`
 	TenantID string `json:"tenantId"`
-	// ServerID is the application of the API server. Without it, that of the kubeconfig is used.
+	// ServerID is the ID of the application of the API server. By default, it is taken from the kubeconfig.
 	ServerID string `json:"serverId"`
 
-	// ClientSecret, or the path of a file with a certificate and its key, authenticates a service principal.
+	// ClientSecret authenticates a service principal. Alternatively, ClientCertificate is the path of a file with a
+	// certificate and its key.
 	ClientSecret              string `json:"clientSecret"`
 	ClientCertificate         string `json:"clientCertificate"`
 	ClientCertificatePassword string `json:"clientCertificatePassword"`
 
-	// FederatedTokenFile is the path of the token of a workload identity. Without it, that of the environment is used, and
-	// so is the AuthorityHost.
+	// FederatedTokenFile is the path of the token of a workload identity. It and AuthorityHost default to values from the
+	// environment.
 	FederatedTokenFile string `json:"federatedTokenFile"`
 	AuthorityHost      string `json:"authorityHost"`
 }
 
-// Parse reads credentials. The error doesn't quote them.
+// Parse parses credentials. The error does not quote them.
 func Parse(data []byte) (*Credentials, error) {
 	c := &Credentials{}
 	if json.Unmarshal(data, c) != nil {
@@ -46,17 +47,17 @@ func Parse(data []byte) (*Credentials, error) {
 	return c, nil
 }
 
-// WrapServicePrincipal makes the requests of a REST config carry the tokens of a service principal.
+// WrapServicePrincipal adds the tokens of a service principal to the requests of a REST config.
 func (c *Credentials) WrapServicePrincipal(rc *rest.Config) error {
 	return c.wrap(rc, c.servicePrincipal)
 }
 
-// WrapWorkloadIdentity makes the requests of a REST config carry the tokens of a workload identity.
+// WrapWorkloadIdentity adds the tokens of a workload identity to the requests of a REST config.
 func (c *Credentials) WrapWorkloadIdentity(rc *rest.Config) error {
 	return c.wrap(rc, c.workloadIdentity)
 }
 
-// wrap authenticates the requests of a REST config. The options are those of the defaults, and of tests.
+// wrap adds the tokens of an identity, which it creates with default options, to the requests of a REST config.
 func (c *Credentials) wrap(rc *rest.Config, identity func(azcore.ClientOptions) (azcore.TokenCredential, error)) error {
 	server, err := c.server(rc.ExecProvider)
 	if err != nil {
@@ -72,7 +73,8 @@ func (c *Credentials) wrap(rc *rest.Config, identity func(azcore.ClientOptions) 
 	return nil
 }
 
-// server is the application that tokens are for. Kubeconfigs of Azure name it in the arguments of kubelogin.
+// server returns the ID of the application that tokens are for. Kubeconfigs of Azure contain it in the arguments of
+// kubelogin.
 func (c *Credentials) server(exec *clientcmdapi.ExecConfig) (string, error) {
 	id := ""
 	flags := pflag.NewFlagSet("kubelogin", pflag.ContinueOnError)
@@ -135,7 +137,7 @@ func (c *Credentials) workloadIdentity(o azcore.ClientOptions) (azcore.TokenCred
 	return credential, errors.Wrap(err, "cannot use the workload identity of the provider")
 }
 
-// A transport adds tokens to requests. The credential caches them.
+// A transport adds tokens to requests. The credential caches the tokens.
 type transport struct {
 	credential azcore.TokenCredential
 	scope      string
@@ -156,7 +158,7 @@ func (t *transport) RoundTrip(in *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(r)
 }
 
-// explain leaves out what differs from one answer of Microsoft Entra ID to the next, such as its trace ID.
+// explain returns an error without the details that vary between responses of Microsoft Entra ID, such as the trace ID.
 func explain(err error) error {
 	var failed *azidentity.AuthenticationFailedError
 	if !errors.As(err, &failed) || failed.RawResponse == nil {

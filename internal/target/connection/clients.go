@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
 )
 
-// A watchClient lists and watches what the cache asks for: metadata as protobuf, whole objects as JSON.
+// A watchClient lists and watches objects for the cache: metadata as protobuf, whole objects as JSON.
 type watchClient struct {
 	objects  dynamic.Interface
 	metadata metadata.Interface
@@ -39,7 +39,7 @@ func newWatchClient(rc *rest.Config, client *http.Client, get notfound.GetFunc) 
 	return &watchClient{objects: o, metadata: m, get: get}, nil
 }
 
-// List objects of all namespaces.
+// List lists the objects of all namespaces.
 func (c *watchClient) List(ctx context.Context, r informer.Resource, o metav1.ListOptions) (runtime.Object, error) {
 	if r.MetadataOnly {
 		return c.metadata.Resource(r.GroupVersionResource).List(ctx, o)
@@ -47,7 +47,7 @@ func (c *watchClient) List(ctx context.Context, r informer.Resource, o metav1.Li
 	return c.objects.Resource(r.GroupVersionResource).List(ctx, o)
 }
 
-// Watch objects of all namespaces.
+// Watch watches the objects of all namespaces.
 func (c *watchClient) Watch(ctx context.Context, r informer.Resource, o metav1.ListOptions) (watch.Interface, error) {
 	if r.MetadataOnly {
 		return c.metadata.Resource(r.GroupVersionResource).Watch(ctx, o)
@@ -55,7 +55,7 @@ func (c *watchClient) Watch(ctx context.Context, r informer.Resource, o metav1.L
 	return c.objects.Resource(r.GroupVersionResource).Watch(ctx, o)
 }
 
-// Served says whether the cluster serves a kind.
+// Served reports whether the cluster serves a kind.
 func (c *watchClient) Served(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
 	return notfound.Served(ctx, c.get, gvk)
 }

@@ -28,7 +28,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// How long answers about the whole cluster are believed.
+// These are the times after which data about the whole cluster is requested again.
 const (
 	versionFor  = time.Hour
 	versionsFor = time.Minute
@@ -53,23 +53,23 @@ type Cluster struct {
 
 var _ cluster.Cluster = &Cluster{}
 
-// Options of a connection. The zero value is right.
+// Options are the options of a connection. The zero value is valid.
 type Options struct {
 	Transport transport.Options
-	// Builtin are kinds whose mapping is not asked for.
+	// Builtin contains the kinds whose mapping requires no discovery.
 	Builtin mapper.Table
-	// Change is told of changes that others make; nil for no one.
+	// Change is called for changes by other clients; optional.
 	Change informer.ChangeFunc
-	// Log of failing watches; nil for none.
+	// Log logs failing watches; optional.
 	Log logging.Logger
-	// Changed is called when the outcome of the requests has changed, or the version that was answered last; optional.
+	// Changed is called when the outcome of the requests or the last known version has changed; optional.
 	Changed func(*Cluster)
-	// Done is called when the connection was closed; optional.
+	// Done is called after the connection was closed; optional.
 	Done func()
 }
 
-// New returns a connection to a cluster. The interpreter decides what its cache watches and keeps. New sends nothing. Errors
-// name what is wrong with the config.
+// New returns a connection to a cluster. The interpreter determines what its cache watches and keeps. New sends no
+// requests. Errors describe what is wrong with the config.
 func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 	c := &Cluster{done: o.Done, changed: o.Changed, version: newRemembered[string](), versions: newRemembered[[]string]()}
 	o.Transport.Changed = c.notify
@@ -101,8 +101,8 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// shared is a REST config for any number of clients, which send their requests through a transport that has the
-// credentials.
+// shared returns a REST config that any number of clients can use. They send their requests through the transport, which
+// has the credentials.
 func shared(rc *rest.Config, t *transport.Transport) *rest.Config {
 	return &rest.Config{
 		Host:           t.URL(),
@@ -113,7 +113,8 @@ func shared(rc *rest.Config, t *transport.Transport) *rest.Config {
 	}
 }
 
-// restClient for any path. Its codec knows nothing but the answers that API servers give to all: above all, Status.
+// restClient returns a client for any path. Its codec decodes only the types that all API servers return, above all
+// Status.
 func restClient(rc *rest.Config, client *http.Client) (*rest.RESTClient, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
@@ -125,30 +126,31 @@ func restClient(rc *rest.Config, client *http.Client) (*rest.RESTClient, error) 
 	return rest.RESTClientForConfigAndClient(rc, client)
 }
 
-// Host is scheme, host and port of the API server.
+// Host returns the scheme, host and port of the API server.
 func (c *Cluster) Host() string { return c.transport.Host() }
 
-// Identity of the cluster, as far as the connection proves it: equal ones are of one cluster, whatever the credentials.
+// Identity returns the identity of the cluster as far as the connection proves it. Equal identities mean the same
+// cluster, whatever the credentials.
 func (c *Cluster) Identity() string { return c.identity }
 
 // REST returns a REST client for absolute paths.
 func (c *Cluster) REST() rest.Interface { return c.rest }
 
-// Config for other clients. It shares the connection and holds no credentials.
+// Config returns a REST config for other clients. It shares the connection and contains no credentials.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
 
-// Cache returns what the watches of the connection know.
+// Cache returns the cache that the watches of the connection fill.
 func (c *Cluster) Cache() cluster.Cache { return c.informer }
 
-// Mapping of a kind.
+// Mapping returns the mapping of a kind.
 func (c *Cluster) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error) {
 	return c.mapper.Mapping(ctx, gvk)
 }
 
-// Learn the mapping of a kind.
+// Learn stores the mapping of a kind.
 func (c *Cluster) Learn(gvk schema.GroupVersionKind, m cluster.Mapping) { c.mapper.Learn(gvk, m) }
 
-// Version returns the version of the cluster. It asks the cluster at most once an hour.
+// Version returns the version of the cluster. It sends at most one request per hour.
 func (c *Cluster) Version(ctx context.Context) (string, error) {
 	return c.version.get(ctx, versionFor, func(ctx context.Context) (string, error) {
 		data, err := c.get(ctx, "/version")
@@ -166,7 +168,7 @@ func (c *Cluster) Version(ctx context.Context) (string, error) {
 	})
 }
 
-// LastVersion returns the version that Version returned last, or an empty text. It sends nothing.
+// LastVersion returns the last result of Version, or an empty string. It sends no requests.
 func (c *Cluster) LastVersion() string {
 	if v := c.known.Load(); v != nil {
 		return *v
@@ -174,7 +176,7 @@ func (c *Cluster) LastVersion() string {
 	return ""
 }
 
-// Outcome is what the latest requests came to. It sends nothing.
+// Outcome returns the outcome of the latest requests. It sends no requests.
 func (c *Cluster) Outcome() transport.Outcome { return c.transport.Outcome() }
 
 func (c *Cluster) notify() {
@@ -183,8 +185,8 @@ func (c *Cluster) notify() {
 	}
 }
 
-// APIVersions that the cluster serves, sorted, as group/version and group/version/Kind. They are asked for once a minute
-// at most. Groups whose server does not answer are left out.
+// APIVersions returns the API versions that the cluster serves, sorted, as group/version and group/version/Kind. It
+// requests them at most once a minute. Groups whose server is unavailable are omitted.
 func (c *Cluster) APIVersions(ctx context.Context) ([]string, error) {
 	return c.versions.get(ctx, versionsFor, func(ctx context.Context) ([]string, error) {
 		groups, lists, err := c.discovery.ServerGroupsAndResourcesWithContext(ctx)
@@ -207,8 +209,8 @@ func (c *Cluster) APIVersions(ctx context.Context) ([]string, error) {
 	})
 }
 
-// failed says why discovery failed. Groups whose server does not answer are not failure, but one that is not found is: the
-// client takes any 404 for the word of an API server, and leaves out what it is about.
+// failed returns the error of a failed discovery, or nil. Unavailable servers of API groups are not a failure, but a
+// group that is not found is: the discovery client trusts any 404, even from a proxy, and omits the group.
 func (c *Cluster) failed(groups []*metav1.APIGroup, err error) error {
 	if g := (*discovery.ErrGroupDiscoveryFailed)(nil); errors.As(err, &g) {
 		for _, err := range g.Groups {
@@ -233,7 +235,7 @@ func (c *Cluster) foreign() error { return &notfound.Error{Host: c.Host()} }
 
 func (c *Cluster) get(ctx context.Context, path string) ([]byte, error) {
 	r := c.rest.Get().AbsPath(path).Do(ctx)
-	// Raw would return an error that knows less of the server's answer.
+	// Raw would return an error with fewer details of the response.
 	if err := r.Error(); err != nil {
 		if notfound.Foreign(err) {
 			return nil, c.foreign()
@@ -243,7 +245,7 @@ func (c *Cluster) get(ctx context.Context, path string) ([]byte, error) {
 	return r.Raw()
 }
 
-// Close the connection. Watches end first, as they would reconnect.
+// Close closes the connection. It ends the watches first, because they would reconnect.
 func (c *Cluster) Close() {
 	c.informer.Close()
 	c.transport.Close()
@@ -252,9 +254,10 @@ func (c *Cluster) Close() {
 	}
 }
 
-// remembered is a value that is asked for once in a while, and by one caller at a time.
+// A remembered value is requested again after some time, by one caller at a time.
 type remembered[T any] struct {
-	// asking is held by who reads or writes the value. Unlike a mutex, waiting for it ends with a context.
+	// asking is held while the value is read or written. Unlike with a mutex, a caller can stop waiting when its context
+	// ends.
 	asking chan struct{}
 	value  T
 	asked  time.Time

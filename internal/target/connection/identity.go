@@ -13,13 +13,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// connections counts those that prove nothing.
+// connections counts the connections without a proven identity.
 var connections atomic.Uint64 //nolint:gochecknoglobals // Each one is to differ from all others of the process.
 
-// identityOf the cluster that a connection leads to. Anyone may write the address of another cluster into a kubeconfig,
-// and have a proxy lead it elsewhere; so the address counts only together with the authorities that vouch for it. A
-// connection that does not verify its server, or whose transport is not ours, is like no other one. Credentials do not
-// count, so that new ones find what is known.
+// identityOf returns the identity of the cluster that a connection leads to. Because anyone can write the address of
+// another cluster into a kubeconfig and route it elsewhere with a proxy, the address counts only together with the
+// certificate authorities that verify it. A connection that does not verify its server or has its own transport gets a
+// unique identity. Credentials do not count, so that known data stays valid after a rotation.
 func identityOf(rc *rest.Config, host string) string {
 	tls := rc.TLSClientConfig
 	if tls.Insecure || !strings.HasPrefix(host, "https://") || rc.Transport != nil || rc.WrapTransport != nil || rc.Dial != nil {

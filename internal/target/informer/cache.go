@@ -24,11 +24,11 @@ const (
 	idleCheckEvery = time.Minute
 )
 
-// A Resource is what a watch is for.
+// A Resource identifies what a watch returns.
 type Resource struct {
 	schema.GroupVersionResource
 
-	// MetadataOnly asks for PartialObjectMetadata instead of unstructured objects.
+	// MetadataOnly selects PartialObjectMetadata instead of unstructured objects.
 	MetadataOnly bool
 }
 
@@ -36,34 +36,34 @@ type Resource struct {
 type Client interface {
 	List(ctx context.Context, r Resource, o metav1.ListOptions) (runtime.Object, error)
 	Watch(ctx context.Context, r Resource, o metav1.ListOptions) (watch.Interface, error)
-	// Served reports whether the cluster serves a kind. It is called when a list or a watch is not found, because a proxy
-	// between the provider and the cluster may have answered that.
+	// Served reports whether the cluster serves a kind. The cache calls it after a 404 response to a list or a watch,
+	// which may come from a proxy between the provider and the cluster.
 	Served(ctx context.Context, gvk schema.GroupVersionKind) (bool, error)
 }
 
 // A MapFunc returns the mapping of a kind. The error is a *cluster.NoKindError for a kind that the cluster does not serve.
 type MapFunc func(ctx context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error)
 
-// A ChangeFunc is called when another client has changed an object of a set: old is nil for a new object, and now is nil for a
-// deleted one. A change from one set to another is reported to both. The goroutine of the watch calls the function without
-// locks. The function should return soon, and must not close the cache.
+// A ChangeFunc is called when another client has changed an object of a set: old is nil for a new object, and now is nil
+// for a deleted one. A change from one set to another is reported to both. The goroutine of the watch calls the function
+// without locks. The function must return soon and must not close the cache.
 type ChangeFunc func(set string, key cluster.ObjectRef, old, now *cluster.ObjectState)
 
 // A Cache watches one cluster. It is safe for concurrent use.
 type Cache struct {
 	client  Client
 	mapping MapFunc
-	// interpreter says what to watch, and what to keep of it.
+	// interpreter determines what to watch, and what to keep of it.
 	interpreter cluster.Interpreter
 	change      ChangeFunc
 	log         logging.Logger
 
-	// root ends with Close, and with it all watches, which running counts.
+	// root is canceled by Close, which ends all watches; running counts them.
 	root    context.Context //nolint:containedctx // It is the lifetime of the cache.
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
-	// mu guards the map and the time, not the kinds.
+	// mu guards kinds and idleChecked, but not the fields of each kind.
 	mu          sync.RWMutex
 	kinds       map[schema.GroupKind]*kind
 	idleChecked time.Time
@@ -71,7 +71,7 @@ type Cache struct {
 
 var _ cluster.Cache = &Cache{}
 
-// An Option of a cache.
+// An Option configures a cache.
 type Option func(*Cache)
 
 // WithChange sets the function that is called when other clients change objects.
@@ -79,7 +79,7 @@ func WithChange(f ChangeFunc) Option {
 	return func(c *Cache) { c.change = f }
 }
 
-// WithLogger logs failing watches at debug level.
+// WithLogger sets the logger of failing watches, which are logged at debug level.
 func WithLogger(l logging.Logger) Option {
 	return func(c *Cache) { c.log = l }
 }
@@ -102,12 +102,13 @@ func New(client Client, m MapFunc, i cluster.Interpreter, o ...Option) *Cache {
 	return c
 }
 
-// Interpreter returns the one that the cache was made with.
+// Interpreter returns the interpreter of the cache.
 func (c *Cache) Interpreter() cluster.Interpreter { return c.interpreter }
 
-// Track watches kinds, waits for their first listing, and returns an error for each kind that is not in sync: a
-// *cluster.NoKindError for a kind that the cluster does not serve, the error of the API server for one that the credentials
-// may not watch, and the error of the context for one that was not listed in time. Track retries a failed watch, with a pause.
+// Track starts watching kinds, waits until each has been listed, and returns an error for each kind that is not in sync:
+// a *cluster.NoKindError for a kind that the cluster does not serve, the error of the API server for one that the
+// credentials may not watch, and the error of the context for one that was not listed in time. Track retries a failed
+// watch after a pause.
 func (c *Cache) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
 	c.stopIdle()
 	failed := map[schema.GroupVersionKind]error{}
@@ -129,7 +130,7 @@ func (c *Cache) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[s
 	return failed
 }
 
-// Get returns the state of an object; false where the cache does not have the object.
+// Get returns the state of an object, or false if the cache does not contain it.
 func (c *Cache) Get(key cluster.ObjectRef) (cluster.ObjectState, bool) {
 	c.mu.RLock()
 	k := c.kinds[key.GroupKind()]
@@ -140,26 +141,26 @@ func (c *Cache) Get(key cluster.ObjectRef) (cluster.ObjectState, bool) {
 	return k.get(nameOf(key))
 }
 
-// Put stores the state that the answer to a write of the engine contained.
+// Put stores the state of an object from the response to a write of the engine.
 func (c *Cache) Put(key cluster.ObjectRef, s cluster.ObjectState) {
 	c.kind(key.GroupKind()).put(nameOf(key), s)
 }
 
-// Forget removes an object that is gone.
+// Forget removes an object that no longer exists.
 func (c *Cache) Forget(key cluster.ObjectRef) {
 	c.kind(key.GroupKind()).forget(nameOf(key))
 }
 
 // Close ends all watches and waits for them.
 func (c *Cache) Close() {
-	// Under the lock, so that no watch starts after this.
+	// The lock ensures that no watch starts after this.
 	c.mu.Lock()
 	c.stop()
 	c.mu.Unlock()
 	c.running.Wait()
 }
 
-// kind returns a known kind, or a new one that is not watched.
+// kind returns a kind of the cache, or adds a kind without a watch.
 func (c *Cache) kind(gk schema.GroupKind) *kind {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -171,7 +172,8 @@ func (c *Cache) kind(gk schema.GroupKind) *kind {
 	return k
 }
 
-// start watches a kind that is not watched yet. It moves from a version that the cluster no longer serves to another one.
+// start starts watching a kind if necessary. If the cluster no longer serves the watched version, it switches to the
+// requested version.
 func (c *Cache) start(ctx context.Context, gvk schema.GroupVersionKind) (*kind, error) {
 	k := c.kind(gvk.GroupKind())
 	if k.watches(gvk.Version) {
@@ -190,7 +192,7 @@ func (c *Cache) start(ctx context.Context, gvk schema.GroupVersionKind) (*kind, 
 	if err := c.root.Err(); err != nil {
 		return nil, err
 	}
-	// The kind may have been removed while the mapping was asked for.
+	// The kind may have been removed in the meantime.
 	if now := c.kinds[gvk.GroupKind()]; now != nil {
 		k = now
 	}
@@ -199,7 +201,7 @@ func (c *Cache) start(ctx context.Context, gvk schema.GroupVersionKind) (*kind, 
 	return k, nil
 }
 
-// stopIdle ends watches that were not requested lately and that found nothing.
+// stopIdle ends watches that found no objects and were not requested recently.
 func (c *Cache) stopIdle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

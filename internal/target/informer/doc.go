@@ -2,10 +2,10 @@
 
 // Package informer keeps the state of the objects of one cluster in memory, so that reading it needs no request.
 //
-// A Cache holds one watch for each kind that is in use, filtered by a label selector, and a cluster.ObjectState of each
-// object, never the object. It watches metadata only for kinds without a status. It also takes the answers to the engine's
-// own writes; the newest resource version wins, whichever way it came.
+// A Cache holds one watch for each kind in use, filtered by a label selector, and a cluster.ObjectState for each object,
+// but never the object itself. For kinds without a status, it watches metadata only. The cache also stores responses to
+// the engine's own writes. The newest resource version wins, whatever its source.
 //
-// A ChangeFunc is called for changes that other clients make, but not for the engine's own writes and not for what the first
-// listing of a kind finds.
+// A ChangeFunc is called for changes by other clients, but not for the engine's own writes or for objects in the first
+// list of a kind.
 package informer

@@ -18,32 +18,32 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// How long to wait at least before a failing watch is tried again because someone asks for it.
+// These are the minimum delays before a request for the kind retries a failing watch.
 const (
 	retryAfter       = 2 * time.Second
 	retryDeniedAfter = 30 * time.Second
 )
 
-// A kind is watched in one version. It is the store that the reflector fills.
+// A kind is the store of the objects of one kind, which are watched in one version. The reflector fills it.
 type kind struct {
 	cache *Cache
 	gk    schema.GroupKind
 
 	mu      sync.Mutex
 	objects objects
-	// gvk that is watched; empty if none is. Guarded by mu, as all below.
+	// gvk is the watched version, or empty if there is no watch. mu guards it and all fields below.
 	gvk schema.GroupVersionKind
-	// synced is true once the kind was listed, and for as long as what is known can be believed.
+	// synced is true from the first successful list until the data is no longer valid.
 	synced bool
-	// err of the last attempt to list or to watch; nil while it goes well.
+	// err is the error of the last attempt to list or to watch, or nil if that succeeded.
 	err error
-	// attempt counts the attempts, the running one included; failed is the one that err is from.
+	// attempt counts the attempts, including the current one. failed is the number of the attempt that returned err.
 	attempt, failed int
-	// tried is when the last attempt began, used when someone last asked.
+	// tried is the start of the last attempt, and used is the time of the last request for the kind.
 	tried, used time.Time
-	// changed is closed, and made again, when one of the above changes.
+	// changed is closed and replaced when one of the fields above changes.
 	changed chan struct{}
-	// retryNow ends the pause between two attempts; stop ends the watch.
+	// retryNow ends the pause between two attempts. stop ends the watch.
 	retryNow chan struct{}
 	stop     context.CancelFunc
 }
@@ -55,7 +55,7 @@ func newKind(c *Cache, gk schema.GroupKind) *kind {
 	}
 }
 
-// watches says whether a version needs no new watch: its own is running, or that of another version that goes well.
+// watches reports whether a version needs no new watch, because it or another version that the cluster serves is watched.
 func (k *kind) watches(version string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -66,7 +66,7 @@ func (k *kind) watches(version string) bool {
 	return k.gvk.Version == version || !isNoKind(k.err)
 }
 
-// start a watch instead of the one that is there, if any. The lock of the cache is held.
+// start starts a watch and ends the previous one, if any. The caller holds the lock of the cache.
 func (k *kind) start(gvk schema.GroupVersionKind, r Resource) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -81,7 +81,7 @@ func (k *kind) start(gvk schema.GroupVersionKind, r Resource) {
 	k.cache.running.Go(func() { k.run(ctx, r) })
 }
 
-// end the watch if no one asked for the kind since a time, and nothing of it is known.
+// end ends the watch and returns true if the kind has no known objects and was not requested since the given time.
 func (k *kind) end(since time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -93,7 +93,7 @@ func (k *kind) end(since time.Time) bool {
 	return true
 }
 
-// retry a watch that failed, unless it was tried just now.
+// retry starts a new attempt if the last one failed and did not begin just now.
 func (k *kind) retry() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -107,7 +107,7 @@ func (k *kind) retry() {
 	if time.Since(k.tried) < pause {
 		return
 	}
-	// From here on the error is that of an attempt before the running one, so that waiters wait.
+	// Count the new attempt now, so that callers wait for it instead of returning the previous error.
 	k.attempt++
 	k.tried = time.Now()
 	select {
@@ -139,7 +139,7 @@ func (k *kind) wait(ctx context.Context) error {
 	}
 }
 
-// begin an attempt, unless retry announced it already.
+// begin records the start of an attempt, unless retry has counted it already.
 func (k *kind) begin() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -157,7 +157,8 @@ func (k *kind) wentWell() {
 	k.broadcast()
 }
 
-// fail an attempt. If the kind is no longer served, nothing of it exists any more; any other failure leaves what is known.
+// fail records a failed attempt. If the cluster no longer serves the kind, fail removes all its objects; otherwise they
+// stay.
 func (k *kind) fail(err error) {
 	k.mu.Lock()
 	k.err, k.failed = err, k.attempt
@@ -197,10 +198,10 @@ func (k *kind) forget(n name) {
 
 var _ cache.TransformingStore = &kind{}
 
-// Transformer of objects that the reflector collects before it replaces ours.
+// Transformer returns a function that shrinks the objects of a list before the reflector passes them to Replace.
 func (k *kind) Transformer() cache.TransformFunc { return shrink(k.cache.interpreter) }
 
-// Add an object that the watch brings.
+// Add stores an object of an event.
 func (k *kind) Add(obj any) error {
 	n, s, err := summarize(k.cache.interpreter, obj)
 	if err != nil {
@@ -215,10 +216,10 @@ func (k *kind) Add(obj any) error {
 	return nil
 }
 
-// Update an object that the watch brings.
+// Update stores an object of an event.
 func (k *kind) Update(obj any) error { return k.Add(obj) }
 
-// Delete an object that the watch says is gone.
+// Delete removes an object of a deletion event.
 func (k *kind) Delete(obj any) error {
 	n, s, err := summarize(k.cache.interpreter, obj)
 	if err != nil {
@@ -233,7 +234,7 @@ func (k *kind) Delete(obj any) error {
 	return nil
 }
 
-// Replace all objects by those of a listing.
+// Replace replaces all objects with those of a list.
 func (k *kind) Replace(items []any, resourceVersion string) error {
 	list := make(map[name]cluster.ObjectState, len(items))
 	for _, item := range items {
@@ -246,7 +247,7 @@ func (k *kind) Replace(items []any, resourceVersion string) error {
 	k.mu.Lock()
 	changes := k.objects.replaced(list, resourceVersion)
 	if !k.synced {
-		// What a first listing finds is news to no one.
+		// Objects in the first list are not changes.
 		changes = slices.DeleteFunc(changes, func(c change) bool { return c.old == nil })
 	}
 	k.synced, k.err = true, nil
@@ -256,10 +257,10 @@ func (k *kind) Replace(items []any, resourceVersion string) error {
 	return nil
 }
 
-// Resync is not used.
+// Resync does nothing.
 func (k *kind) Resync() error { return nil }
 
-// notify of changes, in the order of names. No lock is held.
+// notify reports changes, sorted by name. The caller holds no locks.
 func (k *kind) notify(changes []change) {
 	slices.SortFunc(changes, func(a, b change) int {
 		if c := strings.Compare(a.name.namespace, b.name.namespace); c != 0 {

@@ -14,24 +14,24 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// A name of an object among those of its kind.
+// A name identifies an object among those of its kind.
 type name struct{ namespace, name string }
 
 func nameOf(k cluster.ObjectRef) name {
 	return name{namespace: k.Namespace, name: k.Name}
 }
 
-// A change that others made.
+// A change is a change of an object by another client.
 type change struct {
 	name     name
 	old, now *cluster.ObjectState
 }
 
-// objects of one kind. The caller holds a lock.
+// objects are the objects of one kind. The caller of their methods holds a lock.
 type objects struct {
 	known map[name]cluster.ObjectState
-	// gone are the UIDs of objects that were forgotten and whose deletion the watch has yet to bring. Events that were
-	// on their way would bring them back.
+	// gone contains the UIDs of forgotten objects whose deletion events have not arrived yet. Without it, earlier events
+	// would add the objects again.
 	gone map[name]string
 }
 
@@ -39,7 +39,7 @@ func newObjects() objects {
 	return objects{known: map[name]cluster.ObjectState{}, gone: map[name]string{}}
 }
 
-// put what we learned ourselves.
+// put stores a state from a response to a write.
 func (o *objects) put(n name, s cluster.ObjectState) {
 	if have, ok := o.known[n]; ok && older(s.ResourceVersion, have.ResourceVersion) {
 		return
@@ -48,7 +48,7 @@ func (o *objects) put(n name, s cluster.ObjectState) {
 	o.known[n] = compact(s)
 }
 
-// forget what we know to be gone.
+// forget removes an object that the API server reported as deleted.
 func (o *objects) forget(n name) {
 	if s, ok := o.known[n]; ok {
 		o.gone[n] = s.UID
@@ -56,7 +56,8 @@ func (o *objects) forget(n name) {
 	}
 }
 
-// seen by a watch or a listing.
+// seen stores an object of an event or a list. It returns the change, and false if another client did not change the
+// object.
 func (o *objects) seen(n name, s cluster.ObjectState) (change, bool) {
 	have, ok := o.known[n]
 	if ok && (have.ResourceVersion == s.ResourceVersion || older(s.ResourceVersion, have.ResourceVersion)) {
@@ -75,8 +76,8 @@ func (o *objects) seen(n name, s cluster.ObjectState) (change, bool) {
 	return change{name: n, old: &have, now: &s}, !have.Same(s)
 }
 
-// deleted by an event, which carries the resource version of the deletion. An object that only lost our label is also
-// reported as deleted.
+// deleted removes an object of a deletion event, which has the resource version of the deletion. Objects that lost the
+// label of the selector also have such an event.
 func (o *objects) deleted(n name, s cluster.ObjectState) (change, bool) {
 	have, ok := o.known[n]
 	if ok && older(s.ResourceVersion, have.ResourceVersion) {
@@ -87,8 +88,8 @@ func (o *objects) deleted(n name, s cluster.ObjectState) (change, bool) {
 	return change{name: n, old: &have}, ok
 }
 
-// replaced by a listing of a resource version. What is not in it is gone, unless we know it to be newer than the
-// listing.
+// replaced replaces all objects with those of a list at a resource version. It keeps other objects only if they are newer
+// than the list.
 func (o *objects) replaced(list map[name]cluster.ObjectState, resourceVersion string) []change {
 	var changes []change
 	for n := range o.gone {
@@ -111,29 +112,29 @@ func (o *objects) replaced(list map[name]cluster.ObjectState, resourceVersion st
 	return changes
 }
 
-// older says that resource version a is from before b. It is false if one of them is not a number, as from some
-// aggregated API servers; then the last one wins.
+// older reports whether resource version a is before b. If one of them is not a number, as in some aggregated API
+// servers, the result is false, and the last update wins.
 func older(a, b string) bool {
 	c, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && c < 0
 }
 
-// compact shares the texts that many summaries have in common.
+// compact shares strings that many states have in common.
 func compact(s cluster.ObjectState) cluster.ObjectState {
 	s.Set = unique.Make(s.Set).Value()
 	s.Owned = unique.Make(s.Owned).Value()
 	return s
 }
 
-// A summary of an object that is on its way from the reflector's own store to ours. It has just enough metadata for the
-// store to find its name.
+// A summary is the state of an object on its way from the reflector's temporary store to the cache. Its metadata contains
+// only the name, which that store requires.
 type summary struct {
 	metav1.ObjectMeta
 
 	cluster.ObjectState
 }
 
-// summarize converts an object from a list or a watch to its summary.
+// summarize returns the name and the state of an object from a list or a watch.
 func summarize(i cluster.Interpreter, obj any) (name, cluster.ObjectState, error) {
 	switch o := obj.(type) {
 	case *summary:
@@ -146,7 +147,8 @@ func summarize(i cluster.Interpreter, obj any) (name, cluster.ObjectState, error
 	return name{}, cluster.ObjectState{}, errors.Errorf("cannot read an object of type %T", obj)
 }
 
-// shrink returns a function for the reflector, so that its own store does not hold whole objects while it lists.
+// shrink returns a function that converts objects to summaries, so that the reflector's temporary store does not contain
+// whole objects.
 func shrink(i cluster.Interpreter) func(obj any) (any, error) {
 	return func(obj any) (any, error) {
 		n, s, err := summarize(i, obj)

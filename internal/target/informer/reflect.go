@@ -22,19 +22,20 @@ import (
 )
 
 const (
-	// shortestWatch is asked for; the longest is twice that.
+	// shortestWatch is the minimum duration of a watch. The maximum is twice as long.
 	shortestWatch = 10 * time.Minute
 
 	firstPause = time.Second
 	mostPause  = 30 * time.Second
-	// deniedPause is for what only an administrator can repair: kinds that are not served or may not be watched.
+	// deniedPause is the maximum pause for failures that only an administrator can fix: kinds that the cluster does not
+	// serve or that the credentials may not watch.
 	deniedPause = 5 * time.Minute
-	// steady is how long an attempt lasts after which pauses are short again.
+	// steady is the duration of an attempt after which the pauses start from the shortest one again.
 	steady = 2 * time.Minute
 )
 
-// run the reflector until the context ends. Its own loop is not used: it logs each failure as an error, and its pauses
-// cannot be ended.
+// run runs the reflector until the context ends. It does not use the reflector's own loop, which logs each failure as an
+// error and has pauses that cannot be interrupted.
 func (k *kind) run(ctx context.Context, r Resource) {
 	quiet := logr.Discard()
 	ctx = klog.NewContext(ctx, quiet)
@@ -71,9 +72,9 @@ func (k *kind) run(ctx context.Context, r Resource) {
 	}
 }
 
-// nextPause returns how long to wait before the next attempt, given the wait before the last one and the error it ended
-// with. A kind that is not served is asked for when a caller wants it (see retry), and otherwise as rarely as one that
-// may not be watched: a cluster at rest is not asked for a CRD that no one installs.
+// nextPause returns the pause before the next attempt, from the previous pause and the error of the last attempt. A kind
+// that is not served is retried on request (see retry), and otherwise as rarely as a kind that may not be watched, so
+// that an idle cluster gets few requests for a CRD that is never installed.
 func nextPause(last time.Duration, err error) time.Duration {
 	switch {
 	case isNoKind(err):
@@ -101,15 +102,15 @@ func (k *kind) list(ctx context.Context, r Resource, o metav1.ListOptions) (runt
 func (k *kind) watch(ctx context.Context, r Resource, o metav1.ListOptions) (watch.Interface, error) {
 	o.LabelSelector = k.cache.interpreter.Selector()
 	w, err := k.cache.client.Watch(ctx, r, o)
-	// An API server that does not know how to list by watching says that the options are not valid. The reflector then
-	// lists in the old way.
+	// An API server that does not support streaming lists responds that the options are invalid. The reflector then falls
+	// back to a normal list.
 	if o.SendInitialEvents != nil && apierrors.IsInvalid(err) {
 		return nil, err
 	}
 	return w, k.answered(ctx, err)
 }
 
-// answered notes how a request went, and returns the error for the reflector.
+// answered records the result of a request, and returns the error for the reflector.
 func (k *kind) answered(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -118,7 +119,7 @@ func (k *kind) answered(ctx context.Context, err error) error {
 		k.wentWell()
 		return nil
 	}
-	// The reflector knows what to do about a resource version that is too old or too new.
+	// The reflector handles resource versions that are too old or too new.
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
 		return err
 	}
@@ -127,12 +128,12 @@ func (k *kind) answered(ctx context.Context, err error) error {
 		return err
 	}
 	k.fail(err)
-	// Errors that it recognises, it retries by itself, in pauses that last up to a minute and do not end with the
-	// context.
+	// The reflector retries errors of known types itself, with pauses of up to a minute that do not end with the context.
 	return errors.New(err.Error())
 }
 
-// confirmed is the error of a kind that is not found: that the cluster does not serve it, if the cluster says so.
+// confirmed converts a 404 error to a *cluster.NoKindError if discovery confirms that the cluster does not serve the
+// kind.
 func (k *kind) confirmed(ctx context.Context, err error) error {
 	if !notfound.Foreign(err) && !notfound.Is(err) {
 		return err

@@ -2,7 +2,7 @@
 
 // Package kubeconfig reads kubeconfigs from untrusted sources.
 //
-// Tenants bring the kubeconfigs of their clusters, and the provider connects with them from its own place in the
-// network and with its own files at hand. What would make it run a program or read a file is therefore refused unless
-// the administrator allows it, and errors name the entry and the field but never quote a credential.
+// Users provide the kubeconfigs of their clusters, and the provider connects with them from its own network and with
+// access to its own files. By default, it therefore rejects fields that would run a program or read a file. Errors name
+// the entry and the field, but never quote credentials.
 package kubeconfig

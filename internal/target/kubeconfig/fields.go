@@ -93,8 +93,8 @@ func refuseFile(field, path string, o Options) error {
 		"put the content into the kubeconfig, or start the provider with --allow-kubeconfig-files", field)
 }
 
-// serverURL refuses what is not plainly the address of an HTTP server. The address is not repeated, as it may hold a
-// password.
+// serverURL parses the address of an HTTP server, and rejects all other URLs. Errors do not quote the address, because it
+// may contain a password.
 func serverURL(server string) (*url.URL, error) {
 	if server == "" {
 		return nil, errors.New("server is not set")
@@ -124,7 +124,8 @@ func proxyURL(proxy string) (*url.URL, error) {
 	return nil, errors.New("proxy-url is neither an http, an https nor a socks5 URL")
 }
 
-// checkKeyPair says which field is wrong. The TLS library would only say so when the connection is made.
+// checkKeyPair returns an error that names the invalid field. Without it, the TLS library would report the error only
+// when the connection is opened.
 func checkKeyPair(u *api.AuthInfo) error {
 	hasCert := len(u.ClientCertificateData) > 0 || u.ClientCertificate != ""
 	hasKey := len(u.ClientKeyData) > 0 || u.ClientKey != ""

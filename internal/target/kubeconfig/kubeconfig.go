@@ -14,37 +14,39 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
-// MaxBytes is the largest kubeconfig that is read. It is what a Secret can hold.
+// MaxBytes is the maximum size of a kubeconfig, which is the maximum size of a Secret.
 const MaxBytes = 1 << 20
 
-// maxValues is how many commas, colons and line breaks a kubeconfig may have: those of some 2000 clusters with their users.
+// maxValues is the maximum number of commas, colons and line breaks in a kubeconfig: enough for about 2000 clusters with
+// their users.
 const maxValues = 50_000
 
-// maxName is how much of a name from a kubeconfig is repeated in an error.
+// maxName is the maximum length, in bytes, of a name from a kubeconfig in an error.
 const maxName = 64
 
-// Options say what a kubeconfig may do. The zero value is the strictest.
+// Options define what a kubeconfig may do. The zero value is the strictest.
 type Options struct {
 	// AllowExec permits exec and auth-provider, which run code of the provider's image.
 	AllowExec bool
 	// AllowFiles permits tokenFile, client-certificate, client-key and certificate-authority, which read files of the
 	// provider.
 	AllowFiles bool
-	// Identity says that an identity authenticates. The context then needs no user, and exec is accepted whatever
-	// AllowExec says: several identities take their parameters from it. The caller must remove it from the REST config.
+	// Identity means that an identity authenticates instead of the user. The context then needs no user, and exec is
+	// accepted regardless of AllowExec, because several identities take parameters from it. The caller must remove exec
+	// from the REST config.
 	Identity bool
 }
 
-// A Result is how the API server of the current context is reached.
+// A Result describes the connection to the API server of the current context.
 type Result struct {
-	// Config has no client-side rate limit and no timeout.
+	// Config is a REST config without a client-side rate limit and without a timeout.
 	Config *rest.Config
-	// Cluster is the name of the cluster's entry.
+	// Cluster is the name of the cluster entry.
 	Cluster string
 }
 
-// Load a kubeconfig. What it becomes in memory is bounded before it is decoded: an alias stands for all that its anchor
-// holds, also below fields that no one reads. Errors are one line, and hold nothing of the kubeconfig.
+// Load decodes a kubeconfig. Before that, it bounds the decoded size, because an alias is replaced by all that its anchor
+// contains, even in unused fields. Errors are one line without any contents of the kubeconfig.
 func Load(data []byte) (*api.Config, error) {
 	if len(data) == 0 {
 		return nil, errors.New("kubeconfig is empty")
@@ -62,8 +64,8 @@ func Load(data []byte) (*api.Config, error) {
 	return c, nil
 }
 
-// Parse a kubeconfig and choose its current context. Errors are one line, and hold names from the kubeconfig but none of
-// its values.
+// Parse decodes a kubeconfig and selects its current context. Errors are one line. They contain names from the
+// kubeconfig, but no values.
 func Parse(data []byte, o Options) (*Result, error) {
 	c, err := Load(data)
 	if err != nil {
@@ -111,8 +113,8 @@ func userOf(c *api.Config, kctx *api.Context, o Options) (*api.AuthInfo, error) 
 
 var lineNumber = regexp.MustCompile(`line \d+`)
 
-// unreadable keeps only the line of the decoder's error, because decoders quote the input that they cannot read, which
-// may be a password.
+// unreadable returns an error with only the line number of the decoder's error, because decoders quote invalid input,
+// which may be a password.
 func unreadable(err error) error {
 	if line := lineNumber.FindString(err.Error()); line != "" {
 		return errors.Errorf("kubeconfig cannot be read: %s is not valid YAML", line)

@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// builtin are the kinds that Kubernetes has served in these versions since 1.25. What came later, or may be switched
-// off, is not here: for those the cluster has to be asked.
+// builtin contains the kinds that Kubernetes has served in these versions since 1.25. It excludes newer kinds and those
+// that can be disabled, which require discovery.
 var builtin = []struct { //nolint:gochecknoglobals // A constant table.
 	gv         schema.GroupVersion
 	namespaced string
@@ -61,7 +61,7 @@ var builtin = []struct { //nolint:gochecknoglobals // A constant table.
 	},
 }
 
-// Builtin is the mapping of every kind that all clusters serve.
+// Builtin returns the mappings of the kinds that all clusters serve.
 func Builtin() Table {
 	all := Table{}
 	add := func(gv schema.GroupVersion, kinds string, namespaced bool) {

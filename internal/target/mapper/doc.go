@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mapper knows under which path the objects of a kind are found.
+// Package mapper maps kinds to the paths of their objects.
 //
-// The kinds that every cluster of today has are in a table, so that most modules need no discovery. The rest is asked
-// for by group and version, once, and remembered for a while. What is not there is remembered for a few seconds only:
-// it may be about to be installed.
+// A table contains the kinds that all supported clusters serve, so that most modules need no discovery. Other kinds are
+// discovered by group and version, and cached for some minutes. Missing kinds are cached for a few seconds only, because
+// they may be installed soon.
 package mapper

@@ -16,13 +16,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// How long answers of the cluster are believed.
+// These are the times for which discovered and learned mappings, and missing kinds, are cached.
 const (
 	foundFor   = 10 * time.Minute
 	missingFor = 5 * time.Second
 )
 
-// A Table is the part of the mapping that all clusters share.
+// A Table contains the mappings that all clusters share.
 type Table map[schema.GroupVersionKind]cluster.Mapping
 
 // A Mapper maps the kinds of one cluster. It is safe for concurrent use.
@@ -36,16 +36,16 @@ type Mapper struct {
 	versions map[schema.GroupVersion]*version
 }
 
-// A version is what the cluster said of a group version.
+// A version holds the discovered kinds of a group version.
 type version struct {
-	// asking is held while the cluster is asked, so that it is asked once.
+	// asking is held during discovery, so that only one caller sends requests.
 	asking chan struct{}
-	// kinds, and when they were asked for, are guarded by the mutex of the mapper.
+	// kinds and asked, the time of their discovery, are guarded by the mutex of the mapper.
 	kinds map[string]cluster.Mapping
 	asked time.Time
 }
 
-// New mapper. The table is not changed, and may be shared.
+// New returns a mapper. It does not change the table, which can be shared.
 func New(get notfound.GetFunc, builtin Table) *Mapper {
 	return &Mapper{
 		get:      get,
@@ -56,15 +56,15 @@ func New(get notfound.GetFunc, builtin Table) *Mapper {
 	}
 }
 
-// A lesson is a mapping that was learned.
+// A lesson is a learned mapping.
 type lesson struct {
 	cluster.Mapping
 
 	at time.Time
 }
 
-// Learn a mapping, for example of a CRD that is being installed. It is believed for some time. Another mapping of
-// a kind that is known is not: a CRD that claims the kind of another one is never established.
+// Learn stores a mapping, for example that of a CRD that is being installed. The mapping expires after some time. Learn
+// ignores a mapping that contradicts a known one, because a CRD that claims the kind of another CRD is never established.
 func (m *Mapper) Learn(gvk schema.GroupVersionKind, mapping cluster.Mapping) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,8 +81,9 @@ func (m *Mapper) Learn(gvk schema.GroupVersionKind, mapping cluster.Mapping) {
 	m.learned[gvk] = lesson{Mapping: mapping, at: now}
 }
 
-// Mapping of a kind. It sends one request if the kind is neither built in nor learned, nor its group version was asked
-// for lately, and a second one if that is not found. A kind that the cluster does not serve is a *cluster.NoKindError.
+// Mapping returns the mapping of a kind. It sends one request if the kind is neither built in nor learned and its group
+// version was not discovered recently, and a second one if the first is not found. If the cluster does not serve the
+// kind, the error is a *cluster.NoKindError.
 func (m *Mapper) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error) {
 	if found, ok := m.builtin[gvk]; ok {
 		return found, nil
@@ -110,7 +111,7 @@ func (m *Mapper) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (clus
 	return m.known(gvk, v)
 }
 
-// version that is known, or a new one.
+// version returns the known version, or adds an empty one.
 func (m *Mapper) version(gv schema.GroupVersion) *version {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -123,8 +124,8 @@ func (m *Mapper) version(gv schema.GroupVersion) *version {
 	return v
 }
 
-// tidy forgets answers and lessons that are no longer believed, because modules may name any number of kinds that do not exist. It keeps
-// versions that the cluster is being asked for. The caller holds the mutex.
+// tidy removes expired versions and lessons, because modules may refer to any number of kinds that do not exist. It keeps
+// versions that are being discovered. The caller holds the mutex.
 func (m *Mapper) tidy() {
 	now := m.now()
 	for gv, v := range m.versions {
@@ -140,10 +141,10 @@ func (m *Mapper) tidy() {
 	}
 }
 
-// errUnknown says that the cluster has to be asked.
+// errUnknown means that discovery is necessary.
 var errUnknown = errors.New("not known yet")
 
-// known answers without asking, or fails with errUnknown.
+// known returns the mapping of a kind without a request, or errUnknown.
 func (m *Mapper) known(gvk schema.GroupVersionKind, v *version) (cluster.Mapping, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// A breaker fails requests to a server that is down, so that no worker waits for it. After a pause it lets one request
-// through to see. Pauses double, from a second to half a minute.
+// A breaker rejects requests to a server that is down, so that no worker waits for it. After each pause, it allows one
+// request to probe the server. Pauses double, from a second to half a minute.
 type breaker struct {
 	now   func() time.Time
 	first time.Duration
 	most  time.Duration
 
 	mu sync.Mutex
-	// err of the last attempt; nil while the server is reachable. Guarded by mu, as all below.
+	// err is the error of the last attempt, or nil while the server is reachable. mu guards it and all fields below.
 	err     error
 	pause   time.Duration
 	until   time.Time
@@ -27,7 +27,7 @@ func newBreaker(first, most time.Duration) *breaker {
 	return &breaker{now: time.Now, first: first, most: most}
 }
 
-// allow says whether a request may be sent. It returns the error of the last one if not.
+// allow returns nil if a request may be sent, and otherwise the error of the last attempt.
 func (b *breaker) allow() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,21 +41,21 @@ func (b *breaker) allow() error {
 	return nil
 }
 
-// done with a request that was allowed and tells nothing.
+// done ends an allowed request whose result says nothing about the server.
 func (b *breaker) done() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.probing = false
 }
 
-// succeeded with a request.
+// succeeded records that the server responded.
 func (b *breaker) succeeded() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.err, b.pause, b.probing = nil, 0, false
 }
 
-// failed to reach the server. Requests that were on their way together count as one.
+// failed records that the server could not be reached. Concurrent failures count as one.
 func (b *breaker) failed(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,6 +66,6 @@ func (b *breaker) failed(err error) {
 	}
 	b.err = err
 	b.pause = min(max(2*b.pause, b.first), b.most)
-	// Clusters that failed together should not come back together.
+	// Jitter spreads the probes of clusters that failed together.
 	b.until = now.Add(b.pause - time.Duration(rand.Int64N(int64(b.pause)/4+1))) //nolint:gosec // Jitter needs no secrecy.
 }

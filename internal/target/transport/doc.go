@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package transport is the HTTP connection to one API server that may be slow, dead or hostile.
+// Package transport provides the HTTP connection to one API server, which may be slow, unavailable or malicious.
 //
-// Each target cluster has a transport of its own, so that closing it leaves nothing behind. Requests pass, from the
-// outside to the inside:
+// Each target cluster has its own transport, so that closing it leaves nothing behind. A request passes through these
+// layers, from the outermost to the innermost:
 //
-//	gate    a circuit breaker: while the server cannot be reached, requests fail at once
-//	auth    what client-go and the identities put into the request
-//	guard   redirects are refused, answers bounded, requests counted, and errors put into plain words
-//	http    TLS, HTTP/2, the pool of connections
+//	gate    is a circuit breaker: while the server is unreachable, requests fail immediately
+//	auth    adds the credentials of client-go or of an identity
+//	guard   rejects redirects, limits responses, counts requests, and simplifies errors
+//	http    handles TLS, HTTP/2 and the connection pool
 //
-// Errors are stable: equal failures give equal texts, without ports of ours, times or addresses that come and go, so
-// that they can stand in a condition.
+// Errors are stable: equal failures have equal messages, without local ports, times and changing addresses, so that a
+// condition can contain them.
 package transport

@@ -20,34 +20,34 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// ErrClosed is the error of requests over a transport that was closed.
+// ErrClosed is the error of requests after the transport was closed.
 var ErrClosed = errors.New("the connection to the API server was closed, because its credentials are no longer used")
 
-// errRedirect and errTooLarge are what the guard refuses.
+// These are the errors of connections and responses that the transport rejects.
 var (
 	errRedirect = errors.New("it redirects elsewhere, which is refused")
 	errTooLarge = errors.New("its answer is larger than is read")
 	errBlocked  = errors.New("its address is link-local, which is refused")
 )
 
-// An UnreachableError says why a request got no answer from the API server. It does not unwrap: what is below is worded
-// differently each time, and client-go would wait and retry by itself where it recognises a refused connection.
+// An UnreachableError reports why a request got no response from the API server. It does not unwrap, because the text of
+// the underlying error varies, and client-go would wait and retry if it recognized a refused connection.
 type UnreachableError struct {
-	// Host is scheme, host and port of the server.
+	// Host is the scheme, host and port of the server.
 	Host string
-	// Reason in plain words, for example "connection refused".
+	// Reason is a description for users, for example "connection refused".
 	Reason string
-	// Down is true if there is no use in trying again at once.
+	// Down is true if an immediate retry would fail, too.
 	Down bool
 }
 
-// Error is one line that is equal for equal failures.
+// Error returns one line that is equal for equal failures.
 func (e *UnreachableError) Error() string {
 	return "API server " + e.Host + ": " + e.Reason
 }
 
-// Explain puts an error of a request to the API server into one line for a condition. Errors that it does not know, it
-// returns as they are.
+// Explain converts an error of a request to the API server to one line for a condition. It returns errors of unknown
+// types unchanged.
 func Explain(err error) error {
 	if u := (*UnreachableError)(nil); errors.As(err, &u) {
 		return u
@@ -64,7 +64,7 @@ func Explain(err error) error {
 	return err
 }
 
-// reason returns why a request failed, and whether the server is temporarily unavailable.
+// reason returns the description of a failed request, and whether the server is temporarily unavailable.
 func reason(err error) (string, bool) {
 	for _, f := range []func(error) (string, bool){refused, certificate, handshake, name, timeout} {
 		if s, ok := f(err); ok {
@@ -72,7 +72,7 @@ func reason(err error) (string, bool) {
 		}
 	}
 	for _, e := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
-		// Which of them it is, is a matter of chance.
+		// Which of these errors occurs depends on timing.
 		if errors.Is(err, e) {
 			return "connection lost", false
 		}
@@ -94,7 +94,8 @@ func refused(err error) (string, bool) {
 	return "", false
 }
 
-// through says whether it is the proxy of the kubeconfig, or of the provider, that fails.
+// through returns a prefix for the description if the proxy of the kubeconfig or of the provider failed, and otherwise an
+// empty string.
 func through(err error) string {
 	if op := (*net.OpError)(nil); errors.As(err, &op) && (op.Op == "proxyconnect" || op.Op == "socks connect") {
 		return "proxy: "
@@ -146,7 +147,7 @@ func name(err error) (string, bool) {
 	return through(err) + "looking up the host failed", true
 }
 
-// A limitError is a deadline that says which one it is.
+// A limitError is the error of a deadline that identifies the time limit.
 type limitError interface {
 	error
 	TimeLimit() string
@@ -162,14 +163,14 @@ func timeout(err error) (string, bool) {
 	if e := net.Error(nil); errors.As(err, &e) && e.Timeout() {
 		return through(err) + "timed out", true
 	}
-	// The error of a connection whose pings are no longer answered has no type.
+	// The error of an HTTP/2 connection whose pings get no response has no type.
 	if strings.Contains(err.Error(), "http2: client connection lost") {
 		return "connection lost", true
 	}
 	return "", false
 }
 
-// innermost text of an error, as the outer ones hold addresses.
+// innermost returns the text of the innermost error, because outer errors contain addresses.
 func innermost(err error) string {
 	for {
 		next := errors.Unwrap(err)
@@ -180,7 +181,8 @@ func innermost(err error) string {
 	}
 }
 
-// tokenReason of an identity that gave no token. What the token server says may hold anything.
+// tokenReason returns the description of a failed token request. It omits the response of the token server, which may
+// contain anything.
 func tokenReason(err error) string {
 	const failed = "the identity cannot get a token: "
 	if e := (*oauth2.RetrieveError)(nil); errors.As(err, &e) && e.Response != nil {

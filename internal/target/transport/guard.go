@@ -14,12 +14,14 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Limits of one request. Zero values are the defaults.
+// Limits are the limits of one request. Zero values select the defaults.
 type Limits struct {
-	// AnswerBytes is the largest answer, decompressed, in bytes; default 256 MiB. Watches are bounded by the frame.
+	// AnswerBytes is the maximum size of a decompressed response, in bytes. The default is 256 MiB. It does not apply to
+	// watches, whose frames are bounded.
 	AnswerBytes int64
-	// Request is how long a request and its answer may take, whatever its context says; default 5 minutes. The API
-	// server gives up after one. Watches may take half a minute more than they asked for.
+	// Request is the maximum duration of a request and its response, even if the context allows more. The default is 5
+	// minutes; the API server itself times out after one. A watch may take half a minute more than the timeout that it
+	// requests.
 	Request time.Duration
 }
 
@@ -34,17 +36,18 @@ func (l Limits) withDefaults() Limits {
 }
 
 const (
-	// longestWatch bounds watches that name no time.
+	// longestWatch is the maximum duration of a watch, and the default if it requests no timeout.
 	longestWatch = time.Hour
-	// longestRetryAfter is how long client-go may be told to sleep within a call. Longer than that, the caller gets the
-	// error and decides.
+	// longestRetryAfter is the maximum Retry-After, in seconds, for which client-go waits within a call. If it is longer,
+	// the caller gets the error and decides.
 	longestRetryAfter = 5
 )
 
-// A CountFunc is told of each request that was sent: its method, or WATCH, and the status code of the answer, or 0.
+// A CountFunc is called for each request with its method, or WATCH, and the status code of the response, or 0 without a
+// response.
 type CountFunc func(verb string, code int, watch bool)
 
-// A guard stands between the clients and the server.
+// A guard enforces limits between the clients and the server.
 type guard struct {
 	next   http.RoundTripper
 	host   string
@@ -52,7 +55,7 @@ type guard struct {
 	count  CountFunc
 }
 
-// RoundTrip sends a request within the limits.
+// RoundTrip sends a request within the limits, and rejects redirects.
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	watch, limit := isWatch(req.URL), g.limits.Request
 	if watch {
@@ -96,25 +99,25 @@ func (g *guard) counted(req *http.Request, resp *http.Response, watch bool) {
 	g.count(verb, code, watch)
 }
 
-// plain words for an error, unless the caller gave up.
+// plain converts an error to an *UnreachableError, unless the caller canceled the request.
 func (g *guard) plain(req *http.Request, err error, start time.Time) error {
 	if errors.Is(req.Context().Err(), context.Canceled) {
 		return context.Canceled
 	}
 	u := &UnreachableError{Host: g.host}
 	if l := limitError(nil); errors.Is(err, context.DeadlineExceeded) && errors.As(context.Cause(req.Context()), &l) {
-		// What is below may know of a deadline, and not of which.
+		// The underlying error reports a deadline, but not which one.
 		err = l
 	}
 	u.Reason, u.Down = reason(err)
-	// A caller without patience says nothing about the server.
+	// A short deadline of the caller proves nothing about the server.
 	if req.Context().Err() != nil && time.Since(start) < 2*time.Second {
 		u.Down = false
 	}
 	return u
 }
 
-// A body that ends the request's time when it is closed, and does not grow without end.
+// A body is a response body with a maximum size. Closing it ends the time limit of the request.
 type body struct {
 	io.ReadCloser
 
@@ -123,7 +126,7 @@ type body struct {
 	left int64 // Bytes that may still be read; negative: any number.
 }
 
-// Read within the limit.
+// Read reads up to the maximum size, and returns an *UnreachableError if the body is larger.
 func (b *body) Read(p []byte) (int, error) {
 	if b.left < 0 {
 		return b.ReadCloser.Read(p)
@@ -139,13 +142,13 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close the body.
+// Close closes the body and cancels the context of the request.
 func (b *body) Close() error {
 	defer b.done()
 	return b.ReadCloser.Close()
 }
 
-// isRedirect of a kind that Go's client follows. It would take the credentials along.
+// isRedirect reports whether Go's client would follow a response, and send the credentials to another server.
 func isRedirect(r *http.Response) bool {
 	return r.StatusCode >= 300 && r.StatusCode < 400 && r.StatusCode != http.StatusNotModified
 }
@@ -158,7 +161,7 @@ func isWatch(u *url.URL) bool {
 	return err == nil && w
 }
 
-// watchTime is how long a watch may last.
+// watchTime returns the maximum duration of a watch.
 func watchTime(u *url.URL) time.Duration {
 	s, err := strconv.Atoi(u.Query().Get("timeoutSeconds"))
 	if err != nil || s <= 0 {

@@ -12,35 +12,35 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// A State is whether an API server can be used.
+// A State reports whether an API server can be used.
 type State string
 
-// The states.
+// These are the states.
 const (
-	// Unknown is the state until a request was answered, or failed.
+	// Unknown is the state until a request succeeds or fails.
 	Unknown State = ""
-	// Connected means that an API server answered.
+	// Connected means that an API server responded.
 	Connected State = "Connected"
-	// Unauthorized means that it refused the credentials.
+	// Unauthorized means that the API server rejected the credentials.
 	Unauthorized State = "Unauthorized"
-	// Unreachable means that it did not answer, or that something else did.
+	// Unreachable means that the API server did not respond, or that another server did.
 	Unreachable State = "Unreachable"
 )
 
-// An Outcome is what the latest requests came to. Equal outcomes are equal values.
+// An Outcome is the result of the latest requests. Outcomes are comparable with ==.
 type Outcome struct {
 	State State
-	// Message is one line without credentials and times; empty while the state is Unknown.
+	// Message is one line without credentials and times. It is empty while the state is Unknown.
 	Message string
 }
 
-// refused is the message of requests whose credentials the server refuses.
+// refusedCredentials is the message for requests whose credentials the server rejects.
 const refusedCredentials = "API server refuses the credentials (401 Unauthorized); check the user of the kubeconfig, or the identity" //nolint:gosec // A message.
 
-// tolerated is how many requests in a row may fail in a way that says little about the server.
+// tolerated is the number of consecutive ambiguous failures after which a connected server counts as unreachable.
 const tolerated = 3
 
-// outcomes keeps the outcome of the requests to one server, from what the requests come to anyway.
+// outcomes derives the outcome of the requests to one server from the regular requests.
 type outcomes struct {
 	host    string
 	path    string
@@ -51,15 +51,15 @@ type outcomes struct {
 	failures int
 }
 
-// get returns the present outcome.
+// get returns the current outcome.
 func (o *outcomes) get() Outcome {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.now
 }
 
-// answered takes an answer into account. Only those about core resources prove that something is wrong: the others may be from an
-// extension API server.
+// answered records a response. Only errors of core resources prove that something is wrong, because others may come from
+// an extension API server.
 func (o *outcomes) answered(u *url.URL, resp *http.Response) {
 	switch core := o.isCore(u); {
 	case resp.StatusCode < http.StatusBadRequest && isAPI(resp), core && resp.StatusCode < http.StatusInternalServerError &&
@@ -75,7 +75,7 @@ func (o *outcomes) answered(u *url.URL, resp *http.Response) {
 	}
 }
 
-// failed takes a request into account that got no answer.
+// failed records a request without a response.
 func (o *outcomes) failed(err *UnreachableError) {
 	if err.Down {
 		o.set(Outcome{State: Unreachable, Message: err.Error()})
@@ -84,7 +84,7 @@ func (o *outcomes) failed(err *UnreachableError) {
 	o.doubt(err.Error())
 }
 
-// doubt whether the server can be reached. Once it was, one failure is not enough.
+// doubt records an ambiguous failure. A connected server becomes unreachable only after tolerated consecutive failures.
 func (o *outcomes) doubt(message string) {
 	o.mu.Lock()
 	o.failures++
@@ -108,13 +108,13 @@ func (o *outcomes) set(next Outcome) {
 	}
 }
 
-// isCore reports whether a request is one that kube-apiserver answers itself.
+// isCore reports whether kube-apiserver itself handles a request.
 func (o *outcomes) isCore(u *url.URL) bool {
 	path := strings.TrimPrefix(u.Path, o.path)
 	return path == "/version" || strings.HasPrefix(path, "/api/")
 }
 
-// isAPI reports whether an answer has a form in which API servers answer.
+// isAPI reports whether a response has a content type of API servers.
 func isAPI(resp *http.Response) bool {
 	t := resp.Header.Get("Content-Type")
 	return strings.HasPrefix(t, "application/json") || strings.HasPrefix(t, "application/vnd.kubernetes.")

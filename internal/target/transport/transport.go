@@ -21,19 +21,19 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// connectTime bounds dialing and the TLS handshake, each.
+// connectTime is the timeout of dialing, and of the TLS handshake.
 const connectTime = 10 * time.Second
 
-// Options of a transport. The zero value is right.
+// Options are the options of a transport. The zero value is valid.
 type Options struct {
 	Limits Limits
-	// Count is told of each request; optional.
+	// Count is called for each request; optional.
 	Count CountFunc
 	// Changed is called when the outcome has changed; optional.
 	Changed func()
 }
 
-// A Transport carries the requests to one API server, with its credentials. It is safe for concurrent use.
+// A Transport sends requests to one API server, with its credentials. It is safe for concurrent use.
 type Transport struct {
 	next    http.RoundTripper
 	close   func()
@@ -44,8 +44,8 @@ type Transport struct {
 	closed  atomic.Bool
 }
 
-// New transport for a REST config. It connects when it is first used. Errors name what is wrong with the TLS or
-// authentication settings of the config.
+// New returns a transport for a REST config. It connects when it is first used. Errors describe what is wrong with the
+// TLS or authentication settings of the config.
 func New(rc *rest.Config, o Options) (*Transport, error) {
 	u, _, err := rest.DefaultServerUrlFor(rc)
 	if err != nil {
@@ -70,7 +70,8 @@ func New(rc *rest.Config, o Options) (*Transport, error) {
 	}, nil
 }
 
-// baseOf makes an http.Transport. That of client-go is shared by all who have the same TLS settings, and never closed.
+// baseOf returns an http.Transport and a function that closes its connections. client-go's own transport is shared
+// between all configs with the same TLS settings, and is never closed.
 func baseOf(rc *rest.Config, tc *transport.Config) (http.RoundTripper, func(), error) {
 	if rc.Transport != nil {
 		return rc.Transport, func() {}, nil
@@ -92,8 +93,8 @@ func baseOf(rc *rest.Config, tc *transport.Config) (http.RoundTripper, func(), e
 		IdleConnTimeout:     90 * time.Second,
 		DisableCompression:  rc.DisableCompression,
 		ForceAttemptHTTP2:   true,
-		// A connection on which nothing arrives, not even the answer to a ping, is given up. A watch would wait on it
-		// forever.
+		// A connection is closed when it receives no data, not even a response to a ping. Otherwise a watch would wait on
+		// it forever.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
 	return t, func() { t.CloseIdleConnections(); connections.CloseAll() }, nil
@@ -113,8 +114,8 @@ func dial(tc *transport.Config) connrotation.DialFunc {
 	return (&net.Dialer{Timeout: connectTime, KeepAlive: 30 * time.Second, Control: refuseLinkLocal}).DialContext
 }
 
-// refuseLinkLocal addresses. No API server lives there, but the metadata servers of clouds do, which hand out the
-// credentials of the machine. The address is that after the lookup, so no name can disguise it.
+// refuseLinkLocal rejects link-local addresses. They belong not to API servers, but to the metadata servers of clouds,
+// which return the credentials of the machine. It checks the resolved address, so that host names cannot bypass it.
 func refuseLinkLocal(_, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
 	if err == nil && (a.Addr().Unmap().IsLinkLocalUnicast() || a.Addr().IsMulticast()) {
@@ -123,7 +124,8 @@ func refuseLinkLocal(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// RoundTrip sends a request, unless the server is known to be down.
+// RoundTrip sends a request, unless the server is known to be down. Errors are *UnreachableError, except for ErrClosed
+// and a canceled context.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := t.allow(); err != nil {
 		if req.Body != nil {
@@ -163,16 +165,16 @@ func (t *Transport) allow() error {
 	return t.breaker.allow()
 }
 
-// Outcome is what the latest requests came to. It sends nothing.
+// Outcome returns the outcome of the latest requests. It sends no requests.
 func (t *Transport) Outcome() Outcome { return t.outcome.get() }
 
-// Host is scheme, host and port of the server.
+// Host returns the scheme, host and port of the server.
 func (t *Transport) Host() string { return t.host }
 
-// URL is the address of the server with its path, if it has one.
+// URL returns the URL of the server, including its path, if any.
 func (t *Transport) URL() string { return t.url }
 
-// Close the connections. Requests fail from now on, new ones with ErrClosed.
+// Close closes the connections. Running requests fail, and new ones return ErrClosed.
 func (t *Transport) Close() {
 	t.closed.Store(true)
 	t.close()

@@ -18,25 +18,25 @@ import (
 )
 
 const (
-	// exchangeURL exchanges tokens, as RFC 8693 describes.
+	// exchangeURL is the endpoint for token exchange according to RFC 8693.
 	exchangeURL = "https://auth.upbound.io/apis/tokenexchange.upbound.io/v1alpha1/orgscopedtokens"
 
-	// timeout of an exchange. A token source has no context.
+	// timeout is the timeout of an exchange, because a token source has no context.
 	timeout = 10 * time.Second
 
-	// maxAnswer bounds the answer to an exchange, in bytes.
+	// maxAnswer is the maximum size of the response to an exchange, in bytes.
 	maxAnswer = 64 << 10
 )
 
-// Wrap makes the requests of a REST config carry tokens for the organization that exec of the kubeconfig names. They are
-// exchanged for the token of a session or a robot.
+// Wrap adds tokens to the requests of a REST config. The tokens are for the organization in the exec of the kubeconfig,
+// and are exchanged for the token of a session or a robot.
 func Wrap(rc *rest.Config, token string) error {
 	return wrap(rc, &exchange{
 		client: &http.Client{Timeout: timeout, CheckRedirect: noRedirect}, url: exchangeURL, token: token,
 	})
 }
 
-// noRedirect keeps the token from other servers.
+// noRedirect prevents the client from following redirects, so that other servers do not receive the token.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func wrap(rc *rest.Config, e *exchange) (err error) {
@@ -50,8 +50,8 @@ func wrap(rc *rest.Config, e *exchange) (err error) {
 	return nil
 }
 
-// organizationOf a kubeconfig that the command up wrote: its exec is "up organization token [NAME]". The environment variable
-// ORGANIZATION takes precedence over the name.
+// organizationOf returns the organization of a kubeconfig that the command up wrote. Its exec is "up organization token
+// [NAME]". The environment variable ORGANIZATION in exec takes precedence over the name.
 func organizationOf(exec *clientcmdapi.ExecConfig) (string, error) {
 	if exec == nil || exec.Command != "up" || len(exec.Args) < 2 || exec.Args[1] != "token" ||
 		exec.Args[0] != "org" && exec.Args[0] != "organization" {

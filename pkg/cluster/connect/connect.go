@@ -15,17 +15,17 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// A Connection is a connection to one cluster. It is safe for concurrent use by any number of bundles and engines of one identity.
-// If a connection does not verify its server, or has its own Transport, its cluster.Cluster.Identity is unique.
+// A Connection is a connection to one cluster. It is safe for concurrent use by any number of bundles and engines of one
+// identity. If a connection does not verify its server, or has its own Transport, its cluster.Cluster.Identity is unique.
 type Connection struct {
 	cluster.Cluster
 
 	connection *connection.Cluster
 }
 
-// A ChangeFunc is called when another client changes an object of a bundle. Old is nil for a new object, and now is nil for a
-// deleted one. The bundle is the ID that Engine.ID returns. Writes of the engine itself are not reported. The function is called by
-// the goroutine of a watch and must return quickly.
+// A ChangeFunc is called when another client changes an object of a bundle. Old is nil for a new object, and now is nil
+// for a deleted one. The bundle is the ID that Engine.ID returns. Writes of the engine itself are not reported. The
+// function is called by the goroutine of a watch and must return quickly.
 type ChangeFunc func(bundle string, key cluster.ObjectRef, old, now *cluster.ObjectState)
 
 // An Option configures a connection.
@@ -37,25 +37,26 @@ type options struct {
 	identity manifest.Identity
 }
 
-// WithIdentity sets the identity of the engines that use the connection, as manifest.WithIdentity does for an engine. Engines with
-// different identities require different connections.
+// WithIdentity sets the identity of the engines that use the connection, as manifest.WithIdentity does for an engine.
+// Engines with different identities require different connections.
 func WithIdentity(i manifest.Identity) Option {
 	return func(o *options) { o.identity = i }
 }
 
-// WithOnChange calls a function when another client changes an object of a bundle. Reconcile that bundle.
+// WithOnChange sets a function that is called when another client changes an object of a bundle. The caller should then
+// reconcile that bundle.
 func WithOnChange(f ChangeFunc) Option {
 	return func(o *options) { o.Change = informer.ChangeFunc(f) }
 }
 
-// WithLogger logs failing watches at level 1. By default, nothing is logged.
+// WithLogger sets the logger of failing watches, which are logged at level 1. By default, nothing is logged.
 func WithLogger(l logr.Logger) Option {
 	return func(o *options) { o.Log = logging.NewLogrLogger(l) }
 }
 
-// New creates a connection from a REST config. It uses the authentication, TLS, proxy, impersonation, user agent, Transport and
-// WrapTransport of the config. It ignores the rate limits, because the API server has its own, and the timeout, which would end
-// watches. New sends no requests. Errors say what is wrong with the config or the identity.
+// New creates a connection from a REST config. It uses the authentication, TLS, proxy, impersonation, user agent,
+// Transport and WrapTransport of the config. It ignores the rate limits, because the API server has its own, and the
+// timeout, which would end watches. New sends no requests. Errors describe what is wrong with the config or the identity.
 func New(rc *rest.Config, o ...Option) (*Connection, error) {
 	opts := options{
 		Options:  connection.Options{Builtin: mapper.Builtin()},

@@ -14,16 +14,16 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// A Refusal is a request that the API server answered with 403.
+// A Refusal is a request that the API server rejected with 403.
 type Refusal struct {
-	// User is system:serviceaccount:<namespace>:<name>.
+	// User is the name of the user, in the form system:serviceaccount:<namespace>:<name>.
 	User string
-	// Verb, Path and Reason say what was asked for and why it is not allowed.
+	// Verb and Path identify the request, and Reason is why it is forbidden.
 	Verb, Path, Reason string
 }
 
-// Refused returns what service accounts of Crossplane's namespace, which are those
-// of providers, were refused since a control plane started, in order.
+// Refused returns the forbidden requests of service accounts in Crossplane's namespace since the control plane started,
+// in order. These are the service accounts of providers.
 func Refused(c *controlplane.Cluster) ([]Refusal, error) {
 	f, err := os.Open(filepath.Join(c.Dir(), auditLog))
 	if err != nil {
@@ -45,7 +45,7 @@ func Refused(c *controlplane.Cluster) ([]Refusal, error) {
 				Message string `json:"message"`
 			} `json:"responseStatus"`
 		}
-		// The last line may be half written.
+		// The last line may be incomplete.
 		if err := json.Unmarshal(lines.Bytes(), &event); err != nil || event.Status.Code != http.StatusForbidden {
 			continue
 		}

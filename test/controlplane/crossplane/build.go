@@ -15,15 +15,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
 
-// Names of the packages of this repository, and of their files without .xpkg.
+// These are the names of the packages of this repository, and of their files without .xpkg.
 const (
 	ProviderPackage      = "provider-kyma"
 	ConfigurationPackage = "configuration-kyma"
 )
 
-// BuildPackages builds the packages of this repository into a directory, for this
-// platform, with make's own program, and returns the digest of each by its name. The
-// provider calls itself version.
+// BuildPackages builds the packages of this repository for this platform into a directory, with the program that make
+// uses, and returns the digests by package name. version is the version that the provider reports.
 func BuildPackages(ctx context.Context, dir, version string) (map[string]string, error) {
 	root, err := tools.Root()
 	if err != nil {

@@ -19,11 +19,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// caFile is the certificate of Crossplane's authority among the files of a certificate.
+// caFile is the name of the file with the certificate of Crossplane's authority.
 const caFile = "ca.crt"
 
-// certify writes tls.crt and tls.key for localhost, signed by Crossplane's authority, and
-// its ca.crt into a directory, and returns them.
+// certify creates tls.crt and tls.key for localhost, signed by Crossplane's authority, and ca.crt. It writes them to a
+// directory and returns their contents.
 func certify(ctx context.Context, s site, dir string) (map[string][]byte, error) {
 	data, err := s.secret(ctx, secretCA)
 	if err != nil {

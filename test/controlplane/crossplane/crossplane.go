@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
 
-// Crossplane runs in a control plane. Its methods may be called from any goroutine.
+// A Crossplane is an installation of Crossplane in a control plane. It is safe for concurrent use.
 type Crossplane struct {
 	site
 	packages
@@ -22,8 +22,8 @@ type Crossplane struct {
 	node    *node
 }
 
-// Start installs Crossplane into a control plane and starts it. ctx bounds the
-// start only. The tools of tools.CrossplaneServers have to be built before.
+// Start installs Crossplane into a control plane and starts it. ctx applies only to the start. Build the tools of
+// tools.CrossplaneServers first.
 func Start(ctx context.Context, o Options) (*Crossplane, error) {
 	if len(o.Activate) == 0 {
 		o.Activate = []string{"*"}
@@ -63,9 +63,8 @@ func (x *Crossplane) start(ctx context.Context, o Options) error {
 	return nil
 }
 
-// AwaitPod waits until the current revision of the provider runs, and no other, and
-// returns its process. A provider that is healthy need not run yet: without an active
-// kind it has nothing to do.
+// AwaitPod waits until the current revision of the provider, and no other, runs, and returns its process. A healthy
+// provider may not run yet, because it has nothing to do without an active kind.
 func (x *Crossplane) AwaitPod(ctx context.Context) (Pod, error) {
 	var found Pod
 	err := x.await(ctx, "the provider runs", func(ctx context.Context) error {
@@ -83,8 +82,8 @@ func (x *Crossplane) AwaitPod(ctx context.Context) (Pod, error) {
 	return found, err
 }
 
-// await calls check until it returns nil, a server ends, or what check returns has not
-// changed for some time. The error has what the node could not do.
+// await calls check until it returns nil, a server ends, or the error of check has not changed for some time. The error
+// contains the last error of the node.
 func (x *Crossplane) await(ctx context.Context, what string, check func(context.Context) error) error {
 	err := x.servers.await(ctx, what, check)
 	if err == nil {
@@ -93,8 +92,8 @@ func (x *Crossplane) await(ctx context.Context, what string, check func(context.
 	return errors.Errorf("%w (the node says: %v)", err, x.node.lastError())
 }
 
-// Err says what of Crossplane ended without being asked to, or what the played node
-// could not do last. It is nil as long as all is well.
+// Err returns the error of a server that ended unexpectedly, or the last error of the simulated node, or nil if there is
+// none.
 func (x *Crossplane) Err() error {
 	if err := x.servers.broken(); err != nil {
 		return err
@@ -102,10 +101,10 @@ func (x *Crossplane) Err() error {
 	return x.node.lastError()
 }
 
-// Pods returns the processes of providers that run now, sorted by Deployment.
+// Pods returns the running processes of providers, sorted by Deployment.
 func (x *Crossplane) Pods() []Pod { return x.node.pods.list() }
 
-// Stop ends everything that was started. It may be called on nil, and again.
+// Stop stops everything that Start started. It can be called on nil, and more than once.
 func (x *Crossplane) Stop() {
 	if x == nil {
 		return

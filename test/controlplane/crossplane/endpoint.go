@@ -21,19 +21,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// An endpoint is a function that runs.
+// An endpoint is a running function.
 type endpoint struct {
 	process *process.Process
-	// address is what Crossplane dials. The certificate is for its host.
+	// address is the address that Crossplane dials. The certificate is valid for its host.
 	address string
-	// secret holds the certificate, for Crossplane to see that there is one.
+	// secret is the name of the Secret with the certificate. Crossplane only checks that it exists.
 	secret string
 }
 
-// endpoints are the functions that run. They are for one goroutine.
+// endpoints contains the running functions. It is not safe for concurrent use.
 type endpoints map[tools.Tool]*endpoint
 
-// sync starts the functions of active revisions, and tells Crossplane where they are.
+// sync starts the functions of active revisions, and writes their addresses into the revisions.
 func (e endpoints) sync(ctx context.Context, s site) error {
 	found := &pkgv1.FunctionRevisionList{}
 	if err := s.client.List(ctx, found); err != nil {
@@ -76,8 +76,8 @@ func (e endpoints) stop() {
 	}
 }
 
-// announce writes where a function listens into the status of its revision, which
-// Crossplane writes too.
+// announce writes the address of a function into the status of its revision. It retries conflicts, because Crossplane
+// writes the status, too.
 func announce(ctx context.Context, c client.Client, r *pkgv1.FunctionRevision, e *endpoint) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { //nolint:wrapcheck // The caller says what it is.
 		secret := r.GetObservedTLSServerSecretName()
@@ -91,13 +91,12 @@ func announce(ctx context.Context, c client.Client, r *pkgv1.FunctionRevision, e
 		if !kerrors.IsConflict(err) {
 			return err //nolint:wrapcheck // The caller says what it is.
 		}
-		// What is read here is written at the next try.
+		// The next attempt updates the object that is read here.
 		return errors.Join(err, c.Get(ctx, client.ObjectKeyFromObject(r), r))
 	})
 }
 
-// startFunction starts a function with a certificate of Crossplane's authority, and
-// returns once it takes connections.
+// startFunction starts a function with a certificate of Crossplane's authority, and returns when it accepts connections.
 func startFunction(ctx context.Context, s site, t tools.Tool) (*endpoint, error) {
 	binary, err := tools.Path(ctx, t)
 	if err != nil {

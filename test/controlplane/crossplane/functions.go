@@ -4,10 +4,10 @@ package crossplane
 
 import "github.com/crossplane-contrib/provider-kyma/cluster/tools"
 
-// A function is one of those that compositions run.
+// A function is a composition function.
 type function struct {
 	tool tools.Tool
-	// module holds the package in its directory package.
+	// module is the Go module whose subdirectory named package is the Crossplane package.
 	module  string
 	version string
 }
@@ -19,7 +19,7 @@ func functions() []function {
 	}
 }
 
-// ref is the name by which Crossplane finds the package.
+// ref returns the name by which Crossplane finds the package.
 func (f function) ref() string {
 	return Host + "/" + Organization + "/" + string(f.tool) + ":" + f.version
 }

@@ -8,23 +8,22 @@ import (
 	"time"
 )
 
-// pollInterval is the pause between two looks of the played node, and of waits.
+// pollInterval is the pause between two passes of the simulated node, and between two checks of a wait.
 const pollInterval = 200 * time.Millisecond
 
-// A node plays what a cluster with nodes would do for packages: it runs the
-// Deployments of providers, and the functions.
+// A node simulates a cluster with nodes for packages: it runs the Deployments of providers, and the functions.
 type node struct {
 	pods      pods
 	functions endpoints
 	cancel    context.CancelFunc
 	stopped   sync.WaitGroup
 
-	// mu guards err, which is what could not be done last.
+	// mu guards err, which is the error of the last pass.
 	mu  sync.Mutex
 	err error
 }
 
-// startNode at a site. It runs until stop.
+// startNode starts a node at a site. It runs until stop.
 func startNode(ctx context.Context, s site) *node {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	n := &node{pods: pods{running: map[string]*pod{}}, functions: endpoints{}, cancel: cancel}
@@ -52,7 +51,7 @@ func (n *node) run(ctx context.Context, s site) {
 	}
 }
 
-// lastError is what could not be done last. It is nil of a node that was not started.
+// lastError returns the error of the last pass, or nil if the node was not started.
 func (n *node) lastError() error {
 	if n == nil {
 		return nil
@@ -62,7 +61,7 @@ func (n *node) lastError() error {
 	return n.err
 }
 
-// stop the node and all that it runs. It may be called on nil.
+// stop stops the node and all its processes. It can be called on nil.
 func (n *node) stop() {
 	if n == nil {
 		return

@@ -14,7 +14,7 @@ import (
 const (
 	// Namespace is the namespace of Crossplane.
 	Namespace = "crossplane-system"
-	// Host is the registry in the names of packages. It is never asked.
+	// Host is the registry in the names of packages. It receives no requests.
 	Host = "xpkg.crossplane.io"
 	// Organization is the first part of the names of the packages.
 	Organization = "crossplane-contrib"
@@ -22,8 +22,7 @@ const (
 	auditLog = "audit.log"
 )
 
-// auditPolicy records what service accounts in Crossplane's namespace ask for,
-// once it is answered.
+// auditPolicy records the requests of service accounts in Crossplane's namespace after the response.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -33,28 +32,27 @@ rules:
 - level: None
 `
 
-// Options say where Crossplane runs.
+// Options configure where and how Crossplane runs.
 type Options struct {
-	// Cluster is the control plane, started with what ClusterOptions returns.
+	// Cluster is the control plane, which must have been started with the result of ClusterOptions.
 	Cluster *controlplane.Cluster
 	// Registry holds the packages. It must have neither TLS nor a password.
 	Registry *controlplane.Registry
-	// Dir is the directory for logs, certificates and caches. It is made when it does
-	// not exist.
+	// Dir is the directory for logs, certificates and caches. It is created if it does not exist.
 	Dir string
-	// Activate lists the patterns of managed resources that are active from the
-	// start. Default "*", as the chart of Crossplane has it.
+	// Activate lists the patterns of the managed resources that are active from the start. The default is "*", as in the
+	// chart of Crossplane.
 	Activate []string
-	// ProtectProviders has Crossplane refuse to delete a provider while managed
-	// resources of it exist, which is an alpha feature.
+	// ProtectProviders enables an alpha feature of Crossplane: it refuses to delete a provider while its managed
+	// resources exist.
 	ProtectProviders bool
-	// CoreArgs are appended to the flags of core.
+	// CoreArgs are additional flags of core.
 	CoreArgs []string
 }
 
-// ClusterOptions returns the options of a control plane that Crossplane can use,
-// with its data in a directory. The controllers that would play Deployments are off:
-// the played node does that. Requests of service accounts are recorded for Refused.
+// ClusterOptions returns the options of a control plane for Crossplane, with its data in a directory. They disable the
+// controllers of Deployments, because the simulated node replaces them. The requests of service accounts are recorded for
+// Refused.
 func ClusterOptions(dir string) (controlplane.Options, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

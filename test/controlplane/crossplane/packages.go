@@ -26,17 +26,16 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// packages are pushed to a registry, and installed in a control plane.
+// packages pushes packages to a registry and installs them in a control plane.
 type packages struct {
 	at       site
 	servers  *servers
 	registry *controlplane.Registry
-	// crank is the path of the command line.
+	// crank is the path of Crossplane's command line.
 	crank string
 }
 
-// Crank runs Crossplane's command line as an administrator of the control plane and
-// returns what it printed.
+// Crank runs Crossplane's command line as an administrator of the control plane and returns its output.
 func (p *packages) Crank(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, p.crank, args...)
 	cmd.Dir = p.at.dir
@@ -54,8 +53,8 @@ func (p *packages) Push(ctx context.Context, file, name, tag string) (string, er
 	return Host + path, err
 }
 
-// PushFunctions pushes the packages of the functions, without their images, which a
-// node would pull. Compositions and configurations then find them.
+// PushFunctions pushes the packages of the functions, so that compositions and configurations find them. It omits their
+// images, which only a node would pull.
 func (p *packages) PushFunctions(ctx context.Context) error {
 	for _, f := range functions() {
 		source, err := tools.ModuleDir(ctx, f.tool, f.module)
@@ -73,26 +72,24 @@ func (p *packages) PushFunctions(ctx context.Context) error {
 	return nil
 }
 
-// ObjectName is the name that the object of a package has, whether it is installed
-// by InstallProvider and its like or as a dependency.
+// ObjectName returns the name of the object of a package, which is the same for an explicit installation and a
+// dependency.
 func ObjectName(pkg string) string { return Organization + "-" + pkg }
 
-// InstallProvider installs or upgrades the provider from a name that Push returned,
-// and returns once it is healthy.
+// InstallProvider installs or upgrades the provider from a name that Push returned, and returns when it is healthy.
 func (p *packages) InstallProvider(ctx context.Context, ref string) error {
 	o := &pkgv1.Provider{ObjectMeta: metav1.ObjectMeta{Name: ObjectName(ProviderPackage)}}
 	return p.installPackage(ctx, o, &o.Spec.PackageSpec, ref)
 }
 
-// InstallConfiguration does the same with the configuration. What it depends on must
-// be in the registry.
+// InstallConfiguration installs or upgrades the configuration, and returns when it is healthy. The registry must contain
+// its dependencies.
 func (p *packages) InstallConfiguration(ctx context.Context, ref string) error {
 	o := &pkgv1.Configuration{ObjectMeta: metav1.ObjectMeta{Name: ObjectName(ConfigurationPackage)}}
 	return p.installPackage(ctx, o, &o.Spec.PackageSpec, ref)
 }
 
-// InstallFunctions pushes the functions of the compositions, installs them, and
-// returns once they are healthy.
+// InstallFunctions pushes the functions of the compositions, installs them, and returns when they are healthy.
 func (p *packages) InstallFunctions(ctx context.Context) error {
 	if err := p.PushFunctions(ctx); err != nil {
 		return err
@@ -106,13 +103,13 @@ func (p *packages) InstallFunctions(ctx context.Context) error {
 	return nil
 }
 
-// A pack is a package as it is installed.
+// A pack is the object of an installed package.
 type pack interface {
 	client.Object
 	GetCondition(t xpv2.ConditionType) xpv2.Condition
 }
 
-// installPackage creates or changes the object of a package. spec is that of o.
+// installPackage creates or updates the object of a package. spec must point to the package spec of o.
 func (p *packages) installPackage(ctx context.Context, o pack, spec *pkgv1.PackageSpec, ref string) error {
 	if err := createOrUpdate(ctx, p.at.client, o, func() { spec.Package = ref }); err != nil {
 		return errors.Wrapf(err, "cannot install package %q", ref)
@@ -120,8 +117,7 @@ func (p *packages) installPackage(ctx context.Context, o pack, spec *pkgv1.Packa
 	return p.awaitPackage(ctx, o, nil)
 }
 
-// createOrUpdate creates an object, or changes it. Crossplane writes the same objects,
-// so that a conflict is tried again.
+// createOrUpdate creates or updates an object. It retries conflicts, because Crossplane writes the same objects.
 func createOrUpdate(ctx context.Context, c client.Client, o client.Object, change func()) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { //nolint:wrapcheck // Callers say what it is.
 		_, err := controllerutil.CreateOrUpdate(ctx, c, o, func() error {
@@ -132,8 +128,8 @@ func createOrUpdate(ctx context.Context, c client.Client, o client.Object, chang
 	})
 }
 
-// AwaitInstalled waits until one of the packages of this repository is installed and
-// healthy, anyone who asked for it. onChange is called with what is seen, and may be nil.
+// AwaitInstalled waits until a package of this repository is installed and healthy, regardless of who created its object.
+// onChange is called with each new state, and may be nil.
 func (p *packages) AwaitInstalled(ctx context.Context, name string, onChange func(seen string)) error {
 	var o pack = &pkgv1.Provider{}
 	if name == ConfigurationPackage {
@@ -143,8 +139,7 @@ func (p *packages) AwaitInstalled(ctx context.Context, name string, onChange fun
 	return p.awaitPackage(ctx, o, onChange)
 }
 
-// awaitPackage waits until Crossplane says that the current generation of a package is
-// installed and healthy.
+// awaitPackage waits until Crossplane reports that the current generation of a package is installed and healthy.
 func (p *packages) awaitPackage(ctx context.Context, o pack, onChange func(seen string)) error {
 	return p.servers.wait("package "+o.GetName()+" is healthy", onChange).Until(ctx, func(ctx context.Context) (bool, string, error) {
 		if err := p.at.client.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
@@ -160,8 +155,8 @@ func (p *packages) awaitPackage(ctx context.Context, o pack, onChange func(seen 
 	})
 }
 
-// Configure gives providers arguments, as users do: with the DeploymentRuntimeConfig
-// that holds for all that name none. It replaces those of the last call.
+// Configure sets the arguments of providers in the default DeploymentRuntimeConfig, as users do. It applies to providers
+// without their own configuration, and replaces the arguments of the previous call.
 func (p *packages) Configure(ctx context.Context, args ...string) error {
 	c := &pkgv1beta1.DeploymentRuntimeConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	err := createOrUpdate(ctx, p.at.client, c, func() {
@@ -173,7 +168,7 @@ func (p *packages) Configure(ctx context.Context, args ...string) error {
 	return errors.Wrap(err, "cannot configure the runtime of providers")
 }
 
-// mirror leads the names of packages to the registry of the test.
+// mirror rewrites the names of packages to the registry of the test.
 func (p *packages) mirror(ctx context.Context) error {
 	config := &pkgv1beta1.ImageConfig{ObjectMeta: metav1.ObjectMeta{Name: "mirror"}}
 	config.Spec.MatchImages = []pkgv1beta1.ImageMatch{{Type: pkgv1beta1.Prefix, Prefix: Host}}

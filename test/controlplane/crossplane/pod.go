@@ -20,8 +20,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// rightsPatience is how long a process waits for its rights. A kubelet would need
-// that long to pull the image.
+// rightsPatience is the maximum time that a process waits for its permissions. A kubelet would take as long to pull the
+// image.
 const rightsPatience = 15 * time.Second
 
 // A pod is the process of a Deployment.
@@ -32,7 +32,7 @@ type pod struct {
 	restarts   int
 }
 
-// ended says whether the process ended, asked to or not.
+// ended reports whether the process has ended, expectedly or not.
 func (p *pod) ended() bool {
 	select {
 	case <-p.process.Done():
@@ -42,23 +42,22 @@ func (p *pod) ended() bool {
 	}
 }
 
-// mayStart says whether the service account has its rights, or has had its time.
+// mayStart reports whether the service account has its permissions, or rightsPatience has passed.
 func mayStart(ctx context.Context, c client.Client, d *appsv1.Deployment) (bool, error) {
 	if time.Since(d.CreationTimestamp.Time) > rightsPatience {
 		return true, nil
 	}
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: "system:serviceaccount:" + Namespace + ":" + d.Spec.Template.Spec.ServiceAccountName,
-		// One of the rights that all providers get at once.
+		// All providers get these permissions at the same time.
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: Namespace, Verb: "create", Resource: "events"},
 	}}
 	err := c.Create(ctx, review)
 	return review.Status.Allowed, errors.Wrap(err, "cannot ask for the rights of the service account")
 }
 
-// startPod starts the program of the Deployment's image, with the arguments, the
-// environment, the secrets and the identity that the Deployment gives it, and
-// returns once it is ready.
+// startPod starts the program of the Deployment's image, with the arguments, environment, Secrets and service account of
+// the Deployment, and returns when it is ready.
 func startPod(ctx context.Context, s site, d *appsv1.Deployment) (*pod, error) {
 	spec := d.Spec.Template.Spec
 	if len(spec.Containers) != 1 {
@@ -95,8 +94,7 @@ func startPod(ctx context.Context, s site, d *appsv1.Deployment) (*pod, error) {
 	return p, err
 }
 
-// mount writes the Secrets that a container sees to files, and returns the directory for
-// each path in the container.
+// mount writes the mounted Secrets of a container to files, and returns the local directory of each mount path.
 func mount(ctx context.Context, s site, volumes []corev1.Volume, mounts []corev1.VolumeMount, dir string) (map[string]string, error) {
 	secrets := map[string]string{}
 	for _, v := range volumes {
@@ -118,7 +116,7 @@ func mount(ctx context.Context, s site, volumes []corev1.Volume, mounts []corev1
 	return out, nil
 }
 
-// environment of a container, where paths of mounts are the directories here.
+// environment returns the environment of a container, with the local directories in place of mount paths.
 func environment(d *appsv1.Deployment, vars []corev1.EnvVar, mounts map[string]string) []string {
 	values := map[string]string{}
 	out := make([]string, 0, len(vars))
@@ -139,7 +137,7 @@ func environment(d *appsv1.Deployment, vars []corev1.EnvVar, mounts map[string]s
 	return out
 }
 
-// field of the pod that a Deployment would have.
+// field returns a field of the pod that a Deployment would create.
 func field(d *appsv1.Deployment, path string) string {
 	switch label, ok := strings.CutPrefix(path, "metadata.labels['"); {
 	case ok:
@@ -151,8 +149,8 @@ func field(d *appsv1.Deployment, path string) string {
 	}
 }
 
-// report what runs, in the status of a Deployment. None is enough where none is
-// wanted.
+// report writes the number of running processes into the status of a Deployment. A Deployment without replicas is
+// available without a process.
 func report(ctx context.Context, c client.Client, d *appsv1.Deployment, running int32) error {
 	available := corev1.ConditionTrue
 	if running == 0 && (d.Spec.Replicas == nil || *d.Spec.Replicas > 0) {

@@ -17,24 +17,24 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// A Pod is a process that runs for the Deployment of a provider.
+// A Pod is a running process of the Deployment of a provider.
 type Pod struct {
-	// Deployment has the name of the package's revision.
+	// Deployment is the name of the Deployment, which is that of the package revision.
 	Deployment string
 	Process    *process.Process
-	// Restarts counts how often it ended without being asked to.
+	// Restarts is the number of restarts after an unexpected end.
 	Restarts int
-	// Kubeconfig is the path of the one that the process has.
+	// Kubeconfig is the path of the kubeconfig of the process.
 	Kubeconfig string
 }
 
-// pods are the processes of Deployments, by the name of the Deployment.
+// pods contains the processes of Deployments, by the name of the Deployment.
 type pods struct {
 	mu      sync.Mutex
 	running map[string]*pod
 }
 
-// list returns what runs now, sorted by Deployment.
+// list returns the running processes, sorted by Deployment.
 func (p *pods) list() []Pod {
 	var out []Pod
 	for name, r := range p.all() {
@@ -44,7 +44,7 @@ func (p *pods) list() []Pod {
 	return out
 }
 
-// all pods, which may change meanwhile.
+// all returns a copy of the map of all processes.
 func (p *pods) all() map[string]*pod {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,8 +57,8 @@ func (p *pods) set(name string, started *pod) {
 	p.running[name] = started
 }
 
-// sync starts the processes of new and changed Deployments, and ends those of
-// Deployments that are gone or scaled down.
+// sync starts the processes of new and changed Deployments, and stops those of deleted Deployments and of those without
+// replicas.
 func (p *pods) sync(ctx context.Context, s site) error {
 	found := &appsv1.DeploymentList{}
 	if err := s.client.List(ctx, found, client.InNamespace(Namespace)); err != nil {
@@ -83,8 +83,7 @@ func (p *pods) sync(ctx context.Context, s site) error {
 	return errors.Join(failed...)
 }
 
-// run has one process run for a Deployment, whatever its number of replicas, and says
-// so in its status.
+// run starts one process for a Deployment, regardless of its number of replicas, and updates its status.
 func (p *pods) run(ctx context.Context, s site, d *appsv1.Deployment) error {
 	template := d.Spec.Template.String()
 	restarts := 0
@@ -116,7 +115,7 @@ func (p *pods) run(ctx context.Context, s site, d *appsv1.Deployment) error {
 	return report(ctx, s.client, d, 1)
 }
 
-// end a process as a kubelet does: it is asked, and has some time.
+// end stops a process like a kubelet: it sends SIGTERM and waits for 30 seconds.
 func (p *pods) end(ctx context.Context, name string, running *pod) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

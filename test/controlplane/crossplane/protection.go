@@ -11,16 +11,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// webhookName is what Crossplane calls its webhook, and webhookPath is where it
-// listens.
+// webhookName is the name of Crossplane's webhook, and webhookPath is its path.
 const (
 	webhookName = "nousages.protection.crossplane.io"
 	webhookPath = "/validate-no-usages"
 )
 
-// protect has the API server ask core's webhook, at a URL of this machine rather than by
-// the name of a service, before it deletes what is in use. It returns the directory of the
-// certificate that core needs for that.
+// protect registers core's webhook, which the API server calls before it deletes an object in use. Its configuration
+// contains a local URL instead of the name of a service. protect returns the directory of the certificate that core
+// requires for that.
 func protect(ctx context.Context, s site, url string) (string, error) {
 	dir := s.path("webhook")
 	files, err := certify(ctx, s, dir)

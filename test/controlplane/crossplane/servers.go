@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// serviceAccount is the one that core would run under in a pod.
+	// serviceAccount is the service account that core would use in a pod.
 	serviceAccount = "crossplane"
 
 	secretCA     = "crossplane-root-ca"
@@ -32,11 +32,11 @@ const (
 	secretClient = "crossplane-tls-client"
 
 	initAttempts = 5
-	// rbacAddress cannot be moved: the RBAC manager has no flag for it.
+	// rbacAddress is the fixed address of the RBAC manager, which has no flag to change it.
 	rbacAddress = ":8080"
 )
 
-// A program is that of Crossplane, with the files of its source that it reads.
+// A program is the binary of Crossplane with the directory of its source, whose files it reads.
 type program struct{ path, source string }
 
 func findProgram(ctx context.Context) (program, error) {
@@ -48,14 +48,14 @@ func findProgram(ctx context.Context) (program, error) {
 	return program{path: path, source: source}, err
 }
 
-// environment of the program's commands. The caller's is not handed on, so that
-// proxies and credentials have no influence.
+// environment returns the environment of the program's commands. It excludes that of the caller, so that proxies and
+// credentials have no effect.
 func (p program) environment(s site, more ...string) []string {
 	return append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir,
 		"KUBECONFIG=" + s.cluster.KubeconfigFile(),
 		"POD_NAMESPACE=" + Namespace, "POD_SERVICE_ACCOUNT=" + serviceAccount,
-		// The API server could not reach them by the name of a service.
+		// The API server cannot reach webhooks by the name of a service.
 		"ENABLE_WEBHOOKS=false",
 		"CRDS_PATH=" + filepath.Join(p.source, "cluster", "crds"),
 		"WEBHOOK_CONFIGS_PATH=" + filepath.Join(p.source, "cluster", "webhookconfigurations"),
@@ -63,7 +63,7 @@ func (p program) environment(s site, more ...string) []string {
 	}, more...)
 }
 
-// initialize makes the namespace and runs Crossplane's initializer.
+// initialize creates the namespace and the service account, and runs Crossplane's initializer.
 func (p program) initialize(ctx context.Context, s site, activate []string) error {
 	for _, o := range []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}},
@@ -79,7 +79,7 @@ func (p program) initialize(ctx context.Context, s site, activate []string) erro
 	}
 	var said []byte
 	var err error
-	// It uses its own kinds before the API server serves all of them.
+	// The initializer uses its own kinds before the API server serves all of them.
 	for range initAttempts {
 		cmd := exec.CommandContext(ctx, p.path, args...)
 		cmd.Env, cmd.Dir = p.environment(s), s.dir
@@ -90,15 +90,15 @@ func (p program) initialize(ctx context.Context, s site, activate []string) erro
 	return errors.Wrapf(err, "cannot initialize: %s", strings.TrimSpace(string(said)))
 }
 
-// servers are the processes of Crossplane.
+// servers contains the processes of Crossplane.
 type servers struct {
 	core, rbac *process.Process
-	// dir has their logs.
+	// dir is the directory of their logs.
 	dir string
 }
 
-// start core and the RBAC manager, and return once core is ready. What has been started
-// has to be stopped also where it fails.
+// start starts core and the RBAC manager, and returns when core is ready. After an error, the caller must stop the
+// servers that were started.
 func (v *servers) start(ctx context.Context, s site, p program, o Options) error {
 	v.dir = s.dir
 	for _, cache := range []string{"xpkg", "xfn"} {
@@ -135,7 +135,7 @@ func (v *servers) start(ctx context.Context, s site, p program, o Options) error
 	if v.core, err = process.Start(s.dir, "core", p.path, p.environment(s, env...), args...); err != nil {
 		return err
 	}
-	// Another test may be at it.
+	// Another test may use the port.
 	if err := v.await(ctx, "the RBAC manager's port is free", func(ctx context.Context) error { return free(ctx, rbacAddress) }); err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (v *servers) start(ctx context.Context, s site, p program, o Options) error
 	})
 }
 
-// broken says which server ended.
+// broken returns the error of a server that ended unexpectedly, or nil.
 func (v *servers) broken() error {
 	for _, p := range []*process.Process{v.core, v.rbac} {
 		if p != nil && p.Err() != nil {
@@ -157,13 +157,12 @@ func (v *servers) broken() error {
 	return nil
 }
 
-// wait for something that Crossplane does.
+// wait returns a Wait that fails when a server of Crossplane ends.
 func (v *servers) wait(what string, onChange func(string)) process.Wait {
 	return process.Wait{What: what, Every: pollInterval, OnChange: onChange, Broken: v.broken}
 }
 
-// await calls check until it returns nil, a server ends, or what check returns has not
-// changed for some time.
+// await calls check until it returns nil, a server ends, or the error of check has not changed for some time.
 func (v *servers) await(ctx context.Context, what string, check func(context.Context) error) error {
 	err := v.wait(what, nil).Until(ctx, func(ctx context.Context) (bool, string, error) {
 		err := check(ctx)
@@ -177,7 +176,7 @@ func (v *servers) stop() {
 	v.core.Stop()
 }
 
-// free fails when someone listens on an address.
+// free returns an error if another process listens on an address.
 func free(ctx context.Context, address string) error {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", address)

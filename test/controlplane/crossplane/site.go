@@ -20,8 +20,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// A site is where the parts of Crossplane run: a control plane with a client of it, and
-// a directory for logs, certificates and caches.
+// A site is the environment of the parts of Crossplane: a control plane with a client, and a directory for logs,
+// certificates and caches.
 type site struct {
 	cluster *controlplane.Cluster
 	client  client.Client
@@ -55,14 +55,14 @@ func (s site) path(elem ...string) string {
 	return filepath.Join(append([]string{s.dir}, elem...)...)
 }
 
-// secret of Crossplane's namespace.
+// secret returns the data of a Secret in Crossplane's namespace.
 func (s site) secret(ctx context.Context, name string) (map[string][]byte, error) {
 	out := &corev1.Secret{}
 	err := s.client.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: name}, out)
 	return out.Data, errors.Wrapf(err, "cannot get Secret %q", name)
 }
 
-// writeSecret writes each key of a Secret of Crossplane's namespace to a file.
+// writeSecret writes each key of a Secret in Crossplane's namespace to a file.
 func (s site) writeSecret(ctx context.Context, name, dir string) error {
 	data, err := s.secret(ctx, name)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s site) writeSecret(ctx context.Context, name, dir string) error {
 	return errors.Wrapf(writeFiles(dir, data), "cannot write Secret %q", name)
 }
 
-// writeFiles into a directory, which is made when it does not exist.
+// writeFiles writes files into a directory, which it creates if necessary.
 func writeFiles(dir string, files map[string][]byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err //nolint:wrapcheck // It names the directory.

@@ -18,8 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// Unpack pulls an image, writes the program that it starts into a directory, and
-// returns the path.
+// Unpack pulls an image, extracts the program of its entrypoint into a directory, and returns its path.
 func Unpack(ctx context.Context, image, dir string) (string, error) {
 	ref, err := name.ParseReference(image)
 	if err != nil {
@@ -51,9 +50,9 @@ func Unpack(ctx context.Context, image, dir string) (string, error) {
 	}
 }
 
-// write a program to a file, which may be running.
+// write writes a program to a file. A previous program in the file may be running.
 func write(from io.Reader, file string) (string, error) {
-	// A file that runs cannot be written to, but replaced.
+	// The file of a running program cannot be written, but it can be replaced.
 	if err := os.RemoveAll(file); err != nil {
 		return "", errors.Wrap(err, "cannot remove the last program")
 	}

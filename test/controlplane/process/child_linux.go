@@ -4,8 +4,8 @@ package process
 
 import "syscall"
 
-// childAttributes put a child into a group of its own, and have the kernel kill
-// it when the thread that started it dies, however it dies.
+// childAttributes returns attributes that put a child into its own process group, and make the kernel kill it when the
+// thread that started it ends for any reason.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -6,8 +6,8 @@ package process
 
 import "syscall"
 
-// childAttributes put a child into a group of its own. Systems other than Linux
-// do not tell it of a death of ours that no one could catch.
+// childAttributes returns attributes that put a child into its own process group. Unlike on Linux, the child does not end
+// when this process is killed.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }

@@ -11,18 +11,17 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Loopback is the address that all servers listen on.
+// Loopback is the address on which all servers listen.
 const Loopback = "127.0.0.1"
 
-// Ports come from below those that systems hand out to outgoing connections. A
-// stopped server then finds its port free when it comes back.
+// Ports are below the range of outgoing connections, so that a restarted server finds its port free.
 const (
 	firstPort = 10000
 	lastPort  = 32000
 )
 
-// FreePort returns a port on the loopback interface that no one listened on a
-// moment ago. Another process may still be quicker: callers try again.
+// FreePort returns a port on the loopback interface that was free a moment ago. Callers must retry, because another
+// process may take it first.
 func FreePort(ctx context.Context) (int, error) {
 	var config net.ListenConfig
 	var last error

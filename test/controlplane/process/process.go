@@ -18,27 +18,26 @@ import (
 )
 
 const (
-	// pollInterval is the pause between two checks of a server that starts.
+	// pollInterval is the pause between two checks of a starting server.
 	pollInterval = 50 * time.Millisecond
-	// tailBytes is how much of a log a crash report shows.
+	// tailBytes is the maximum length of the log in an error, in bytes.
 	tailBytes = 3000
 )
 
-// A Process is one child, in a process group of its own.
+// A Process is one child process in its own process group.
 type Process struct {
 	name string
 	log  string
 	cmd  *exec.Cmd
-	// done is closed once the child is gone; err is set before.
+	// done is closed when the child has ended; err is set before.
 	done chan struct{}
 	err  error
-	// stopping says that the end of the child was asked for.
+	// stopping is true after Stop or Terminate.
 	stopping atomic.Bool
 }
 
-// Start starts a program whose output is appended to dir/name.log. Its
-// working directory is dir, and its environment is env and nothing else. It is
-// gone when this process is: on Linux however that ends, elsewhere by Stop.
+// Start starts a program and appends its output to dir/name.log. Its working directory is dir, and its environment is
+// only env. The program ends with this process: on Linux however this process ends, elsewhere only by Stop.
 func Start(dir, name, path string, env []string, args ...string) (*Process, error) {
 	p := &Process{name: name, log: filepath.Join(dir, name+".log"), done: make(chan struct{})}
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -53,8 +52,7 @@ func Start(dir, name, path string, env []string, args ...string) (*Process, erro
 
 	started := make(chan error, 1)
 	go func() {
-		// On Linux a child is told of the death of the thread that started it.
-		// So the thread stays until the child is gone.
+		// On Linux, the child is killed when the thread that started it ends. Keep this thread until the child has ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		defer func() { _ = log.Close() }()
@@ -72,18 +70,17 @@ func Start(dir, name, path string, env []string, args ...string) (*Process, erro
 	return p, nil
 }
 
-// PID returns the number of the process, which is also that of its group.
+// PID returns the ID of the process, which is also the ID of its process group.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // LogFile returns the path of the log.
 func (p *Process) LogFile() string { return p.log }
 
-// Done is closed once the process is gone.
+// Done returns a channel that is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err describes the end of a process that was not asked to end, with the last
-// lines of its log. It is nil while the process runs, and after Stop or
-// Terminate.
+// Err returns an error if the process ended unexpectedly, with the last lines of its log. It is nil while the process
+// runs, and after Stop or Terminate.
 func (p *Process) Err() error {
 	select {
 	case <-p.done:
@@ -96,8 +93,7 @@ func (p *Process) Err() error {
 	return errors.Errorf("%s ended unexpectedly: %v; its log (%s) ends with:\n%s", p.name, p.err, p.log, p.Tail())
 }
 
-// State returns what the system measured of a process that is gone, such as its
-// CPU time, or nil while it runs.
+// State returns the state of an ended process, including its CPU time, or nil while it runs.
 func (p *Process) State() *os.ProcessState {
 	select {
 	case <-p.done:
@@ -107,8 +103,8 @@ func (p *Process) State() *os.ProcessState {
 	}
 }
 
-// Stop ends the process and everything that it started at once, and waits for
-// the end: it gets no time to tidy up. It may be called on nil, and again.
+// Stop kills the process and all processes that it started, without time to clean up, and waits until the process has
+// ended. It can be called on nil, and more than once.
 func (p *Process) Stop() {
 	if p == nil {
 		return
@@ -118,8 +114,8 @@ func (p *Process) Stop() {
 	<-p.done
 }
 
-// Terminate asks the process to end, and waits for the end until ctx is done.
-// Then it is stopped, which is an error.
+// Terminate sends SIGTERM to the process, and waits until it has ended. When ctx ends first, it stops the process and
+// returns an error.
 func (p *Process) Terminate(ctx context.Context) error {
 	p.stopping.Store(true)
 	p.Signal(syscall.SIGTERM)
@@ -132,8 +128,8 @@ func (p *Process) Terminate(ctx context.Context) error {
 	}
 }
 
-// Signal reaches the whole process group, unless the process is gone already:
-// its number may then be another's.
+// Signal sends a signal to the process group. It does nothing after the process has ended, because another process may
+// have the same ID then.
 func (p *Process) Signal(s syscall.Signal) {
 	select {
 	case <-p.done:

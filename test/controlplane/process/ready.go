@@ -13,11 +13,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// portAttempts is how often a start is tried when another process is quicker to
-// take a port.
+// portAttempts is the maximum number of starts when other processes take the ports first.
 const portAttempts = 5
 
-// RetryTaken tries again while another process holds a port that was just free.
+// RetryTaken calls start again if another process took a port that was just free.
 func RetryTaken(start func() error) error {
 	var err error
 	for range portAttempts {
@@ -28,8 +27,7 @@ func RetryTaken(start func() error) error {
 	return err
 }
 
-// Await calls check until it succeeds, the process ends, or neither the answers nor the
-// log have moved for some time.
+// Await calls check until it succeeds, the process ends, or neither the error nor the log has changed for some time.
 func (p *Process) Await(ctx context.Context, what string, check func(context.Context) error) error {
 	err := Wait{What: p.name + " is " + what, Every: pollInterval, Broken: p.Err}.Until(ctx, func(ctx context.Context) (bool, string, error) {
 		err := check(ctx)
@@ -52,7 +50,7 @@ func (p *Process) logSize() int64 {
 	return info.Size()
 }
 
-// CheckURL fails unless the answer to a GET is 200.
+// CheckURL sends a GET request and returns an error unless the status is 200.
 func CheckURL(ctx context.Context, client *http.Client, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -11,34 +11,31 @@ import (
 )
 
 const (
-	// defaultStill is long enough for what servers do between two signs of life on a
-	// busy machine.
+	// defaultStill is longer than servers on a busy machine take between two changes.
 	defaultStill = 2 * time.Minute
-	// stillsInAll bounds a wait for something that moves and never arrives.
+	// stillsInAll limits a wait for something that changes but is never done, as a multiple of Still.
 	stillsInAll  = 5
 	defaultEvery = 200 * time.Millisecond
 )
 
-// A Look says what is seen, and whether that is what is waited for. An error is seen
-// like anything else, and does not end the wait.
+// A Look returns the observed state, and whether the wait is done. An error is a state, too, and does not end the wait.
 type Look func(ctx context.Context) (done bool, seen string, err error)
 
-// A Wait ends when what it waits for is there, or when nothing has moved for some
-// time: what is slow and moves has five times as long in all.
+// A Wait ends when it is done, when nothing has changed for the time Still, or after five times as long in total.
 type Wait struct {
-	// What is waited for, for the error.
+	// What is the description of the awaited state in errors.
 	What string
-	// Still is how long what is seen may stay the same. Default two minutes.
+	// Still is how long the state may stay unchanged. The default is two minutes.
 	Still time.Duration
-	// Every is the pause between two looks. Default 200 ms.
+	// Every is the pause between two observations. The default is 200 ms.
 	Every time.Duration
-	// OnChange is called with what is seen each time that changes.
+	// OnChange is called with each new state.
 	OnChange func(seen string)
-	// Broken returns why what is waited for can never come, or nil.
+	// Broken returns an error if the wait can never succeed, and nil otherwise.
 	Broken func() error
 }
 
-// Until looks until there is what is waited for. The error says what was seen last.
+// Until calls look until it is done. The error contains the last state.
 func (w Wait) Until(ctx context.Context, look Look) error {
 	w.Still, w.Every = cmp.Or(w.Still, defaultStill), cmp.Or(w.Every, defaultEvery)
 	begin := time.Now()
@@ -48,7 +45,7 @@ func (w Wait) Until(ctx context.Context, look Look) error {
 		if err != nil {
 			seen = err.Error()
 		}
-		// The end of a context makes errors that no one has to see.
+		// Ignore errors that result from the end of the context.
 		if ctx.Err() == nil && seen != last {
 			last, moved = seen, time.Now()
 			if w.OnChange != nil {
@@ -71,7 +68,7 @@ func (w Wait) Until(ctx context.Context, look Look) error {
 	}
 }
 
-// over says why a wait is given up, or nil.
+// over returns why the wait must end, or nil.
 func (w Wait) over(begin, moved time.Time, last string) error {
 	if w.Broken != nil {
 		if err := w.Broken(); err != nil {

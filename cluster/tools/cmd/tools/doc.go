@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command tools builds the binaries of package tools, and says where they are.
+// Command tools builds the binaries of package tools and prints their paths.
 package main

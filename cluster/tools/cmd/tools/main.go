@@ -46,7 +46,8 @@ func run(ctx context.Context, args []string) error {
 	return errors.New(usage)
 }
 
-// build says what it does on stderr, as path does, whose output is read by make.
+// build builds the named tools, or all of them, and prints its progress to stderr, because make reads the stdout of path,
+// which calls build.
 func build(ctx context.Context, names []string) error {
 	wanted := make([]tools.Tool, 0, len(names))
 	for _, n := range names {
