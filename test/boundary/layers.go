@@ -9,17 +9,16 @@ import (
 
 const module = "github.com/crossplane-contrib/provider-kyma"
 
-// A layer is a directory with what lies below it. A package belongs to the layer
-// with the longest matching path.
+// A layer is a directory with everything below it. A package belongs to the layer with the longest matching path.
 type layer struct {
 	path string
-	// level orders the layers: a package imports layers of a lower level, or its own.
+	// level orders the layers: a package may import layers of a lower level, and its own.
 	level int
-	// forbidden lists layers that this one must not import although they are lower.
+	// forbidden lists lower layers that this one must not import.
 	forbidden []string
 }
 
-// layers are all layers that the repository may have.
+// layers returns all layers that the repository may have.
 func layers() []layer {
 	return append([]layer{
 		{path: "internal/version", level: 0},
@@ -27,7 +26,7 @@ func layers() []layer {
 		{path: "internal/yamlsize", level: 0},
 		{path: "internal/metrics", level: 1, forbidden: []string{"apis"}},
 		{path: "package/crds", level: 0},
-		// What the engine and a connection to a cluster have in common.
+		// The engine and a connection to a cluster share this package.
 		{path: "pkg/cluster", level: 0},
 		{path: "apis", level: 10},
 		{path: "internal/oci", level: 20, forbidden: []string{"apis"}},
@@ -37,9 +36,9 @@ func layers() []layer {
 		{path: "internal/cosign", level: 30, forbidden: []string{"apis"}},
 		// The engine and the packages that build modules read directories in the same way.
 		{path: "internal/pack", level: 30, forbidden: []string{"apis"}},
-		// What identifies a source is the same for the provider and for users of the library.
+		// Sources are identified in the same way for the provider and for users of the library.
 		{path: "internal/source/digest", level: 30, forbidden: []string{"apis"}},
-		// The engine in layers: fields, objects, and what is decided and sent by them.
+		// The engine in layers: fields, objects, and the packages that decide and send.
 		{path: "pkg/manifest/internal/advice", level: 1, forbidden: []string{"apis"}},
 		{path: "pkg/manifest/internal/text", level: 1, forbidden: []string{"apis"}},
 		{path: "pkg/manifest/internal/fieldset", level: 1, forbidden: []string{"apis"}},
@@ -61,7 +60,7 @@ func layers() []layer {
 		{path: "pkg/manifest/internal/plan", level: 37, forbidden: []string{"apis"}},
 		{path: "pkg/manifest/internal/teardown", level: 38, forbidden: []string{"apis"}},
 		{path: "pkg/manifest/internal/execute", level: 39, forbidden: []string{"apis"}},
-		// The API server of tests, which no other code may import.
+		// Only tests may import this API server.
 		{path: "pkg/manifest/internal/fakeapi", level: 41, forbidden: []string{"apis"}},
 		// The engine is a public library and knows no custom resource of ours.
 		{path: "pkg/manifest", level: 40, forbidden: []string{"apis"}},
@@ -70,12 +69,12 @@ func layers() []layer {
 		{path: "pkg/cluster/connect", level: 60, forbidden: []string{"apis"}},
 		{path: "internal/cli", level: 70},
 		{path: "cmd", level: 80},
-		// An operator of another client has the public packages only.
+		// An operator with another client has only the public packages.
 		{path: "examples/operator", level: 80, forbidden: []string{"apis", "internal"}},
 	}, slices.Concat(targetLayers(), controllerLayers(), commandLayers(), testLayers())...)
 }
 
-// targetLayers are the packages about a connection to a cluster, which knows nothing of what is installed through it.
+// targetLayers returns the packages for a connection to a cluster, which know nothing of the content installed through it.
 func targetLayers() []layer {
 	content := []string{
 		"pkg/manifest", "internal/source", "internal/oci", "internal/ocm", "internal/render", "internal/pack", "internal/crdcheck", "internal/cosign",
@@ -90,7 +89,7 @@ func targetLayers() []layer {
 	}
 }
 
-// controllerLayers are the controllers, none of which knows another one, and what they share.
+// controllerLayers returns the controllers, which do not know each other, and what they share.
 func controllerLayers() []layer {
 	out := []layer{
 		{path: "internal/controller/priority", level: 70},
@@ -113,7 +112,7 @@ func controllerLayers() []layer {
 	return out
 }
 
-// testLayers are the local control plane and the tests. They may import everything, and no other layer imports them.
+// testLayers returns the local control plane and the tests. They may import everything, and no other layer imports them.
 func testLayers() []layer {
 	return []layer{
 		{path: "hack", level: 90},
@@ -125,7 +124,8 @@ func testLayers() []layer {
 	}
 }
 
-// commandLayers are those of kymactl: what all commands have in common, what a control plane has, waiting for it, and the commands.
+// commandLayers returns the layers of kymactl: what all commands share, what they read from a control plane, waiting for it,
+// and the commands.
 func commandLayers() []layer {
 	return []layer{
 		{path: "internal/cli/command", level: 61},
@@ -155,11 +155,11 @@ func commandLayers() []layer {
 	}
 }
 
-// A library may be imported below some directories only.
+// A library is an external module that only some directories may import.
 type library struct {
 	prefix  string
 	allowed []string
-	// tests may import it anywhere.
+	// tests is true if any test may import the library.
 	tests bool
 }
 
@@ -170,7 +170,7 @@ func libraries() []library {
 		{prefix: "sigs.k8s.io/kustomize", allowed: []string{"internal/render", "test"}},
 		{prefix: "github.com/gardener/component-spec", allowed: []string{"internal/ocm", "test"}},
 		{prefix: "github.com/prometheus/client_golang", allowed: []string{"internal/metrics"}, tests: true},
-		// The engine and a connection to a target know no client of the control plane.
+		// The engine and a connection to a target do not use the client of the control plane.
 		{prefix: "sigs.k8s.io/controller-runtime", allowed: []string{
 			"apis", "cmd", "internal/cli", "internal/controller", "internal/module", "examples", "cluster", "test",
 		}},
@@ -180,7 +180,7 @@ func libraries() []library {
 	}
 }
 
-// below says whether a slash-separated path is a directory or lies in it.
+// below reports whether a slash-separated path is a directory or below it.
 func below(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
@@ -205,13 +205,13 @@ func layerOf(path string) (layer, bool) {
 	return found, found.path != ""
 }
 
-// allows reports whether a package may import the library.
+// allows reports whether a package may import the library. test is true for an import in a test file.
 func (l *library) allows(from string, test bool) bool {
 	return belowAny(from, l.allowed) || test && l.tests
 }
 
-// fault says what is wrong with an import, or nothing. from is a path in the
-// module, to is an import path. A test may also start the local control plane,
+// fault returns what is wrong with an import, or an empty string. from is a path in
+// the module, to is an import path. A test may also start the local control plane,
 // and use the tools to build what it runs.
 func fault(from, to string, test bool) string {
 	for _, l := range libraries() {
@@ -242,8 +242,8 @@ func fault(from, to string, test bool) string {
 }
 
 // forTests reports whether a test may import a package of a higher layer: the servers that it starts, the tools that build
-// them, the command line for a test of a command, and the public packages, which examples show together. A test of a connection to
-// a cluster knows nothing of what is installed through it, as its code does.
+// them, the command line for a test of a command, and the public packages, which examples combine. Tests below internal/target,
+// like its code, must not know what is installed through a connection.
 func forTests(from, to, layer string) bool {
 	if to == "internal/cli" {
 		return below(from, "internal/cli")

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A changeLog is the service that a provider sends its changes to. In a cluster it is a container of the same pod.
+// A changeLog is the service to which a provider sends its changes. In a cluster it is a container of the same pod.
 type changeLog struct {
 	changelogs.UnimplementedChangeLogServiceServer
 
@@ -23,7 +23,7 @@ type changeLog struct {
 	entries []*changelogs.ChangeLogEntry
 }
 
-// startChangeLog at a Unix socket.
+// startChangeLog starts the service at a Unix socket.
 func startChangeLog(ctx context.Context, socket string) (*changeLog, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "unix", socket)
@@ -36,7 +36,7 @@ func startChangeLog(ctx context.Context, socket string) (*changeLog, error) {
 	return c, nil
 }
 
-// SendChangeLog keeps an entry.
+// SendChangeLog stores an entry.
 func (c *changeLog) SendChangeLog(_ context.Context, r *changelogs.SendChangeLogRequest) (*changelogs.SendChangeLogResponse, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +44,7 @@ func (c *changeLog) SendChangeLog(_ context.Context, r *changelogs.SendChangeLog
 	return &changelogs.SendChangeLogResponse{}, nil
 }
 
-// of a kind and name: the operations that were logged, in order.
+// of returns the operations that were logged for a kind and name, in order.
 func (c *changeLog) of(kind, name string) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// prompt is how soon what composes a Kyma is Ready after it.
+// prompt is how soon after a Kyma the resource that composes it must be Ready.
 const prompt = 2 * time.Second
 
 var _ = Describe("A Kyma below a composition", func() {
@@ -90,7 +90,7 @@ var _ = Describe("A Kyma below a composition", func() {
 	})
 
 	It("keeps the cluster that an environment names, instead of the kubeconfig", func(ctx SpecContext) {
-		// A Secret stands in for the object that is the cluster.
+		// A Secret stands in for the object of the cluster.
 		cluster := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.name, Name: "cluster"}}
 		s.create(ctx, cluster)
 		u := s.environment("environment", s.offer(ctx, "simple"))

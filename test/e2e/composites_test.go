@@ -21,7 +21,7 @@ const (
 	claimKind       = "KymaEnvironmentClaim"
 )
 
-// composite resource of the configuration package, with modules. It is not created yet.
+// composite returns a composite resource of the configuration package with modules, without creating it.
 func (s *space) composite(kind, name string, modules ...*offer) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": platformGroup + "/v1alpha1", "kind": kind,
@@ -34,17 +34,17 @@ func (s *space) composite(kind, name string, modules ...*offer) *unstructured.Un
 	}}
 }
 
-// environment is a composite resource in the namespace of the space.
+// environment returns a composite resource in the namespace of the space.
 func (s *space) environment(name string, modules ...*offer) *unstructured.Unstructured {
 	return s.composite(environmentKind, name, modules...)
 }
 
-// claim whose ProviderConfig and Kyma are in the namespace of the space.
+// claim returns a claim whose ProviderConfig and Kyma are in the namespace of the space.
 func (s *space) claim(name string, modules ...*offer) *unstructured.Unstructured {
 	return s.composite(claimKind, name, modules...)
 }
 
-// modulesOf a composite resource, as its spec has them.
+// modulesOf returns the modules for the spec of a composite resource.
 func modulesOf(modules ...*offer) []any {
 	out := make([]any, 0, len(modules))
 	for _, m := range modules {
@@ -65,7 +65,7 @@ func text(u *unstructured.Unstructured, path ...string) string {
 	return out
 }
 
-// now is an object of the control plane as it is now.
+// now returns a function that reads the current object from the control plane.
 func now(u *unstructured.Unstructured) func(ctx context.Context) (*unstructured.Unstructured, error) {
 	return func(ctx context.Context) (*unstructured.Unstructured, error) {
 		into := &unstructured.Unstructured{}
@@ -74,7 +74,7 @@ func now(u *unstructured.Unstructured) func(ctx context.Context) (*unstructured.
 	}
 }
 
-// awaitComposite creates a composite resource or claim and waits until it is Ready.
+// awaitComposite creates a composite resource or claim, waits until it is Ready, and returns it.
 func (s *space) awaitComposite(ctx context.Context, u *unstructured.Unstructured) *unstructured.Unstructured {
 	GinkgoHelper()
 	s.create(ctx, u)
@@ -82,7 +82,7 @@ func (s *space) awaitComposite(ctx context.Context, u *unstructured.Unstructured
 	return must(now(u)(ctx))
 }
 
-// composed is the only Kyma in the namespace, which a composition made.
+// composed returns the only Kyma in the namespace, which a composition created.
 func (s *space) composed(ctx context.Context) (*v1alpha1.Kyma, error) {
 	list := &v1alpha1.KymaList{}
 	if err := env.controlClient.List(ctx, list, client.InNamespace(s.name)); err != nil {
@@ -94,7 +94,7 @@ func (s *space) composed(ctx context.Context) (*v1alpha1.Kyma, error) {
 	return &list.Items[0], nil
 }
 
-// whenReady watches the objects of a kind in the namespace, and sends the time at which one of them becomes Ready.
+// whenReady watches the objects of a kind in the namespace, and sends the time at which the first of them becomes Ready.
 func (s *space) whenReady(ctx context.Context, group, kind string) <-chan time.Time {
 	GinkgoHelper()
 	w := must(env.controlClient.Watch(ctx, listOf(group, "v1alpha1", kind), client.InNamespace(s.name)))

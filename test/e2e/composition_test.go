@@ -23,7 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
 
-// clustersGroup is that of the stand-in for a provider of clusters, and teamsGroup that of the example which composes it.
+// clustersGroup is the API group of a stand-in for a provider of clusters, teamsGroup that of the example that composes it.
 const (
 	clustersGroup = "clusters.example.org"
 	teamsGroup    = "platform.example.org"
@@ -51,7 +51,7 @@ var _ = Describe("A Kyma composed next to a cluster, as in the example", func() 
 		versions := s.settled(ctx)
 		before := must(env.scrape(ctx))
 		Consistently(s.versions).WithContext(ctx).WithTimeout(2 * calm).Should(Equal(versions))
-		// It tries again, less and less often, and renews its lease.
+		// The provider retries, less and less often, and renews its lease.
 		Expect(must(env.scrape(ctx)).writes(before)).To(BeNumerically("<=", 8))
 		Expect(s.warnings(ctx)).To(BeNumerically("<=", 8))
 
@@ -76,7 +76,7 @@ var _ = Describe("A Kyma composed next to a cluster, as in the example", func() 
 	})
 })
 
-// offerTeamClusters has the example served, and what it composes.
+// offerTeamClusters creates the XRD and the composition of the example and the CRD of its clusters.
 func offerTeamClusters(ctx context.Context) {
 	GinkgoHelper()
 	example := filepath.Join(must(tools.Root()), "examples", "in-composition", "cluster")
@@ -88,12 +88,12 @@ func offerTeamClusters(ctx context.Context) {
 		Expect(env.controlClient.Create(ctx, o)).To(Succeed())
 	}
 	for group, kind := range map[string]string{clustersGroup: "Cluster", teamsGroup: "TeamCluster"} {
-		// Kinds are served a moment after their CRDs are there.
+		// Kinds are served a moment after their CRDs exist.
 		Eventually(func(ctx context.Context) error { return env.controlClient.List(ctx, listOf(group, "v1alpha1", kind)) }).WithContext(ctx).Should(Succeed())
 	}
 }
 
-// cluster that is composed.
+// cluster returns the composed cluster.
 func (s *space) cluster(ctx context.Context) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion(clustersGroup + "/v1alpha1")
@@ -101,7 +101,7 @@ func (s *space) cluster(ctx context.Context) (*unstructured.Unstructured, error)
 	return fetched(ctx, env.controlClient, s.key(clusterName), u)
 }
 
-// finishCluster as its provider does: the connection secret is written, and the cluster is Ready.
+// finishCluster writes the connection secret and sets the cluster Ready, as its provider would.
 func (s *space) finishCluster(ctx context.Context) {
 	GinkgoHelper()
 	cluster := must(s.cluster(ctx))
@@ -109,7 +109,7 @@ func (s *space) finishCluster(ctx context.Context) {
 	secret.Name = text(cluster, "spec", "writeConnectionSecretToRef", "name")
 	s.create(ctx, secret)
 	ready := map[string]any{"type": "Ready", "status": "True", "reason": "Available", "lastTransitionTime": time.Now().UTC().Format(time.RFC3339)}
-	// Crossplane writes it, too.
+	// Crossplane writes the cluster too.
 	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		cluster, err := s.cluster(ctx)
 		if err != nil {
@@ -120,7 +120,7 @@ func (s *space) finishCluster(ctx context.Context) {
 	})).To(Succeed())
 }
 
-// versions of all Kymas, Manifests and ProviderConfigs in the namespace.
+// versions returns the kind, name and resource version of all objects that kinds lists, in the namespace.
 func (s *space) versions(ctx context.Context) ([]string, error) {
 	var out []string
 	for _, list := range kinds() {
@@ -136,7 +136,7 @@ func (s *space) versions(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// settled waits until nothing in the namespace changes for a second, and returns the versions of everything.
+// settled waits until nothing in the namespace changes for a second, and returns the versions of all objects.
 func (s *space) settled(ctx context.Context) []string {
 	GinkgoHelper()
 	var last []string
@@ -149,7 +149,7 @@ func (s *space) settled(ctx context.Context) []string {
 	return last
 }
 
-// warnings among the events of the namespace, each as often as it was recorded.
+// warnings returns the number of warning events in the namespace, each counted as often as it was recorded.
 func (s *space) warnings(ctx context.Context) (int, error) {
 	list := &corev1.EventList{}
 	err := env.controlClient.List(ctx, list, client.InNamespace(s.name))

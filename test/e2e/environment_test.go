@@ -34,31 +34,31 @@ import (
 const (
 	firstVersion  = "v0.0.1-e2e"
 	secondVersion = "v0.0.2-e2e"
-	// registriesConfig is the ClusterProviderConfig by which components of ModuleTemplates are fetched.
+	// registriesConfig is the ClusterProviderConfig that allows the registry of the components of ModuleTemplates.
 	registriesConfig = "registries"
 )
 
-// An environment is everything that runs.
+// An environment holds the servers that all specs share, and Crossplane with the provider.
 type environment struct {
 	dir string
 	// control is the control plane, target the cluster that modules are installed into.
 	control, target *controlplane.Cluster
-	// controlClient and targetClient are those of administrators.
+	// controlClient and targetClient have the rights of administrators.
 	controlClient, targetClient client.WithWatch
 	registry                    *controlplane.Registry
 	crossplane                  *crossplane.Crossplane
-	// kymactl is the path of its binary.
+	// kymactl is the path of the kymactl binary.
 	kymactl string
 	changes *changeLog
-	// digests of the packages of the first build, by name.
+	// digests maps the names of the packages of the first build to their digests.
 	digests map[string]string
-	// retired are the revisions that were replaced or deleted.
+	// retired lists the Deployments of the revisions that were replaced or deleted.
 	retired []string
 	// metrics is the address of the provider's metrics, host:port.
 	metrics string
 }
 
-// start everything, once all is built. The provider is not installed yet.
+// start builds everything, starts the servers and installs the packages, and returns once the provider runs.
 func start(ctx context.Context) (*environment, error) {
 	dir, err := os.MkdirTemp("", "provider-kyma-e2e-")
 	if err != nil {
@@ -82,7 +82,7 @@ func start(ctx context.Context) (*environment, error) {
 	return e, nil
 }
 
-// build the packages of both versions, and kymactl.
+// build builds the packages of both versions, and kymactl.
 func (e *environment) build(ctx context.Context) error {
 	var err error
 	if e.digests, err = crossplane.BuildPackages(ctx, e.packages(firstVersion), firstVersion); err != nil {
@@ -95,7 +95,7 @@ func (e *environment) build(ctx context.Context) error {
 	return err
 }
 
-// packages is the directory of the packages of a version.
+// packages returns the directory of the packages of a version.
 func (e *environment) packages(version string) string {
 	return filepath.Join(e.dir, "packages", version)
 }
@@ -130,7 +130,7 @@ func (e *environment) startServers(ctx context.Context) error {
 	return err
 }
 
-// configure how the provider will run: as one of several that elect a leader, and where its metrics are.
+// configure sets how the provider will run: as one of several that elect a leader, with the address of its metrics.
 func (e *environment) configure(ctx context.Context) error {
 	port, err := process.FreePort(ctx)
 	if err != nil {
@@ -147,8 +147,8 @@ func (e *environment) configure(ctx context.Context) error {
 		"--enable-changelogs", "--changelogs-socket-path="+socket)
 }
 
-// install the packages as users do: the provider by the command line, the configuration as an object. What the
-// configuration depends on besides, Crossplane fetches.
+// install installs the packages as users do: the provider by the command line, the configuration as an object. Crossplane
+// fetches the other dependencies of the configuration.
 func (e *environment) install(ctx context.Context) error {
 	ref, err := e.pushProvider(ctx, firstVersion)
 	if err != nil {
@@ -180,7 +180,7 @@ func (e *environment) install(ctx context.Context) error {
 	return e.allowRegistry(ctx)
 }
 
-// allowRegistry has components fetched from the registry.
+// allowRegistry creates the ClusterProviderConfig with which components are fetched from the registry.
 func (e *environment) allowRegistry(ctx context.Context) error {
 	config := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: registriesConfig}}
 	config.Spec.Credentials.Source = v1alpha1.CredentialsSourceNone
@@ -192,12 +192,12 @@ func (e *environment) file(name, version string) string {
 	return filepath.Join(e.packages(version), name+".xpkg")
 }
 
-// pushProvider pushes the package of the provider in a version, and returns the name by which Crossplane finds it.
+// pushProvider pushes the package of the provider in a version, and returns its reference for Crossplane.
 func (e *environment) pushProvider(ctx context.Context, version string) (string, error) {
 	return e.crossplane.Push(ctx, e.file(crossplane.ProviderPackage, version), crossplane.ProviderPackage, version)
 }
 
-// providerLogs of all revisions of the provider.
+// providerLogs returns the logs of all revisions of the provider.
 func (e *environment) providerLogs() string {
 	files, err := filepath.Glob(filepath.Join(e.crossplane.Dir(), "pods", "*", "provider.log"))
 	if err != nil {
@@ -214,7 +214,7 @@ func (e *environment) providerLogs() string {
 	return out.String()
 }
 
-// stop everything, and remove its data.
+// stop stops everything and removes its data.
 func (e *environment) stop() {
 	e.crossplane.Stop()
 	e.changes.stop()
@@ -226,12 +226,12 @@ func (e *environment) stop() {
 	_ = os.RemoveAll(e.dir)
 }
 
-// namespaceOf a name.
+// namespaceOf returns a Namespace with a name.
 func namespaceOf(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// providerClient has the identity of the provider.
+// providerClient returns a client with the identity of the provider.
 func (e *environment) providerClient(ctx context.Context) (client.Client, error) {
 	pod, err := e.crossplane.AwaitPod(ctx)
 	if err != nil {
@@ -244,7 +244,7 @@ func (e *environment) providerClient(ctx context.Context) (client.Client, error)
 	return client.New(config, client.Options{Scheme: e.controlClient.Scheme()})
 }
 
-// may says whether the provider may do something, asked with its own identity.
+// may reports whether the provider has a permission, by a review with its own identity.
 func (e *environment) may(ctx context.Context, what *authorizationv1.ResourceAttributes) (bool, error) {
 	c, err := e.providerClient(ctx)
 	if err != nil {
@@ -255,13 +255,13 @@ func (e *environment) may(ctx context.Context, what *authorizationv1.ResourceAtt
 	return review.Status.Allowed, err
 }
 
-// mayDelete says whether the provider may delete Manifests.
+// mayDelete reports whether the provider may delete Manifests.
 func (e *environment) mayDelete(ctx context.Context) (bool, error) {
 	return e.may(ctx, &authorizationv1.ResourceAttributes{Group: v1alpha1.Group, Resource: "manifests", Verb: "delete"})
 }
 
-// refused are the requests that the provider had no right to. In a namespace that is being deleted no one may create
-// anything, which is not a matter of rights, and Crossplane takes the rights of a version away before it ends.
+// refused returns the requests for which the provider had no permission. It omits those in terminating namespaces, in which
+// nothing can be created, and those of retired revisions, which lose their permissions before they end.
 func (e *environment) refused() ([]crossplane.Refusal, error) {
 	all, err := crossplane.Refused(e.control)
 	return slices.DeleteFunc(all, func(r crossplane.Refusal) bool {
@@ -269,7 +269,7 @@ func (e *environment) refused() ([]crossplane.Refusal, error) {
 	}), err
 }
 
-// retire a revision: it will be replaced or deleted. Until now it was refused nothing.
+// retire marks a revision that will be replaced or deleted. No request of it may have been refused so far.
 func (e *environment) retire(p crossplane.Pod) {
 	GinkgoHelper()
 	Expect(e.refused()).To(BeEmpty())

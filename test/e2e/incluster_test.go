@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// grant the provider the permissions that docs/permissions.md lists for targets, in the control plane, until the spec ends.
+// grant gives the provider the permissions of docs/permissions.md for targets, in the control plane, until the spec ends.
 func (s *space) grant(ctx context.Context) {
 	GinkgoHelper()
 	who := &authenticationv1.SelfSubjectReview{}
@@ -37,13 +37,13 @@ func (s *space) grant(ctx context.Context) {
 		s.create(ctx, o)
 		DeferCleanup(func(ctx SpecContext) { s.delete(ctx, o) })
 	}
-	// The provider must not be refused anything.
+	// Wait for the permissions, because no request of the provider may be refused.
 	Eventually(env.may).WithContext(ctx).WithArguments(&authorizationv1.ResourceAttributes{
 		Group: appsv1.GroupName, Resource: "deployments", Verb: "patch", Namespace: s.name,
 	}).Should(BeTrue())
 }
 
-// exampleRoles are the ClusterRoles of an example.
+// exampleRoles returns the ClusterRoles of an example.
 func exampleRoles(file string) []client.Object {
 	GinkgoHelper()
 	f := must(os.Open("../../examples/rbac/" + file))
@@ -62,7 +62,7 @@ func exampleRoles(file string) []client.Object {
 	return out
 }
 
-// own is a ClusterProviderConfig for the control plane itself, until the spec ends.
+// own creates a ClusterProviderConfig for the control plane itself until the spec ends, and returns a reference to it.
 func (s *space) own(ctx context.Context) *xpv2.ProviderConfigReference {
 	GinkgoHelper()
 	config := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: s.name}}
@@ -80,7 +80,7 @@ var _ = Describe("A Kyma in the control plane itself", func() {
 		m := s.offer(ctx, "module")
 		k := s.kyma("kyma", m.module())
 		k.Spec.ProviderConfigReference = s.own(ctx)
-		// What is left goes before the permissions.
+		// Leftovers are deleted before the permissions.
 		DeferCleanup(s.clean)
 		s.create(ctx, k)
 		local := func(ctx context.Context) (*corev1.ConfigMap, error) {
@@ -91,7 +91,7 @@ var _ = Describe("A Kyma in the control plane itself", func() {
 		deployment := &appsv1.Deployment{}
 		Eventually(env.controlClient.Get).WithContext(ctx).WithArguments(s.key(m.name), deployment).Should(Succeed())
 		Expect(must(s.getKyma(ctx, "kyma")).GetCondition(xpv2.TypeReady).Status).NotTo(Equal(corev1.ConditionTrue))
-		// Nothing runs Deployments in this control plane.
+		// This control plane does not run Deployments.
 		deployment.Status = appsv1.DeploymentStatus{
 			ObservedGeneration: deployment.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1,
 			Conditions: []appsv1.DeploymentCondition{

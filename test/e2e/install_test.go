@@ -15,10 +15,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/crossplane"
 )
 
-// leaseName is the lease of the leader among the processes of the provider.
+// leaseName is the name of the lease with which the processes of the provider elect their leader.
 const leaseName = "crossplane-leader-election-provider-kyma"
 
-// exitExists is the exit code of kymactl where something is there already.
+// exitExists is the exit code of kymactl if an object exists already.
 const exitExists = 5
 
 var _ = Describe("The packages", func() {

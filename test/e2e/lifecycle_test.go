@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// setPolicies of a Kyma.
+// setPolicies returns an edit that sets the management policies of a Kyma.
 func setPolicies(p ...xpv2.ManagementAction) func(k *v1alpha1.Kyma) {
 	return func(k *v1alpha1.Kyma) { k.Spec.ManagementPolicies = p }
 }
@@ -146,7 +146,7 @@ var _ = Describe("An annotation of Crossplane", func() {
 		Expect(second.Annotations).To(HaveKeyWithValue("crossplane.io/external-name", s.name+"."+first.Name))
 		second.Spec.ProviderConfigReference, second.Spec.ForProvider = first.Spec.ProviderConfigReference, first.Spec.ForProvider
 		s.create(ctx, second)
-		// A name alone could be that of a Manifest which is still there, perhaps in another control plane.
+		// Its name alone could belong to another Manifest that still exists, perhaps in another control plane.
 		Eventually(func(ctx context.Context) (string, error) {
 			m, err := s.getManifest(ctx, "imported")
 			if err != nil {

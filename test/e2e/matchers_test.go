@@ -19,12 +19,12 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// conditioned is a Manifest or a Kyma.
+// conditioned is implemented by Manifest and Kyma.
 type conditioned interface {
 	GetCondition(kind xpv2.ConditionType) xpv2.Condition
 }
 
-// haveCondition matches a Manifest or a Kyma by one of its conditions, with a message that has all these parts.
+// haveCondition matches a Manifest or a Kyma by one of its conditions, with a message that contains all parts.
 func haveCondition(kind xpv2.ConditionType, status corev1.ConditionStatus, message ...string) types.GomegaMatcher {
 	return WithTransform(func(c conditioned) xpv2.Condition { return c.GetCondition(kind) },
 		SatisfyAll(HaveField("Status", status), HaveField("Message", containAll(message))))
@@ -36,7 +36,7 @@ func havePaused() types.GomegaMatcher {
 		Equal(xpv2.ReasonReconcilePaused))
 }
 
-// describe a Manifest or a Kyma as it is now, not as it was before its last change: Ready, or why not.
+// describe returns "Ready", or why a Manifest or a Kyma is not Ready in its current generation.
 func describe(o client.Object) string {
 	c, ok := o.(conditioned)
 	if !ok {
@@ -52,10 +52,10 @@ func describe(o client.Object) string {
 	return "Ready"
 }
 
-// beReady matches a Manifest or a Kyma that is Ready.
+// beReady matches a Manifest or a Kyma that is Ready in its current generation.
 func beReady() types.GomegaMatcher { return WithTransform(describe, Equal("Ready")) }
 
-// describeComposite says of a composite resource or a claim: Ready, or why not.
+// describeComposite returns "Ready", or why a composite resource or a claim is not Ready.
 func describeComposite(u *unstructured.Unstructured) string {
 	for _, kind := range []string{"Synced", "Ready"} {
 		if c := conditionOf(u, kind); c["status"] != "True" {
@@ -68,10 +68,10 @@ func describeComposite(u *unstructured.Unstructured) string {
 	return "Ready"
 }
 
-// beReadyComposite matches a composite resource or a claim that is Ready, and shows it.
+// beReadyComposite matches a composite resource or a claim that is Ready, by its conditions and its state.
 func beReadyComposite() types.GomegaMatcher { return WithTransform(describeComposite, Equal("Ready")) }
 
-// conditionOf any object.
+// conditionOf returns the condition of a type of any object, or nil.
 func conditionOf(u *unstructured.Unstructured, kind string) map[string]any {
 	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, one := range all {
@@ -87,8 +87,8 @@ func haveUnready() types.GomegaMatcher {
 	return WithTransform(func(u *unstructured.Unstructured) any { return conditionOf(u, "Ready")["status"] }, Equal("False"))
 }
 
-// showModule matches a composite resource or a claim with a state, and with a module in that state which is the first thing
-// to check. Its message has all these parts.
+// showModule matches a composite resource or a claim with a state and a module in that state. Both messages must contain all
+// parts, and that of the resource also the name of the module.
 func showModule(name string, state v1alpha1.State, message ...string) types.GomegaMatcher {
 	return SatisfyAll(
 		WithTransform(func(u *unstructured.Unstructured) string {
@@ -103,7 +103,7 @@ func showModule(name string, state v1alpha1.State, message ...string) types.Gome
 			HaveKeyWithValue("name", name), HaveKeyWithValue("state", string(state)), HaveKeyWithValue("message", containAll(message))))))
 }
 
-// showMessage matches a composite resource or a claim whose message has all these parts.
+// showMessage matches a composite resource or a claim whose message contains all parts.
 func showMessage(parts ...string) types.GomegaMatcher {
 	return WithTransform(func(u *unstructured.Unstructured) string {
 		s, _, _ := unstructured.NestedString(u.Object, "status", "message")
@@ -119,7 +119,7 @@ func containAll(parts []string) types.GomegaMatcher {
 	return SatisfyAll(all...)
 }
 
-// beNotFound matches the error of an object that does not exist.
+// beNotFound matches the error NotFound of the API server.
 func beNotFound() types.GomegaMatcher { return WithTransform(kerrors.IsNotFound, BeTrue()) }
 
 // fetched reads an object into an empty one, from either cluster.
@@ -127,7 +127,7 @@ func fetched[T client.Object](ctx context.Context, c client.Client, key client.O
 	return into, c.Get(ctx, key, into)
 }
 
-// absent says whether an object does not exist.
+// absent returns a function that reports whether an object does not exist.
 func absent(c client.Client, key client.ObjectKey, o client.Object) func(ctx context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		err := c.Get(ctx, key, o)

@@ -12,13 +12,13 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// controlRequests is the metric of the requests of the provider to the control plane.
+// controlRequests is the metric of the provider's requests to the control plane.
 const controlRequests = "provider_kyma_control_plane_requests_total"
 
-// metrics are the samples of one scrape, by their names with labels as they are written: name{a="b"}.
+// metrics holds the samples of one scrape, by name with labels as in the exposition format: name{a="b"}.
 type metrics map[string]float64
 
-// scrape the metrics of the provider.
+// scrape reads the metrics of the provider.
 func (e *environment) scrape(ctx context.Context) (metrics, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+e.metrics+"/metrics", nil)
 	if err != nil {
@@ -50,7 +50,7 @@ func (e *environment) scrape(ctx context.Context) (metrics, error) {
 	return m, nil
 }
 
-// sum of all samples of a metric whose labels contain all these texts.
+// sum returns the sum of all samples of a metric whose labels contain all these texts.
 func (m metrics) sum(name string, labels ...string) float64 {
 	total := 0.0
 	for sample, v := range m {
@@ -65,7 +65,7 @@ func (m metrics) sum(name string, labels ...string) float64 {
 	return total
 }
 
-// writes to the control plane since an earlier scrape.
+// writes returns the number of writes to the control plane since an earlier scrape.
 func (m metrics) writes(before metrics) float64 {
 	total := 0.0
 	for _, verb := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {

@@ -27,16 +27,16 @@ const modulesRepository = "modules"
 
 var errNotOne = errors.New("there is not exactly one Kyma")
 
-// An offer is a module that a ModuleTemplate of a spec offers. Its name is also that of the ConfigMap and the Deployment
-// of its chart.
+// An offer is a module that a ModuleTemplate of a spec offers. The ConfigMap and the Deployment of its chart have the same
+// name.
 type offer struct {
 	s    *space
 	name string
-	// operated modules have a CRD, and a default custom resource of it, whose state is that of the module.
+	// operated is true for a module with a CRD and a default custom resource, whose state is the state of the module.
 	operated bool
 }
 
-// offer version 1.0.0 of a module in channel regular. Its name is unique, as ModuleTemplates are in no namespace.
+// offer releases version 1.0.0 of a module in channel regular. Its name is unique, because ModuleTemplates are cluster-scoped.
 func (s *space) offer(ctx context.Context, short string) *offer {
 	GinkgoHelper()
 	o := &offer{s: s, name: s.name + "-" + short}
@@ -44,7 +44,7 @@ func (s *space) offer(ctx context.Context, short string) *offer {
 	return o
 }
 
-// operated is an offer of a module with a custom resource.
+// operated releases a module with a custom resource, as offer does.
 func (s *space) operated(ctx context.Context, short string) *offer {
 	GinkgoHelper()
 	o := &offer{s: s, name: s.name + "-" + short, operated: true}
@@ -52,16 +52,16 @@ func (s *space) operated(ctx context.Context, short string) *offer {
 	return o
 }
 
-// module as a Kyma asks for it.
+// module returns the entry of the module in the spec of a Kyma.
 func (o *offer) module() v1alpha1.Module { return v1alpha1.Module{Name: o.name} }
 
-// manifest of the module of a Kyma.
+// manifest returns the name of the Manifest that a Kyma creates for the module.
 func (o *offer) manifest(kyma string) string { return kyma + "-" + o.name }
 
-// group of the custom resources of the module.
+// group returns the API group of the custom resources of the module.
 func (o *offer) group() string { return o.name + ".example.org" }
 
-// says is what messages call the custom resource of the module.
+// says returns the name of the custom resource of the module in messages.
 func (o *offer) says() string { return "Widget " + o.s.name + "/" + o.name }
 
 func (o *offer) release(ctx context.Context) {
@@ -88,7 +88,7 @@ func (o *offer) release(ctx context.Context) {
 		c.Resources = append(c.Resources, controlplane.ComponentResource{
 			Name: "crds", Type: "crds", Files: controlplane.Files{"widgets.yaml": []byte(controlplane.WidgetDefinition(o.group()))},
 		})
-		// It has no name, and gets that of the module.
+		// The custom resource has no name here, and gets the name of the module.
 		t.Spec.Data = raw(map[string]any{
 			"apiVersion": o.group() + "/v1", "kind": "Widget", "metadata": map[string]any{"namespace": o.s.name}, "spec": map[string]any{"size": "small"},
 		})
@@ -97,30 +97,30 @@ func (o *offer) release(ctx context.Context) {
 	o.s.create(ctx, t)
 }
 
-// raw JSON of a value.
+// raw encodes a value as JSON.
 func raw(v any) *runtime.RawExtension {
 	GinkgoHelper()
 	return &runtime.RawExtension{Raw: must(json.Marshal(v))}
 }
 
-// installed is what the target has of the module.
+// installed returns the ConfigMap of the module in the target.
 func (o *offer) installed(ctx context.Context) (*corev1.ConfigMap, error) {
 	return o.s.configMap(ctx, o.name)
 }
 
-// absent says whether the target has nothing of the module.
+// absent reports whether the ConfigMap of the module does not exist in the target.
 func (o *offer) absent(ctx context.Context) (bool, error) {
 	return absent(env.targetClient, o.s.key(o.name), &corev1.ConfigMap{})(ctx)
 }
 
-// widget is the custom resource of the module in the target.
+// widget returns the custom resource of the module in the target.
 func (o *offer) widget(ctx context.Context) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(schema.GroupVersionKind{Group: o.group(), Version: "v1", Kind: "Widget"})
 	return fetched(ctx, env.targetClient, o.s.key(o.name), u)
 }
 
-// report a status of the custom resource, as the operator of the module does, once the resource is there.
+// report sets the status of the custom resource, given in JSON, as its operator does, once the resource exists.
 func (o *offer) report(ctx context.Context, status string) {
 	GinkgoHelper()
 	Eventually(func(ctx context.Context) error {
@@ -132,7 +132,7 @@ func (o *offer) report(ctx context.Context, status string) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// hold the custom resource, so that it cannot go, or release it.
+// hold adds a finalizer to the custom resource, which blocks its deletion, or removes the finalizer.
 func (o *offer) hold(ctx context.Context, yes bool) {
 	GinkgoHelper()
 	patch := removeFinalizers
@@ -169,13 +169,13 @@ spec:
         image: registry.example.org/main:1.0.0
 `
 
-// message is what the module was configured with.
+// message returns the configured message of the module, from its ConfigMap.
 func (o *offer) message(ctx context.Context) (string, error) {
 	cm, err := o.installed(ctx)
 	return cm.Data["message"], err
 }
 
-// change what is installed, as someone who may not.
+// change edits the ConfigMap of the module in the target, as a user who must not.
 func (o *offer) change(ctx context.Context) {
 	GinkgoHelper()
 	Expect(env.targetClient.Patch(ctx, must(o.installed(ctx)),

@@ -28,7 +28,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/crossplane"
 )
 
-// These specs change what all share. So they come last, and in this order.
+// These specs change what all specs share, so they run last, and in this order.
 var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, SpecPriority(-1), func() {
 	It("is upgraded, and no module is touched", func(ctx SpecContext) {
 		s := newSpace(ctx)
@@ -49,7 +49,7 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		Expect(after.Deployment).NotTo(Equal(before.Deployment))
 		Expect(before.Process.Err()).NotTo(HaveOccurred(), "the first version did not end as it was asked to")
 
-		// The old version has lost its rights when it ends, so that it cannot give up its lease, which lasts a minute.
+		// The old version loses its permissions before it ends, so it cannot release its lease, which lasts a minute.
 		By("being checked by the new version, all of it")
 		Eventually(func(ctx context.Context) (float64, error) {
 			now, err := env.scrape(ctx)
@@ -82,8 +82,8 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		Eventually(env.crossplane.Pods).Should(BeEmpty())
 		Eventually(s.getKyma).WithContext(ctx).WithArguments("kyma").Should(HaveField("DeletionTimestamp", Not(BeNil())))
 
-		// A CRD that is going belongs to the revision that is gone, and no other can have it. Controllers of its kind
-		// would not start either.
+		// A CRD in deletion belongs to the deleted revision, and no other revision can own it. Controllers of its kind would
+		// not start either.
 		By("releasing what no one is left to delete")
 		Eventually(letGo).WithContext(ctx).Should(BeZero())
 		for _, kind := range plurals {
@@ -92,7 +92,7 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		Expect(s.objects(ctx)).To(Equal(objects))
 
 		By("installing it, and creating all of it again")
-		// The lease would last for another minute.
+		// Otherwise the lease would last for another minute.
 		s.delete(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: crossplane.Namespace, Name: leaseName}})
 		webhook.ResourceVersion = ""
 		s.create(ctx, webhook)
@@ -129,10 +129,10 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		s.remove(ctx, k)
 		Eventually(remove).WithContext(ctx).Should(MatchError(ContainSubstring("ModuleTemplate." + v1alpha1.Group)))
 		Expect(env.controlClient.DeleteAllOf(ctx, &v1alpha1.ModuleTemplate{})).To(Succeed())
-		// A config that is left would keep its CRD: no one would be there to take its finalizer off.
+		// A remaining config would keep its CRD, because no provider would be left to remove its finalizer.
 		s.remove(ctx, s.config())
 		s.remove(ctx, &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: registriesConfig}})
-		// Crossplane would install it again for the configuration, which depends on it.
+		// Otherwise Crossplane would install the provider again for the configuration, which depends on it.
 		s.remove(ctx, &pkgv1.Configuration{ObjectMeta: metav1.ObjectMeta{Name: crossplane.ObjectName(crossplane.ConfigurationPackage)}})
 		env.retire(must(env.crossplane.AwaitPod(ctx)))
 		Eventually(remove).WithContext(ctx).Should(Succeed())
@@ -172,7 +172,7 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 	})
 })
 
-// kymactl runs kymactl in the namespace, which must end with an exit code, and returns what it wrote to stdout.
+// kymactl runs kymactl in the namespace, checks its exit code, and returns its stdout.
 func (s *space) kymactl(ctx context.Context, code int, args ...string) string {
 	GinkgoHelper()
 	var stdout, stderr bytes.Buffer
@@ -184,15 +184,15 @@ func (s *space) kymactl(ctx context.Context, code int, args ...string) string {
 	return stdout.String()
 }
 
-// plurals of the kinds whose objects have finalizers.
+// plurals lists the plural names of the kinds whose objects have finalizers.
 var plurals = []string{"kymas", "manifests", "providerconfigs", "clusterproviderconfigs"}
 
-// absentDefinition says whether the CRD of a kind is gone.
+// absentDefinition returns a function that reports whether the CRD of a kind is gone.
 func absentDefinition(plural string) func(ctx context.Context) (bool, error) {
 	return absent(env.controlClient, client.ObjectKey{Name: plural + "." + v1alpha1.Group}, &apiextensionsv1.CustomResourceDefinition{})
 }
 
-// letGo takes off the finalizers of all objects of our kinds that are being deleted, and returns how many are left.
+// letGo removes the finalizers of all objects of our kinds, and returns how many objects it found.
 func letGo(ctx context.Context) (int, error) {
 	left := 0
 	for _, kind := range []string{
@@ -216,7 +216,7 @@ func letGo(ctx context.Context) (int, error) {
 	return left, nil
 }
 
-// generations of all Manifests in the namespace.
+// generations returns the generations of all Manifests in the namespace, by name.
 func (s *space) generations(ctx context.Context) (map[string]int64, error) {
 	list := &v1alpha1.ManifestList{}
 	err := env.controlClient.List(ctx, list, client.InNamespace(s.name))
@@ -227,12 +227,12 @@ func (s *space) generations(ctx context.Context) (map[string]int64, error) {
 	return out, err
 }
 
-// objects in the target of modules of the space, with their versions.
+// objects returns the objects of modules of the space in the target, with their resource versions.
 func (s *space) objects(ctx context.Context) ([]string, error) {
 	return s.objectsIn(ctx, env.targetClient)
 }
 
-// objectsIn a cluster are those of the space.
+// objectsIn returns the objects of modules of the space in a cluster, with their resource versions, sorted.
 func (s *space) objectsIn(ctx context.Context, c client.Client) ([]string, error) {
 	var out []string
 	for _, kind := range []schema.GroupVersionKind{

@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// logLines of the provider are shown when a spec fails.
+// logLines is the number of lines of the provider's log in the report of a failed spec.
 const logLines = 60
 
-// report what helps to understand a failure.
+// report adds the objects and events of the namespace and the end of the provider's log to the report of the spec.
 func (s *space) report(ctx context.Context) {
 	for _, list := range kinds() {
 		for _, o := range s.left(ctx, list) {
@@ -29,7 +29,7 @@ func (s *space) report(ctx context.Context) {
 	AddReportEntry("the provider's log ends with", strings.Join(lines[max(0, len(lines)-logLines):], "\n"))
 }
 
-// events of the namespace, as kind, name, type, reason and message.
+// events returns the events of the namespace, as kind, name, type, reason and message.
 func (s *space) events(ctx context.Context) []string {
 	list := &corev1.EventList{}
 	if err := env.controlClient.List(ctx, list, client.InNamespace(s.name)); err != nil {

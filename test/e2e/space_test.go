@@ -22,23 +22,22 @@ import (
 )
 
 const (
-	// secretName is the name of the Secret with the kubeconfig of the target, and of the ProviderConfig that a spec may
-	// make.
+	// secretName is the name of the Secret with the kubeconfig of the target, and of the ProviderConfig that a spec can create.
 	secretName = "target"
 	// kubeconfigKey is the key of a kubeconfig in its Secret.
 	kubeconfigKey = "kubeconfig"
-	// labelSpec is on each ModuleTemplate. It names the space, as ModuleTemplates are in no namespace.
+	// labelSpec is a label of each ModuleTemplate. Its value is the name of the space: ModuleTemplates are cluster-scoped.
 	labelSpec = "example.org/spec"
-	// removeFinalizers of an object by a merge patch.
+	// removeFinalizers is a merge patch that removes the finalizers of an object.
 	removeFinalizers = `{"metadata":{"finalizers":null}}`
 )
 
-// A space is what belongs to one spec: two namespaces of one name, one in the control plane and one in the target.
+// A space is the pair of namespaces of one spec, with the same name in the control plane and in the target.
 type space struct {
 	name string
 }
 
-// newSpace with the Secret of the target. At the end of the spec everything in it is deleted, and must go.
+// newSpace creates a space with the Secret of the target. Everything in it is deleted at the end of the spec, and must be gone.
 func newSpace(ctx context.Context) *space {
 	GinkgoHelper()
 	s := &space{name: fmt.Sprintf("spec-%08x", rand.Uint32())}
@@ -49,7 +48,7 @@ func newSpace(ctx context.Context) *space {
 	return s
 }
 
-// secret with the kubeconfig of the target. It is not created yet.
+// secret returns a Secret with the kubeconfig of the target, without creating it.
 func (s *space) secret() *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.name, Name: secretName},
@@ -57,7 +56,7 @@ func (s *space) secret() *corev1.Secret {
 	}
 }
 
-// config is a ProviderConfig for the target. It is not created yet.
+// config returns a ProviderConfig for the target, without creating it.
 func (s *space) config() *v1alpha1.ProviderConfig {
 	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: s.name, Name: secretName}}
 	pc.Spec.Credentials.Source = v1alpha1.CredentialsSourceSecret
@@ -66,7 +65,7 @@ func (s *space) config() *v1alpha1.ProviderConfig {
 	return pc
 }
 
-// kyma on the ProviderConfig of the space. It is not created yet.
+// kyma returns a Kyma with the ProviderConfig of the space, without creating it.
 func (s *space) kyma(name string, modules ...v1alpha1.Module) *v1alpha1.Kyma {
 	k := &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: s.name, Name: name}}
 	k.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: v1alpha1.ProviderConfigKind, Name: secretName}
@@ -74,7 +73,7 @@ func (s *space) kyma(name string, modules ...v1alpha1.Module) *v1alpha1.Kyma {
 	return k
 }
 
-// enable creates a Kyma on a ProviderConfig that is created too, and waits until it is Ready.
+// enable creates a Kyma, and its ProviderConfig if there is none, waits until the Kyma is Ready, and returns it.
 func (s *space) enable(ctx context.Context, k *v1alpha1.Kyma) *v1alpha1.Kyma {
 	GinkgoHelper()
 	Expect(client.IgnoreAlreadyExists(env.controlClient.Create(ctx, s.config()))).To(Succeed())
@@ -83,46 +82,46 @@ func (s *space) enable(ctx context.Context, k *v1alpha1.Kyma) *v1alpha1.Kyma {
 	return must(s.getKyma(ctx, k.Name))
 }
 
-// create an object in the control plane.
+// create creates an object in the control plane.
 func (s *space) create(ctx context.Context, o client.Object) {
 	GinkgoHelper()
 	Expect(env.controlClient.Create(ctx, o)).To(Succeed())
 }
 
-// delete an object in the control plane. It is gone only later.
+// delete deletes an object in the control plane, without waiting until it is gone.
 func (s *space) delete(ctx context.Context, o client.Object, options ...client.DeleteOption) {
 	GinkgoHelper()
 	Expect(env.controlClient.Delete(ctx, o, options...)).To(Succeed())
 }
 
-// remove an object from the control plane, and wait until it is gone.
+// remove deletes an object in the control plane, and waits until it is gone.
 func (s *space) remove(ctx context.Context, o client.Object) {
 	GinkgoHelper()
 	s.delete(ctx, o)
 	Eventually(absent(env.controlClient, client.ObjectKeyFromObject(o), o)).WithContext(ctx).Should(BeTrue(), o.GetName()+" is gone")
 }
 
-// key of an object in the namespace, of either cluster.
+// key returns the key of an object in the namespace, for either cluster.
 func (s *space) key(name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: s.name, Name: name}
 }
 
-// getKyma of the space.
+// getKyma returns a Kyma of the space.
 func (s *space) getKyma(ctx context.Context, name string) (*v1alpha1.Kyma, error) {
 	return fetched(ctx, env.controlClient, s.key(name), &v1alpha1.Kyma{})
 }
 
-// getManifest of the space.
+// getManifest returns a Manifest of the space.
 func (s *space) getManifest(ctx context.Context, name string) (*v1alpha1.Manifest, error) {
 	return fetched(ctx, env.controlClient, s.key(name), &v1alpha1.Manifest{})
 }
 
-// configMap of the space in the target.
+// configMap returns a ConfigMap of the space in the target.
 func (s *space) configMap(ctx context.Context, name string) (*corev1.ConfigMap, error) {
 	return fetched(ctx, env.targetClient, s.key(name), &corev1.ConfigMap{})
 }
 
-// update an object of the control plane.
+// update edits an object of the control plane, and retries on conflicts.
 func update[T client.Object](ctx context.Context, o T, edit func(o T)) {
 	GinkgoHelper()
 	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -134,7 +133,7 @@ func update[T client.Object](ctx context.Context, o T, edit func(o T)) {
 	})).To(Succeed())
 }
 
-// annotate an object; an empty value takes the annotation off.
+// annotate sets an annotation of an object, or removes it if the value is empty.
 func annotate(ctx context.Context, o client.Object, key, value string) {
 	GinkgoHelper()
 	update(ctx, o, func(o client.Object) {
@@ -151,14 +150,14 @@ func annotate(ctx context.Context, o client.Object, key, value string) {
 	})
 }
 
-// listOf a kind, which objects of any kind can be read into.
+// listOf returns an empty list for objects of a kind.
 func listOf(group, version, kind string) *unstructured.UnstructuredList {
 	l := &unstructured.UnstructuredList{}
 	l.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: kind + "List"})
 	return l
 }
 
-// kinds of what a spec may leave in its namespace, those that bring others back first.
+// kinds returns empty lists of the kinds that a spec can leave in its namespace. Kinds that create others come first.
 func kinds() []*unstructured.UnstructuredList {
 	platform, ours := platformGroup, v1alpha1.Group
 	return []*unstructured.UnstructuredList{
@@ -168,7 +167,7 @@ func kinds() []*unstructured.UnstructuredList {
 	}
 }
 
-// left are the objects of a kind in the namespace, or nothing where the kind is not served.
+// left returns the objects of a kind in the namespace, or nothing if the kind is not served.
 func (s *space) left(ctx context.Context, list *unstructured.UnstructuredList) []unstructured.Unstructured {
 	if err := env.controlClient.List(ctx, list, client.InNamespace(s.name)); err != nil {
 		return nil
@@ -176,7 +175,7 @@ func (s *space) left(ctx context.Context, list *unstructured.UnstructuredList) [
 	return list.Items
 }
 
-// clean up after a spec. What a failed spec left is forced to go, so that it does not make other specs fail.
+// clean cleans up after a spec. It removes the leftovers of a failed spec by force, so that other specs do not fail.
 func (s *space) clean(ctx SpecContext) {
 	failed := CurrentSpecReport().Failed()
 	if failed {
@@ -196,14 +195,14 @@ func (s *space) clean(ctx SpecContext) {
 			_ = env.controlClient.Patch(ctx, &o, client.RawPatch("application/merge-patch+json", []byte(removeFinalizers)))
 		}
 	}
-	// The last spec leaves no kinds.
+	// After the last spec, our kinds are not served.
 	Expect(env.controlClient.DeleteAllOf(ctx, &v1alpha1.ModuleTemplate{}, client.MatchingLabels{labelSpec: s.name})).To(Or(Succeed(), beNotFound()))
 	for _, c := range []client.Client{env.controlClient, env.targetClient} {
 		Expect(client.IgnoreNotFound(c.Delete(ctx, namespaceOf(s.name)))).To(Succeed())
 	}
 }
 
-// count what compositions, Kymas and tests make in the namespace.
+// count returns the number of objects of all kinds in the namespace.
 func (s *space) count(ctx context.Context) (int, error) {
 	n := 0
 	for _, list := range kinds() {

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// patience is how long something may take that usually takes a few seconds. Two cores carry all servers.
+	// patience is the time limit for steps that usually take a few seconds. All servers share two cores.
 	patience = 60 * time.Second
-	// calm is how long something must hold that must not happen.
+	// calm is how long specs check that something does not happen.
 	calm = 4 * time.Second
-	// interval between two looks.
+	// interval is the time between two polls.
 	interval = 200 * time.Millisecond
-	// startTimeout includes building the servers, when no one has built them yet.
+	// startTimeout includes the build of the servers, if they are not built yet.
 	startTimeout = 25 * time.Minute
 )
 
-// env is what all specs share. It is set before the first spec.
+// env is the environment that all specs share. It is set before the first spec.
 var env *environment
 
 func TestE2E(t *testing.T) {
@@ -33,7 +33,7 @@ func TestE2E(t *testing.T) {
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	// Gomega leaves defaults out where it is given a context.
+	// Without this, Gomega ignores the default timeouts in assertions with a context.
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	SetDefaultEventuallyTimeout(patience)
 	SetDefaultEventuallyPollingInterval(interval)

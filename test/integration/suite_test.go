@@ -29,14 +29,14 @@ func TestIntegration(t *testing.T) {
 	RunSpecs(t, "Integration")
 }
 
-// Each process of ginkgo has an environment of its own; what they run is built once.
+// Each ginkgo process has its own environment. The binaries are built once.
 var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	dir, err := BuildBinaries(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	return []byte(dir)
 }, func(ctx SpecContext, binaries []byte) {
 	log.SetLogger(GinkgoLogr)
-	// Gomega leaves defaults out where it is given a context.
+	// Without this, Gomega ignores the default timeouts in assertions with a context.
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	SetDefaultEventuallyTimeout(Patience)
 	SetDefaultEventuallyPollingInterval(Interval)

@@ -17,12 +17,12 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// A Chart is the files of a Helm chart. Its methods return changed copies.
+// A Chart holds the files of a Helm chart. With, Without and Version return changed copies.
 type Chart struct {
 	Files controlplane.Files
 }
 
-// WebChart is the chart of testdata/web, version 1.0.0: a ConfigMap (<release>-settings), a ServiceAccount, a Service and
+// WebChart returns the chart in testdata/web, version 1.0.0: a ConfigMap (<release>-settings), a ServiceAccount, a Service and
 // a Deployment; see its values.yaml.
 func WebChart() Chart {
 	GinkgoHelper()
@@ -31,7 +31,7 @@ func WebChart() Chart {
 	return Chart{Files: files}
 }
 
-// WebChart2 is version 2.0.0 of webChart: it has lost <release>-settings and got <release>-options.
+// WebChart2 returns WebChart in version 2.0.0, which has <release>-options instead of <release>-settings.
 func WebChart2() Chart {
 	GinkgoHelper()
 	return WebChart().Version("2.0.0").Without("templates/settings.yaml").With("templates/options.yaml", `
@@ -44,14 +44,14 @@ data:
 `)
 }
 
-// NewChart without any templates.
+// NewChart returns a chart without templates.
 func NewChart(name, version string) Chart {
 	return Chart{Files: controlplane.Files{
 		"Chart.yaml": []byte("apiVersion: v2\nname: " + name + "\nversion: " + version + "\n"),
 	}}
 }
 
-// CrossplaneChart is Crossplane's own, as it is.
+// CrossplaneChart returns Crossplane's own chart, unchanged.
 func CrossplaneChart(ctx context.Context) Chart {
 	GinkgoHelper()
 	dir, err := tools.ModuleDir(ctx, tools.Crossplane, "github.com/crossplane/crossplane/v2")
@@ -61,8 +61,8 @@ func CrossplaneChart(ctx context.Context) Chart {
 	return Chart{Files: files}
 }
 
-// OperatorChart is the chart of a module with a custom resource: the CRD of kind Widget in its crds directory, and a
-// ConfigMap that stands for what serves it. The group must differ between specs, as it is one for the whole cluster.
+// OperatorChart returns the chart of a module with a custom resource: the CRD of kind Widget in crds/, and a ConfigMap that
+// stands in for the operator. Each spec must use its own group, because CRDs are cluster-scoped.
 func OperatorChart(group string) Chart {
 	return NewChart("operator", "1.0.0").With("crds/widgets.yaml", controlplane.WidgetDefinition(group)).With("templates/operator.yaml", `
 apiVersion: v1
@@ -86,7 +86,7 @@ func (c Chart) Without(name string) Chart {
 	return Chart{Files: files}
 }
 
-// Version of the chart, instead of the one it has.
+// Version returns the chart with another version.
 func (c Chart) Version(v string) Chart {
 	var lines [][]byte
 	for line := range bytes.Lines(c.Files["Chart.yaml"]) {
@@ -98,7 +98,7 @@ func (c Chart) Version(v string) Chart {
 	return c.With("Chart.yaml", string(bytes.Join(lines, nil)))
 }
 
-// PushLayer pushes the chart as the layer of a module, found by the digest of the layer.
+// PushLayer pushes the chart as the layer of a module, and returns its source by the digest of the layer.
 func (c Chart) PushLayer(ctx context.Context) v1alpha1.Source {
 	GinkgoHelper()
 	p, err := Env.Registry.PushModule(ctx, "component-descriptors/example.org/module/test", c.Files)
@@ -106,7 +106,7 @@ func (c Chart) PushLayer(ctx context.Context) v1alpha1.Source {
 	return OciRef(p.Repository, p.Layer)
 }
 
-// Push the chart as Helm does, into charts/<name of the chart>.
+// Push pushes the chart as Helm does, into charts/<name of the chart>.
 func (c Chart) Push(ctx context.Context) controlplane.Pushed {
 	GinkgoHelper()
 	p, err := Env.Registry.PushChart(ctx, "charts", c.Files)
@@ -114,17 +114,17 @@ func (c Chart) Push(ctx context.Context) controlplane.Pushed {
 	return p
 }
 
-// OciRef is the source of a blob or manifest by digest. The repository is host/path/name.
+// OciRef returns the source of a blob or manifest by digest. The repository is host/path/name.
 func OciRef(repository, digest string) v1alpha1.Source {
 	host, path, _ := strings.Cut(repository, "/")
 	first, rest, _ := strings.Cut(path, "/")
 	return v1alpha1.Source{Type: v1alpha1.SourceTypeOCIRef, Repo: host + "/" + first, Name: rest, Ref: digest}
 }
 
-// HelmChart is the source of a chart of a registry, oci://, or of a chart repository.
+// HelmChart returns the source of a chart in a registry (oci://) or in a chart repository.
 func HelmChart(url, name, version string) v1alpha1.Source {
 	return v1alpha1.Source{Type: v1alpha1.SourceTypeHelmChart, URL: url, ChartName: name, Version: version}
 }
 
-// Charts is the URL of the charts in the registry.
+// Charts returns the URL of the charts in the registry.
 func (e *Environment) Charts() string { return "oci://" + e.Registry.Host() + "/charts" }

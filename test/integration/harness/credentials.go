@@ -16,10 +16,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// Password is what must never be seen in a status, an event or a log. Specs put it where secrets are.
+// Password is a secret that must not appear in a status, an event or a log. Specs use it as the value of secrets.
 const Password = "hunter2-is-a-secret"
 
-// AwaitTrouble waits until a Manifest says what is wrong, in one line and without secrets.
+// AwaitTrouble waits until a Manifest reports an error that contains all parts of says. Its messages must be single lines
+// without secrets.
 func AwaitTrouble(ctx context.Context, s *Space, name string, says ...string) {
 	GinkgoHelper()
 	Eventually(s.Get).WithContext(ctx).WithArguments(name).Should(SatisfyAll(
@@ -41,7 +42,7 @@ func AwaitTrouble(ctx context.Context, s *Space, name string, says ...string) {
 	}
 }
 
-// secretsIn that the space has in the control plane, as they are and as they may be written.
+// secretsIn returns the password and all values of Secrets of the space in the control plane, plain and in base64.
 func secretsIn(ctx context.Context, s *Space) []string {
 	GinkgoHelper()
 	list := &corev1.SecretList{}
@@ -60,14 +61,14 @@ func secretsIn(ctx context.Context, s *Space) []string {
 	return out
 }
 
-// Web is a Manifest of the web chart without a workload, which needs nothing but an API server to become Ready. The
-// password is one of its values.
+// Web returns a Manifest of the web chart without a workload, which becomes Ready with nothing but an API server. The password
+// is one of its values.
 func Web(s *Space, source v1alpha1.Source) *v1alpha1.Manifest {
 	GinkgoHelper()
 	return s.Manifest("web", s.InstallOf("web", source, Values{"workload": false, "password": Password}))
 }
 
-// With another ProviderConfig.
+// With sets the ProviderConfig of a Manifest, and returns the Manifest.
 func With(m *v1alpha1.Manifest, config string) *v1alpha1.Manifest {
 	m.Spec.ProviderConfigReference.Name = config
 	return m
@@ -86,7 +87,7 @@ func Configure(ctx context.Context, s *Space, name string, edit func(spec *v1alp
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// Handwritten is a target of a kubeconfig, as YAML that a test wrote by hand.
+// Handwritten returns a kubeconfig as a person would write it. cluster and user are its fields in YAML.
 func Handwritten(cluster, user string) []byte {
 	return fmt.Appendf(nil, `apiVersion: v1
 kind: Config

@@ -18,22 +18,22 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// An Environment is everything that runs.
+// An Environment holds the servers and the provider that the specs of one process share.
 type Environment struct {
 	Dir string
-	// Binaries is the directory with what was built, which all processes share.
+	// Binaries is the directory of the built binaries, which all processes share.
 	Binaries string
-	// Control is the control plane, target the cluster that modules are installed into.
+	// Control is the control plane, Target the cluster that modules are installed into.
 	Control, Target *controlplane.Cluster
-	// ControlClient and targetClient are those of administrators.
+	// ControlClient and TargetClient have the rights of administrators.
 	ControlClient, TargetClient client.Client
 	Registry                    *controlplane.Registry
 	Provider                    *Provider
-	// Kymactl is the path of its binary.
+	// Kymactl is the path of the kymactl binary.
 	Kymactl string
 }
 
-// BuildBinaries of the provider and of kymactl into a directory, which is returned.
+// BuildBinaries builds the provider and kymactl into a new directory, and returns its path.
 func BuildBinaries(ctx context.Context) (string, error) {
 	dir, err := os.MkdirTemp("", "provider-kyma-binaries-")
 	if err != nil {
@@ -47,7 +47,7 @@ func BuildBinaries(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// Start everything with the binaries in a directory.
+// Start starts all servers and the provider, with the binaries in a directory, and returns once the provider is ready.
 func Start(ctx context.Context, binaries string) (*Environment, error) {
 	dir, err := os.MkdirTemp("", "provider-kyma-integration-")
 	if err != nil {
@@ -69,7 +69,7 @@ func Start(ctx context.Context, binaries string) (*Environment, error) {
 
 func (e *Environment) startServers(ctx context.Context) error {
 	clusters, err := controlplane.StartAll(ctx,
-		// Of the controllers, those that the end of things needs.
+		// Deletion needs only these controllers.
 		controlplane.Options{
 			Name: "control-plane", ControllerManager: true,
 			Controllers: []string{"namespace-controller", "garbage-collector-controller"},
@@ -96,7 +96,7 @@ func (e *Environment) startServers(ctx context.Context) error {
 	return err
 }
 
-// NewClient of an administrator of a cluster. It reads from the API server, not from a cache.
+// NewClient returns a client with the rights of an administrator. It reads from the API server, not from a cache.
 func NewClient(c *controlplane.Cluster) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
@@ -108,7 +108,7 @@ func NewClient(c *controlplane.Cluster) (client.Client, error) {
 	return client.New(c.Config(), client.Options{Scheme: scheme})
 }
 
-// Stop everything, and remove its data.
+// Stop stops everything and removes its data.
 func (e *Environment) Stop() {
 	if e.Provider != nil {
 		e.Provider.Kill()

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
 
-// A Release is what helm list and helm history print of one revision, in JSON.
+// A Release is one revision in the JSON output of helm list and helm history.
 type Release struct {
 	Name       string      `json:"name"`
 	Namespace  string      `json:"namespace"`
@@ -26,7 +26,7 @@ type Release struct {
 	AppVersion string      `json:"app_version"`
 }
 
-// Helm runs the real one against the target, in the namespace of the space.
+// Helm runs the real helm against the target, in the namespace of the space, and returns its stdout.
 func Helm(ctx context.Context, s *Space, args ...string) string {
 	GinkgoHelper()
 	helm, err := tools.Path(ctx, tools.Helm)
@@ -40,13 +40,13 @@ func Helm(ctx context.Context, s *Space, args ...string) string {
 	return string(out)
 }
 
-// Template is what helm renders of a chart, as helm get manifest would print it.
+// Template returns the output of helm template for a chart, in the format of helm get manifest.
 func Template(ctx context.Context, s *Space, c Chart, set string) string {
 	GinkgoHelper()
 	return Helm(ctx, s, "template", "web", ChartDirectory(s, c), "--set", set) + "\n"
 }
 
-// ChartDirectory is a directory with the files of a chart.
+// ChartDirectory writes the files of a chart into a temporary directory, and returns its path.
 func ChartDirectory(_ *Space, c Chart) string {
 	GinkgoHelper()
 	dir := GinkgoT().TempDir()

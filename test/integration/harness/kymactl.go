@@ -24,7 +24,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
 
-// AtOnce runs one kymactl for each name, all at the same time.
+// AtOnce runs kymactl once for each name, all at the same time. All runs must succeed.
 func (p *Person) AtOnce(ctx context.Context, names []string, args ...string) {
 	GinkgoHelper()
 	var g errgroup.Group
@@ -40,17 +40,17 @@ func (p *Person) AtOnce(ctx context.Context, names []string, args ...string) {
 	Expect(runs).To(HaveEach(WithTransform(func(r Run) int { return r.code }, BeZero())))
 }
 
-// A Person uses kymactl: as a process with a home, a directory for temporary files and a working directory of its own, and
-// without any other program in its path.
+// A Person runs kymactl as a process with its own home directory, directory for temporary files and working directory, and with
+// no other program in PATH.
 type Person struct {
 	s   *Space
 	dir string
-	// outputs are what -o has named.
+	// outputs lists the files named with -o.
 	outputs []string
 }
 
-// NewPerson of the space: the namespace of the kubeconfig is that of the space. At the end of the spec nothing may be left of
-// the runs of kymactl but what -o has named.
+// NewPerson returns a Person whose kubeconfig has the namespace of the space. At the end of the spec, the runs of kymactl must
+// have left no files but those named with -o.
 func NewPerson(s *Space) *Person {
 	GinkgoHelper()
 	p := &Person{s: s, dir: GinkgoT().TempDir()}
@@ -74,7 +74,7 @@ func NewPerson(s *Space) *Person {
 
 func (p *Person) Path(name string) string { return filepath.Join(p.dir, name) }
 
-// Input is the path of a file that another client wrote.
+// Input writes a file as another client would, and returns its path.
 func (p *Person) Input(name string, content []byte) string {
 	GinkgoHelper()
 	path := filepath.Join(p.Path("input"), name)
@@ -83,13 +83,13 @@ func (p *Person) Input(name string, content []byte) string {
 	return path
 }
 
-// Output is a name for -o, in the working directory.
+// Output registers and returns the name of a file for -o, in the working directory.
 func (p *Person) Output(name string) string {
 	p.outputs = append(p.outputs, name)
 	return name
 }
 
-// A Run of kymactl that has ended.
+// A Run is a finished run of kymactl.
 type Run struct {
 	args           []string
 	code           int
@@ -100,7 +100,8 @@ func (r Run) String() string {
 	return fmt.Sprintf("kymactl %s: exit code %d\nstdout:\n%s\nstderr:\n%s", strings.Join(r.args, " "), r.code, r.Stdout, r.Stderr)
 }
 
-// Run kymactl. The error is for what is not its own.
+// Run runs kymactl and waits until it exits. It returns an error if kymactl cannot be run or shows a secret, but not for an
+// exit code.
 func (p *Person) Run(ctx context.Context, stdin string, args ...string) (Run, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, Env.Kymactl, args...)
@@ -125,7 +126,7 @@ func (p *Person) Run(ctx context.Context, stdin string, args ...string) (Run, er
 	return r, nil
 }
 
-// Secrets of the kubeconfigs, in all forms that they have.
+// Secrets returns the texts by which a client key or a kubeconfig is recognized in an output, plain or in base64.
 func Secrets() []string {
 	var all []string
 	for _, data := range [][]byte{Env.Control.Kubeconfig(), Env.Target.Kubeconfig()} {
@@ -135,7 +136,7 @@ func Secrets() []string {
 		}
 		for _, user := range config.AuthInfos {
 			all = append(all, base64.StdEncoding.EncodeToString(user.ClientKeyData)[:64])
-			// The first line of a PEM file says what it is.
+			// The first line of a PEM file is its type.
 			all = append(all, strings.Split(string(user.ClientKeyData), "\n")[1])
 		}
 		all = append(all, base64.StdEncoding.EncodeToString(data)[:64])
@@ -143,13 +144,13 @@ func Secrets() []string {
 	return all
 }
 
-// Ok runs kymactl, which must succeed, and returns what it wrote to stdout.
+// Ok runs kymactl, which must succeed, and returns its stdout.
 func (p *Person) Ok(ctx context.Context, args ...string) string {
 	GinkgoHelper()
 	return p.okWith(ctx, "", args...)
 }
 
-// okWith is ok with something on stdin.
+// okWith runs kymactl like Ok, with a text on stdin.
 func (p *Person) okWith(ctx context.Context, stdin string, args ...string) string {
 	GinkgoHelper()
 	r := Must(p.Run(ctx, stdin, args...))
@@ -158,7 +159,7 @@ func (p *Person) okWith(ctx context.Context, stdin string, args ...string) strin
 	return r.Stdout
 }
 
-// Fails runs kymactl, which must exit with a code and say why, in one line that has all these parts.
+// Fails runs kymactl, which must exit with a code and print one error line that contains all parts of why.
 func (p *Person) Fails(ctx context.Context, code int, why []string, args ...string) Run {
 	GinkgoHelper()
 	r := Must(p.Run(ctx, "", args...))
@@ -167,7 +168,7 @@ func (p *Person) Fails(ctx context.Context, code int, why []string, args ...stri
 	return r
 }
 
-// Kubectl runs kubectl as someone who does not know of kymactl.
+// Kubectl runs kubectl against the control plane, as a user who does not know kymactl.
 func (p *Person) Kubectl(ctx context.Context, stdin string, args ...string) {
 	GinkgoHelper()
 	cmd := exec.CommandContext(ctx, Must(tools.Path(ctx, tools.Kubectl)), append([]string{"--kubeconfig", p.Path("control.kubeconfig")}, args...)...)
@@ -176,10 +177,10 @@ func (p *Person) Kubectl(ctx context.Context, stdin string, args ...string) {
 	Expect(err).NotTo(HaveOccurred(), string(out))
 }
 
-// Target is the path of the kubeconfig of the target.
+// Target writes the kubeconfig of the target to a file, and returns its path.
 func (p *Person) Target() string { return p.Input("target.kubeconfig", Env.Target.Kubeconfig()) }
 
-// MakeModule makes a version of an offered module with kymactl, pushes it, and returns the path of its ModuleTemplate for a
+// MakeModule creates a version of an offered module with kymactl, pushes it, and returns the path of its ModuleTemplate for a
 // channel.
 func (p *Person) MakeModule(ctx context.Context, o *Offer, channel, version string) string {
 	GinkgoHelper()
@@ -207,5 +208,5 @@ func (p *Person) MakeModule(ctx context.Context, o *Offer, channel, version stri
 	return filepath.Join(p.Path("work"), template)
 }
 
-// Lines of a text.
+// Lines splits a text into lines, without the empty ones at its end.
 func Lines(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }

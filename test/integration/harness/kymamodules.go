@@ -26,37 +26,38 @@ import (
 const (
 	// ModulesRepository is the repository of components in the registry.
 	ModulesRepository = "modules"
-	// LabelSpec is on each ModuleTemplate. It names the space, as ModuleTemplates are in no namespace.
+	// LabelSpec is a label of each ModuleTemplate. Its value is the name of the space, because ModuleTemplates are
+	// cluster-scoped.
 	LabelSpec = "example.org/spec"
 )
 
-// An Offer is a module that ModuleTemplates of a spec offer. Its name is also that of its only chart, and of the ConfigMap
-// of the chart, in the namespace of the space.
+// An Offer is a module that ModuleTemplates of a spec offer. Its only chart, and the ConfigMap of the chart in the namespace of
+// the space, have the same name.
 type Offer struct {
 	s    *Space
 	Name string
-	// operated modules have a CRD, and a default custom resource of it.
+	// operated is true for a module with a CRD and a default custom resource.
 	operated bool
 }
 
-// NewOffer of a module, whose name is unique, as ModuleTemplates and CRDs are in no namespace. Installs of modules are
-// all in one namespace of the target.
+// NewOffer returns an offer of a module. Its name is unique, because ModuleTemplates and CRDs are cluster-scoped and all
+// modules are installed into one namespace of the target.
 func NewOffer(s *Space, short string) *Offer { return &Offer{s: s, Name: s.Name + "-" + short} }
 
-// OfferOperated is an offer of a module with a custom resource, whose state is that of the module.
+// OfferOperated returns an offer of a module with a custom resource, whose state is the state of the module.
 func OfferOperated(s *Space, short string) *Offer {
 	return &Offer{s: s, Name: s.Name + "-" + short, operated: true}
 }
 
-// Module as a Kyma asks for it.
+// Module returns the entry of the module in the spec of a Kyma.
 func (o *Offer) Module() v1alpha1.Module { return v1alpha1.Module{Name: o.Name} }
 
-// InChannel is the module in a channel of its own.
+// InChannel returns the entry of the module in the spec of a Kyma, with its own channel.
 func (o *Offer) InChannel(channel string) v1alpha1.Module {
 	return v1alpha1.Module{Name: o.Name, Channel: channel}
 }
 
-// Chart of the module, in a version. It is the same for all modules of the space.
+// Chart returns the chart of the module in a version. It is the same for all modules of the space.
 func (o *Offer) Chart(version string) Chart {
 	return NewChart("module", version).With("values.yaml", "message: hello\nnever: false\n").With("templates/config.yaml", `
 apiVersion: v1
@@ -70,7 +71,7 @@ data:
 `).With("templates/never.yaml", "{{ if .Values.never }}"+NeverReady+"{{ end }}\n")
 }
 
-// Component of the module, in a version.
+// Component returns the component of the module in a version.
 func (o *Offer) Component(version string) controlplane.Component {
 	c := controlplane.Component{
 		Name: "example.org/module/" + o.Name, Version: version,
@@ -84,16 +85,16 @@ func (o *Offer) Component(version string) controlplane.Component {
 	return c
 }
 
-// Group of the custom resources of the module.
+// Group returns the API group of the custom resources of the module.
 func (o *Offer) Group() string { return o.Name + ".example.org" }
 
-// Push a component.
+// Push pushes a component into the registry.
 func Push(ctx context.Context, c controlplane.Component) controlplane.PushedComponent {
 	GinkgoHelper()
 	return Must(Env.Registry.PushComponent(ctx, ModulesRepository, c))
 }
 
-// ComponentAt is where a component is in the registry.
+// ComponentAt returns the location of a component in the registry.
 func ComponentAt(c controlplane.Component) *v1alpha1.Component {
 	return &v1alpha1.Component{
 		Repository: Env.Registry.Host() + "/" + ModulesRepository, Name: c.Name, Version: c.Version,
@@ -101,7 +102,7 @@ func ComponentAt(c controlplane.Component) *v1alpha1.Component {
 	}
 }
 
-// Template of the module in a channel. It is not created yet.
+// Template returns a ModuleTemplate of the module in a channel, without creating it.
 func (o *Offer) Template(channel string, c controlplane.Component) *v1alpha1.ModuleTemplate {
 	GinkgoHelper()
 	t := &v1alpha1.ModuleTemplate{
@@ -109,7 +110,7 @@ func (o *Offer) Template(channel string, c controlplane.Component) *v1alpha1.Mod
 		Spec:       v1alpha1.ModuleTemplateSpec{Channel: channel, Component: ComponentAt(c)},
 	}
 	if o.operated {
-		// It has no name, and gets that of the module.
+		// The custom resource has no name here, and gets the name of the module.
 		t.Spec.Data = Raw(Values{
 			"apiVersion": o.Group() + "/v1", "kind": "Widget", "metadata": Values{"namespace": o.s.Name}, "spec": Values{"size": "small"},
 		})
@@ -119,7 +120,8 @@ func (o *Offer) Template(channel string, c controlplane.Component) *v1alpha1.Mod
 
 func (o *Offer) TemplateName(channel string) string { return o.Name + "-" + channel }
 
-// Release a version of the module in a channel: the component is pushed, and the ModuleTemplate is created or changed.
+// Release pushes a version of the module, and creates or updates its ModuleTemplate in a channel. It waits until a new
+// ModuleTemplate is resolved.
 func (o *Offer) Release(ctx context.Context, channel, version string) *v1alpha1.ModuleTemplate {
 	GinkgoHelper()
 	c := o.Component(version)
@@ -133,7 +135,7 @@ func (o *Offer) Release(ctx context.Context, channel, version string) *v1alpha1.
 	return Must(GetTemplate(ctx, t.Name))
 }
 
-// AwaitResolved waits until a ModuleTemplate is resolved to a version.
+// AwaitResolved waits until a ModuleTemplate is resolved to a version, and returns it.
 func (o *Offer) AwaitResolved(ctx context.Context, name, version string) *v1alpha1.ModuleTemplate {
 	GinkgoHelper()
 	Eventually(GetTemplate).WithContext(ctx).WithArguments(name).Should(SatisfyAll(
@@ -141,13 +143,13 @@ func (o *Offer) AwaitResolved(ctx context.Context, name, version string) *v1alph
 	return Must(GetTemplate(ctx, name))
 }
 
-// GetTemplate by name.
+// GetTemplate returns a ModuleTemplate by name.
 func GetTemplate(ctx context.Context, name string) (*v1alpha1.ModuleTemplate, error) {
 	t := &v1alpha1.ModuleTemplate{}
 	return t, Env.ControlClient.Get(ctx, client.ObjectKey{Name: name}, t)
 }
 
-// UpdateTemplate by name.
+// UpdateTemplate edits a ModuleTemplate by name, and retries on conflicts.
 func UpdateTemplate(ctx context.Context, name string, edit func(t *v1alpha1.ModuleTemplate)) {
 	GinkgoHelper()
 	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -160,14 +162,14 @@ func UpdateTemplate(ctx context.Context, name string, edit func(t *v1alpha1.Modu
 	})).To(Succeed())
 }
 
-// DeleteTemplate by name.
+// DeleteTemplate deletes a ModuleTemplate by name.
 func DeleteTemplate(ctx context.Context, name string) {
 	GinkgoHelper()
 	Expect(Env.ControlClient.Delete(ctx, &v1alpha1.ModuleTemplate{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
 }
 
-// BeResolved matches a ModuleTemplate by its condition Resolved, as the spec is now, with a message that has all these
-// parts.
+// BeResolved matches a ModuleTemplate by its condition Resolved, whose message must contain all parts. The status True must be
+// that of the current generation.
 func BeResolved(status corev1.ConditionStatus, reason xpv2.ConditionReason, message ...string) types.GomegaMatcher {
 	return WithTransform(func(t *v1alpha1.ModuleTemplate) xpv2.Condition {
 		c := t.Status.GetCondition(v1alpha1.TypeResolved)
@@ -178,17 +180,18 @@ func BeResolved(status corev1.ConditionStatus, reason xpv2.ConditionReason, mess
 	}, SatisfyAll(HaveField("Status", status), HaveField("Reason", reason), HaveField("Message", ContainAll(message))))
 }
 
-// Widget is the custom resource of the module in the target.
+// Widget returns the custom resource of the module in the target.
 func (o *Offer) Widget(ctx context.Context) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(schema.GroupVersionKind{Group: o.Group(), Version: "v1", Kind: "Widget"})
 	return Fetched(ctx, o.s.Key(o.Name), u)
 }
 
-// Says is what messages call the custom resource of the module.
+// Says returns the name of the custom resource of the module in messages.
 func (o *Offer) Says() string { return "Widget " + o.s.Name + "/" + o.Name }
 
-// Report a status of the custom resource, as the operator of the module does, once the resource is there.
+// Report sets the status of the custom resource, given in JSON, as the operator of the module does. It waits until the resource
+// exists.
 func (o *Offer) Report(ctx context.Context, status string) {
 	GinkgoHelper()
 	Eventually(func(ctx context.Context) error {
@@ -200,7 +203,7 @@ func (o *Offer) Report(ctx context.Context, status string) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// Hold the custom resource, so that it cannot go, or release it.
+// Hold adds a finalizer to the custom resource, which blocks its deletion, or removes the finalizer.
 func (o *Offer) Hold(ctx context.Context, yes bool) {
 	GinkgoHelper()
 	finalizers := "null"
@@ -210,35 +213,35 @@ func (o *Offer) Hold(ctx context.Context, yes bool) {
 	Edit(ctx, Must(o.Widget(ctx)), `{"metadata":{"finalizers":`+finalizers+`}}`)
 }
 
-// Installed is what the target has of the module.
+// Installed returns the ConfigMap of the module in the target.
 func (o *Offer) Installed(ctx context.Context) (*corev1.ConfigMap, error) {
 	return o.s.ConfigMap(ctx, o.Name)
 }
 
-// Absent says whether the target has nothing of the module.
+// Absent reports whether the ConfigMap of the module does not exist in the target.
 func (o *Offer) Absent(ctx context.Context) (bool, error) { return Gone(o.s.ConfigMap)(ctx, o.Name) }
 
-// AwaitVersion waits until the target has a version of the module.
+// AwaitVersion waits until a version of the module is installed in the target.
 func (o *Offer) AwaitVersion(ctx context.Context, version string) {
 	GinkgoHelper()
 	Eventually(o.Installed).WithContext(ctx).Should(HaveData("version", version))
 }
 
-// Manifest of the module of a Kyma.
+// Manifest returns the name of the Manifest that a Kyma creates for the module.
 func (o *Offer) Manifest(kyma string) string { return kyma + "-" + o.Name }
 
-// Inline is a descriptor as a ModuleTemplate has it.
+// Inline returns the descriptor of a component in the form that a ModuleTemplate contains.
 func Inline(p controlplane.PushedComponent) *runtime.RawExtension {
 	return &runtime.RawExtension{Raw: p.Descriptor}
 }
 
-// Unavailable is a registry that answers 503.
+// Unavailable answers each request to a registry with status 503.
 func Unavailable(w http.ResponseWriter, _ *http.Request) bool {
 	w.WriteHeader(http.StatusServiceUnavailable)
 	return true
 }
 
-// NeverReady is a Deployment whose pod no node takes.
+// NeverReady is a Deployment whose pod fits no node.
 const NeverReady = `
 ---
 apiVersion: apps/v1

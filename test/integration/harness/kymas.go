@@ -22,10 +22,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// Prompt is how long something may take that an event causes. It takes a fraction of a second where nothing else runs.
+// Prompt is the time limit for a reaction to an event. It takes a fraction of a second on an idle machine.
 const Prompt = 30 * time.Second
 
-// Kyma of the space with its ProviderConfig. It is not created yet.
+// Kyma returns a Kyma with the ProviderConfig of the space, without creating it.
 func (s *Space) Kyma(name string, modules ...v1alpha1.Module) *v1alpha1.Kyma {
 	k := &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: name}}
 	k.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: v1alpha1.ProviderConfigKind, Name: ConfigName}
@@ -33,25 +33,25 @@ func (s *Space) Kyma(name string, modules ...v1alpha1.Module) *v1alpha1.Kyma {
 	return k
 }
 
-// OnConfig is a Kyma with another ProviderConfig.
+// OnConfig sets the ProviderConfig of a Kyma, and returns the Kyma.
 func OnConfig(k *v1alpha1.Kyma, name string) *v1alpha1.Kyma {
 	k.Spec.ProviderConfigReference.Name = name
 	return k
 }
 
-// InChannel is a Kyma with a channel.
+// InChannel sets the channel of a Kyma, and returns the Kyma.
 func InChannel(k *v1alpha1.Kyma, channel string) *v1alpha1.Kyma {
 	k.Spec.ForProvider.Channel = channel
 	return k
 }
 
-// GetKyma of the space.
+// GetKyma returns a Kyma of the space.
 func (s *Space) GetKyma(ctx context.Context, name string) (*v1alpha1.Kyma, error) {
 	k := &v1alpha1.Kyma{}
 	return k, Env.ControlClient.Get(ctx, s.Key(name), k)
 }
 
-// UpdateKyma of the space.
+// UpdateKyma edits a Kyma of the space, and retries on conflicts.
 func (s *Space) UpdateKyma(ctx context.Context, name string, edit func(k *v1alpha1.Kyma)) {
 	GinkgoHelper()
 	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -64,17 +64,17 @@ func (s *Space) UpdateKyma(ctx context.Context, name string, edit func(k *v1alph
 	})).To(Succeed())
 }
 
-// SetModules of a Kyma.
+// SetModules returns an edit that sets the modules of a Kyma.
 func SetModules(modules ...v1alpha1.Module) func(k *v1alpha1.Kyma) {
 	return func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules = modules }
 }
 
-// SetChannel of a Kyma.
+// SetChannel returns an edit that sets the channel of a Kyma.
 func SetChannel(channel string) func(k *v1alpha1.Kyma) {
 	return func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Channel = channel }
 }
 
-// Annotate an object; an empty value takes the annotation off.
+// Annotate returns an edit that sets an annotation of an object, or removes it if the value is empty.
 func Annotate[T client.Object](key, value string) func(o T) {
 	return func(o T) {
 		all := map[string]string{}
@@ -87,26 +87,26 @@ func Annotate[T client.Object](key, value string) func(o T) {
 	}
 }
 
-// AnnotateKyma with a key and a value.
+// AnnotateKyma sets an annotation of a Kyma, or removes it if the value is empty.
 func (s *Space) AnnotateKyma(ctx context.Context, name, key, value string) {
 	GinkgoHelper()
 	s.UpdateKyma(ctx, name, Annotate[*v1alpha1.Kyma](key, value))
 }
 
-// DeleteKyma of the space. It is gone only later.
+// DeleteKyma deletes a Kyma of the space, without waiting until it is gone.
 func (s *Space) DeleteKyma(ctx context.Context, name string, o ...client.DeleteOption) {
 	GinkgoHelper()
 	Expect(Env.ControlClient.Delete(ctx, &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: name}}, o...)).To(Succeed())
 }
 
-// RemoveKyma removes a Kyma, and waits until it is gone.
+// RemoveKyma deletes a Kyma, and waits until it is gone.
 func (s *Space) RemoveKyma(ctx context.Context, name string, o ...client.DeleteOption) {
 	GinkgoHelper()
 	s.DeleteKyma(ctx, name, o...)
 	s.AwaitKymaGone(ctx, name)
 }
 
-// AwaitKymaGone waits until a Kyma is gone. Nothing that it installed may be left by then.
+// AwaitKymaGone waits until a Kyma is gone. By then, everything that it installed must be gone, too.
 func (s *Space) AwaitKymaGone(ctx context.Context, name string) {
 	GinkgoHelper()
 	Eventually(Gone(s.GetKyma)).WithContext(ctx).WithArguments(name).Should(BeTrue(), func() string {
@@ -115,21 +115,21 @@ func (s *Space) AwaitKymaGone(ctx context.Context, name string) {
 	})
 }
 
-// AwaitKyma waits until a Kyma is Ready in its present generation.
+// AwaitKyma waits until a Kyma is Ready in its current generation, and returns it.
 func (s *Space) AwaitKyma(ctx context.Context, name string) *v1alpha1.Kyma {
 	GinkgoHelper()
 	Eventually(s.GetKyma).WithContext(ctx).WithArguments(name).Should(BeReadyKyma())
 	return Must(s.GetKyma(ctx, name))
 }
 
-// Enable creates a Kyma, and waits until it is Ready.
+// Enable creates a Kyma, waits until it is Ready, and returns it.
 func (s *Space) Enable(ctx context.Context, k *v1alpha1.Kyma) *v1alpha1.Kyma {
 	GinkgoHelper()
 	s.Create(ctx, k)
 	return s.AwaitKyma(ctx, k.Name)
 }
 
-// Kymas of the space, by name.
+// Kymas returns the name and description of each Kyma of the space.
 func (s *Space) Kymas(ctx context.Context) ([]string, error) {
 	list := &v1alpha1.KymaList{}
 	err := Env.ControlClient.List(ctx, list, client.InNamespace(s.Name))
@@ -140,12 +140,12 @@ func (s *Space) Kymas(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// BeReadyKyma matches a Kyma that is Ready as it is now, not as it was before its last change.
+// BeReadyKyma matches a Kyma that is Ready in its current generation.
 func BeReadyKyma() types.GomegaMatcher {
 	return WithTransform(DescribeKyma, Equal("Ready"))
 }
 
-// DescribeKyma says Ready, or why not.
+// DescribeKyma returns "Ready", or why a Kyma is not Ready in its current generation.
 func DescribeKyma(k *v1alpha1.Kyma) string {
 	ready, synced := k.GetCondition(xpv2.TypeReady), k.GetCondition(xpv2.TypeSynced)
 	at := k.Status.AtProvider
@@ -159,13 +159,13 @@ func DescribeKyma(k *v1alpha1.Kyma) string {
 	return "Ready"
 }
 
-// HaveKymaState matches a Kyma with a state, and a message that has all these parts.
+// HaveKymaState matches a Kyma by its state, and a message that contains all parts.
 func HaveKymaState(state v1alpha1.State, message ...string) types.GomegaMatcher {
 	return WithTransform(func(k *v1alpha1.Kyma) v1alpha1.KymaObservation { return k.Status.AtProvider },
 		gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{"State": Equal(state), "Message": ContainAll(message)}))
 }
 
-// HaveModule matches a Kyma with a module in a state, and a message of it that has all these parts.
+// HaveModule matches a Kyma with a module in a state, whose message contains all parts.
 func HaveModule(name string, state v1alpha1.State, message ...string) types.GomegaMatcher {
 	return WithTransform(func(k *v1alpha1.Kyma) []v1alpha1.ModuleStatus { return k.Status.AtProvider.Modules },
 		ContainElement(gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{
@@ -173,7 +173,7 @@ func HaveModule(name string, state v1alpha1.State, message ...string) types.Gome
 		})))
 }
 
-// HaveVersion matches a Kyma with a module of a version, from a channel.
+// HaveVersion matches a Kyma with a module in a version from a channel.
 func HaveVersion(name, version, channel string) types.GomegaMatcher {
 	return WithTransform(func(k *v1alpha1.Kyma) []v1alpha1.ModuleStatus { return k.Status.AtProvider.Modules },
 		ContainElement(gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{
@@ -181,7 +181,7 @@ func HaveVersion(name, version, channel string) types.GomegaMatcher {
 		})))
 }
 
-// HaveModules matches a Kyma whose status names these modules and no other, in this order.
+// HaveModules matches a Kyma whose status names exactly these modules, in this order.
 func HaveModules(names ...string) types.GomegaMatcher {
 	return WithTransform(func(k *v1alpha1.Kyma) []string {
 		out := []string{}
@@ -192,10 +192,10 @@ func HaveModules(names ...string) types.GomegaMatcher {
 	}, Equal(names))
 }
 
-// EventsOf an object of a kind, as type, reason and message, each as often as it was recorded.
+// EventsOf returns the events of an object as type, reason and message, each as often as it was recorded.
 func (s *Space) EventsOf(ctx context.Context, kind, name string) ([]string, error) {
 	list := &corev1.EventList{}
-	// Events of what is in no namespace are in this one.
+	// Events of cluster-scoped objects are in the namespace default.
 	namespace := s.Name
 	if kind == v1alpha1.ModuleTemplateKind {
 		namespace = metav1.NamespaceDefault
@@ -214,24 +214,24 @@ func (s *Space) EventsOf(ctx context.Context, kind, name string) ([]string, erro
 	return out, err
 }
 
-// KymaEvents are the events of a Kyma.
+// KymaEvents returns the events of a Kyma.
 func (s *Space) KymaEvents(ctx context.Context, name string) ([]string, error) {
 	return s.EventsOf(ctx, v1alpha1.KymaKind, name)
 }
 
-// BeEvent matches an event by its type and reason, and parts of its message.
+// BeEvent matches an event by its type and reason, and by parts of its message.
 func BeEvent(typeAndReason string, message ...string) types.GomegaMatcher {
 	return SatisfyAll(HavePrefix(typeAndReason+" "), ContainAll(message))
 }
 
-// Wipe the status of an object in the control plane.
+// Wipe empties the status of an object in the control plane.
 func Wipe(ctx context.Context, o client.Object) {
 	GinkgoHelper()
 	Expect(Env.ControlClient.Status().Patch(ctx, o, client.RawPatch("application/json-patch+json",
 		[]byte(`[{"op":"replace","path":"/status","value":{}}]`)))).To(Succeed())
 }
 
-// WithProvider runs the provider in another way until the end of the spec.
+// WithProvider restarts the provider with a change until the end of the spec.
 func WithProvider(ctx context.Context, change func(p *Provider)) {
 	GinkgoHelper()
 	kubeconfig, args := Env.Provider.Kubeconfig, Env.Provider.Args
@@ -250,14 +250,14 @@ func WithProvider(ctx context.Context, change func(p *Provider)) {
 	restart(ctx)
 }
 
-// ListKymas of the space.
+// ListKymas returns the Kymas of the space.
 func (s *Space) ListKymas(ctx context.Context) ([]v1alpha1.Kyma, error) {
 	list := &v1alpha1.KymaList{}
 	err := Env.ControlClient.List(ctx, list, client.InNamespace(s.Name))
 	return list.Items, err
 }
 
-// ListManifests of the space.
+// ListManifests returns the Manifests of the space.
 func (s *Space) ListManifests(ctx context.Context) ([]v1alpha1.Manifest, error) {
 	list := &v1alpha1.ManifestList{}
 	err := Env.ControlClient.List(ctx, list, client.InNamespace(s.Name))

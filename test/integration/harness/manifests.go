@@ -19,10 +19,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// Values of a chart.
+// Values holds the values of a chart, or another JSON object.
 type Values map[string]any
 
-// Manifest of the space with its ProviderConfig. It is not created yet.
+// Manifest returns a Manifest with the ProviderConfig of the space, without creating it.
 func (s *Space) Manifest(name string, installs ...v1alpha1.Install) *v1alpha1.Manifest {
 	m := &v1alpha1.Manifest{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: name},
@@ -32,13 +32,13 @@ func (s *Space) Manifest(name string, installs ...v1alpha1.Install) *v1alpha1.Ma
 	return m
 }
 
-// InstallOf a source into the namespace of the space.
+// InstallOf returns an install of a source into the namespace of the space.
 func (s *Space) InstallOf(name string, source v1alpha1.Source, v Values) v1alpha1.Install {
 	GinkgoHelper()
 	return v1alpha1.Install{Name: name, Namespace: s.Name, Source: source, Values: Raw(v)}
 }
 
-// Raw JSON of values; nil for nil.
+// Raw encodes values as JSON. It returns nil for nil.
 func Raw(v Values) *runtime.RawExtension {
 	GinkgoHelper()
 	if v == nil {
@@ -49,19 +49,19 @@ func Raw(v Values) *runtime.RawExtension {
 	return &runtime.RawExtension{Raw: b}
 }
 
-// SetValues of the first install.
+// SetValues returns an edit that sets the values of the first install.
 func SetValues(v Values) func(m *v1alpha1.Manifest) {
 	GinkgoHelper()
 	r := Raw(v)
 	return func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Values = r }
 }
 
-// SetSource of the first install.
+// SetSource returns an edit that sets the source of the first install.
 func SetSource(source v1alpha1.Source) func(m *v1alpha1.Manifest) {
 	return func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Source = source }
 }
 
-// Widget of a group, as the custom resource of a module.
+// Widget returns a Widget of a group, as the custom resource of a module.
 func (s *Space) Widget(group, name string, spec Values) Values {
 	return Values{
 		"apiVersion": group + "/v1", "kind": "Widget",
@@ -70,15 +70,16 @@ func (s *Space) Widget(group, name string, spec Values) Values {
 	}
 }
 
-// Group of custom resources that only this space uses.
+// Group returns an API group of custom resources that only this space uses.
 func (s *Space) Group() string { return s.Name + ".example.org" }
 
-// TitleOf returns the kind and name of an object, as messages have it.
+// TitleOf returns the kind and name of an object, in the format of messages.
 func TitleOf(r v1alpha1.ObjectReference) string { return cluster.ObjectRef(r).String() }
 
 const TestModule = "component-descriptors/example.org/module/test"
 
-// Inline ConfigMaps, as pairs of a name and a line of data. They get the namespace of the install.
+// Inline returns a source with a ConfigMap for each pair of a name and a line of data. The ConfigMaps get the namespace of the
+// install.
 func (s *Space) Inline(pairs ...string) v1alpha1.Source {
 	text := &strings.Builder{}
 	text.WriteString("# Nothing but comments makes no object.\n")
@@ -88,7 +89,7 @@ func (s *Space) Inline(pairs ...string) v1alpha1.Source {
 	return v1alpha1.Source{Type: v1alpha1.SourceTypeRaw, Inline: text.String()}
 }
 
-// ConfigLayer is pushed as YAML as it is.
+// ConfigLayer pushes YAML as a blob, unchanged, and returns its source.
 func ConfigLayer(ctx context.Context, text string) *v1alpha1.LayerSource {
 	GinkgoHelper()
 	p, err := Env.Registry.PushBlob(ctx, TestModule, []byte(text))

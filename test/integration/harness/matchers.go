@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// conditioned is a Manifest or a Kyma.
+// conditioned is implemented by Manifest and Kyma.
 type conditioned interface {
 	GetCondition(kind xpv2.ConditionType) xpv2.Condition
 }
@@ -34,18 +34,19 @@ func ReadyBecause(reason xpv2.ConditionReason) types.GomegaMatcher {
 	return WithTransform(func(c conditioned) xpv2.ConditionReason { return c.GetCondition(xpv2.TypeReady).Reason }, Equal(reason))
 }
 
-// HaveDrift matches a Manifest by an object of its last drift, which is named as in a message, and by fields of this object.
+// HaveDrift matches a Manifest by an object of its last drift, named as in messages, and by the change and fields of this
+// object.
 func HaveDrift(object string, change v1alpha1.DriftChange, fields ...any) types.GomegaMatcher {
 	return HaveField("Status.AtProvider.Drift", HaveValue(HaveField("Objects", ContainElement(SatisfyAll(
 		HaveField("ObjectReference", WithTransform(TitleOf, Equal(object))), HaveField("Change", change), HaveField("Fields", ContainElements(fields...)))))))
 }
 
-// NotReady matches a Manifest that is not Ready, with a message that has all these parts.
+// NotReady matches a Manifest that is not Ready, with a message that contains all parts.
 func NotReady(message ...string) types.GomegaMatcher {
 	return HaveCondition(xpv2.TypeReady, corev1.ConditionFalse, ContainAll(message))
 }
 
-// NotSynced matches a Manifest that could not be reconciled, with a message that has all these parts.
+// NotSynced matches a Manifest that could not be reconciled, with a message that contains all parts.
 func NotSynced(message ...string) types.GomegaMatcher {
 	return HaveCondition(xpv2.TypeSynced, corev1.ConditionFalse, ContainAll(message))
 }
@@ -55,13 +56,13 @@ func Synced() types.GomegaMatcher {
 	return HaveCondition(xpv2.TypeSynced, corev1.ConditionTrue, BeEmpty())
 }
 
-// HaveState matches a Manifest with a state, and a message that has all these parts.
+// HaveState matches a Manifest by its state, and a message that contains all parts.
 func HaveState(state v1alpha1.State, message ...string) types.GomegaMatcher {
 	return WithTransform(func(m *v1alpha1.Manifest) v1alpha1.ManifestObservation { return m.Status.AtProvider },
 		gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{"State": Equal(state), "Message": ContainAll(message)}))
 }
 
-// HaveInstall matches a Manifest with an install in a state, and a message of it that has all these parts.
+// HaveInstall matches a Manifest with an install in a state, whose message contains all parts.
 func HaveInstall(name string, state v1alpha1.State, message ...string) types.GomegaMatcher {
 	return WithTransform(func(m *v1alpha1.Manifest) []v1alpha1.InstallStatus { return m.Status.AtProvider.Installs },
 		ContainElement(gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{
@@ -69,12 +70,12 @@ func HaveInstall(name string, state v1alpha1.State, message ...string) types.Gom
 		})))
 }
 
-// BeReady matches a Manifest that is Ready as it is now, not as it was before its last change.
+// BeReady matches a Manifest that is Ready in its current generation.
 func BeReady() types.GomegaMatcher {
 	return WithTransform(describe, Equal("Ready"))
 }
 
-// describe a Manifest: Ready, or why not.
+// describe returns "Ready", or why a Manifest is not Ready in its current generation.
 func describe(m *v1alpha1.Manifest) string {
 	ready, synced := m.GetCondition(xpv2.TypeReady), m.GetCondition(xpv2.TypeSynced)
 	at := m.Status.AtProvider
@@ -96,12 +97,12 @@ func ContainAll(parts []string) types.GomegaMatcher {
 	return SatisfyAll(all...)
 }
 
-// BeNotFound matches the error of an object that does not exist.
+// BeNotFound matches the error NotFound of the API server.
 func BeNotFound() types.GomegaMatcher {
 	return WithTransform(kerrors.IsNotFound, BeTrue())
 }
 
-// Paths of requests, one a line.
+// Paths returns the paths of requests, one per line.
 func Paths(requests []controlplane.Request) string {
 	var lines []string
 	for _, r := range requests {

@@ -23,10 +23,10 @@ const ControlRequests = "provider_kyma_control_plane_requests_total"
 
 const Reconciles = "controller_runtime_reconcile_total"
 
-// Metrics are the samples of one scrape, by their names with labels as they are written: name{a="b"}.
+// Metrics holds the samples of one scrape, by name with labels as in the exposition format: name{a="b"}.
 type Metrics map[string]float64
 
-// Scrape the metrics of the provider.
+// Scrape reads the metrics of the provider.
 func (p *Provider) Scrape(ctx context.Context) (Metrics, error) {
 	text, err := fetch(ctx, "http://"+p.Metrics+"/metrics")
 	if err != nil {
@@ -46,7 +46,7 @@ func (p *Provider) Scrape(ctx context.Context) (Metrics, error) {
 	return m, nil
 }
 
-// Sum of all samples of a metric whose labels contain a text.
+// Sum returns the sum of all samples of a metric whose labels contain a text.
 func (m Metrics) Sum(name, labels string) float64 {
 	total := 0.0
 	for sample, v := range m {
@@ -57,7 +57,7 @@ func (m Metrics) Sum(name, labels string) float64 {
 	return total
 }
 
-// Requests of a metric by verb.
+// Requests returns the number of requests of a metric by verb.
 func (m Metrics) Requests(name string) map[string]float64 {
 	out := map[string]float64{}
 	for sample, v := range m {
@@ -70,7 +70,7 @@ func (m Metrics) Requests(name string) map[string]float64 {
 	return out
 }
 
-// RequestsSince an earlier scrape, by verb; those that were not sent are left out.
+// RequestsSince returns the number of requests since an earlier scrape by verb, without verbs that have none.
 func (m Metrics) RequestsSince(before Metrics, name string) map[string]float64 {
 	out := m.Requests(name)
 	for verb, n := range before.Requests(name) {
@@ -80,14 +80,14 @@ func (m Metrics) RequestsSince(before Metrics, name string) map[string]float64 {
 	return out
 }
 
-// WriteNothing matches requests by verb that change nothing.
+// WriteNothing matches requests by verb that contain no writes.
 func WriteNothing() types.GomegaMatcher {
 	return SatisfyAll(
 		Not(HaveKey(http.MethodPost)), Not(HaveKey(http.MethodPut)), Not(HaveKey(http.MethodPatch)), Not(HaveKey(http.MethodDelete)),
 	)
 }
 
-// BeWatchesOnly matches requests by verb of which all are watches.
+// BeWatchesOnly matches requests by verb that are all watches.
 func BeWatchesOnly() types.GomegaMatcher {
 	return WithTransform(func(in map[string]float64) map[string]float64 {
 		out := maps.Clone(in)
@@ -97,13 +97,13 @@ func BeWatchesOnly() types.GomegaMatcher {
 }
 
 const (
-	// AtRest is how long a provider with nothing to do is watched.
+	// AtRest is how long an idle provider is observed.
 	AtRest = 20 * time.Second
-	// settled is how long nothing must happen before there is nothing to do.
+	// settled is the time without requests after which the provider is idle.
 	settled = 3 * time.Second
 )
 
-// OtherConfigs are the ProviderConfigs outside the space.
+// OtherConfigs returns the ProviderConfigs outside the space, as namespace/name.
 func OtherConfigs(ctx SpecContext, s *Space) ([]string, error) {
 	list := &v1alpha1.ProviderConfigList{}
 	err := Env.ControlClient.List(ctx, list)
@@ -116,12 +116,12 @@ func OtherConfigs(ctx SpecContext, s *Space) ([]string, error) {
 	return names, err
 }
 
-// AwaitSettled waits until nothing but watches has been sent to a target, and nothing was written, for a while.
+// AwaitSettled waits until the provider has sent nothing but watches to targets, and written nothing, for a while.
 func AwaitSettled(ctx SpecContext) {
 	GinkgoHelper()
 	last, since := Must(Env.Provider.Scrape(ctx)), time.Now()
 	Eventually(func(g Gomega) {
-		// What specs before this one left is written about until it is gone, and again after a restart.
+		// The provider writes about leftovers of earlier specs until they are gone, and again after a restart.
 		g.Expect(terminatingConfigs(ctx)).To(BeEmpty(), "ProviderConfigs that are being deleted")
 		now, err := Env.Provider.Scrape(ctx)
 		g.Expect(err).NotTo(HaveOccurred())
@@ -133,7 +133,7 @@ func AwaitSettled(ctx SpecContext) {
 	}).Should(Succeed())
 }
 
-// terminatingConfigs are the ProviderConfigs of any spec that are being deleted.
+// terminatingConfigs returns the ProviderConfigs of all specs that are being deleted, as namespace/name.
 func terminatingConfigs(ctx context.Context) ([]string, error) {
 	l := &v1alpha1.ProviderConfigList{}
 	if err := Env.ControlClient.List(ctx, l); err != nil {

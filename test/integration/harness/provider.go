@@ -20,23 +20,23 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// Termination is how long the provider may take to end in good order.
+// Termination is the time limit for a graceful termination of the provider.
 const Termination = 20 * time.Second
 
-// A Provider is the provider as a process of its own, which can be stopped and started. Its log and its cache stay.
+// A Provider runs the provider as a process that can be stopped and started again. Its log and cache are kept.
 type Provider struct {
-	// Kubeconfig is the path of that of the control plane.
+	// Kubeconfig is the path of the kubeconfig of the control plane.
 	Kubeconfig  string
 	Binary, dir string
-	// Args are added to the flags that it is always started with.
+	// Args are appended to the flags that are always set.
 	Args []string
-	// Metrics and health are addresses, host:port. They change with each start.
+	// Metrics and health are addresses, host:port, which change with each start.
 	Metrics, health string
 	Process         *process.Process
 }
 
-// build a command of this repository into a directory, with the race detector where there is a C compiler, without which Go
-// has none.
+// build builds a command of this repository into a directory, with the race detector if there is a C compiler, which Go needs
+// for it.
 func build(ctx context.Context, dir, command string) error {
 	root, err := tools.Root()
 	if err != nil {
@@ -60,7 +60,7 @@ func build(ctx context.Context, dir, command string) error {
 	return errors.Wrapf(err, "cannot build %s: %s", command, out)
 }
 
-// Start the provider, and return once it says that it is ready.
+// Start starts the provider, and returns once it is ready.
 func (p *Provider) Start(ctx context.Context) error {
 	var err error
 	if p.Metrics, err = FreeAddress(ctx); err != nil {
@@ -95,17 +95,17 @@ func (p *Provider) Start(ctx context.Context) error {
 	}
 }
 
-// Terminate the provider as Kubernetes does: it is asked to end, and must do so soon.
+// Terminate ends the provider as Kubernetes does: with SIGTERM, after which the process must end within Termination.
 func (p *Provider) Terminate(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, Termination)
 	defer cancel()
 	return p.Process.Terminate(ctx)
 }
 
-// Kill the provider at once.
+// Kill kills the provider at once.
 func (p *Provider) Kill() { p.Process.Stop() }
 
-// Log of all runs so far.
+// Log returns the log of all runs so far.
 func (p *Provider) Log() string {
 	if p.Process == nil {
 		return ""
@@ -117,13 +117,13 @@ func (p *Provider) Log() string {
 	return string(data)
 }
 
-// logTail are the last lines of the log.
+// logTail returns the last lines of the log.
 func (p *Provider) logTail(lines int) string {
 	all := strings.Split(strings.TrimSpace(p.Log()), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// FreeAddress on which no process listened a moment ago, and that no outgoing connection gets.
+// FreeAddress returns an address on which no process listened a moment ago, and whose port no outgoing connection gets.
 func FreeAddress(ctx context.Context) (string, error) {
 	port, err := process.FreePort(ctx)
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), err

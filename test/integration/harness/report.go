@@ -17,10 +17,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// logLines of the provider are shown when a spec fails.
+// logLines is the number of lines of the provider's log in the report of a failed spec.
 const logLines = 80
 
-// report what helps to understand a failure.
+// report adds the objects of the space, their events and the end of the provider's log to the report of the spec.
 func report(ctx context.Context, s *Space) {
 	reportKymas(ctx, s)
 	list := &v1alpha1.ManifestList{}
@@ -44,7 +44,7 @@ func report(ctx context.Context, s *Space) {
 	AddReportEntry("the provider's log ends with", Env.Provider.logTail(logLines))
 }
 
-// reportKymas and the ModuleTemplates of the spec.
+// reportKymas adds the Kymas and ModuleTemplates of the spec to its report.
 func reportKymas(ctx context.Context, s *Space) {
 	kymas, templates := &v1alpha1.KymaList{}, &v1alpha1.ModuleTemplateList{}
 	if err := Env.ControlClient.List(ctx, kymas, client.InNamespace(s.Name)); err == nil {
@@ -64,7 +64,7 @@ func reportKymas(ctx context.Context, s *Space) {
 	}
 }
 
-// Events of a Manifest, as type, reason and message.
+// Events returns the events of a Manifest, as type, reason and message.
 func Events(ctx context.Context, s *Space, name string) ([]string, error) {
 	list := &corev1.EventList{}
 	err := Env.ControlClient.List(ctx, list, client.InNamespace(s.Name))
@@ -77,7 +77,7 @@ func Events(ctx context.Context, s *Space, name string) ([]string, error) {
 	return out, err
 }
 
-// ExpectNowhere that a text stands in a Manifest, its events, or the log.
+// ExpectNowhere checks that a text occurs neither in a Manifest nor in its events or the log.
 func ExpectNowhere(ctx SpecContext, s *Space, m *v1alpha1.Manifest, text string) {
 	GinkgoHelper()
 	Expect(string(Must(yaml.Marshal(m)))).NotTo(ContainSubstring(text))

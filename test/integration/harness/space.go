@@ -20,19 +20,19 @@ import (
 )
 
 const (
-	// ConfigName is the name of the ProviderConfig that each space has, and of the Secret with the kubeconfig.
+	// ConfigName is the name of the ProviderConfig of each space, and of the Secret with its kubeconfig.
 	ConfigName = "target"
 	// KubeconfigKey is the key of a kubeconfig in its Secret.
 	KubeconfigKey = "kubeconfig"
 )
 
-// A Space is what belongs to one spec: two namespaces of one name, one in the control plane and one in the target.
+// A Space is the pair of namespaces of one spec, with the same name in the control plane and in the target.
 type Space struct {
 	Name string
 }
 
-// NewSpace with a ProviderConfig for the target, which the administrator is the user of. At the end of the spec all
-// Manifests of the space are deleted, and must go.
+// NewSpace creates a space with a ProviderConfig that connects to the target as administrator. At the end of the spec, all
+// Manifests of the space are deleted, and must be gone.
 func NewSpace(ctx context.Context) *Space {
 	GinkgoHelper()
 	s := &Space{Name: fmt.Sprintf("spec-%08x", rand.Uint32())}
@@ -44,13 +44,13 @@ func NewSpace(ctx context.Context) *Space {
 	return s
 }
 
-// Clean up after a spec. What a failed spec left is forced to go, so that it does not make other specs fail.
+// Clean cleans up after a spec. It removes the leftovers of a failed spec by force, so that other specs do not fail.
 func (s *Space) Clean(ctx SpecContext) {
 	failed := CurrentSpecReport().Failed()
 	if failed {
 		report(ctx, s)
 	}
-	// Kymas go first: they would bring their Manifests back.
+	// Kymas are deleted first, because they would create their Manifests again.
 	err := client.IgnoreNotFound(Env.ControlClient.DeleteAllOf(ctx, &v1alpha1.Kyma{}, client.InNamespace(s.Name)))
 	if !failed {
 		Expect(err).NotTo(HaveOccurred())
@@ -71,7 +71,7 @@ func (s *Space) Clean(ctx SpecContext) {
 	}
 }
 
-// force Kymas and Manifests to go that do not go by themselves.
+// force removes the finalizers of Kymas and Manifests that are not deleted in time.
 func (s *Space) force(ctx context.Context) {
 	_ = InterceptGomegaFailures(func() {
 		Eventually(s.Kymas).WithContext(ctx).WithTimeout(Patience / 4).Should(BeEmpty())
@@ -94,7 +94,7 @@ func (s *Space) force(ctx context.Context) {
 	}
 }
 
-// Manifests of the space, by name.
+// Manifests returns the name and description of each Manifest of the space.
 func (s *Space) Manifests(ctx context.Context) ([]string, error) {
 	list := &v1alpha1.ManifestList{}
 	err := Env.ControlClient.List(ctx, list, client.InNamespace(s.Name))
@@ -105,13 +105,13 @@ func (s *Space) Manifests(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// Create an object in the control plane.
+// Create creates an object in the control plane.
 func (s *Space) Create(ctx context.Context, o client.Object) {
 	GinkgoHelper()
 	Expect(Env.ControlClient.Create(ctx, o)).To(Succeed())
 }
 
-// Secret in the control plane, created or replaced.
+// Secret creates or replaces a Secret in the control plane.
 func (s *Space) Secret(ctx context.Context, name string, kind corev1.SecretType, data map[string][]byte) {
 	GinkgoHelper()
 	want := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: name}, Type: kind, Data: data}
@@ -122,8 +122,8 @@ func (s *Space) Secret(ctx context.Context, name string, kind corev1.SecretType,
 	Expect(Env.ControlClient.Update(ctx, want)).To(Succeed(), "%v", err)
 }
 
-// Config makes a ProviderConfig, and a Secret of the same name with its kubeconfig. The registry of the suite is the only
-// one that it allows, unless it is edited.
+// Config creates a ProviderConfig, and a Secret of the same name with its kubeconfig. It allows only the registry of the suite,
+// unless it is edited.
 func (s *Space) Config(ctx context.Context, name string, kubeconfig []byte, edit ...func(*v1alpha1.ProviderConfigSpec)) {
 	GinkgoHelper()
 	s.Secret(ctx, name, corev1.SecretTypeOpaque, map[string][]byte{KubeconfigKey: kubeconfig})
@@ -145,23 +145,23 @@ func (s *Space) Config(ctx context.Context, name string, kubeconfig []byte, edit
 	s.Create(ctx, pc)
 }
 
-// Registries are those of the suite.
+// Registries returns the allowed registries: the registry of the suite.
 func Registries() []v1alpha1.Registry {
 	return []v1alpha1.Registry{{Host: Env.Registry.Host(), PlainHTTP: true}}
 }
 
-// Get a Manifest of the space.
+// Get returns a Manifest of the space.
 func (s *Space) Get(ctx context.Context, name string) (*v1alpha1.Manifest, error) {
 	m := &v1alpha1.Manifest{}
 	return m, Env.ControlClient.Get(ctx, s.Key(name), m)
 }
 
-// Key of an object in the namespace, of either cluster.
+// Key returns the key of an object in the namespace, for either cluster.
 func (s *Space) Key(name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: s.Name, Name: name}
 }
 
-// Update a Manifest.
+// Update edits a Manifest, and retries on conflicts.
 func (s *Space) Update(ctx context.Context, name string, edit func(m *v1alpha1.Manifest)) {
 	GinkgoHelper()
 	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -174,13 +174,13 @@ func (s *Space) Update(ctx context.Context, name string, edit func(m *v1alpha1.M
 	})).To(Succeed())
 }
 
-// Delete a Manifest. It is gone only later.
+// Delete deletes a Manifest, without waiting until it is gone.
 func (s *Space) Delete(ctx context.Context, name string) {
 	GinkgoHelper()
 	Expect(Env.ControlClient.Delete(ctx, &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: name}})).To(Succeed())
 }
 
-// Remove a Manifest, and wait until it is gone.
+// Remove deletes a Manifest, and waits until it is gone.
 func (s *Space) Remove(ctx context.Context, name string) {
 	GinkgoHelper()
 	s.Delete(ctx, name)
@@ -196,7 +196,7 @@ func (s *Space) AwaitGone(ctx context.Context, name string) {
 	})
 }
 
-// AwaitReady waits until a Manifest is Ready in its present generation.
+// AwaitReady waits until a Manifest is Ready in its current generation, and returns it.
 func (s *Space) AwaitReady(ctx context.Context, name string) *v1alpha1.Manifest {
 	GinkgoHelper()
 	Eventually(s.Get).WithContext(ctx).WithArguments(name).Should(BeReady())
@@ -205,14 +205,14 @@ func (s *Space) AwaitReady(ctx context.Context, name string) *v1alpha1.Manifest 
 	return m
 }
 
-// Install a Manifest, and wait until it is Ready.
+// Install creates a Manifest, waits until it is Ready, and returns it.
 func (s *Space) Install(ctx context.Context, m *v1alpha1.Manifest) *v1alpha1.Manifest {
 	GinkgoHelper()
 	s.Create(ctx, m)
 	return s.AwaitReady(ctx, m.Name)
 }
 
-// User makes a user of the target who has all rights, and returns their kubeconfig with a client certificate.
+// User grants a user all rights in the target, and returns a kubeconfig with a client certificate.
 func (s *Space) User(ctx context.Context, name string) []byte {
 	GinkgoHelper()
 	grant(ctx, name)
@@ -221,7 +221,7 @@ func (s *Space) User(ctx context.Context, name string) []byte {
 	return KubeconfigOf(Env.Target, config)
 }
 
-// KubeconfigOf a user of a cluster.
+// KubeconfigOf returns the kubeconfig of a user of a cluster.
 func KubeconfigOf(c *controlplane.Cluster, config *rest.Config) []byte {
 	GinkgoHelper()
 	kubeconfig, err := c.KubeconfigOf(config)
@@ -229,16 +229,16 @@ func KubeconfigOf(c *controlplane.Cluster, config *rest.Config) []byte {
 	return kubeconfig
 }
 
-// Own is the name of a ProviderConfig that is trouble.
+// Own is the name of a ProviderConfig that does not work.
 const Own = "own"
 
-// PutKubeconfig replaces that of the ProviderConfig that is trouble.
+// PutKubeconfig replaces the kubeconfig of the ProviderConfig Own.
 func (s *Space) PutKubeconfig(ctx context.Context, data []byte) {
 	GinkgoHelper()
 	s.Secret(ctx, Own, corev1.SecretTypeOpaque, map[string][]byte{KubeconfigKey: data})
 }
 
-// At another address than that of the target.
+// At returns a function that returns a kubeconfig for another server than the target.
 func At(server string) func() []byte {
 	return func() []byte { return Handwritten("{server: "+server+"}", "{token: "+Password+"}") }
 }

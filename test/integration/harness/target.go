@@ -28,10 +28,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// InventoryNamespace holds the inventories in a target.
+// InventoryNamespace is the namespace of the inventories in a target.
 const InventoryNamespace = "kyma-system"
 
-// Labels and annotations of what is installed.
+// Labels of installed objects and inventories. ManagedBy is the value of LabelManagedBy.
 const (
 	LabelManagedBy = "operator.kyma-project.io/managed-by"
 	LabelPartOf    = "applyset.kubernetes.io/part-of"
@@ -39,22 +39,22 @@ const (
 	ManagedBy      = "provider-kyma"
 )
 
-// Fetched gets an object of the target.
+// Fetched reads an object of the target into an empty one, and returns it.
 func Fetched[T client.Object](ctx context.Context, key client.ObjectKey, into T) (T, error) {
 	return into, Env.TargetClient.Get(ctx, key, into)
 }
 
-// ConfigMap of the space in the target.
+// ConfigMap returns a ConfigMap of the space in the target.
 func (s *Space) ConfigMap(ctx context.Context, name string) (*corev1.ConfigMap, error) {
 	return Fetched(ctx, s.Key(name), &corev1.ConfigMap{})
 }
 
-// Deployment of the space in the target.
+// Deployment returns a Deployment of the space in the target.
 func (s *Space) Deployment(ctx context.Context, name string) (*appsv1.Deployment, error) {
 	return Fetched(ctx, s.Key(name), &appsv1.Deployment{})
 }
 
-// MustConfigMap is a ConfigMap that is in the target now.
+// MustConfigMap returns a ConfigMap of the space in the target, which must exist.
 func (s *Space) MustConfigMap(ctx context.Context, name string) *corev1.ConfigMap {
 	GinkgoHelper()
 	cm, err := s.ConfigMap(ctx, name)
@@ -62,7 +62,7 @@ func (s *Space) MustConfigMap(ctx context.Context, name string) *corev1.ConfigMa
 	return cm
 }
 
-// MustDeployment is a Deployment that is in the target now.
+// MustDeployment returns a Deployment of the space in the target, which must exist.
 func (s *Space) MustDeployment(ctx context.Context, name string) *appsv1.Deployment {
 	GinkgoHelper()
 	d, err := s.Deployment(ctx, name)
@@ -76,12 +76,12 @@ func (s *Space) AwaitMessage(ctx context.Context, name, message string) {
 	Eventually(s.ConfigMap).WithContext(ctx).WithArguments(name).Should(HaveData("message", message))
 }
 
-// HaveData matches a ConfigMap with a key of a value.
+// HaveData matches a ConfigMap with a key and its value.
 func HaveData(key, value string) types.GomegaMatcher {
 	return WithTransform(func(cm *corev1.ConfigMap) map[string]string { return cm.Data }, HaveKeyWithValue(key, value))
 }
 
-// Gone turns a function that gets an object into one that says whether it does not exist.
+// Gone turns a function that gets an object into one that reports whether the object does not exist.
 func Gone[T client.Object](get func(context.Context, string) (T, error)) func(context.Context, string) (bool, error) {
 	return func(ctx context.Context, name string) (bool, error) {
 		_, err := get(ctx, name)
@@ -89,14 +89,14 @@ func Gone[T client.Object](get func(context.Context, string) (T, error)) func(co
 	}
 }
 
-// Edit an object of the target as a person does, by a merge patch.
+// Edit changes an object of the target by a merge patch, as a person would.
 func Edit(ctx context.Context, o client.Object, patch string) {
 	GinkgoHelper()
 	Expect(Env.TargetClient.Patch(ctx, o, client.RawPatch("application/merge-patch+json", []byte(patch)),
 		client.FieldOwner("somebody"))).To(Succeed())
 }
 
-// grant all rights in the target to a user, until the end of the spec.
+// grant gives a user all rights in the target until the end of the spec.
 func grant(ctx context.Context, user string) {
 	GinkgoHelper()
 	b := &rbacv1.ClusterRoleBinding{
@@ -108,15 +108,15 @@ func grant(ctx context.Context, user string) {
 	DeferCleanup(func(ctx SpecContext) { Revoke(ctx, user) })
 }
 
-// Revoke what was granted to a user of the target.
+// Revoke removes the rights that grant gave a user of the target.
 func Revoke(ctx context.Context, user string) {
 	GinkgoHelper()
 	b := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: user}}
 	Expect(client.IgnoreNotFound(Env.TargetClient.Delete(ctx, b))).To(Succeed())
 }
 
-// Leftovers are the objects of a cluster that were installed into the namespace of the space, of all kinds that it
-// serves: those that carry our label, and the records of Helm releases.
+// Leftovers returns the objects of a cluster that were installed into the namespace of the space, of all kinds that the cluster
+// serves: those with our label, and the records of Helm releases.
 func (s *Space) Leftovers(ctx context.Context, cluster *controlplane.Cluster) ([]string, error) {
 	d, err := discovery.NewDiscoveryClientForConfig(cluster.Config())
 	if err != nil {
@@ -167,20 +167,20 @@ func (s *Space) labelled(ctx context.Context, c client.Client, gvk schema.GroupV
 	return found, nil
 }
 
-// Must is for what has no reason to fail.
+// Must returns v. An error fails the spec.
 func Must[T any](v T, err error) T {
 	GinkgoHelper()
 	Expect(err).NotTo(HaveOccurred())
 	return v
 }
 
-// DeletePods of the space at once.
+// DeletePods deletes the pods of the space without a grace period.
 func (s *Space) DeletePods(ctx context.Context) {
 	GinkgoHelper()
 	Expect(Env.TargetClient.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(s.Name), client.GracePeriodSeconds(0))).To(Succeed())
 }
 
-// Kubectl runs the real one against the target, in the namespace of the space.
+// Kubectl runs the real kubectl against the target, in the namespace of the space, and returns its output.
 func (s *Space) Kubectl(ctx context.Context, args ...string) string {
 	GinkgoHelper()
 	kubectl, err := tools.Path(ctx, tools.Kubectl)
@@ -192,19 +192,19 @@ func (s *Space) Kubectl(ctx context.Context, args ...string) string {
 	return string(out)
 }
 
-// Selector of the namespace of the space.
+// Selector returns a selector of the namespace of the space.
 func (s *Space) Selector() *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: s.Name}}
 }
 
-// InTarget creates an object in the target, until the end of the spec.
+// InTarget creates an object in the target, and deletes it at the end of the spec.
 func InTarget(ctx context.Context, o client.Object) {
 	GinkgoHelper()
 	Expect(Env.TargetClient.Create(ctx, o)).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(Env.TargetClient.Delete(ctx, o))).To(Succeed()) })
 }
 
-// Module is a Manifest with a CRD, what serves it, and a custom resource called main.
+// Module returns a Manifest with a CRD, a stand-in for its operator, and a custom resource called main.
 func (s *Space) Module(ctx context.Context, name string) *v1alpha1.Manifest {
 	GinkgoHelper()
 	m := s.Manifest(name, s.InstallOf("operator", OperatorChart(s.Group()).PushLayer(ctx), nil))
@@ -212,20 +212,20 @@ func (s *Space) Module(ctx context.Context, name string) *v1alpha1.Manifest {
 	return m
 }
 
-// GetWidget is a Widget of the space in the target.
+// GetWidget returns a Widget of the space in the target.
 func (s *Space) GetWidget(ctx context.Context, name string) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(schema.GroupVersionKind{Group: s.Group(), Version: "v1", Kind: "Widget"})
 	return Fetched(ctx, s.Key(name), u)
 }
 
-// MustWidget is a Widget that is in the target now.
+// MustWidget returns a Widget of the space in the target, which must exist.
 func (s *Space) MustWidget(ctx context.Context, name string) *unstructured.Unstructured {
 	GinkgoHelper()
 	return Must(s.GetWidget(ctx, name))
 }
 
-// SetStatus of a Widget, as the operator of the module would.
+// SetStatus sets the status of a Widget, given in JSON, as the operator of the module would.
 func (s *Space) SetStatus(ctx context.Context, name, status string) {
 	GinkgoHelper()
 	u := s.MustWidget(ctx, name)

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Recovery is how long it may take until a cluster that was away is checked again: the longest pause, and some more.
+// Recovery is the time limit until a recovered cluster is checked again: the longest pause, and some more.
 const Recovery = 90 * time.Second
 
 const (
-	// Patience is how long something may take that usually takes a few seconds. Two cores carry all servers.
+	// Patience is the time limit for steps that usually take a few seconds. All servers share two cores.
 	Patience = 60 * time.Second
-	// Calm is how long something must hold that must not happen.
+	// Calm is how long specs check that something does not happen.
 	Calm = 3 * time.Second
-	// Interval between two looks.
+	// Interval is the time between two polls.
 	Interval = 200 * time.Millisecond
-	// StartTimeout includes building the servers, when no one has built them yet.
+	// StartTimeout includes the build of the servers, if they are not built yet.
 	StartTimeout = 25 * time.Minute
 )
 
-// Env is what all specs share. It is set before the first spec.
+// Env is the environment that all specs share. It is set before the first spec.
 var Env *Environment

@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// controlPlaneConfig is the ClusterProviderConfig that modules for the control plane are installed with, by default.
+// controlPlaneConfig is the ClusterProviderConfig that modules for the control plane use by default.
 const controlPlaneConfig = "control-plane"
 
 var _ = Describe("The channel of a Kyma's module", func() {
@@ -146,7 +146,7 @@ var _ = Describe("The target of a Kyma's module", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	// central makes the ClusterProviderConfig for modules of the control plane, which goes last.
+	// central creates the ClusterProviderConfig for modules of the control plane. It is deleted after everything else.
 	central := func(ctx SpecContext) {
 		s.Secret(ctx, controlPlaneConfig, corev1.SecretTypeOpaque, map[string][]byte{KubeconfigKey: Env.Control.Kubeconfig()})
 		pc := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: controlPlaneConfig}, Spec: v1alpha1.ProviderConfigSpec{

@@ -167,8 +167,7 @@ var _ = Describe("Two Kymas", func() {
 	})
 })
 
-// awaitUnchanged waits until neither Kymas nor Manifests of the space change any more: an error is tried again now and
-// then, and that must not show.
+// awaitUnchanged waits until Kymas and Manifests of the space stop changing: retries after an error must not show.
 func awaitUnchanged(ctx context.Context, s *Space) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -179,7 +178,7 @@ func awaitUnchanged(ctx context.Context, s *Space) {
 	Consistently(versionsOf).WithContext(ctx).WithArguments(s).WithTimeout(2 * Calm).Should(Equal(before))
 }
 
-// versionsOf lists the versions of the Kymas and Manifests of the space, as the API server counts them.
+// versionsOf returns the resource versions of the Kymas and Manifests of the space, by kind and name.
 func versionsOf(ctx context.Context, s *Space) (map[string]string, error) {
 	out := map[string]string{}
 	kymas, err := s.ListKymas(ctx)

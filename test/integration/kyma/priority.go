@@ -17,8 +17,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// fleet is how many Kymas get a new version at the same time, and users is how many of them are edited meanwhile. A Kyma has
-// a place of its own in the queue of the fleet, at random: that all of several have an early one by chance is unlikely.
+// fleet is the number of Kymas that get a new version at the same time, users the number of those that are edited meanwhile. A
+// Kyma has a random place in the queue of the fleet, so it is unlikely that all edited ones have an early one by chance.
 const (
 	fleet = 40
 	users = 6
@@ -31,7 +31,7 @@ var _ = Describe("A new version for a fleet", func() {
 		m.Release(ctx, "regular", "1.0.0")
 		Push(ctx, m.Component("1.1.0"))
 		for i := range fleet {
-			// They share a cluster, so that they only plan: a plan is a pass of the same kind, and takes as long.
+			// The Kymas share a cluster, so they only plan: a plan is a pass of the same kind, and takes as long.
 			k := s.Kyma(fmt.Sprintf("kyma-%d", i), m.Module())
 			k.Spec.ForProvider.Mode = v1alpha1.ModePlan
 			s.Create(ctx, k)
@@ -47,7 +47,7 @@ var _ = Describe("A new version for a fleet", func() {
 			}
 		}
 		Eventually(planned("1.0.0")).WithContext(ctx).Should(Equal(fleet))
-		// With one worker what is queued is done in the order of the queue.
+		// With one worker, reconciles run in the order of the queue.
 		WithProvider(ctx, func(p *Provider) { p.Args = append(slices.Clone(p.Args), "--max-reconcile-rate=1") })
 
 		m.Release(ctx, "regular", "1.1.0")
@@ -62,7 +62,7 @@ var _ = Describe("A new version for a fleet", func() {
 		}
 		Eventually(upgraded).WithContext(ctx).WithPolling(10 * time.Millisecond).ShouldNot(BeEmpty())
 		begun := Must(upgraded())
-		// Those that are edited are some that the rollout has not come to.
+		// Edit Kymas that the rollout has not reached.
 		var edited []string
 		for i := range fleet {
 			if name := m.Manifest(fmt.Sprintf("kyma-%d", i)); len(edited) < users && !slices.Contains(begun, name) {
@@ -75,7 +75,7 @@ var _ = Describe("A new version for a fleet", func() {
 		Expect(edited).To(HaveLen(users), "the rollout was over before the edits")
 
 		Eventually(planned("1.1.0")).WithContext(ctx).Should(Equal(fleet))
-		// The last write of each Manifest is that of its plan: nothing is written at rest.
+		// The last write of each Manifest is its plan: nothing is written at rest.
 		all := Must(s.ListManifests(ctx))
 		Expect(all).To(HaveLen(fleet))
 		slices.SortFunc(all, func(a, b v1alpha1.Manifest) int {

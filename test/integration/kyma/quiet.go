@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// kymaReconciles is the label of the passes of the controller of Kymas.
+// kymaReconciles is the label of reconciles by the controller of Kymas.
 const kymaReconciles = `controller="managed/kyma.kyma.m.crossplane.io"`
 
 var _ = Describe("A provider whose Kymas are all Ready", func() {
@@ -35,7 +35,7 @@ var _ = Describe("A provider whose Kymas are all Ready", func() {
 		AwaitSettled(ctx)
 	})
 
-	// quiet runs something after which nothing may be written, and nothing sent to the target but watches.
+	// quiet runs do, and checks that the provider writes nothing and sends only watches to the target for a period after it.
 	quiet := func(ctx SpecContext, period time.Duration, do func()) (before, after Metrics) {
 		GinkgoHelper()
 		before, versions := Must(Env.Provider.Scrape(ctx)), Must(versionsOf(ctx, s))

@@ -37,13 +37,13 @@ var _ = Describe("The signature of a Kyma's module", func() {
 		s.Config(ctx, Own, Env.Target.Kubeconfig(), Verification(v1alpha1.VerificationEnforce))
 	})
 
-	// signed is a version that is signed with a key.
+	// signed returns a version of the component that is signed with a key.
 	signed := func(version string, key *rsa.PrivateKey) controlplane.Component {
 		c := m.Component(version)
 		c.Sign = &controlplane.Signing{Name: Signer, Key: key}
 		return c
 	}
-	// tampered is a version that names another chart since it was signed: one that the registry has.
+	// tampered returns a version whose descriptor was changed after it was signed, to another chart in the registry.
 	tampered := func(ctx SpecContext, version string) controlplane.Component {
 		other := Push(ctx, m.Component("6.6.6"))
 		was := Push(ctx, m.Component(version))
@@ -160,7 +160,7 @@ var _ = Describe("The signature of a Kyma's module", func() {
 	})
 })
 
-// chartOf a component is the digest of its first resource, in hexadecimal digits.
+// chartOf returns the digest of the first resource of a component, in hexadecimal digits.
 func chartOf(p controlplane.PushedComponent) string {
 	_, digest, _ := strings.Cut(string(p.Descriptor), "sha256:")
 	return digest[:64]

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
 
-// original is the group of the objects of the original.
+// original is the API group of the original objects, with a slash.
 const original = "operator.kyma-project.io/"
 
 var _ = Describe("kymactl module convert", func() {

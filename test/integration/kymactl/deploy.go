@@ -210,7 +210,7 @@ var _ = Describe("kymactl undeploy", func() {
 	})
 })
 
-// generations of our CRDs.
+// generations returns the generations of all CRDs in the control plane, by name.
 func generations(ctx context.Context) map[string]int64 {
 	GinkgoHelper()
 	list := &metav1.PartialObjectMetadataList{}

@@ -24,7 +24,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// Exit codes as scripts know them.
+// Exit codes of kymactl.
 const (
 	exitFailure  = 1
 	exitUsage    = 2
@@ -33,10 +33,10 @@ const (
 	exitTimeout  = 6
 )
 
-// kymaName is the name that kymactl gives a Kyma, unless it is told another one.
+// kymaName is the default name of a Kyma in kymactl.
 const kymaName = "default"
 
-// bareSpace is a space whose namespace in the control plane does not exist yet, and neither does a ProviderConfig.
+// bareSpace returns a space without a ProviderConfig, whose namespace in the control plane does not exist yet.
 func bareSpace(ctx context.Context) *Space {
 	GinkgoHelper()
 	s := &Space{Name: fmt.Sprintf("spec-%08x", rand.Uint32())}
@@ -45,7 +45,7 @@ func bareSpace(ctx context.Context) *Space {
 	return s
 }
 
-// parsed JSON, with nothing before or after it.
+// parsed decodes a text that must be a single JSON value.
 func parsed[T any](text string) T {
 	GinkgoHelper()
 	var out T
@@ -53,8 +53,8 @@ func parsed[T any](text string) T {
 	return out
 }
 
-// resourceVersions are those of what the space has in the control plane, and of our CRDs. Events are left
-// out.
+// resourceVersions returns the resource versions of the objects of the space in the control plane, except events, and of all
+// CRDs.
 func resourceVersions(ctx context.Context, s *Space) map[string]string {
 	GinkgoHelper()
 	out := map[string]string{}
@@ -77,8 +77,7 @@ func resourceVersions(ctx context.Context, s *Space) map[string]string {
 	return out
 }
 
-// settledVersions are the resource versions once the provider has done its part, so that whatever changes from then on was changed
-// by the spec.
+// settledVersions waits until the resource versions stop changing, and returns them. Any later change is one of the spec.
 func settledVersions(ctx context.Context, s *Space) map[string]string {
 	GinkgoHelper()
 	var last map[string]string
@@ -90,7 +89,7 @@ func settledVersions(ctx context.Context, s *Space) map[string]string {
 	return last
 }
 
-// wantModules matches a Kyma whose spec names these modules, in any order.
+// wantModules matches a Kyma whose spec names exactly these modules, in any order.
 func wantModules(names ...string) types.GomegaMatcher {
 	return WithTransform(func(k *v1alpha1.Kyma) []string {
 		out := []string{}
@@ -101,7 +100,7 @@ func wantModules(names ...string) types.GomegaMatcher {
 	}, ConsistOf(names))
 }
 
-// exists says whether an object of the control plane is there.
+// exists reports whether an object exists in the control plane.
 func exists(ctx context.Context, o client.Object) bool {
 	GinkgoHelper()
 	err := Env.ControlClient.Get(ctx, client.ObjectKeyFromObject(o), o)
@@ -109,7 +108,7 @@ func exists(ctx context.Context, o client.Object) bool {
 	return err == nil
 }
 
-// named is an object of the space by its name, without anything else.
+// named sets the namespace of the space and a name on an empty object, and returns it.
 func named[T client.Object](s *Space, o T, name string) T {
 	Must(kmeta.Accessor(o)).SetNamespace(s.Name)
 	o.SetName(name)

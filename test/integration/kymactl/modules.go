@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// changes are what module enable and module disable write with -o json.
+// changes is the output of module enable and module disable with -o json.
 type changes struct {
 	Namespace string `json:"namespace"`
 	Kyma      string `json:"kyma"`
@@ -27,7 +27,7 @@ type changes struct {
 	} `json:"modules"`
 }
 
-// haveResult matches changes by what became of a module.
+// haveResult matches changes by the result for a module.
 func haveResult(module, result string) types.GomegaMatcher {
 	return HaveField("Modules", ContainElement(SatisfyAll(HaveField("Name", module), HaveField("Result", result))))
 }

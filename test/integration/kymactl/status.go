@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// listed is what module list writes with -o json, of the catalogue and of what is enabled.
+// listed is the output of module list with -o json, for the catalogue or for enabled modules.
 type listed struct {
 	Modules []listedModule `json:"modules"`
 }
@@ -33,7 +33,7 @@ type listedModule struct {
 	Ready     string `json:"ready"`
 }
 
-// reported is what status writes with -o json.
+// reported is the output of status with -o json.
 type reported struct {
 	Kyma    string `json:"kyma"`
 	State   string `json:"state"`
@@ -56,11 +56,11 @@ type reported struct {
 
 // A failure is a module that does not become Ready.
 type failure struct {
-	// kyma that has it, not created yet.
+	// kyma is the Kyma with the module. It is not created yet.
 	kyma *v1alpha1.Kyma
-	// says are parts of the message that the user must see.
+	// says holds parts of the message that the user must see.
 	says []string
-	// state of the Kyma.
+	// state is the expected state of the Kyma.
 	state v1alpha1.State
 }
 
@@ -164,7 +164,7 @@ var _ = Describe("kymactl module list", func() {
 	})
 })
 
-// beListed matches a module by fields and their values, in turn.
+// beListed matches a module by its fields, given as alternating names and values.
 func beListed(fields ...string) types.GomegaMatcher {
 	var all []types.GomegaMatcher
 	for i := 0; i < len(fields); i += 2 {
@@ -173,7 +173,7 @@ func beListed(fields ...string) types.GomegaMatcher {
 	return SatisfyAll(all...)
 }
 
-// offerOf a module whose only chart has one more template.
+// offerOf releases version 1.0.0 of a module, with one more template in its chart.
 func offerOf(ctx SpecContext, s *Space, m *Offer, template string) {
 	GinkgoHelper()
 	c := m.Component("1.0.0")

@@ -30,11 +30,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
 
-// What the tutorial calls its things.
+// Names in the tutorial.
 const (
 	tutorialKyma   = "cluster-a"
 	tutorialModule = "greeter"
-	// tutorialDefinition is that of the module.
+	// tutorialDefinition is the name of the CRD of the module.
 	tutorialDefinition = "greetings.example.org"
 )
 
@@ -104,7 +104,7 @@ var _ = Describe("The tutorial", func() {
 // A section of a page has a heading and commands.
 type section struct{ heading, commands string }
 
-// sectionsOf a page that have commands, which are what its blocks of kind sh hold.
+// sectionsOf returns the sections of a page that have commands, which are in its code blocks of language sh.
 func sectionsOf(page []byte) []section {
 	GinkgoHelper()
 	var out []section
@@ -128,14 +128,14 @@ func sectionsOf(page []byte) []section {
 	return out
 }
 
-// A tutorial is a page whose commands are run.
+// A tutorial runs the commands of a page.
 type tutorial struct {
 	p         *Person
 	sections  []section
 	variables []string
 }
 
-// run all commands in one shell, as a script, that pauses after each section for its check.
+// run runs all commands in one shell, as a script that pauses after each section. look has the checks by heading.
 func (t *tutorial) run(ctx context.Context, look map[string]func(out string)) {
 	GinkgoHelper()
 	var script strings.Builder
@@ -155,7 +155,7 @@ func (t *tutorial) run(ctx context.Context, look map[string]func(out string)) {
 	}, t.variables...)
 	stdout := Must(cmd.StdoutPipe())
 	Expect(cmd.Start()).To(Succeed())
-	// Where a look fails the shell finds nothing to read, and ends.
+	// If a check fails, the shell reads the end of the pipe and exits.
 	defer goOn.Close()
 	output := bufio.NewScanner(stdout)
 	for i, s := range t.sections {
@@ -177,10 +177,10 @@ func (t *tutorial) run(ctx context.Context, look map[string]func(out string)) {
 	Expect(look).To(BeEmpty(), "there are no commands below these headings")
 }
 
-// mark is what the script says at the end of a section.
+// mark returns the line that the script prints at the end of a section.
 func mark(section int) string { return fmt.Sprintf("=== end of section %d ===", section) }
 
-// until returns the lines before the one that is asked for, and whether it came.
+// until returns the lines before the given one, and reports whether that line was read.
 func until(output *bufio.Scanner, line string) (string, bool) {
 	var out strings.Builder
 	for output.Scan() {
@@ -192,23 +192,23 @@ func until(output *bufio.Scanner, line string) (string, bool) {
 	return out.String(), false
 }
 
-// digestsIn an output, where they are lines of their own.
+// digestsIn returns the lines of an output that are digests.
 func digestsIn(out string) []string {
 	return slices.DeleteFunc(Lines(out), func(line string) bool { return !strings.HasPrefix(line, "sha256:") })
 }
 
-// greeter is the Deployment of the module of the tutorial.
+// greeter returns the Deployment of the module of the tutorial.
 func greeter(ctx context.Context, e *Environment) (*appsv1.Deployment, error) {
 	d := &appsv1.Deployment{}
 	return d, e.TargetClient.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: tutorialModule}, d)
 }
 
-// haveReplicas matches a Deployment that runs as often as it is wanted to.
+// haveReplicas matches a Deployment with n desired and n available replicas.
 func haveReplicas(n int32) types.GomegaMatcher {
 	return SatisfyAll(HaveField("Spec.Replicas", HaveValue(Equal(n))), HaveField("Status.AvailableReplicas", n))
 }
 
-// tutorialObjects are what the module of the tutorial has in the target.
+// tutorialObjects returns the objects of the module of the tutorial in the target.
 func tutorialObjects(ctx context.Context, e *Environment) ([]string, error) {
 	var found []string
 	records := &corev1.SecretList{}
@@ -235,7 +235,7 @@ func tutorialObjects(ctx context.Context, e *Environment) ([]string, error) {
 	return found, nil
 }
 
-// uploads are the requests to the registry that have sent something.
+// uploads returns the number of requests to the registry that sent data.
 func uploads() int {
 	n := 0
 	for _, r := range Env.Registry.Requests() {

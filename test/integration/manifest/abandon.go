@@ -19,7 +19,7 @@ import (
 var _ = Describe("A cluster that is gone for good", func() {
 	const tells = "if the cluster is gone for good, annotate with kyma.m.crossplane.io/abandon=true"
 
-	// abandon says that no one need wait for the cluster of a Manifest.
+	// abandon annotates a Manifest so that its deletion does not wait for the cluster.
 	abandon := func(m *v1alpha1.Manifest) {
 		metav1.SetMetaDataAnnotation(&m.ObjectMeta, v1alpha1.AnnotationAbandon, "true")
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// What charts may do, they may do here as with Helm 3.
+// Charts may use the same features as with Helm 3.
 var _ = Describe("A chart", func() {
 	var s *Space
 
@@ -173,7 +173,7 @@ spec: {size: small}
 	})
 })
 
-// passwordIn is the password in a Secret of the target.
+// passwordIn returns the password in a Secret of the target.
 func passwordIn(ctx context.Context, s *Space, name string) string {
 	GinkgoHelper()
 	return string(Must(Fetched(ctx, s.Key(name), &corev1.Secret{})).Data["password"])

@@ -157,7 +157,7 @@ data:
 	})
 })
 
-// noise of n characters, which compresses to about half.
+// noise returns n random hexadecimal digits, which compress to about half.
 func noise(n int) string {
 	b := make([]byte, n/2)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -167,7 +167,7 @@ func noise(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// largeDefinition of kind Widget, whose JSON has so many bytes.
+// largeDefinition returns a CRD of kind Widget whose JSON has size bytes.
 func largeDefinition(group string, size int) string {
 	GinkgoHelper()
 	text := func(padding int) []byte {

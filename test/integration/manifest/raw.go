@@ -154,7 +154,7 @@ configs:
 	})
 })
 
-// rawRef is the source of plain objects by the digest of a layer.
+// rawRef returns the source of plain objects by the digest of a layer.
 func rawRef(p controlplane.Pushed, err error) v1alpha1.Source {
 	GinkgoHelper()
 	Expect(err).NotTo(HaveOccurred())
@@ -163,7 +163,7 @@ func rawRef(p controlplane.Pushed, err error) v1alpha1.Source {
 	return source
 }
 
-// templateOperator is Kyma's module of that name, as the demo has it.
+// templateOperator returns the YAML of Kyma's module template-operator, which the demo uses.
 func templateOperator() []byte {
 	GinkgoHelper()
 	root, err := tools.Root()

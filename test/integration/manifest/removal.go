@@ -21,7 +21,7 @@ var _ = Describe("Removing a Manifest", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	// ready is a Manifest with a CRD, what serves it, and a custom resource.
+	// ready creates a Manifest with a CRD, a stand-in for its operator, and a custom resource, and waits until it is Ready.
 	ready := func(ctx SpecContext) {
 		s.Create(ctx, s.Module(ctx, "module"))
 		Eventually(s.GetWidget).WithContext(ctx).WithArguments("main").ShouldNot(BeNil())

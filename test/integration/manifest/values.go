@@ -19,7 +19,7 @@ var _ = Describe("Values of Secrets and ConfigMaps", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	// from is a Manifest of the web chart that takes values from a ConfigMap, and a password from a Secret.
+	// from returns a Manifest of the web chart with values from a ConfigMap, and a password from a Secret.
 	from := func(ctx SpecContext, v Values) *v1alpha1.Manifest {
 		in := s.InstallOf("web", WebChart().PushLayer(ctx), v)
 		in.ValuesFrom = []v1alpha1.ValuesReference{

@@ -23,7 +23,7 @@ var _ = Describe("kubectl wait for Ready", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	// waitFor runs kubectl wait, and returns what it says and whether it is content.
+	// waitFor runs kubectl wait for the condition Ready, and returns its output.
 	waitFor := func(ctx context.Context, what string, timeout time.Duration) (string, error) {
 		out, err := exec.CommandContext(ctx, Must(tools.Path(ctx, tools.Kubectl)), "--kubeconfig", Env.Control.KubeconfigFile(), "--namespace", s.Name,
 			"wait", what, "--for=condition=Ready", "--timeout="+timeout.String()).CombinedOutput()

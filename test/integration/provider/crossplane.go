@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// A chart that no one here wrote.
+// This chart is published by another project.
 var _ = Describe("The chart of Crossplane", func() {
 	DescribeTable("is installed, upgraded and removed", func(ctx SpecContext, source func(ctx SpecContext) v1alpha1.Source) {
 		s := NewSpace(ctx)

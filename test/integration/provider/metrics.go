@@ -2,7 +2,7 @@
 
 package provider
 
-// Metrics of the provider.
+// Names of metrics of the provider.
 const (
 	targetConnections = "provider_kyma_target_connections"
 )

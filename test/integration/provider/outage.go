@@ -22,7 +22,7 @@ var _ = Describe("A target that is away", func() {
 	)
 
 	BeforeEach(func(ctx SpecContext) {
-		// It is stopped after the Manifests are gone: what is begun last is ended first.
+		// Cleanups run in reverse order, so the cluster stops after the Manifests are gone.
 		edge = Must(controlplane.Start(ctx, controlplane.Options{Name: "edge"}))
 		DeferCleanup(edge.Stop)
 		s = NewSpace(ctx)

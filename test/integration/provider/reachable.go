@@ -20,13 +20,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// getConfig returns the ProviderConfig that is trouble, or is about to be.
+// getConfig returns the ProviderConfig Own.
 func getConfig(ctx context.Context, s *Space) (*v1alpha1.ProviderConfig, error) {
 	pc := &v1alpha1.ProviderConfig{}
 	return pc, Env.ControlClient.Get(ctx, s.Key(Own), pc)
 }
 
-// beReachable matches a ProviderConfig by the status and the reason of Reachable, and parts of its message. Ready agrees with it.
+// beReachable matches a ProviderConfig by its condition Reachable, with parts of the message. Ready must have the same status.
 func beReachable(status corev1.ConditionStatus, reason xpv2.ConditionReason, message ...string) types.GomegaMatcher {
 	condition := func(t xpv2.ConditionType) func(pc *v1alpha1.ProviderConfig) xpv2.Condition {
 		return func(pc *v1alpha1.ProviderConfig) xpv2.Condition { return pc.Status.GetCondition(t) }

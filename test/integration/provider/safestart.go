@@ -26,7 +26,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// A freshPlane is a control plane without any of our kinds, and a provider for it.
+// A freshPlane is a control plane without any of our kinds, and the directory of a provider for it.
 type freshPlane struct {
 	cluster *controlplane.Cluster
 	client  client.Client
@@ -43,7 +43,7 @@ func newFreshPlane(ctx context.Context) *freshPlane {
 	return &freshPlane{cluster: c, client: cl, dir: GinkgoT().TempDir()}
 }
 
-// serve our kinds with these plural names.
+// serve installs the CRDs with these plural names.
 func (f *freshPlane) serve(ctx context.Context, plurals ...string) {
 	GinkgoHelper()
 	root, err := tools.Root()
@@ -58,7 +58,7 @@ func (f *freshPlane) serve(ctx context.Context, plurals ...string) {
 	Expect(f.cluster.InstallCRDs(ctx, dir)).To(Succeed())
 }
 
-// start the provider with a kubeconfig.
+// start starts the provider with a kubeconfig.
 func (f *freshPlane) start(ctx context.Context, kubeconfig string, args ...string) (*process.Process, error) {
 	return controlplane.StartProvider(ctx, controlplane.ProviderOptions{
 		Kubeconfig: kubeconfig, Dir: f.dir, Binary: Env.Provider.Binary, Args: args,
@@ -66,7 +66,7 @@ func (f *freshPlane) start(ctx context.Context, kubeconfig string, args ...strin
 	})
 }
 
-// outsider writes the kubeconfig of someone without any rights.
+// outsider writes the kubeconfig of a user without any rights, and returns its path.
 func (f *freshPlane) outsider() string {
 	GinkgoHelper()
 	config, err := f.cluster.User("outsider")
@@ -78,7 +78,7 @@ func (f *freshPlane) outsider() string {
 	return path
 }
 
-// conditions of an object.
+// conditions returns the conditions of an object.
 func (f *freshPlane) conditions(ctx context.Context, o client.Object) ([]xpv2.Condition, error) {
 	if err := f.client.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (f *freshPlane) conditions(ctx context.Context, o client.Object) ([]xpv2.Co
 	return nil, nil
 }
 
-// Crossplane activates the kinds of a package one by one, where it is asked to.
+// Crossplane activates the kinds of a package one by one, if it is configured to.
 var _ = Describe("A control plane that does not serve all kinds", func() {
 	It("gets each controller when its kinds are there", func(ctx SpecContext) {
 		f := newFreshPlane(ctx)
@@ -164,7 +164,7 @@ var _ = Describe("A control plane that does not serve all kinds", func() {
 	})
 })
 
-// A changeLog is a change log service.
+// A changeLog is a change log service that keeps its entries in a channel.
 type changeLog struct {
 	changelogs.UnimplementedChangeLogServiceServer
 
@@ -172,13 +172,13 @@ type changeLog struct {
 	entries chan *changelogs.ChangeLogEntry
 }
 
-// SendChangeLog keeps an entry.
+// SendChangeLog sends an entry to the channel.
 func (c *changeLog) SendChangeLog(_ context.Context, r *changelogs.SendChangeLogRequest) (*changelogs.SendChangeLogResponse, error) {
 	c.entries <- r.GetEntry()
 	return &changelogs.SendChangeLogResponse{}, nil
 }
 
-// listen for changes.
+// listen starts a change log service at a Unix socket, until the end of the spec.
 func (f *freshPlane) listen(ctx context.Context) *changeLog {
 	GinkgoHelper()
 	c := &changeLog{socket: filepath.Join(f.dir, "changes.sock"), entries: make(chan *changelogs.ChangeLogEntry, 100)}
@@ -191,7 +191,7 @@ func (f *freshPlane) listen(ctx context.Context) *changeLog {
 	return c
 }
 
-// end the provider as Kubernetes does.
+// end terminates the provider as Kubernetes does. It must exit with 0.
 func (f *freshPlane) end(ctx context.Context, p *process.Process) {
 	GinkgoHelper()
 	ctx, cancel := context.WithTimeout(ctx, Termination)

@@ -59,7 +59,7 @@ func files(n int) []*tar.Header {
 	return out
 }
 
-// tarOf entries, behind the metadata of a chart. What they hold is zeros.
+// tarOf returns a function that makes a chart archive of entries. Chart.yaml comes first, and the entries contain zeros.
 func tarOf(entries ...*tar.Header) func() []byte {
 	return func() []byte {
 		GinkgoHelper()
@@ -79,7 +79,7 @@ func tarOf(entries ...*tar.Header) func() []byte {
 	}
 }
 
-// zeros without end.
+// zeros is an endless reader of zeros.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {

@@ -56,7 +56,7 @@ var _ = Describe("Content that is trouble", Label("bad"), func() {
 		said, before := Must(s.Get(ctx, "web")).Status.AtProvider.Message, Must(Env.Provider.Scrape(ctx))
 		Consistently(s.Get).WithContext(ctx).WithTimeout(4 * Calm).WithArguments("web").Should(HaveState(v1alpha1.StateError, said))
 
-		// After 1, 2, 4 and 8 seconds, say, and each time with an event.
+		// The retries come after about 1, 2, 4 and 8 seconds, each with an event.
 		after := Must(Env.Provider.Scrape(ctx))
 		controller := `controller="managed/manifest`
 		Expect(after.Sum(Reconciles, controller)-before.Sum(Reconciles, controller)).To(BeNumerically("<=", 8), "reconciles")
@@ -180,7 +180,7 @@ func rawWithValues(_ SpecContext, s *Space) trouble {
 	}
 }
 
-// configured with a config layer that is wrong, until it is taken out.
+// configured returns a function that makes a trouble with a wrong config layer. Its fix removes the layer.
 func configured(config string, says ...string) func(ctx SpecContext, s *Space) trouble {
 	return func(ctx SpecContext, s *Space) trouble {
 		m := Web(s, WebChart().PushLayer(ctx))
@@ -194,20 +194,20 @@ func configured(config string, says ...string) func(ctx SpecContext, s *Space) t
 	}
 }
 
-// broken is a chart that cannot be rendered, until its good version takes its place.
+// broken returns a trouble with a chart that cannot be rendered. Its fix is the good version of the chart.
 func broken(ctx SpecContext, s *Space, c Chart, says ...string) trouble {
 	GinkgoHelper()
 	return trouble{manifest: Web(s, c.PushLayer(ctx)), says: says, cure: mend(s, "web")}
 }
 
-// blob of any bytes in the place of a chart.
+// blob returns a trouble with arbitrary bytes in place of a chart. Its fix is the chart.
 func blob(ctx SpecContext, s *Space, data []byte, says ...string) trouble {
 	GinkgoHelper()
 	p := Must(Env.Registry.PushBlob(ctx, "component-descriptors/example.org/module/test", data))
 	return trouble{manifest: Web(s, OciRef(p.Repository, p.Layer)), says: says, cure: mend(s, "web")}
 }
 
-// digestOf bytes, as registries write it.
+// digestOf returns the digest of bytes in the format of registries.
 func digestOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return "sha256:" + hex.EncodeToString(sum[:])

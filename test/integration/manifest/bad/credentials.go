@@ -129,7 +129,7 @@ func lentIdentity(ctx SpecContext, s *Space) trouble {
 	}
 }
 
-// user in another form than the target knows.
+// user returns a function that makes a kubeconfig for the target whose user has the given fields in YAML.
 func user(fields string) func() []byte {
 	return func() []byte {
 		ca := base64.StdEncoding.EncodeToString(Env.Target.Config().CAData)

@@ -16,16 +16,16 @@ import (
 // A trouble is a Manifest that cannot be installed.
 type trouble struct {
 	manifest *v1alpha1.Manifest
-	// says are parts of the message that the user must see.
+	// says holds parts of the message that the user must see.
 	says []string
-	// fix ends the trouble.
+	// The function that ends the trouble, or nil if it cannot be ended.
 	cure func(ctx SpecContext)
-	// twinless is set where a second Manifest with the same trouble is impossible, or costs too much.
+	// twinless is true if a second Manifest with the same trouble is impossible, or costs too much.
 	twinless bool
 }
 
-// suffer lets a trouble happen: it must be shown in one clear line, a Manifest that has it can be removed, and another
-// one becomes Ready once the cause is gone, without a restart of the provider.
+// suffer creates a trouble and checks that it is shown in one clear line, that a Manifest with it can be removed, and that
+// another one becomes Ready once the cause is gone, without a restart of the provider.
 func suffer(ctx SpecContext, s *Space, t trouble) {
 	GinkgoHelper()
 	logged := len(Env.Provider.Log())
@@ -48,7 +48,7 @@ func suffer(ctx SpecContext, s *Space, t trouble) {
 	Expect(strings.Contains(Env.Provider.Log()[logged:], Password)).To(BeFalse(), "the log shows a secret")
 }
 
-// twin is the name of the Manifest that is removed while it has the trouble.
+// twin is the name of the Manifest that is removed while it still has the trouble.
 const twin = "twin"
 
 func twinOf(m *v1alpha1.Manifest) *v1alpha1.Manifest {
@@ -60,7 +60,7 @@ func twinOf(m *v1alpha1.Manifest) *v1alpha1.Manifest {
 	return out
 }
 
-// ofTwin is what a twin says instead.
+// ofTwin returns the parts of the message of the twin.
 func ofTwin(says []string) []string {
 	out := make([]string, len(says))
 	for i, part := range says {
@@ -69,7 +69,7 @@ func ofTwin(says []string) []string {
 	return out
 }
 
-// fix a Manifest by another source.
+// Returns the function that fixes a Manifest by another source.
 func mend(s *Space, name string) func(ctx SpecContext) {
 	return func(ctx SpecContext) {
 		source := WebChart().PushLayer(ctx)

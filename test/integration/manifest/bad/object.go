@@ -140,7 +140,7 @@ func secretData(ctx SpecContext, s *Space) trouble {
 		"web: Secret "+s.Name+"/web", "-extra", ".stringData: expected map")
 }
 
-// refusedObject is one that the chart has besides its own, until its good version takes its place.
+// refusedObject returns a trouble with an additional object in the chart. Its fix is the chart without the object.
 func refusedObject(ctx SpecContext, s *Space, template string, says ...string) trouble {
 	GinkgoHelper()
 	return trouble{manifest: Web(s, WebChart().With("templates/extra.yaml", template).PushLayer(ctx)), says: says, cure: mend(s, "web")}
@@ -170,7 +170,7 @@ func neverEstablished(ctx SpecContext, s *Space) trouble {
 	first := &unstructured.Unstructured{}
 	Expect(yaml.Unmarshal([]byte(controlplane.WidgetDefinition(s.Group())), &first.Object)).To(Succeed())
 	InTarget(ctx, first)
-	// The same kind under another name: the API server serves the first only.
+	// The same kind gets another plural name: the API server serves the first only.
 	second := strings.NewReplacer("widgets", "gadgets", "singular: widget", "singular: gadget").Replace(controlplane.WidgetDefinition(s.Group()))
 	c := NewChart("operator", "1.0.0").With("crds/gadgets.yaml", second).
 		With("templates/operator.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ .Release.Name }}\"}\n")
@@ -183,7 +183,7 @@ func neverEstablished(ctx SpecContext, s *Space) trouble {
 	}
 }
 
-// services that are created or changed.
+// services returns the webhook rule for the creation and update of Services.
 func services() admissionv1.RuleWithOperations {
 	return admissionv1.RuleWithOperations{
 		Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
@@ -191,8 +191,7 @@ func services() admissionv1.RuleWithOperations {
 	}
 }
 
-// awaitRefusal waits until the target refuses to create an object in the space: it takes a moment until it knows what
-// it shall refuse.
+// awaitRefusal waits until the target refuses to create an object in the space, because new rules take effect after a moment.
 func awaitRefusal(ctx context.Context, s *Space, o client.Object, says string) {
 	GinkgoHelper()
 	Eventually(func(ctx context.Context) error {

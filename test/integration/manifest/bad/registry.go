@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// private is the name of a ProviderConfig with one registry that is not that of the suite.
+// private is the name of a ProviderConfig with a registry other than that of the suite.
 const private = "private"
 
 var _ = Describe("A registry that is trouble", Label("bad"), func() {
@@ -54,7 +54,7 @@ func unknownHost(ctx SpecContext, s *Space) trouble {
 	source.Repo = "registry.invalid/component-descriptors"
 	return trouble{
 		manifest: With(Web(s, source), private), cure: mend(s, "web"),
-		// Where there is no DNS, it is that which does not answer.
+		// On machines without DNS, the lookup itself fails.
 		says: []string{"web: cannot pull chart", `host "registry.invalid"`, "DNS"},
 	}
 }
@@ -199,7 +199,7 @@ func notListed(ctx SpecContext, s *Space) trouble {
 	}
 }
 
-// startRegistry that ends with the spec.
+// startRegistry starts a registry, and stops it at the end of the spec.
 func startRegistry(o controlplane.WebOptions) *controlplane.Registry {
 	GinkgoHelper()
 	r := Must(controlplane.StartRegistry(o))
@@ -207,20 +207,20 @@ func startRegistry(o controlplane.WebOptions) *controlplane.Registry {
 	return r
 }
 
-// pushTo another registry than that of the suite.
+// pushTo pushes the web chart to a registry other than that of the suite, and returns its source.
 func pushTo(ctx context.Context, r *controlplane.Registry) v1alpha1.Source {
 	GinkgoHelper()
 	p := Must(r.PushModule(ctx, "component-descriptors/example.org/module/test", WebChart().Files))
 	return OciRef(p.Repository, p.Layer)
 }
 
-// privateConfig allows these registries; none given, any.
+// privateConfig creates a ProviderConfig that allows these registries, or any if none is given.
 func privateConfig(ctx context.Context, s *Space, registries ...v1alpha1.Registry) {
 	GinkgoHelper()
 	s.Config(ctx, private, Env.Target.Kubeconfig(), func(spec *v1alpha1.ProviderConfigSpec) { spec.Registries = registries })
 }
 
-// pullSecret for a registry.
+// pullSecret creates or replaces the Secret with the credentials for a registry.
 func pullSecret(ctx context.Context, s *Space, password string) {
 	GinkgoHelper()
 	s.Secret(ctx, "pull", corev1.SecretTypeBasicAuth, map[string][]byte{"username": []byte("puller"), "password": []byte(password)})

@@ -84,7 +84,7 @@ var _ = Describe("Drift", func() {
 		for _, text := range []string{other, base64.StdEncoding.EncodeToString([]byte(other))} {
 			ExpectNowhere(ctx, s, m, text)
 		}
-		// That which was asked for stands in the spec, where its author put it, and must stand nowhere else.
+		// The desired value is in the spec, where its author put it, and must not be anywhere else.
 		m.Spec = v1alpha1.ManifestSpec{}
 		m.ManagedFields, m.Annotations = nil, nil
 		for _, text := range []string{password, base64.StdEncoding.EncodeToString([]byte(password))} {
@@ -143,7 +143,7 @@ var _ = Describe("Drift", func() {
 			since := time.Now()
 			Eventually(s.Deployment).WithContext(ctx).WithArguments("web").WithPolling(Interval / 10).Should(
 				HaveField("Spec.Replicas", HaveValue(BeEquivalentTo(1))))
-			// A slow machine must not fail it; the next look without a watch would be minutes away.
+			// A slow machine must not fail the spec; without a watch, the next check would be minutes away.
 			AddReportEntry("repaired after", time.Since(since).String(), ReportEntryVisibilityFailureOrVerbose)
 			s.AwaitReady(ctx, "web")
 		}

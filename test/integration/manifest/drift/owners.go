@@ -26,7 +26,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// hpaTemplate is of an autoscaler that wants three replicas at least. It does so without any metrics.
+// hpaTemplate is the template of an autoscaler with at least three replicas, which it sets without any metrics.
 const hpaTemplate = `
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
@@ -46,7 +46,7 @@ var _ = Describe("Fields of others", func() {
 	It("as the replicas of a HorizontalPodAutoscaler are left to it, across repairs and upgrades", func(ctx SpecContext) {
 		c := WebChart().With("templates/hpa.yaml", hpaTemplate)
 		m := s.Manifest("web", s.InstallOf("web", c.PushLayer(ctx), Values{"replicas": 1}))
-		// Without metrics an autoscaler says that it cannot work.
+		// Without metrics an autoscaler reports that it cannot work.
 		m.Spec.ForProvider.Readiness = []v1alpha1.ReadinessRule{{
 			CEL: "true", For: &v1alpha1.TypeSelector{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler"},
 		}}
@@ -144,7 +144,7 @@ var _ = Describe("Fields of others", func() {
 		Expect(Env.TargetClient.Delete(ctx, old)).To(Succeed())
 		theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: "web-settings"}, Data: map[string]string{"message": "theirs"}}
 		if err := Env.TargetClient.Create(ctx, theirs); err != nil {
-			// The provider was faster: now it is ours, and taken away again with its labels.
+			// The provider was faster, so the object is ours. Removing its labels takes it away again.
 			Edit(ctx, theirs, `{"metadata":{"labels":null}}`)
 			s.AwaitReady(ctx, "web")
 			return
@@ -157,13 +157,13 @@ var _ = Describe("Fields of others", func() {
 	})
 })
 
-// haveMessage matches a Deployment of the web chart by its environment.
+// haveMessage matches a Deployment of the web chart by its environment variable MESSAGE.
 func haveMessage(message string) OmegaMatcher {
 	return HaveField("Spec.Template.Spec.Containers", ContainElement(HaveField("Env", ContainElement(
 		SatisfyAll(HaveField("Name", "MESSAGE"), HaveField("Value", message))))))
 }
 
-// scaleAs a field manager, through the subresource for it.
+// scaleAs sets the replicas of a Deployment as a field manager, through the subresource scale.
 func scaleAs(ctx context.Context, s *Space, name string, replicas int32, manager string) {
 	GinkgoHelper()
 	d := s.MustDeployment(ctx, name)
@@ -171,8 +171,8 @@ func scaleAs(ctx context.Context, s *Space, name string, replicas int32, manager
 	Expect(Env.TargetClient.SubResource("scale").Update(ctx, d, client.WithSubResourceBody(scale), client.FieldOwner(manager))).To(Succeed())
 }
 
-// quietly returns a function that checks that the provider writes a Deployment no more: its entry of managedFields and
-// the generation stay as they are, while something holds.
+// quietly returns a function that checks that the provider stops writing a Deployment: our entry of managedFields does not
+// change, and holds stays true.
 func quietly(ctx context.Context, s *Space, name string) func(holds func(d *appsv1.Deployment) bool) {
 	GinkgoHelper()
 	ours := func(d *appsv1.Deployment) string {
@@ -200,7 +200,7 @@ func quietly(ctx context.Context, s *Space, name string) func(holds func(d *apps
 	}
 }
 
-// insist on a value of a ConfigMap, as a controller that sets it whenever it is another, until the function is called.
+// insist sets a value of a ConfigMap whenever it differs, as a controller would, until end is called. It counts its writes.
 func insist(ctx SpecContext, s *Space, name, key, value string) (end func(), writes *atomic.Int64) {
 	GinkgoHelper()
 	writes = &atomic.Int64{}
@@ -231,7 +231,7 @@ func insist(ctx SpecContext, s *Space, name, key, value string) (end func(), wri
 	return end, writes
 }
 
-// mutation is the webhook of mutate, which counts its calls but for dry runs.
+// mutation returns the handler of the webhook of mutate, which counts its calls except dry runs.
 func mutation(calls *atomic.Int64) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		review := &admissionv1.AdmissionReview{}
@@ -261,7 +261,7 @@ func mutation(calls *atomic.Int64) http.HandlerFunc {
 	}
 }
 
-// mutate the Deployments of the space, by a real webhook: another image, a sidecar, a label. It counts its calls.
+// mutate changes the Deployments of the space by a real webhook: another image, a sidecar, a label. It counts the calls.
 func mutate(ctx SpecContext, s *Space) *atomic.Int64 {
 	GinkgoHelper()
 	calls := &atomic.Int64{}
@@ -282,7 +282,7 @@ func mutate(ctx SpecContext, s *Space) *atomic.Int64 {
 			NamespaceSelector: s.Selector(),
 		}},
 	})
-	// It takes a moment until it is called.
+	// The webhook takes effect after a moment.
 	Eventually(func(ctx context.Context) (map[string]string, error) {
 		labels := map[string]string{"app": "probe"}
 		probe := &appsv1.Deployment{

@@ -29,7 +29,7 @@ var _ = Describe("A drift policy", func() {
 	setPolicy := func(policy v1alpha1.DriftPolicy) func(m *v1alpha1.Manifest) {
 		return func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Drift = policy }
 	}
-	// detected are the events about drift that was found.
+	// detected returns the events DriftDetected.
 	detected := func(ctx context.Context) ([]string, error) {
 		events, err := s.EventsOf(ctx, v1alpha1.ManifestKind, "web")
 		return slices.DeleteFunc(events, func(e string) bool { return !strings.HasPrefix(e, "Warning DriftDetected") }), err

@@ -104,7 +104,7 @@ var _ = Describe("Hooks that take long or fail", func() {
 	})
 })
 
-// playKubelet of a node of the target, whose name is returned: no one else answers there when the API server asks for logs.
+// playKubelet answers the API server's requests for logs on a node of the target, which has no kubelet, and returns its name.
 func playKubelet(ctx SpecContext, path, log string) string {
 	GinkgoHelper()
 	kubelet := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -123,7 +123,7 @@ func playKubelet(ctx SpecContext, path, log string) string {
 	return node.Name
 }
 
-// bindPod of a Job to a node. As it has an address already, no one plays it there.
+// bindPod binds the pod of a Job to a node. The pod gets an address first, so that kwok does not run it there.
 func bindPod(ctx context.Context, s *Space, job, node string) {
 	GinkgoHelper()
 	l := &corev1.PodList{}

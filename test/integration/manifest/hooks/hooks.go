@@ -20,10 +20,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// annotationRetry of Crossplane asks for another try.
+// annotationRetry is the annotation of Crossplane that requests another attempt.
 const annotationRetry = "crossplane.io/reconcile-requested-at"
 
-// hookedChart has hooks that say by the order of their ConfigMaps when they ran.
+// hookedChart returns a chart with hooks whose ConfigMaps show by their order when the hooks ran.
 func hookedChart() Chart {
 	hook := func(name, events, weight string) string {
 		return `
@@ -44,7 +44,7 @@ data: {message: {{ .Values.message | quote }}}
 		hookJob("prepare", "pre-install,pre-upgrade", `"helm.sh/hook-weight": "5", `, ""))
 }
 
-// hookJob is a Job whose pods are scheduled to no node with the given text in its spec.
+// hookJob returns a Job with a text in its pod spec, which can keep its pods from being scheduled.
 func hookJob(name, events, annotations, spec string) string {
 	return `
 apiVersion: batch/v1
@@ -179,7 +179,7 @@ var _ = Describe("Hooks of a chart", func() {
 	})
 })
 
-// made are the ConfigMaps in the target that were written after a resource version, in that order.
+// made returns the names of the ConfigMaps in the target that were written after a resource version, in that order.
 func made(ctx context.Context, s *Space, since int) []string {
 	GinkgoHelper()
 	var out []string
@@ -223,14 +223,14 @@ func job(ctx context.Context, s *Space, name string) *batchv1.Job {
 	return Must(Fetched(ctx, s.Key(name), &batchv1.Job{}))
 }
 
-// pods of a Job, how many.
+// pods returns the number of pods of a Job.
 func pods(ctx context.Context, s *Space, job string) (int, error) {
 	l := &corev1.PodList{}
 	err := Env.TargetClient.List(ctx, l, client.InNamespace(s.Name), client.MatchingLabels{batchv1.JobNameLabel: job})
 	return len(l.Items), err
 }
 
-// endPod of a Job, as a node does it.
+// endPod ends the pending pod of a Job, as a node does.
 func endPod(ctx context.Context, s *Space, job string, code int32, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) { tryEndPod(ctx, s, g, job, code, message) }).Should(Succeed())
@@ -249,7 +249,7 @@ func tryEndPod(ctx context.Context, s *Space, g Gomega, job string, code int32, 
 	g.Expect(Env.TargetClient.Status().Update(ctx, p)).To(Succeed())
 }
 
-// forgetHooks deletes what hooks left behind, so that the namespace is empty for the end of the spec.
+// forgetHooks deletes what hooks left behind, so that the namespace is empty at the end of the spec.
 func forgetHooks(ctx context.Context, s *Space) {
 	GinkgoHelper()
 	Expect(Env.TargetClient.DeleteAllOf(ctx, &corev1.ConfigMap{}, client.InNamespace(s.Name))).To(Succeed())

@@ -29,18 +29,18 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// A realChart is a chart that no one here wrote, at two versions.
+// A realChart is a chart published by another project, in two versions.
 type realChart struct {
 	name          string
 	first, second func(ctx context.Context) Chart
-	// before and after are its values with the first and the second version.
+	// before and after are the values of the first and the second version.
 	before, after Values
-	// deployment and service of it are changed and deleted.
+	// deployment and service are objects of the chart that the spec changes and deletes.
 	deployment, service string
 }
 
-// nowhere is a rule of a webhook for objects that no one has. Of the webhooks of a chart nothing answers here, so that
-// all requests that they are for would wait for them.
+// nowhere returns a webhook rule for objects that do not exist. The webhooks of a chart do not answer here, so requests that
+// match their rules would wait for them.
 func nowhere() []any {
 	return []any{map[string]any{
 		"apiGroups": []any{"nowhere.example.org"}, "apiVersions": []any{"v1"}, "operations": []any{"CREATE"}, "resources": []any{"*"},
@@ -50,7 +50,7 @@ func nowhere() []any {
 func realCharts() []realChart {
 	gatekeeper := Values{
 		"replicas": 1, "validatingWebhookCustomRules": nowhere(), "mutatingWebhookCustomRules": nowhere(),
-		// This one is for each namespace, and has no rules to be set.
+		// This webhook is called for each namespace, and its rules cannot be set.
 		"validatingWebhookCheckIgnoreFailurePolicy": "Ignore", "validatingWebhookTimeoutSeconds": 1,
 	}
 	more := maps.Clone(gatekeeper)
@@ -60,20 +60,20 @@ func realCharts() []realChart {
 		first: CrossplaneChart, second: func(ctx context.Context) Chart { return CrossplaneChart(ctx).Version("0.0.2") },
 		after: Values{"replicas": 2, "rbacManager": map[string]any{"deploy": false}}, deployment: "crossplane", service: "crossplane-webhooks",
 	}, {
-		// CRDs in crds/, a quota, webhooks, a Secret that others fill, and hooks before and after.
+		// It has CRDs in crds/, a quota, webhooks, a Secret that others fill, and hooks before and after the objects.
 		name:  "gatekeeper",
 		first: published(tools.GatekeeperPreviousChart), second: published(tools.GatekeeperChart),
 		before: gatekeeper, after: more, deployment: "gatekeeper-controller-manager", service: "gatekeeper-webhook-service",
 	}, {
-		// 3 MiB of CRDs among the templates of a dependency: a release record holds them only without the files of
-		// the chart. Its webhooks are made by its controllers, which do not run here.
+		// It has 3 MiB of CRDs among the templates of a dependency: a release record holds them only without the files of the
+		// chart. Its controllers, which do not run here, create its webhooks.
 		name:  "kyverno",
 		first: published(tools.KyvernoPreviousChart), second: published(tools.KyvernoChart),
 		after: Values{"reportsController": map[string]any{"enabled": false}}, deployment: "kyverno-admission-controller", service: "kyverno-svc",
 	}}
 }
 
-// published by others in a Go module.
+// published returns a function that reads a chart from the Go module in which another project publishes it.
 func published(c tools.Chart) func(ctx context.Context) Chart {
 	return func(ctx context.Context) Chart {
 		GinkgoHelper()
@@ -110,7 +110,7 @@ var _ = Describe("The real chart", func() {
 			By("restoring what someone changed or deleted")
 			Edit(ctx, s.MustDeployment(ctx, c.deployment), `{"spec":{"template":{"spec":{"serviceAccountName":"somebody"}}}}`)
 			Expect(Env.TargetClient.Delete(ctx, Must(Fetched(ctx, s.Key(c.service), &corev1.Service{})))).To(Succeed())
-			// All of them are compared once: a comparison of the megabytes of these charts takes seconds.
+			// Compare all of them only once: a comparison of the megabytes of these charts takes seconds.
 			changed := namedObjects(is, "Deployment "+c.deployment, "Service "+c.service)
 			Expect(changed).To(HaveLen(2))
 			Eventually(differences).WithContext(ctx).WithTimeout(2*Patience).WithArguments(s, changed).Should(BeEmpty())
@@ -125,14 +125,14 @@ var _ = Describe("The real chart", func() {
 	}
 })
 
-// awaitLarge waits for a Manifest of many megabytes, which the race detector makes slow.
+// awaitLarge waits until a Manifest of many megabytes is Ready, which the race detector delays, and returns it.
 func awaitLarge(ctx context.Context, s *Space, name string) *v1alpha1.Manifest {
 	GinkgoHelper()
 	Eventually(s.Get).WithContext(ctx).WithTimeout(3 * Patience).WithArguments(name).Should(BeReady())
 	return Must(s.Get(ctx, name))
 }
 
-// templated are the objects that the real helm makes of a chart, with its CRDs and without its hooks.
+// templated returns the objects that the real helm renders for a chart, with its CRDs and without its hooks.
 func templated(ctx context.Context, s *Space, name string, c Chart, v Values) []*unstructured.Unstructured {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "values.yaml")
@@ -145,7 +145,7 @@ func templated(ctx context.Context, s *Space, name string, c Chart, v Values) []
 		if len(u.Object) == 0 {
 			continue
 		}
-		// Only what has no group yet, as its CRD is among the objects, cannot be asked for; no chart here has such a one.
+		// This fails only for a custom resource whose CRD is among the objects, so its group is unknown; no chart here has one.
 		if Must(Env.TargetClient.IsObjectNamespaced(u)) && u.GetNamespace() == "" {
 			u.SetNamespace(s.Name)
 		}
@@ -155,21 +155,21 @@ func templated(ctx context.Context, s *Space, name string, c Chart, v Values) []
 	return out
 }
 
-// without the objects of other.
+// without returns the objects that are not in other.
 func without(objects, other []*unstructured.Unstructured) []*unstructured.Unstructured {
 	return slices.DeleteFunc(slices.Clone(objects), func(u *unstructured.Unstructured) bool {
 		return slices.ContainsFunc(other, func(o *unstructured.Unstructured) bool { return title(o) == title(u) })
 	})
 }
 
-// namedObjects are the objects with a kind and a name.
+// namedObjects returns the objects with these kinds and names, as "Kind name".
 func namedObjects(objects []*unstructured.Unstructured, names ...string) []*unstructured.Unstructured {
 	return slices.DeleteFunc(slices.Clone(objects), func(u *unstructured.Unstructured) bool {
 		return !slices.Contains(names, u.GetKind()+" "+u.GetName())
 	})
 }
 
-// kept are the names of the objects that their chart wants to outlive it.
+// kept returns the titles of the objects that their chart keeps after its removal.
 func kept(objects []*unstructured.Unstructured) []string {
 	out := []string{}
 	for _, u := range objects {
@@ -184,8 +184,8 @@ func title(u *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s %s/%s", u.GroupVersionKind().GroupKind(), u.GetNamespace(), u.GetName())
 }
 
-// differences between the target and what someone would have there who applied the objects: the API server is asked
-// what it would make of each of them, which must be what there is.
+// differences compares objects with the target: for each of them, a server-side apply in dry-run mode must return what the
+// target contains. It describes each difference.
 func differences(ctx context.Context, _ *Space, objects []*unstructured.Unstructured) ([]string, error) {
 	var out []string
 	for _, want := range objects {
@@ -215,7 +215,7 @@ func differences(ctx context.Context, _ *Space, objects []*unstructured.Unstruct
 	return out, nil
 }
 
-// existing ones of objects.
+// existing returns the titles of the objects that exist in the target.
 func existing(ctx context.Context, _ *Space, objects []*unstructured.Unstructured) ([]string, error) {
 	var out []string
 	for _, o := range objects {

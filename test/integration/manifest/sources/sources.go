@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// The media types of Flux.
+// Media types of Flux.
 const (
 	fluxConfig  = "application/vnd.cncf.flux.config.v1+json"
 	fluxContent = "application/vnd.cncf.flux.content.v1.tar+gzip"
@@ -90,7 +90,7 @@ var _ = Describe("Sources", func() {
 	)
 })
 
-// overlay over a base.
+// overlay returns the files of a kustomization that patches a base.
 func overlay() controlplane.Files {
 	return controlplane.Files{
 		"base/kustomization.yaml": []byte("resources: [all.yaml]\n"),
@@ -101,7 +101,7 @@ func overlay() controlplane.Files {
 	}
 }
 
-// pushFlux pushes files as flux push artifact does.
+// pushFlux pushes files in the format of flux push artifact.
 func pushFlux(ctx context.Context, files controlplane.Files) controlplane.Pushed {
 	GinkgoHelper()
 	archive, err := files.Archive("")
@@ -111,7 +111,7 @@ func pushFlux(ctx context.Context, files controlplane.Files) controlplane.Pushed
 	return p
 }
 
-// kustomize a directory of a layer.
+// kustomize returns the source of a kustomization in a directory of a layer.
 func kustomize(p controlplane.Pushed, digest, path string) v1alpha1.Source {
 	source := OciRef(p.Repository, digest)
 	source.Type, source.Path = v1alpha1.SourceTypeKustomize, path

@@ -117,7 +117,7 @@ var _ = Describe("Verification", func() {
 	})
 })
 
-// descriptorOf a module that consists of one chart.
+// descriptorOf returns the component descriptor of a module with one chart.
 func descriptorOf(source v1alpha1.Source) *ocm.Descriptor {
 	GinkgoHelper()
 	return Must(ocm.Decode(Must(json.Marshal(map[string]any{

@@ -26,7 +26,7 @@ var _ = Describe("What runs already", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	// withNote is webChart with a field more in its ConfigMap and its Deployment, and one more ConfigMap.
+	// withNote returns the web chart with an additional field in its ConfigMap and its Deployment, and two more ConfigMaps.
 	withNote := func() Chart {
 		c := WebChart()
 		settings := strings.Replace(string(c.Files["templates/settings.yaml"]), "\ndata:\n", "\ndata:\n  note: old\n", 1)
@@ -44,7 +44,7 @@ var _ = Describe("What runs already", func() {
 		}
 		return out, err
 	}
-	// running pods of the Deployment.
+	// running waits until the Deployment is available, and returns the UIDs of its pods.
 	running := func(ctx SpecContext) []string {
 		Eventually(s.Deployment).WithContext(ctx).WithArguments("web").Should(HaveField("Status.AvailableReplicas", BeEquivalentTo(1)))
 		return Must(pods(ctx))
@@ -54,7 +54,7 @@ var _ = Describe("What runs already", func() {
 		m.Spec.ForProvider.Adoption = v1alpha1.AdoptionPolicyAdopt
 		return s.Install(ctx, m)
 	}
-	// takenOver says that the first version drops what the one before had, and that no pod was restarted.
+	// takenOver checks that the first version removed what only its predecessor had, and that no pod was restarted.
 	takenOver := func(ctx SpecContext, before []string) {
 		Expect(s.MustConfigMap(ctx, "web-settings").Data).NotTo(HaveKey("note"))
 		d := s.MustDeployment(ctx, "web")

@@ -23,17 +23,17 @@ import (
 )
 
 const (
-	// exitChanges is for scripts that ask whether there is something to change.
+	// exitChanges is the exit code of kymactl plan if there are changes.
 	exitChanges = 7
 )
 
-// planOnly puts a Manifest into plan mode.
+// planOnly sets the mode of a Manifest to Plan.
 func planOnly(m *v1alpha1.Manifest) { m.Spec.ForProvider.Mode = v1alpha1.ModePlan }
 
-// applied takes it out of it.
+// applied sets the mode of a Manifest to Apply.
 func applied(m *v1alpha1.Manifest) { m.Spec.ForProvider.Mode = v1alpha1.ModeApply }
 
-// havePlan matches a Manifest with a plan of its present generation.
+// havePlan matches a Manifest by the plan of its current generation.
 func havePlan(create, change, prune int32, objects types.GomegaMatcher) types.GomegaMatcher {
 	return SatisfyAll(
 		WithTransform(func(m *v1alpha1.Manifest) bool {
@@ -45,14 +45,14 @@ func havePlan(create, change, prune int32, objects types.GomegaMatcher) types.Go
 		}))))
 }
 
-// objectPlanned matches one object of a plan, which is named as in a message.
+// objectPlanned matches one object of a plan, named as in messages.
 func objectPlanned(action, object string, fields ...string) types.GomegaMatcher {
 	return gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{
 		"Action": Equal(action), "ObjectReference": WithTransform(TitleOf, Equal(object)), "Fields": ConsistOf(fields),
 	})
 }
 
-// shown is what kymactl plan -o json writes.
+// shown is the output of kymactl plan -o json.
 type shown struct {
 	Create int    `json:"create"`
 	Change int    `json:"change"`
@@ -65,7 +65,7 @@ var _ = Describe("A plan", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	// versions of all objects in the target that can tell of a write of ours.
+	// versions returns the resource versions of all objects in the target that show writes of the provider.
 	versions := func(ctx context.Context) map[string]string {
 		GinkgoHelper()
 		out := map[string]string{}
@@ -137,7 +137,7 @@ var _ = Describe("A plan", func() {
 			now, err := Env.Provider.Scrape(ctx)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(now.RequestsSince(before, TargetRequests)).To(BeWatchesOnly())
-			// Other spaces may still be on their way out, so that not all writes are counted.
+			// Other spaces may still be in deletion, so the spec does not count all writes.
 			g.Expect(s.Get(ctx, "plain")).To(HaveField("ResourceVersion", version))
 		}).WithTimeout(8 * time.Second).WithPolling(time.Second).Should(Succeed())
 
@@ -250,14 +250,14 @@ metadata: {name: fine}
 	})
 })
 
-// awaitPlan of a Manifest.
+// awaitPlan waits until a Manifest matches, and returns it.
 func awaitPlan(ctx SpecContext, s *Space, name string, is types.GomegaMatcher) *v1alpha1.Manifest {
 	GinkgoHelper()
 	Eventually(s.Get).WithContext(ctx).WithArguments(name).Should(is, func() string { return "plan of " + name })
 	return Must(s.Get(ctx, name))
 }
 
-// awaitMessageOf a ConfigMap in the target.
+// awaitMessageOf waits until a ConfigMap in the target has a value for a key.
 func awaitMessageOf(ctx SpecContext, s *Space, name, key, value string) {
 	GinkgoHelper()
 	Eventually(s.ConfigMap).WithContext(ctx).WithArguments(name).Should(HaveData(key, value))

@@ -23,14 +23,14 @@ var _ = Describe("An upgrade that does not work", func() {
 	rollback := func(trigger v1alpha1.RollbackTrigger, after time.Duration) *v1alpha1.Rollback {
 		return &v1alpha1.Rollback{Trigger: trigger, After: metav1.Duration{Duration: after}}
 	}
-	// upgradeTo a version of the module.
+	// upgradeTo returns an edit that sets the version and source of the module.
 	upgradeTo := func(version string, source v1alpha1.Source) func(m *v1alpha1.Manifest) {
 		return func(m *v1alpha1.Manifest) {
 			m.Spec.ForProvider.Version = version
 			SetSource(source)(m)
 		}
 	}
-	// first version of the module, with a rollback and a value of a Secret.
+	// first installs the first version of the module, with a rollback and a value of a Secret.
 	first := func(ctx SpecContext, r *v1alpha1.Rollback) *v1alpha1.Manifest {
 		s.Secret(ctx, "values", corev1.SecretTypeOpaque, map[string][]byte{"values.yaml": []byte("password: hidden-value\n")})
 		m := s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil))

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// strictOperator is operatorChart in a version whose Widgets need a size of three values, and a mode by a rule.
+// strictOperator returns version 2.0.0 of OperatorChart, whose CRD restricts size to three values, and the mode by a rule.
 func strictOperator(group string) Chart {
 	strict := strings.Replace(controlplane.WidgetDefinition(group), "spec: {type: object, x-kubernetes-preserve-unknown-fields: true}",
 		`spec:
