@@ -26,7 +26,7 @@ const (
 	maxFunctionLines = 60
 )
 
-// A pack is what go list says of a package.
+// A pack is the part of the output of go list for a package that the tests need.
 type pack struct {
 	ImportPath, Dir                              string
 	GoFiles, IgnoredGoFiles                      []string
@@ -34,7 +34,7 @@ type pack struct {
 	Imports, TestImports, XTestImports, CgoFiles []string
 }
 
-// path is the package's path in the module.
+// path returns the package's path in the module.
 func (p pack) path() string {
 	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 }
@@ -45,7 +45,7 @@ func packages(t *testing.T) []pack {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Packages that do not compile are another client's to report.
+	// Other checks report packages that do not compile.
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json", "./...")
 	cmd.Dir = root
 	cmd.Stderr = os.Stderr
@@ -69,7 +69,7 @@ func packages(t *testing.T) []pack {
 	}
 }
 
-// sources are the parsed files of a package by name, without its tests.
+// sources returns the parsed files of a package by name, without its tests.
 func sources(t *testing.T, p pack) map[string]*ast.File {
 	t.Helper()
 	out := map[string]*ast.File{}
@@ -132,7 +132,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// faults says what is wrong with a file, unless it is generated.
+// faults returns what is wrong with a file, unless it is generated.
 func faults(t *testing.T, file string) []string {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -170,7 +170,7 @@ func check(set *token.FileSet, parsed *ast.File, data []byte, test bool) []strin
 	return out
 }
 
-// TestFault shows that the rules can be broken.
+// TestFault checks that violations of the rules are found.
 func TestFault(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
@@ -218,7 +218,7 @@ func TestFault(t *testing.T) {
 	}
 }
 
-// TestCheck shows that a file can be found at fault.
+// TestCheck checks that faults of a file are found.
 func TestCheck(t *testing.T) {
 	const licence = "// SPDX-License-Identifier: Apache-2.0\n"
 	cases := map[string]struct {

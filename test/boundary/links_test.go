@@ -22,7 +22,7 @@ var (
 	markup   = regexp.MustCompile(`[^\pL\pN _-]`)
 )
 
-// anchors returns the anchors of the headings of a page, as GitHub makes them.
+// anchors returns the anchors of the headings of a page, in the format of GitHub.
 func anchors(page string) map[string]bool {
 	out, seen := map[string]bool{}, map[string]int{}
 	for _, m := range heading.FindAllStringSubmatch(fence.ReplaceAllString(page, ""), -1) {
@@ -36,8 +36,8 @@ func anchors(page string) map[string]bool {
 	return out
 }
 
-// broken returns the relative links of a page that lead nowhere. exists tells whether there is a path, and pages are the texts of
-// all pages by their paths.
+// broken returns the relative links of a page whose targets do not exist. exists reports whether a path exists, and pages maps
+// the paths of all pages to their texts.
 func broken(name string, pages map[string]string, exists func(string) bool) []string {
 	var out []string
 	for _, m := range link.FindAllStringSubmatch(fence.ReplaceAllString(pages[name], ""), -1) {

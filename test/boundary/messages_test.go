@@ -29,7 +29,8 @@ var (
 	label = regexp.MustCompile(`\b[a-z]+(\.[a-z0-9]+)+/[a-z-]+`)
 )
 
-// crossplaneReasons are the reasons of the conditions that functions of crossplane-runtime return, by the name of the function.
+// crossplaneReasons returns the reasons of the conditions that functions of crossplane-runtime return, by the name of the
+// function.
 func crossplaneReasons() map[string]string {
 	return map[string]string{
 		"Available":   string(xpv2.Available().Reason),
@@ -67,7 +68,7 @@ func reasons(f *ast.File) []string {
 	return out
 }
 
-// texts returns the texts that a file can print. What differs from case to case is an ellipsis in them.
+// texts returns the texts that a file can print, with an ellipsis for each variable part.
 func texts(f *ast.File) []string {
 	var out []string
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -93,7 +94,7 @@ func texts(f *ast.File) []string {
 	return out
 }
 
-// literal returns the text of a string literal, or of a sum with one. What is added to it is an ellipsis.
+// literal returns the text of a string literal, or of a concatenation with one, with an ellipsis for the other operands.
 func literal(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -116,7 +117,8 @@ func literal(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-// covers reports whether a piece of a message comes from a text: the parts of the text between ellipses are half of it.
+// covers reports whether a piece of a message comes from a text: the parts of the text between ellipses make up half of the
+// piece.
 func covers(text, piece string) bool {
 	covered, rest := 0, piece
 	for part := range strings.SplitSeq(strings.ReplaceAll(text, ": ", "…"), "…") {
@@ -128,8 +130,8 @@ func covers(text, piece string) bool {
 	return 2*covered >= len(piece)
 }
 
-// unprinted returns the parts of the messages quoted in a page that are in none of the printed texts. A message is taken apart where
-// something differs from case to case, and at colons, because errors are wrapped there.
+// unprinted returns the parts of the messages quoted in a page that are in none of the printed texts. It splits a message at
+// its variable parts, and at colons, because errors are wrapped there.
 func unprinted(page string, printed []string) []string {
 	all := strings.Join(printed, "\n")
 	var out []string
@@ -200,7 +202,7 @@ func TestTroubleshooting(t *testing.T) {
 			t.Errorf("docs/troubleshooting.md explains the reason %s, which no code has", r)
 		}
 	}
-	// Messages of Kubernetes, of Crossplane and of libraries are in a section of their own.
+	// Messages of Kubernetes, Crossplane and libraries have their own section.
 	ours := strings.Replace(page, section(page, "Messages of Kubernetes and Crossplane"), "", 1)
 	for _, piece := range unprinted(ours, printed) {
 		t.Errorf("docs/troubleshooting.md quotes %q, which no code prints: quote the message as it is now", piece)

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// decided are the functions that take any 404 for the word of an API server, by package. Only internal/notfound may use
-// them, as it knows the difference.
+// decided returns the functions that treat every 404 as a missing object, by package. Only internal/notfound may use them,
+// because it knows the difference.
 func decided() map[string][]string {
 	return map[string][]string{
 		"k8s.io/apimachinery/pkg/api/errors":                       {"IsNotFound"},
@@ -23,7 +23,7 @@ func decided() map[string][]string {
 	}
 }
 
-// believers are the uses of such a function in a file.
+// believers returns the uses of such functions in a file.
 func believers(parsed *ast.File) []string {
 	names := map[string][]string{}
 	for _, i := range parsed.Imports {
@@ -51,7 +51,7 @@ func believers(parsed *ast.File) []string {
 	return out
 }
 
-// TestNotFound holds that one package decides what 404 means.
+// TestNotFound checks that only one package decides what a 404 means.
 func TestNotFound(t *testing.T) {
 	for _, p := range packages(t) {
 		if p.path() == "internal/notfound" || !belowAny(p.path(), []string{"internal", "pkg", "cmd"}) {
@@ -65,7 +65,7 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// TestBelievers shows that a use is found.
+// TestBelievers checks that a use is found.
 func TestBelievers(t *testing.T) {
 	cases := map[string]struct {
 		reason string

@@ -33,29 +33,30 @@ var (
 	selector  = regexp.MustCompile(`\b(manifest|source|cluster|connect)\.([A-Z]\w*)`)
 	member    = regexp.MustCompile("`(Bundle|Install|Rule|Engine|Flags|Observation|Plan)\\.([A-Z]\\w*)[`(]")
 	levelLine = regexp.MustCompile(`[├└]─ ([a-z ]+)`)
-	// theirs is the first column of the table that compares with the library of the original.
+	// theirs matches the first column of the table that compares with the library of the original.
 	theirs = regexp.MustCompile("(?m)^\\| [^|]*`(ConfigFlags|Flags)\\b[^|]*\\|")
 	option = regexp.MustCompile("[`(| ]((?:With|As|Force)[A-Z]\\w*|Wait)\\(")
 )
 
-// roots are the directories with which a path of this repository begins.
+// roots returns the directories with which a path of this repository begins.
 func roots() []string {
 	return []string{"apis", "cluster", "cmd", "docs", "examples", "hack", "internal", "package", "pkg", "test"}
 }
 
-// bases are where CONTRIBUTING.md looks for a path that does not begin at the root.
+// bases returns the directories in which CONTRIBUTING.md resolves a path that does not begin at the root.
 func bases() []string {
 	return []string{"", "pkg/manifest", "pkg/manifest/internal", "internal/cli", "test"}
 }
 
-// A tree is what pages may name: files and directories, and what Go files declare, bare and by the name of their directory.
+// A tree holds the names that pages can use: files and directories, and what Go files declare, bare and by the name of their
+// directory.
 type tree struct {
 	paths    map[string]bool
 	declared map[string]bool
 }
 
-// missing returns the names in a page that the tree does not have. A path may also be relative to one before it on its line.
-// A page for users names paths from the root only, and no declarations.
+// missing returns the names in a page that the tree does not have. A path may also be relative to an earlier one on its line. A
+// page for users names only paths from the root, and no declarations.
 func (t tree) missing(page string, forUsers bool) []string {
 	var out []string
 	for line := range strings.Lines(fence.ReplaceAllString(page, "")) {
@@ -133,7 +134,7 @@ func misdrawn(picture string, all []layer) []string {
 	const engine = "pkg/manifest/internal/"
 	levels := map[string]int{}
 	for _, r := range all {
-		// What only tests import is left out.
+		// Packages that only tests import are omitted.
 		if name, ok := strings.CutPrefix(r.path, engine); ok && name != "fakeapi" {
 			levels[name] = r.level
 		}

@@ -24,8 +24,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/library-api.txt")
 
-// TestPublicAPI fails when the API of a public package changes unnoticed. What is in the file is what docs/library.md
-// promises.
+// TestPublicAPI fails if the API of a public package changes unnoticed. The file contains what docs/library.md promises.
 func TestPublicAPI(t *testing.T) {
 	root, err := tools.Root()
 	if err != nil {
@@ -59,11 +58,11 @@ func TestPublicAPI(t *testing.T) {
 	}
 }
 
-// A declaration is exported, as it is written, without comments and bodies.
+// A declaration is the source of an exported declaration, without comments and bodies.
 type declaration struct {
-	// of is the type that is declared, or that a method belongs to; empty for others.
+	// of is the declared type, or the type of a method; it is empty for other declarations.
 	of, text string
-	// alias is the type of another package that a public name stands for; the zero value for none.
+	// alias is the type of another package that a public name stands for, or the zero value.
 	alias struct{ path, name string }
 }
 
@@ -142,7 +141,7 @@ func declarations(t *testing.T, file string) []declaration {
 	return out
 }
 
-// declared returns what a specification declares, without its text.
+// declared returns the declaration of a specification, without its text.
 func declared(file *ast.File, s ast.Spec) declaration {
 	spec, ok := s.(*ast.TypeSpec)
 	if !ok {
@@ -162,7 +161,7 @@ func declared(file *ast.File, s ast.Spec) declaration {
 	return out
 }
 
-// receiver is the name of the type that a method is of.
+// receiver returns the name of the receiver type of a method.
 func receiver(d *ast.FuncDecl) string {
 	of := d.Recv.List[0].Type
 	if star, ok := of.(*ast.StarExpr); ok {
@@ -175,8 +174,8 @@ func receiver(d *ast.FuncDecl) string {
 	return id.Name
 }
 
-// TestPublicImports shows that anyone who imports the library does not get our custom resources, nor the libraries of
-// clouds that the provider logs in with.
+// TestPublicImports checks that importing the library pulls in neither our custom resources nor the libraries of clouds that
+// the provider logs in with.
 func TestPublicImports(t *testing.T) {
 	root, err := tools.Root()
 	if err != nil {

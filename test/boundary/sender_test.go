@@ -15,27 +15,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The ways to reach an API server.
+// Ways to reach an API server.
 const (
-	// viaREST sends a request with the REST client of a cluster.Cluster.
+	// viaREST means that a package sends requests with the REST client of a cluster.Cluster.
 	viaREST = "the REST client of a cluster"
-	// viaClient makes or uses a client of client-go.
+	// viaClient means that a package creates or uses a client of client-go.
 	viaClient = "a client of client-go"
-	// viaRuntime makes a client of controller-runtime.
+	// viaRuntime means that a package creates a client of controller-runtime.
 	viaRuntime = "a client of controller-runtime"
 )
 
-// senders are the packages that may reach API servers, by the way that they use. Everything that is written to a target cluster
-// goes through the first one.
+// senders returns the packages that may reach API servers, by the way that they use. All writes to a target cluster go through
+// the first package.
 func senders() map[string][]string {
 	return map[string][]string{
 		viaREST: {"pkg/manifest/internal/ssa"},
 		viaClient: {
-			// The connection to a target makes the clients: the REST client of the engine, and those of the watches.
+			// The connection to a target creates the clients: the REST client of the engine, and those of the watches.
 			"internal/target/connection",
 			// The function lookup of charts reads objects.
 			"internal/render/templates",
-			// It reads discovery documents, and is given a config only by kymactl and cmd/provider.
+			// It reads discovery documents. Only kymactl and cmd/provider pass it a config.
 			"internal/notfound",
 			// The command line reads the version of the control plane.
 			"internal/cli/version",
@@ -47,8 +47,8 @@ func senders() map[string][]string {
 	}
 }
 
-// makers are the functions of libraries that make a client, by the path of their package. None means that each use of the package
-// counts.
+// makers returns the functions of libraries that create a client, by the path of their package. For an empty list, each use of
+// the package counts.
 func makers() map[string][]string {
 	return map[string][]string{
 		"k8s.io/client-go/dynamic":    nil,
@@ -97,7 +97,7 @@ func waysOf(parsed *ast.File) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// importsByName returns the paths that a file imports, by the names that it uses for them.
+// importsByName returns the paths that a file imports, by their names in the file.
 func importsByName(parsed *ast.File) map[string]string {
 	out := map[string]string{}
 	for _, i := range parsed.Imports {
@@ -111,7 +111,7 @@ func importsByName(parsed *ast.File) map[string]string {
 	return out
 }
 
-// TestSenders holds that few packages reach API servers, and that one of them sends what the engine does.
+// TestSenders checks that only few packages reach API servers, and that one of them sends all requests of the engine.
 func TestSenders(t *testing.T) {
 	used := map[string]map[string]bool{viaREST: {}, viaClient: {}, viaRuntime: {}}
 	for _, p := range packages(t) {
@@ -136,7 +136,7 @@ func TestSenders(t *testing.T) {
 	}
 }
 
-// TestWaysOf shows that each way to reach an API server is found.
+// TestWaysOf checks that each way to reach an API server is found.
 func TestWaysOf(t *testing.T) {
 	cases := map[string]struct {
 		reason string

@@ -16,24 +16,24 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/hack/figures/survey"
 )
 
-// Limits of a package, tests and generated files not counted.
+// Limits of a package, without tests and generated files.
 const (
 	maxPackageFiles = 20
 	maxPackageLines = 2500
-	// maxMethodFiles is in how many files the methods of one type may be, with those of the types that it embeds.
+	// maxMethodFiles is the maximum number of files with methods of one type, or of the types that it embeds.
 	maxMethodFiles = 4
 )
 
-// A size is how large a package is.
+// A size is the size of a package.
 type size struct{ Files, Lines int }
 
-// oversized are the packages that are still above the limits, with the size that they may have. Split a package rather than
-// raise its numbers; lower them when it shrinks.
+// oversized returns the packages that still exceed the limits, with their allowed size. Split a package instead of raising its
+// numbers, and lower them when it shrinks.
 func oversized() map[string]size {
 	return map[string]size{}
 }
 
-// scattered are the types that still have methods in more files than the limit, with the number that they may have.
+// scattered returns the types whose methods are still in more files than the limit, with their allowed number.
 func scattered() map[string]int {
 	return map[string]int{}
 }
@@ -56,7 +56,8 @@ func measure(t *testing.T) (map[string]*survey.Package, *survey.Survey) {
 	return byPath, all
 }
 
-// tooLarge says what is wrong with the size of a package. Allowed is its entry of oversized, or the zero value.
+// tooLarge returns what is wrong with the size of a package, or an empty string. allowed is its entry in oversized, or the zero
+// value.
 func tooLarge(s, allowed size) string {
 	files, lines := max(maxPackageFiles, allowed.Files), max(maxPackageLines, allowed.Lines)
 	switch {
@@ -88,8 +89,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestScattered holds that the methods of a type are in few files. Those of the types that it embeds count, wherever these are:
-// otherwise a type could be divided without being simpler.
+// TestScattered checks that the methods of a type are in few files. Methods of embedded types count wherever they are:
+// otherwise a type could be divided without becoming simpler.
 func TestScattered(t *testing.T) {
 	known := scattered()
 	_, all := measure(t)
@@ -105,7 +106,8 @@ func TestScattered(t *testing.T) {
 	}
 }
 
-// tooScattered says what is wrong with the files that have the methods of a type. Allowed is its entry of scattered, or 0.
+// tooScattered returns what is wrong with the files that have the methods of a type, or an empty string. allowed is its entry
+// in scattered, or 0.
 func tooScattered(files []string, allowed int) string {
 	switch most := max(maxMethodFiles, allowed); {
 	case len(files) > most:
@@ -116,7 +118,7 @@ func tooScattered(files []string, allowed int) string {
 	return ""
 }
 
-// TestTooLarge shows that a package can be found too large.
+// TestTooLarge checks that packages above the limits are found.
 func TestTooLarge(t *testing.T) {
 	type args struct{ is, allowed size }
 	cases := map[string]struct {
@@ -152,7 +154,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestTooScattered shows that a type can be found too scattered.
+// TestTooScattered checks that types with methods in too many files are found.
 func TestTooScattered(t *testing.T) {
 	five := []string{"a", "b", "c", "d", "e"}
 	cases := map[string]struct {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// sourceTypes returns the uses of types of sources in a file. The type of a LayerSource is another one.
+// sourceTypes returns the uses of source types in a file. The type of a LayerSource does not count.
 func sourceTypes(parsed *ast.File) []string {
 	name := ""
 	for _, i := range parsed.Imports {
@@ -35,7 +35,7 @@ func sourceTypes(parsed *ast.File) []string {
 	return out
 }
 
-// TestSourceTypes holds that a new type of sources is one file: no package but internal/source knows the types.
+// TestSourceTypes checks that a new source type needs only one file: no package but internal/source knows the types.
 func TestSourceTypes(t *testing.T) {
 	for _, p := range packages(t) {
 		if below(p.path(), "internal/source") || !belowAny(p.path(), []string{"internal", "pkg", "cmd"}) {
@@ -49,7 +49,7 @@ func TestSourceTypes(t *testing.T) {
 	}
 }
 
-// TestSourceTypesFound shows that a use is found.
+// TestSourceTypesFound checks that a use is found.
 func TestSourceTypesFound(t *testing.T) {
 	const path = `"` + module + `/apis/v1alpha1"`
 	cases := map[string]struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
 
-// untested returns the interfaces in the table of stability that a promise covers and that name no test.
+// untested returns the interfaces in the table of stability that have a promise but no test.
 func untested(page string) []string {
 	_, rows, _ := strings.Cut(page, "| Interface | Level |")
 	var out []string

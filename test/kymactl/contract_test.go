@@ -82,7 +82,7 @@ var _ = Describe("kymactl", func() {
 			{"--output-format", []string{"module", "pull", ref, "-o", p.output("pulled")}},
 		} {
 			table := p.ok(ctx, c.args...)
-			// No bar, and no other byte for a terminal.
+			// There is no progress bar, and no other control character for a terminal.
 			Expect(table.stderr).NotTo(ContainSubstring("\r"))
 			Expect(table.stdout + table.stderr).NotTo(ContainSubstring("\x1b"))
 			digest := p.inspect(ctx, "layout").Digest
@@ -124,7 +124,7 @@ var _ = Describe("kymactl", func() {
 	})
 })
 
-// pull of something slow, so that there is time to draw a bar.
+// slowPull returns the arguments of a pull through a slow proxy, so that there is time to draw a progress bar.
 func slowPull(p *person, r *controlplane.Registry) (args []string) {
 	x := newProxy(r.URL())
 	x.changes(func(q *http.Response) {

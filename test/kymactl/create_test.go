@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// A summary is what module create and module inspect say of a module, as far as it matters here.
+// A summary holds the parts of the output of module create and module inspect that these specs need.
 type summary struct {
 	Name     string `json:"name"`
 	Version  string `json:"version"`
@@ -62,7 +62,7 @@ func (s *summary) layer(resource string) string {
 	return ""
 }
 
-// installs as kind, name and objects.
+// installs returns the installs as kind, name and objects.
 func (s *summary) installs() []string {
 	GinkgoHelper()
 	var out []string
@@ -204,7 +204,7 @@ var _ = Describe("module create", func() {
 	})
 })
 
-// template of a module, as an object.
+// template runs module template, and returns the object.
 func (p *person) template(ctx context.Context, reference string, args ...string) map[string]any {
 	GinkgoHelper()
 	out := map[string]any{}

@@ -27,7 +27,7 @@ const (
 	wrong = "wrong-horse-battery-staple"
 )
 
-// auths is a docker configuration with credentials for a host.
+// auths returns a Docker configuration with credentials for a host.
 func auths(host, user, password string) string {
 	return encoded(values{"auths": values{host: values{"auth": base64.StdEncoding.EncodeToString([]byte(user + ":" + password))}}})
 }
@@ -47,7 +47,7 @@ var _ = Describe("Credentials", func() {
 		}
 	})
 
-	// refused says that a registry did not like the credentials, and which one that was.
+	// refused checks that kymactl fails because the registry rejects the credentials, and names the registry.
 	refused := func(ctx context.Context, stdin string, args ...string) {
 		GinkgoHelper()
 		expectFailure(p.runWith(ctx, stdin, append(args, "--quiet")...), exitFailure, r.Host(), "credentials")
@@ -146,7 +146,7 @@ var _ = Describe("TLS", func() {
 	It("is left out with --plain-http only, but for this machine", func(ctx SpecContext) {
 		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
 		p.makes(ctx, p.sample("source", "a", 0), "layout")
-		// A name that does not exist is reached through a proxy, which sees what is asked for.
+		// A name that does not exist is reached through a proxy, which sees the requested addresses.
 		var plain, tunnels atomic.Int32
 		to := httputil.NewSingleHostReverseProxy(must(url.Parse(r.URL())))
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {

@@ -15,7 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// walk calls f for all that is in a directory, the deepest first.
+// walk calls f for each entry below a directory, the deepest first.
 func walk(dir string, f func(path string, d fs.DirEntry)) {
 	GinkgoHelper()
 	type entry struct {
@@ -33,7 +33,7 @@ func walk(dir string, f func(path string, d fs.DirEntry)) {
 	}
 }
 
-// backwards makes a copy of a directory whose files are made in the other order.
+// backwards copies a directory and creates its files in reverse order.
 func backwards(from, to string) {
 	GinkgoHelper()
 	walk(from, func(path string, d fs.DirEntry) {
@@ -46,7 +46,7 @@ func backwards(from, to string) {
 	})
 }
 
-// modes of all files and directories below a directory.
+// modes sets the modes of all files and directories below a directory.
 func modes(dir string, file, folder os.FileMode) {
 	GinkgoHelper()
 	walk(dir, func(path string, d fs.DirEntry) {
@@ -74,7 +74,7 @@ var _ = DescribeTableSubtree("The digest of", func(fixture string, args ...strin
 		Expect(want).To(Equal(golden(fixture)))
 	})
 
-	// same says that a directory gives the same layout, byte for byte.
+	// same checks that a directory gives the same layout, byte for byte.
 	same := func(ctx SpecContext, dir string) {
 		GinkgoHelper()
 		Expect(p.makes(ctx, dir, "other", args...)).To(Equal(want))
@@ -101,7 +101,7 @@ var _ = DescribeTableSubtree("The digest of", func(fixture string, args ...strin
 		Expect(os.WriteFile(filepath.Join(reversed, ".git", "HEAD"), []byte("ref: refs/heads/other"), 0o644)).To(Succeed())
 		Expect(os.WriteFile(filepath.Join(reversed, ".DS_Store"), []byte("x"), 0o644)).To(Succeed())
 		same(ctx, reversed)
-		// The working directory.
+		// Without an argument, the working directory is used.
 		p.attributes = nil
 		cmd := p.command(ctx, binary, slices.Concat([]string{"module", "create", "-o", p.at(p.output("other"))}, args)...)
 		cmd.Dir = renamed
@@ -121,7 +121,7 @@ var _ = DescribeTableSubtree("The digest of", func(fixture string, args ...strin
 			same(ctx, dir)
 		}
 		p.env = nil
-		// As a clone under this umask has it, and what is written under it.
+		// Everything that kymactl writes here gets its modes from this umask.
 		cmd := p.command(ctx, "/bin/sh", slices.Concat([]string{"-c", `umask 077; exec "$0" "$@"`, binary, "module", "create", dir, "-o", p.output("masked")}, args)...)
 		Expect(p.startFrom(cmd, "").wait().digest()).To(Equal(want))
 		same(ctx, dir)

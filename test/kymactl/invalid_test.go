@@ -34,7 +34,7 @@ spec:
               times: {type: integer, minimum: 1}
 `
 
-// What is wrong is told in one line, which names the file and the field, and nothing is written.
+// Errors are reported in one line, which names the file and the field, and nothing is written.
 var _ = Describe("module create refuses", func() {
 	// identity is the beginning of a valid module.yaml.
 	const identity = "name: " + greeter + "\nversion: 1.0.0\n"

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// Whatever point a process is killed at, running it again completes what it was to do.
+// A second run completes the work of a process that was killed at any point.
 var _ = Describe("A process that is killed", func() {
 	var (
 		p        *person
@@ -32,8 +32,8 @@ var _ = Describe("A process that is killed", func() {
 		digest = p.makes(ctx, p.sample("source", "a", 2000), "layout", "--key", key)
 	})
 
-	// atEach request the command is killed, and then run again. It has a number of its own for each time. With a step of 2,
-	// the seed says at which half of the requests.
+	// atEach kills the command at each request, and runs it again. args and check get the number of the request. With a step of
+	// 2, the seed selects the half of the requests.
 	atEach := func(ctx context.Context, step int, args func(n int) []string, check func(n int, again run)) {
 		GinkgoHelper()
 		for n := 1 + int(GinkgoRandomSeed())%step; ; n += step {
@@ -87,7 +87,7 @@ var _ = Describe("A process that is killed", func() {
 			return x.host() + "/s" + letter(n) + "//" + greeter + ":1.0.0"
 		}
 		next := func(n int) []string {
-			// What there is to sign.
+			// Push the module to sign.
 			direct := r.Host() + "/s" + letter(n)
 			if fetch(ctx, r, "s"+letter(n)+"/"+inRegistry, "manifests", "1.0.0") == nil {
 				p.ok(ctx, "module", "push", "unsigned", direct)
@@ -115,7 +115,7 @@ var _ = Describe("A process that is killed", func() {
 				killed++
 			case <-o.done:
 			}
-			// What is beside it belongs to who was killed, and goes a minute later.
+			// Temporary files belong to the killed process, and are removed when they are older than a minute.
 			for _, name := range names(p.path("work")) {
 				if !strings.HasPrefix(name, "."+to+".") {
 					continue
@@ -137,5 +137,5 @@ var _ = Describe("A process that is killed", func() {
 	)
 })
 
-// letter for a number, for names.
+// letter returns a letter pair for a number, for use in names.
 func letter(n int) string { return string(rune('a'+n/26)) + string(rune('a'+n%26)) }

@@ -32,13 +32,13 @@ const (
 	greeter = "example.org/module/greeter"
 	// inRegistry is the repository of greeter below a base.
 	inRegistry = "component-descriptors/" + greeter
-	// signature is the name that signatures have by default.
+	// signature is the default name of signatures.
 	signature = "kyma-module-signature"
-	// fixtures have golden digests beside them.
+	// fixtures is a directory of modules with golden digests.
 	fixtures = "../../internal/module/build/testdata"
 )
 
-// fixture is a copy of one.
+// fixture copies a fixture, and returns the path of the copy.
 func (p *person) fixture(name, to string) string {
 	GinkgoHelper()
 	dir := filepath.Join(p.path("input"), to)
@@ -46,19 +46,19 @@ func (p *person) fixture(name, to string) string {
 	return dir
 }
 
-// golden digest of a fixture.
+// golden returns the golden digest of a fixture.
 func golden(name string) string {
 	GinkgoHelper()
 	digest, _, _ := strings.Cut(string(must(os.ReadFile(filepath.Join(fixtures, "golden", name+".txt")))), "\n")
 	return digest
 }
 
-// configMap is plain YAML.
+// configMap returns a ConfigMap as YAML.
 func configMap(name, text string) string {
 	return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\ndata:\n  text: \"" + text + "\"\n"
 }
 
-// noise cannot be compressed, and is always the same.
+// noise returns a reproducible text that cannot be compressed.
 func noise(bytes, seed int) string {
 	r := mathrand.NewChaCha8([32]byte{byte(seed)})
 	data := make([]byte, bytes*3/4)
@@ -66,7 +66,8 @@ func noise(bytes, seed int) string {
 	return base64.StdEncoding.EncodeToString(data)
 }
 
-// sample is the directory of version 1.0.0 of greeter: a chart with some kB of noise, and plain YAML that says text.
+// sample writes version 1.0.0 of greeter, with charts of size bytes of noise and a ConfigMap with a text, and returns its
+// directory.
 func (p *person) sample(name, text string, size int) string {
 	GinkgoHelper()
 	files := map[string]string{
@@ -87,13 +88,14 @@ func (p *person) sample(name, text string, size int) string {
 	return p.folder(name, files)
 }
 
-// makes a layout of a directory, and returns the digest.
+// makes creates a layout from a directory, and returns its digest.
 func (p *person) makes(ctx context.Context, dir, output string, args ...string) string {
 	GinkgoHelper()
 	return p.ok(ctx, append([]string{"module", "create", dir, "-o", p.output(output)}, args...)...).digest()
 }
 
-// blobs of a layout, a directory, by digest. Each must be what it is called, and nothing else may be there.
+// blobs returns the blobs of a layout in a directory, by digest. Each must match its digest, and the layout must not contain
+// anything else.
 func (p *person) blobs(layout string) map[string]string {
 	GinkgoHelper()
 	path := p.at(layout)
@@ -108,7 +110,7 @@ func (p *person) blobs(layout string) map[string]string {
 	return out
 }
 
-// hashOf a tree: names, modes and contents.
+// hashOf returns a hash of the names, modes and contents of a tree.
 func hashOf(dir string) string {
 	GinkgoHelper()
 	h := sha256.New()
@@ -137,7 +139,7 @@ func digestOf(data []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// A manifest, as far as it matters here.
+// A manifest holds the fields of an OCI manifest that these specs need.
 type manifest struct {
 	Config struct {
 		Digest string `json:"digest"`
@@ -156,13 +158,13 @@ func (m manifest) digests() []string {
 	return out
 }
 
-// manifestOf a layout.
+// manifestOf returns the manifest of a layout.
 func (p *person) manifestOf(layout, digest string) manifest {
 	GinkgoHelper()
 	return parsed[manifest](p.blobs(layout)[digest])
 }
 
-// fetch from a registry, past kymactl. It returns nothing if it is not there.
+// fetch reads a manifest or blob directly from a registry. It returns nil if it does not exist.
 func fetch(ctx context.Context, r *controlplane.Registry, repository, kind, reference string) []byte {
 	GinkgoHelper()
 	q := must(http.NewRequestWithContext(ctx, http.MethodGet, r.URL()+"/v2/"+repository+"/"+kind+"/"+reference, nil))
@@ -178,7 +180,7 @@ func fetch(ctx context.Context, r *controlplane.Registry, repository, kind, refe
 	return data
 }
 
-// content of a module in a registry: the manifest and its blobs by digest, each of which must be what it is called.
+// content returns the manifest and blobs of a module in a registry by digest. Each must match its digest.
 func content(ctx context.Context, r *controlplane.Registry, repository, reference string) map[string]string {
 	GinkgoHelper()
 	data := fetch(ctx, r, repository, "manifests", reference)
@@ -193,7 +195,7 @@ func content(ctx context.Context, r *controlplane.Registry, repository, referenc
 	return out
 }
 
-// untar a layer with gzip, in order.
+// untar returns the paths and files of a gzipped layer, the paths in their order.
 func untar(data string) (paths []string, files map[string]string) {
 	GinkgoHelper()
 	t := tar.NewReader(must(gzip.NewReader(bytes.NewReader([]byte(data)))))
@@ -209,7 +211,7 @@ func untar(data string) (paths []string, files map[string]string) {
 	}
 }
 
-// hasKeys makes a pair of keys: prefix.key and prefix.pub. The private one is a secret.
+// hasKeys creates a key pair, name.key and name.pub, and returns the paths. The private key is a secret.
 func (p *person) hasKeys(ctx context.Context, name string) (private, public string) {
 	GinkgoHelper()
 	prefix := filepath.Join(p.path("input"), name)
@@ -219,7 +221,7 @@ func (p *person) hasKeys(ctx context.Context, name string) (private, public stri
 	return private, public
 }
 
-// keepsSecret says that no line of a PEM file, but the first and last, may be seen.
+// keepsSecret adds all lines of a PEM file but the first and last to the secrets.
 func (p *person) keepsSecret(text string) {
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
 		if !strings.HasPrefix(line, "-----") {
@@ -228,7 +230,7 @@ func (p *person) keepsSecret(text string) {
 	}
 }
 
-// aKey is made once, as that takes a while.
+// aKey returns a key that is generated only once, because that takes a while.
 var aKey = sync.OnceValue(func() *rsa.PrivateKey {
 	k, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -237,7 +239,7 @@ var aKey = sync.OnceValue(func() *rsa.PrivateKey {
 	return k
 })
 
-// encoded as JSON.
+// encoded encodes a value as JSON.
 func encoded(v any) string {
 	GinkgoHelper()
 	return string(must(json.Marshal(v)))

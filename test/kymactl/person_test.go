@@ -21,22 +21,20 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A person uses kymactl: with a home, a directory for temporary files and a working
-// directory of its own, without any other program in its path, and with no more
-// in the environment than that.
+// A person runs kymactl with its own home, temporary and working directories, with
+// no other program in its path, and with nothing else in the environment.
 type person struct {
 	dir string
 	env []string
-	// attributes of the processes, if any.
+	// attributes are the attributes of the processes, or nil.
 	attributes *syscall.SysProcAttr
-	// outputs are what -o has named in the working directory, and kept what the person has put into the home.
+	// outputs lists the files named with -o in the working directory, kept the files that hasHome put into the home.
 	outputs, kept []string
-	// secrets are never to be seen.
+	// secrets are texts that must not appear in any output.
 	secrets []string
 }
 
-// newPerson returns someone of whose runs nothing may be left at the end of the
-// spec, but what -o has named.
+// newPerson returns a person. At the end of the spec, its runs must have left no files but those named with -o.
 func newPerson() *person {
 	GinkgoHelper()
 	p := &person{dir: must(os.MkdirTemp(world, "p"))}
@@ -51,7 +49,7 @@ func newPerson() *person {
 	return p
 }
 
-// expectTidy says that nothing was left behind.
+// expectTidy checks that the runs left no other files.
 func (p *person) expectTidy() {
 	GinkgoHelper()
 	for folder, want := range map[string][]string{"home": p.kept, "tmp": nil, "work": p.outputs} {
@@ -63,7 +61,7 @@ func (p *person) expectTidy() {
 
 func (p *person) path(name string) string { return filepath.Join(p.dir, name) }
 
-// output is a name for -o, in the working directory.
+// output registers the name of a file for -o in the working directory, and returns it.
 func (p *person) output(name string) string {
 	if !slices.Contains(p.outputs, name) {
 		p.outputs = append(p.outputs, name)
@@ -71,10 +69,10 @@ func (p *person) output(name string) string {
 	return name
 }
 
-// at is the path of an output.
+// at returns the path of an output.
 func (p *person) at(name string) string { return filepath.Join(p.path("work"), name) }
 
-// input is the path of a file that the person has, outside of the working directory.
+// input writes a file outside the working directory, and returns its path.
 func (p *person) input(name, content string) string {
 	GinkgoHelper()
 	path := filepath.Join(p.path("input"), name)
@@ -83,7 +81,7 @@ func (p *person) input(name, content string) string {
 	return path
 }
 
-// directory of files that the person has, by path.
+// Writes files by path into a directory, and returns its path.
 func (p *person) folder(name string, files map[string]string) string {
 	GinkgoHelper()
 	Expect(os.MkdirAll(filepath.Join(p.path("input"), name), 0o755)).To(Succeed())
@@ -102,7 +100,7 @@ func (p *person) hasHome(name, content string, mode os.FileMode) {
 	p.kept = append(p.kept, strings.Split(name, "/")[0])
 }
 
-// A run of kymactl that has ended.
+// A run is a finished run of kymactl.
 type run struct {
 	args           []string
 	code           int
@@ -113,7 +111,7 @@ func (r run) String() string {
 	return fmt.Sprintf("kymactl %s: exit code %d\nstdout:\n%s\nstderr:\n%s", strings.Join(r.args, " "), r.code, r.stdout, r.stderr)
 }
 
-// digest is the last line of stdout.
+// digest returns the last line of stdout, which must be a digest.
 func (r run) digest() string {
 	GinkgoHelper()
 	all := strings.Split(strings.TrimSuffix(r.stdout, "\n"), "\n")
@@ -122,7 +120,7 @@ func (r run) digest() string {
 	return last
 }
 
-// reference is the line before the digest.
+// reference returns the line before the digest.
 func (r run) reference() string {
 	GinkgoHelper()
 	all := strings.Split(strings.TrimSuffix(r.stdout, "\n"), "\n")
@@ -130,7 +128,7 @@ func (r run) reference() string {
 	return all[len(all)-2]
 }
 
-// A process of kymactl.
+// A process is a running kymactl.
 type process struct {
 	p              *person
 	cmd            *exec.Cmd
@@ -138,13 +136,13 @@ type process struct {
 	done           chan struct{}
 }
 
-// start kymactl. It ends with the context at the latest.
+// start starts kymactl, which ends with the context at the latest.
 func (p *person) start(ctx context.Context, stdin string, args ...string) *process {
 	GinkgoHelper()
 	return p.startFrom(p.command(ctx, binary, args...), stdin)
 }
 
-// command with the environment of the person.
+// command returns a command with the environment of the person.
 func (p *person) command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	DeferCleanup(cancel)
@@ -173,7 +171,7 @@ func (p *person) startFrom(cmd *exec.Cmd, stdin string) *process {
 	return o
 }
 
-// wait until the process has ended.
+// wait waits until the process has ended.
 func (o *process) wait() run {
 	GinkgoHelper()
 	<-o.done
@@ -184,7 +182,7 @@ func (o *process) wait() run {
 	return r
 }
 
-// kill the process as a machine that goes down does.
+// kill kills the process, as a machine that goes down does.
 func (o *process) kill() {
 	GinkgoHelper()
 	if err := o.cmd.Process.Kill(); !errors.Is(err, os.ErrProcessDone) {
@@ -198,7 +196,7 @@ func (p *person) run(ctx context.Context, args ...string) run {
 	return p.runWith(ctx, "", args...)
 }
 
-// runWith runs kymactl with something on stdin.
+// runWith runs kymactl with a text on stdin.
 func (p *person) runWith(ctx context.Context, stdin string, args ...string) run {
 	GinkgoHelper()
 	return p.start(ctx, stdin, args...).wait()
@@ -218,8 +216,7 @@ func (p *person) okWith(ctx context.Context, stdin string, args ...string) run {
 	return r
 }
 
-// fails runs kymactl, which must exit with a code, print no data, and say why, in
-// one line that has all these parts.
+// fails runs kymactl, which must exit with a code, print no data, and print one error line that contains all parts of why.
 func (p *person) fails(ctx context.Context, code int, why []string, args ...string) run {
 	GinkgoHelper()
 	return expectFailure(p.run(ctx, append([]string{"--quiet"}, args...)...), code, why...)
@@ -236,7 +233,7 @@ func expectFailure(r run, code int, why ...string) run {
 	return r
 }
 
-// theError is the only line of its kind, and the last one of those who are quiet.
+// theError returns the only error line of a run. A run with --quiet may print only warnings besides it.
 func theError(r run) string {
 	GinkgoHelper()
 	var found []string
@@ -251,7 +248,7 @@ func theError(r run) string {
 	return found[0]
 }
 
-// parsed JSON, with nothing before or after it.
+// parsed decodes a text that must be a single JSON value.
 func parsed[T any](text string) T {
 	GinkgoHelper()
 	var out T
@@ -262,7 +259,7 @@ func parsed[T any](text string) T {
 	return out
 }
 
-// names of what is in a directory.
+// names returns the names of the entries of a directory.
 func names(dir string) []string {
 	GinkgoHelper()
 	out := []string{}

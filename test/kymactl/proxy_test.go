@@ -18,33 +18,32 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 )
 
-// A proxy is between kymactl and a registry. It counts, stalls and changes what
-// goes through.
+// A proxy sits between kymactl and a registry. It counts, stalls and changes the traffic.
 type proxy struct {
 	server *httptest.Server
 	// released ends all stalls.
 	released chan struct{}
 	release  func()
-	// stalled tells of each request that stalls.
+	// stalled receives a value for each stalled request.
 	stalled chan struct{}
 
 	mu       sync.Mutex
 	requests []*request
-	// stalls says whether a request, counted from 1, is not to be answered.
+	// stalls reports whether a request, counted from 1, stays without an answer.
 	stalls func(n int, r *http.Request) bool
-	// sizes of blobs, by digest, for ranges without an end, which the registry does not know.
+	// sizes has the sizes of blobs by digest, for open-ended ranges, which the registry does not support.
 	sizes map[string]int64
-	// change what the registry has answered.
+	// change changes the responses of the registry, if set.
 	change func(r *http.Response)
 }
 
-// A request that went through a proxy.
+// A request is a request that went through a proxy.
 type request struct {
 	method, path string
 	sent         int64 // Bytes of the answer.
 }
 
-// newProxy starts one that ends with the spec.
+// newProxy starts a proxy, which stops at the end of the spec.
 func newProxy(to string) *proxy {
 	GinkgoHelper()
 	p := &proxy{released: make(chan struct{}), stalled: make(chan struct{}, 1000)}
@@ -96,7 +95,7 @@ func (p *proxy) serve(to http.Handler, w http.ResponseWriter, r *http.Request) {
 	to.ServeHTTP(&counter{ResponseWriter: w, p: p, to: seen}, r)
 }
 
-// stall until the client is gone.
+// stall blocks until the client is gone or the stalls are released.
 func (p *proxy) stall(r *http.Request) {
 	p.stalled <- struct{}{}
 	select {
@@ -105,7 +104,7 @@ func (p *proxy) stall(r *http.Request) {
 	}
 }
 
-// A counter counts bytes of an answer.
+// A counter counts the bytes of a response.
 type counter struct {
 	http.ResponseWriter
 
@@ -123,7 +122,7 @@ func (c *counter) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// seen are the requests until now.
+// seen returns the requests so far.
 func (p *proxy) seen() []request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,7 +133,7 @@ func (p *proxy) seen() []request {
 	return out
 }
 
-// writes are the requests that change something.
+// writes returns the requests that change something.
 func (p *proxy) writes() []request {
 	var out []request
 	for _, r := range p.seen() {
@@ -145,7 +144,7 @@ func (p *proxy) writes() []request {
 	return out
 }
 
-// blobs counts the bytes of each blob that were sent, by digest.
+// blobs returns the number of bytes sent of each blob, by digest.
 func (p *proxy) blobs() map[string]int64 {
 	out := map[string]int64{}
 	for _, r := range p.seen() {
@@ -164,14 +163,14 @@ func (p *proxy) stallAt(n int) {
 	p.stalls = func(i int, _ *http.Request) bool { return i == n }
 }
 
-// through lets everything through, unchanged, and restarts the count.
+// through passes all requests unchanged, and restarts the count.
 func (p *proxy) through() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.requests, p.stalls, p.change = nil, nil, nil
 }
 
-// changes what the registry answers.
+// changes sets the function that changes the responses of the registry.
 func (p *proxy) changes(f func(r *http.Response)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -194,7 +193,7 @@ func (f *flipped) Read(data []byte) (int, error) {
 	return n, err
 }
 
-// A cut body ends in a stall after some bytes.
+// A cut body stalls after some bytes.
 type cut struct {
 	io.ReadCloser
 

@@ -85,15 +85,15 @@ var _ = Describe("module push", func() {
 	})
 })
 
-// Two push different content as one version at once. Registries cannot set a tag on condition, so that each looks again
-// after it has written.
+// Two processes push different content as the same version. Registries cannot set a tag conditionally, so each process reads
+// the tag again after its write.
 var _ = Describe("Racing pushes", func() {
 	It("have one winner, and the other is told, where both write at the same time", func(ctx SpecContext) {
 		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
 		a, b := p.makes(ctx, p.sample("a", "a", 0), "a"), p.makes(ctx, p.sample("b", "b", 0), "b")
 		Expect(a).NotTo(Equal(b))
 		for round := range 5 {
-			// Neither is let through before the other has come to write the tag as well.
+			// Hold each write of the tag until the other process writes it too.
 			var both sync.WaitGroup
 			both.Add(2)
 			r.SetFault(func(_ http.ResponseWriter, q *http.Request) bool {
@@ -139,7 +139,7 @@ var _ = Describe("Racing pushes", func() {
 			for i, done := range ended {
 				Expect(done.code).To(BeElementOf(exitOK, exitExists), done.String)
 				if done.code == exitOK && done.digest() != final {
-					// It may only be so if the other one had looked before it wrote, and wrote after it had looked last.
+					// This is allowed only if the other process wrote the tag after the last read of this one.
 					Expect(log.replacedUnseen(i)).To(BeTrue(), done.String()+ended[1-i].String()+fmt.Sprint(log.events))
 				}
 			}
@@ -148,7 +148,7 @@ var _ = Describe("Racing pushes", func() {
 	})
 })
 
-// A tagLog says in which order two processes have read a tag and written it.
+// A tagLog records the order in which two processes read and write a tag.
 type tagLog struct {
 	mu     sync.Mutex
 	events []tagEvent
@@ -169,7 +169,7 @@ func (l *tagLog) note(who int) func(r *http.Response) {
 	}
 }
 
-// replacedUnseen says that someone has looked for the last time before the other one wrote.
+// replacedUnseen reports whether a process read the tag for the last time before the other one wrote it.
 func (l *tagLog) replacedUnseen(who int) bool {
 	lastLook, otherWrote := -1, -1
 	for i, e := range l.events {

@@ -49,7 +49,7 @@ var _ = Describe("module sign", func() {
 			}
 		}
 		Expect(p.ok(ctx, "module", "verify", ref, "--key", pub, "--cosign").digest()).To(Equal(signed.digest()))
-		// The same as one that is signed when it is made.
+		// It equals a module that was signed when it was created.
 		Expect(p.makes(ctx, p.sample("source", "a", 0), "made", "--key", key)).To(Equal(signed.digest()))
 		p.ok(ctx, "module", "sign", "layout", "--key", key)
 		Expect(p.blobs("layout")).To(Equal(p.blobs("made")))
@@ -89,7 +89,7 @@ var _ = Describe("module sign", func() {
 			p.ok(ctx, "module", "verify", ref, "--key", file)
 			p.fails(ctx, exitUsage, []string{file}, "module", "sign", ref, "--key", file)
 		}
-		// What is not a key may be a secret of another kind.
+		// A file that is not a key may contain another kind of secret.
 		p.secrets = append(p.secrets, "hunter2hunter2")
 		p.fails(ctx, exitUsage, []string{"--key"}, "module", "sign", ref, "--key", p.input("no.pem", "password: hunter2hunter2\n"))
 		p.fails(ctx, exitUsage, []string{"--key"}, "module", "verify", ref, "--key", p.input("no.pem", "password: hunter2hunter2\n"))
@@ -109,7 +109,7 @@ var _ = Describe("module sign", func() {
 
 type values = map[string]any
 
-// Each of these attacks leaves the signature as it was.
+// None of these attacks changes the signature.
 var _ = DescribeTable("module verify names what was", func(ctx SpecContext, why string, attack func(component, first, all values)) {
 	p, r := newPerson(), startRegistry(controlplane.WebOptions{})
 	pub := p.input("k.pub", string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: must(x509.MarshalPKIXPublicKey(&aKey().PublicKey))})))
@@ -167,5 +167,5 @@ var _ = DescribeTable("module verify names what was", func(ctx SpecContext, why 
 	Entry("a signature of nothing", "signature", func(_, _, all values) { first(all)["signature"].(values)["value"] = "" }),
 )
 
-// first signature.
+// first returns the first signature.
 func first(all values) values { return all["signatures"].([]any)[0].(values) }

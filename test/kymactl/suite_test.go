@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// patience is how long something may take that usually takes far less than a second. Others use the machine, too.
+	// patience is the time limit for steps that usually take far less than a second. The machine has other load, too.
 	patience = 60 * time.Second
-	// interval between two looks.
+	// interval is the time between two polls.
 	interval = 10 * time.Millisecond
 )
 
-// Exit codes as scripts know them.
+// Exit codes of kymactl.
 const (
 	exitOK         = 0
 	exitFailure    = 1
@@ -32,7 +32,7 @@ const (
 	exitTimeout    = 6
 )
 
-// binary is kymactl. The directory that it is in is open to all users.
+// binary is the path of kymactl, world its directory, which is open to all users.
 var binary, world string
 
 func TestKymactl(t *testing.T) {
@@ -45,7 +45,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	SetDefaultEventuallyTimeout(patience)
 	SetDefaultEventuallyPollingInterval(interval)
 	world = must(os.MkdirTemp("", "kymactl-suite-"))
-	// Other users have to find what is in it, and not what it holds.
+	// Other users must be able to open files in it, but not to list them.
 	Expect(os.Chmod(world, 0o711)).To(Succeed())
 	binary = filepath.Join(world, "kymactl")
 	Expect(controlplane.BuildKymactl(ctx, world)).To(Equal(binary))
@@ -57,7 +57,7 @@ var _ = AfterSuite(func() {
 	}
 })
 
-// startRegistry starts one that ends with the spec.
+// startRegistry starts a registry, which stops at the end of the spec.
 func startRegistry(o controlplane.WebOptions) *controlplane.Registry {
 	GinkgoHelper()
 	r := must(controlplane.StartRegistry(o))
@@ -65,7 +65,7 @@ func startRegistry(o controlplane.WebOptions) *controlplane.Registry {
 	return r
 }
 
-// must returns v, or ends the spec.
+// must returns v. An error fails the spec.
 func must[T any](v T, err error) T {
 	GinkgoHelper()
 	Expect(err).NotTo(HaveOccurred())

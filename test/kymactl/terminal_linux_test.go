@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// A terminal returns both of its ends: what a program writes to, and where it is read.
+// terminal returns both ends of a pseudoterminal: program is written by a program, person reads its output.
 func terminal() (program, person *os.File) {
 	GinkgoHelper()
 	person = must(os.OpenFile("/dev/ptmx", os.O_RDWR, 0))
@@ -40,7 +40,7 @@ var _ = DescribeTable("A bar is shown", func(ctx SpecContext, isTerminal bool, f
 	cmd.Stderr = program
 	shown := make(chan string, 1)
 	go func() {
-		// It ends with an error when the last program has closed it.
+		// The read ends with an error when the last program has closed it.
 		data, _ := io.ReadAll(person)
 		shown <- string(data)
 	}()

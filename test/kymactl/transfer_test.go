@@ -80,7 +80,7 @@ var _ = Describe("module pull and copy", func() {
 		largest := slices.Max(slices.Collect(maps.Values(sizes)))
 		big := slices.DeleteFunc(slices.Collect(maps.Keys(sizes)), func(d string) bool { return sizes[d] < largest/2 })
 		Expect(len(big)).To(BeNumerically(">=", 3))
-		// The largest layer stops half way, for good.
+		// The largest layer stalls half way, until the spec ends.
 		x.changes(func(q *http.Response) {
 			if strings.HasSuffix(q.Request.URL.Path, big[0]) {
 				q.Body = &cut{ReadCloser: q.Body, p: x, r: q.Request, after: sizes[big[0]] / 2}
@@ -131,13 +131,13 @@ var _ = Describe("module pull and copy", func() {
 	)
 })
 
-// stored says that a blob is in a layout as a whole.
+// stored reports whether a layout has a complete blob.
 func stored(path, digest string, sizes map[string]int64) bool {
 	info, err := os.Stat(path + "/blobs/sha256/" + strings.TrimPrefix(digest, "sha256:"))
 	return err == nil && info.Size() == sizes[digest]
 }
 
-// What ends on a signal leaves nothing, and says so.
+// A process that ends on a signal leaves no files, and reports the signal.
 var _ = DescribeTable("Interrupted by", func(ctx SpecContext, signal os.Signal, args ...string) {
 	p, r := newPerson(), startRegistry(controlplane.WebOptions{})
 	x := newProxy(r.URL())

@@ -13,8 +13,8 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// otherUser lets the processes of a person run as another client: as no one, or where only root can do that, under another
-// number in a namespace of users of its own.
+// otherUser runs the processes of a person as another user: as UID 65534 if the test runs as root, otherwise with another ID in a
+// user namespace.
 func (p *person) otherUser() {
 	GinkgoHelper()
 	if os.Getuid() != 0 {
@@ -41,7 +41,7 @@ var _ = Describe("Another user", func() {
 		before := hashOf(dir)
 		Expect(p.makes(ctx, dir, "layout")).To(Equal(golden("full")))
 		Expect(p.makes(ctx, dir, "m.tar")).To(Equal(golden("full")))
-		// It works there as well.
+		// It also works in the directory itself.
 		cmd := p.command(ctx, binary, "module", "create", "--dry-run")
 		cmd.Dir = dir
 		r := p.startFrom(cmd, "").wait()

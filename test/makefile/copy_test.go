@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// A clone is a copy of this repository, in which targets may leave what they like.
+// A clone is a copy of this repository in which targets may leave files.
 type clone struct {
 	// origin is the root directory of the repository, dir that of the copy.
 	origin, dir string
@@ -38,7 +38,7 @@ func newClone(t *testing.T) *clone {
 	return c
 }
 
-// copyTree copies the files of the repository without those of Git and without what was built.
+// copyTree copies the files of the repository, without those of Git and without build results.
 func copyTree(from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -69,8 +69,8 @@ func copyTree(from, to string) error {
 	})
 }
 
-// environment for make is that of the test, without what a make that runs the test has put there, without what names a
-// cluster, an image or flags, and without credentials of registries.
+// environment returns the environment for make: that of the test without the variables of an outer make, of clusters, images
+// and flags, and with the Docker configuration in docker.
 func environment(all []string, docker string) []string {
 	dropped := []string{
 		"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "KUBECONFIG", "IMG", "ARGS", "PLATFORMS", "VERSION", "COMMIT", "DOCKER_CONFIG",
@@ -82,7 +82,7 @@ func environment(all []string, docker string) []string {
 	return append(out, "DOCKER_CONFIG="+docker)
 }
 
-// make runs targets, and returns what they printed.
+// make runs targets, and returns their output.
 func (c *clone) make(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "make", args...)
 	var out bytes.Buffer
@@ -91,7 +91,7 @@ func (c *clone) make(ctx context.Context, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// mustMake runs targets that must succeed, and returns what they printed.
+// mustMake runs targets that must succeed, and returns their output.
 func (c *clone) mustMake(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := c.make(t.Context(), args...)
@@ -101,7 +101,7 @@ func (c *clone) mustMake(t *testing.T, args ...string) string {
 	return out
 }
 
-// start a target that stays.
+// start starts a long-running target, and stops it at the end of the test.
 func (c *clone) start(t *testing.T, args ...string) *process.Process {
 	t.Helper()
 	program, err := exec.LookPath("make")
@@ -116,7 +116,7 @@ func (c *clone) start(t *testing.T, args ...string) *process.Process {
 	return p
 }
 
-// errorOf what a failed make printed: the only line that a target says itself of an error.
+// errorOf returns the only error line of a target in the output of a failed make.
 func errorOf(out string) string {
 	var found []string
 	for line := range strings.Lines(out) {

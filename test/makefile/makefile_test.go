@@ -93,7 +93,7 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// contents of the files of a directory, by name.
+// contents returns the contents of the files of a directory, by name.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -111,7 +111,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// TestCluster goes the way of a user who tries the provider in a cluster: each part needs the ones before it.
+// TestCluster follows a user who tries the provider in a cluster: each part depends on the previous ones.
 func TestCluster(t *testing.T) {
 	c, s := newClone(t), newSite(t)
 	kinds := len(contents(t, filepath.Join(c.origin, "package", "crds"))) - 2 // Without the Go files.
@@ -149,7 +149,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// testRun has the provider of make run install something, and end when it is asked to.
+// testRun checks that the provider of make run installs a Manifest, and ends when it is terminated.
 func testRun(t *testing.T, c *clone, s *site) {
 	if err := controlplane.Connect(t.Context(), s.client, team, config, s.cluster, s.registry); err != nil {
 		t.Fatal(err)
@@ -175,7 +175,7 @@ func testRun(t *testing.T, c *clone, s *site) {
 	}
 }
 
-// testImage has the registry hold what was built, by its digest.
+// testImage checks that the registry has the built image, by its digest.
 func testImage(t *testing.T, c *clone, image string) {
 	out := c.mustMake(t, "docker-build", "docker-push", "IMG="+image, "PLATFORMS="+runtime.GOOS+"/"+runtime.GOARCH)
 	ref, err := name.NewTag(image)
@@ -216,8 +216,8 @@ func testImage(t *testing.T, c *clone, image string) {
 	}
 }
 
-// testDeploy has the provider of the Deployment install another Manifest, and remove it and the one of make run. Until then, make
-// refuses to delete the CRDs.
+// testDeploy checks that the provider of the Deployment installs another Manifest, and removes it and the one of make run.
+// Until then, make refuses to delete the CRDs.
 func testDeploy(t *testing.T, c *clone, s *site, image string) {
 	c.mustMake(t, "deploy", "IMG="+image, s.kubeconfig())
 	if got := s.play(t); got != image {
@@ -237,7 +237,7 @@ func testDeploy(t *testing.T, c *clone, s *site, image string) {
 	s.remove(t, &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: config}})
 }
 
-// testUninstall has CRDs stay that belong to a package, and the others go.
+// testUninstall checks that CRDs that belong to a package are kept, and the others are deleted.
 func testUninstall(t *testing.T, c *clone, s *site) {
 	c.mustMake(t, "install", s.kubeconfig())
 	const owners = `{"metadata":{"ownerReferences":[{"apiVersion":"pkg.crossplane.io/v1","kind":"ProviderRevision","name":"kyma-1","uid":"x"}]}}`
@@ -251,6 +251,6 @@ func testUninstall(t *testing.T, c *clone, s *site) {
 	s.patchCRD(t, `{"metadata":{"ownerReferences":null}}`)
 	c.mustMake(t, "uninstall", s.kubeconfig())
 	s.awaitKinds(t, 0)
-	// There is nothing left to do.
+	// The second run has nothing to do.
 	c.mustMake(t, "uninstall", s.kubeconfig())
 }

@@ -28,11 +28,11 @@ import (
 const (
 	// team is the namespace of the Manifest, config the name of its ProviderConfig.
 	team, config = "team-a", "itself"
-	// system and deployment are the names of the namespace and of what make deploy applies in it.
+	// system is the namespace of make deploy, deployment the name of its Deployment.
 	system, deployment = "provider-kyma-system", "provider-kyma"
 )
 
-// A site is a control plane, which is a target cluster as well, and a registry.
+// A site is a control plane, which is also a target cluster, and a registry.
 type site struct {
 	cluster  *controlplane.Cluster
 	client   client.Client
@@ -59,10 +59,10 @@ func newSite(t *testing.T) *site {
 	return &site{cluster: c, client: k, registry: r}
 }
 
-// kubeconfig is the argument that names the cluster.
+// kubeconfig returns the make argument that names the cluster.
 func (s *site) kubeconfig() string { return "KUBECONFIG=" + s.cluster.KubeconfigFile() }
 
-// await something that is told in words until then.
+// await polls look until it is done, and reports what it saw last if the time is over. what describes the goal.
 func await(t *testing.T, what string, look func(ctx context.Context) (done bool, seen string, err error)) {
 	t.Helper()
 	if err := (process.Wait{What: what}).Until(t.Context(), look); err != nil {
@@ -70,7 +70,7 @@ func await(t *testing.T, what string, look func(ctx context.Context) (done bool,
 	}
 }
 
-// awaitKinds until the control plane serves so many of our kinds.
+// awaitKinds waits until the control plane serves this number of our kinds.
 func (s *site) awaitKinds(t *testing.T, want int) {
 	t.Helper()
 	d, err := discovery.NewDiscoveryClientForConfig(s.cluster.Config())
@@ -101,7 +101,7 @@ func (s *site) patchCRD(t *testing.T, patch string) {
 	}
 }
 
-// create a Manifest that installs a ConfigMap with a message.
+// create creates a Manifest that installs a ConfigMap with a message.
 func (s *site) create(t *testing.T, name, message string) *v1alpha1.Manifest {
 	t.Helper()
 	m := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name}}
@@ -115,7 +115,7 @@ func (s *site) create(t *testing.T, name, message string) *v1alpha1.Manifest {
 	return m
 }
 
-// awaitInstalled until the Manifest is Ready, and the ConfigMap has the message.
+// awaitInstalled waits until the Manifest is Ready, and the ConfigMap has the message.
 func (s *site) awaitInstalled(t *testing.T, name, message string) {
 	t.Helper()
 	key := client.ObjectKey{Namespace: team, Name: name}
@@ -134,7 +134,7 @@ func (s *site) awaitInstalled(t *testing.T, name, message string) {
 	})
 }
 
-// remove an object, and wait until it is gone.
+// remove deletes an object, and waits until it is gone.
 func (s *site) remove(t *testing.T, o client.Object) {
 	t.Helper()
 	if err := s.client.Delete(t.Context(), o); err != nil {
@@ -151,8 +151,8 @@ func (s *site) awaitGone(t *testing.T, o client.Object) {
 	})
 }
 
-// play does what a kubelet does with the Deployment of the provider: it pulls the image, and runs the program in it with the
-// arguments and variables of the container, as its service account.
+// play runs the Deployment of the provider as a kubelet would: it pulls the image, and runs its program with the arguments and
+// variables of the container, as its service account. It returns the image.
 func (s *site) play(t *testing.T) (image string) {
 	t.Helper()
 	d := &appsv1.Deployment{}
