@@ -17,8 +17,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// apply applies the bundle, starting from the inventory was, which is nil if there is none. If write is set, the inventory is
-// saved even if it does not change. If approved is set, apply returns a *StalePlanError unless it makes the same plan.
+// apply applies the bundle. The parameter was is the stored inventory, or nil if there is none. If write is set, apply saves the
+// inventory even if it does not change. If approved is set, apply returns a *StalePlanError unless it makes the same plan.
 func (w *call) apply(
 	ctx context.Context, applier *apply.Applier, was *inventory.Inventory, write bool, approved *Plan,
 ) (Result, error) {
@@ -59,8 +59,8 @@ func (w *call) apply(
 	return done.Result, err
 }
 
-// newPlanner returns a planner for an inventory, which is nil if there is none. With holds, parts wait for the installs before
-// them.
+// newPlanner returns a planner for an inventory, which is nil if there is none. If holds is set, each part waits for the installs
+// before it.
 func (w *call) newPlanner(applier *apply.Applier, was *inventory.Inventory, objects inspect.Objects, holds bool) *planner {
 	return &planner{
 		bundle: w.b, composer: w.composer, config: w.config, cache: w.c.Cache(), health: w.health(), checkCRD: applier.Permissions.CheckCRD,
@@ -71,9 +71,9 @@ func (w *call) newPlanner(applier *apply.Applier, was *inventory.Inventory, obje
 	}
 }
 
-// newCheckpoint returns the checkpoint to store as the last known good revision, or nil to keep the stored one. There is a new
-// one if the bundle is Ready with its current inputs, the stored one differs, and all objects can be read. The error is that of
-// the context.
+// newCheckpoint returns the checkpoint to store as the last known good revision, or nil to keep the stored one. It returns a
+// checkpoint only if the bundle is Ready with its current inputs, the stored checkpoint differs, and all objects can be read. It
+// returns an error only if the context has ended.
 func (w *call) newCheckpoint(
 	ctx context.Context, applier *apply.Applier, was *inventory.Inventory, objects inspect.Objects,
 ) (*observe.Checkpoint, error) {

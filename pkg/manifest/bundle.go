@@ -11,13 +11,13 @@ import (
 )
 
 type (
-	// A Bundle is everything that one module installs in one cluster.
+	// A Bundle contains everything that one module installs in one cluster.
 	Bundle = bundle.Bundle
-	// An Install is a Helm chart, plain objects or a kustomization, and how to install it.
+	// An Install describes a Helm chart, plain objects or a kustomization, and how to install it.
 	Install = bundle.Install
 	// A Form is the format of the content of an install.
 	Form = bundle.Form
-	// Flags are flags of Helm's install action for one install. The zero value changes nothing.
+	// Flags configure Helm's install action for one install. The zero value changes nothing.
 	Flags = bundle.Flags
 	// A Transform changes objects between rendering and applying.
 	Transform = bundle.Transform
@@ -41,12 +41,12 @@ const (
 	DriftIgnore = bundle.DriftIgnore
 )
 
-// ConfigOf encodes flags, by the name of the install, as the Config of a Bundle.
+// ConfigOf encodes flags as the Config of a Bundle. The keys of the map are the names of the installs.
 func ConfigOf(flags map[string]Flags) source.Layer { return bundle.ConfigOf(flags) }
 
-// PreviewOf returns a preview of each part of a bundle, in the order in which they are applied. It renders charts as for a first
-// install into a cluster of the given version, such as v1.36.3, in which lookups find nothing. The error is about the bundle as a
-// whole; the error of one part is in its Preview.
+// PreviewOf returns a preview of each part of a bundle, in the order in which the parts are applied. It renders charts as for a
+// first install into a cluster of the given version, such as v1.36.3, and lookups find nothing. It returns an error if the bundle
+// as a whole is invalid; the Preview of a part contains the error of that part.
 func PreviewOf(ctx context.Context, b *Bundle, kubeVersion string) ([]Preview, error) {
 	return compose.PreviewOf(ctx, b, kubeVersion)
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// A call is one call of an Engine method on one bundle. It makes what does the work out of the engine, the cluster, the bundle and
-// the options, and gives each of them what it needs.
+// A call is the call of one Engine method on one bundle. It builds the components that do the work, and configures them with the
+// engine, the cluster, the bundle and the options.
 type call struct {
 	client *ssa.Client
 	e      *Engine
@@ -33,15 +33,15 @@ type call struct {
 	parts  []bundle.Part
 	mem    *memory
 	store  *store
-	// config is the config of the bundle. It is read on first use.
+	// config provides the settings of the installs. It is read on first use.
 	config   *compose.Config
 	composer *compose.Composer
-	// end ends the call, so that the next one can begin.
+	// end ends the call and allows the next one to begin.
 	end func()
 }
 
-// newWriter returns an applier that writes. A call makes only one, because it caches what it learned about owners and
-// autoscalers.
+// newWriter returns an applier that writes. A call creates only one, because the applier caches the owners and autoscalers that
+// it finds.
 func (w *call) newWriter() *apply.Applier {
 	return apply.NewWriter(w.target(), w.policy(), w.mem.repairs, w.e.now)
 }
@@ -86,7 +86,7 @@ func (w *call) labels() map[string]string {
 	return l
 }
 
-// newHooks returns the hooks of the installs of the bundle.
+// newHooks returns the hooks of the installs of the bundle, to be prepared for a run.
 func (w *call) newHooks() *hooks {
 	track := func(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
 		return inspect.Track(ctx, w.c.Cache(), gvks)

@@ -29,7 +29,7 @@
 //     the change of a CRD is refused.
 //   - The plan is saved in the inventory, and executed stage by stage: namespaces and CRDs, pre-install or pre-upgrade hooks,
 //     configuration, workloads, webhooks, post-install or post-upgrade hooks, and the custom resource once all installs are
-//     applied. Whatever has to wait is left to the next call.
+//     applied. The next call does the work that has to wait.
 //   - Once all objects of a part are applied, objects that it no longer contains are pruned, its Helm release is recorded, and
 //     the part is saved as applied. Then the tests run, if you requested them.
 //
@@ -74,7 +74,7 @@
 //
 // Two bundles in one inventory namespace must not have the same Name: if their Owners differ, the second one is refused with an
 // *OwnedError. Give an operator its own inventory namespace with WithInventoryNamespace, so that its bundles cannot collide with
-// those of the provider or of another operator. An object belongs to one bundle; another bundle that contains it gets an error,
+// bundles of the provider or of another operator. An object belongs to one bundle; another bundle that contains it gets an error,
 // unless it adopts the object.
 //
 // docs/library.md in the repository has a tutorial, and explains what is promised about versions.

@@ -23,17 +23,17 @@ import (
 
 // Defaults of an Engine.
 const (
-	// DefaultConcurrency is how many objects of one bundle are applied at the same time.
+	// DefaultConcurrency is the number of objects of one bundle that are applied at the same time.
 	DefaultConcurrency = 8
-	// DefaultHistory is how many revisions of a Helm release are kept. It is Helm's default, too.
+	// DefaultHistory is the number of revisions of a Helm release that are kept. Helm has the same default.
 	DefaultHistory = 10
 
 	minHistory    = 2
 	cachedBundles = 50_000
 )
 
-// An Engine works on bundles. It is safe for concurrent use. Calls on bundles that have the same name in the same cluster run one
-// at a time, even if their owners differ; a call waits for its turn until its context ends.
+// An Engine installs, observes and removes bundles. It is safe for concurrent use. Calls on bundles that have the same name in
+// the same cluster run one at a time, even if the owners of the bundles differ; a call waits for its turn until its context ends.
 type Engine struct {
 	identity    Identity
 	namespace   string
@@ -44,10 +44,10 @@ type Engine struct {
 	now         func() time.Time
 	caches      *compose.Caches
 	rules       *health.Rules
-	// invalid is the error of an invalid option; nil for none.
+	// invalid is the error of an invalid option, or nil.
 	invalid error
 
-	// turns lets one call at a time work on an inventory, whatever the owner of the bundle.
+	// turns serializes the calls that work on the same inventory, regardless of the owner of the bundle.
 	turns turns
 
 	mu       sync.Mutex
@@ -57,11 +57,11 @@ type Engine struct {
 // An Option configures an Engine. If an option is invalid, each call of the Engine returns an error and does nothing.
 type Option func(*Engine)
 
-// Messages are the parts of messages that tell users what to do.
+// Messages contains the parts of messages that advise users what to do.
 type Messages = advice.Messages
 
-// WithMessages words the advice to users in the terms of the caller, for example with the fields of a custom resource. By
-// default, messages name the fields of a Bundle and the options of a call.
+// WithMessages sets the advice to users in the terms of the caller, for example with the fields of a custom resource. By default,
+// messages name the fields of a Bundle and the options of a call.
 func WithMessages(m Messages) Option {
 	return func(e *Engine) { e.messages = m }
 }
@@ -77,13 +77,13 @@ func WithConcurrency(n int) Option {
 	return func(e *Engine) { e.concurrency = max(n, 1) }
 }
 
-// WithHistory sets how many revisions of a Helm release are kept. The minimum is 2. If you lower the number for an existing release,
-// the records that are too old by then stay; only those that get too old with a new revision are deleted.
+// WithHistory sets how many revisions of a Helm release are kept. The minimum is 2. A lower number does not delete the records of
+// an existing release that already exceed it; only records that exceed it because of a new revision are deleted.
 func WithHistory(n int) Option {
 	return func(e *Engine) { e.history = n }
 }
 
-// WithPlanAge makes Plan return the same plan for this long, as long as nothing is known to have changed. By default, Plan makes
+// WithPlanAge makes Plan return the same plan for the given duration, unless the engine detects a change. By default, Plan makes
 // a new plan each time.
 func WithPlanAge(d time.Duration) Option {
 	return func(e *Engine) { e.planAge = d }
@@ -132,7 +132,7 @@ func (e *Engine) accepts(c cluster.Cluster) error {
 	return nil
 }
 
-// newCall waits until no other call works on the bundle, and returns a call on it. The caller must call end.
+// newCall waits until no other call works on the bundle, and returns a call on it. The caller must call end on the result.
 func (e *Engine) newCall(ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption) (*call, error) {
 	parts, err := b.Parts()
 	if err != nil {
@@ -146,7 +146,7 @@ func (e *Engine) newCall(ctx context.Context, c cluster.Cluster, b *Bundle, o []
 	return w, nil
 }
 
-// newCallByName returns a call whose parts have no digests. That is enough to remove a bundle.
+// newCallByName returns a call whose parts have no digests. Such a call can remove a bundle whose sources cannot be resolved.
 func (e *Engine) newCallByName(ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption) (*call, error) {
 	if err := e.accepts(c); err != nil {
 		return nil, err
@@ -164,7 +164,8 @@ func (e *Engine) newCallByName(ctx context.Context, c cluster.Cluster, b *Bundle
 	return w, nil
 }
 
-// ID returns the ID of the ApplySet of a bundle, which is the value of the label applyset.kubernetes.io/part-of of its members.
+// ID returns the ID of the ApplySet of a bundle. Members of the bundle have it as the value of the label
+// applyset.kubernetes.io/part-of.
 func (e *Engine) ID(b *Bundle) string {
 	return b.ID(e.namespace)
 }
@@ -181,7 +182,7 @@ func (e *Engine) memoryOf(c cluster.Cluster, b *Bundle) *memory {
 	return m
 }
 
-// Forget drops what the engine remembers about a bundle.
+// Forget drops the state that the engine keeps in memory about a bundle.
 func (e *Engine) Forget(c cluster.Cluster, b *Bundle) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

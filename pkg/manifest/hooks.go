@@ -14,18 +14,18 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
-// hooks finds the hooks of the installs of a bundle, in charts and in release records, and prepares them to be run.
+// hooks prepares the hooks of the installs of a bundle. The hooks come from charts or from release records.
 type hooks struct {
 	composer *compose.Composer
 	history  release.History
-	// runner has no hooks yet.
+	// runner is the template for the runner of each event. It contains no hooks.
 	runner hook.Runner
-	// retry and force are those of the call.
+	// retry and force are the options Retry and ForceRemoval of the call.
 	retry string
 	force bool
 }
 
-// prepare returns the hooks for the event of a run, ready to be sent.
+// prepare returns the hooks for the event of a run, ready to be applied.
 func (h *hooks) prepare(
 	ctx context.Context, all []record.Hook, part object.PartID, in *compose.Installation, run *inventory.Run, owner hook.Owner,
 ) ([]hook.Hook, error) {
@@ -35,8 +35,8 @@ func (h *hooks) prepare(
 	return hook.Prepare(ctx, all, h.runner.Set, part, run, owner, build)
 }
 
-// prepareRecorded returns the hooks for the event of a run, as recorded for a release, and that record. Both are nil if there is no
-// record.
+// prepareRecorded returns the hooks for the event of a run from the record of a release, and that record. Both are nil if the
+// record does not exist.
 func (h *hooks) prepareRecorded(
 	ctx context.Context, part object.PartID, r inventory.Release, run *inventory.Run, owner hook.Owner,
 ) ([]hook.Hook, *record.Info, error) {
@@ -51,8 +51,8 @@ func (h *hooks) prepareRecorded(
 // A saveRecord saves the inventory with the record of a part.
 type saveRecord func(ctx context.Context, part object.PartID, rec inventory.Part) error
 
-// ofRemoved returns the hooks to run for parts that are being removed, given their records in the inventory. The records are
-// copied. The owner is nil if all parts are being removed.
+// ofRemoved returns the deletion hooks of parts that are being removed. It copies records, which maps each part to its record in
+// the inventory. The owner is nil if all parts are being removed.
 func (h *hooks) ofRemoved(
 	records map[object.PartID]inventory.Part, parts []object.PartID, owner hook.Owner, save saveRecord,
 ) *hook.RemovalHooks {

@@ -7,7 +7,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// An Identity is the name under which an Engine works in clusters.
+// An Identity contains the names that an Engine uses in clusters.
 type Identity = object.Identity
 
 // Defaults of an Identity.
@@ -17,13 +17,13 @@ const (
 )
 
 // WithIdentity sets the identity of an Engine. The default is the identity of the provider. Connections must watch for the same
-// identity: pass it to connect.WithIdentity, too. Do not change it while a bundle is installed.
+// identity, so pass it to connect.WithIdentity, too. Do not change it while a bundle is installed.
 func WithIdentity(i Identity) Option {
 	return func(e *Engine) { e.identity = i }
 }
 
-// Interpreter returns what the cluster.Cache of an Engine with these options needs to know: which objects to watch, and what to
-// keep of them. Interpreters of equal identities are equal.
+// Interpreter returns the interpreter for the cluster.Cache of an Engine with these options. It determines which objects the
+// cache watches and what it keeps of them. Interpreters of equal identities are equal.
 func Interpreter(o ...Option) cluster.Interpreter {
 	e := &Engine{identity: object.DefaultIdentity()}
 	for _, fn := range o {

@@ -12,16 +12,16 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// With Wait, a call checks again after lookEvery. Each error in a row doubles the pause, up to lookRarely.
+// With Wait, a call checks again after lookEvery. Each consecutive error doubles the interval, up to lookRarely.
 const (
 	lookEvery  = 500 * time.Millisecond
 	lookRarely = 10 * time.Second
 )
 
-// Install installs or upgrades a bundle. It does the next step, if anything is left to do, and returns what it observes after
-// that. Without Wait, it returns without waiting: a controller calls it in each reconciliation until the observation is Ready and
-// UpToDate, and after that whenever something changes. A call that has nothing to do sends no request. The error of one part does
-// not stop the other parts, and is part of the observation as well.
+// Install installs or upgrades a bundle. It does the next step, if anything is left to do, and returns the resulting observation.
+// Without Wait, it does not block: a controller calls it in each reconciliation until the observation is Ready and UpToDate, and
+// after that whenever something changes. A call that has nothing to do sends no request. An error of one part does not stop the
+// other parts, and is also contained in the observation.
 func (e *Engine) Install(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Observation, error) {
 	return e.until(ctx, c, b, o, func() (Observation, error) {
 		seen, err := e.Observe(ctx, c, b, o...)
@@ -34,12 +34,12 @@ func (e *Engine) Install(ctx context.Context, c cluster.Cluster, b *Bundle, o ..
 	})
 }
 
-// Check reports whether a bundle is installed as specified and works. It changes nothing. It is Observe with support for Wait.
+// Check reports whether a bundle is installed as specified and works. It changes nothing. It is like Observe, but supports Wait.
 func (e *Engine) Check(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Observation, error) {
 	return e.until(ctx, c, b, o, func() (Observation, error) { return e.Observe(ctx, c, b, o...) })
 }
 
-// Uninstall does the next step of removing a bundle. It is Remove with support for Wait: without that option, it does not wait.
+// Uninstall does the next step of removing a bundle. It is like Remove, but supports Wait. Without Wait, it does not block.
 func (e *Engine) Uninstall(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Removal, error) {
 	if err := e.accepts(c); err != nil {
 		return Removal{}, err
@@ -52,7 +52,7 @@ func (e *Engine) Uninstall(ctx context.Context, c cluster.Cluster, b *Bundle, o 
 	return left, err
 }
 
-// until observes a bundle with look, once or, with Wait, repeatedly until the bundle is Ready.
+// until observes a bundle with look. With Wait, it repeats that until the bundle is Ready.
 func (e *Engine) until(
 	ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption, look func() (Observation, error),
 ) (Observation, error) {
@@ -70,7 +70,7 @@ func (e *Engine) until(
 	return seen, err
 }
 
-// retry tries once or, with Wait, repeatedly until the work is done or the context ends.
+// retry calls try. With Wait, it repeats the call until the work is done or the context ends.
 func retry(ctx context.Context, o []CallOption, try func() (done bool, waiting string, err error)) error {
 	wait := CallOptionsOf(o...).Wait
 	pause, last := lookEvery, "nothing was done"
@@ -84,7 +84,7 @@ func retry(ctx context.Context, o []CallOption, try func() (done bool, waiting s
 		} else {
 			waiting = text.OneLine(err.Error())
 		}
-		// A try that the end of the context interrupted reports less than the one before.
+		// A try that the end of the context interrupted reports less than the previous one.
 		if ctx.Err() == nil {
 			last = waiting
 		}

@@ -22,21 +22,21 @@ type installs struct {
 	now      func() time.Time
 }
 
-// RunPre runs the hooks that come before the objects of a component.
+// RunPre runs the hooks of a component that precede its objects.
 func (i *installs) RunPre(ctx context.Context, c *compose.Component, v execute.View) (execute.Hooked, error) {
 	a := i.attempt(c, v)
 	s, err := a.RunPre(ctx)
 	return execute.Hooked{Standing: s, Effect: a.Effect, Run: a.Run}, err
 }
 
-// RunPost runs the hooks that come after the objects of a component.
+// RunPost runs the hooks of a component that follow its objects.
 func (i *installs) RunPost(ctx context.Context, c *compose.Component, v execute.View) (execute.Hooked, error) {
 	a := i.attempt(c, v)
 	s, err := a.RunPost(ctx)
 	return execute.Hooked{Standing: s, Effect: a.Effect, Run: a.Run}, err
 }
 
-// attempt returns the attempt to install a chart with hooks.
+// attempt returns the attempt to install a chart that has hooks.
 func (i *installs) attempt(c *compose.Component, v execute.View) *hook.Attempt {
 	in := c.Installation
 	return &hook.Attempt{
@@ -51,8 +51,8 @@ func (i *installs) attempt(c *compose.Component, v execute.View) *hook.Attempt {
 	}
 }
 
-// Finish records the release of a component whose objects are all applied, and ends the release that it replaces under another
-// name or in another namespace. Plain objects have no release.
+// Finish records the release of a component whose objects are all applied. It also ends the release with another name or
+// namespace that this release replaces. Plain objects have no release.
 func (i *installs) Finish(ctx context.Context, c *compose.Component, v execute.View) (execute.Installed, error) {
 	rec := v.Record
 	if c.Rendered == nil {
@@ -83,11 +83,11 @@ func (i *installs) Abandon(ctx context.Context, c *compose.Component) error {
 type tester struct {
 	hooks *hooks
 	parts []bundle.Part
-	// test is the requested run of the tests.
+	// test is the token that requests the tests.
 	test string
 }
 
-// run runs the requested tests. As with helm test, the hooks come from the release records.
+// run runs the requested tests. It gets the test hooks from the release records, like helm test.
 func (t *tester) run(ctx context.Context, in execute.TestInput) (execute.Tested, error) {
 	of := &hook.Tester{
 		Runner: t.hooks.runner, Save: in.Save,

@@ -4,7 +4,7 @@ package manifest
 
 import "github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 
-// Labels and annotations of the ApplySet specification, KEP-3659.
+// These labels and annotations are part of the ApplySet specification, KEP-3659.
 const (
 	LabelApplySetID                = object.LabelApplySetID
 	LabelPartOf                    = object.LabelPartOf
@@ -13,12 +13,12 @@ const (
 	AnnotationAdditionalNamespaces = object.AnnotationAdditionalNamespaces
 )
 
-// LabelManagedBy is on the inventory and on each object that the engine installs. Its value is Identity.ManagedBy.
+// LabelManagedBy is a label of the inventory and of each object that the engine installs. Its value is Identity.ManagedBy.
 const LabelManagedBy = object.LabelManagedBy
 
 // DefaultNamespace is the default namespace of inventories.
 const DefaultNamespace = "kyma-system"
 
-// AnnotationRecreate with the value "true" on an installed object allows the engine to delete the object and create it again if
-// an immutable field has to change.
+// AnnotationRecreate is an annotation of an installed object. With the value "true", it allows the engine to delete the object
+// and create it again if an immutable field has to change.
 const AnnotationRecreate = object.AnnotationRecreate

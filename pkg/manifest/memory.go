@@ -16,7 +16,7 @@ import (
 )
 
 // A bundleKey identifies a bundle across clusters. It includes the owner, so that bundles with the same name and different owners
-// share nothing. A connection that does not prove which cluster it reaches has an Identity of its own, and shares nothing either.
+// share nothing. A connection that cannot identify its cluster has an Identity of its own, and shares nothing either.
 type bundleKey struct {
 	cluster, name, owner string
 }
@@ -25,7 +25,7 @@ func keyOf(c cluster.Cluster, b *Bundle) bundleKey {
 	return bundleKey{cluster: c.Identity(), name: b.Name, owner: b.Owner}
 }
 
-// A place is where the inventory of a bundle is. Bundles that have the same name share it, whatever their owners.
+// A place is the location of an inventory. Bundles that have the same name share it, even if their owners differ.
 type place struct {
 	cluster, name string
 }
@@ -34,29 +34,29 @@ func placeOf(c cluster.Cluster, b *Bundle) place {
 	return place{cluster: c.Identity(), name: b.Name}
 }
 
-// A memory is what the engine remembers about a bundle between calls. It can be lost at any time.
+// A memory is the state that the engine keeps about a bundle between calls. It can be lost at any time.
 type memory struct {
 	// stored is the inventory as stored in the cluster.
 	stored inventory.Stored
-	// evaluations are results of readiness rules.
+	// evaluations contains results of readiness rules.
 	evaluations inspect.Evaluations
-	// repairs count the repairs of fields, by object, that other managers change repeatedly.
+	// repairs counts, by object, the repairs of fields that other managers change repeatedly.
 	repairs map[cluster.ObjectRef]ownership.Repairs
-	// reports are about objects that drifted and are left as they are.
+	// reports contains reports about objects that drifted and are not repaired.
 	reports inspect.Reports
-	// settled has the UIDs of objects to delete which, according to a request, are gone or do not belong to the bundle.
+	// settled contains the UIDs of objects to delete that a request found to be gone or not to belong to the bundle.
 	settled map[cluster.ObjectRef]string
-	// plan is the last plan; nil if there is none.
+	// plan is the last plan, or nil if there is none.
 	plan *keptPlan
 }
 
-// conclude forgets what a call made obsolete that left an inventory.
+// conclude forgets the state that a call made obsolete. The parameter inv is the inventory at the end of the call.
 func (m *memory) conclude(inv *inventory.Inventory) {
 	m.forgetGone(inv)
 	m.plan = nil // It was made before this call.
 }
 
-// forgetGone forgets objects that the inventory no longer has, if more objects are remembered than it has.
+// forgetGone forgets objects that are not in the inventory, if the memory has more objects than the inventory.
 func (m *memory) forgetGone(inv *inventory.Inventory) {
 	most := len(inv.Objects)
 	if len(m.evaluations) <= most && len(m.reports) <= most && len(m.settled) <= most && len(m.repairs) <= most {
@@ -78,13 +78,13 @@ func (m *memory) forgetGone(inv *inventory.Inventory) {
 	maps.DeleteFunc(m.repairs, func(k cluster.ObjectRef, _ ownership.Repairs) bool { return gone(k) })
 }
 
-// turns allow one call at a time to work at a place.
+// turns lets one call at a time work at each place.
 type turns struct {
 	mu sync.Mutex
 	by map[place]*turn
 }
 
-// A turn is held by the call that sent a value to the channel. Calls counts that call and those that wait for it.
+// A turn serializes calls. The call that sent a value to held has the turn; calls counts that call and the waiting calls.
 type turn struct {
 	held  chan struct{}
 	calls int

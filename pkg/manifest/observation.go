@@ -12,10 +12,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
 )
 
-// A Result says what Apply did.
+// A Result contains what Apply did.
 type Result = execute.Result
 
-// A Preview is what one part of a bundle would apply, as far as that is known without a cluster.
+// A Preview contains what one part of a bundle would apply, as far as that is known without a cluster.
 type Preview = compose.Preview
 
 type (
@@ -31,7 +31,7 @@ type (
 	TestState = observe.TestState
 	// A Drift is an object that another client changed or deleted.
 	Drift = observe.Drift
-	// A DriftKind is what another client did to an object.
+	// A DriftKind is the kind of change that another client made to an object.
 	DriftKind = observe.DriftKind
 	// A CededField is a field that the engine leaves to another manager.
 	CededField = observe.CededField
@@ -76,11 +76,11 @@ const (
 	PhaseTerminating   = observe.PhaseTerminating
 )
 
-// An OwnedError means that the inventory belongs to another owner than the bundle.
+// An OwnedError means that the inventory does not belong to the owner of the bundle.
 type OwnedError = inventory.OwnedError
 
 // A ChangedError means that another client changed or deleted the inventory of a bundle during a call. The call stops, and the
-// next one starts from the changed inventory.
+// next call starts from the changed inventory.
 type ChangedError = inventory.ChangedError
 
 // A Removal is the progress of removing a bundle.

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 )
 
-// observed returns the input for observing an inventory and its objects.
+// observed returns the input to observe an inventory and its objects.
 func (w *call) observed(inv *inventory.Inventory, objects inspect.Objects) observe.Input {
 	return observe.Input{
 		Parts: w.parts, Drift: w.b.Drift, Retry: w.o.Retry, Inventory: inv, Objects: objects.States, Denied: objects.Denied,
@@ -30,8 +30,8 @@ func (w *call) health() *inspect.RuleEvaluator {
 	return &inspect.RuleEvaluator{Objects: w.client, Expressions: w.e.rules, Readiness: w.b.Readiness, Evaluations: w.mem.evaluations}
 }
 
-// differences returns an evaluator of how drifted objects of an inventory differ from what was applied. The applier tries to repair
-// them.
+// differences returns a comparer of the drifted objects of an inventory with the objects as applied. It uses the applier to try
+// to repair them.
 func (w *call) differences(inv *inventory.Inventory, applier *apply.Applier) *inspect.DriftComparer {
 	return &inspect.DriftComparer{
 		Set: w.id, Objects: w.client, Now: w.e.now(), Reports: w.mem.reports,
@@ -41,7 +41,7 @@ func (w *call) differences(inv *inventory.Inventory, applier *apply.Applier) *in
 	}
 }
 
-// look returns what is known about the objects of an inventory, which is nil for none.
+// look returns the known state of the objects of an inventory, which is nil if there is none.
 func (w *call) look(ctx context.Context, inv *inventory.Inventory) (inspect.Objects, error) {
 	if inv == nil {
 		return inspect.Objects{States: map[cluster.ObjectRef]cluster.ObjectState{}}, nil
@@ -49,18 +49,18 @@ func (w *call) look(ctx context.Context, inv *inventory.Inventory) (inspect.Obje
 	return inspect.FindObjects(ctx, w.c.Cache(), w.client, inv)
 }
 
-// A repairer renders the objects of a bundle as they were applied, and tries to repair them.
+// A repairer renders the objects of a bundle as they were applied, and tries to repair them with dry runs.
 type repairer struct {
 	applier  *apply.Applier
 	composer *compose.Composer
 	parts    []bundle.Part
-	// records are those of the parts in the inventory.
+	// records contains the records of the parts in the inventory.
 	records map[object.PartID]inventory.Part
-	// rendered caches the parts that were rendered.
+	// rendered caches rendered parts.
 	rendered map[object.PartID]*compose.Component
 }
 
-// AppliedObject returns the object of an entry as it was applied; nil if the bundle no longer contains it in that form.
+// AppliedObject returns the object of an entry as it was applied, or nil if the bundle no longer contains it in that form.
 func (r *repairer) AppliedObject(ctx context.Context, en *inventory.Entry) (*object.Desired, error) {
 	for i := range r.parts {
 		p := &r.parts[i]
@@ -80,14 +80,14 @@ func (r *repairer) AppliedObject(ctx context.Context, en *inventory.Entry) (*obj
 	return nil, nil //nolint:nilnil // As documented.
 }
 
-// TryRepair returns the outcome of a repair of an object, according to a dry run.
+// TryRepair returns the outcome of repairing an object, according to a dry run.
 func (r *repairer) TryRepair(
 	ctx context.Context, o *object.Desired, en *inventory.Entry, m *metav1.PartialObjectMetadata,
 ) (apply.Outcome, error) {
 	return r.applier.TryRepair(ctx, o, en, m)
 }
 
-// component renders a part once.
+// component renders a part. It caches the result.
 func (r *repairer) component(ctx context.Context, p *bundle.Part) (*compose.Component, error) {
 	if c, ok := r.rendered[p.Name]; ok {
 		return c, nil

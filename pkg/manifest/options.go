@@ -9,30 +9,30 @@ package manifest
 //	Plan              AsRollback, WithRetryToken, WithTestToken
 //	Observe           WithCheckpoint, WithRetryToken, WithTestToken
 //	Remove            WithRetryToken, WithRedactor, ForceRemoval
-//	Install           those of Apply, and Wait
-//	Check             those of Observe, and Wait
-//	Uninstall         those of Remove, and Wait
+//	Install           options of Apply, and Wait
+//	Check             options of Observe, and Wait
+//	Uninstall         options of Remove, and Wait
 //
 // Observe reports what is left to do for an Apply with the same options. Pass the options of Plan to ApplyPlan as well.
 type CallOption func(*CallOptions)
 
-// CallOptions are the options of one call as a value. A fake Engine in a test gets them from CallOptionsOf.
+// CallOptions contains the options of one call as a value. A fake Engine in a test gets it from CallOptionsOf.
 type CallOptions struct {
-	// Wait is set by Wait.
+	// Wait is set by the option Wait.
 	Wait bool
-	// Checkpoint is set by WithCheckpoint; nil keeps none.
+	// Checkpoint is set by WithCheckpoint. If it is nil, no checkpoint is kept.
 	Checkpoint []byte
 	// Rollback is set by AsRollback.
 	Rollback bool
 	// Retry and Test are set by WithRetryToken and WithTestToken.
 	Retry, Test string
-	// Redact is set by WithRedactor; nil removes nothing.
+	// Redact is set by WithRedactor. If it is nil, nothing is redacted.
 	Redact func(text string) string
-	// ForceRemoval is set by ForceRemoval.
+	// ForceRemoval is set by the option ForceRemoval.
 	ForceRemoval bool
 }
 
-// CallOptionsOf returns the result of options. Later options override earlier ones.
+// CallOptionsOf returns the result of applying options in order. Later options override earlier ones.
 func CallOptionsOf(o ...CallOption) CallOptions {
 	var out CallOptions
 	for _, set := range o {
@@ -41,26 +41,25 @@ func CallOptionsOf(o ...CallOption) CallOptions {
 	return out
 }
 
-// Wait makes a call wait until the bundle is Ready or, for Uninstall, gone. Give the context a deadline: it limits how long to
-// wait. Until then, failures are retried, because most are temporary. A malformed bundle or an invalid option of the Engine is
-// not retried.
+// Wait makes a call wait until the bundle is Ready or, for Uninstall, gone. Give the context a deadline to limit the wait. Until
+// then, failures are retried, because most are temporary. A malformed bundle or an invalid option of the Engine is not retried.
 func Wait() CallOption {
 	return func(o *CallOptions) { o.Wait = true }
 }
 
-// WithCheckpoint passes data that describes this bundle to the caller. Once the bundle is Ready, Apply stores the data in the
-// inventory as the last known good revision, replacing the one before; Observe returns the stored one. Without this option, none
-// is kept.
+// WithCheckpoint sets data that describes this bundle to the caller. Once the bundle is Ready, Apply stores the data in the
+// inventory as the last known good revision, in place of the previous one; Observe returns the stored one. Without this option,
+// no checkpoint is kept.
 func WithCheckpoint(data []byte) CallOption {
 	return func(o *CallOptions) { o.Checkpoint = data }
 }
 
-// AsRollback marks this bundle as the last known good revision: charts are rendered and hooks run as by helm rollback.
+// AsRollback marks this bundle as the last known good revision. Charts are rendered and hooks run as with helm rollback.
 func AsRollback() CallOption {
 	return func(o *CallOptions) { o.Rollback = true }
 }
 
-// WithRetryToken runs failed hooks again if the token differs from that of the failed run. The token may be empty.
+// WithRetryToken makes a call run failed hooks again if the token differs from the token of the failed run. It may be empty.
 func WithRetryToken(token string) CallOption {
 	return func(o *CallOptions) { o.Retry = token }
 }
@@ -70,16 +69,16 @@ func WithTestToken(token string) CallOption {
 	return func(o *CallOptions) { o.Test = token }
 }
 
-// WithRedactor removes secret values from texts. Apply and Remove call the function with the last output of a failed hook, and
-// Apply also with the reasons why parts failed or wait, before they shorten the text and store it in the cluster. The function
-// must be safe for concurrent use.
+// WithRedactor sets a function that removes secret values from text. Apply and Remove call it with the last output of a failed
+// hook. Apply also calls it with the reasons why parts failed or wait. Both call it before they shorten the text and store it in
+// the cluster. The function must be safe for concurrent use.
 func WithRedactor(redact func(text string) string) CallOption {
 	return func(o *CallOptions) { o.Redact = redact }
 }
 
 // ForceRemoval makes Remove delete all custom resources of the kinds that the bundle defines, even those that it did not create.
-// Without this option, they block the removal. With it, a deletion hook that fails blocks neither Remove nor an Apply that prunes
-// an install.
+// Without this option, these custom resources block the removal. With it, a deletion hook that fails blocks neither Remove nor an
+// Apply that prunes an install.
 func ForceRemoval() CallOption {
 	return func(o *CallOptions) { o.ForceRemoval = true }
 }

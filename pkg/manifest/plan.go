@@ -9,11 +9,11 @@ import (
 )
 
 type (
-	// A Plan is what Apply would do until nothing is left to do.
+	// A Plan describes what Apply would do until nothing is left to do.
 	Plan = execute.Forecast
-	// A PlannedChange is what would be done with one object.
+	// A PlannedChange describes what Apply would do with one object.
 	PlannedChange = execute.Change
-	// An Action is what would be done with one object.
+	// An Action is the kind of a PlannedChange.
 	Action = execute.Action
 )
 
@@ -25,7 +25,7 @@ const (
 	ActionPrune    = execute.ActionPrune
 )
 
-// A keptPlan is a plan that is reused until a time, as long as its basis stays the same.
+// A keptPlan is a plan that Plan returns again until a point in time, as long as its basis stays the same.
 type keptPlan struct {
 	until time.Time
 	plan  Plan

@@ -14,18 +14,18 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// A planner goes through the steps of package plan, and sends the requests between them.
+// A planner executes the steps of package plan, and sends the requests between them.
 type planner struct {
 	input    plan.Input
 	bundle   *Bundle
 	composer *compose.Composer
-	// config is the config of the bundle.
+	// config provides the settings of the installs.
 	config *compose.Config
 	cache  cluster.Cache
 	health observe.Evaluator
-	// checkCRD returns why an existing CRD must not change; nil if it may.
+	// checkCRD returns the reason why an existing CRD must not change, or nil if it may change.
 	checkCRD func(ctx context.Context, o *object.Desired, en inventory.Entry) error
-	// holds is true if parts wait for the installs before them, as config specifies.
+	// holds is true if parts wait for the installs before them as specified in config.
 	holds bool
 }
 
@@ -40,8 +40,8 @@ func (p *planner) plan(ctx context.Context) (*plan.Plan, error) {
 	return plan.Build(draft, hold, p.check(ctx, draft.CRDChanges())), nil
 }
 
-// compose composes the parts that are due. It reads the config only if one of them is an install; otherwise the inventory has the
-// settings that are needed.
+// compose composes the parts that are due. It reads the config only if one of them is an install; otherwise the inventory
+// contains the settings that are needed.
 func (p *planner) compose(ctx context.Context, due []plan.Due) plan.Composed {
 	out := plan.Composed{
 		Components: map[object.PartID]*compose.Component{}, Errors: map[object.PartID]error{}, Waits: map[object.PartID]bool{},
@@ -68,8 +68,8 @@ func (p *planner) compose(ctx context.Context, due []plan.Due) plan.Composed {
 	return out
 }
 
-// hold returns the first install that is not ready and that later parts wait for; nil if there is none. An install that cannot be
-// read counts as not ready. It returns an error only if the context has ended.
+// hold returns the first install that is not ready and for which later parts wait, or nil if there is none. An install that
+// cannot be read counts as not ready. It returns an error only if the context has ended.
 func (p *planner) hold(ctx context.Context, d *plan.Draft) (*plan.Hold, error) {
 	if !p.holds {
 		return nil, nil //nolint:nilnil // As documented.
@@ -89,7 +89,7 @@ func (p *planner) hold(ctx context.Context, d *plan.Draft) (*plan.Hold, error) {
 	return otherwise, nil
 }
 
-// check checks the CRDs that are about to change. It returns the reasons why some of them must not change.
+// check checks the CRDs that are about to change. It returns the CRDs that must not change, with the reasons.
 func (p *planner) check(ctx context.Context, changes []plan.CRDChange) map[cluster.ObjectRef]error {
 	refused := map[cluster.ObjectRef]error{}
 	for i := range changes {

@@ -19,13 +19,13 @@ import (
 
 // A remover deletes objects of a bundle.
 type remover struct {
-	// input is what all removals of the call have in common.
+	// input contains the fields that all removals of the call share.
 	input teardown.Input
-	// memory has the objects that need no other request.
+	// memory contains the objects that need no further request.
 	memory *memory
 }
 
-// run deletes the objects of entries, given what is known about them.
+// run deletes the objects of entries. The parameter objects contains the known state of these objects.
 func (r *remover) run(
 	ctx context.Context, mode teardown.Mode, entries []inventory.Entry, objects inspect.Objects, hooks teardown.Hooks,
 ) (teardown.Result, error) {
@@ -41,14 +41,14 @@ func (r *remover) run(
 	return res, err
 }
 
-// A pruner deletes what the bundle no longer contains. It implements execute.Pruner.
+// A pruner deletes objects that the bundle no longer contains. It implements execute.Pruner.
 type pruner struct {
 	remover *remover
 	hooks   *hooks
 	history release.History
-	// adopts is true if the bundle adopts objects of others.
+	// adopts is true if the bundle adopts objects of other owners.
 	adopts bool
-	// objects is what was known about the objects of the inventory before the run.
+	// objects is the state of the objects of the inventory before the run, as far as it was known.
 	objects inspect.Objects
 }
 
@@ -78,7 +78,7 @@ func (w *call) newRemover() *remover {
 	}}
 }
 
-// newPruner returns a pruner, given what is known about the objects of the inventory.
+// newPruner returns a pruner. The parameter objects contains the known state of the objects of the inventory.
 func (w *call) newPruner(objects inspect.Objects) *pruner {
 	return &pruner{remover: w.newRemover(), hooks: w.newHooks(), history: w.history(), adopts: w.b.Adopt, objects: objects}
 }
@@ -103,7 +103,7 @@ func (w *call) removalMode() teardown.Mode {
 	return teardown.Remove
 }
 
-// forgetAll deletes the records of a bundle that has no objects left: its release records, and its inventory.
+// forgetAll deletes the release records and the inventory of a bundle that has no objects left.
 func (w *call) forgetAll(ctx context.Context, inv *inventory.Inventory) error {
 	for _, name := range slices.Sorted(maps.Keys(inv.Parts)) {
 		rec := inv.Parts[name]

@@ -10,19 +10,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// A store loads and saves the inventory of a bundle during one call. Once another client changed the inventory, it saves nothing
-// for the rest of the call, and cancels the context of the call; the next call loads the inventory again.
+// A store loads and saves the inventory of a bundle during one call. Once another client has changed the inventory, the store
+// saves nothing for the rest of the call, and cancels the context of the call; the next call loads the inventory again.
 type store struct {
 	inventories *inventory.Store
-	// last is the inventory as stored in the cluster, as far as is known.
+	// last is the last known inventory in the cluster.
 	last *inventory.Stored
 	// changed is set once another client changed the inventory.
 	changed *inventory.ChangedError
 	stop    context.CancelFunc
 }
 
-// fenced returns a context for a call that writes. It is cancelled when the call ends, or when another client changed the
-// inventory.
+// fenced returns a context for a call that writes. The context is canceled when the call ends, or when another client has changed
+// the inventory.
 func (s *store) fenced(ctx context.Context) context.Context {
 	ctx, s.stop = context.WithCancel(ctx)
 	return ctx
@@ -34,7 +34,7 @@ func (s *store) load(ctx context.Context) (*inventory.Inventory, error) {
 	return s.loaded(stored, err)
 }
 
-// loadUnwatched returns the inventory, or nil if a request confirms that there is none.
+// loadUnwatched returns the inventory, or nil if a request confirms that it does not exist.
 func (s *store) loadUnwatched(ctx context.Context) (*inventory.Inventory, error) {
 	stored, err := s.inventories.LoadUnwatched(ctx, *s.last)
 	return s.loaded(stored, err)
@@ -62,11 +62,11 @@ func (s *store) loadOwn(ctx context.Context) (*inventory.Inventory, error) {
 	return inv, nil
 }
 
-// owns reports whether the inventory that was loaded last belongs to the owner of the bundle.
+// owns reports whether the last loaded inventory belongs to the owner of the bundle.
 func (s *store) owns() bool { return s.inventories.Owns(*s.last) }
 
-// save saves the inventory, and returns it as stored. If none was loaded, it creates one, and returns inventory.ErrExists if there
-// is one after all.
+// save saves the inventory, and returns it as stored. If none was loaded, save creates one, and returns inventory.ErrExists if
+// one exists after all.
 func (s *store) save(ctx context.Context, inv *inventory.Inventory) (*inventory.Inventory, error) {
 	if s.changed != nil {
 		return s.last.Inventory, s.changed

@@ -14,21 +14,21 @@ import (
 )
 
 // Apply does the next step of installing or upgrading the bundle: everything that can be done without waiting. A part that fails
-// does not affect the others; its error is returned, and Observe reports it from then on.
+// does not affect the others. Apply returns its error, and Observe reports it from then on.
 //
 // Apply returns a *ChangedError if another client changed the inventory during the call. The call stops then: call Apply again.
 func (e *Engine) Apply(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Result, error) {
 	return e.apply(ctx, c, b, o, nil)
 }
 
-// ApplyPlan is Apply for an approved plan. It does the next step only if nothing changed since the plan was made: the cluster,
-// the bundle, the options, the inventory, the members that the informers show, and the objects and hooks to apply. Otherwise it
-// does nothing, and returns a *StalePlanError. It does not compare objects that are not members.
+// ApplyPlan is like Apply, but for an approved plan. It does the next step only if nothing has changed since the plan was made:
+// the cluster, the bundle, the options, the inventory, the members that the informers show, and the objects and hooks to apply.
+// Otherwise it does nothing, and returns a *StalePlanError. It does not compare objects that are not members.
 //
-// A plan is also stale if a source has different content by now, or if a chart renders differently each time, for example with
-// random values: a plan that contains a new revision of such a chart never holds.
+// A plan is also stale if the content of a source has changed, or if a chart renders differently each time, for example with
+// random values: a plan that contains a new revision of such a chart is always stale.
 //
-// The approval is for one step. If a bundle needs several steps, pass the plan to the first one, and use Apply for the others.
+// The approval covers one step. If a bundle needs several steps, pass the plan to the first one, and use Apply for the others.
 func (e *Engine) ApplyPlan(ctx context.Context, c cluster.Cluster, b *Bundle, p Plan, o ...CallOption) (Result, error) {
 	if p.Basis == "" {
 		return Result{}, errors.New("the plan has no basis; pass the one that Engine.Plan returned")
@@ -36,18 +36,18 @@ func (e *Engine) ApplyPlan(ctx context.Context, c cluster.Cluster, b *Bundle, p 
 	return e.apply(ctx, c, b, o, &p)
 }
 
-// A StalePlanError means that a plan no longer holds.
+// A StalePlanError means that the inputs of a plan have changed since it was made.
 type StalePlanError struct {
 	// Bundle is the name of the bundle.
 	Bundle string
 }
 
-// Error says what changed and what to do.
+// Error describes what changed and what to do.
 func (e *StalePlanError) Error() string {
 	return "the plan of " + e.Bundle + " no longer holds, as the bundle or the cluster changed; plan again"
 }
 
-// apply applies a bundle. If approved is set, it does so only if that plan still holds.
+// apply applies a bundle. If approved is set, apply does so only if that plan is not stale.
 func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption, approved *Plan) (Result, error) {
 	w, err := e.newCall(ctx, c, b, o)
 	if err != nil {
@@ -65,14 +65,14 @@ func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []Ca
 	if !errors.Is(err, inventory.ErrExists) {
 		return r, err
 	}
-	// The inventory lost the label that the watch selects by. This step restores it.
+	// The inventory lost the label that the watch selects. This step restores it.
 	if was, err = w.store.loadUnwatched(ctx); err != nil {
 		return Result{}, err
 	}
 	return w.apply(ctx, applier, was, true, approved)
 }
 
-// Observe returns the state of a bundle. It writes nothing, and sends no requests for what a watch shows.
+// Observe returns the state of a bundle. It writes nothing, and sends no requests for state that a watch shows.
 func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Observation, error) {
 	w, err := e.newCall(ctx, c, b, o)
 	if err != nil {
@@ -100,7 +100,7 @@ func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle, o ..
 
 // Exists reports whether the cluster has an inventory of the bundle. It uses only the name and the owner of the bundle. If the
 // watch shows no inventory, Exists sends a request before it returns false, so that a caller that removes a bundle can rely on
-// it. It returns an *OwnedError if the inventory belongs to another owner, even if the bundle adopts.
+// the result. It returns an *OwnedError if the inventory belongs to another owner, even if the bundle adopts.
 func (e *Engine) Exists(ctx context.Context, c cluster.Cluster, b *Bundle) (bool, error) {
 	w, err := e.newCallByName(ctx, c, b, nil)
 	if err != nil {
@@ -112,11 +112,11 @@ func (e *Engine) Exists(ctx context.Context, c cluster.Cluster, b *Bundle) (bool
 }
 
 // Plan returns what Apply would do, according to dry runs in the cluster. It changes nothing, and stores nothing there. Objects
-// that are up to date cost no request. Each other object costs one dry run, and a read if it exists. An object whose namespace or
+// that are up to date need no request. Each other object needs one dry run, and a read if it exists. An object whose namespace or
 // kind the plan creates cannot be dry-run, and counts as created.
 //
-// With WithPlanAge, Plan returns the same plan for that long, as long as inputs, options, inventory and watched objects stay the
-// same. It returns an error if a request fails, or if the bundle as a whole is invalid.
+// With WithPlanAge, Plan returns the same plan for that duration, as long as inputs, options, inventory and watched objects stay
+// the same. It returns an error if a request fails, or if the bundle as a whole is invalid.
 func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Plan, error) {
 	w, err := e.newCall(ctx, c, b, o)
 	if err != nil {
@@ -151,13 +151,13 @@ func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...Ca
 	return out, nil
 }
 
-// Remove does the next step of removing the bundle. The custom resource is deleted first. Then all custom resources of the
-// bundle's own kinds must be gone, while their controllers still run. The rest follows in reverse order, CRDs and namespaces
-// last: objects must be gone before the objects that were applied before them are deleted.
+// Remove does the next step of removing the bundle. The custom resource is deleted first. Then all custom resources of the kinds
+// that the bundle defines must be gone, while their controllers still run. The rest is deleted in reverse order, CRDs and
+// namespaces last: objects must be gone before the objects that were applied before them are deleted.
 //
-// Remove uses only the names in the bundle, so it can remove a bundle whose sources can no longer be resolved. It does not remove
-// objects of another owner, even if the bundle adopts, and returns an *OwnedError then. It returns a *ChangedError if another
-// client changed the inventory during the call: call Remove again.
+// Remove uses only the names in the bundle, so it can remove a bundle whose sources can no longer be resolved. If the bundle
+// belongs to another owner, Remove deletes nothing, even if the bundle adopts, and returns an *OwnedError. If another client
+// changed the inventory during the call, Remove returns a *ChangedError: call Remove again.
 func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Removal, error) {
 	w, err := e.newCallByName(ctx, c, b, o)
 	if err != nil {

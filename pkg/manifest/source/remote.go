@@ -21,17 +21,17 @@ type RemoteOption func(*remote)
 
 type remote struct{ oci.Registry }
 
-// WithBasicAuth logs in with a name and a password or token.
+// WithBasicAuth authenticates with a name and a password or token.
 func WithBasicAuth(username, password string) RemoteOption {
 	return func(r *remote) { r.Username, r.Password = username, password }
 }
 
-// WithDockerConfig logs in with the contents of a Secret of type kubernetes.io/dockerconfigjson.
+// WithDockerConfig authenticates with the contents of a Secret of type kubernetes.io/dockerconfigjson.
 func WithDockerConfig(config []byte) RemoteOption {
 	return func(r *remote) { r.DockerConfig = config }
 }
 
-// WithCABundle trusts PEM certificates in addition to those of the system.
+// WithCABundle trusts the given PEM certificates in addition to the certificates of the system.
 func WithCABundle(pem []byte) RemoteOption {
 	return func(r *remote) { r.CABundle = pem }
 }
@@ -41,13 +41,14 @@ func WithPlainHTTP() RemoteOption {
 	return func(r *remote) { r.PlainHTTP = true }
 }
 
-// pullers is the cache that all sources of a process share. It separates content by credentials.
+// pullers returns the client that all sources of a process share. The client caches content separately for each set of
+// credentials.
 var pullers = sync.OnceValues(func() (*pull.Client, error) { return pull.New() }) //nolint:gochecknoglobals // See above.
 
-// OCI returns the artifact at [oci://]host[:port]/repository:tag or …@sha256:…. It can be a Helm chart or a Flux artifact, or, by
-// its own digest, a layer of either. The engine pulls it on demand and keeps it in memory. If a tag moves, the engine does not
-// notice until something else changes; use a digest to be certain. Without options, the credentials come from the docker
-// configuration of the process. Loopback hosts may be accessed without TLS.
+// OCI returns a layer with the artifact at [oci://]host[:port]/repository:tag or …@sha256:…. The artifact can be a Helm chart or
+// a Flux artifact, or, by its own digest, a layer of either. The engine pulls it on demand and keeps it in memory. If a tag
+// moves, the engine does not notice until something else changes; use a digest to be certain. Without options, the credentials
+// come from the docker configuration of the process. Loopback hosts may be accessed without TLS.
 func OCI(reference string, o ...RemoteOption) (Layer, error) {
 	ref, err := oci.ParseReference(reference)
 	if err != nil {
@@ -63,9 +64,9 @@ func OCI(reference string, o ...RemoteOption) (Layer, error) {
 	}), nil
 }
 
-// ChartRepository returns a chart from the index.yaml of a Helm repository at http(s)://host[:port]/path. Version can be a range,
-// as for helm --version: the engine selects the newest matching version when it pulls the chart, and does not notice a newer one
-// until something else changes. Options and credentials work as for OCI.
+// ChartRepository returns a layer with a chart from the index.yaml of a Helm repository at http(s)://host[:port]/path. Version
+// can be a range, as for helm --version: the engine selects the newest matching version when it pulls the chart, and does not
+// notice a newer one until something else changes. Options and credentials work as for OCI.
 func ChartRepository(repoURL, chart, version string, o ...RemoteOption) (Layer, error) {
 	u, err := url.Parse(repoURL)
 	switch {
@@ -82,8 +83,8 @@ func ChartRepository(repoURL, chart, version string, o ...RemoteOption) (Layer, 
 	}), nil
 }
 
-// registries returns the access rules of a source: the options for its own host, and the defaults for any other host, because the
-// archive of a chart can be on another host than its repository.
+// registries returns the access rules of a source: the options for its own host, and the defaults for any other host. The archive
+// of a chart can be on another host than its repository.
 func registries(host string, o []RemoteOption) oci.Registries {
 	if len(o) == 0 {
 		return nil

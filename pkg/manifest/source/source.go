@@ -19,9 +19,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/source/digest"
 )
 
-// Path returns the content of a path on disk: the directory of a chart, of objects or of a kustomization; an archive of such a
-// directory (.tgz, .tar); or one file of objects. Path reads the content immediately and identifies it by its digest, so call Path
-// again after a change. For a chart, it skips the files that .helmignore names. It refuses links that lead out of the directory.
+// Path returns a layer with the content of a path on disk: the directory of a chart, of objects or of a kustomization; an archive
+// of such a directory (.tgz, .tar); or one file of objects. Path reads the content immediately and identifies it by its digest,
+// so call Path again after a change. For a chart, it skips the files that .helmignore excludes. It returns an error for links to
+// files outside the directory.
 func Path(path string) (Layer, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -44,8 +45,8 @@ func Path(path string) (Layer, error) {
 	return layerOfFiles(unpacked(files)), errors.Wrap(err, path)
 }
 
-// FS returns the content of a file system, which it reads like a directory for Path. The Go compiler omits files such as
-// _helpers.tpl from an embedded file system unless the pattern begins with all:.
+// FS returns a layer with the content of a file system, which it reads in the same way as Path reads a directory. The Go compiler
+// omits files such as _helpers.tpl from an embedded file system unless the pattern begins with all:.
 func FS(fsys fs.FS) (Layer, error) {
 	read := pack.Directory
 	if _, err := fs.Stat(fsys, "Chart.yaml"); err == nil {
@@ -57,7 +58,7 @@ func FS(fsys fs.FS) (Layer, error) {
 	}
 	files := make([]File, 0, len(found))
 	for _, f := range found {
-		// A volume mounted by Kubernetes has each file twice: as a link, and in a directory whose name begins with two dots.
+		// A volume mounted by Kubernetes contains each file twice: as a link, and in a directory whose name begins with two dots.
 		if !strings.HasPrefix(f.Name, "..") {
 			files = append(files, File(f))
 		}
@@ -65,12 +66,13 @@ func FS(fsys fs.FS) (Layer, error) {
 	return layerOfFiles(files), nil
 }
 
-// YAML returns a layer with any number of objects. Use it with manifest.FormPlain, as CRDs, or as Config.
+// YAML returns a layer with the objects in a YAML text, which can contain any number. Use it with manifest.FormPlain, as CRDs, or
+// as Config.
 func YAML(text []byte) Layer {
 	return layerOfFiles([]File{{Name: "objects.yaml", Data: text}})
 }
 
-// Objects returns a layer with objects of any Go type. Use it with manifest.FormPlain, or as CRDs. Objects encodes them
+// Objects returns a layer with objects of any Go type. Use it with manifest.FormPlain, or as CRDs. Objects encodes the objects
 // immediately, so you can change them afterwards. It returns an error for an object that has no apiVersion and kind, or that it
 // cannot encode.
 func Objects(objects ...runtime.Object) (Layer, error) {
@@ -88,7 +90,7 @@ func Objects(objects ...runtime.Object) (Layer, error) {
 	return YAML(text), nil
 }
 
-// layerOfFiles returns a layer with files in memory.
+// layerOfFiles returns a layer with the given files, which it keeps in memory.
 func layerOfFiles(files []File) Layer {
 	id := digest.OfFiles(func(yield func(string, []byte) bool) {
 		for _, f := range files {
@@ -101,7 +103,7 @@ func layerOfFiles(files []File) Layer {
 	return Layer{Digest: c.Digest, Fetch: func(context.Context) (Content, error) { return c, nil }}
 }
 
-// unpacked converts the files of an archive.
+// unpacked converts the files of an archive to files of a layer.
 func unpacked(files []archive.File) []File {
 	out := make([]File, len(files))
 	for i, f := range files {

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// answers caches the answers to one kind of question for one call. Callers that ask the same question at the same time share the
-// answer, and callers that ask different questions do not wait for each other.
+// answers caches the answers to questions of one kind during one call. Callers that ask the same question at the same time share
+// the answer, and callers that ask different questions do not wait for each other.
 type answers[T any] struct {
 	mu     sync.Mutex
 	by     map[string]T
 	asking singleflight.Group
 }
 
-// of returns the answer to a question. An error is not cached.
+// of returns the answer to a question, which it gets from ask unless the answer is cached. Errors are not cached.
 func (a *answers[T]) of(question string, ask func() (T, error)) (T, error) {
 	got, err, _ := a.asking.Do(question, func() (any, error) {
 		a.mu.Lock()

@@ -22,16 +22,17 @@ import (
 // An Applier applies the objects of one bundle during one call. It is safe for concurrent use.
 type Applier struct {
 	Target Target
-	// Permissions decide which existing objects may be changed, and Ceding which of their fields are left to others.
+	// Permissions decides which existing objects may be changed. Ceding decides which of their fields are left to other managers.
 	Permissions *Permissions
 	Ceding      *Ceding
-	// Repairs count the repairs of drift by object. The Applier only reads them. The caller counts between calls of Apply.
+	// Repairs counts the repairs of drift by object. The Applier only reads the counts; the caller updates them between calls of
+	// Apply.
 	Repairs map[cluster.ObjectRef]ownership.Repairs
 	Now     func() time.Time
-	// Assumed is what a dry run assumes to exist; nil for an Applier that writes.
+	// Assumed contains the objects that a dry run assumes to exist. It is nil for an Applier that writes.
 	Assumed *Assumed
 
-	// checkedCRDs is Policy.CheckedCRDs.
+	// checkedCRDs is the value of Policy.CheckedCRDs.
 	checkedCRDs bool
 	verbs       verbs
 }
@@ -43,8 +44,8 @@ func NewWriter(t Target, p Policy, repairs map[cluster.ObjectRef]ownership.Repai
 	return a
 }
 
-// NewDryRunner returns an Applier that changes nothing. Its outcomes describe what would be done. It assumes that the objects
-// that it would create exist from then on.
+// NewDryRunner returns an Applier that changes nothing. Its outcomes describe what an Applier that writes would do. It assumes
+// that objects exist once it would have created them.
 func NewDryRunner(t Target, p Policy, repairs map[cluster.ObjectRef]ownership.Repairs, now func() time.Time) *Applier {
 	a := newApplier(t, p, repairs, now)
 	a.Assumed = &Assumed{}
@@ -52,7 +53,7 @@ func NewDryRunner(t Target, p Policy, repairs map[cluster.ObjectRef]ownership.Re
 	return a
 }
 
-// newApplier returns an Applier without verbs.
+// newApplier returns an Applier whose verbs are not set.
 func newApplier(t Target, p Policy, repairs map[cluster.ObjectRef]ownership.Repairs, now func() time.Time) *Applier {
 	return &Applier{
 		Target: t, Permissions: &Permissions{target: t, messages: p.Messages}, Ceding: &Ceding{target: t, now: now, repairs: repairs},
@@ -60,22 +61,22 @@ func newApplier(t Target, p Policy, repairs map[cluster.ObjectRef]ownership.Repa
 	}
 }
 
-// verbs are the operations that differ between a run and a dry run.
+// verbs is the set of operations that differ between a run and a dry run.
 type verbs interface {
-	// create creates an object. It returns a conflict if the object exists.
+	// create creates an object. It returns a conflict error if the object exists.
 	create(ctx context.Context, in *Subject) (Outcome, error)
 	// applyUnread applies an object that exists, without reading it first. It returns false if that is not possible because other
 	// managers own some of its fields.
 	applyUnread(ctx context.Context, in *Subject) (Outcome, bool, error)
-	// read returns what the verbs need of an object that exists; nil if there is none.
+	// read returns the state of an existing object that the other verbs need, or nil if the object does not exist.
 	read(ctx context.Context, o *object.Desired) (*Live, error)
 	// adopt takes ownership of the fields of an object.
 	adopt(ctx context.Context, o *object.Desired, l *Live) (*Live, error)
-	// update applies out, which is the desired object without ceded fields, to an object that exists.
+	// update applies out, which is the desired object without ceded fields, to an existing object.
 	update(ctx context.Context, in *Subject, out *object.Desired, l *Live, ceded []ownership.Ceded) (Outcome, error)
 }
 
-// Apply applies an object. It reads the object first only if it has to know who owns it, or who owns its fields.
+// Apply applies an object. It reads the object first only if it needs to know who owns the object or its fields.
 func (a *Applier) Apply(ctx context.Context, in Subject) (Outcome, error) {
 	if !in.Exists {
 		return a.create(ctx, &in)
@@ -86,7 +87,7 @@ func (a *Applier) Apply(ctx context.Context, in Subject) (Outcome, error) {
 // create creates an object that is not known to exist. If the object does exist, create applies it.
 func (a *Applier) create(ctx context.Context, in *Subject) (Outcome, error) {
 	if in.Entry.IsDismissed(false) {
-		// Its users deleted it after the plan was made.
+		// Users deleted the object after the plan was made, so it stays deleted.
 		return Outcome{}, nil
 	}
 	out, err := a.verbs.create(ctx, in)
@@ -127,7 +128,7 @@ func (a *Applier) mustRead(in *Subject) bool {
 	return in.Drifted || in.State.Set != a.Target.ID || in.Object.Stage == object.StageResource || len(in.Entry.Ceded) > 0
 }
 
-// applyFound applies an object that turned out to exist.
+// applyFound applies an object that was found to exist.
 func (a *Applier) applyFound(ctx context.Context, in *Subject) (Outcome, error) {
 	l, err := a.readOwned(ctx, in)
 	if err != nil || isDeleting(l) {
@@ -141,8 +142,8 @@ func (a *Applier) applyFound(ctx context.Context, in *Subject) (Outcome, error) 
 	return a.applyRead(ctx, in, l)
 }
 
-// readOwned reads an object that exists, and adopts it if it has to; nil if it is gone. It returns an error if the object must
-// not be changed.
+// readOwned reads an existing object, and adopts it if necessary. It returns nil if the object is gone, and an error if the
+// object must not be changed.
 func (a *Applier) readOwned(ctx context.Context, in *Subject) (*Live, error) {
 	l, err := a.verbs.read(ctx, in.Object)
 	if err != nil || l == nil {
@@ -154,7 +155,7 @@ func (a *Applier) readOwned(ctx context.Context, in *Subject) (*Live, error) {
 	return a.verbs.adopt(ctx, in.Object, l)
 }
 
-// applyRead applies an object that was read, without its ceded fields.
+// applyRead applies an object that has been read. It leaves out the ceded fields.
 func (a *Applier) applyRead(ctx context.Context, in *Subject, l *Live) (Outcome, error) {
 	en := &in.Entry
 	if in.Restarted {
@@ -167,8 +168,8 @@ func (a *Applier) applyRead(ctx context.Context, in *Subject, l *Live) (Outcome,
 	return a.verbs.update(ctx, in, out, l, ceded)
 }
 
-// TryRepair returns the outcome of a repair of an object that exists, according to a dry run. Unlike a dry run of Apply, it gets
-// no values from the cluster: as a repair does, it compares who owns the fields.
+// TryRepair returns the outcome of repairing an existing object, according to a dry run. Unlike a dry run of Apply, it gets no
+// values from the cluster: like a repair, it compares who owns the fields.
 func (a *Applier) TryRepair(
 	ctx context.Context, o *object.Desired, en *inventory.Entry, m *metav1.PartialObjectMetadata,
 ) (Outcome, error) {
@@ -183,8 +184,8 @@ func (a *Applier) TryRepair(
 	return updated(a.Target.Client.FieldManager, m, fields, ceded), nil
 }
 
-// updated returns the outcome for an object that was read and applied. The manager is that of the engine, and fields are those
-// that it owns after that.
+// updated returns the outcome for an object that was read and applied. The manager is the field manager of the engine, and fields
+// contains the fields that it owns after the apply.
 func updated(manager string, before *metav1.PartialObjectMetadata, fields *metav1.FieldsV1, ceded []ownership.Ceded) Outcome {
 	return Outcome{
 		Kind: Updated, Before: before, Ceded: ceded, Lost: ownership.Lost(fieldset.AppliedBy(manager, before.ManagedFields), fields),
@@ -192,8 +193,8 @@ func updated(manager string, before *metav1.PartialObjectMetadata, fields *metav
 }
 
 // Recreate deletes an object if it belongs to this bundle, and creates it again. If the deletion takes longer, the outcome is
-// Deleting, and the object is created in a later call. Recreate reports whether it deleted the object, even if it returns an
-// error. Errors name the object.
+// Deleting, and a later call creates the object. Recreate reports whether it deleted the object, even if it returns an error.
+// Errors contain the name of the object.
 func (a *Applier) Recreate(ctx context.Context, o *object.Desired) (out Outcome, deleted bool, err error) {
 	m, err := a.Target.Client.Metadata(ctx, o.GVK(), o.Ref)
 	if err != nil {
@@ -217,7 +218,7 @@ func (a *Applier) Recreate(ctx context.Context, o *object.Desired) (out Outcome,
 	}
 	now, _, err := a.Target.Client.Apply(ctx, o, ssa.Create)
 	if kerrors.IsConflict(err) {
-		// Another client was faster, or the object is not gone yet. The next call finds out.
+		// Another client created the object first, or the object is not gone yet. The next call handles both.
 		m, err := a.Target.Client.Metadata(ctx, o.GVK(), o.Ref)
 		return Outcome{Kind: Deleting, Before: m}, deleted, err
 	}

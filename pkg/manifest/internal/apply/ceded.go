@@ -24,20 +24,20 @@ import (
 
 var hpaKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"} //nolint:gochecknoglobals // Constant.
 
-// targets are the objects that the autoscalers of a namespace scale; nil if autoscalers must not be listed.
+// targets is the set of objects that the autoscalers of a namespace scale. It is nil if autoscalers must not be listed.
 type targets map[cluster.ObjectRef]bool
 
 // Ceding decides which fields of objects are left to other managers. It is safe for concurrent use.
 type Ceding struct {
 	target Target
 	now    func() time.Time
-	// repairs are those of Applier.
+	// repairs is the same map as Applier.Repairs.
 	repairs map[cluster.ObjectRef]ownership.Repairs
 	// autoscalers caches the targets of autoscalers by namespace.
 	autoscalers answers[targets]
 }
 
-// autoscaling returns whether a HorizontalPodAutoscaler scales an object.
+// autoscaling determines whether a HorizontalPodAutoscaler scales an object.
 func (c *Ceding) autoscaling(ctx context.Context, ref cluster.ObjectRef) (ownership.Autoscaling, error) {
 	t, err := c.autoscalers.of(ref.Namespace, func() (targets, error) {
 		t, err := c.targets(ctx, ref.Namespace)
@@ -89,12 +89,12 @@ func (c *Ceding) targets(ctx context.Context, namespace string) (targets, error)
 	return out, nil
 }
 
-// withoutCeded returns an object without the fields that are ceded to other managers, and those fields.
+// withoutCeded returns an object without the fields that are ceded to other managers, and the list of these fields.
 func (c *Ceding) withoutCeded(
 	ctx context.Context, o *object.Desired, en *inventory.Entry, managed []metav1.ManagedFieldsEntry,
 ) (*object.Desired, []ownership.Ceded, error) {
 	if o.Stage == object.StageResource {
-		// All fields that users set belong to them.
+		// All fields that users set belong to the users.
 		out, err := ownership.WithoutFieldsOfOthers(c.target.Client.FieldManager, o, managed)
 		return out, nil, errors.Wrap(err, o.Ref.String())
 	}
@@ -112,8 +112,8 @@ func (c *Ceding) withoutCeded(
 	return out, ys, errors.Wrap(err, o.Ref.String())
 }
 
-// contended returns the fields of an object that are ceded after contention: those of the entry that are not due for another try
-// yet, and new ones. It returns none without an entry, or if the desired object changed: contention starts over then.
+// contended returns the fields of an object that are ceded after contention: new ones, and fields of the entry for which the next
+// try is not due yet. It returns none without an entry, or if the desired object changed, because that restarts contention.
 func (c *Ceding) contended(o *object.Desired, en *inventory.Entry) []ownership.Ceded {
 	if en == nil || (en.Intent != "" && en.Intent != o.Hash) {
 		return nil

@@ -24,7 +24,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// examineAll checks the objects of a CRD in each version for which the new CRD makes a difference.
+// examineAll checks the objects of a CRD in each version that the new CRD changes.
 func examineAll(ctx context.Context, client *ssa.Client, live, next *unstructured.Unstructured) error {
 	checks, err := crdcheck.Checks(live, next)
 	if err != nil {
@@ -47,16 +47,16 @@ const (
 // A finding is the result of checking the objects of a CRD in one version.
 type finding struct {
 	all, bad int
-	// named are the first invalid ones.
+	// named contains the names of the first invalid objects.
 	named []string
 }
 
-// take adds the objects of a page. It decodes them one at a time, because they may be large, and take much more space in memory
-// than on the wire.
+// take checks the objects of a page and adds the results. It decodes one object at a time, because objects can be large, and need
+// much more space in memory than on the wire.
 func (f *finding) take(ctx context.Context, gvk schema.GroupVersionKind, items []json.RawMessage, c *crdcheck.Check) error {
 	for i := range items {
 		u := &unstructured.Unstructured{Object: map[string]any{}}
-		// This decoder keeps integers as integers.
+		// This decoder decodes integers as int64, unlike encoding/json.
 		if err := kjson.Unmarshal(items[i], &u.Object); err != nil {
 			return errors.Wrap(err, "cannot read the list")
 		}
@@ -75,7 +75,7 @@ func (f *finding) take(ctx context.Context, gvk schema.GroupVersionKind, items [
 	return context.Cause(ctx)
 }
 
-// examine checks all objects of a CRD in one version. The error names those that would be invalid.
+// examine checks all objects of a CRD in one version. The error names the objects that would become invalid.
 func examine(ctx context.Context, client *ssa.Client, crd *unstructured.Unstructured, c *crdcheck.Check) error {
 	gvk, m, ok := kindIn(crd, c.Version)
 	if !ok {
@@ -86,7 +86,7 @@ func examine(ctx context.Context, client *ssa.Client, crd *unstructured.Unstruct
 		l, err := page(ctx, client, gvk, m, token)
 		switch {
 		case kerrors.IsResourceExpired(err) && ctx.Err() == nil:
-			// The continue token of the list expired. List again from the beginning.
+			// The continue token of the list expired, so list again from the beginning.
 			token, f = "", finding{}
 			continue
 		case err != nil:
@@ -124,7 +124,7 @@ func page(ctx context.Context, client *ssa.Client, gvk schema.GroupVersionKind, 
 	return l, err
 }
 
-// kindIn returns the kind of a CRD in one version, and false if that version is not served.
+// kindIn returns the kind of a CRD in one version and its mapping. It returns false if that version is not served.
 func kindIn(crd *unstructured.Unstructured, version string) (schema.GroupVersionKind, cluster.Mapping, bool) {
 	for gvk, m := range object.ServedKinds(crd) {
 		if gvk.Version == version {

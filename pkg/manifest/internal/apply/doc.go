@@ -14,5 +14,5 @@
 //
 // A field that the API server does not let change leads to an error, or to the outcome Immutable if the object may be recreated.
 //
-// A run and a dry run take the same decisions; they differ in their verbs, which write or only try.
+// A run and a dry run make the same decisions. They differ in their verbs, which write or send dry runs.
 package apply

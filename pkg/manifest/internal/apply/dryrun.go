@@ -17,9 +17,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// Assumed is what a dry run assumes to exist, because a run would have created it by then. It is safe for concurrent use.
+// Assumed contains the objects that a dry run assumes to exist, because a run would have created them. It is safe for concurrent
+// use.
 type Assumed struct {
-	// Planned are the names of the CRDs that would be created or updated.
+	// Planned is the set of names of the CRDs that would be created or updated.
 	Planned map[string]bool
 
 	mu         sync.Mutex
@@ -47,7 +48,7 @@ func (s *Assumed) isUntriable(o *object.Desired) bool {
 	return s.crds[o.CRD] || (o.Ref.Namespace != "" && s.namespaces[o.Ref.Namespace])
 }
 
-// addNamespace assumes that a namespace exists. It reports whether that is new.
+// addNamespace assumes that a namespace exists. It returns false if the namespace is already assumed to exist.
 func (s *Assumed) addNamespace(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +103,7 @@ func (d *dryRunner) createWithNamespace(o *object.Desired) (Outcome, error) {
 	return out, nil
 }
 
-// applyUnread does nothing: only a comparison with the object shows what would change.
+// applyUnread does nothing, because only a comparison with the object shows what would change.
 func (d *dryRunner) applyUnread(context.Context, *Subject) (Outcome, bool, error) {
 	return Outcome{}, false, nil
 }
@@ -115,7 +116,7 @@ func (d *dryRunner) read(ctx context.Context, o *object.Desired) (*Live, error) 
 	return &Live{PartialObjectMetadata: metadataOf(u), Object: u}, nil
 }
 
-// adopt does nothing: the owners of fields do not affect their values.
+// adopt does nothing, because the owners of fields do not affect the values of the fields.
 func (d *dryRunner) adopt(_ context.Context, _ *object.Desired, l *Live) (*Live, error) {
 	return l, nil
 }
@@ -132,13 +133,13 @@ func (d *dryRunner) update(ctx context.Context, in *Subject, o *object.Desired, 
 		return d.explain(in.Object, Updated, err)
 	}
 	if len(fields) == 0 && (!in.Drifted || !ownership.IsDrift(false, len(ceded))) {
-		// It is written differently, but means the same.
+		// The object is written differently, but has the same meaning.
 		return Outcome{}, nil
 	}
 	return Outcome{Kind: Updated, Fields: fields}, nil
 }
 
-// explain returns what the refusal of a dry run means for the operation that was tried.
+// explain translates the refusal of a dry run into the outcome or the error of the operation that was tried.
 func (d *dryRunner) explain(o *object.Desired, k Kind, err error) (Outcome, error) {
 	switch {
 	case isWithoutDryRun(err):

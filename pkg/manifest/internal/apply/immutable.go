@@ -20,20 +20,20 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// refusals explain why the API server refuses to change objects.
+// refusals explains why the API server refuses to change objects.
 type refusals struct {
 	target Target
 	policy Policy
 }
 
-// mayRecreate reports whether an object may be recreated if an immutable field has to change: its kind may be recreated at all,
-// and the bundle, the config of its install, or an annotation of the object allows it.
+// mayRecreate reports whether an object may be recreated if an immutable field has to change: its kind supports it, and the
+// bundle, the config of its install, or an annotation of the object allows it.
 func (r refusals) mayRecreate(o *object.Desired) bool {
 	return o.Replaceable() && (r.policy.Recreate || o.Recreate || o.IsAnnotated(object.AnnotationRecreate))
 }
 
-// outcome returns the outcome for an object that the API server refused to change: it must be recreated, or the error says which
-// fields are immutable and what to do. It returns false if no field is immutable.
+// outcome returns the outcome for an object that the API server refused to change. Either the outcome is Immutable, or the error
+// describes which fields are immutable and what to do. It returns false if no field is immutable.
 func (r refusals) outcome(ctx context.Context, in *Subject, before *metav1.PartialObjectMetadata, err error) (Outcome, bool, error) {
 	fields := immutable.Fields(err)
 	if len(fields) == 0 {
@@ -46,7 +46,7 @@ func (r refusals) outcome(ctx context.Context, in *Subject, before *metav1.Parti
 	return Outcome{}, true, &ssa.RefusedError{Err: r.unchangeable(ctx, in.Object, fields)}
 }
 
-// fieldNames returns the names of immutable fields, as the API server names them.
+// fieldNames returns the names of immutable fields as the API server spells them.
 func fieldNames(fields []immutable.Field) []string {
 	out := make([]string, 0, len(fields))
 	for _, f := range fields {
@@ -55,7 +55,7 @@ func fieldNames(fields []immutable.Field) []string {
 	return out
 }
 
-// unchangeable returns an error that says which fields of an object cannot be changed, why, and what to do.
+// unchangeable returns an error that describes which fields of an object cannot be changed, why, and what to do.
 func (r refusals) unchangeable(ctx context.Context, o *object.Desired, fields []immutable.Field) error {
 	what := errors.Errorf("%s: %s", o.Ref, r.blame(ctx, o, fields))
 	if r.mayRecreate(o) {
@@ -67,7 +67,7 @@ func (r refusals) unchangeable(ctx context.Context, o *object.Desired, fields []
 	return errors.Errorf("%w; %s, to have it recreated", what, r.policy.Messages.Recreate)
 }
 
-// blame returns text about the fields that cannot be changed, with the reasons.
+// blame describes which fields cannot be changed, and why.
 func (r refusals) blame(ctx context.Context, o *object.Desired, fields []immutable.Field) string {
 	live, err := r.target.Client.Get(ctx, o.GVK(), o.Ref)
 	want := o.Content()
@@ -85,8 +85,9 @@ func (r refusals) blame(ctx context.Context, o *object.Desired, fields []immutab
 	return fmt.Sprintf("%s cannot be changed (%s)", strings.Join(names, ", "), strings.Join(reasons, "; "))
 }
 
-// precise returns the names of the fields that differ if the API server names only the spec. It compares with what the API server
-// would create, because that includes defaults; if a dry run does not return it, values are compared as written.
+// precise returns the names of the fields that differ if the API server names only the spec. It compares with the object that the
+// API server would create, because that object includes defaults; if a dry run does not return it, precise compares the values as
+// written.
 func (r refusals) precise(ctx context.Context, o *object.Desired, f immutable.Field, want map[string]any, live *unstructured.Unstructured) []string {
 	if f.Name != "spec" {
 		return []string{f.Name}

@@ -25,8 +25,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/unions"
 )
 
-// applyClearing applies an object that exists. If the API server refuses it as invalid, applyClearing reads the object, takes
-// ownership of leftovers of unions, and applies it again, so that server-side apply removes the leftovers.
+// applyClearing applies an object that exists. If the API server rejects it as invalid, applyClearing reads the object, takes
+// ownership of leftovers of unions, and applies the object again, so that server-side apply removes the leftovers.
 func (w *writer) applyClearing(ctx context.Context, o *object.Desired, en *inventory.Entry, how ssa.Mode) (applied, error) {
 	now, fields, err := w.target.Client.Apply(ctx, o, how)
 	if !kerrors.IsInvalid(err) || !unions.Known(o.Ref.GroupKind()) {
@@ -39,7 +39,7 @@ func (w *writer) applyClearing(ctx context.Context, o *object.Desired, en *inven
 	if len(found) == 0 {
 		return applied{state: now, fields: fields}, err
 	}
-	// A field that is applied as null would stay.
+	// A field that is applied as null would not be removed.
 	paths := &fieldpath.Set{}
 	for i := range found {
 		paths.Insert(found[i].Path)
@@ -55,20 +55,20 @@ func (w *writer) applyClearing(ctx context.Context, o *object.Desired, en *inven
 type applied struct {
 	state  cluster.ObjectState
 	fields *metav1.FieldsV1
-	// owned is Outcome.Owned.
+	// owned is the value of Outcome.Owned.
 	owned string
 }
 
-// A namedError is an error that names its object.
+// A namedError is an error that contains the name of its object.
 type namedError struct{ error }
 
-// Unwrap returns the error.
+// Unwrap returns the wrapped error.
 func (e *namedError) Unwrap() error { return e.error }
 
-// ownLeftovers takes ownership of values that the API server filled into unions, if they conflict with the desired ones. It
-// returns them, and the hash of the fields that the engine owns then, or an empty hash if the object had drifted. Only
-// managedFields change, so that nothing is rolled out. If the object is not applied after that, the next apply fixes it. Errors
-// name the object.
+// ownLeftovers takes ownership of values that the API server filled into unions, if they conflict with the desired values. It
+// returns these values, and the hash of the fields that the engine then owns, or an empty hash if the object had drifted. Only
+// managedFields change, so there is no rollout. If the object is not applied after that, the next apply fixes it. Errors contain
+// the name of the object.
 func (w *writer) ownLeftovers(ctx context.Context, o *object.Desired, en *inventory.Entry) ([]unions.Leftover, string, error) {
 	for try := 1; ; try++ {
 		live, err := w.target.Client.Get(ctx, o.GVK(), o.Ref)
@@ -97,8 +97,8 @@ func (w *writer) ownLeftovers(ctx context.Context, o *object.Desired, en *invent
 	}
 }
 
-// leftovers returns the leftovers of unions in a live object. It returns an error if another manager owns one, because the engine
-// does not clear it then.
+// leftovers returns the leftovers of unions in a live object. It returns an error if another manager owns a leftover, because the
+// engine does not clear it then.
 func leftovers(manager string, o *object.Desired, live *unstructured.Unstructured) ([]unions.Leftover, error) {
 	ours := func(e *metav1.ManagedFieldsEntry) bool { return ownership.IsAppliedBy(manager, e) }
 	found := unions.Find(o.Ref.GroupKind(), o.Content(), live.Object, live.GetManagedFields(), ours)
@@ -111,7 +111,7 @@ func leftovers(manager string, o *object.Desired, live *unstructured.Unstructure
 	return found, nil
 }
 
-// withLeftovers returns managedFields in which the leftovers belong to manager, which is that of the engine.
+// withLeftovers returns managedFields in which the leftovers belong to manager, the field manager of the engine.
 func withLeftovers(
 	manager string, in []metav1.ManagedFieldsEntry, found []unions.Leftover, o *object.Desired,
 ) ([]metav1.ManagedFieldsEntry, error) {
@@ -151,9 +151,9 @@ func texts(found []unions.Leftover) string {
 	return strings.Join(out, ", ")
 }
 
-// dryRunCleared retries a dry run that was refused as invalid, if there are leftovers of unions; otherwise it returns the
+// dryRunCleared retries a dry run that was rejected as invalid, if there are leftovers of unions; otherwise it returns the
 // refusal. A dry run cannot take ownership of leftovers first, so two are needed: one of the object with its live unions, and one
-// of that result with the desired unions.
+// of the result with the desired unions.
 func (d *dryRunner) dryRunCleared(ctx context.Context, o *object.Desired, live *unstructured.Unstructured, refusal error) ([]string, error) {
 	found, err := leftovers(d.target.Client.FieldManager, o, live)
 	if err != nil {
@@ -178,7 +178,7 @@ func (d *dryRunner) dryRunCleared(ctx context.Context, o *object.Desired, live *
 	return fieldset.Differences(live.Object, after.Object), nil
 }
 
-// wouldBeChanged returns what an object would be if its content were replaced, according to a dry run.
+// wouldBeChanged returns the object that would result from replacing the content of an object, according to a dry run.
 func (d *dryRunner) wouldBeChanged(ctx context.Context, o *object.Desired, content map[string]any) (*unstructured.Unstructured, error) {
 	m, err := d.target.Mapper.Mapping(ctx, o.GVK())
 	if err != nil {
@@ -196,7 +196,7 @@ func (d *dryRunner) wouldBeChanged(ctx context.Context, o *object.Desired, conte
 	return d.target.Client.PatchDryRun(ctx, o, m, body)
 }
 
-// without returns a copy of an object without some fields.
+// without returns a shallow copy of an object without the given top-level fields.
 func without(object map[string]any, fields ...string) map[string]any {
 	out := maps.Clone(object)
 	for _, f := range fields {

@@ -11,11 +11,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
-// A Live object exists in the cluster.
+// A Live object is an object that exists in the cluster.
 type Live struct {
 	*metav1.PartialObjectMetadata
 
-	// Object is the whole object in a dry run; nil otherwise.
+	// Object is the whole object in a dry run, and nil otherwise.
 	Object *unstructured.Unstructured
 }
 
@@ -31,26 +31,26 @@ const (
 	Updated
 	// Immutable means that the object must be deleted and created again, which Applier.Recreate does.
 	Immutable
-	// Deleting means that the object is being deleted, or was deleted in the meantime, and can be created after that.
+	// Deleting means that the object is being deleted, or was deleted in the meantime. It can be created after that.
 	Deleting
 )
 
 // An Outcome is the result of applying one object.
 type Outcome struct {
 	Kind Kind
-	// State of the object after it was applied.
+	// State is the state of the object after it was applied.
 	State cluster.ObjectState
-	// Before is the metadata of the object before it was applied; nil if it was not read.
+	// Before is the metadata of the object before it was applied, or nil if it was not read.
 	Before *metav1.PartialObjectMetadata
-	// Lost are the fields that other managers had taken or removed, and Ceded the fields that are left to them.
+	// Lost contains the fields that other managers had taken or removed. Ceded contains the fields that are left to them.
 	Lost  *fieldpath.Set
 	Ceded []ownership.Ceded
-	// Owned is the hash of the fields that the engine owns, if it took ownership of fields without applying the object; otherwise
-	// empty. It is valid even if there is an error.
+	// Owned is the hash of the fields that the engine owns, if it took ownership of fields without applying the object. Otherwise it
+	// is empty. It is valid even if there is an error.
 	Owned string
-	// Fields are the paths of the fields that a dry run would change, or of those that cannot be changed.
+	// Fields contains the paths of the fields that a dry run would change, or of the fields that cannot be changed.
 	Fields []string
-	// Note is additional information from a dry run, for example about a namespace that would be created.
+	// Note contains additional information from a dry run, for example about a namespace that would be created.
 	Note string
 }
 
@@ -66,7 +66,7 @@ func deleting(l *Live) Outcome {
 	return out
 }
 
-// metadataOf returns the metadata of an object that decisions depend on.
+// metadataOf returns the part of the metadata of an object on which decisions depend.
 func metadataOf(u *unstructured.Unstructured) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), Labels: u.GetLabels(), Annotations: u.GetAnnotations(),

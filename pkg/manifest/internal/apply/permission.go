@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// Permissions decide which existing objects may be changed. They are safe for concurrent use.
+// Permissions decides which existing objects may be changed. It is safe for concurrent use.
 type Permissions struct {
 	target   Target
 	messages advice.Messages
@@ -28,7 +28,7 @@ type Permissions struct {
 	owners answers[string]
 }
 
-// mayApply returns an error that explains why an existing object must not be changed; nil if it may be.
+// mayApply returns an error that explains why an existing object must not be changed, or nil if it may be changed.
 func (p *Permissions) mayApply(ctx context.Context, o *object.Desired, en inventory.Entry, m *metav1.PartialObjectMetadata) error {
 	refusal := p.refusal(ctx, o, en, m)
 	if refusal == nil {
@@ -44,7 +44,7 @@ func (p *Permissions) mayApply(ctx context.Context, o *object.Desired, en invent
 	return &ssa.RefusedError{Err: refusal}
 }
 
-// refusal returns why an existing object must not be changed; nil if it may be.
+// refusal returns the reason why an existing object must not be changed, or nil if it may be changed.
 func (p *Permissions) refusal(ctx context.Context, o *object.Desired, en inventory.Entry, m *metav1.PartialObjectMetadata) error {
 	owner := m.Labels[object.LabelPartOf]
 	switch ownership.Relate(m, p.target.ID, en.UID, o.Adoption.From(owner)) {
@@ -64,8 +64,8 @@ func (p *Permissions) refusal(ctx context.Context, o *object.Desired, en invento
 	return errors.Errorf("exists and does not belong to this module; remove it, or %s to take it over", p.messages.Adopt)
 }
 
-// isOrphan reports whether an object without an owner may be adopted although the bundle does not adopt: this bundle orphaned it
-// earlier, or Helm did when it deleted the release that the install continues.
+// isOrphan reports whether an object without an owner may be adopted although the bundle does not adopt: either this bundle
+// orphaned it earlier, or Helm did when it deleted the release that the install continues.
 func (p *Permissions) isOrphan(ctx context.Context, o *object.Desired, m *metav1.PartialObjectMetadata) (bool, error) {
 	if m.Labels[object.LabelPartOf] != "" {
 		return false, nil
@@ -85,15 +85,15 @@ func (p *Permissions) isOrphan(ctx context.Context, o *object.Desired, m *metav1
 	return err == nil && !foreign, err
 }
 
-// CheckCRD returns an error if an existing CRD cannot become the desired one, or must not, because objects of its kinds would be
-// invalid.
+// CheckCRD returns an error if an existing CRD cannot become the desired CRD, or must not, because objects of its kinds would
+// become invalid.
 func (p *Permissions) CheckCRD(ctx context.Context, o *object.Desired, en inventory.Entry) error {
 	live, err := p.target.Client.Get(ctx, o.GVK(), o.Ref)
 	if err != nil || live == nil || live.GetDeletionTimestamp() != nil {
 		return err
 	}
 	if err := p.mayApply(ctx, o, en, metadataOf(live)); err != nil {
-		// Another owner has it. Apply reports that.
+		// The CRD belongs to another owner. Apply reports that.
 		return nil //nolint:nilerr // See above.
 	}
 	next := &unstructured.Unstructured{Object: o.Content()}
@@ -111,8 +111,8 @@ func (p *Permissions) CheckCRD(ctx context.Context, o *object.Desired, en invent
 	return examineAll(ctx, p.target.Client, live, next)
 }
 
-// nameOf returns the owner of an ApplySet, as named in its inventory. It is empty if the namespace of inventories has no
-// inventory with that ID, or if the inventory cannot be read.
+// nameOf returns the owner of an ApplySet, as named in the inventory of that ApplySet. It returns an empty string if the
+// namespace of inventories has no inventory with that ID, or if the inventory cannot be read.
 func (p *Permissions) nameOf(ctx context.Context, id string) string {
 	name, _ := p.owners.of(id, func() (string, error) {
 		l, err := p.target.Client.List(ctx, ssa.SecretKind, p.target.Namespace, object.LabelApplySetID+"="+id, 1)

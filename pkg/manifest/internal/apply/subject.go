@@ -10,13 +10,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// A Policy determines what may be done to objects that exist.
+// A Policy determines what the applier may do to existing objects.
 type Policy struct {
 	// Recreate allows the applier to delete an object and create it again if an immutable field has to change.
 	Recreate bool
-	// CheckedCRDs is true if the plan checked all existing CRDs, including those of other owners.
+	// CheckedCRDs is true if the plan checked all existing CRDs, including CRDs of other owners.
 	CheckedCRDs bool
-	// Messages tell users what to do.
+	// Messages contains the advice to users.
 	Messages advice.Messages
 }
 
@@ -24,23 +24,23 @@ type Policy struct {
 type Target struct {
 	Client *ssa.Client
 	Mapper cluster.Mapper
-	// ID of the ApplySet of the bundle.
+	// ID is the ID of the ApplySet of the bundle.
 	ID string
-	// Namespace of the inventories.
+	// Namespace is the namespace of the inventories.
 	Namespace string
 }
 
 // A Subject is one object to apply.
 type Subject struct {
 	Object *object.Desired
-	// Entry of the object in the inventory.
+	// Entry is the entry of the object in the inventory.
 	Entry inventory.Entry
-	// State of the object, as far as it is known without a request. Exists is false if none is known.
+	// State is the state of the object, as far as it is known without a request. Exists is false if no state is known.
 	State  cluster.ObjectState
 	Exists bool
 	// Drifted is true if the object differs from what was applied.
 	Drifted bool
-	// Restarted is true if contention for fields of the object ended because its inputs changed. Earlier counts no longer apply,
-	// and the fields are applied again.
+	// Restarted is true if contention for fields of the object ended because the inputs of the object changed. Earlier counts are
+	// invalid then, and the fields are applied again.
 	Restarted bool
 }

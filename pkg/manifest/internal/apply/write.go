@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// attempts is how many times to try to write the managedFields of an object that other clients change at the same time.
+// attempts is the number of attempts to write the managedFields of an object that other clients change at the same time.
 const attempts = 3
 
 // A writer implements the verbs with requests that write.
@@ -33,7 +33,7 @@ func (w *writer) create(ctx context.Context, in *Subject) (Outcome, error) {
 	return Outcome{Kind: Created, State: now}, nil
 }
 
-// applyUnread applies without force, so that the API server answers with a conflict if other managers own fields.
+// applyUnread applies without force, so that the API server returns a conflict if other managers own fields.
 func (w *writer) applyUnread(ctx context.Context, in *Subject) (Outcome, bool, error) {
 	now, err := w.applyClearing(ctx, in.Object, &in.Entry, ssa.NoForce)
 	if ssa.IsOwnershipConflict(err) {
@@ -57,7 +57,7 @@ func (w *writer) read(ctx context.Context, o *object.Desired) (*Live, error) {
 
 // adopt transfers the fields of an object from the managers that deployed it to the engine. It does so once, before the first
 // apply: with server-side apply alone, each field would have two owners, and would not be removed until both of them give it up.
-// Only managedFields change, so that nothing is rolled out.
+// Only managedFields change, so there is no rollout.
 func (w *writer) adopt(ctx context.Context, o *object.Desired, l *Live) (*Live, error) {
 	m := l.PartialObjectMetadata
 	for try := 1; w.mustAdopt(o, m); try++ {
@@ -85,8 +85,8 @@ func (w *writer) adopt(ctx context.Context, o *object.Desired, l *Live) (*Live, 
 	return &Live{PartialObjectMetadata: m}, nil
 }
 
-// mustAdopt reports whether an object has not been adopted yet. A custom resource is never adopted: its fields belong to its
-// users, who may have set them with any tool.
+// mustAdopt reports whether an object still has to be adopted. A custom resource is never adopted, because its fields belong to
+// its users, who may have set them with any tool.
 func (w *writer) mustAdopt(o *object.Desired, m *metav1.PartialObjectMetadata) bool {
 	return m != nil && m.DeletionTimestamp == nil && o.Stage != object.StageResource && m.Labels[object.LabelPartOf] != w.target.ID &&
 		o.Adoption.From(m.Labels[object.LabelPartOf])
@@ -104,7 +104,7 @@ func (w *writer) update(ctx context.Context, in *Subject, o *object.Desired, l *
 	return out, nil
 }
 
-// explain returns what a refusal of the API server means for an object.
+// explain translates a refusal of the API server into an outcome or an error for an object.
 func (w *writer) explain(ctx context.Context, in *Subject, before *metav1.PartialObjectMetadata, err error) (Outcome, error) {
 	if named := (*namedError)(nil); errors.As(err, &named) {
 		return Outcome{}, named.error

@@ -13,42 +13,42 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// A Bundle is everything that one module installs in one cluster. The engine only reads it, so several calls can share one.
+// A Bundle contains everything that one module installs in one cluster. The engine only reads it, so several calls can share one.
 type Bundle struct {
-	// Name of the inventory, a DNS subdomain. It identifies the bundle in the cluster and must never change.
+	// Name is the name of the inventory, a DNS subdomain. It identifies the bundle in the cluster and must never change.
 	Name string
 
-	// Owner names the owner of the bundle for people who find its inventory, for example Manifest team-a/web. It should not
-	// change: a bundle with the same name and another owner is refused unless it adopts. An empty owner is not compared, for
-	// example to remove a bundle of which only the name is known.
+	// Owner names the owner of the bundle for people who find its inventory, for example Manifest team-a/web. It should not change:
+	// a bundle with the same name and another owner is refused unless it adopts. An empty owner is not compared. Leave it empty, for
+	// example, to remove a bundle if you know only its name.
 	Owner string
 
-	// Labels are added to each object, along with those of the engine.
+	// Labels are added to each object, along with the labels of the engine.
 	Labels map[string]string
 
-	// CRDs are applied first and deleted last; nil for none.
+	// CRDs are applied first and deleted last. Nil means that there are none.
 	CRDs *source.Layer
 
 	// Installs are applied in this order.
 	Installs []Install
 
-	// Config has flags and values of installs by name, in the format of Kyma's config layers; nil for none. It is one YAML
-	// document with a list configs, whose entries have the fields name, clientConfig and overrides. The last two use the syntax
-	// of helm --set: clientConfig sets fields of Helm's install action (Namespace, CreateNamespace, ReleaseName, SkipCRDs,
-	// DisableHooks, Timeout, Atomic, Wait, TakeOwnership, Force and more), and overrides sets values, over which those of the
-	// install take precedence. An entry that names no install makes all installs fail; an invalid entry makes its own install
+	// Config contains flags and values of installs by name, in the format of Kyma's config layers; nil for none. It is one YAML
+	// document with a list configs, whose entries have the fields name, clientConfig and overrides. The last two use the syntax of
+	// helm --set: clientConfig sets fields of Helm's install action (Namespace, CreateNamespace, ReleaseName, SkipCRDs,
+	// DisableHooks, Timeout, Atomic, Wait, TakeOwnership, Force and more), and overrides sets values, over which the values of the
+	// install take precedence. An entry that names no install makes all installs fail; an invalid entry makes only its own install
 	// fail.
 	Config *source.Layer
 
 	// Resource is the custom resource of the module; nil for none. The engine creates it once, and changes it later only if this
-	// field changes. Fields that users set remain theirs, and a resource that users deleted is not created again. If this field
-	// becomes nil, the resource stays in the cluster and is no longer part of the bundle.
+	// field changes. Fields that users set belong to the users, and a resource that users deleted is not created again. If this
+	// field becomes nil, the resource stays in the cluster and is no longer part of the bundle.
 	Resource *unstructured.Unstructured
 
-	// Readiness has rules in addition to those of kstatus.
+	// Readiness contains rules in addition to the rules of kstatus.
 	Readiness []Rule
 
-	// Adopt takes over objects that already exist, including those of other owners.
+	// Adopt makes the engine take over existing objects, including objects of other owners.
 	Adopt bool
 
 	// Transforms change each object between rendering and applying, in this order.
@@ -69,13 +69,13 @@ type DriftPolicy string
 const (
 	// DriftRepair restores what was changed or deleted.
 	DriftRepair DriftPolicy = ""
-	// DriftReport leaves drift as it is, and Observe returns the fields that differ.
+	// DriftReport does not repair drift, and Observe returns the fields that differ.
 	DriftReport DriftPolicy = "Report"
-	// DriftIgnore leaves drift as it is, and Observe returns no fields. It still reports a deleted object as missing.
+	// DriftIgnore does not repair drift, and Observe returns no fields. Observe still reports a deleted object as missing.
 	DriftIgnore DriftPolicy = "Ignore"
 )
 
-// ID returns the ID of the ApplySet, derived from the parent Secret in a namespace as in KEP-3659.
+// ID returns the ID of the ApplySet, derived from the parent Secret in the given namespace as specified in KEP-3659.
 func (b *Bundle) ID(namespace string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{b.Name, namespace, "Secret", ""}, ".")))
 	return "applyset-" + base64.RawURLEncoding.EncodeToString(sum[:]) + "-v1"
@@ -98,7 +98,7 @@ func (b *Bundle) Parts() ([]Part, error) {
 	return out, nil
 }
 
-// Outline returns the parts without digests. That is enough to remove a bundle whose sources can no longer be resolved.
+// Outline returns the parts without digests. With it, a bundle whose sources can no longer be resolved can be removed.
 func (b *Bundle) Outline() []Part {
 	var out []Part
 	if b.CRDs != nil {

@@ -13,25 +13,25 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// Flags are flags of Helm's install action for one install. The zero value changes nothing.
+// Flags configures Helm's install action for one install. The zero value changes nothing.
 type Flags struct {
-	// ReleaseName of the Helm release; by default the name of the install.
+	// ReleaseName is the name of the Helm release. The default is the name of the install.
 	ReleaseName string
-	// CreateNamespace is false to prevent the engine from creating a missing namespace. By default it creates it.
+	// CreateNamespace is false to prevent the engine from creating a missing namespace. By default the engine creates it.
 	CreateNamespace *bool
-	// SkipCRDs leaves out the crds directory of the chart.
+	// SkipCRDs makes the engine ignore the crds directory of the chart.
 	SkipCRDs bool
-	// DisableHooks runs no hooks of the chart.
+	// DisableHooks prevents all hooks of the chart from running.
 	DisableHooks bool
-	// Timeout of each hook; by default Helm's, 5 minutes.
+	// Timeout limits each hook. The default is Helm's, 5 minutes.
 	Timeout time.Duration
-	// Wait for the install to be ready before applying the next one.
+	// Wait makes the engine wait until the install is ready before it applies the next one.
 	Wait bool
-	// SkipSchemaValidation does not validate values against the schema of the chart.
+	// SkipSchemaValidation disables the validation of values against the schema of the chart.
 	SkipSchemaValidation bool
 }
 
-// ConfigOf encodes flags, by the name of the install, as the Config of a Bundle.
+// ConfigOf encodes flags as the Config of a Bundle. The keys of the map are the names of the installs.
 func ConfigOf(flags map[string]Flags) source.Layer {
 	type entry struct {
 		Name         string `json:"name"`

@@ -11,20 +11,22 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// An Install is a Helm chart, plain objects or a kustomization, and how to install it.
+// An Install describes a Helm chart, plain objects or a kustomization, and how to install it.
 type Install struct {
 	source.Layer
 
-	// Name of the install, unique in the bundle. It is also the name of the Helm release, unless Config sets another one.
+	// Name is the name of the install, unique in the bundle. It is also the name of the Helm release, unless Config sets another
+	// one.
 	Name string
 
-	// Form of the content; by default a chart. You can change it: objects that the old and the new content have in common stay.
+	// Form is the format of the content; by default a chart. You can change it: objects that the old and the new content have in
+	// common are kept.
 	Form Form
 
 	// Path is the directory of a kustomization in the content; by default its root.
 	Path string
 
-	// Namespace of the release, and of objects that name none. It must not be empty.
+	// Namespace is the namespace of the release, and of objects that do not specify one. It must not be empty.
 	Namespace string
 
 	// Values override the defaults of the chart. Plain objects and kustomizations must have none.
@@ -36,17 +38,17 @@ type Form string
 
 // Formats of content.
 const (
-	// FormChart is a Helm chart. It is rendered, and recorded as a Helm release.
+	// FormChart means a Helm chart. It is rendered, and recorded as a Helm release.
 	FormChart Form = ""
-	// FormPlain is objects as they are: files named *.yaml, *.yml or *.json with any number of documents. Other files are
-	// ignored. Nothing is rendered, and there is no Helm release.
+	// FormPlain means unmodified objects: files named *.yaml, *.yml or *.json with any number of documents. Other files are ignored.
+	// Nothing is rendered, and there is no Helm release.
 	FormPlain Form = "plain"
-	// FormKustomize is a kustomization and everything that it refers to. It is built without network access and without plugins.
+	// FormKustomize means a kustomization and all files that it refers to. It is built without network access and without plugins.
 	// There is no Helm release.
 	FormKustomize Form = "kustomize"
 )
 
-// Title returns the name of a form in messages about features that only charts have.
+// Title returns the name of a form for messages about features that only charts have.
 func (f Form) Title() string {
 	if f == FormKustomize {
 		return "a kustomization"

@@ -18,22 +18,22 @@ import (
 // A Part is a piece of a bundle that is rendered, applied and pruned on its own, so that its failure does not affect other parts.
 type Part struct {
 	Name object.PartID
-	// Digest of the inputs. Equal digests mean equal desired objects. It is empty in an Outline.
+	// Digest is the digest of the inputs. Equal digests mean equal desired objects. It is empty in an Outline.
 	Digest string
 
 	// Exactly one of CRDs, Install and Resource is set.
 	CRDs     *source.Layer
 	Install  *Install
 	Resource *unstructured.Unstructured
-	// Config of the bundle, for an install; nil if there is none.
+	// Config is the config layer of the bundle if the part is an install; otherwise, or without a config layer, nil.
 	Config *source.Layer
 }
 
-// formatOfObjects is raised when the engine makes different objects from the same inputs, so that all are applied again.
+// formatOfObjects is increased when the engine makes different objects from the same inputs, so that all are applied again.
 const formatOfObjects = 1
 
-// digestOf returns the digest of the inputs of the part. It is stored in clusters, so it leaves out inputs at their defaults: the
-// digests of older versions stay the same.
+// digestOf returns the digest of the inputs of the part. Digests are stored in clusters, so digestOf leaves out inputs that have
+// their default values: the digests of older versions stay the same.
 func (p *Part) digestOf(b *Bundle) (string, error) {
 	in := map[string]any{"format": formatOfObjects, "labels": b.Labels}
 	if len(b.Transforms) > 0 {

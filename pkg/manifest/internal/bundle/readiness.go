@@ -17,14 +17,14 @@ import (
 
 // A Rule decides when the objects of a kind are ready.
 type Rule struct {
-	// CEL is an expression of type bool over the variable object.
+	// CEL is a Boolean expression over the variable object.
 	CEL string
 
-	// Func decides instead of an expression; set exactly one of the two. It is called once for each version of an object. The
-	// message explains a state other than Ready. If it returns an error, the object is in state Error.
+	// Func is used instead of an expression; set exactly one of the two. It is called once for each version of an object. The
+	// message explains a state other than Ready. If Func returns an error, the object is in state Error.
 	Func func(ctx context.Context, u *unstructured.Unstructured) (health.State, string, error)
 
-	// For is the kind that the rule is about; the zero value means the custom resource of the bundle.
+	// For is the kind to which the rule applies. The zero value means the custom resource of the bundle.
 	For schema.GroupKind
 }
 
@@ -36,7 +36,7 @@ func (r Rule) ID() string {
 	return r.CEL
 }
 
-// Validate returns an error if the rule is invalid, as the engine would when it evaluates the rule.
+// Validate returns the error that the engine would report for the rule, or nil if the rule is valid.
 func (r Rule) Validate() error {
 	if err := r.validate(); err != nil || r.Func != nil {
 		return err

@@ -14,9 +14,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// A Transform changes objects. It must be deterministic: its result depends only on the object and Digest.
+// A Transform changes objects. It must be deterministic: its result must depend only on the object and Digest.
 type Transform struct {
-	// Digest identifies what the function does, and must not be empty. If it changes, all objects are applied again.
+	// Digest identifies the behavior of the function, and must not be empty. If it changes, all objects are applied again.
 	Digest string
 
 	// Func changes an object in place. It must not change the kind. If it changes the name or namespace, the result is another
@@ -24,7 +24,7 @@ type Transform struct {
 	Func func(ctx context.Context, u *unstructured.Unstructured) error
 }
 
-// Transform applies all transforms of the bundle, in their order, to objects.
+// Transform applies all transforms of the bundle to objects, in their order.
 func (b *Bundle) Transform(ctx context.Context, objects ...*unstructured.Unstructured) error {
 	for i := range b.Transforms {
 		t := &b.Transforms[i]
@@ -50,7 +50,7 @@ func (t *Transform) call(ctx context.Context, u *unstructured.Unstructured) (err
 	return t.Func(ctx, u)
 }
 
-// recoverTo turns a panic in a function of the caller into an error, because the process works on other bundles, too.
+// recoverTo converts a panic in a function of the caller to an error, because the process also works on other bundles.
 func recoverTo(err *error) {
 	if r := recover(); r != nil {
 		*err = errors.New(text.OneLine(fmt.Sprintf("panic: %v", r)))

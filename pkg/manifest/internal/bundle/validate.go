@@ -41,13 +41,13 @@ func (b *Bundle) Validate() error {
 	return nil
 }
 
-// titled reports whether a part other than an install has this name in messages and in the status.
+// titled reports whether a part other than an install has the given name in messages and in the status.
 func (b *Bundle) titled(name string) bool {
 	return b.CRDs != nil && name == object.PartCRDs.String() || b.Resource != nil && name == object.PartResource.String()
 }
 
-// validateFuncs checks transforms and readiness rules. A transform without a digest is an error: the engine could not tell
-// whether it changed.
+// validateFuncs checks transforms and readiness rules. A transform without a digest is an error, because the engine could not
+// detect a change of it.
 func (b *Bundle) validateFuncs() error {
 	for i := range b.Transforms {
 		switch t := &b.Transforms[i]; {

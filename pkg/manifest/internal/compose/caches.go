@@ -18,12 +18,12 @@ import (
 const (
 	cachedCharts = 16
 	cachedBuilds = 16
-	// maxCachedBuild is the size in bytes of the largest kustomization that is cached.
+	// maxCachedBuild is the maximum size in bytes of a kustomization that is cached.
 	maxCachedBuild = 1 << 20
 )
 
-// Caches keep charts and kustomizations, which bundles with the same content share. They are safe for concurrent use. A nil
-// *Caches keeps nothing.
+// Caches stores charts and kustomizations, which bundles with the same content share. It is safe for concurrent use. A nil
+// *Caches stores nothing.
 type Caches struct {
 	charts  *lru.Cache // Digest of the content to *render.Chart.
 	builds  *lru.Cache // Digest of the content and directory to the text of a kustomization.
@@ -61,7 +61,8 @@ func (c *Caches) loadChart(ctx context.Context, in *bundle.Install) (*render.Cha
 	return chart.(*render.Chart), nil //nolint:forcetypeassert // See above.
 }
 
-// buildKustomization returns the text of the kustomization in a directory of the content. It builds it once, unless it is large.
+// buildKustomization returns the built YAML of the kustomization in a directory of the content. It caches the result, unless it
+// is large.
 func (c *Caches) buildKustomization(ctx context.Context, content source.Content, dir string) ([]byte, error) {
 	key := content.Digest + " " + dir
 	if c != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
-// renderChart returns the objects of a chart: as it renders them, or as recorded for a revision if it would render different ones
-// now.
+// renderChart returns the objects of a chart as rendered. If the chart would now render different objects, it returns the objects
+// recorded for a revision.
 func (c *Composer) renderChart(ctx context.Context, out *Component) ([]*unstructured.Unstructured, error) {
 	chart, err := c.Caches.loadChart(ctx, out.Install)
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *Composer) optionsOf(ctx context.Context, out *Component) (render.Option
 }
 
 // objectsOf returns the objects of a rendered chart. If the chart renders differently each time, for example because of random
-// values, it returns the objects recorded for the revision to repair or to continue. Hooks come from the same record.
+// values, it returns the recorded objects of the revision to repair or to continue. Hooks come from the same record.
 func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rendered) ([]*unstructured.Unstructured, error) {
 	home := out.Installation.Release
 	switch {
@@ -89,8 +89,8 @@ func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rend
 	return r.Objects, nil
 }
 
-// goBack returns the recorded objects of the revision that a rollback restores, if rendering the chart does not reproduce
-// them. Otherwise, it returns objects unchanged.
+// goBack returns the recorded objects of the revision that a rollback restores, if rendering the chart does not reproduce them.
+// Otherwise, it returns the given objects unchanged.
 func (c *Composer) goBack(ctx context.Context, out *Component, r *render.Rendered, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	if !c.RollsBack || out.Purpose == Repair {
 		return objects, nil

@@ -20,9 +20,9 @@ type Purpose string
 
 // Purposes.
 const (
-	// Advance means that other inputs were applied before, or none.
+	// Advance means that the part was last applied with other inputs, or never.
 	Advance Purpose = "Advance"
-	// Repair means that these inputs were applied before. The same objects are desired again.
+	// Repair means that the part was last applied with the same inputs, so the desired objects are the same.
 	Repair Purpose = "Repair"
 )
 
@@ -38,26 +38,26 @@ func PurposeOf(p *bundle.Part, rec *inventory.Part) Purpose {
 type Component struct {
 	*bundle.Part
 
-	// Installation is the install with the settings of the bundle's config; nil for other parts.
+	// Installation is the install with the settings of the bundle's config. It is nil for other parts.
 	Installation *Installation
 	Objects      []object.Desired
-	// Record is the inventory's record of the part while it is being applied.
+	// Record is the record of the part in the inventory while the part is being applied.
 	Record inventory.Part
-	// Purpose of applying the objects.
+	// Purpose is the reason for applying the objects.
 	Purpose Purpose
-	// Desired is the release that the part should have; the zero value if it has none.
+	// Desired is the release that the part should have, or the zero value if it has none.
 	Desired release.Wanted
-	// Next is the revision of the release that is being installed; the zero value for a part without a release.
+	// Next is the revision of the release that is being installed, or the zero value for a part without a release.
 	Next release.Next
 	// Chart and Rendered are set for charts.
 	Chart    *render.Chart
 	Rendered *render.Rendered
-	// Hooks of the chart if any of them run while it is applied; otherwise nil.
+	// Hooks contains the hooks of the chart if any of them run while it is applied; otherwise nil.
 	Hooks []record.Hook
 }
 
-// hooksToRun returns the hooks of the chart if any of them run while it is applied, and nil otherwise. No hooks run to repair
-// drift, or to restore an inventory that was lost.
+// hooksToRun returns the hooks of the chart if any of them run while it is applied, and nil otherwise. No hooks run if drift is
+// repaired, or if a lost inventory is restored.
 func (c *Component) hooksToRun() []record.Hook {
 	if !c.Next.RunsHooks() || c.Installation.Config.DisableHooks {
 		return nil
@@ -68,7 +68,7 @@ func (c *Component) hooksToRun() []record.Hook {
 // CountHooks returns the number of hooks that run for the component.
 func (c *Component) CountHooks() int { return c.Next.Operation.Count(c.Hooks) }
 
-// NoteHooks records what must be known about hooks without the chart. The chart must be rendered.
+// NoteHooks records the facts about hooks that must be known without the chart. The chart must be rendered.
 func (c *Component) NoteHooks(r *inventory.Part) {
 	hook.Note(r, c.Rendered.Hooks, c.Installation.Config.DisableHooks)
 }

@@ -19,59 +19,59 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
-// An Environment provides what objects depend on in the cluster. A cluster.Cluster is one.
+// An Environment provides the properties of a cluster on which objects depend. A cluster.Cluster implements it.
 type Environment interface {
 	cluster.Mapper
 	cluster.Versions
 }
 
-// Releases provide the records of Helm releases in a cluster. A release.History implements them.
+// Releases provides the records of Helm releases in a cluster. A release.History implements it.
 type Releases interface {
 	// Next returns the next revision of a part, and the record of the part while that revision is being installed.
 	Next(ctx context.Context, d *release.Wanted, rec inventory.Part) (release.Next, inventory.Part, error)
 
-	// FindRollback returns the revision that was installed with the given inputs; 0 if there is none. It also returns the
+	// FindRollback returns the revision that was installed with the given inputs, or 0 if there is none. It also returns the
 	// manifest of the revision, unless the chart is pure, which means that it renders the same objects again.
 	FindRollback(ctx context.Context, r inventory.Release, inputs string, pure bool) (revision int, manifest string, err error)
 
-	// Get returns a recorded revision of a release; nil if there is none.
+	// Get returns a recorded revision of a release, or nil if there is none.
 	Get(ctx context.Context, r inventory.Release, revision int) (*record.Info, error)
 }
 
-// A Composer makes Components of the parts of one bundle for one cluster. It serves one call of the engine, and must not be used
-// concurrently.
+// A Composer makes Components from the parts of one bundle for one cluster. It serves one call of the engine, and must not be
+// used concurrently.
 type Composer struct {
-	// Messages tell users what to do.
+	// Messages contains the advice to users.
 	Messages advice.Messages
 	Bundle   *bundle.Bundle
 	Config   *Config
-	// Retry is the token that runs failed hooks again. RollsBack is set if the bundle is the last known good revision.
+	// Retry is the token that runs failed hooks again. RollsBack is true if the bundle is the last known good revision.
 	Retry     string
 	RollsBack bool
 
 	Environment Environment
 	Releases    Releases
-	// Connection is for charts that look up objects in the cluster.
+	// Connection configures the access of charts that look up objects in the cluster.
 	Connection *rest.Config
 
-	// Inventory is the Secret that holds the inventory of the bundle. Its namespace holds the inventories of all bundles.
+	// Inventory refers to the Secret that holds the inventory of the bundle. Its namespace holds the inventories of all bundles.
 	Inventory cluster.ObjectRef
 	// Labels are added to each object.
 	Labels map[string]string
 
-	// Caches of the engine; nil to cache nothing.
+	// Caches contains the caches of the engine. If it is nil, nothing is cached.
 	Caches *Caches
 }
 
-// Compose fetches and renders a part, given its record in the inventory. It sends no requests to the cluster except through
-// Environment and Releases, and for objects that the chart looks up.
+// Compose fetches and renders a part. The parameter rec is the record of the part in the inventory. Compose sends no requests to
+// the cluster except through Environment and Releases, and for objects that the chart looks up.
 func (c *Composer) Compose(ctx context.Context, p *bundle.Part, rec inventory.Part) (*Component, error) {
 	out := &Component{Part: p, Record: rec, Purpose: PurposeOf(p, &rec)}
 	if err := c.install(ctx, out); err != nil {
 		return nil, err
 	}
 	if out.Purpose == Advance {
-		// Until all objects are applied, the cluster has a mix of old and new objects.
+		// Until all objects are applied, the cluster contains both old and new objects.
 		out.Record.Digest, out.Record.Shared = "", nil
 	}
 	objects, err := c.render(ctx, out)
@@ -88,7 +88,8 @@ func (c *Composer) Compose(ctx context.Context, p *bundle.Part, rec inventory.Pa
 	return out, nil
 }
 
-// install sets the installation of an install, and the next revision of its release. Other parts stay unchanged.
+// install sets the installation of a part that is an install, and the next revision of its release. It leaves other parts
+// unchanged.
 func (c *Composer) install(ctx context.Context, out *Component) error {
 	if out.Install == nil {
 		return nil
@@ -107,8 +108,8 @@ func (c *Composer) install(ctx context.Context, out *Component) error {
 	return err
 }
 
-// adoption returns which objects may be taken over: as the bundle specifies for all parts, or else as the config specifies for
-// the installation, which is nil for other parts.
+// adoption returns which objects may be taken over. If the bundle adopts, that applies to all parts. Otherwise, the config of the
+// installation decides. The installation is nil for parts that are not installs.
 func (c *Composer) adoption(in *Installation) object.Adoption {
 	switch {
 	case c.Bundle.Adopt:
@@ -119,7 +120,7 @@ func (c *Composer) adoption(in *Installation) object.Adoption {
 	return object.AdoptNone
 }
 
-// render returns the objects of a part as in its source.
+// render returns the objects of a part as specified in its source.
 func (c *Composer) render(ctx context.Context, out *Component) ([]*unstructured.Unstructured, error) {
 	if out.Install != nil && out.Install.Form == bundle.FormChart {
 		return c.renderChart(ctx, out)
@@ -139,7 +140,7 @@ func (c *Composer) learnKinds(objects []*unstructured.Unstructured) {
 	}
 }
 
-// build sets the objects of a component to what is applied.
+// build sets the objects of a component to the objects as they are applied.
 func (c *Composer) build(ctx context.Context, out *Component, objects []*unstructured.Unstructured) error {
 	seen := make(map[cluster.ObjectRef]bool, len(objects))
 	for _, u := range objects {

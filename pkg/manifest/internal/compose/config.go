@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 )
 
-// A Config provides the Settings of a bundle. It fetches the config layer once, on first use, so never if no install has anything
-// to do. It is safe for concurrent use.
+// A Config provides the Settings of a bundle. It fetches the config layer once, on first use: if no install has anything to do,
+// it fetches nothing. It is safe for concurrent use.
 type Config struct {
 	bundle *bundle.Bundle
 
@@ -24,10 +24,10 @@ type Config struct {
 	err      error
 }
 
-// NewConfig returns the Config of a bundle, which may have no config layer.
+// NewConfig returns the Config of a bundle. The bundle may have no config layer.
 func NewConfig(b *bundle.Bundle) *Config { return &Config{bundle: b} }
 
-// Settings returns the settings from the config layer. Each call returns the same error.
+// Settings returns the settings in the config layer. If it fails, later calls return the same error.
 func (c *Config) Settings(ctx context.Context) (Settings, error) {
 	c.once.Do(func() { c.settings, c.err = readSettings(ctx, c.bundle) })
 	return c.settings, c.err
@@ -42,20 +42,20 @@ func (c *Config) installation(ctx context.Context, in *bundle.Install) (*Install
 	return s.Of(in)
 }
 
-// Settings are the settings of the installs of a bundle, as its config has them.
+// Settings contains the settings of the installs of a bundle from its config layer.
 type Settings struct {
 	bundle  *bundle.Bundle
 	entries map[string]configEntry
 }
 
-// A configEntry has the settings of one install, or the error of its entry.
+// A configEntry contains the settings of one install, or the error of its entry.
 type configEntry struct {
 	config.Settings
 
 	err error
 }
 
-// readSettings reads the config layer of a bundle. Without a layer, there are no settings.
+// readSettings reads the config layer of a bundle. It returns no settings if the bundle has no config layer.
 func readSettings(ctx context.Context, b *bundle.Bundle) (Settings, error) {
 	if b.Config == nil {
 		return Settings{bundle: b}, nil

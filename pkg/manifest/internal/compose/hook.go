@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// BuildHook returns the object of a hook of a part, ready to be created. If the hook names no namespace, it gets that of the
-// installation. The identity identifies the hook in one run, and becomes the value of object.AnnotationHookRun.
+// BuildHook returns the object of a hook of a part, ready to be created. If the hook does not specify a namespace, it gets the
+// namespace of the installation. The identity identifies the hook in one run, and becomes the value of object.AnnotationHookRun.
 func (c *Composer) BuildHook(ctx context.Context, in *Installation, part object.PartID, h *record.Hook, identity string) (object.Desired, error) {
 	objects, err := yamldoc.ChartObjects([]byte(h.Manifest + "\n"))
 	if err != nil {
@@ -26,7 +26,7 @@ func (c *Composer) BuildHook(ctx context.Context, in *Installation, part object.
 	if err := c.Bundle.Transform(ctx, u); err != nil {
 		return object.Desired{}, err
 	}
-	// A hook may be a CRD, and later hooks may be of the kind that it adds.
+	// A hook may be a CRD, and later hooks may be of the kind that it defines.
 	c.learnKinds(objects)
 	if _, err := c.Place(ctx, in, u); err != nil {
 		return object.Desired{}, err

@@ -16,9 +16,9 @@ import (
 type Installation struct {
 	*bundle.Install
 
-	// Namespace of the objects that name none.
+	// Namespace is the namespace of objects that do not specify one.
 	Namespace string
-	// Release of the chart; the zero value if the install is not a chart.
+	// Release is the release of the chart, or the zero value if the install is not a chart.
 	Release inventory.Release
 	// KeepNamespaces is true if a missing namespace must not be created.
 	KeepNamespaces bool
@@ -34,7 +34,7 @@ func newInstallation(in *bundle.Install, c config.Settings) *Installation {
 	return out
 }
 
-// optionsIn returns the options for rendering the chart: those of a cluster, and those of the installation.
+// optionsIn adds the options of the installation to o, the options for rendering a chart in a cluster.
 func (i *Installation) optionsIn(o render.Options) render.Options {
 	o.ReleaseName, o.Namespace = i.Release.Name, i.Namespace
 	o.Values, o.Overrides = i.Values, i.Config.Overrides
@@ -42,7 +42,7 @@ func (i *Installation) optionsIn(o render.Options) render.Options {
 	return o
 }
 
-// recordConfig records those settings of the install that must be known without its config.
+// recordConfig records the settings of the install that must be known without its config.
 func (i *Installation) recordConfig(r *inventory.Part) {
 	r.Wait, r.Atomic, r.Own = i.Config.Wait, i.Config.Atomic, i.Config.TakeOwnership
 	r.HookTimeout = int64(i.Config.Timeout / time.Second)

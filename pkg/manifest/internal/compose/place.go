@@ -10,8 +10,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// setNamespace sets the namespace of an object: none for cluster-scoped kinds, and that of the installation for objects that name
-// none. The installation is nil for objects of other parts, which go to the default namespace.
+// setNamespace sets the namespace of an object: none for cluster-scoped kinds, and the namespace of the installation for objects
+// that do not specify one. The installation is nil for objects of other parts, which get the default namespace.
 func setNamespace(u *unstructured.Unstructured, namespaced bool, in *Installation) {
 	switch {
 	case !namespaced:
@@ -24,14 +24,14 @@ func setNamespace(u *unstructured.Unstructured, namespaced bool, in *Installatio
 	}
 }
 
-// holdsInventories reports whether an object is the namespace of all inventories, which many modules include. It belongs to no
-// bundle, because removing that bundle would remove the inventories of all.
+// holdsInventories reports whether an object is the namespace of all inventories, which many modules include. That namespace
+// belongs to no bundle, because removing that bundle would remove the inventories of all bundles.
 func holdsInventories(u *unstructured.Unstructured, namespace string) bool {
 	return u.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"} && u.GetName() == namespace
 }
 
-// desire returns an object of the component as it is applied. M is the mapping of its kind. It takes ownership of u, whose
-// namespace must be set.
+// desire returns an object of the component as it is applied. It takes ownership of u, whose namespace must be set. The parameter
+// m is the mapping of its kind.
 func (c *Component) desire(u *unstructured.Unstructured, m cluster.Mapping, labels map[string]string) (object.Desired, error) {
 	in := c.Installation
 	if in != nil && !in.Release.IsZero() {

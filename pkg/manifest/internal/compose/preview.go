@@ -12,24 +12,24 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 )
 
-// A Preview is what one part of a bundle would apply, as far as that is known without a cluster.
+// A Preview contains what one part of a bundle would apply, as far as that is known without a cluster.
 type Preview struct {
 	// Install is the name of the install. It is empty for the CRDs, which come first, and for the custom resource, which comes
 	// last.
 	Install string
-	// Chart and Version of a chart, and its default values; empty for other parts.
+	// Chart and Version identify a chart, and Values are its default values. They are empty for other parts.
 	Chart, Version string
 	Values         map[string]any
-	// Objects as they would be applied, without the labels of the engine. If only a cluster knows whether a kind is namespaced,
-	// the namespace is as written.
+	// Objects contains the objects as they would be applied, without the labels of the engine. If only a cluster knows whether a
+	// kind is namespaced, the namespace is as written.
 	Objects []*unstructured.Unstructured
 	// Err is the reason why there are no objects.
 	Err error
 }
 
-// PreviewOf returns a preview of each part of a bundle, in the order in which they are applied. It renders charts as for a first
-// install into a cluster of the given version, such as v1.36.3, in which lookups find nothing. The error is about the bundle as a
-// whole; the error of one part is in its Preview.
+// PreviewOf returns a preview of each part of a bundle, in the order in which the parts are applied. It renders charts as for a
+// first install into a cluster of the given version, such as v1.36.3, and lookups find nothing. It returns an error if the bundle
+// as a whole is invalid; the Preview of a part contains the error of that part.
 func PreviewOf(ctx context.Context, b *bundle.Bundle, kubeVersion string) ([]Preview, error) {
 	if err := b.Validate(); err != nil {
 		return nil, err

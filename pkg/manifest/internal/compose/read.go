@@ -33,7 +33,7 @@ func readPart(ctx context.Context, caches *Caches, p *bundle.Part) ([]*unstructu
 	return readKustomization(ctx, caches, p.Install)
 }
 
-// readCRDs returns the CRDs of a layer, which must contain nothing else.
+// readCRDs returns the CRDs of a layer, which must contain only CRDs, and at least one.
 func readCRDs(ctx context.Context, l *source.Layer) ([]*unstructured.Unstructured, error) {
 	out, err := readObjects(ctx, l, func(u *unstructured.Unstructured) error {
 		if u.GroupVersionKind().GroupKind() != object.CRDKind {
@@ -56,7 +56,7 @@ func readPlain(ctx context.Context, in *bundle.Install) ([]*unstructured.Unstruc
 	return out, err
 }
 
-// readObjects returns the objects of a layer, all of which must pass a check.
+// readObjects returns the objects of a layer. It returns an error if check fails for one of them.
 func readObjects(ctx context.Context, l *source.Layer, check func(*unstructured.Unstructured) error) ([]*unstructured.Unstructured, error) {
 	files, err := readYAML(ctx, l)
 	if err != nil {
@@ -78,7 +78,7 @@ func readObjects(ctx context.Context, l *source.Layer, check func(*unstructured.
 	return out, nil
 }
 
-// readYAML returns the files of a layer that are YAML or JSON. It ignores other files.
+// readYAML returns the YAML and JSON files of a layer. It ignores other files.
 func readYAML(ctx context.Context, l *source.Layer) ([]source.File, error) {
 	content, err := l.Fetch(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ func readKustomization(ctx context.Context, caches *Caches, in *bundle.Install) 
 	if err != nil {
 		return nil, err
 	}
-	// The text is decoded each time, because the objects are changed later.
+	// The text is decoded each time, because the objects are modified later.
 	text, err := caches.buildKustomization(ctx, content, dir)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// ReleaseAt returns the revision of the chart as installed at a time. The run of its hooks is nil if there is none.
+// ReleaseAt returns the revision of the chart as installed at the given time. The parameter run is the run of its hooks, or nil
+// if there is none.
 func (c *Component) ReleaseAt(now time.Time, run *inventory.Run) *release.NewRevision {
 	in := c.Installation
 	return &release.NewRevision{
@@ -25,7 +26,8 @@ func (c *Component) ReleaseAt(now time.Time, run *inventory.Run) *release.NewRev
 }
 
 // HasFormer returns a function that reports whether the bundle still has an object that an adopted release recorded: the
-// component contains it, it is a member, or the cluster does not serve its kind. The function sets the namespace of the object.
+// component contains it, it is a member, or the cluster does not serve its kind. The function also sets the namespace of the
+// object.
 func (c *Composer) HasFormer(ctx context.Context, out *Component, isMember func(ref cluster.ObjectRef) bool) release.Has {
 	wants := make(map[cluster.ObjectRef]bool, len(out.Objects))
 	for i := range out.Objects {

@@ -9,10 +9,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// scopes are the scopes of the kinds that CRDs add: true for namespaced kinds.
+// scopes maps the kinds that CRDs add to their scopes: true for namespaced kinds.
 type scopes map[schema.GroupKind]bool
 
-// learn adds the scopes of the kinds of the CRDs among the objects.
+// learn adds the scopes of the kinds that the CRDs among the objects define.
 func (s scopes) learn(objects []*unstructured.Unstructured) {
 	for _, u := range objects {
 		if u.GroupVersionKind().GroupKind() != object.CRDKind {
@@ -24,7 +24,7 @@ func (s scopes) learn(objects []*unstructured.Unstructured) {
 	}
 }
 
-// of returns the scope of a kind, and whether it is known without a cluster.
+// of returns the scope of a kind, and whether that is known without a cluster.
 func (s scopes) of(gk schema.GroupKind) (namespaced, known bool) {
 	if namespaced, known = s[gk]; known {
 		return namespaced, true

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package execute carries out a plan. Run does the next step in a cluster. DryRun goes through the same plan with an applier that
-// changes nothing, and returns a Forecast of what would be done.
+// Package execute carries out a plan. Run does the next step in a cluster. DryRun executes the same plan with an applier that
+// changes nothing, and returns a Forecast of the changes.
 //
-// Only this package changes a progress, which has the state of a call. The interfaces that run hooks, record releases, prune and
-// test get values and lookup functions, and return values.
+// Only this package changes a progress, which contains the state of a call. The interfaces that run hooks, record releases, prune
+// and test get values and lookup functions, and return values.
 //
 // Run saves the inventory before it sends anything. Then it applies the objects stage by stage, runs hooks between the stages,
-// finishes the components that are complete, prunes, and saves the inventory again. It does not wait: whatever has to wait is
-// left to the next call. A process may end at any request; the next plan starts from what the inventory and the cluster say.
+// finishes the components that are complete, prunes, and saves the inventory again. It does not block: the next call does
+// whatever has to wait. A process may end at any request; the next plan starts from the state of the inventory and the cluster.
 package execute

@@ -22,7 +22,7 @@ import (
 // A DryInput is the input of DryRun.
 type DryInput struct {
 	Plan *plan.Plan
-	// Applier must be one that changes nothing.
+	// Applier must not change anything in the cluster.
 	Applier     *apply.Applier
 	Concurrency int
 	// Former returns the objects of an adopted release that neither the component nor the bundle contains.
@@ -59,7 +59,7 @@ func DryRun(ctx context.Context, in DryInput) (Forecast, error) {
 func (d *dryRun) tryStage(ctx context.Context, s object.Stage) error {
 	idx := d.progress.inventory.Index()
 	for _, c := range d.Plan.Components {
-		// Nothing is held back, because all hooks will have run.
+		// No objects are held back, because all hooks will have run.
 		todo, later := d.progress.due(c, s, idx, func(*object.Desired) bool { return false })
 		for _, o := range later {
 			d.out.Changes = append(d.out.Changes, Change{Key: o.Ref, Action: ActionCreate})
@@ -98,7 +98,7 @@ func (d *dryRun) record(c *compose.Component, o *object.Desired, out apply.Outco
 	return nil
 }
 
-// problem records that an object of a part is refused. It returns any other error.
+// problem records that an object of a part is refused. It returns all other errors.
 func (d *dryRun) problem(part object.PartID, err error) error {
 	if !ssa.IsRefused(err) {
 		return err
@@ -107,8 +107,8 @@ func (d *dryRun) problem(part object.PartID, err error) error {
 	return nil
 }
 
-// prune finds the objects that no part would contain any more, in the order of their deletion. Nothing is pruned as long as it is
-// unknown which objects a part contains.
+// prune records the objects that no part would contain after the run, in the order of their deletion. It records no deletions if
+// the objects of a part are unknown.
 func (d *dryRun) prune(ctx context.Context) {
 	d.progress.giveUp(d.Plan.Actions)
 	if d.Plan.Verdicts.IsIncomplete() {
@@ -130,7 +130,7 @@ func (d *dryRun) prune(ctx context.Context) {
 	}
 }
 
-// pruneFormer finds the objects that would be pruned because a release is adopted.
+// pruneFormer records the objects that would be pruned because a release is adopted.
 func (d *dryRun) pruneFormer(ctx context.Context) error {
 	for _, c := range d.Plan.Components {
 		if c.Rendered == nil || c.Purpose == compose.Repair || c.Record.Revision > 0 || d.Plan.Verdicts.Of(c.Name).Hindrance.Fails() {
@@ -149,7 +149,7 @@ func (d *dryRun) pruneFormer(ctx context.Context) error {
 	return nil
 }
 
-// conclude records the problems of whole parts, and notes that are not about objects.
+// conclude records the problems of whole parts, and notes that do not refer to objects.
 func (d *dryRun) conclude() {
 	p := d.Plan
 	for i := range p.Parts {

@@ -17,64 +17,64 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// A Result is what a call did.
+// A Result contains what a call did.
 type Result struct {
 	// Created and Updated count objects.
 	Created, Updated int
-	// Pruned are the objects that were deleted because the bundle no longer contains them.
+	// Pruned contains the objects that were deleted because the bundle no longer contains them.
 	Pruned []cluster.ObjectRef
-	// Kept are the objects that the bundle no longer contains, and that were orphaned instead of deleted: those with the
-	// annotation helm.sh/resource-policy, and what they depend on: their namespaces and CRDs.
+	// Kept contains the objects that the bundle no longer contains, and that were orphaned instead of deleted: objects with the
+	// annotation helm.sh/resource-policy, and the namespaces and CRDs on which they depend.
 	Kept []cluster.ObjectRef
-	// LeftBehind are the objects that the bundle no longer contains, and that are not the ones that were applied. They stay
-	// unchanged.
+	// LeftBehind contains the objects that the bundle no longer contains, and that are not the objects that were applied. They are
+	// not changed.
 	LeftBehind []cluster.ObjectRef
-	// HookFailures are failures of deletion hooks of pruned installs that blocked no deletion. They are reported once everything
-	// that had to be pruned is gone.
+	// HookFailures contains the failures of deletion hooks of pruned installs that did not block the deletion. They are reported
+	// once all objects to prune are gone.
 	HookFailures []string
-	// Recreated are the objects that were deleted to be created again, because one of their fields cannot be changed.
+	// Recreated contains the objects that were deleted to be created again, because one of their fields is immutable.
 	Recreated []cluster.ObjectRef
-	// Repaired is the drift that was repaired, with its fields.
+	// Repaired contains the repaired drift, with its fields.
 	Repaired []observe.Drift
-	// Ceded are the fields that this call ceded to other managers.
+	// Ceded contains the fields that this call ceded to other managers.
 	Ceded []observe.CededField
-	// Waiting is what the rest waits for; empty if nothing is left to do.
+	// Waiting describes what the remaining work waits for. It is empty if nothing is left to do.
 	Waiting string
-	// Installed are the installs that were installed: "name version" for a chart that got a new revision, and the name of the
+	// Installed contains the installs that were installed: "name version" for a chart that got a new revision, and the name of the
 	// install for plain objects.
 	Installed []string
 	// HooksRun is the number of hooks that ran for the installed revisions.
 	HooksRun int
-	// Tested are the tests that ended with this call.
+	// Tested contains the tests that ended with this call.
 	Tested []observe.TestState
 }
 
 // A Report is the result of a run.
 type Report struct {
 	Result Result
-	// Inventory as the run left it; nil if it could not be saved before the first request.
+	// Inventory is the inventory at the end of the run, or nil if it could not be saved before the first request.
 	Inventory *inventory.Inventory
 }
 
-// A run is one call of Run.
+// A run is the state of one call of Run.
 type run struct {
 	Input
 
 	progress *progress
-	// saved is the inventory as last saved.
+	// saved is the last saved inventory.
 	saved  *inventory.Inventory
 	result Result
-	// pruneErr and testErr are errors that do not belong to a part. The reasons that are stored contain pruneErr only: tests that
-	// could not run stay due, so that each call tries again and returns the error.
+	// pruneErr and testErr are errors that do not belong to a part. Only pruneErr is stored in the inventory: tests that could not
+	// run stay due, so that each call tries again and returns the error.
 	pruneErr, testErr error
 }
 
-// saveTimeout limits the last save of a run, which is made even if the context has ended: without it, everything would have to be
-// applied again.
+// saveTimeout limits the last save of a run. That save is made even if the context has ended, because otherwise everything would
+// have to be applied again.
 const saveTimeout = 10 * time.Second
 
-// Run carries out a plan. The error is that the inventory cannot be saved, or else what failed, in one line. The report is valid
-// even if there is an error.
+// Run carries out a plan. It returns an error if the inventory cannot be saved; otherwise, the error lists all failures in one
+// line. The report is valid even if there is an error.
 func Run(ctx context.Context, in Input) (Report, error) {
 	r := &run{Input: in, progress: newProgress(in.Plan), saved: in.Plan.Inventory}
 	if err := r.begin(ctx); err != nil {
@@ -88,7 +88,7 @@ func Run(ctx context.Context, in Input) (Report, error) {
 	return Report{Result: r.summarize(), Inventory: r.progress.inventory}, err
 }
 
-// begin saves what is about to be applied.
+// begin saves the intended changes before they are applied.
 func (r *run) begin(ctx context.Context) error {
 	p := r.progress
 	if r.Checkpoint != nil {
@@ -105,7 +105,7 @@ func (r *run) begin(ctx context.Context) error {
 	return r.save(ctx)
 }
 
-// save saves the inventory, and remembers it as saved.
+// save saves the inventory, and records it as saved.
 func (r *run) save(ctx context.Context) error {
 	saved, err := r.Save(ctx, r.progress.inventory)
 	if err == nil {
@@ -114,7 +114,7 @@ func (r *run) save(ctx context.Context) error {
 	return err
 }
 
-// apply applies the objects of all stages, runs the hooks between them, and finishes, prunes and tests.
+// apply applies the objects of all stages, runs the hooks between them, finishes and prunes components, and runs tests.
 func (r *run) apply(ctx context.Context) {
 	p := r.progress
 	for _, s := range object.Stages {
@@ -133,9 +133,9 @@ func (r *run) apply(ctx context.Context) {
 	r.test(ctx)
 }
 
-// conclude saves the inventory with the reasons why the run did not get further. It does not save what is saved already. If the
-// context has ended, it keeps the reasons of the call before, which knew more. If only the reasons changed, a failed save is not
-// an error: the next call saves them again.
+// conclude saves the inventory with the reasons why the run did not get further, unless the stored inventory is already equal. If
+// the context has ended, it keeps the more complete reasons of the previous call. If only the reasons changed, a failed save is
+// not an error: the next call saves them again.
 func (r *run) conclude(ctx context.Context) error {
 	inv := r.progress.inventory
 	optional := inv.Equal(r.saved)
@@ -153,8 +153,8 @@ func (r *run) conclude(ctx context.Context) error {
 	return nil
 }
 
-// abandon deletes the records of releases whose move to another name or namespace was never finished, before the inventory
-// forgets them.
+// abandon deletes the records of releases whose move to another name or namespace was never finished. It does so before the
+// inventory drops these releases.
 func (r *run) abandon(ctx context.Context) {
 	for _, c := range slices.Clone(r.progress.components) {
 		if c.Next.Abandoned.IsZero() {
@@ -166,7 +166,7 @@ func (r *run) abandon(ctx context.Context) {
 	}
 }
 
-// reasons returns why the run did not get further.
+// reasons returns the reasons why the run did not get further.
 func (r *run) reasons() inventory.Reasons {
 	p := r.progress
 	out := inventory.Reasons{Failed: map[object.PartID]inventory.Failure{}, Held: p.verdicts.Held()}
@@ -183,7 +183,7 @@ func (r *run) reasons() inventory.Reasons {
 	return out
 }
 
-// summarize returns the result. It sorts what was repaired, because objects are applied in no particular order.
+// summarize returns the result. It sorts the repaired drift, because objects are applied in no particular order.
 func (r *run) summarize() Result {
 	out := r.result
 	out.Waiting, _ = r.progress.verdicts.Waiting()
@@ -191,7 +191,7 @@ func (r *run) summarize() Result {
 	return out
 }
 
-// err returns what failed, in one line; nil if nothing failed.
+// err returns an error that lists all failures in one line, or nil if nothing failed.
 func (r *run) err() error {
 	var all []failure
 	for i := range r.progress.plan.Parts {

@@ -9,16 +9,16 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// A failure is an error of a part, or of work that belongs to no part.
+// A failure is an error of a part, or of work that does not belong to a part.
 type failure struct {
 	title string
 	err   error
 }
 
-// mostFailures limits how many failures one message lists.
+// mostFailures is the maximum number of failures that one message lists.
 const mostFailures = 3
 
-// join combines failures into one error, sorted by their titles; nil if there are none.
+// join combines failures into one error, sorted by their titles. It returns nil if there are none.
 func join(all []failure) error {
 	if len(all) == 0 {
 		return nil
@@ -27,7 +27,7 @@ func join(all []failure) error {
 	return &failedError{all: all}
 }
 
-// A failedError is everything that failed in a run.
+// A failedError contains all failures of a run.
 type failedError struct{ all []failure }
 
 // Error lists the first failures in one line.

@@ -32,7 +32,8 @@ func (r *run) finish(ctx context.Context) {
 	r.prune(ctx)
 }
 
-// finishComponent marks objects that the component no longer contains, records its release, and stores the digest of its inputs.
+// finishComponent marks for pruning the objects that the component no longer contains, records the release of the component, and
+// stores the digest of its inputs.
 func (r *run) finishComponent(ctx context.Context, c *compose.Component) error {
 	r.progress.markPruned(c)
 	rec := r.progress.inventory.Parts[c.Name]
@@ -54,7 +55,7 @@ func (r *run) finishComponent(ctx context.Context, c *compose.Component) error {
 	return nil
 }
 
-// prune deletes the objects that no part contains any more, the last stage first, and drops the parts that are not in the bundle.
+// prune deletes the objects that no part contains, the last stage first, and drops the parts that are not in the bundle.
 func (r *run) prune(ctx context.Context) {
 	p := r.progress
 	p.markLeaving()
@@ -63,7 +64,7 @@ func (r *run) prune(ctx context.Context) {
 		return
 	}
 	if p.verdicts.IsIncomplete() {
-		// A part that cannot be composed may contain them.
+		// A part that cannot be composed may contain some of the objects.
 		p.wait(object.WholeBundle, "pruning waits until all installs can be rendered")
 		return
 	}
@@ -89,7 +90,7 @@ func (r *run) prune(ctx context.Context) {
 	r.dropParts(ctx, what.Parts, done)
 }
 
-// failPrune records the first error of pruning.
+// failPrune records an error of pruning, unless an earlier one is recorded.
 func (r *run) failPrune(err error) {
 	if r.pruneErr == nil {
 		r.pruneErr = err
@@ -112,8 +113,8 @@ func (r *run) dropParts(ctx context.Context, parts []object.PartID, done bool) {
 	}
 }
 
-// test runs the requested tests once everything is up to date. Not being able to run a test is an error of the run; a failed test
-// is not.
+// test runs the requested tests once everything is up to date. If a test cannot run, the run returns an error; if a test fails,
+// it does not.
 func (r *run) test(ctx context.Context) {
 	p := r.progress
 	if r.Test == nil || !p.verdicts.IsClear() || r.pruneErr != nil || !p.isApplied() {

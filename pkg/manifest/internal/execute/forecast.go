@@ -10,10 +10,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// An Action is what would be done with one object.
+// An Action is the kind of a Change.
 type Action string
 
-// Actions of a Forecast. The text of ActionUpdate is the one that the status and the output of commands show.
+// Actions of a Forecast. The status and the output of commands show the text of ActionUpdate.
 const (
 	ActionCreate   Action = "Create"
 	ActionUpdate   Action = "Change"
@@ -21,29 +21,29 @@ const (
 	ActionPrune    Action = "Prune"
 )
 
-// A Change is what would be done with one object.
+// A Change describes what a run would do with one object.
 type Change struct {
 	Key    cluster.ObjectRef
 	Action Action
-	// Fields are the paths of fields that would change. They never contain values.
+	// Fields contains the paths of fields that would change. It never contains values.
 	Fields []string
 }
 
-// A Forecast is what runs would do until nothing is left to do, according to a dry run.
+// A Forecast describes what runs would do until nothing is left to do, according to a dry run.
 type Forecast struct {
-	// Changes in the order in which they would be made.
+	// Changes contains the changes in the order in which they would be made.
 	Changes []Change
-	// Problems are what cannot be planned or would be refused, one in a line that begins with the name of the part.
+	// Problems describes what cannot be planned or would be refused. Each problem is one line that begins with the name of the part.
 	Problems []string
-	// Notes are what else there is to know: for example, namespaces that would be created, and hooks that would run.
+	// Notes contains further information, for example about namespaces that would be created, and hooks that would run.
 	Notes []string
-	// Basis identifies what the plan is based on: the bundle, its inventory, and what is known about its objects.
+	// Basis identifies the state on which the plan is based: the bundle, its inventory, and the known state of its objects.
 	Basis string
-	// Content identifies what would be applied, as composed from the basis.
+	// Content identifies the objects and hooks that would be applied, as composed from the basis.
 	Content string
 }
 
-// Clone returns a copy that shares nothing with the forecast.
+// Clone returns a deep copy of the forecast.
 func (f *Forecast) Clone() Forecast {
 	out := *f
 	out.Changes, out.Problems, out.Notes = slices.Clone(f.Changes), slices.Clone(f.Problems), slices.Clone(f.Notes)

@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 )
 
-// isHeld reports whether an object of an install is held back until the hooks before it have run; the run is nil until they
-// begin. As in Helm, CRDs in crds/ come before all hooks, and so does the namespace of the hooks.
+// isHeld reports whether an object of an install is held back until the hooks that precede it have run. The run is nil until the
+// hooks begin. As in Helm, CRDs in crds/ and the namespace of the hooks precede all hooks.
 func isHeld(c *compose.Component, run *inventory.Run, o *object.Desired) bool {
 	if c.Hooks == nil || (run != nil && run.Event.IsPost()) {
 		return false
@@ -32,8 +32,8 @@ func isHeld(c *compose.Component, run *inventory.Run, o *object.Desired) bool {
 	}
 }
 
-// applyHeld runs the hooks that come before the objects of the installs, and applies the objects of earlier stages that waited
-// for them.
+// applyHeld runs the hooks that precede the objects of the installs. Then it applies the objects of earlier stages that waited
+// for these hooks.
 func (r *run) applyHeld(ctx context.Context) {
 	if !r.runPre(ctx) {
 		return
@@ -43,9 +43,9 @@ func (r *run) applyHeld(ctx context.Context) {
 	r.progress.note(r.progress.awaitCRDs(r.Latest)...)
 }
 
-// runPre runs the hooks that come before the objects of the installs. If an install waits for a hook, the parts after it wait,
-// too, so that all objects are applied in order; parts that were applied before with the same inputs are not held back. runPre
-// reports whether an install can continue that could not before.
+// runPre runs the hooks that precede the objects of the installs. If an install waits for a hook, the parts after it also wait,
+// so that all objects are applied in order; parts that were applied before with the same inputs are not held back. runPre reports
+// whether at least one install can continue because its hooks have run.
 func (r *run) runPre(ctx context.Context) bool {
 	p, on, before := r.progress, false, hook.Standing{}
 	for _, c := range p.components {
@@ -70,8 +70,8 @@ func (r *run) runPre(ctx context.Context) bool {
 	return on
 }
 
-// runPost runs the hooks that come after the objects, for installs whose objects are all applied. It first prunes what the new
-// revisions no longer contain.
+// runPost runs the hooks that follow the objects, for installs whose objects are all applied. Before that, it prunes the objects
+// that the new revisions no longer contain.
 func (r *run) runPost(ctx context.Context) {
 	p := r.progress
 	var ready []*compose.Component
@@ -120,7 +120,7 @@ func (r *run) runPostOf(ctx context.Context, c *compose.Component) (hook.Standin
 	return h.Standing, err
 }
 
-// view returns what Installs can see of a run.
+// view returns the part of the state of a run that Installs can see.
 func (r *run) view(c *compose.Component) View {
 	p := r.progress
 	v := View{

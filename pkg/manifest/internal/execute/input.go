@@ -21,31 +21,31 @@ import (
 type Input struct {
 	Plan    *plan.Plan
 	Applier *apply.Applier
-	// Concurrency is how many objects are applied at the same time.
+	// Concurrency is the number of objects that are applied at the same time.
 	Concurrency int
-	// Save saves the inventory, even if it did not change, and returns it as stored from then on.
+	// Save saves the inventory, even if it did not change, and returns the stored inventory.
 	Save func(ctx context.Context, inv *inventory.Inventory) (*inventory.Inventory, error)
-	// Write saves the inventory first, even if the plan does not change it.
+	// Write makes the run save the inventory first, even if the plan does not change it.
 	Write bool
-	// Checkpoint is the new last known good revision; nil keeps the one in the inventory.
+	// Checkpoint is the new last known good revision. Nil keeps the one in the inventory.
 	Checkpoint *observe.Checkpoint
-	// Retry is the retry token of the call, and Redact removes secret values from the reasons that are saved; nil removes nothing.
+	// Retry is the retry token of the call. Redact removes secret values from the reasons that are saved; nil removes nothing.
 	Retry    string
 	Redact   func(text string) string
 	Installs Installs
 	Pruner   Pruner
-	// Latest returns what is known about an object now.
+	// Latest returns the latest known state of an object.
 	Latest func(ref cluster.ObjectRef) (cluster.ObjectState, bool)
 	// Health evaluates the readiness rules of the bundle.
 	Health observe.Evaluator
-	// Test runs the requested tests, as far as they get without waiting; nil if none are requested.
+	// Test runs the requested tests as far as possible without waiting. It is nil if none are requested.
 	Test func(ctx context.Context, in TestInput) (Tested, error)
 }
 
-// Installs run the hooks of the components and record their Helm releases.
+// Installs runs the hooks of the components and records their Helm releases.
 type Installs interface {
-	// RunPre and RunPost run the hooks that come before and after the objects of a component, as far as they get without waiting.
-	// Their results are valid even if there is an error.
+	// RunPre and RunPost run the hooks that precede and follow the objects of a component, as far as possible without waiting. Their
+	// results are valid even if there is an error.
 	RunPre(ctx context.Context, c *compose.Component, v View) (Hooked, error)
 	RunPost(ctx context.Context, c *compose.Component, v View) (Hooked, error)
 	// Finish finishes a component whose objects are all applied and whose hooks have run.
@@ -54,16 +54,16 @@ type Installs interface {
 	Abandon(ctx context.Context, c *compose.Component) error
 }
 
-// A View is what Installs can see of a run.
+// A View is the part of the state of a run that Installs can see.
 type View struct {
-	// Record of the component in the inventory.
+	// Record is the record of the component in the inventory.
 	Record inventory.Part
-	// Run of the hooks of the component; nil if it has not begun, and if there are no hooks.
+	// Run is the run of the hooks of the component. It is nil if the run has not begun, or if there are no hooks.
 	Run *inventory.Run
-	// OwnerOf returns the part that owns an object, if any. IsMember reports whether the inventory has the object.
+	// OwnerOf returns the part that owns an object, if any. IsMember reports whether the inventory contains the object.
 	OwnerOf  hook.Owner
 	IsMember func(ref cluster.ObjectRef) bool
-	// Save saves the inventory immediately, with what the hooks of the component changed so far.
+	// Save saves the inventory immediately, with the changes that the hooks of the component have made so far.
 	Save func(ctx context.Context, e hook.Effect) error
 }
 
@@ -71,25 +71,25 @@ type View struct {
 type Hooked struct {
 	hook.Standing
 
-	// Effect on the inventory.
+	// Effect is the effect of the hooks on the inventory.
 	Effect hook.Effect
-	// Run of the hooks; nil if it has not begun.
+	// Run is the run of the hooks, or nil if it has not begun.
 	Run *inventory.Run
 }
 
 // Installed is the result of Installs.Finish.
 type Installed struct {
-	// Name of what was installed.
+	// Name is the name of the installed chart or objects.
 	Name string
-	// Record of the component from now on. It is not valid if there is an error.
+	// Record is the new record of the component. It is not valid if there is an error.
 	Record inventory.Part
 	// Hooks is the number of hooks that ran.
 	Hooks int
-	// Pruned are objects of an adopted release that the component does not contain.
+	// Pruned contains the objects of an adopted release that the component does not contain.
 	Pruned []cluster.ObjectRef
 }
 
-// A Pruner deletes what a bundle no longer contains.
+// A Pruner deletes objects that a bundle no longer contains.
 type Pruner interface {
 	// Prune deletes objects, and runs the hooks of the installs that are removed, as far as possible without waiting.
 	Prune(ctx context.Context, p Doomed) (teardown.Result, error)
@@ -97,12 +97,12 @@ type Pruner interface {
 	Forget(ctx context.Context, part object.PartID, rec inventory.Part) error
 }
 
-// Doomed is what a bundle no longer contains.
+// Doomed contains the objects and parts that a bundle no longer contains.
 type Doomed struct {
-	// Entries of the objects to delete, and the states of those that exist, as far as they are known.
+	// Entries contains the entries of the objects to delete. Objects contains the states of existing ones, as far as they are known.
 	Entries []inventory.Entry
 	Objects map[cluster.ObjectRef]cluster.ObjectState
-	// Parts that are in the inventory and no longer in the bundle, and their records.
+	// Parts contains the parts that are in the inventory and no longer in the bundle. Records contains their records.
 	Parts   []object.PartID
 	Records map[object.PartID]inventory.Part
 	// OwnerOf returns the part that owns an object, if any.
@@ -113,9 +113,9 @@ type Doomed struct {
 
 // A TestInput is the input of the tests of a bundle.
 type TestInput struct {
-	// Tests in the inventory; nil for none.
+	// Tests contains the tests in the inventory, or nil if there are none.
 	Tests *inventory.Tests
-	// Records of all parts.
+	// Records contains the records of all parts.
 	Records map[object.PartID]inventory.Part
 	// OwnerOf returns the part that owns an object, if any.
 	OwnerOf hook.Owner
@@ -127,6 +127,6 @@ type TestInput struct {
 type Tested struct {
 	hook.Standing
 
-	// Tests to store in the inventory; nil to keep those that are there.
+	// Tests contains the tests to store in the inventory. Nil keeps the stored ones.
 	Tests *inventory.Tests
 }

@@ -17,26 +17,26 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// A progress records how far a plan has been carried out. It has copies of everything that changes, so that the plan stays
+// A progress records how far a plan has been carried out. It contains copies of everything that changes, so that the plan stays
 // unchanged.
 type progress struct {
 	plan *plan.Plan
-	// inventory as it will be saved.
+	// inventory is the inventory to save.
 	inventory *inventory.Inventory
-	// objects that exist, as far as is known so far.
+	// objects contains the objects that exist, as far as is known.
 	objects map[cluster.ObjectRef]cluster.ObjectState
-	// components that are being applied: those of the plan, except for those that were dropped.
+	// components contains the components that are being applied: the components of the plan, except for dropped ones.
 	components []*compose.Component
-	// actions of the plan that are not done yet.
+	// actions contains the actions of the plan that are not done yet.
 	actions map[cluster.ObjectRef]plan.ObjectAction
-	// restarted are the objects whose contention ended, as plan.Intend returns them.
+	// restarted contains the objects whose contention ended, as returned by plan.Intend.
 	restarted map[cluster.ObjectRef]bool
-	// runs of the hooks of components by part, if they have begun.
+	// runs contains the runs of the hooks of components by part, if they have begun.
 	runs     map[object.PartID]*inventory.Run
 	verdicts plan.Verdicts
 }
 
-// newProgress returns the progress of a plan that has not been carried out at all.
+// newProgress returns the progress of a plan before its first step.
 func newProgress(p *plan.Plan) *progress {
 	actions := make(map[cluster.ObjectRef]plan.ObjectAction, len(p.Actions))
 	for _, a := range p.Actions {
@@ -48,8 +48,8 @@ func newProgress(p *plan.Plan) *progress {
 	}
 }
 
-// ownerOf returns the part that owns an object, if any. A component in this call owns what it contains. The inventory is
-// used only for parts that are in the bundle and not in this call: other parts may have given up the object.
+// ownerOf returns the part that owns an object, if any. A component in this call owns its objects. The inventory is used only for
+// parts that are in the bundle and not in this call, because other parts may have given up the object.
 func (p *progress) ownerOf(ref cluster.ObjectRef) (part object.PartID, owned bool) {
 	for _, c := range p.components {
 		if slices.ContainsFunc(c.Objects, func(o object.Desired) bool { return o.Ref == ref }) {
@@ -66,7 +66,7 @@ func (p *progress) ownerOf(ref cluster.ObjectRef) (part object.PartID, owned boo
 	return en.Part, true
 }
 
-// isMember reports whether the inventory has an object.
+// isMember reports whether the inventory contains an object.
 func (p *progress) isMember(ref cluster.ObjectRef) bool { return p.inventory.Find(ref) != nil }
 
 // isApplied reports whether all parts were applied with their current inputs.
@@ -79,8 +79,8 @@ func (p *progress) isApplied() bool {
 	return true
 }
 
-// due returns the objects of one stage of a component that are applied now, and those that are created later, because they are
-// being deleted. Objects that are held back, or that turned out to be in deletion, are neither.
+// due returns the objects of one stage of a component to apply now, and the objects to create later, because they are being
+// deleted. It returns neither objects that are held back nor objects that were found to be in deletion.
 func (p *progress) due(
 	c *compose.Component, s object.Stage, idx map[cluster.ObjectRef]*inventory.Entry, held func(o *object.Desired) bool,
 ) (now, later []*object.Desired) {
@@ -101,8 +101,8 @@ func (p *progress) due(
 	return now, later
 }
 
-// leave handles the objects of one stage of a component that users deleted and that stay deleted: it stores in the inventory what
-// is desired of them.
+// leave handles the objects of one stage of a component that users deleted and that stay deleted. It stores their desired state
+// in the inventory.
 func (p *progress) leave(c *compose.Component, s object.Stage, idx map[cluster.ObjectRef]*inventory.Entry) {
 	for i := range c.Objects {
 		if o := &c.Objects[i]; o.Stage == s && p.actions[o.Ref].Verb == plan.Leave {
@@ -115,7 +115,7 @@ func (p *progress) leave(c *compose.Component, s object.Stage, idx map[cluster.O
 // note adds verdicts.
 func (p *progress) note(v ...plan.Verdict) { p.verdicts = append(p.verdicts, v...) }
 
-// wait records what a part waits for, or the whole bundle.
+// wait records the reason why a part, or the whole bundle, waits.
 func (p *progress) wait(part object.PartID, reason string) {
 	p.note(plan.Verdict{Part: part, Hindrance: plan.Waiting, Reason: reason})
 }
@@ -125,19 +125,19 @@ func (p *progress) fail(part object.PartID, err error) {
 	p.note(plan.Fail(part, plan.Failed, err))
 }
 
-// drop removes a component that failed in a way that leaves unknown which objects it contains.
+// drop removes a component that failed in such a way that its objects are unknown.
 func (p *progress) drop(c *compose.Component, err error) {
 	p.note(plan.Fail(c.Name, plan.Dropped, err))
 	p.components = slices.DeleteFunc(p.components, func(other *compose.Component) bool { return other == c })
 }
 
-// noteHooks records how far the hooks of a part got.
+// noteHooks records the progress of the hooks of a part.
 func (p *progress) noteHooks(part object.PartID, h Hooked) {
 	p.runs[part] = h.Run
 	p.noteEffect(part, h.Effect)
 }
 
-// noteEffect records in the inventory what the hooks of a part changed.
+// noteEffect records in the inventory the effect of the hooks of a part.
 func (p *progress) noteEffect(part object.PartID, e hook.Effect) {
 	p.inventory.Parts[part] = e.Record
 	for _, ref := range e.Taken {
@@ -147,15 +147,15 @@ func (p *progress) noteEffect(part object.PartID, e hook.Effect) {
 	}
 }
 
-// intend records in the inventory what is about to be applied. It reports whether the inventory must be saved before anything is
-// sent.
+// intend records in the inventory what is about to be applied. It reports whether the inventory must be saved before the first
+// request.
 func (p *progress) intend() (save bool) {
 	p.restarted, save = plan.Intend(p.inventory, p.components)
 	return save
 }
 
-// postpone leaves an object that is being deleted, or is gone, to the next call. M is its metadata; nil if it is gone. The
-// manager is the field manager of the engine.
+// postpone leaves an object that is being deleted, or is gone, to the next call. The parameter m is its metadata, or nil if it is
+// gone. The manager is the field manager of the engine.
 func (p *progress) postpone(manager string, ref cluster.ObjectRef, m *metav1.PartialObjectMetadata) {
 	delete(p.objects, ref)
 	if m != nil {

@@ -13,14 +13,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// markPruned marks the objects that a component no longer contains. A CRD that another part shares is handed over to that part.
+// markPruned marks for pruning the objects that a component no longer contains. It hands over a CRD that another part shares to
+// that part.
 func (p *progress) markPruned(c *compose.Component) {
 	all := plan.Prunes(p.plan.Parts, p.inventory, c)
 	p.giveUp(slices.DeleteFunc(all, func(a plan.ObjectAction) bool { return a.Part != c.Name }))
 }
 
-// markLeaving marks all objects of the parts that the bundle no longer contains. If such a part comes back before all of it is
-// gone, it is applied again, even with the same inputs.
+// markLeaving marks all objects of the parts that the bundle no longer contains. If such a part is added again before all of its
+// objects are gone, it is applied again, even with the same inputs.
 func (p *progress) markLeaving() {
 	p.giveUp(plan.Prunes(p.plan.Parts, p.inventory))
 	for name, rec := range p.inventory.Parts {
@@ -31,8 +32,8 @@ func (p *progress) markLeaving() {
 	}
 }
 
-// giveUp prunes, hands over and orphans the objects that parts no longer contain, as actions specify. A part to which an object
-// is handed over is applied again.
+// giveUp prunes, hands over and orphans the objects that parts no longer contain, as specified in actions. A part to which an
+// object is handed over is applied again.
 func (p *progress) giveUp(actions []plan.ObjectAction) {
 	if len(actions) == 0 {
 		return
@@ -80,7 +81,7 @@ func (p *progress) doomed() Doomed {
 	return out
 }
 
-// emptyParts returns those of the given parts that have no objects left.
+// emptyParts returns the given parts that have no objects left.
 func (p *progress) emptyParts(parts []object.PartID) []object.PartID {
 	used := map[object.PartID]bool{}
 	for i := range p.inventory.Objects {

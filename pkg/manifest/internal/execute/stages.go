@@ -42,7 +42,7 @@ func (r *run) applyStage(ctx context.Context, s object.Stage) {
 	}
 }
 
-// send applies objects concurrently. It records nothing.
+// send applies objects concurrently, and returns an outcome and an error for each of them. It records nothing.
 func (p *progress) send(
 	ctx context.Context, a *apply.Applier, concurrency int, todo []*object.Desired, idx map[cluster.ObjectRef]*inventory.Entry,
 ) ([]apply.Outcome, []error) {
@@ -129,8 +129,9 @@ func newlyCeded(ref cluster.ObjectRef, before, now []ownership.Ceded) []observe.
 	return out
 }
 
-// recreateAll deletes objects of a part and creates them again. First it clears in the inventory which objects they were: if the
-// process ends between the deletion and the creation, or right after it, the next call treats them like new objects.
+// recreateAll deletes objects of a part and creates them again. Before that, it clears the UIDs and applied states of the objects
+// in the inventory: if the process ends between the deletion and the creation, or right after it, the next call handles them like
+// new objects.
 func (r *run) recreateAll(ctx context.Context, part object.PartID, todo []*object.Desired, idx map[cluster.ObjectRef]*inventory.Entry) {
 	if len(todo) == 0 {
 		return

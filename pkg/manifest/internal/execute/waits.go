@@ -26,8 +26,8 @@ func (p *progress) missing(c *compose.Component) (reason string, missing bool) {
 	return "", false
 }
 
-// untilCreated returns what an object waits for that is being deleted and will be created again. If it has a UID in the
-// inventory, another client deleted it.
+// untilCreated returns the reason why an object that is being deleted and will be created again has to wait. If the object has a
+// UID in the inventory, another client deleted it.
 func untilCreated(en *inventory.Entry, s cluster.ObjectState) string {
 	reason := cmp.Or(s.Message, "is being deleted")
 	if en.UID != "" {
@@ -36,8 +36,8 @@ func untilCreated(en *inventory.Entry, s cluster.ObjectState) string {
 	return "is being recreated: " + reason
 }
 
-// awaitCRDs returns which components have to wait until the API server serves their kinds: the kinds of their own CRDs, of the
-// CRDs of the bundle, and of CRDs of other parts. Latest returns what is known about an object now.
+// awaitCRDs returns verdicts for the components that have to wait until the API server serves their kinds: the kinds of their own
+// CRDs, of the CRDs of the bundle, and of CRDs of other parts. The function latest returns the latest known state of an object.
 func (p *progress) awaitCRDs(latest func(ref cluster.ObjectRef) (cluster.ObjectState, bool)) plan.Verdicts {
 	var out plan.Verdicts
 	for i := range p.inventory.Objects {
@@ -61,8 +61,8 @@ func (p *progress) awaitCRDs(latest func(ref cluster.ObjectRef) (cluster.ObjectS
 	return out
 }
 
-// awaitInstalls returns which installs have to wait for an object, and whether the custom resource of the bundle has to wait for
-// them: its kind is served only once all installs are applied.
+// awaitInstalls returns verdicts for the installs that have to wait for an object, and for the custom resource of the bundle if
+// it has to wait for the installs: its kind is served only once all installs are applied.
 func (p *progress) awaitInstalls() plan.Verdicts {
 	var out plan.Verdicts
 	for _, c := range p.components {

@@ -24,13 +24,13 @@ import (
 // A Cluster is a fake API server, and a connection to it. It logs all requests.
 type Cluster struct {
 	// Meet is called with the log line of each request before the request is served, so that a test can count requests, or act as
-	// another client. If it returns an error, that is the answer: an error of k8s.io/apimachinery/pkg/api/errors comes from the
-	// API server, ErrPage from another web server, and any other error from the connection.
+	// another client. If it returns an error, the request fails with that error: an error of k8s.io/apimachinery/pkg/api/errors
+	// comes from the API server, ErrPage from another web server, and any other error from the connection.
 	Meet func(line string) error
-	// Left is called after each request that was served. If it returns an error, the connection fails with it, and the answer is
-	// lost.
+	// Left is called after each request that was served. If it returns an error, the connection fails with that error, and the
+	// response is lost.
 	Left func(line string) error
-	// Unready makes new CRDs lack the status of an established CRD.
+	// Unready makes the cluster create CRDs without the status of an established CRD.
 	Unready bool
 
 	client rest.Interface
@@ -59,7 +59,7 @@ func New(t testing.TB) *Cluster {
 	return c
 }
 
-// RoundTrip answers a request without a network.
+// RoundTrip serves a request without a network.
 func (c *Cluster) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
@@ -97,7 +97,7 @@ func (c *Cluster) Config() *rest.Config {
 	}}
 }
 
-// Mapping returns the mapping of a kind that is served or was learned.
+// Mapping returns the mapping of a kind that is served or was added with Learn.
 func (c *Cluster) Mapping(_ context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,13 +120,13 @@ func (c *Cluster) Learn(gvk schema.GroupVersionKind, m cluster.Mapping) {
 // Version returns the version of the cluster.
 func (c *Cluster) Version(context.Context) (string, error) { return "v1.36.3", nil }
 
-// APIVersions returns nothing.
+// APIVersions returns no versions.
 func (c *Cluster) APIVersions(context.Context) ([]string, error) { return nil, nil }
 
 // Cache returns a cache that is always up to date, and that logs its updates.
 func (c *Cluster) Cache() cluster.Cache { return c }
 
-// Identity returns nothing.
+// Identity returns an empty identity.
 func (c *Cluster) Identity() string { return "" }
 
 // Interpreter returns the interpreter of the default identity.
@@ -148,12 +148,12 @@ func (c *Cluster) Get(r cluster.ObjectRef) (cluster.ObjectState, bool) {
 	return health.StateOf(object.DefaultFieldManager, u), true
 }
 
-// Put logs the object.
+// Put logs the update of an object in the cache.
 func (c *Cluster) Put(r cluster.ObjectRef, s cluster.ObjectState) {
 	c.noteCached("put " + r.String() + " " + s.UID)
 }
 
-// Forget logs the object.
+// Forget logs the removal of an object from the cache.
 func (c *Cluster) Forget(r cluster.ObjectRef) { c.noteCached("forget " + r.String()) }
 
 func (c *Cluster) noteCached(line string) {
@@ -171,9 +171,9 @@ func (c *Cluster) Cached() []string {
 	return out
 }
 
-// Requests returns the log of the requests since the last call. A line consists of the verb and the object. Words around the verb
-// say more: "try" means a dry run, "new" that the object must not exist, "at" that it must have the given UID, and "unforced"
-// that no field is taken from other managers.
+// Requests returns the log of the requests since the last call. A line consists of the verb and the object, with additional
+// words: "try" means a dry run, "new" that the object must not exist, "at" that it must have the given UID, and "unforced" that
+// no field is taken from other managers.
 func (c *Cluster) Requests() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,7 +182,7 @@ func (c *Cluster) Requests() []string {
 	return out
 }
 
-// Object returns a copy of an object; nil if there is none.
+// Object returns a copy of an object, or nil if it does not exist.
 func (c *Cluster) Object(r cluster.ObjectRef) *unstructured.Unstructured {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,7 +192,7 @@ func (c *Cluster) Object(r cluster.ObjectRef) *unstructured.Unstructured {
 	return nil
 }
 
-// Refs returns the references of all objects as users read them, sorted, except for the namespace default.
+// Refs returns the display names of all objects, sorted, except for the namespace default.
 func (c *Cluster) Refs() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

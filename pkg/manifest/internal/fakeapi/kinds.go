@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// builtIn are the kinds that every cluster has.
+// builtIn contains the kinds that every cluster serves.
 var builtIn = map[schema.GroupVersionKind]cluster.Mapping{ //nolint:gochecknoglobals // A constant table.
 	{Version: "v1", Kind: "Namespace"}:                                       {Resource: "namespaces"},
 	{Version: "v1", Kind: "ConfigMap"}:                                       {Resource: "configmaps", Namespaced: true},
@@ -33,7 +33,7 @@ var builtIn = map[schema.GroupVersionKind]cluster.Mapping{ //nolint:gochecknoglo
 	},
 }
 
-// servedBy returns the kinds that are served if a cluster has the given objects: built-in ones, and those of established CRDs.
+// servedBy returns the kinds that a cluster with the given objects serves: built-in kinds, and the kinds of established CRDs.
 func servedBy(objects map[cluster.ObjectRef]*unstructured.Unstructured) map[schema.GroupVersionKind]cluster.Mapping {
 	out := maps.Clone(builtIn)
 	for ref, u := range objects {
@@ -79,7 +79,7 @@ func setDefaults(u *unstructured.Unstructured) {
 	}
 }
 
-// A revision is a change of an object. Old is nil for a new object.
+// A revision is a change of an object. The field old is nil for a new object.
 type revision struct{ old, next *unstructured.Unstructured }
 
 func (r revision) is(path ...string) any  { return at(r.next, path...) }
@@ -97,7 +97,7 @@ func at(u *unstructured.Unstructured, path ...string) any {
 	return v
 }
 
-// validate checks a new object, or a change of one.
+// validate returns an error if a new object, or a change of one, is invalid.
 func validate(old, next *unstructured.Unstructured) error {
 	r := revision{old: old, next: next}
 	gk := next.GroupVersionKind().GroupKind()
@@ -114,7 +114,7 @@ func validate(old, next *unstructured.Unstructured) error {
 	return nil
 }
 
-// validations are rules of Kubernetes, by kind.
+// validations contains validation rules of Kubernetes by kind.
 var validations = map[string]func(r revision) field.ErrorList{ //nolint:gochecknoglobals // A constant table.
 	"ConfigMap": func(r revision) (errs field.ErrorList) {
 		for _, f := range []string{"data", "binaryData"} {

@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// The functions below act as other clients than the engine. Their requests are not logged. They panic if a request is not
-// possible, because the test is wrong then.
+// The functions below act as clients other than the engine. Their requests are not logged. They panic if a request fails, because
+// that is an error in the test.
 
 // Parse returns an object from YAML.
 func Parse(text string) *unstructured.Unstructured {
@@ -31,7 +31,7 @@ func must(err error) {
 	}
 }
 
-// Create creates an object as a manager does without server-side apply.
+// Create creates an object as a manager that does not use server-side apply.
 func (c *Cluster) Create(manager, text string) cluster.ObjectRef {
 	u := Parse(text)
 	r := c.others(object.RefOf(u))
@@ -42,7 +42,7 @@ func (c *Cluster) Create(manager, text string) cluster.ObjectRef {
 	return r.ref
 }
 
-// Apply applies an object as a manager does with server-side apply.
+// Apply applies an object as a manager that uses server-side apply.
 func (c *Cluster) Apply(manager, text string) cluster.ObjectRef {
 	u := Parse(text)
 	r := c.others(object.RefOf(u))
@@ -53,12 +53,12 @@ func (c *Cluster) Apply(manager, text string) cluster.ObjectRef {
 	return r.ref
 }
 
-// Edit changes an object as a manager does without server-side apply.
+// Edit changes an object as a manager that does not use server-side apply.
 func (c *Cluster) Edit(manager string, ref cluster.ObjectRef, change func(u *unstructured.Unstructured)) {
 	c.edit(manager, "", ref, change)
 }
 
-// Set sets a field of an object as a manager does without server-side apply.
+// Set sets a field of an object as a manager that does not use server-side apply.
 func (c *Cluster) Set(manager string, ref cluster.ObjectRef, v any, path ...string) {
 	c.edit(manager, "", ref, func(u *unstructured.Unstructured) { must(unstructured.SetNestedField(u.Object, v, path...)) })
 }
@@ -90,7 +90,7 @@ func (c *Cluster) Delete(ref cluster.ObjectRef) {
 	c.terminate(ref)
 }
 
-// Finish removes an object, whatever its finalizers.
+// Finish removes an object, even if it has finalizers.
 func (c *Cluster) Finish(ref cluster.ObjectRef) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +98,7 @@ func (c *Cluster) Finish(ref cluster.ObjectRef) {
 	delete(c.objects, ref)
 }
 
-// others returns a request of another client for an object.
+// others returns a request for an object that another client sends.
 func (c *Cluster) others(ref cluster.ObjectRef) *request {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// objectTypes are the types of all kinds: what Kubernetes assumes for an object without a schema, with the fields that each
-// object has.
+// objectTypes defines the type of all kinds. It is the type that Kubernetes assumes for an object without a schema, with the
+// fields that each object has.
 const objectTypes = `types:
 - name: object
   map:
@@ -44,7 +44,7 @@ const objectTypes = `types:
 // A converter converts between objects and typed values.
 type converter struct{ of typed.ParseableType }
 
-// newConverter parses the types once.
+// newConverter parses objectTypes once and returns the converter.
 var newConverter = sync.OnceValues(func() (converter, error) { //nolint:gochecknoglobals // Constant.
 	p, err := typed.NewParser(objectTypes)
 	if err != nil {

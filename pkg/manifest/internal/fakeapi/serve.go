@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// A request is for an object, or for a collection if the name is empty.
+// A request is a request for an object, or for a collection if the name is empty.
 type request struct {
 	method  string
 	gvk     schema.GroupVersionKind
@@ -32,10 +32,10 @@ type request struct {
 	body    []byte
 }
 
-// ErrPage is the page with which a web server answers if it serves nothing at a path.
+// ErrPage is the response of a web server that serves nothing at a path.
 var ErrPage = errors.New("404 page not found")
 
-// answer answers a request. The error is that of the connection.
+// answer returns the status code and the body of the response to a request. The error is a connection error.
 func (c *Cluster) answer(r *http.Request, body []byte) (int, []byte, error) {
 	q := &request{method: r.Method, query: r.URL.Query(), header: r.Header, body: body}
 	c.mu.Lock()
@@ -84,7 +84,7 @@ func encode(v any) (int, []byte, error) {
 	return http.StatusOK, b, err
 }
 
-// failure returns the answer for an error.
+// failure returns the response for an error.
 func failure(err error) (int, []byte, error) {
 	if errors.Is(err, ErrPage) {
 		return http.StatusNotFound, []byte(ErrPage.Error()), nil
@@ -99,7 +99,7 @@ func failure(err error) (int, []byte, error) {
 	return int(st.Code), b, err
 }
 
-// line returns the line of the request in the log.
+// line returns the log line of the request.
 func (r *request) line() string {
 	verb := strings.ToLower(r.method)
 	switch {
@@ -137,7 +137,7 @@ func (r *request) isApply() bool {
 	return r.method == http.MethodPatch && strings.HasPrefix(r.header.Get("Content-Type"), "application/apply-patch")
 }
 
-// route parses a path such as /api/v1/namespaces/NS/RESOURCE/NAME. It reports whether the kind is served.
+// route parses a path such as /api/v1/namespaces/NS/RESOURCE/NAME into r. It reports whether the kind is served.
 func (c *Cluster) route(r *request, path string) bool {
 	p := strings.Split(strings.Trim(path, "/"), "/")
 	gv := schema.GroupVersion{Version: p[1]}
@@ -169,13 +169,13 @@ func (c *Cluster) route(r *request, path string) bool {
 	return r.gvk.Kind != ""
 }
 
-// isDiscovery reports whether a path is that of a discovery document.
+// isDiscovery reports whether a path is the path of a discovery document.
 func isDiscovery(path string) bool {
 	p := strings.Split(strings.Trim(path, "/"), "/")
 	return len(p) <= 2 || p[0] == "apis" && len(p) == 3
 }
 
-// discovery returns the discovery document at a path; nil if there is none.
+// discovery returns the discovery document at a path, or nil if there is none.
 func (c *Cluster) discovery(path string) any {
 	groups, p := metav1.APIGroupList{}, strings.Split(strings.Trim(path, "/"), "/")
 	groups.Kind = "APIGroupList"
@@ -231,7 +231,7 @@ func metadataOf(u *unstructured.Unstructured) map[string]any {
 	return map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": u.Object["metadata"]}
 }
 
-// live returns the object of a request.
+// live returns the object to which a request refers.
 func (c *Cluster) live(r *request) (*unstructured.Unstructured, error) {
 	if u := c.objects[r.ref]; u != nil {
 		return u, nil

@@ -23,7 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A codec converts between versions by changing their names, and sets defaults.
+// A codec converts objects between versions by changing their apiVersion, and sets defaults.
 type codec struct{}
 
 func (codec) Convert(any, any, any) error { return errors.New("converts to versions only") }
@@ -62,7 +62,7 @@ func inVersion(u *unstructured.Unstructured, gv schema.GroupVersion) *unstructur
 	return out
 }
 
-// fields returns the field manager of Kubernetes for a kind.
+// fields returns the field manager that Kubernetes uses for a kind.
 func fields(gvk schema.GroupVersionKind, subresource string) (*managedfields.FieldManager, error) {
 	c, err := newConverter()
 	if err != nil {
@@ -71,7 +71,7 @@ func fields(gvk schema.GroupVersionKind, subresource string) (*managedfields.Fie
 	return managedfields.NewDefaultCRDFieldManager(c, codec{}, codec{}, codec{}, gvk, gvk.GroupVersion(), subresource, nil)
 }
 
-// admit returns an error if the namespace of a write does not exist.
+// admit returns an error if a write needs a namespace that does not exist.
 func (c *Cluster) admit(ref cluster.ObjectRef) error {
 	if ref.Namespace != "" && c.objects[cluster.ObjectRef{Kind: "Namespace", Name: ref.Namespace}] == nil {
 		return kerrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, ref.Namespace)
@@ -149,7 +149,7 @@ func (c *Cluster) patch(r *request) (*unstructured.Unstructured, error) {
 
 const mergePatch = "application/merge-patch+json"
 
-// merge applies a merge patch. A UID in it is a precondition.
+// merge applies a merge patch. A UID in the patch is a precondition.
 func (c *Cluster) merge(r *request) (*unstructured.Unstructured, error) {
 	old, err := c.live(r)
 	if err != nil {
@@ -185,7 +185,7 @@ func mergeInto(m, change map[string]any) {
 	dropNulls(m)
 }
 
-// otherUID returns the error for a precondition that names another UID.
+// otherUID returns the error for a precondition with another UID.
 func otherUID(r *request) error {
 	return kerrors.NewConflict(r.resource(), r.ref.Name, errors.New("the UID in the precondition does not match"))
 }
@@ -210,7 +210,7 @@ func (c *Cluster) write(r *request) (*unstructured.Unstructured, error) {
 	return c.updated(r, u, r.query.Get("fieldManager"), "")
 }
 
-// updated stores an object as changed by a manager without server-side apply.
+// updated stores an object that a manager changed without server-side apply.
 func (c *Cluster) updated(r *request, next *unstructured.Unstructured, manager, subresource string) (*unstructured.Unstructured, error) {
 	f, err := fields(r.gvk, subresource)
 	if err != nil {
@@ -261,7 +261,7 @@ func (c *Cluster) store(r *request, o runtime.Object) (*unstructured.Unstructure
 	return next.DeepCopy(), nil
 }
 
-// dropNulls removes fields without a value, as an API server does when it decodes an object.
+// dropNulls removes fields with a null value, as an API server does when it decodes an object.
 func dropNulls(m map[string]any) {
 	for k, v := range m {
 		switch v := v.(type) {

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AppliedBy returns the fields that a manager owns by server-side apply; nil if there are none.
+// AppliedBy returns the fields that a manager owns by server-side apply, or nil if there are none.
 func AppliedBy(manager string, managed []metav1.ManagedFieldsEntry) *metav1.FieldsV1 {
 	for i := range managed {
 		e := &managed[i]
@@ -21,8 +21,8 @@ func AppliedBy(manager string, managed []metav1.ManagedFieldsEntry) *metav1.Fiel
 	return nil
 }
 
-// Hash returns a hash of fields; empty if there are none. It does not depend on the order of the fields, which differs between
-// servers and decoders.
+// Hash returns a hash of fields, or an empty string if there are none. It does not depend on the order of the fields, which
+// differs between servers and decoders.
 func Hash(f *metav1.FieldsV1) string {
 	if f == nil {
 		return ""

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// serverFields are the fields of the metadata that only the server writes.
+// serverFields contains the fields of the metadata that only the server writes.
 var serverFields = map[string]bool{ //nolint:gochecknoglobals // A constant table.
 	"managedFields": true, "resourceVersion": true, "uid": true, "creationTimestamp": true, "generation": true, "selfLink": true,
 }
 
-// Differences returns the paths at which two states of an object differ, sorted and without values. It ignores what only the
-// server writes.
+// Differences returns the paths at which two states of an object differ, sorted and without values. It ignores fields that only
+// the server writes.
 func Differences(before, after map[string]any) []string {
 	var out []string
 	for _, k := range keysOf(before, after) {
@@ -39,7 +39,7 @@ func Differences(before, after map[string]any) []string {
 	return out
 }
 
-// keysOf returns the keys of two maps, sorted.
+// keysOf returns the sorted union of the keys of two maps.
 func keysOf(a, b map[string]any) []string {
 	all := make(map[string]struct{}, len(a)+len(b))
 	for k := range a {
@@ -51,7 +51,7 @@ func keysOf(a, b map[string]any) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// differ appends the paths, at or below a path, at which two values differ.
+// differ appends to out the paths at which two values differ. These paths are equal to path or below it.
 func differ(out []string, path string, before, after any) []string {
 	if reflect.DeepEqual(before, after) {
 		return out
@@ -83,7 +83,7 @@ func differ(out []string, path string, before, after any) []string {
 	return append(out, strings.TrimPrefix(path, "."))
 }
 
-// itemsOf returns the items of a list by their element of a path, such as [name="web"]; nil if the items have no unique names.
+// itemsOf returns the items of a list by path element, such as [name="web"]. It returns nil if the items have no unique names.
 func itemsOf(list []any) map[string]any {
 	out := make(map[string]any, len(list))
 	for _, item := range list {

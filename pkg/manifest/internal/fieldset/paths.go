@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Of returns the fields of an entry of managedFields; nil if there are none, or if they cannot be read.
+// Of returns the fields of an entry of managedFields. It returns nil if there are none, or if they cannot be decoded.
 func Of(f *metav1.FieldsV1) *fieldpath.Set {
 	if f == nil {
 		return nil
@@ -32,7 +32,7 @@ func Encode(p fieldpath.Path) string {
 	return string(b)
 }
 
-// Parse returns a path that Encode wrote; nil if the string is not a path.
+// Parse returns the path that Encode encoded as s, or nil if s is not a path.
 func Parse(s string) fieldpath.Path {
 	set := &fieldpath.Set{}
 	if err := set.FromJSON(bytes.NewReader([]byte(s))); err != nil {
@@ -43,12 +43,12 @@ func Parse(s string) fieldpath.Path {
 	return out
 }
 
-// Text returns a path as it is shown to users, such as spec.template.spec.containers[name="web"].image.
+// Text returns a path in the format for users, such as spec.template.spec.containers[name="web"].image.
 func Text(p fieldpath.Path) string {
 	return strings.TrimPrefix(p.String(), ".")
 }
 
-// All returns the paths of a set. Unlike the iterator of the set, callers can stop early.
+// All returns the paths of a set. Unlike the iterator of the set, the result allows callers to stop early.
 func All(s *fieldpath.Set) []fieldpath.Path {
 	var out []fieldpath.Path
 	s.Iterate(func(p fieldpath.Path) { out = append(out, p.Copy()) })
@@ -65,7 +65,7 @@ func Below(p fieldpath.Path, names ...string) bool {
 	return true
 }
 
-// Touches reports whether a set has a path, or any path below it.
+// Touches reports whether a set contains a path, or any path below it.
 func Touches(s *fieldpath.Set, p fieldpath.Path) bool {
 	if s.Has(p) {
 		return true
@@ -76,7 +76,7 @@ func Touches(s *fieldpath.Set, p fieldpath.Path) bool {
 	return !s.Empty()
 }
 
-// At returns the value at a path of an object; false if there is none.
+// At returns the value at a path of an object, and false if there is none.
 func At(v any, p fieldpath.Path) (any, bool) {
 	for i := range p {
 		switch v2 := v.(type) {

@@ -4,7 +4,7 @@ package fieldset
 
 import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-// Without returns a value without the leaves of a set. It changes maps in place. Items of lists are matched by the keys that
+// Without returns a value without the leaves of a set. It changes maps in place. It matches items of lists by the keys that
 // identify them.
 func Without(v any, s *fieldpath.Set) any {
 	switch v := v.(type) {
@@ -17,7 +17,7 @@ func Without(v any, s *fieldpath.Set) any {
 			}
 			if sub := s.WithPrefix(pe); !sub.Empty() {
 				v[k] = Without(v[k], sub)
-				// An empty map or list would be applied as such.
+				// An empty map or list would be applied as an empty value.
 				if empty(v[k]) {
 					delete(v, k)
 				}
@@ -47,14 +47,14 @@ func empty(v any) bool {
 	return false
 }
 
-// withoutItem returns an item of a list without the leaves of a set, and false if the set has the item itself.
+// withoutItem returns an item of a list without the leaves of a set, and false if the set contains the whole item.
 func withoutItem(item any, index int, s *fieldpath.Set) (any, bool) {
 	gone, sub := false, &fieldpath.Set{}
 	s.Members.Iterate(func(pe fieldpath.PathElement) { gone = gone || identifies(&pe, item, index) })
 	s.Children.Iterate(func(pe fieldpath.PathElement) {
 		if identifies(&pe, item, index) {
 			sub = s.WithPrefix(pe)
-			// The API server refuses an item without its key. Clients cannot take the key alone, so the whole item was taken.
+			// The API server rejects an item without its key. Clients cannot take over only the key, so the whole item was taken over.
 			gone = gone || loses(&pe, sub)
 		}
 	})

@@ -13,8 +13,8 @@ import (
 )
 
 // OfCustomResource returns the state of the custom resource of a module, and a message for any state but Ready. It reads
-// .status.state, the convention of Kyma's modules; if that is missing, it uses conditions and kstatus. A status of an older
-// generation is ignored.
+// .status.state, the convention of Kyma's modules; if that field is missing, it uses conditions and kstatus. It ignores a status
+// of an older generation.
 func OfCustomResource(u *unstructured.Unstructured, sum cluster.ObjectState) (State, string) {
 	status, ok, err := unstructured.NestedMap(u.Object, "status")
 	if err != nil || !ok || len(status) == 0 {
@@ -65,7 +65,7 @@ func byConditions(status map[string]any, sum cluster.ObjectState) (State, string
 	return OfStatus(sum)
 }
 
-// describe returns a message for a state, with the message of the first condition that is not True.
+// describe returns a message for a state. It includes the message of the first condition that is not True and has a message.
 func describe(status map[string]any, state string) string {
 	out := "status.state is " + state
 	conditions, _ := status["conditions"].([]any)

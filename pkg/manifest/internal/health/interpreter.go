@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// Interpreter is the cluster.Interpreter of an Engine. It is comparable: interpreters of the same identity are equal.
+// An Interpreter implements cluster.Interpreter for an Engine. It is comparable: interpreters with the same identity are equal.
 type Interpreter struct{ Identity object.Identity }
 
 var _ cluster.Interpreter = Interpreter{}
@@ -19,15 +19,15 @@ var _ cluster.Interpreter = Interpreter{}
 // Selector returns the label selector of the objects that the engine installs.
 func (i Interpreter) Selector() string { return object.LabelManagedBy + "=" + i.Identity.ManagedBy }
 
-// NeedsStatus calls the function NeedsStatus.
+// NeedsStatus returns the result of the function NeedsStatus.
 func (Interpreter) NeedsStatus(gk schema.GroupKind) bool { return NeedsStatus(gk) }
 
-// State calls StateOf.
+// State returns the result of StateOf for the field manager of the identity.
 func (i Interpreter) State(u *unstructured.Unstructured) cluster.ObjectState {
 	return StateOf(i.Identity.FieldManager, u)
 }
 
-// MetadataState calls MetadataStateOf.
+// MetadataState returns the result of MetadataStateOf for the field manager of the identity.
 func (i Interpreter) MetadataState(m *metav1.PartialObjectMetadata) cluster.ObjectState {
 	return MetadataStateOf(i.Identity.FieldManager, m)
 }

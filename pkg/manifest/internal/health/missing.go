@@ -40,7 +40,7 @@ type markedAttribute struct {
 	interpreter.InterpretableAttribute
 }
 
-// AddQualifier selects a field.
+// AddQualifier adds a qualifier that selects a field. If the field does not exist, the qualifier returns a *missingFieldError.
 func (a *markedAttribute) AddQualifier(q interpreter.Qualifier) (interpreter.Attribute, error) {
 	switch q := q.(type) {
 	case interpreter.ConstantQualifier:
@@ -51,7 +51,7 @@ func (a *markedAttribute) AddQualifier(q interpreter.Qualifier) (interpreter.Att
 	return a.InterpretableAttribute.AddQualifier(q)
 }
 
-// A constantField is selected by a name or an index in the expression.
+// A constantField is a qualifier that selects a field by a name or an index in the expression.
 type constantField struct {
 	interpreter.ConstantQualifier
 
@@ -67,7 +67,7 @@ func (f constantField) Qualify(vars interpreter.Activation, obj any) (any, error
 	return v, err
 }
 
-// lacks reports whether a value does not have a field. An index past the end of a list is not a field.
+// lacks reports whether a value does not have a field. An index past the end of a list does not count as a missing field.
 func lacks(v, field ref.Val) bool {
 	switch v := v.(type) {
 	case *types.Err, *types.Unknown, traits.Lister:
@@ -79,7 +79,7 @@ func lacks(v, field ref.Val) bool {
 	return true
 }
 
-// A computedField is selected by the value of another attribute.
+// A computedField is a qualifier that selects a field by the value of another attribute.
 type computedField struct {
 	interpreter.Attribute
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// statusless are the kinds whose objects are ready as soon as they exist, so their metadata is enough.
+// statusless contains the kinds whose objects are ready as soon as they exist, so their metadata is enough.
 var statusless = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A constant table.
 	{Kind: "ConfigMap"}:      true,
 	{Kind: "Secret"}:         true,
@@ -113,7 +113,7 @@ func Terminating(o metav1.Object) string {
 	return "is being deleted"
 }
 
-// statusOf returns the kstatus of an object. Messages contain no times, so that equal states are equal.
+// statusOf returns the kstatus of an object, and a message. Messages contain no times, so that equal states are equal.
 func statusOf(u *unstructured.Unstructured) (cluster.Status, string) {
 	if u.GetDeletionTimestamp() != nil {
 		return cluster.Terminating, Terminating(u)
@@ -138,7 +138,8 @@ func statusOf(u *unstructured.Unstructured) (cluster.Status, string) {
 	return cluster.InProgress, message(u, r.Message)
 }
 
-// message returns why an object is not ready. For Deployments and StatefulSets, it has the replicas, as kubectl shows them.
+// message returns the reason why an object is not ready. For Deployments and StatefulSets, it contains the replicas in the same
+// form as kubectl.
 func message(u *unstructured.Unstructured, fallback string) string {
 	gk := u.GroupVersionKind().GroupKind()
 	if gk.Group != "apps" || (gk.Kind != "Deployment" && gk.Kind != "StatefulSet") {
@@ -160,7 +161,8 @@ func message(u *unstructured.Unstructured, fallback string) string {
 	return m
 }
 
-// failedCondition returns the message of the condition that explains why a workload has too few pods; empty if there is none.
+// failedCondition returns the message of the condition that explains why a workload has too few pods, or an empty string if there
+// is none.
 func failedCondition(u *unstructured.Unstructured) string {
 	conditions, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
 	if err != nil {

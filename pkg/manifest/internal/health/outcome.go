@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// outcomeOf returns how an object ended, and the reason if it failed.
+// outcomeOf returns the outcome of an object, and the reason if it failed.
 func outcomeOf(u *unstructured.Unstructured) (cluster.Outcome, string) {
 	switch u.GroupVersionKind().GroupKind() {
 	case JobKind:
@@ -35,7 +35,7 @@ func outcomeOf(u *unstructured.Unstructured) (cluster.Outcome, string) {
 	return cluster.OutcomeNone, ""
 }
 
-// outcomeOfJob returns how a Job ended according to its conditions, and the reason if it failed.
+// outcomeOfJob returns the outcome of a Job according to its conditions, and the reason if it failed.
 func outcomeOfJob(u *unstructured.Unstructured) (cluster.Outcome, string) {
 	conditions, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
 	if err != nil {

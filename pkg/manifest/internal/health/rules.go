@@ -22,14 +22,14 @@ const (
 	ruleCost    = 100_000
 )
 
-// Rules evaluates readiness rules, which are CEL expressions over an object, and caches the compiled ones. It is safe for
+// Rules evaluates readiness rules, which are CEL expressions over an object, and caches the compiled expressions. It is safe for
 // concurrent use.
 type Rules struct {
 	env      func() (*cel.Env, error)
 	programs *lru.Cache // Expression to cel.Program.
 }
 
-// NewRules returns an empty cache.
+// NewRules returns Rules with an empty cache.
 func NewRules() *Rules {
 	return &Rules{
 		env:      sync.OnceValues(func() (*cel.Env, error) { return cel.NewEnv(cel.Variable("object", cel.DynType)) }),
@@ -37,7 +37,7 @@ func NewRules() *Rules {
 	}
 }
 
-// Program returns a compiled expression. The error explains what is wrong with the expression.
+// Program returns a compiled expression. The error explains why the expression is invalid.
 func (r *Rules) Program(expr string) (cel.Program, error) {
 	if p, ok := r.programs.Get(expr); ok {
 		return p.(cel.Program), nil //nolint:forcetypeassert // The cache has only programs.

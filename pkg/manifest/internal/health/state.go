@@ -20,16 +20,16 @@ const (
 	Deleting   State = "Deleting"
 )
 
-// urgency orders the states.
+// urgency ranks the states. The most urgent state has the highest number.
 var urgency = map[State]int{Ready: 0, Processing: 1, Warning: 2, Error: 3, Deleting: 4} //nolint:gochecknoglobals // A constant table.
 
-// Valid reports whether a state is one of the above.
+// Valid reports whether a state is one of the constants above.
 func (s State) Valid() bool {
 	_, ok := urgency[s]
 	return ok
 }
 
-// MoreUrgentThan reports whether to report s rather than o.
+// MoreUrgentThan reports whether s is more urgent than o.
 func (s State) MoreUrgentThan(o State) bool { return urgency[s] > urgency[o] }
 
 // OfStatus returns the state of an object without a readiness rule, and a message for any state but Ready.

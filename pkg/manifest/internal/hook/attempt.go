@@ -13,15 +13,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// An Effect is what the hooks of a part change in the inventory.
+// An Effect contains the changes that the hooks of a part make in the inventory.
 type Effect struct {
-	// Record of the part, including the run of its hooks.
+	// Record is the record of the part, including the run of its hooks.
 	Record inventory.Part
-	// Taken lists the objects that became hooks. Those that no part contains are no longer members of the bundle.
+	// Taken contains the objects that became hooks. Taken objects that no part contains are no longer members of the bundle.
 	Taken []cluster.ObjectRef
 }
 
-// Records are the revisions of a Helm release.
+// Records updates the revisions of a Helm release.
 type Records interface {
 	// RecordPending records that the installation of the revision has started.
 	RecordPending(ctx context.Context) error
@@ -36,9 +36,9 @@ type Records interface {
 // An Attempt runs the hooks of one revision of a chart.
 type Attempt struct {
 	Operation Operation
-	// Release is the name of the release, as it appears in descriptions.
+	// Release is the name of the release for descriptions.
 	Release string
-	// First is the run to begin if there is none to continue. Its Event is set by the Attempt.
+	// First is the run to begin if there is none to continue. The Attempt sets its Event.
 	First inventory.Run
 	// Note updates the record of the part from the chart when a run begins. Nil changes nothing.
 	Note func(p *inventory.Part)
@@ -55,8 +55,8 @@ type Attempt struct {
 	Effect Effect
 }
 
-// RunPre runs the hooks that precede the objects of the chart, unless they have already run. Apply the objects once the result does
-// not wait. If a hook failed, the error says why.
+// RunPre runs the hooks that precede the objects of the chart, unless they have already run. Apply the objects once the result
+// does not wait. If a hook failed, RunPre returns the reason as an error.
 func (a *Attempt) RunPre(ctx context.Context) (Standing, error) {
 	if err := a.begin(ctx); err != nil {
 		return Standing{}, err
@@ -73,12 +73,12 @@ func (a *Attempt) RunPre(ctx context.Context) (Standing, error) {
 }
 
 // RunPost runs the hooks that follow the objects of the chart. The revision is installed once the result does not wait. If a hook
-// failed, the error says why.
+// failed, RunPost returns the reason as an error.
 func (a *Attempt) RunPost(ctx context.Context) (Standing, error) {
 	return a.advance(ctx, a.Run.Event)
 }
 
-// begin starts a run, or continues the recorded one.
+// begin starts a run, or continues the recorded run.
 func (a *Attempt) begin(ctx context.Context) error {
 	rec := &a.Effect.Record
 	if a.Run = Resume(rec, a.First.Inputs, a.First.Retry); a.Run != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// An Operation is the way Helm creates a revision. It selects the hooks to run.
+// An Operation is the way in which Helm creates a revision. It selects the hooks to run.
 type Operation string
 
 // The operations of Helm.
@@ -23,10 +23,10 @@ const (
 	Rollback Operation = "rollback"
 )
 
-// Pre returns the event before the objects of the chart are applied.
+// Pre returns the event that precedes the objects of the chart.
 func (o Operation) Pre() inventory.Event { return inventory.Event("pre-" + o) }
 
-// Post returns the event after the objects of the chart are applied.
+// Post returns the event that follows the objects of the chart.
 func (o Operation) Post() inventory.Event { return inventory.Event("post-" + o) }
 
 // Hooks returns all hooks of a chart if at least one of them runs at the operation, and nil otherwise.
@@ -42,8 +42,8 @@ func (o Operation) Count(all []record.Hook) int {
 	return len(order(all, o.Pre())) + len(order(all, o.Post()))
 }
 
-// Note records whether the chart has deletion and test hooks, so that this is known without the chart. Deletion hooks do not count
-// if the install disables hooks. Test hooks always count, as in Helm.
+// Note records whether the chart has deletion and test hooks, so that this is known without the chart. Deletion hooks do not
+// count if the install disables hooks. Test hooks always count, as in Helm.
 func Note(r *inventory.Part, all []record.Hook, disabled bool) {
 	r.DeleteHooks = !disabled && has(all, inventory.PreDelete, inventory.PostDelete)
 	r.TestHooks = has(all, inventory.Test)

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// A Policy says when Helm deletes the object of a hook.
+// A Policy determines when Helm deletes the object of a hook.
 type Policy string
 
 // Helm's deletion policies.
@@ -47,14 +47,14 @@ func (h *Hook) DeletedBy(p Policy) bool {
 	return slices.Contains(h.Policies, p)
 }
 
-// Build converts a rendered hook to the object to apply. The identity is the value of object.AnnotationHookRun.
+// A Build converts a rendered hook to the object to apply. The identity is the value of object.AnnotationHookRun.
 type Build func(ctx context.Context, h *record.Hook, identity string) (object.Desired, error)
 
 // An Owner returns the part that contains an object, if any.
 type Owner func(r cluster.ObjectRef) (part object.PartID, owned bool)
 
-// Prepare returns the hooks of the event of a run, in the order in which they run. The set is the ID of the ApplySet. A hook that
-// would replace an object of another part results in a *ssa.RefusedError. A nil owner skips this check.
+// Prepare returns the hooks of the event of a run, in the order in which they run. The parameter set is the ID of the ApplySet.
+// Prepare returns a *ssa.RefusedError if a hook would replace an object of another part. A nil owner skips this check.
 func Prepare(
 	ctx context.Context, all []record.Hook, set string, part object.PartID, run *inventory.Run, owner Owner, build Build,
 ) ([]Hook, error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// An action is the next thing to do in a run.
+// An action is the next step of a run.
 type action string
 
 const (
@@ -42,16 +42,16 @@ const (
 	actDone action = "Done"
 )
 
-// facts describe the object of the current hook. The zero value means that nothing is known.
+// facts describes the object of the current hook. The zero value means that nothing is known.
 type facts struct {
 	// status is Current if the hook is done, Failed, or InProgress.
 	status cluster.Status
-	// message says why the hook failed, or what it is waiting for.
+	// message is the reason why the hook failed, or describes what it is waiting for.
 	message string
 }
 
-// next decides the next action of a run. The arguments are the number of hooks of the event, the facts about the current hook, and
-// whether that hook exceeded its timeout.
+// next returns the next action of a run. The arguments are the number of hooks of the event, the facts about the current hook,
+// and whether that hook exceeded its timeout.
 func next(run *inventory.Run, hooks int, f facts, late bool) action {
 	switch {
 	case run.Over:
@@ -72,7 +72,7 @@ func next(run *inventory.Run, hooks int, f facts, late bool) action {
 	return actLook
 }
 
-// outlast decides whether to keep waiting for a hook that is not done.
+// outlast returns the action for a hook that is not done: wait, or expire if the hook is late.
 func outlast(late bool) action {
 	if late {
 		return actExpire
@@ -85,16 +85,16 @@ func isLate(run *inventory.Run, timeout time.Duration, now time.Time) bool {
 	return !now.Before(time.Unix(run.Started, 0).Add(timeout))
 }
 
-// isAwaited reports whether hooks of a kind complete after their creation. All others are done as soon as they exist.
+// isAwaited reports whether hooks of a kind complete after their creation. Hooks of other kinds are done as soon as they exist.
 func isAwaited(gk schema.GroupKind) bool {
 	return gk == health.JobKind || gk == health.PodKind || gk == object.CRDKind
 }
 
-// outcome returns the facts about a hook of an awaited kind. The UID is that of the object when it was created.
+// outcome returns the facts about a hook of an awaited kind. The UID is the UID of the object when it was created.
 func outcome(gk schema.GroupKind, uid string, s cluster.ObjectState, exists bool) facts {
 	switch {
 	case !exists || s.UID != uid:
-		// As in Helm: another client, for example the Job controller, deleted it after it completed.
+		// As in Helm, the hook is done: another client, for example the Job controller, deleted it after it completed.
 		return facts{status: cluster.Current}
 	case gk == object.CRDKind && s.Status != cluster.Current:
 		// Unlike Helm, wait. Helm can fail if the next hook is a custom resource of this CRD.
@@ -107,11 +107,11 @@ func outcome(gk schema.GroupKind, uid string, s cluster.ObjectState, exists bool
 	return facts{status: cluster.InProgress, message: "is running"}
 }
 
-// waitsForDeletion is the message of a hook that is blocked by an object with the same name that is being deleted.
+// waitsForDeletion is the message of a hook that waits because an object with the same name is being deleted.
 const waitsForDeletion = "waits until the one before is deleted"
 
-// replace decides what to do about an object that blocks a hook: wait or fail with a message, or delete it. It returns a
-// *ssa.RefusedError for an object that does not belong to the bundle and must not be replaced.
+// replace decides how to handle an object that blocks a hook: wait or fail with a message, or delete the object. It returns a
+// *ssa.RefusedError if the object does not belong to the bundle and must not be replaced.
 func replace(h *Hook, m *metav1.PartialObjectMetadata, set string, adopt bool, advise advice.Messages) (action, string, error) {
 	foreign := m.Labels[object.LabelPartOf] != set
 	switch {

@@ -15,17 +15,17 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// RemovalHooks run the deletion hooks of the parts that are being removed.
+// RemovalHooks runs the deletion hooks of the parts that are being removed.
 type RemovalHooks struct {
-	// Parts to remove, in install order. Their hooks run in reverse order.
+	// Parts contains the parts to remove, in install order. Their hooks run in reverse order.
 	Parts []object.PartID
-	// Records of the parts. Run updates their hook runs.
+	// Records contains the records of the parts. Run updates their hook runs.
 	Records map[object.PartID]inventory.Part
 	// Retry is the token that requests another attempt. With Force, a failed hook does not block the removal.
 	Retry string
 	Force bool
-	// Prepare returns the hooks of the event of a run, and the release record that they come from. It returns no hooks if there is
-	// no record. Like helm uninstall, it does not use the chart, which may be unreachable.
+	// Prepare returns the hooks of the event of a run, and the release record that contains them. It returns no hooks if the record
+	// does not exist. Like helm uninstall, it does not use the chart, which may be unreachable.
 	Prepare func(ctx context.Context, part object.PartID, r inventory.Release, run *inventory.Run) ([]Hook, *record.Info, error)
 	// Describe sets the status and the description of a recorded revision. It reports false if the revision has no record.
 	Describe func(ctx context.Context, r inventory.Release, revision int, status, text string) (bool, error)

@@ -4,7 +4,7 @@ package hook
 
 import "github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 
-// Resume returns a copy of the recorded run if it is for these inputs and can continue. It returns nil if a new run must begin.
+// Resume returns a copy of the recorded run if it has the given inputs and can continue. It returns nil if a new run must begin.
 func Resume(rec *inventory.Part, inputs, retry string) *inventory.Run {
 	if !rec.Resumes(inputs, retry) {
 		return nil
@@ -35,24 +35,25 @@ func Deletion(rec *inventory.Part, event inventory.Event, retry string) *invento
 	return &out
 }
 
-// A Standing is the progress of a run within an event. The message says what a Due event is waiting for, or why a hook of a Refused
-// event failed.
+// A Standing is the progress of a run within an event. The message describes what a Due event is waiting for, or why a hook of a
+// Refused event failed.
 type Standing struct {
 	Progress Progress
 	Message  string
-	// Failures of deletion hooks that do not block the removal, each prefixed with its part.
+	// Failures contains the failures of deletion hooks that do not block the removal, each prefixed with its part.
 	Failures []string
 }
 
 // Waits reports whether hooks must still run or complete.
 func (s Standing) Waits() bool { return s.Progress == Due }
 
-// standingOf returns the progress of a run within an event. For a Due event, it cannot say what the event is waiting for.
+// standingOf returns the progress of a run within an event. For a Due event, the message does not describe what the event is
+// waiting for.
 func standingOf(run *inventory.Run, event inventory.Event) Standing {
 	return Standing{Progress: ProgressOf(run, event), Message: run.Failed}
 }
 
-// A Progress is how far a run is within an event.
+// A Progress describes how far a run is within an event.
 type Progress string
 
 // The values of Progress.

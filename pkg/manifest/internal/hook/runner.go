@@ -20,30 +20,30 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// A Runner has what all hooks of a call share.
+// A Runner contains the dependencies that all hooks of a call share.
 type Runner struct {
-	// Target holds the objects. Pods provides the termination messages and logs of failed hooks.
+	// Target stores the objects. Pods provides the termination messages and logs of failed hooks.
 	Target Target
 	Pods   Pods
 	// Set is the ID of the ApplySet. With Adopt, objects that do not belong to it are replaced.
 	Set   string
 	Adopt bool
-	// Messages tell users what to do about a failure.
+	// Messages contains the advice to users about a failure.
 	Messages advice.Messages
-	// Now returns the time.
+	// Now returns the current time.
 	Now func() time.Time
-	// Redact removes secrets from a text of the cluster. Nil changes nothing.
+	// Redact removes secrets from text that comes from the cluster. Nil changes nothing.
 	Redact func(string) string
 }
 
-// A Sequence is the hooks of one event.
+// A Sequence runs the hooks of one event.
 type Sequence struct {
 	Runner
 
 	Hooks []Hook
-	// Timeout applies to each hook.
+	// Timeout limits each hook.
 	Timeout time.Duration
-	// Run is updated in place. Saved is the run in the inventory.
+	// Run is updated in place. Saved is the last saved run.
 	Run   *inventory.Run
 	Saved inventory.Run
 	// Save stores the run in the inventory immediately.
@@ -111,7 +111,7 @@ func (q *Sequence) Flush(ctx context.Context) error {
 	return nil
 }
 
-// IsChanged reports whether the run differs from the saved one.
+// IsChanged reports whether the run differs from the last saved run.
 func (q *Sequence) IsChanged() bool { return *q.Run != q.Saved }
 
 // current returns the current hook.
@@ -122,7 +122,7 @@ func (q *Sequence) about(h *Hook, message string) string {
 	return fmt.Sprintf("hook %s %s %s", q.Run.Event, h.Ref, message)
 }
 
-// fail marks the run as failed and saves it. The words are the last output of the hook; they may be empty.
+// fail marks the run as failed and saves it. The parameter words is the last output of the hook, or empty.
 func (q *Sequence) fail(ctx context.Context, h *Hook, why, words string) error {
 	failed := q.about(h, why)
 	if words != "" {
@@ -137,8 +137,8 @@ func (q *Sequence) expire(ctx context.Context, h *Hook, waiting string) error {
 	return q.fail(ctx, h, fmt.Sprintf("did not finish within %s: it %s", q.Timeout, waiting), q.lastWords(ctx, h))
 }
 
-// create creates the object of a hook, and deletes an object that blocks it. If the hook must wait, the facts say why. If the
-// object cannot be created, the run has failed.
+// create creates the object of a hook, and deletes an object that blocks it. If the hook must wait, the message of the facts is
+// the reason. If a blocking object makes the hook fail, create marks the run as failed.
 func (q *Sequence) create(ctx context.Context, h *Hook) (facts, error) {
 	for range 2 {
 		uid, err := q.Target.Create(ctx, &h.Desired)
@@ -177,7 +177,7 @@ func (q *Sequence) create(ctx context.Context, h *Hook) (facts, error) {
 	return facts{status: cluster.InProgress, message: "is being replaced"}, nil
 }
 
-// take records the UID of the object of the current hook.
+// take records the UID of the object of the current hook, and passes the object to Take.
 func (q *Sequence) take(h *Hook, uid string) {
 	q.Run.UID = uid
 	if q.Take != nil {
@@ -185,7 +185,8 @@ func (q *Sequence) take(h *Hook, uid string) {
 	}
 }
 
-// makeRoom deletes the object that blocks a hook. It returns actCreate if the object is gone.
+// makeRoom deletes the object that blocks a hook. It returns actCreate if the object is gone, and otherwise actWait with a
+// message.
 func (q *Sequence) makeRoom(ctx context.Context, h *Hook, uid string) (action, string, error) {
 	left, err := q.Target.Delete(ctx, &h.Desired, uid)
 	switch {
@@ -197,7 +198,7 @@ func (q *Sequence) makeRoom(ctx context.Context, h *Hook, uid string) (action, s
 	return actCreate, "", nil
 }
 
-// look reads the object of a hook.
+// look reads the object of a hook and returns the facts about it.
 func (q *Sequence) look(ctx context.Context, h *Hook) (facts, error) {
 	gk := h.Ref.GroupKind()
 	if !isAwaited(gk) {
@@ -210,8 +211,8 @@ func (q *Sequence) look(ctx context.Context, h *Hook) (facts, error) {
 	return outcome(gk, q.Run.UID, s, exists), nil
 }
 
-// deleteAll deletes the objects of hooks according to their policies, and ends the event unless it must wait for a deletion. After
-// a failure it does not wait.
+// deleteAll deletes the objects of hooks according to their policies, and ends the event unless it must wait for a deletion.
+// After a failure, it does not wait.
 func (q *Sequence) deleteAll(ctx context.Context) (Standing, error) {
 	hooks := disposable(q.Run, q.Hooks)
 	if len(hooks) > 0 {
@@ -242,7 +243,8 @@ func (q *Sequence) deleteAll(ctx context.Context) (Standing, error) {
 	return standingOf(q.Run, q.Run.Event), nil
 }
 
-// delete deletes the object of a hook, unless it belongs to another bundle. It reports whether the object still exists, and why.
+// delete deletes the object of a hook, unless it belongs to another bundle. It reports whether the object still exists, and the
+// reason.
 func (q *Sequence) delete(ctx context.Context, h *Hook) (why string, remains bool, err error) {
 	s, exists, err := q.Target.State(ctx, &h.Desired, "")
 	if err != nil || !exists || s.Set != q.Set {

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// A Target is where hooks are created and deleted.
+// A Target creates, reads and deletes the objects of hooks.
 type Target interface {
 	// Create creates an object and returns its UID. If the object exists, the error is a conflict.
 	Create(ctx context.Context, o *object.Desired) (string, error)
@@ -31,7 +31,7 @@ type Target interface {
 	Delete(ctx context.Context, o *object.Desired, uid string) (*cluster.ObjectState, error)
 }
 
-// A LiveTarget is the Target of a real run. A dry run has another.
+// A LiveTarget is the Target of a real run. A dry run uses another Target.
 type LiveTarget struct {
 	Client *ssa.Client
 	Cache  cluster.Cache
@@ -50,8 +50,8 @@ func (c *LiveTarget) Metadata(ctx context.Context, gvk schema.GroupVersionKind, 
 	return c.Client.Metadata(ctx, gvk, r)
 }
 
-// State returns the state of an object. It sends a request to confirm that the object does not exist or has another UID than
-// expected.
+// State returns the state of an object. It sends a request to confirm that the object does not exist or has a UID other than the
+// expected UID.
 func (c *LiveTarget) State(ctx context.Context, o *object.Desired, uid string) (cluster.ObjectState, bool, error) {
 	s, exists, err := c.seen(ctx, o)
 	if err != nil || !exists || uid == "" || s.UID == uid {

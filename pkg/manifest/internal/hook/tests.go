@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// BeginTests returns the progress of the tests that a token requests. It copies the recorded progress if the token is the same, and
-// starts again otherwise.
+// BeginTests returns the progress of the tests that a token requests. It copies the recorded progress if the token is the same,
+// and otherwise starts again.
 func BeginTests(old *inventory.Tests, token string) *inventory.Tests {
 	if old == nil || old.Token != token {
 		return &inventory.Tests{Token: token}
@@ -22,7 +22,7 @@ func BeginTests(old *inventory.Tests, token string) *inventory.Tests {
 	return copyTests(old)
 }
 
-// copyTests returns a deep copy.
+// copyTests returns a deep copy of the progress of tests.
 func copyTests(t *inventory.Tests) *inventory.Tests {
 	out := *t
 	out.Tests = slices.Clone(t.Tests)
@@ -44,19 +44,19 @@ func nextTests(t *inventory.Tests, parts []Tested) (*Tested, []Tested) {
 	return nil, nil
 }
 
-// A Tested part has test hooks.
+// A Tested is a part that has test hooks.
 type Tested struct {
 	Part object.PartID
-	// Release of the part, and its deployed Revision. Their record contains the tests.
+	// Release and Revision identify the deployed revision of the part. Its record contains the tests.
 	Release  inventory.Release
 	Revision int
-	// Timeout applies to each test.
+	// Timeout limits each test.
 	Timeout time.Duration
 }
 
 // A Tester runs the tests of the parts of a bundle.
 type Tester struct {
-	// Parts to test, in this order.
+	// Parts contains the parts to test, in this order.
 	Parts []Tested
 	// Prepare returns the tests of a part.
 	Prepare func(ctx context.Context, p *Tested, run *inventory.Run) ([]Hook, error)
@@ -64,12 +64,12 @@ type Tester struct {
 	// Save stores the inventory immediately, with the progress.
 	Save func(ctx context.Context, t *inventory.Tests) error
 
-	// Progress is what to keep in the inventory, or nil if nothing changed. Advance sets it even if it returns an error.
+	// Progress is the progress to store in the inventory, or nil if nothing changed. Advance sets it even if it returns an error.
 	Progress *inventory.Tests
 }
 
 // Advance runs the tests as far as possible without waiting. The result is Passed once all tests are over. A failed test is
-// recorded in the progress and does not result in an error.
+// recorded in the progress and does not cause an error.
 func (t *Tester) Advance(ctx context.Context, progress *inventory.Tests) (Standing, error) {
 	for p, rest := nextTests(progress, t.Parts); p != nil; p, rest = nextTests(progress, rest) {
 		if s, err := t.test(ctx, progress, p); err != nil || s.Waits() {

@@ -21,10 +21,10 @@ import (
 )
 
 const (
-	// wordsTimeout bounds the requests for the last output of a failed hook.
+	// wordsTimeout limits the duration of the requests for the last output of a failed hook.
 	wordsTimeout = 5 * time.Second
 
-	// maxPods is how many pods of a Job are read.
+	// maxPods is the maximum number of pods of a Job that are read.
 	maxPods = 20
 
 	labelJobName = "batch.kubernetes.io/job-name"
@@ -34,7 +34,7 @@ var podKind = schema.GroupVersionKind{Version: "v1", Kind: "Pod"} //nolint:goche
 
 // Pods reads pods and their logs. *ssa.Client implements it.
 type Pods interface {
-	// Read returns an object in the form of a media type, or nil if it does not exist.
+	// Read returns an object in the given media type, or nil if it does not exist.
 	Read(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, accept string) ([]byte, error)
 
 	// ListJSON decodes the objects of a kind in a namespace into a list.
@@ -44,8 +44,8 @@ type Pods interface {
 	LastLogLine(ctx context.Context, namespace, pod, container string, limit int) (string, error)
 }
 
-// lastWords returns the last output of a failed hook: the termination message of its container, the last line of its log, or why it
-// did not start. It ignores errors, because the failure of the hook is reported anyway.
+// lastWords returns the last output of a failed hook: the termination message of its container, the last line of its log, or the
+// reason why it did not start. It ignores errors, because the failure of the hook is reported anyway.
 func (r *Runner) lastWords(ctx context.Context, h *Hook) string {
 	ctx, cancel := context.WithTimeout(ctx, wordsTimeout)
 	defer cancel()
@@ -82,13 +82,13 @@ func podsOf(ctx context.Context, pods Pods, ref cluster.ObjectRef) []corev1.Pod 
 	return nil
 }
 
-// A remark is what the status of a pod says about a failure. If the message is empty, the log of the container may say more; the
-// fallback is for a container without a log. The container is empty if none failed.
+// A remark describes a failure according to the status of a pod. If the message is empty, the log of the container may contain
+// more information; the fallback is used for a container without a log. The container is empty if none failed.
 type remark struct {
 	message, container, fallback string
 }
 
-// remarkOf describes the first failed container, or the first waiting one, or the pod.
+// remarkOf returns the remark about the first failed container, or else the first waiting container, or else the pod.
 func remarkOf(s *corev1.PodStatus) remark {
 	all := slices.Concat(s.InitContainerStatuses, s.ContainerStatuses)
 	for i := range all {
@@ -120,7 +120,7 @@ func readRemark(ctx context.Context, pods Pods, p *corev1.Pod, redact func(strin
 	return text.Excerpt(m.fallback)
 }
 
-// excerpt redacts a text before it shortens it: half a secret would not be recognized.
+// excerpt redacts and then shortens a text. It redacts first, because half a secret would not be recognized.
 func excerpt(s string, redact func(string) string) string {
 	if redact != nil {
 		s = redact(s)
