@@ -16,18 +16,18 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Field is an immutable field, with the reason given by the API server.
+// A Field is an immutable field and the reason that the API server reports for it.
 type Field struct {
 	Name, Reason string
 }
 
-// immutableReason matches the wordings of API servers for an immutable field. No error code identifies them: the reason of such an
-// error is Invalid, as for a wrong value.
+// immutableReason matches the messages of API servers about immutable fields. No error code identifies such a message: the status
+// reason is Invalid, the same as for an invalid value.
 var immutableReason = regexp.MustCompile(`(?i)\bimmutable\b|\b(may|must) not (be )?chang|\bcan(not| not) (be )?chang|` +
 	`\b(may not|can ?not) be (unset|updated|modified)\b|\bupdates to .+ (is|are) forbidden\b|\bupdates may not change\b`)
 
-// Fields returns the immutable fields named by an error. It returns nil if the error also has other causes, because recreating the
-// object would not help then.
+// Fields returns the immutable fields that an Invalid error names. It returns nil for any other error, and if the error also has
+// other causes, because recreating the object would not fix those.
 func Fields(err error) []Field {
 	s := kerrors.APIStatus(nil)
 	if !kerrors.IsInvalid(err) || !errors.As(err, &s) || s.Status().Details == nil {
@@ -46,9 +46,9 @@ func Fields(err error) []Field {
 	return out
 }
 
-// reasonOf extracts the reason from a message such as: Invalid value: "x": field is immutable. It removes the value before the
-// reason and the lines after it, which show a difference. It returns an empty string if the message is not about an immutable
-// field.
+// reasonOf extracts the reason from a message such as: Invalid value: "x": field is immutable. It strips the value before the
+// reason and all lines after the first one, which contain a diff. It returns an empty string if the message is not about an
+// immutable field.
 func reasonOf(message string) string {
 	message, _, _ = strings.Cut(message, "\n")
 	all := immutableReason.FindAllStringIndex(message, -1)
@@ -62,9 +62,10 @@ func reasonOf(message string) string {
 	return strings.Join(strings.Fields(message), " ")
 }
 
-// Precise returns the paths of the differing fields below the spec, if the API server names only the spec. It skips fields that the
-// reason quotes as mutable. Empty values count only if nothing else differs, because the API server replaces most of them with a
-// default.
+// Precise returns the paths of the fields below the spec that differ between the desired and the live object, if the API server
+// names only the spec. Otherwise, or if no field differs, it returns the name of the field. It skips fields that the reason
+// quotes as mutable. It considers empty values only if no other field differs, because the API server replaces most of them with
+// a default.
 func (f Field) Precise(want, live map[string]any) []string {
 	w, ok := want[f.Name].(map[string]any)
 	l, _ := live[f.Name].(map[string]any)
@@ -80,9 +81,9 @@ func (f Field) Precise(want, live map[string]any) []string {
 	return []string{f.Name}
 }
 
-// Compared returns the paths of the fields below the spec that differ between the live object and a newly created one. It considers
-// only fields that are in the desired object or that the engine owns. It is more exact than Precise, but requires a dry run that
-// creates the object.
+// Compared returns the paths of the fields below the spec that differ between the live object and created, the result of a dry
+// run that creates the object. It compares only fields that are in the desired object or that the engine owns, as ours reports.
+// It is more accurate than Precise, but requires the dry run.
 func (f Field) Compared(want, created, live map[string]any, ours func(field string) bool) []string {
 	w, _ := want[f.Name].(map[string]any)
 	c, ok := created[f.Name].(map[string]any)
@@ -102,7 +103,7 @@ func (f Field) Compared(want, created, live map[string]any, ours func(field stri
 	return []string{f.Name}
 }
 
-// below returns the paths of the fields that differ, except those that the reason quotes as mutable.
+// below returns the paths of the fields for which equal returns false, except those that the reason quotes as mutable.
 func (f Field) below(fields []string, equal func(string) bool) []string {
 	var names []string
 	for _, k := range fields {
@@ -115,11 +116,12 @@ func (f Field) below(fields []string, equal func(string) bool) []string {
 
 // A comparison compares a desired value with a live one.
 type comparison struct {
-	// unset treats an empty value as not set.
+	// unset treats an empty desired value as unset.
 	unset bool
 }
 
-// covered reports whether the live value contains the desired one. It may contain more, added by other clients and the API server.
+// covered reports whether the live value contains the desired one. The live value may contain more, added by other clients and
+// the API server.
 func (c comparison) covered(want, have any) bool {
 	switch w := want.(type) {
 	case map[string]any:

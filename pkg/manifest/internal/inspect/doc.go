@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inspect reads from a cluster what an observation needs: the live objects of an inventory, the results of readiness rules,
-// and how drifted objects differ from the applied ones. Results are cached until an object changes. Losing a cache only costs
-// requests.
+// Package inspect collects the cluster state that an observation requires: the live objects of an inventory, the results of
+// readiness rules, and the differences between drifted objects and their applied state. It caches results until an object
+// changes. If a cache is lost, the only cost is additional requests.
 package inspect

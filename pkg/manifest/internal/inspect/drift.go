@@ -18,27 +18,27 @@ import (
 )
 
 const (
-	// ReportAge is how long a report is valid if no watch reports changes of the object.
+	// ReportAge is how long a report stays valid if no watch reports changes to the object.
 	ReportAge = 10 * time.Minute
-	// RetryAge is how long after a failed comparison the next one is made.
+	// RetryAge is the delay after a failed comparison before it is retried.
 	RetryAge = time.Minute
 )
 
-// A Repairer renders the objects of a bundle, and tries to repair them.
+// A Repairer renders the objects of a bundle and performs dry runs of their repair.
 type Repairer interface {
 	// AppliedObject returns the object of an entry as it was applied, or nil if the bundle no longer contains it in that form.
 	AppliedObject(ctx context.Context, en *inventory.Entry) (*object.Desired, error)
-	// TryRepair returns the outcome of a repair of an object that exists, according to a dry run.
+	// TryRepair performs a dry run of the repair of an existing object and returns the outcome.
 	TryRepair(
 		ctx context.Context, o *object.Desired, en *inventory.Entry, m *metav1.PartialObjectMetadata,
 	) (apply.Outcome, error)
 }
 
-// Reports caches the differences of objects that are not repaired.
+// Reports caches the differences of drifted objects that the engine does not repair.
 type Reports map[cluster.ObjectRef]report
 
-// A report is valid while the UID, the owned fields and the intent of the object stay the same, and not after until, unless that is
-// zero.
+// A report is the cached difference of one object. It is valid while the UID, the owned fields and the intent of the object are
+// unchanged, and no later than until, if that is not zero.
 type report struct {
 	uid, owned, intent string
 
@@ -46,25 +46,25 @@ type report struct {
 	until      time.Time
 }
 
-// holds reports whether the report is still valid.
+// holds reports whether the report is valid for the current state of the object.
 func (r *report) holds(en *inventory.Entry, s cluster.ObjectState, now time.Time) bool {
 	return r.uid == s.UID && r.owned == s.Owned && r.intent == en.Intent && (r.until.IsZero() || now.Before(r.until))
 }
 
-// A DriftComparer compares drifted objects with what was applied. It sends one dry run for each drift. It is not safe for concurrent
-// use.
+// A DriftComparer compares drifted objects with their applied state. It sends one dry run for each drift. It is not safe for
+// concurrent use.
 type DriftComparer struct {
 	// Set is the ID of the ApplySet.
 	Set     string
 	Objects Reader
 	Bundle  Repairer
 	Now     time.Time
-	// Reports must not be nil.
+	// Reports is the cache of the results. It must not be nil.
 	Reports Reports
 }
 
-// Compare compares a drifted object with what was applied. Ceded fields do not count as differences. It returns an error if it
-// cannot read the object, or if the context has ended.
+// Compare compares a drifted object with its applied state. Ceded fields do not count as differences. It returns an error if it
+// cannot read the object, or if the context is done.
 func (c *DriftComparer) Compare(ctx context.Context, en *inventory.Entry, d observe.Drift, s cluster.ObjectState) (observe.Difference, error) {
 	k := en.Ref()
 	if r, ok := c.Reports[k]; ok && r.holds(en, s, c.Now) {
@@ -96,8 +96,8 @@ func (c *DriftComparer) Compare(ctx context.Context, en *inventory.Entry, d obse
 	return r.difference, nil
 }
 
-// reportFields adds to a report which fields of an object differ, and how long this is valid. It returns an error if the context
-// has ended.
+// reportFields adds the differing fields of an object to a report, and sets how long the report is valid. It returns an error
+// only if the context is done.
 func (c *DriftComparer) reportFields(ctx context.Context, r *report, en *inventory.Entry, m *metav1.PartialObjectMetadata) error {
 	var names bool
 	var err error
@@ -113,8 +113,8 @@ func (c *DriftComparer) reportFields(ctx context.Context, r *report, en *invento
 	return nil
 }
 
-// compareFields returns the fields that applying the object would regain. Without the applied object, or with an error, names is
-// false, and the result differs without naming fields.
+// compareFields returns the fields that the engine would own again if it applied the object. If the applied object is unavailable
+// or a request fails, names is false and the result differs without naming fields.
 func (c *DriftComparer) compareFields(
 	ctx context.Context, en *inventory.Entry, m *metav1.PartialObjectMetadata,
 ) (out observe.Difference, names bool, err error) {

@@ -29,15 +29,15 @@ type RuleEvaluator struct {
 	Objects Reader
 	// Expressions evaluates CEL rules.
 	Expressions *health.Rules
-	// Readiness rules of the bundle. The custom resource does not need one: the default is its .status.state, which Kyma modules
-	// report.
+	// Readiness lists the readiness rules of the bundle. The custom resource does not require one: by default, its .status.state
+	// determines its health, as Kyma modules report it.
 	Readiness []bundle.Rule
-	// Evaluations must not be nil.
+	// Evaluations is the cache of the results. It must not be nil.
 	Evaluations Evaluations
 }
 
-// ruleFor returns the rule for an object. A nil rule with true means that the .status.state of the custom resource counts. False
-// means that only kstatus counts.
+// ruleFor returns the readiness rule for an object. If it returns nil and true, .status.state determines the health of the custom
+// resource. If it returns false, no rule applies and kstatus determines the health.
 func (e *RuleEvaluator) ruleFor(en *inventory.Entry) (*bundle.Rule, bool) {
 	gk := en.Ref().GroupKind()
 	for i := range e.Readiness {
@@ -48,14 +48,14 @@ func (e *RuleEvaluator) ruleFor(en *inventory.Entry) (*bundle.Rule, bool) {
 	return nil, en.Stage == object.StageResource
 }
 
-// Applies reports whether a rule applies to an object.
+// Applies reports whether a readiness rule applies to an object. For the custom resource, this includes the default rule.
 func (e *RuleEvaluator) Applies(en *inventory.Entry) bool {
 	_, ok := e.ruleFor(en)
 	return ok
 }
 
-// Evaluate evaluates the rule for an object. It reads the object only if the object or the rule changed since the last call. It
-// returns an error if it cannot read the object.
+// Evaluate returns the state of an object according to its readiness rule, with a message. It reads the object only if the object
+// or the rule changed since the last call. It returns an error if it cannot read the object.
 func (e *RuleEvaluator) Evaluate(ctx context.Context, en *inventory.Entry, s cluster.ObjectState) (health.State, string, error) {
 	k, id := en.Ref(), ""
 	rule, _ := e.ruleFor(en)

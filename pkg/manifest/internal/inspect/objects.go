@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// SyncTimeout is how long Track waits for the first list of a kind. After that, objects are read one by one.
+// SyncTimeout is how long Track waits for the initial list of a kind. After that, objects of the kind are read one by one.
 const SyncTimeout = 5 * time.Second
 
 // A Reader reads objects. *ssa.Client implements it.
@@ -28,17 +28,18 @@ type Reader interface {
 	State(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (cluster.ObjectState, bool, error)
 }
 
-// Objects is the live state of the objects of an inventory.
+// Objects holds the live state of the objects of an inventory.
 type Objects struct {
-	// States of the objects that exist.
+	// States holds the states of the objects that exist.
 	States map[cluster.ObjectRef]cluster.ObjectState
-	// Asked are the objects that were read one by one because their kind cannot be watched. It may be nil.
+	// Asked contains the objects that were read one by one because their kind cannot be watched. It may be nil.
 	Asked map[cluster.ObjectRef]bool
-	// Denied are the objects that the credentials may not read, with the error. It may be nil.
+	// Denied holds the errors for the objects that the credentials may not read. It may be nil.
 	Denied map[cluster.ObjectRef]error
 }
 
-// FindObjects finds all objects of an inventory: in the cache, or one by one if their kind cannot be watched.
+// FindObjects returns the live state of all objects of an inventory, from the cache or, if a kind cannot be watched, by reading
+// its objects one by one.
 func FindObjects(ctx context.Context, c cluster.Cache, r Reader, inv *inventory.Inventory) (Objects, error) {
 	unsynced := Track(ctx, c, inv.Kinds())
 	out := Objects{States: make(map[cluster.ObjectRef]cluster.ObjectState, len(inv.Objects))}
@@ -57,7 +58,7 @@ func FindObjects(ctx context.Context, c cluster.Cache, r Reader, inv *inventory.
 	return out, nil
 }
 
-// ask reads one object.
+// ask reads one object and records its state, or the error if the credentials may not read it.
 func (o *Objects) ask(ctx context.Context, r Reader, en *inventory.Entry) error {
 	k := en.Ref()
 	if o.Asked == nil {
@@ -78,7 +79,8 @@ func (o *Objects) ask(ctx context.Context, r Reader, en *inventory.Entry) error 
 	return err
 }
 
-// Track watches kinds in a cache and waits up to SyncTimeout. It returns the kinds that are not in sync, with the reason.
+// Track starts watching kinds in a cache and waits up to SyncTimeout for their initial lists. It returns the kinds that are not
+// in sync, with the reason.
 func Track(ctx context.Context, c cluster.Cache, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
 	ctx, cancel := context.WithTimeout(ctx, SyncTimeout)
 	defer cancel()

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// GroupKinds returns the kinds of the members, in the format of the annotation of KEP-3659.
+// GroupKinds returns the kinds of the members, in the format of the contains-group-kinds annotation of KEP-3659.
 func GroupKinds(inv *Inventory) string {
 	seen := map[string]bool{}
 	for i := range inv.Objects {
@@ -16,7 +16,8 @@ func GroupKinds(inv *Inventory) string {
 	return joined(seen)
 }
 
-// Namespaces returns the namespaces of the members except that of the parent, in the format of the annotation of KEP-3659.
+// Namespaces returns the namespaces of the members except the namespace of the parent, in the format of the additional-namespaces
+// annotation of KEP-3659.
 func Namespaces(inv *Inventory, parent string) string {
 	seen := map[string]bool{}
 	for i := range inv.Objects {
@@ -27,7 +28,7 @@ func Namespaces(inv *Inventory, parent string) string {
 	return joined(seen)
 }
 
-// joined returns the keys, sorted and separated by commas.
+// joined returns the keys of a map, sorted and separated by commas.
 func joined(seen map[string]bool) string {
 	out := make([]string, 0, len(seen))
 	for s := range seen {

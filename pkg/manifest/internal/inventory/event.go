@@ -5,7 +5,7 @@ package inventory
 // An Event is a point at which Helm runs hooks.
 type Event string
 
-// Helm's events.
+// These are the hook events of Helm.
 const (
 	PreInstall   Event = "pre-install"
 	PostInstall  Event = "post-install"
@@ -21,9 +21,9 @@ const (
 // IsPost reports whether the hooks of the event run after the objects of the chart are applied.
 func (e Event) IsPost() bool { return e == PostInstall || e == PostUpgrade || e == PostRollback }
 
-// IsDeletion reports whether the event belongs to a removal.
+// IsDeletion reports whether the hooks of the event run during a removal.
 func (e Event) IsDeletion() bool { return e == PreDelete || e == PostDelete }
 
-// Blocks reports whether a failed hook of the event blocks a removal. As in Helm, a hook that fails after the objects are deleted
-// does not.
+// Blocks reports whether a failed hook of the event blocks a removal. As in Helm, a hook that fails after the objects were
+// deleted does not block it.
 func (e Event) Blocks() bool { return e == PreDelete }

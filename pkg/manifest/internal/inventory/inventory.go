@@ -30,20 +30,20 @@ const (
 	Limit = 32 << 20
 )
 
-// An Inventory holds the members of a bundle and what was applied last. It is stored in the parent of the ApplySet.
+// An Inventory holds the members of a bundle and the records of its applied parts. It is stored in the parent of the ApplySet.
 type Inventory struct {
-	// Parts that were applied, by ID.
+	// Parts holds the records of the applied parts, by ID.
 	Parts map[object.PartID]Part `json:"parts,omitempty"`
-	// Objects that exist, or that the engine is about to create.
+	// Objects lists the members: objects that exist, or that the engine is about to create.
 	Objects []Entry `json:"objects,omitempty"`
 
-	// Tests that were requested last, or nil. The value is replaced, never changed.
+	// Tests is the progress of the tests that were requested last, or nil. The value is replaced, never changed.
 	Tests *Tests `json:"tests,omitempty"`
 
-	// Last says why the last step stopped, or is nil. The value is replaced, never changed.
+	// Last holds the reasons why the last step stopped, or is nil. The value is replaced, never changed.
 	Last *Reasons `json:"last,omitempty"`
 
-	// Good describes the last known good revision. It is stored under its own key.
+	// Good is the encoded last known good revision, or empty. It is stored under its own key.
 	Good []byte `json:"-"`
 }
 
@@ -54,21 +54,21 @@ type Entry struct {
 	Kind      string `json:"k"`
 	Namespace string `json:"ns,omitempty"`
 	Name      string `json:"n"`
-	// Part that contains the object.
+	// Part is the ID of the part that contains the object.
 	Part  object.PartID `json:"p"`
 	Stage object.Stage  `json:"s"`
-	// Pruned is true once the object is no longer part of the bundle and is being deleted.
+	// Pruned is true once the bundle no longer contains the object and the engine is deleting it.
 	Pruned bool `json:"d,omitempty"`
-	// UID of the object, the hash of what was applied (Intent), and the hash of the fields that the engine then owned (Owned). All
-	// are empty until the object is applied.
+	// UID is the UID of the object, Intent the hash of the applied object, and Owned the hash of the fields that the engine owned
+	// after applying it. All are empty until the object is applied.
 	UID    string `json:"u,omitempty"`
 	Intent string `json:"i,omitempty"`
 	Owned  string `json:"o,omitempty"`
-	// Keep leaves the object in the cluster when the bundle no longer contains it.
+	// Keep is true if the object stays in the cluster when the bundle no longer contains it.
 	Keep bool `json:"kp,omitempty"`
-	// Ceded are the fields that the engine cedes to other managers.
+	// Ceded lists the fields that the engine cedes to other managers.
 	Ceded []ownership.Ceded `json:"y,omitempty"`
-	// Restores counts recent restorations of the object, or is nil. The value is replaced, never changed.
+	// Restores counts the recent restorations of the object, or is nil. The value is replaced, never changed.
 	Restores *ownership.Restores `json:"r,omitempty"`
 }
 
@@ -83,12 +83,12 @@ func (e *Entry) GVK() schema.GroupVersionKind {
 }
 
 // IsDismissed reports whether the object is the custom resource of the bundle and its users deleted it. The engine creates the
-// custom resource once, and does not recreate it when the inputs change. The argument says whether the object exists.
+// custom resource once, and does not recreate it when the inputs change. Exists reports whether the object is in the cluster.
 func (e *Entry) IsDismissed(exists bool) bool {
 	return e.Stage == object.StageResource && e.UID != "" && !exists
 }
 
-// EntryOf returns the entry of an object that is not applied yet.
+// EntryOf returns the entry of an object that has not been applied yet.
 func EntryOf(o *object.Desired) Entry {
 	return Entry{
 		Group: o.Ref.Group, Version: o.Version, Kind: o.Ref.Kind, Namespace: o.Ref.Namespace, Name: o.Ref.Name,
@@ -96,8 +96,8 @@ func EntryOf(o *object.Desired) Entry {
 	}
 }
 
-// Clone returns a copy whose parts and entries you can change. The values that they point to are shared: runs, tests, reasons,
-// ceded fields and the last known good revision. Replace these values, do not change them.
+// Clone returns a copy whose parts and entries the caller may change. The copy shares the values that they point to: runs, tests,
+// reasons, ceded fields and the last known good revision. Replace these values instead of changing them.
 func (i *Inventory) Clone() *Inventory {
 	c := &Inventory{Parts: make(map[object.PartID]Part, len(i.Parts)), Objects: slices.Clone(i.Objects), Good: i.Good}
 	maps.Copy(c.Parts, i.Parts)
@@ -105,7 +105,7 @@ func (i *Inventory) Clone() *Inventory {
 	return c
 }
 
-// Equal reports whether two inventories are stored alike. Either may be nil.
+// Equal reports whether two inventories have the same stored form. Either may be nil.
 func (i *Inventory) Equal(o *Inventory) bool {
 	if i == nil || o == nil {
 		return i == o
@@ -113,8 +113,8 @@ func (i *Inventory) Equal(o *Inventory) bool {
 	return equality.Semantic.DeepEqual(i, o)
 }
 
-// Find returns the entry of an object, or nil. It takes linear time; for many objects, use Index. The pointer is valid until Drop
-// or Sort.
+// Find returns the entry of an object, or nil. It takes linear time; for many objects, use Index. The pointer is valid until the
+// next call of Drop or Sort.
 func (i *Inventory) Find(k cluster.ObjectRef) *Entry {
 	for n := range i.Objects {
 		if i.Objects[n].Ref() == k {
@@ -124,7 +124,7 @@ func (i *Inventory) Find(k cluster.ObjectRef) *Entry {
 	return nil
 }
 
-// Index returns the entries by reference. The pointers are valid until Drop or Sort.
+// Index returns the entries by reference. The pointers are valid until the next call of Drop or Sort.
 func (i *Inventory) Index() map[cluster.ObjectRef]*Entry {
 	m := make(map[cluster.ObjectRef]*Entry, len(i.Objects))
 	for n := range i.Objects {
@@ -144,7 +144,7 @@ func (i *Inventory) FindPaused(now time.Time) map[cluster.ObjectRef]bool {
 	return out
 }
 
-// Drop removes the entries for which a function returns true. It invalidates pointers to entries.
+// Drop removes the entries for which gone returns true. It invalidates pointers to entries.
 func (i *Inventory) Drop(gone func(e *Entry) bool) {
 	i.Objects = slices.DeleteFunc(i.Objects, func(e Entry) bool { return gone(&e) })
 }
@@ -163,7 +163,7 @@ func (i *Inventory) Kinds() []schema.GroupVersionKind {
 	return out
 }
 
-// Sort orders the entries by stage, kind and name, so that equal inventories have equal bytes. It invalidates pointers to entries.
+// Sort sorts the entries by stage, kind and name, so that equal inventories have equal bytes. It invalidates pointers to entries.
 func (i *Inventory) Sort() {
 	sort.Slice(i.Objects, func(a, b int) bool {
 		x, y := &i.Objects[a], &i.Objects[b]
@@ -175,7 +175,7 @@ func (i *Inventory) Sort() {
 	})
 }
 
-// Marshal returns the stored form of the inventory, with sorted entries.
+// Marshal returns the stored form of the inventory: compressed JSON with sorted entries, without Good.
 func (i *Inventory) Marshal() ([]byte, error) {
 	i = &Inventory{Parts: i.Parts, Objects: slices.Clone(i.Objects), Tests: i.Tests, Last: i.Last}
 	i.Sort()
@@ -190,7 +190,7 @@ func (i *Inventory) Marshal() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Unmarshal decodes the result of Marshal. The data is untrusted: anyone who can write Secrets in the cluster can change it.
+// Unmarshal decodes the result of Marshal. The data is not trusted: anyone who can write Secrets in the cluster can change it.
 func Unmarshal(data []byte) (*Inventory, error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -218,7 +218,7 @@ func Unmarshal(data []byte) (*Inventory, error) {
 	return i, i.checkRuns()
 }
 
-// checkRuns returns an error for a run of hooks with an invalid index.
+// checkRuns returns an error if a run of hooks has an invalid index.
 func (i *Inventory) checkRuns() error {
 	runs := make([]*Run, 0, len(i.Parts)+1)
 	for _, p := range i.Parts {

@@ -18,21 +18,21 @@ import (
 // GoodKey is the data key of the parent Secret that holds Inventory.Good.
 const GoodKey = "good"
 
-// A Parent is the metadata of the Secret that holds an inventory.
+// A Parent describes the Secret that holds an inventory.
 type Parent struct {
 	Ref cluster.ObjectRef
 	// Set is the ID of the ApplySet.
 	Set string
-	// Owner of the bundle, or empty.
+	// Owner is the owner of the bundle, or empty.
 	Owner string
-	// ManagedBy is the ManagedBy value of the engine's identity.
+	// ManagedBy is Identity.ManagedBy of the engine.
 	ManagedBy string
 }
 
-// format is the version of the inventory format. AnnotationTooling has it after the name of the tool.
+// format is the version of the inventory format. AnnotationTooling contains the name of the tool followed by this version.
 const format = "/v1"
 
-// Secret returns the parent of an inventory. The data is the result of Marshal.
+// Secret returns the parent Secret of an inventory. The data is the result of Marshal.
 func (p Parent) Secret(inv *Inventory, data []byte) *corev1.Secret {
 	s := &corev1.Secret{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
@@ -56,7 +56,7 @@ func (p Parent) Secret(inv *Inventory, data []byte) *corev1.Secret {
 	return s
 }
 
-// desired returns the parent of an inventory as an object to apply.
+// desired returns the parent Secret of an inventory as an object to apply.
 func (p Parent) desired(inv *Inventory, data []byte) (*object.Desired, error) {
 	b, err := json.Marshal(p.Secret(inv, data))
 	if err != nil {

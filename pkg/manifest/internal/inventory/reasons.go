@@ -9,28 +9,28 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// Reasons say why the last step stopped. They are stored so that another process reports the same. They never affect what a step
-// does. A reason is never empty: an empty text means that there is none.
+// Reasons holds the reasons why the last step stopped. They are stored so that other processes report the same reasons. They
+// never affect what a step does. An empty text means that there is no such reason.
 type Reasons struct {
-	// Failed are the parts that could not be applied.
+	// Failed holds the failures of the parts that could not be applied.
 	Failed map[object.PartID]Failure `json:"failed,omitempty"`
-	// Held are the parts that wait for an earlier install, and why.
+	// Held holds the reasons of the parts that wait for an earlier install.
 	Held map[object.PartID]string `json:"held,omitempty"`
-	// Waiting is what the step waits for.
+	// Waiting describes what the step waits for.
 	Waiting string `json:"waiting,omitempty"`
-	// Pruning is why removed objects and parts could not be deleted.
+	// Pruning is the reason why removed objects and parts could not be deleted.
 	Pruning string `json:"pruning,omitempty"`
 }
 
-// A Failure is why a part could not be applied.
+// A Failure is the reason why a part could not be applied.
 type Failure struct {
-	// Digest of the inputs that failed.
+	// Digest is the digest of the inputs that failed.
 	Digest string `json:"digest,omitempty"`
 	// Message is the error on one line.
 	Message string `json:"message"`
 }
 
-// Failure reports whether the last step could not apply these inputs of a part, and why.
+// Failure reports whether the last step failed to apply the given inputs of a part, and returns the reason.
 func (r *Reasons) Failure(part object.PartID, digest string) (reason string, failed bool) {
 	f, ok := r.Failed[part]
 	if !ok || f.Digest != digest {
@@ -39,7 +39,7 @@ func (r *Reasons) Failure(part object.PartID, digest string) (reason string, fai
 	return f.Message, true
 }
 
-// Wait reports whether a part waits, and for what: for an earlier install, or for what the whole step waits for.
+// Wait reports whether a part waits, and returns the reason: an earlier install, or the condition that the whole step waits for.
 func (r *Reasons) Wait(part object.PartID) (reason string, waits bool) {
 	if reason, waits = r.Held[part]; waits {
 		return reason, true
@@ -47,18 +47,19 @@ func (r *Reasons) Wait(part object.PartID) (reason string, waits bool) {
 	return r.Waiting, r.Waiting != ""
 }
 
-// PruneFailure reports whether something could not be deleted, and why.
+// PruneFailure reports whether removed objects or parts could not be deleted, and returns the reason.
 func (r *Reasons) PruneFailure() (reason string, failed bool) {
 	return r.Pruning, r.Pruning != ""
 }
 
-// Conclude returns the stored form of the reasons why a step stopped, or nil. Pass the retry token of the call. A nil redact
-// removes nothing.
+// Conclude returns the stored form of the reasons why a step stopped, or nil if there are none. Pass the retry token of the call.
+// If redact is nil, nothing is redacted.
 func Conclude(i *Inventory, why Reasons, retry string, redact func(text string) string) *Reasons {
 	return i.withoutStuck(why, retry).ToStore(redact)
 }
 
-// withoutStuck removes the failures of hooks, because the recorded runs hold them. The token is the retry token of the call.
+// withoutStuck returns the reasons without the failures of hooks, because the recorded runs contain them. Pass the retry token of
+// the call.
 func (i *Inventory) withoutStuck(r Reasons, retry string) *Reasons {
 	r.Failed = maps.Clone(r.Failed)
 	maps.DeleteFunc(r.Failed, func(part object.PartID, f Failure) bool {
@@ -72,7 +73,8 @@ func (i *Inventory) withoutStuck(r Reasons, retry string) *Reasons {
 // maxReason is the maximum length of a stored reason in bytes.
 const maxReason = 1024
 
-// ToStore returns the stored form of the reasons, shortened and redacted, or nil if there are none. A nil redact removes nothing.
+// ToStore returns the stored form of the reasons, shortened and redacted, or nil if there are none. If redact is nil, nothing is
+// redacted.
 func (r *Reasons) ToStore(redact func(text string) string) *Reasons {
 	if len(r.Failed) == 0 && len(r.Held) == 0 && r.Waiting == "" && r.Pruning == "" {
 		return nil
@@ -93,7 +95,7 @@ func (r *Reasons) ToStore(redact func(text string) string) *Reasons {
 	return out
 }
 
-// Bounded redacts a text and shortens it to the maximum length of a reason.
+// Bounded redacts a text and shortens it to maxReason bytes. If redact is nil, nothing is redacted.
 func Bounded(s string, redact func(text string) string) string {
 	if redact != nil {
 		s = redact(s)

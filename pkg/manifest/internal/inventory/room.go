@@ -10,15 +10,16 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// MaxData is the maximum size of the data of a parent Secret in bytes. The rest is reserved for the API server.
+// MaxData is the maximum size of the data of a parent Secret in bytes. The remaining space is reserved for the API server.
 const MaxData = corev1.MaxSecretSize * 9 / 10
 
-// entryReserve is by how many bytes a compressed entry grows when its object is applied. Its UID and two hashes are random, so they
-// do not compress.
+// entryReserve is the number of bytes by which a compressed entry grows when its object is applied. Its UID and its two hashes
+// are random and therefore do not compress.
 const entryReserve = 64
 
-// CheckRoom returns an error if the inventory does not fit into its parent, or will not fit once all objects are applied. The size
-// is its current size in bytes. Call it before you apply objects, because objects that exist must be recorded.
+// CheckRoom returns an error if the inventory does not fit into its parent, or will not fit once all objects are applied. The
+// size is the current size of the inventory in bytes. Call CheckRoom before applying objects, because all existing objects must
+// be recorded.
 func (i *Inventory) CheckRoom(size int, parent cluster.ObjectRef) error {
 	for n := range i.Objects {
 		if i.Objects[n].UID == "" {
@@ -32,11 +33,12 @@ func (i *Inventory) CheckRoom(size int, parent cluster.ObjectRef) error {
 		len(i.Objects), size, parent, MaxData)
 }
 
-// Fits reports whether the last known good revision fits into the parent of an inventory of size bytes.
+// Fits reports whether the last known good revision fits into the parent next to an inventory of size bytes.
 func Fits(size int, good []byte) bool { return size+len(good) <= MaxData }
 
-// fitted returns a copy of the inventory that fits into its parent, and its data. Entries take precedence over the last known good
-// revision, and that over the reasons of the last step. If even the entries do not fit, it returns an error along with the data.
+// fitted returns a copy of the inventory that fits into its parent, and the stored form of the copy. If space is short, it drops
+// the reasons of the last step first, and then the last known good revision. If even the entries do not fit, it returns an error
+// along with the data.
 func (i *Inventory) fitted(parent cluster.ObjectRef) (*Inventory, []byte, error) {
 	kept := i.Clone()
 	data, err := kept.Marshal()

@@ -29,7 +29,7 @@ var ErrExists = errors.New("the inventory exists")
 
 // A ChangedError reports that another client changed or deleted the inventory after it was read.
 type ChangedError struct {
-	// Inventory is the Secret.
+	// Inventory refers to the Secret that holds the inventory.
 	Inventory cluster.ObjectRef
 }
 
@@ -40,14 +40,14 @@ func (e *ChangedError) Error() string {
 
 // An OwnedError reports that the inventory with the name of the bundle belongs to another owner.
 type OwnedError struct {
-	// Inventory is the Secret. Owner is the Bundle.Owner that it names.
+	// Inventory refers to the Secret. Owner is the Bundle.Owner that the Secret names.
 	Inventory cluster.ObjectRef
 	Owner     string
-	// Messages say how to use another inventory, or adopt this one.
+	// Messages contain the instructions for using another inventory or adopting this one.
 	Messages advice.Messages
 }
 
-// Error returns a message that names the Secret, its owner and what to do.
+// Error returns a message that names the Secret, its owner and the possible solutions.
 func (e *OwnedError) Error() string {
 	return fmt.Sprintf("%s is the inventory of %s; %s, or %s to take over all that it lists", e.Inventory, text.OneLine(e.Owner),
 		e.Messages.Rename, e.Messages.Adopt)
@@ -61,45 +61,45 @@ type Client interface {
 	DeleteAt(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid, resourceVersion string) (*metav1.PartialObjectMetadata, error)
 }
 
-// A Stored is an inventory as last read from or written to the cluster. The zero value means none.
+// A Stored is an inventory as it was last read from or written to the cluster. The zero value means none.
 type Stored struct {
-	// Inventory is nil if there is none. It is replaced, never changed.
+	// Inventory is the stored inventory, or nil if there is none. It is replaced, never changed.
 	Inventory *Inventory
 	// UID and Version are the UID and the resource version of the parent. Save and Delete require that both are still current.
 	UID, Version string
-	// Owner that the parent names.
+	// Owner is the owner that the parent names.
 	Owner string
-	// Size of the stored inventory in bytes.
+	// Size is the size of the stored inventory in bytes.
 	Size int
 }
 
-// A Store stores the inventory of one bundle in the parent of its ApplySet. It is stateless: pass the Stored of the last call, and
-// keep the result. A Stored that is returned along with an error is valid, too.
+// A Store stores the inventory of one bundle in the parent of its ApplySet. It is stateless: pass the Stored that the last call
+// returned. A Stored that is returned along with an error is valid, too.
 type Store struct {
 	Client Client
 	Cache  cluster.Cache
 	// SyncTimeout limits how long Load waits for the first list of Secrets.
 	SyncTimeout time.Duration
-	// Ref names the parent. Set is the ID of the ApplySet.
+	// Ref refers to the parent. Set is the ID of the ApplySet.
 	Ref cluster.ObjectRef
 	Set string
-	// Owner of the bundle, or empty. With Adopt, Load accepts the inventory of another owner.
+	// Owner is the owner of the bundle, or empty. If Adopt is true, Load accepts the inventory of another owner.
 	Owner string
 	Adopt bool
-	// Identity of the engine.
+	// Identity is the identity of the engine.
 	Identity object.Identity
-	// Messages tell users what to do.
+	// Messages contain the instructions for users in errors.
 	Messages advice.Messages
 }
 
-// Load returns the current inventory. It sends a request only if last is not current. If the watch does not show an inventory, Load
-// reports none.
+// Load returns the current inventory. It sends a request only if last is outdated or Secrets are not watched. If the watch does
+// not show an inventory, Load returns the zero Stored.
 func (s *Store) Load(ctx context.Context, last Stored) (Stored, error) {
 	return s.load(ctx, last, false)
 }
 
-// LoadUnwatched is like Load, but sends a request if the watch does not show an inventory. A watch does not show a parent that lost
-// the label of the engine, and without the parent the engine would never find its objects again.
+// LoadUnwatched is like Load, but sends a request if the watch does not show an inventory. The watch does not show a parent that
+// lost the label of the engine, and without the parent the engine cannot find its objects again.
 func (s *Store) LoadUnwatched(ctx context.Context, last Stored) (Stored, error) {
 	return s.load(ctx, last, true)
 }
@@ -133,7 +133,7 @@ func (s *Store) isWatched(ctx context.Context) bool {
 	return len(s.Cache.Track(ctx, []schema.GroupVersionKind{ssa.SecretKind})) == 0
 }
 
-// read decodes the inventory in a parent.
+// read decodes the inventory in a parent and updates the Cache. It returns last if that is current.
 func (s *Store) read(u *unstructured.Unstructured, last Stored) (Stored, error) {
 	if u.GetLabels()[object.LabelApplySetID] != s.Set {
 		return last, s.foreign(u)
@@ -154,7 +154,7 @@ func (s *Store) read(u *unstructured.Unstructured, last Stored) (Stored, error) 
 		return last, errors.Wrapf(err, "%s is damaged; restore it, or delete it to have it recreated from what is installed", s.Ref)
 	}
 	inv.Good = parent.Data[GoodKey]
-	// A watch never shows a parent without the label of the engine, nor its deletion.
+	// The watch shows neither a parent without the label of the engine nor its deletion.
 	if u.GetLabels()[object.LabelManagedBy] == s.Identity.ManagedBy {
 		s.Cache.Put(s.Ref, health.StateOf(s.Identity.FieldManager, u))
 	}
@@ -165,7 +165,7 @@ func (s *Store) read(u *unstructured.Unstructured, last Stored) (Stored, error) 
 }
 
 // Owns reports whether an inventory belongs to the owner of the bundle. An inventory without an owner belongs to every owner. A
-// bundle without an owner works with every inventory, and leaves its owner unchanged.
+// bundle without an owner can use every inventory, and leaves its owner unchanged.
 func (s *Store) Owns(st Stored) bool {
 	return st.Inventory == nil || st.Owner == "" || s.Owner == "" || st.Owner == s.Owner
 }
@@ -185,7 +185,7 @@ func (s *Store) checkLoad(st Stored) error {
 	return s.CheckOwner(st)
 }
 
-// Create creates the inventory. It returns ErrExists if this ApplySet already has one. Create never changes another Secret with the
+// Create creates the inventory. It returns ErrExists if this ApplySet already has one. It never changes another Secret with the
 // same name.
 func (s *Store) Create(ctx context.Context, last Stored, inv *Inventory) (Stored, error) {
 	out, err := s.write(last, inv, func(o *object.Desired) (cluster.ObjectState, error) {
@@ -205,7 +205,7 @@ func (s *Store) Create(ctx context.Context, last Stored, inv *Inventory) (Stored
 	return out, ErrExists
 }
 
-// Save stores the inventory if last is still current. It returns a *ChangedError and the zero Stored otherwise.
+// Save stores the inventory if last is current. Otherwise, it returns a *ChangedError and the zero Stored.
 func (s *Store) Save(ctx context.Context, last Stored, inv *Inventory) (Stored, error) {
 	out, err := s.write(last, inv, func(o *object.Desired) (cluster.ObjectState, error) {
 		return s.Client.ApplyAt(ctx, o, last.UID, last.Version)
@@ -213,8 +213,8 @@ func (s *Store) Save(ctx context.Context, last Stored, inv *Inventory) (Stored, 
 	return s.unlessChanged(out, err)
 }
 
-// unlessChanged returns the result of a write. If the write was refused because the inventory changed, it returns a ChangedError
-// and drops last, which the watch may still show.
+// unlessChanged returns the result of a write. If the write caused a conflict because the inventory changed, it returns a
+// *ChangedError and the zero Stored, because the watch may still show the outdated version.
 func (s *Store) unlessChanged(out Stored, err error) (Stored, error) {
 	if kerrors.IsConflict(err) {
 		return Stored{}, &ChangedError{Inventory: s.Ref}
@@ -243,7 +243,7 @@ func (s *Store) write(last Stored, inv *Inventory, apply func(o *object.Desired)
 	return Stored{Inventory: kept, UID: state.UID, Version: state.ResourceVersion, Owner: parent.Owner, Size: len(data)}, nil
 }
 
-// Delete deletes the inventory if last is still current. It returns a *ChangedError otherwise.
+// Delete deletes the inventory if last is current. Otherwise, it returns a *ChangedError.
 func (s *Store) Delete(ctx context.Context, last Stored) (Stored, error) {
 	if _, err := s.Client.DeleteAt(ctx, ssa.SecretKind, s.Ref, last.UID, last.Version); err != nil {
 		return s.unlessChanged(last, errors.Wrap(err, "cannot delete the inventory"))

@@ -9,13 +9,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// Tests is the progress of the tests that a token requested.
+// Tests records the progress of the tests that a token requested.
 type Tests struct {
 	Token string       `json:"token"`
 	Tests []TestRecord `json:"tests,omitempty"`
-	// Part whose tests are running. The tests of earlier parts are over.
+	// Part is the part whose tests are running. All tests of earlier parts have run.
 	Part object.PartID `json:"part,omitempty"`
-	// Run of the tests of the part, or nil between two parts.
+	// Run is the run of the tests of the part, or nil between two parts.
 	Run *Run `json:"run,omitempty"`
 	// Over is true once all tests have run.
 	Over bool `json:"over,omitempty"`
@@ -29,7 +29,8 @@ type TestRecord struct {
 	Message string        `json:"m,omitempty"`
 }
 
-// Record updates the states of the tests of a part. As in Helm, no test runs after a failed one.
+// Record updates the states of the tests of a part. Hooks lists the names of the tests in order. As in Helm, no test runs after a
+// failed one.
 func (t *Tests) Record(part object.PartID, hooks []string) {
 	t.Tests = slices.DeleteFunc(slices.Clone(t.Tests), func(s TestRecord) bool { return s.Part == part })
 	for i := range hooks {

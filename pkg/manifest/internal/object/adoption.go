@@ -2,20 +2,20 @@
 
 package object
 
-// An Adoption says which existing objects and releases the engine adopts.
+// An Adoption determines which existing objects and releases the engine adopts.
 type Adoption int
 
 const (
 	// AdoptNone adopts nothing.
 	AdoptNone Adoption = iota
-	// AdoptUnowned adopts what does not belong to another ApplySet. The config of an install can request it. It comes with a
-	// module, so it must not adopt what belongs to another module.
+	// AdoptUnowned adopts objects and releases that do not belong to another ApplySet. The config of an install can request it. The
+	// config is part of a module, so it must not adopt anything that belongs to another module.
 	AdoptUnowned
-	// AdoptAll also adopts what belongs to other ApplySets.
+	// AdoptAll also adopts objects and releases that belong to other ApplySets.
 	AdoptAll
 )
 
-// From reports whether an object of an owner is adopted. The owner is the ID of another ApplySet, or empty if there is none.
+// From reports whether to adopt an object of the given owner, which is the ID of another ApplySet, or empty if there is none.
 func (a Adoption) From(owner string) bool {
 	return a == AdoptAll || a == AdoptUnowned && owner == ""
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // builtin lists the groups that Kubernetes itself serves, each with its cluster-scoped kinds. All other kinds of these groups are
-// namespaced. Other groups that end in k8s.io, such as that of the Gateway API, belong to CRDs.
+// namespaced. Other groups that end in k8s.io, such as the group of the Gateway API, belong to CRDs.
 var builtin = map[string][]string{ //nolint:gochecknoglobals // A constant table.
 	"": {"Namespace", "Node", "PersistentVolume"},
 	"admissionregistration.k8s.io": {
@@ -35,7 +35,8 @@ var builtin = map[string][]string{ //nolint:gochecknoglobals // A constant table
 	"storage.k8s.io":               {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"},
 }
 
-// IsBuiltinGroup reports whether Kubernetes itself serves the kinds of a group. The kinds of all other groups are custom resources.
+// IsBuiltinGroup reports whether Kubernetes itself serves the kinds of a group. The kinds of all other groups are custom
+// resources.
 func IsBuiltinGroup(group string) bool {
 	_, ok := builtin[group]
 	return ok

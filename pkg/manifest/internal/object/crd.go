@@ -9,9 +9,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// ServedKinds returns the kinds that a CRD adds to the cluster, one for each served version.
+// ServedKinds returns the kinds that a CRD adds to the cluster, one for each served version, with their mappings.
 func ServedKinds(crd *unstructured.Unstructured) map[schema.GroupVersionKind]cluster.Mapping {
-	// Skip kinds with missing or malformed fields: the API server refuses such a CRD, and says why.
+	// Skip kinds with missing or malformed fields: the API server rejects such a CRD with an error that names them.
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
 	plural, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "plural")

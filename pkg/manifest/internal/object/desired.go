@@ -23,24 +23,24 @@ import (
 // A Desired is an object that is ready to be applied.
 type Desired struct {
 	Ref cluster.ObjectRef
-	// Version of the API in which the object is applied.
+	// Version is the API version in which the object is applied.
 	Version string
-	// Part of the bundle that contains the object.
+	// Part is the part of the bundle that contains the object.
 	Part  PartID
 	Stage Stage
 	// KeepNamespaces is true if a missing namespace of the object must not be created.
 	KeepNamespaces bool
-	// Keep leaves the object in the cluster when the bundle no longer contains it. Recreate allows the engine to delete and
-	// recreate the object to change an immutable field.
+	// Keep is true if the object stays in the cluster when the bundle no longer contains it. Recreate is true if the engine may
+	// delete and recreate the object to change an immutable field.
 	Keep, Recreate bool
-	// Adoption says whether to adopt an existing object.
+	// Adoption determines whether the engine adopts an existing object.
 	Adoption Adoption
 	// CRD is the name of the CRD of the kind, or empty for built-in kinds.
 	CRD string
 	// Metadata is the JSON of the metadata. Rest is the JSON of all other fields. They are separate so that a patch can prepend a
 	// precondition to the metadata without encoding the object again.
 	Metadata, Rest []byte
-	// Hash of Metadata and Rest as rendered. Without does not change it.
+	// Hash is the hash of Metadata and Rest as rendered. Without does not change it.
 	Hash string
 }
 
@@ -49,8 +49,8 @@ func (o *Desired) GVK() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: o.Ref.Group, Version: o.Version, Kind: o.Ref.Kind}
 }
 
-// New returns an object of a part in the form to apply: without its status, and without metadata that only an API server sets. It
-// takes ownership of u.
+// New returns an object of a part in the form in which it is applied: without its status and without the metadata that only an
+// API server sets. It takes ownership of u.
 func New(u *unstructured.Unstructured, part PartID, s Stage) (Desired, error) {
 	gvk := u.GroupVersionKind()
 	o := Desired{
@@ -100,15 +100,15 @@ func Encode(v any) ([]byte, error) {
 // server uses the first ones before a user can create an object.
 const noResourceVersion = `"resourceVersion":"1",`
 
-// ApplyPatch returns the patch that applies the object, whether it exists or not.
+// ApplyPatch returns the patch that applies the object, whether or not it exists.
 func (o *Desired) ApplyPatch() []byte { return o.patch("") }
 
-// CreatePatch returns the patch that creates the object. It contains a resource version that no object has, so the API server
-// answers with a conflict if the object exists.
+// CreatePatch returns the patch that creates the object. The patch contains a resource version that no object has, so the API
+// server returns a conflict if the object exists.
 func (o *Desired) CreatePatch() []byte { return o.patch(noResourceVersion) }
 
-// PatchAt returns the patch that applies the object if it has this UID and resource version. The API server answers with a conflict
-// otherwise, even if the object does not exist.
+// PatchAt returns the patch that applies the object if it has this UID and resource version. Otherwise, the API server returns a
+// conflict, even if the object does not exist.
 func (o *Desired) PatchAt(uid, resourceVersion string) []byte {
 	return o.patch(`"uid":` + strconv.Quote(uid) + `,"resourceVersion":` + strconv.Quote(resourceVersion) + `,`)
 }
@@ -139,7 +139,7 @@ func (o *Desired) IsAnnotated(name string) bool {
 	return o.Annotations()[name] == "true"
 }
 
-// Content returns the fields that ApplyPatch sends.
+// Content returns the fields that ApplyPatch sends, or nil if they cannot be decoded.
 func (o *Desired) Content() map[string]any {
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(o.ApplyPatch()); err != nil {
@@ -148,7 +148,7 @@ func (o *Desired) Content() map[string]any {
 	return u.Object
 }
 
-// irreplaceable lists the kinds whose objects hold data or other objects that are deleted along with them.
+// irreplaceable contains the kinds that must not be deleted and recreated, because that would also delete data or other objects.
 var irreplaceable = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A constant table.
 	{Kind: "Namespace"}:             true,
 	{Kind: "PersistentVolume"}:      true,
@@ -160,12 +160,12 @@ var irreplaceable = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A co
 func IsReplaceable(gk schema.GroupKind) bool { return !irreplaceable[gk] }
 
 // Replaceable reports whether the object may be deleted and recreated. The custom resource of a bundle may not: it belongs to the
-// users of the module, and its deletion would delete what it represents.
+// users of the module, and deleting it would delete the resources that it represents.
 func (o *Desired) Replaceable() bool {
 	return o.Stage != StageResource && IsReplaceable(o.Ref.GroupKind())
 }
 
-// Without returns the object without some fields. The hash stays that of the complete object.
+// Without returns the object without the given fields. The hash remains the hash of the complete object.
 func (o *Desired) Without(fields *fieldpath.Set) (*Desired, error) {
 	if fields.Empty() {
 		return o, nil

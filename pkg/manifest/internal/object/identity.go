@@ -12,28 +12,28 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// The values of DefaultIdentity.
+// These are the values that DefaultIdentity returns.
 const (
 	DefaultFieldManager = "provider-kyma"
 	DefaultManagedBy    = "provider-kyma"
 )
 
-// An Identity is the name under which an engine works in clusters. The engine recognizes its objects and fields by it. Both values
+// An Identity contains the names that an engine uses in clusters and by which it recognizes its objects and fields. Both values
 // are required.
 type Identity struct {
 	// FieldManager is the field manager of everything that the engine applies.
 	FieldManager string
-	// ManagedBy is the value of LabelManagedBy on each object that the engine installs, and on the inventory. Watches select by it.
-	// AnnotationTooling of the inventory starts with it.
+	// ManagedBy is the value of LabelManagedBy on each object that the engine installs, and on the inventory. Watches select objects
+	// by this value. AnnotationTooling of the inventory starts with it.
 	ManagedBy string
 }
 
-// DefaultIdentity returns the identity of an engine without a configured one.
+// DefaultIdentity returns the identity of an engine for which no identity is configured.
 func DefaultIdentity() Identity {
 	return Identity{FieldManager: DefaultFieldManager, ManagedBy: DefaultManagedBy}
 }
 
-// Validate returns an error if an API server would refuse the identity.
+// Validate returns an error if an API server would reject the identity.
 func (i Identity) Validate() error {
 	if i.FieldManager == "" {
 		return errors.New("the identity has no field manager")

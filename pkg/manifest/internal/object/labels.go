@@ -9,22 +9,22 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Charts set AnnotationResourcePolicy to PolicyKeep to tell Helm not to delete an object.
+// AnnotationResourcePolicy with the value PolicyKeep prevents Helm from deleting an object. Charts set it.
 const (
 	AnnotationResourcePolicy = "helm.sh/resource-policy"
 	PolicyKeep               = "keep"
 )
 
-// AnnotationKeptBy marks an object that was kept when its bundle no longer contained it. Its value is the ID of the ApplySet, which
-// may adopt the object again.
+// AnnotationKeptBy marks an object that stayed in the cluster when its bundle no longer contained it. Its value is the ID of the
+// ApplySet, which may adopt the object again.
 const AnnotationKeptBy = "kyma.m.crossplane.io/kept-by"
 
-// Keeps reports whether annotations ask to keep an object. It parses them as Helm does.
+// Keeps reports whether the annotations of an object contain the keep policy. It parses them as Helm does.
 func Keeps(annotations map[string]string) bool {
 	return strings.ToLower(strings.TrimSpace(annotations[AnnotationResourcePolicy])) == PolicyKeep
 }
 
-// Labels and annotations of the ApplySet specification, KEP-3659.
+// These are the labels and annotations of the ApplySet specification, KEP-3659.
 const (
 	LabelApplySetID                = "applyset.kubernetes.io/id"
 	LabelPartOf                    = "applyset.kubernetes.io/part-of"
@@ -39,15 +39,15 @@ const AnnotationOwner = "kyma.m.crossplane.io/owner"
 // LabelManagedBy is set on the inventory and on each object that the engine installs. Its value is Identity.ManagedBy.
 const LabelManagedBy = "operator.kyma-project.io/managed-by"
 
-// AnnotationRecreate with the value "true" on an installed object allows the engine to delete and recreate the object to change an
-// immutable field.
+// AnnotationRecreate with the value "true" on an installed object allows the engine to delete and recreate the object to change
+// an immutable field.
 const AnnotationRecreate = "kyma.m.crossplane.io/recreate"
 
 // AnnotationHookRun is set on each hook that the engine creates. It identifies the hook within one run, so that the engine
 // recognizes the hook even if it could not record the creation.
 const AnnotationHookRun = "kyma.m.crossplane.io/hook-run"
 
-// AddLabels adds labels to an object.
+// AddLabels adds labels to an object. It overwrites existing values.
 func AddLabels(u *unstructured.Unstructured, labels map[string]string) {
 	l := u.GetLabels()
 	if l == nil {
@@ -57,7 +57,7 @@ func AddLabels(u *unstructured.Unstructured, labels map[string]string) {
 	u.SetLabels(l)
 }
 
-// The annotations and the label by which Helm recognizes the objects of a release.
+// These are the annotations and the label by which Helm recognizes the objects of a release.
 const (
 	AnnotationReleaseName      = "meta.helm.sh/release-name"
 	AnnotationReleaseNamespace = "meta.helm.sh/release-namespace"

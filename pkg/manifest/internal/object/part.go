@@ -2,14 +2,14 @@
 
 package object
 
-// A PartID identifies a part of a bundle: an install, the CRDs of the bundle, or its custom resource. Its text is stored in
-// clusters. Do not parse the text; call the methods.
+// A PartID identifies a part of a bundle: an install, the CRDs of the bundle, or its custom resource. Clusters store its text.
+// Call the methods instead of parsing the text.
 type PartID string
 
-// WholeBundle is the ID for what concerns the bundle and none of its parts.
+// WholeBundle is the ID that represents the whole bundle instead of one of its parts.
 const WholeBundle PartID = ""
 
-// The parts that are not installs. The name of an install cannot contain a colon.
+// These are the IDs of the parts that are not installs. The name of an install cannot contain a colon.
 const (
 	PartCRDs     PartID = "crds:"
 	PartResource PartID = "resource:"
@@ -18,7 +18,7 @@ const (
 // A PartKind is the kind of a part.
 type PartKind int
 
-// The kinds of parts.
+// These are the kinds of parts.
 const (
 	PartKindInstall PartKind = iota
 	PartKindCRDs
@@ -37,7 +37,7 @@ func (k PartKind) String() string {
 	return "install"
 }
 
-// PartOf returns the ID of an install.
+// PartOf returns the ID of the part for an install.
 func PartOf(install string) PartID { return PartID(install) }
 
 // Kind returns the kind of the part.

@@ -4,10 +4,11 @@ package object
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// A Stage is a group of objects. Stages are applied in order, and deleted in reverse order.
+// A Stage is a group of objects. The engine applies stages in order and deletes them in reverse order.
 type Stage int
 
-// The stages in the order in which they are applied. The engine waits only after StageCRDs, until the CRDs are established.
+// These are the stages in the order in which they are applied. The engine waits only after StageCRDs, until the CRDs are
+// established.
 const (
 	StageNamespaces Stage = iota
 	StageCRDs

@@ -15,23 +15,23 @@ import (
 
 // An Input holds everything that an observation depends on.
 type Input struct {
-	// Parts of the bundle, with their digests.
+	// Parts lists the parts of the bundle with their digests.
 	Parts []bundle.Part
-	// Drift is the policy of the bundle. Retry and Test are the tokens of the call.
+	// Drift is the drift policy of the bundle. Retry and Test are the tokens of the call.
 	Drift       bundle.DriftPolicy
 	Retry, Test string
-	// Inventory in the cluster, or nil.
+	// Inventory is the inventory in the cluster, or nil.
 	Inventory *inventory.Inventory
 	// Adopting is true if the inventory belongs to another owner and the next step adopts it.
 	Adopting bool
-	// Objects are the states of the existing objects of the inventory. Denied are the objects that the credentials may not read,
-	// with the error.
+	// Objects holds the states of the existing objects of the inventory. Denied holds the errors for the objects that the
+	// credentials may not read.
 	Objects map[cluster.ObjectRef]cluster.ObjectState
 	Denied  map[cluster.ObjectRef]error
-	// Health of the objects that have a readiness rule, and Differences of drifted objects. Gather sets both.
+	// Health holds the results of the readiness rules, and Differences the differences of drifted objects. Gather sets both.
 	Health      map[cluster.ObjectRef]Health
 	Differences map[cluster.ObjectRef]Difference
-	// Checkpoint is the last known good revision to keep. Nil means that the caller does not keep any.
+	// Checkpoint is the last known good revision to keep, or nil if the caller does not keep one.
 	Checkpoint *Checkpoint
 	// Now is the time of the observation.
 	Now time.Time
@@ -43,17 +43,17 @@ type Health struct {
 	Message string
 }
 
-// A Difference says how an object differs from what was applied.
+// A Difference describes how an object differs from its applied state.
 type Difference struct {
-	// Drift, including its fields.
+	// Drift is the drift of the object, including its fields.
 	Drift Drift
 	// Differs is false if the only difference is that other managers own ceded fields of the object.
 	Differs bool
-	// Failed is true if the object could not be compared, so that its differences are unknown for the time being.
+	// Failed is true if the comparison failed, so that the differences are unknown until the next attempt.
 	Failed bool
 }
 
-// breaks reports whether the part lacks the object because it was deleted or a foreign object has its name.
+// breaks reports whether the part lacks the object, because it was deleted or because a foreign object has its name.
 func (d *Difference) breaks() bool {
 	return d.Differs && (d.Drift.Kind == DriftDeleted || d.Drift.Kind == DriftForeign)
 }
@@ -64,7 +64,7 @@ type Checkpoint struct {
 	Wanted []byte
 	// Inventory is the size of the stored inventory in bytes.
 	Inventory int
-	// Parent is the Secret that holds both.
+	// Parent refers to the Secret that holds both.
 	Parent cluster.ObjectRef
 }
 
@@ -81,7 +81,7 @@ func (c *Checkpoint) Differs(inv *inventory.Inventory) bool {
 	return !bytes.Equal(inv.Good, c.Kept())
 }
 
-// refusal returns why the wanted revision cannot be stored, or an empty string.
+// refusal returns the reason why the wanted revision cannot be stored, or an empty string.
 func (c *Checkpoint) refusal() string {
 	if len(c.Wanted) == 0 || inventory.Fits(c.Inventory, c.Wanted) {
 		return ""

@@ -12,19 +12,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A standing is what an entry of the inventory means for its part.
+// A standing classifies an entry of the inventory for the observation of its part.
 type standing int
 
 const (
-	// expected is an object that should exist.
+	// expected means that the object should exist.
 	expected standing = iota
-	// unreadable is an object that the credentials may not read.
+	// unreadable means that the credentials may not read the object.
 	unreadable
-	// pruned is an object that the bundle no longer contains.
+	// pruned means that the bundle no longer contains the object.
 	pruned
-	// pending is an object that is not applied yet.
+	// pending means that the object has not been applied yet.
 	pending
-	// dismissed is the custom resource of the bundle after its users deleted it. The engine creates it only once.
+	// dismissed means that users deleted the custom resource of the bundle. The engine creates it only once.
 	dismissed
 )
 
@@ -43,7 +43,7 @@ func standingOf(en *inventory.Entry, exists bool, denied error) standing {
 	return expected
 }
 
-// FindDrift returns how an object differs from what was applied, without its fields. It returns false if the object does not
+// FindDrift returns how an object differs from its applied state, without its fields. It returns false if the object does not
 // differ.
 func FindDrift(en *inventory.Entry, state cluster.ObjectState, exists bool) (Drift, bool) {
 	switch {
@@ -52,7 +52,7 @@ func FindDrift(en *inventory.Entry, state cluster.ObjectState, exists bool) (Dri
 	case !exists:
 		return Drift{Key: en.Ref(), Kind: DriftDeleted}, true
 	case state.Status == cluster.Terminating:
-		// It is recreated once it is gone.
+		// The engine recreates the object once it is gone.
 		return Drift{}, false
 	case state.UID != en.UID:
 		return Drift{Key: en.Ref(), Kind: DriftReplaced}, true
@@ -70,8 +70,8 @@ type Evaluator interface {
 	Evaluate(ctx context.Context, en *inventory.Entry, state cluster.ObjectState) (health.State, string, error)
 }
 
-// HealthOf returns the state of an object that has not drifted, and a message for any state but Ready. Without a rule, the status
-// of the object counts.
+// HealthOf returns the state of an object that has not drifted, and a message for any state except Ready. If no readiness rule
+// applies, the status of the object determines the state.
 func HealthOf(ctx context.Context, e Evaluator, en *inventory.Entry, state cluster.ObjectState) (health.State, string, error) {
 	if isRuled(e, en, state) {
 		return e.Evaluate(ctx, en, state)
@@ -80,19 +80,19 @@ func HealthOf(ctx context.Context, e Evaluator, en *inventory.Entry, state clust
 	return s, message, nil
 }
 
-// isRuled reports whether a readiness rule decides about an object. None decides about an object that is being deleted.
+// isRuled reports whether a readiness rule determines the health of an object. No rule applies while the object is being deleted.
 func isRuled(e Evaluator, en *inventory.Entry, state cluster.ObjectState) bool {
 	return state.Status != cluster.Terminating && e.Applies(en)
 }
 
-// A Comparer finds out how objects differ from what was applied.
+// A Comparer compares objects with their applied state.
 type Comparer interface {
-	// Compare compares a drifted object with what was applied. It returns an error if it cannot read the object.
+	// Compare returns how a drifted object differs from its applied state. It returns an error if it cannot read the object.
 	Compare(ctx context.Context, en *inventory.Entry, d Drift, state cluster.ObjectState) (Difference, error)
 }
 
-// Gather sets Health for the objects that have a rule, and under the policy Report also Differences for drifted objects. Set all
-// other fields first. Gather sends no requests for objects whose answers would not matter.
+// Gather sets Health for the objects that have a rule and, with the policy Report, Differences for drifted objects. Set all other
+// fields first. Gather sends no requests for objects that do not affect the observation.
 func (in *Input) Gather(ctx context.Context, e Evaluator, c Comparer) error {
 	in.Health, in.Differences = map[cluster.ObjectRef]Health{}, map[cluster.ObjectRef]Difference{}
 	parts := make(map[object.PartID]bool, len(in.Parts))
@@ -122,7 +122,8 @@ func (in *Input) Gather(ctx context.Context, e Evaluator, c Comparer) error {
 	return nil
 }
 
-// compare compares an object with what was applied if the policy requires it. It reports whether the health of the object counts.
+// compare compares an object with its applied state if the policy requires it. It reports whether the health of the object is
+// relevant.
 func (in *Input) compare(ctx context.Context, c Comparer, en *inventory.Entry, state cluster.ObjectState, exists bool) (bool, error) {
 	d, ok := FindDrift(en, state, exists)
 	if !ok {
@@ -143,7 +144,7 @@ func (in *Input) compare(ctx context.Context, c Comparer, en *inventory.Entry, s
 	return false, nil
 }
 
-// Unready returns the first object of a part that is not ready, with the reason. It returns false if all objects are ready.
+// Unready returns a message about the first object of a part that is not ready. It returns false if all objects are ready.
 func Unready(
 	ctx context.Context, e Evaluator, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, part object.PartID,
 ) (why string, unready bool, err error) {

@@ -15,14 +15,15 @@ import (
 
 // A PartState is the state of one part of a bundle.
 type PartState struct {
-	// Kind of the part, and the name of the install. The name is empty for other parts.
+	// Kind is the kind of the part. Install is the name of the install, or empty for other parts.
 	Kind    object.PartKind
 	Install string
-	// Phase of the part, and the State that follows from it. For any State but Ready, Message says what to check first.
+	// Phase is the phase of the part, and State the state that follows from it. For any State except Ready, Message describes what
+	// to check first.
 	Phase   Phase
 	State   health.State
 	Message string
-	// Version of the installed chart.
+	// Version is the version of the installed chart.
 	Version string
 }
 
@@ -40,48 +41,48 @@ type Observation struct {
 	Exists bool
 	// UpToDate is true if Apply has nothing to do.
 	UpToDate bool
-	// State of the whole bundle. For any State but Ready, Message says what to check first.
+	// State is the state of the whole bundle. For any State except Ready, Message describes what to check first.
 	State   health.State
 	Message string
-	// Parts in the order of the bundle.
+	// Parts lists the states of the parts in the order of the bundle.
 	Parts []PartState
 	// Ready is the number of ready objects. Total is the number of all objects.
 	Ready, Total int
-	// Drift lists the objects that differ from what was applied. It is empty while one of them cannot be compared, which says
-	// nothing about another drift than before.
+	// Drift lists the objects that differ from their applied state. It is empty while one of them cannot be compared, so an empty
+	// list does not mean that the drift changed.
 	Drift []Drift
-	// Ceded lists the fields that the engine leaves to other managers.
+	// Ceded lists the fields that the engine cedes to other managers.
 	Ceded []CededField
-	// Works is true for a State Warning if all objects exist and work. The only reason for the warning is that other clients
-	// changed or own fields, which the engine does not revert.
+	// Works is true for a State Warning if all objects exist and work, and the only reason for the warning is that other clients
+	// changed or own fields that the engine does not revert.
 	Works bool
-	// Atomic is how long an upgrade may take before it must be rolled back. It is the longest timeout of the installs that request
-	// a rollback (by default 5 minutes), and 0 if none does.
+	// Atomic is the maximum duration of an upgrade before it must be rolled back. It is the longest timeout of the installs that
+	// request a rollback (by default 5 minutes), and 0 if none does.
 	Atomic time.Duration
-	// Checkpoint is the last known good revision, as passed to WithCheckpoint, or nil. NotKept is why the revision of this call
-	// cannot be kept, or empty.
+	// Checkpoint is the last known good revision, as passed to WithCheckpoint, or nil. NotKept is the reason why the revision of
+	// this call cannot be kept, or empty.
 	Checkpoint []byte
 	NotKept    string
-	// Tests are the results of the tests for TestToken, including those that have not run yet.
+	// Tests lists the results of the tests for TestToken, including tests that have not run yet.
 	Tests     []TestState
 	TestToken string
 }
 
 // A TestState is the state of one test hook.
 type TestState struct {
-	// Install that contains the test.
+	// Install is the name of the install that contains the test.
 	Install string
-	// Key of the test. The group is not known.
+	// Key refers to the object of the test. The group is not known.
 	Key cluster.ObjectRef
-	// State is Processing, Ready if the test succeeded, or Error if it failed. Message says why it failed.
+	// State is Processing, Ready if the test succeeded, or Error if it failed. Message is the reason for the failure.
 	State   health.State
 	Message string
 }
 
-// A DriftKind is what another client did to an object.
+// A DriftKind is the kind of change that another client made to an object.
 type DriftKind int
 
-// The kinds of drift.
+// These are the kinds of drift.
 const (
 	// DriftChanged means that fields of the object were changed or removed.
 	DriftChanged DriftKind = iota
@@ -97,12 +98,12 @@ const (
 type Drift struct {
 	Key  cluster.ObjectRef
 	Kind DriftKind
-	// Fields are the paths of the changed or removed fields, without values. Observe leaves them empty if the object is about to be
+	// Fields lists the paths of the changed or removed fields, without values. Observe leaves it empty if the object is about to be
 	// repaired.
 	Fields []string
 }
 
-// String names the object, what happened to it and the changed fields.
+// String returns a message that names the object, the kind of drift and the changed fields.
 func (d Drift) String() string {
 	switch d.Kind {
 	case DriftDeleted:
@@ -124,14 +125,14 @@ type CededField struct {
 	Key cluster.ObjectRef
 	// Field is the path of the field.
 	Field string
-	// Manager that sets the field, as in managedFields, or empty if unknown.
+	// Manager is the manager that sets the field, as in managedFields, or empty if unknown.
 	Manager string
 	// Contended is true if the engine repaired the field repeatedly before it ceded it. Otherwise the manager owns the field by
 	// Kubernetes convention.
 	Contended bool
 }
 
-// String names the object, the field and the manager.
+// String returns a message that names the object, the field and the manager.
 func (c CededField) String() string {
 	if c.Contended {
 		return fmt.Sprintf("%s: %s was set again and again by %s, and is left to it", c.Key, c.Field, cmp.Or(c.Manager, "another client"))
@@ -139,7 +140,7 @@ func (c CededField) String() string {
 	return fmt.Sprintf("%s: %s is left to %s", c.Key, c.Field, c.Manager)
 }
 
-// conclude sets the state of the whole bundle to that of its most urgent part.
+// conclude sets the state of the whole bundle to the state of its most urgent part.
 func (o *Observation) conclude() {
 	for i := range o.Parts {
 		p := &o.Parts[i]

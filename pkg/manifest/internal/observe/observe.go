@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// Observe determines the state of a bundle from the input.
+// Observe returns the state of a bundle that follows from the input.
 func Observe(in Input) Observation {
 	if in.Inventory == nil {
 		return Observation{State: health.Processing, Message: "nothing is installed yet"}
@@ -51,10 +51,10 @@ type observer struct {
 	Input
 
 	parts map[object.PartID]*part
-	// last says why the last step stopped.
+	// last holds the reasons why the last step stopped.
 	last inventory.Reasons
 	out  Observation
-	// uncompared is true if a drifted object could not be compared with what was applied.
+	// uncompared is true if a drifted object could not be compared with its applied state.
 	uncompared bool
 }
 
@@ -63,13 +63,13 @@ type part struct {
 	*bundle.Part
 
 	findings []finding
-	// notes are findings about objects that are not repaired. Other findings take precedence.
+	// notes holds findings about objects that are not repaired. Other findings take precedence.
 	notes []finding
-	// stuck is nil unless a hook failed.
+	// stuck describes the failed hook. It is nil if no hook failed.
 	stuck *inventory.Stuck
 }
 
-// needsStep reports whether a step would apply or repair the part's objects that are not as they should be.
+// needsStep reports whether a step would apply or repair objects of the part that are not in the desired state.
 func (p *part) needsStep() bool { return p.stuck == nil || p.stuck.NeedsStep(true) }
 
 func (p *part) found(phase Phase, message string) {
@@ -80,7 +80,7 @@ func (p *part) noted(phase Phase, message string) {
 	p.notes = append(p.notes, finding{phase: phase, message: message})
 }
 
-// observeParts records what the inventory and the last step say about each part.
+// observeParts records the findings about each part from the inventory and the last step.
 func (o *observer) observeParts() {
 	o.parts = make(map[object.PartID]*part, len(o.Parts))
 	for i := range o.Parts {
@@ -133,7 +133,7 @@ func (o *observer) observeLeaving() {
 	}
 }
 
-// observeEntry records whether an object exists as it was applied, and whether it works.
+// observeEntry records whether an object is in its applied state and ready.
 func (o *observer) observeEntry(en *inventory.Entry, p *part) {
 	k := en.Ref()
 	state, exists := o.Objects[k]
@@ -167,7 +167,7 @@ func (o *observer) observeEntry(en *inventory.Entry, p *part) {
 	}
 }
 
-// observeRecreated records the state of an object that was deleted for its repair and does not exist again yet.
+// observeRecreated records the state of an object that was deleted for a repair and has not been recreated yet.
 func (o *observer) observeRecreated(en *inventory.Entry, p *part) {
 	if failure, failed := o.last.Failure(p.Name, p.Digest); failed {
 		p.found(PhaseFailed, failure)
@@ -176,7 +176,7 @@ func (o *observer) observeRecreated(en *inventory.Entry, p *part) {
 	p.found(PhaseDrifted, cmp.Or(o.last.Waiting, en.Ref().String()+" is being recreated"))
 }
 
-// observeDrift records how the policy treats a drifted object. It reports whether the health of the object counts.
+// observeDrift records a drifted object according to the drift policy. It reports whether the health of the object is relevant.
 func (o *observer) observeDrift(en *inventory.Entry, d Drift, p *part) bool {
 	switch o.Drift {
 	case bundle.DriftIgnore:
@@ -236,7 +236,7 @@ func (o *observer) observeCeded(en *inventory.Entry, p *part) {
 	}
 }
 
-// observeHealth records whether an object that is as it was applied works.
+// observeHealth records whether an existing object is ready.
 func (o *observer) observeHealth(en *inventory.Entry, state cluster.ObjectState, p *part) {
 	h, ruled := o.Health[en.Ref()]
 	if !ruled {
@@ -266,7 +266,8 @@ func (o *observer) concludeParts() {
 	o.out.conclude()
 }
 
-// observeCheckpoint records which revision is kept. A Ready bundle is not up to date until its revision is kept.
+// observeCheckpoint records the stored revision, and the reason if the wanted one cannot be stored. A Ready bundle is not up to
+// date until its revision is stored.
 func (o *observer) observeCheckpoint() {
 	if o.Checkpoint == nil {
 		return
@@ -277,8 +278,8 @@ func (o *observer) observeCheckpoint() {
 	}
 }
 
-// observeTests records the results of the tests. A bundle with unfinished tests is not up to date. Otherwise it would not be
-// observed again until the next poll.
+// observeTests records the results of the tests. A bundle with unfinished tests is not up to date, because it would otherwise not
+// be observed again until the next poll.
 func (o *observer) observeTests() {
 	if t := o.Inventory.Tests; t != nil {
 		o.out.TestToken, o.out.Tests = t.Token, TestStates(t)
@@ -292,7 +293,7 @@ func (o *observer) observeTests() {
 	}
 }
 
-// TestsDue reports whether the tests for a token have not all run.
+// TestsDue reports whether some tests for a token have not run yet. It returns false for an empty token.
 func TestsDue(inv *inventory.Inventory, token string) bool {
 	return token != "" && (inv.Tests == nil || inv.Tests.Token != token || !inv.Tests.Over)
 }
@@ -306,7 +307,7 @@ func TestStates(t *inventory.Tests) []TestState {
 	return out
 }
 
-// keyOf returns the key of a test by its name in an inventory, which is the text of the key.
+// keyOf parses the name of a test in an inventory, which is the text of its key.
 func keyOf(name string) cluster.ObjectRef {
 	kind, rest, _ := strings.Cut(name, " ")
 	namespace, name, ok := strings.Cut(rest, "/")

@@ -4,22 +4,22 @@ package observe
 
 import "github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 
-// A Phase is the situation of a part of a bundle. The State of the part follows from it.
+// A Phase is the phase of a part of a bundle. It determines the State of the part.
 type Phase string
 
-// The phases of a part.
+// These are the phases of a part.
 const (
-	// PhaseReady means that all objects are as they were applied, and work.
+	// PhaseReady means that all objects are in their applied state and ready.
 	PhaseReady Phase = "Ready"
 	// PhaseMissing means that an object was deleted, which the drift policy ignores.
 	PhaseMissing Phase = "Missing"
 
-	// PhaseApplying means that the inputs of the part are not in the cluster yet. Nothing has failed, and the part is not waiting
-	// for anything.
+	// PhaseApplying means that the inputs of the part have not been applied yet. Nothing has failed, and the part is not waiting for
+	// anything.
 	PhaseApplying Phase = "Applying"
 	// PhaseHooksRunning means that the part waits for a hook.
 	PhaseHooksRunning Phase = "HooksRunning"
-	// PhaseBlocked means that the inputs are not in the cluster yet because the last step waited for something else.
+	// PhaseBlocked means that the inputs have not been applied yet because the last step waited for something other than a hook.
 	PhaseBlocked Phase = "Blocked"
 	// PhaseDrifted means that an object was changed or deleted and is about to be repaired.
 	PhaseDrifted Phase = "Drifted"
@@ -87,7 +87,7 @@ var states = map[Phase]health.State{ //nolint:gochecknoglobals // A constant tab
 // State returns the state of a part in the phase.
 func (p Phase) State() health.State { return states[p] }
 
-// phaseOf returns the phase of a part for the state of one of its objects.
+// phaseOf returns the phase of a part that follows from the state of one of its objects.
 func phaseOf(s health.State) Phase {
 	switch s {
 	case health.Ready:
@@ -121,8 +121,8 @@ func conclude(findings []finding) finding {
 	return out
 }
 
-// works reports whether all objects exist and work although other clients changed some of them or own fields of them. It is false
-// if there is no such change.
+// works reports whether all objects exist and work, although other clients changed them or own some of their fields. It returns
+// false if there is no such change.
 func works(findings []finding) bool {
 	warned := false
 	for _, f := range findings {

@@ -12,9 +12,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// deployers are field managers that apply complete objects, as the engine does. An adoption takes over their fields, so that a
-// field disappears along with the version of the module that contained it. Controllers, autoscalers and users who edit an object
-// are not deployers: they keep their fields.
+// deployers lists the field managers that apply complete objects, as the engine does. An adoption takes over their fields, so
+// that a field is removed when a new version of the module no longer contains it. Controllers, autoscalers and users who edit an
+// object are not deployers: they keep their fields.
 var deployers = []string{ //nolint:gochecknoglobals // Constant.
 	"helm", "Helm", "helm-controller", "kustomize-controller", "argocd-controller",
 	"kubectl", "kubectl-client-side-apply", "kubectl-last-applied", "kubectl-create", "kubectl-replace", "before-first-apply",
@@ -22,11 +22,11 @@ var deployers = []string{ //nolint:gochecknoglobals // Constant.
 	"declarative.kyma-project.io/applier", "module-manager", "lifecycle-manager",
 }
 
-// deployed are annotations that only deployers set, whatever their name.
+// deployed lists the annotations that only deployers set. They identify a deployer regardless of its name.
 var deployed = []string{object.AnnotationReleaseName, "kubectl.kubernetes.io/last-applied-configuration"} //nolint:gochecknoglobals // Constant.
 
-// Adopt returns managedFields in which the given manager, the engine's, owns all fields set by deployers. It returns nil if there
-// is nothing to adopt.
+// Adopt returns managedFields in which manager, the field manager of the engine, owns all fields that deployers set. It returns
+// nil if there is nothing to adopt.
 func Adopt(manager string, in []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error) {
 	ours := metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1"}
 	var rest []metav1.ManagedFieldsEntry
@@ -56,7 +56,7 @@ func Adopt(manager string, in []metav1.ManagedFieldsEntry) ([]metav1.ManagedFiel
 	return append([]metav1.ManagedFieldsEntry{ours}, rest...), nil
 }
 
-// deploys reports whether an entry belongs to a deployer.
+// deploys reports whether an entry of managedFields belongs to a deployer.
 func deploys(e *metav1.ManagedFieldsEntry, fields *fieldpath.Set) bool {
 	if e.Subresource != "" {
 		return false
@@ -66,14 +66,15 @@ func deploys(e *metav1.ManagedFieldsEntry, fields *fieldpath.Set) bool {
 	})
 }
 
-// appliesMember reports whether an entry belongs to an engine with another identity, which applies both labels of its members.
+// appliesMember reports whether an entry belongs to an engine with another identity, because it applies both labels of the
+// engine's members.
 func appliesMember(e *metav1.ManagedFieldsEntry, fields *fieldpath.Set) bool {
 	return e.Operation == metav1.ManagedFieldsOperationApply &&
 		fields.Has(fieldpath.MakePathOrDie("metadata", "labels", object.LabelPartOf)) &&
 		fields.Has(fieldpath.MakePathOrDie("metadata", "labels", object.LabelManagedBy))
 }
 
-// withoutBonds removes the fields that are never adopted: finalizers, owner references and the status.
+// withoutBonds returns the fields except those that are never adopted: finalizers, owner references and the status.
 func withoutBonds(fields *fieldpath.Set) *fieldpath.Set {
 	out := &fieldpath.Set{}
 	fields.Iterate(func(p fieldpath.Path) {

@@ -17,19 +17,20 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Ceded field is left to another manager. The engine does not apply it, provided that it no longer owns the field; otherwise the
-// API server would remove it. The decision is reviewed when the object is applied for another reason. The JSON is part of the
-// inventory.
+// A Ceded is a field that the engine leaves to another manager. The engine does not apply it, provided that it no longer owns the
+// field; otherwise the API server would remove it. The engine reviews the decision whenever it applies the object for another
+// reason. The JSON is part of the inventory.
 type Ceded struct {
-	// Path of the field, encoded by fieldset.Encode.
+	// Path is the path of the field, encoded by fieldset.Encode.
 	Path string `json:"p"`
-	// Manager that owns the field.
+	// Manager is the manager that owns the field.
 	Manager string `json:"m,omitempty"`
-	// Since is when the field was ceded after a contention, in Unix seconds. It is 0 if the manager owns the field legitimately.
+	// Since is the time at which the field was ceded after a contention, in Unix seconds. It is 0 if the manager owns the field
+	// legitimately.
 	Since int64 `json:"s,omitempty"`
 }
 
-// Field returns the path of the field for users.
+// Field returns the path of the field as text for users.
 func (c *Ceded) Field() string {
 	return fieldset.Text(fieldset.Parse(c.Path))
 }
@@ -39,7 +40,7 @@ func (c *Ceded) Contended() bool {
 	return c.Since != 0
 }
 
-// retryContended is how long after a contention the engine tries to own a field again.
+// retryContended is the time after a contention until the engine tries to own a field again.
 const retryContended = time.Hour
 
 // IsDue reports whether the engine must try to own a contended field again.
@@ -58,17 +59,17 @@ func Contended(ceded []Ceded, now time.Time) []Ceded {
 	return out
 }
 
-// AnyDue reports whether the retry of any ceded field is due.
+// AnyDue reports whether the retry of at least one ceded field is due.
 func AnyDue(ceded []Ceded, now time.Time) bool {
 	return slices.ContainsFunc(ceded, func(c Ceded) bool { return c.IsDue(now) })
 }
 
-// An Autoscaling says whether an autoscaler targets an object.
+// An Autoscaling indicates whether an autoscaler targets an object.
 type Autoscaling int
 
-// The values of Autoscaling.
+// These are the values of Autoscaling.
 const (
-	// Unscaled means that no autoscaler targets the object, Autoscaled that one does.
+	// Unscaled means that no autoscaler targets the object. Autoscaled means that an autoscaler does.
 	Unscaled Autoscaling = iota
 	Autoscaled
 	// UnknownAutoscaling means that the credentials may not list autoscalers.
@@ -81,9 +82,9 @@ const (
 	autoscalerManager = "kube-controller-manager"
 )
 
-// CededOf returns the fields of an object to cede to other managers: fields that they own by Kubernetes convention, and fields that
-// are ceded after a contention. The manager is that of the engine; its own fields are never ceded. CededOf calls autoscaled only if
-// the answer matters.
+// CededOf returns the fields of an object to cede to other managers: fields that they own by Kubernetes convention, and fields
+// that are ceded after a contention. The manager is the field manager of the engine; its own fields are never ceded. CededOf
+// calls autoscaled only if the result matters.
 func CededOf(
 	manager string, o *object.Desired, managed []metav1.ManagedFieldsEntry, contended []Ceded, autoscaled func() (Autoscaling, error),
 ) ([]Ceded, error) {
@@ -122,8 +123,8 @@ func CededOf(
 	return appendContended(out, contended, ours), nil
 }
 
-// appendContended appends the contended fields, except those that are already ceded and those that the engine owns. The API server
-// would remove the latter.
+// appendContended appends the contended fields, except those that are already ceded and those that the engine owns, because the
+// API server would remove the latter.
 func appendContended(out, contended []Ceded, ours *fieldpath.Set) []Ceded {
 	for _, c := range contended {
 		p := fieldset.Parse(c.Path)
@@ -140,8 +141,9 @@ func mayCede(o *object.Desired, m *metav1.ManagedFieldsEntry, p fieldpath.Path) 
 	return m.Subresource == scale || isReplicas(p) || (isCABundle(p) && injected[o.Ref.GroupKind()])
 }
 
-// isTheirs reports whether a field belongs to the manager that owns it: the number of replicas if an autoscaler targets the object,
-// and a CA bundle if the module does not set one. If autoscalers cannot be listed, the name of the manager decides.
+// isTheirs reports whether a field belongs to the manager that owns it. This applies to the number of replicas if an autoscaler
+// targets the object, and to a CA bundle if the module does not set one. If autoscalers cannot be listed, the name of the manager
+// decides.
 func isTheirs(m *metav1.ManagedFieldsEntry, p fieldpath.Path, want any, autoscaled func() (Autoscaling, error)) (bool, error) {
 	if isCABundle(p) {
 		s, ok := want.(string)
@@ -164,7 +166,7 @@ func isCABundle(p fieldpath.Path) bool {
 	return last >= 0 && p[last].FieldName != nil && *p[last].FieldName == "caBundle"
 }
 
-// injected are the kinds into which controllers inject CA bundles.
+// injected contains the kinds of the objects into which controllers inject CA bundles.
 var injected = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A constant table.
 	{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}: true,
 	{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}:   true,
@@ -172,7 +174,7 @@ var injected = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A constan
 	object.CRDKind: true,
 }
 
-// isPlaceholder reports whether a base64 text is not a certificate.
+// isPlaceholder reports whether a base64-encoded value does not contain a certificate.
 func isPlaceholder(s string) bool {
 	b, err := base64.StdEncoding.DecodeString(s)
 	return err != nil || !bytes.Contains(b, []byte("BEGIN CERTIFICATE"))

@@ -12,11 +12,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// holders are the managers of an object other than the engine.
+// holders lists the managers of an object other than the engine, with the fields that they own.
 type holders struct {
 	names  []string
 	fields []*fieldpath.Set
-	// last is the manager that wrote last. A manager that removed a field no longer owns it.
+	// last is the manager that wrote last. It is used for removed fields, because a manager that removed a field no longer owns it.
 	last string
 }
 
@@ -39,7 +39,7 @@ func holdersOf(manager string, managed []metav1.ManagedFieldsEntry) holders {
 	return out
 }
 
-// of returns the manager of a field, or the manager that wrote last.
+// of returns the manager of a field, or the manager that wrote last if no manager owns the field.
 func (h *holders) of(p fieldpath.Path) string {
 	for i, s := range h.fields {
 		if s.Has(p) {
@@ -49,7 +49,7 @@ func (h *holders) of(p fieldpath.Path) string {
 	return h.last
 }
 
-// fieldsOfOthers returns the leaves that other managers own and the given manager, the engine's, does not.
+// fieldsOfOthers returns the leaf fields that other managers own and manager, the field manager of the engine, does not own.
 func fieldsOfOthers(manager string, managed []metav1.ManagedFieldsEntry) *fieldpath.Set {
 	theirs := &fieldpath.Set{}
 	for i := range managed {
@@ -67,13 +67,13 @@ func fieldsOfOthers(manager string, managed []metav1.ManagedFieldsEntry) *fieldp
 	return theirs.Leaves()
 }
 
-// WithoutFieldsOfOthers returns a custom resource without the fields that its users have set since it was created, so that applying
-// it does not change them.
+// WithoutFieldsOfOthers returns a custom resource without the fields that its users have set since it was created, so that
+// applying it does not change them.
 func WithoutFieldsOfOthers(manager string, o *object.Desired, managed []metav1.ManagedFieldsEntry) (*object.Desired, error) {
 	return o.Without(fieldsOfOthers(manager, managed))
 }
 
-// IsAppliedBy reports whether an entry holds the fields that a manager applied.
+// IsAppliedBy reports whether an entry of managedFields holds the fields that a manager applied.
 func IsAppliedBy(manager string, m *metav1.ManagedFieldsEntry) bool {
 	return m.Manager == manager && m.Operation == metav1.ManagedFieldsOperationApply && m.Subresource == ""
 }

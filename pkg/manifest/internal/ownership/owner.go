@@ -8,12 +8,12 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Relation says how an existing object relates to the bundle that contains it.
+// A Relation describes how an existing object relates to the bundle that contains it.
 type Relation int
 
-// The relations.
+// These are the relations of an object to the bundle.
 const (
-	// Ours means that the bundle applied the object. It may come from an interrupted call, or have lost its label.
+	// Ours means that the bundle applied the object, perhaps in an interrupted call. The object may have lost its label.
 	Ours Relation = iota
 	// Adoptable means that the bundle adopts the object.
 	Adoptable
@@ -23,8 +23,8 @@ const (
 	OfAnother
 )
 
-// Relate returns how an existing object relates to the bundle with an ApplySet ID. The UID is that of the object that the bundle
-// applied, or empty. Adopts says whether the bundle adopts objects from the current owner of this one.
+// Relate returns how an existing object relates to the bundle with the given ApplySet ID. The UID is the UID of the object that
+// the bundle applied, or empty. Adopts is true if the bundle adopts objects from the current owner of the object.
 func Relate(m *metav1.PartialObjectMetadata, id, uid string, adopts bool) Relation {
 	owner := m.Labels[object.LabelPartOf]
 	switch {

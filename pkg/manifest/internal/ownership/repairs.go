@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// MaxRepairs is how often the engine repairs a field within Window if the same manager changes it every time. After that, it
-	// cedes the field.
+	// MaxRepairs is the number of repairs of a field within Window, against the same manager, after which the engine cedes the
+	// field.
 	MaxRepairs = 5
 	// Window is the period in which repairs are counted.
 	Window = 10 * time.Minute
@@ -22,8 +22,8 @@ const (
 	maxRecords = 32
 )
 
-// Repairs count how often fields of one object were repaired. The zero value has none. The value is replaced, never changed: Add
-// returns the next one. If it is lost, counting starts again.
+// Repairs counts how often the fields of one object were repaired. The zero value has no repairs. The value is replaced, never
+// changed: Add returns the next one. If the value is lost, counting starts again.
 type Repairs struct {
 	fields []record
 	// restores counts the repairs of the labels of the object. It may be nil.
@@ -38,9 +38,9 @@ type record struct {
 	since   time.Time
 }
 
-// Add counts a repair of the lost fields of an object by a manager, the engine's. Pass the managedFields before the repair, and the
-// Restores in the inventory. Add returns the Restores to store, too. They change only after many repairs of labels, because the
-// first ones are not worth a save.
+// Add counts a repair of the lost fields of an object. Manager is the field manager of the engine, before holds the managedFields
+// before the repair, and was is the Restores in the inventory. Add also returns the Restores to store. It differs from was only
+// after many repairs of labels, because the first ones do not justify a save.
 func (r Repairs) Add(
 	manager string, before []metav1.ManagedFieldsEntry, lost *fieldpath.Set, was *Restores, now time.Time,
 ) (Repairs, *Restores) {
@@ -68,7 +68,7 @@ func (r Repairs) Add(
 	return r, was
 }
 
-// count adds one more repair to the records, and returns them.
+// count adds one repair to the records and returns them.
 func count(records []record, path, manager string, now time.Time) []record {
 	for i := range records {
 		b := &records[i]

@@ -15,11 +15,12 @@ import (
 // have a field that the engine could cede.
 const RestoreInterval = time.Minute
 
-// Restores counts how often an object was restored within Window, because another client deleted it or removed its identifying
-// labels. The value is replaced, never changed. The JSON is part of the inventory, so that every process pauses and reports it.
+// Restores counts how often an object was restored within Window because another client deleted it or removed its identifying
+// labels. The value is replaced, never changed. The JSON is part of the inventory, so that every process observes and reports the
+// pause.
 type Restores struct {
 	Count int `json:"n"`
-	// Since is the time of the first restoration and Last that of the last one, in Unix seconds.
+	// Since is the time of the first restoration and Last the time of the last one, in Unix seconds.
 	Since int64 `json:"s"`
 	Last  int64 `json:"l"`
 }
@@ -41,8 +42,8 @@ func (r *Restores) Pause(now time.Time) bool {
 
 func (r *Restores) isMany() bool { return r != nil && r.Count >= MaxRepairs }
 
-// isPast reports whether a duration has elapsed after so many seconds. A negative number, from a clock that was ahead, counts as
-// elapsed.
+// isPast reports whether the elapsed seconds reach a duration. A negative number, which results from a clock that was ahead,
+// counts as elapsed.
 func isPast(seconds int64, d time.Duration) bool {
 	return seconds < 0 || seconds >= int64(d/time.Second)
 }

@@ -15,10 +15,10 @@ import (
 
 // Composed is the result of composing the parts that are due.
 type Composed struct {
-	// Components by part, and the errors of the parts that cannot be composed.
+	// Components holds the components by part, and Errors the errors of the parts that cannot be composed.
 	Components map[object.PartID]*compose.Component
 	Errors     map[object.PartID]error
-	// Waits says for each install with a known config whether the following parts wait for it.
+	// Waits maps each install with a known config to whether the following parts wait for it.
 	Waits map[object.PartID]bool
 }
 
@@ -26,7 +26,7 @@ type Composed struct {
 type Draft struct {
 	*Selection
 
-	// Components in the order of the bundle, each with its own objects only.
+	// Components lists the components in the order of the bundle, each with its own objects only.
 	Components []*compose.Component
 	Verdicts   Verdicts
 
@@ -34,13 +34,13 @@ type Draft struct {
 	waits map[object.PartID]bool
 }
 
-// Assign assigns each composed object to one part. If two parts contain an object, the later part fails. CRDs are an exception,
-// because several charts often contain the same one: as in Helm, the first part owns it.
+// Assign assigns each composed object to one part, and returns the resulting Draft. If two parts contain an object, the later
+// part fails. CRDs are an exception, because several charts often contain the same one: as in Helm, the first part owns it.
 func Assign(s *Selection, composed Composed) *Draft {
 	d := &Draft{Selection: s, Verdicts: unplanned(s, composed), waits: composed.Waits}
 	owner := map[cluster.ObjectRef]object.PartID{}
 	for i := range s.Inventory.Objects {
-		// A planned part may no longer contain the object, and an unwanted part does not.
+		// A planned part may no longer contain the object. A part that is not in the bundle does not contain it.
 		en := &s.Inventory.Objects[i]
 		if planned := composed.Components[en.Part] != nil; !en.Pruned && !planned && wants(s.Parts, en.Part) {
 			owner[en.Ref()] = en.Part
@@ -79,7 +79,8 @@ func unplanned(s *Selection, composed Composed) Verdicts {
 	return out
 }
 
-// withOwn returns a component without the objects that belong to other parts. Its record lists the CRDs that it shares.
+// withOwn returns a component without the objects that belong to other parts. The record of the component lists the CRDs that it
+// shares.
 func withOwn(c *compose.Component, owner map[cluster.ObjectRef]object.PartID) (*compose.Component, error) {
 	out := *c
 	out.Objects, out.Record.Shared = make([]object.Desired, 0, len(c.Objects)), nil
@@ -99,7 +100,7 @@ func withOwn(c *compose.Component, owner map[cluster.ObjectRef]object.PartID) (*
 	return &out, nil
 }
 
-// component returns the component of a part, or nil if the part is at rest.
+// component returns the component of a part, or nil if the plan does not process the part.
 func (d *Draft) component(part object.PartID) *compose.Component {
 	for _, c := range d.Components {
 		if c.Name == part {

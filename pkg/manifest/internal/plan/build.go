@@ -9,8 +9,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 )
 
-// Build builds the plan of a draft. Hold is the install that the following parts wait for, or nil. Refused are the CRDs that must
-// not change, with the reason.
+// Build builds the plan from a draft. Hold is the install that the following parts wait for, or nil. Refused holds the reasons
+// for the CRDs that must not change.
 func Build(d *Draft, hold *Hold, refused map[cluster.ObjectRef]error) *Plan {
 	refusals, blocks := d.refusals(refused)
 	p := &Plan{
@@ -24,8 +24,7 @@ func Build(d *Draft, hold *Hold, refused map[cluster.ObjectRef]error) *Plan {
 	return p
 }
 
-// actionsOf returns the actions of a plan that is otherwise complete. Nothing is pruned while it is unknown which objects a part
-// contains.
+// actionsOf returns the actions of a plan that is otherwise complete. It prunes nothing while the objects of a part are unknown.
 func actionsOf(p *Plan, s *Selection, refused map[cluster.ObjectRef]error) []ObjectAction {
 	inv := p.Inventory
 	if len(p.Components) > 0 {

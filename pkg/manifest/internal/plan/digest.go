@@ -8,8 +8,8 @@ import (
 	"fmt"
 )
 
-// Digest returns a digest of what a plan applies: the objects and hooks of its components, and the parts that are not applied. It
-// ignores held parts, because a dry run does not hold parts, and reasons, because they change every time.
+// Digest returns a digest of the content of a plan: the objects and hooks of its components, and the parts that are not applied.
+// It ignores held parts, because a dry run does not hold parts, and reasons, because they differ every time.
 func (p *Plan) Digest() string {
 	h := sha256.New()
 	for _, c := range p.Components {

@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// Fingerprint returns a digest of everything that determines a plan, as far as it is known without a request. Pass in of whatever
-// else matters: the identity and the options of the bundle, and the version of its inventory.
+// Fingerprint returns a digest of everything that determines a plan, as far as it is known without a request. Pass all other
+// values that affect the plan as of: the identity and the options of the bundle, and the version of its inventory.
 func Fingerprint(
 	parts []bundle.Part, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, drifted map[cluster.ObjectRef]bool, of ...any,
 ) string {

@@ -13,12 +13,12 @@ import (
 // A Hold is an install that is not ready and that the following parts wait for.
 type Hold struct {
 	Install object.PartID
-	// Reason is why the install is not ready.
+	// Reason is the reason why the install is not ready.
 	Reason string
 }
 
 // Awaited returns the installs that following parts wait for and whose readiness the caller must check. The first one that is not
-// ready is the Hold of the plan. If all are ready, the returned Hold is that of the plan, or nil if there is none.
+// ready is the Hold of the plan. If all are ready, use the returned Hold, which is nil if no part is held.
 func (d *Draft) Awaited() ([]object.PartID, *Hold) {
 	var ask []object.PartID
 	for i := range d.Parts {
@@ -37,7 +37,7 @@ func (d *Draft) Awaited() ([]object.PartID, *Hold) {
 	return ask, nil
 }
 
-// isAwaited reports whether the following parts wait for an install, according to its config or, if the config was not read, to its
+// isAwaited reports whether the following parts wait for an install, according to its config or, if the config was not read, its
 // record.
 func (d *Draft) isAwaited(part *bundle.Part) bool {
 	if c := d.component(part.Name); c != nil {
@@ -49,8 +49,8 @@ func (d *Draft) isAwaited(part *bundle.Part) bool {
 	return d.Inventory.Parts[part.Name].Wait
 }
 
-// heldBack returns the verdicts on the parts that wait for the install. A nil hold results in none. Parts whose inputs are already
-// applied are not held, so that their drift is always repaired.
+// heldBack returns the verdicts on the parts that wait for the install of a hold. If the hold is nil, there are none. Parts whose
+// inputs are already applied are not held, so that their drift is always repaired.
 func (d *Draft) heldBack(h *Hold) Verdicts {
 	if h == nil {
 		return nil

@@ -12,9 +12,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
-// Intend adds an entry to the inventory for each object that is about to be applied. Restarted are the objects whose contention
-// ends because their inputs changed; their contended fields are applied again. Save is true if the inventory must be saved before
-// any object is written, because there are new objects, or parts whose recorded inputs are no longer in the cluster.
+// Intend adds or updates the inventory entry of each object that is about to be applied. Restarted contains the objects whose
+// contention ends because their inputs changed; their contended fields are applied again. Save is true if the inventory must be
+// saved before any object is written, because objects are new, or because the recorded inputs of a part no longer match the
+// cluster.
 func Intend(inv *inventory.Inventory, components []*compose.Component) (restarted map[cluster.ObjectRef]bool, save bool) {
 	for _, c := range components {
 		old, ok := inv.Parts[c.Name]
@@ -44,7 +45,8 @@ func Intend(inv *inventory.Inventory, components []*compose.Component) (restarte
 	return restarted, save || len(added) > 0
 }
 
-// intended returns the entry of an object before it is applied.
+// intended returns the updated entry of an object that is about to be applied. If restarts is true, the contention of the object
+// ends.
 func intended(en *inventory.Entry, o *object.Desired, restarts bool) inventory.Entry {
 	out := *en
 	out.Part, out.Stage, out.Version, out.Pruned, out.Keep = o.Part, o.Stage, o.Version, false, o.Keep

@@ -14,31 +14,33 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Plan is what a call on a bundle does. Build creates it, and nothing changes it afterwards.
+// A Plan describes what a call on a bundle does. Build creates it, and nothing changes it afterwards.
 type Plan struct {
-	// Parts of the bundle.
+	// Parts lists the parts of the bundle.
 	Parts []bundle.Part
-	// Components of the parts to process, in the order of the bundle. A component may also have a verdict, for example Held.
+	// Components lists the components of the parts to process, in the order of the bundle. A component may also have a verdict, for
+	// example Held.
 	Components []*compose.Component
-	// Inventory in the cluster, or an empty one.
+	// Inventory is the inventory in the cluster, or an empty one.
 	Inventory *inventory.Inventory
-	// Objects that exist, as far as is known without a request.
+	// Objects holds the states of the existing objects, as far as they are known without a request.
 	Objects map[cluster.ObjectRef]cluster.ObjectState
-	// Actions on the objects of the components, in their order, followed by actions on objects that the bundle no longer contains.
+	// Actions lists the actions on the objects of the components, in their order, followed by the actions on objects that the bundle
+	// no longer contains.
 	Actions []ObjectAction
-	// Verdicts on the parts.
+	// Verdicts lists the verdicts on the parts.
 	Verdicts Verdicts
 }
 
-// An ObjectAction is what is done with one object.
+// An ObjectAction describes what to do with one object.
 type ObjectAction struct {
-	// Part that contains the object before the action.
+	// Part is the part that contains the object before the action.
 	Part object.PartID
 	Ref  cluster.ObjectRef
 	Verb Verb
-	// Drifted is true if the object of a component differs from what was applied.
+	// Drifted is true if the object of a component differs from its applied state.
 	Drifted bool
-	// Heir is the part to which a HandOver gives the object.
+	// Heir is the part that receives the object of a HandOver.
 	Heir object.PartID
 }
 

@@ -45,8 +45,8 @@ func Prunes(parts []bundle.Part, inv *inventory.Inventory, components ...*compos
 	return out
 }
 
-// heirOf returns the first other part that contains an object that its part dropped, if any. Only CRDs can be shared by several
-// parts.
+// heirOf returns the first other part that contains an object that its own part no longer contains. It returns false if there is
+// none. Only CRDs can be shared by several parts.
 func heirOf(parts []bundle.Part, inv *inventory.Inventory, en *inventory.Entry) (heir object.PartID, inherited bool) {
 	if en.Stage != object.StageCRDs {
 		return "", false

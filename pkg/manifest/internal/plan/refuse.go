@@ -16,10 +16,10 @@ import (
 // A CRDChange is a CRD that is about to change. If it exists, the caller must check the change.
 type CRDChange struct {
 	Object *object.Desired
-	// Entry of the CRD in the inventory, or the zero value.
+	// Entry is the entry of the CRD in the inventory, or the zero value.
 	Entry inventory.Entry
-	// Known is true if the CRD was applied or is known to exist. Any other CRD may still exist: from an interrupted call, from a
-	// bundle whose inventory was lost, or from another owner.
+	// Known is true if the CRD was applied or is known to exist. Any other CRD may still exist, because of an interrupted call, a
+	// bundle whose inventory was lost, or another owner.
 	Known bool
 }
 
@@ -50,9 +50,9 @@ func (d *Draft) CRDChanges() []CRDChange {
 	return out
 }
 
-// refusals returns the verdicts on the components whose CRDs are refused. Blocks is true if this blocks all components except
-// repairs, so that a module does not end up between two versions. A repair was applied before, and works with the existing CRDs.
-// Blocked parts may contain objects that are not in the inventory.
+// refusals returns the verdicts on the components whose CRDs are refused and on those that this blocks. Blocks is true if all
+// components except repairs are blocked, so that a module does not end up between two versions. Repairs are not blocked, because
+// they were applied before and work with the existing CRDs. Blocked parts may contain objects that are not in the inventory.
 func (d *Draft) refusals(refused map[cluster.ObjectRef]error) (out Verdicts, blocks bool) {
 	reason := ""
 	for _, c := range d.Components {

@@ -14,36 +14,36 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
-// An Input is the starting point of a plan.
+// An Input holds everything that the selection of a plan depends on.
 type Input struct {
 	Parts []bundle.Part
-	// Inventory in the cluster, or nil.
+	// Inventory is the inventory in the cluster, or nil.
 	Inventory *inventory.Inventory
-	// Objects are the states of the existing objects of the inventory. Denied are the objects that the credentials may not read,
-	// with the error.
+	// Objects holds the states of the existing objects of the inventory. Denied holds the errors for the objects that the
+	// credentials may not read.
 	Objects map[cluster.ObjectRef]cluster.ObjectState
 	Denied  map[cluster.ObjectRef]error
-	// Drift is the policy of the bundle.
+	// Drift is the drift policy of the bundle.
 	Drift bundle.DriftPolicy
 	// Retry is the retry token of the call.
 	Retry string
 	Now   time.Time
 }
 
-// A Selection says which parts of a bundle need processing.
+// A Selection describes which parts of a bundle require processing.
 type Selection struct {
-	// Input of the selection. Its inventory is never nil.
+	// Input is the input of the selection. Its inventory is never nil.
 	Input
 
-	// Due are the parts to compose, in the order of the bundle.
+	// Due lists the parts to compose, in the order of the bundle.
 	Due []Due
-	// Stuck are the parts that stay at rest because a hook failed, with the reason.
+	// Stuck holds the reasons for the parts that are not processed because a hook failed.
 	Stuck map[object.PartID]string
-	// Drifted are the objects that differ from what was applied. Repairs are the drifted objects to repair now.
+	// Drifted contains the objects that differ from their applied state. Repairs contains the drifted objects to repair now.
 	Drifted, Repairs map[cluster.ObjectRef]bool
 }
 
-// A Due part must be composed. Record is its record in the inventory.
+// A Due is a part that must be composed. Record is its record in the inventory.
 type Due struct {
 	Part   *bundle.Part
 	Record inventory.Part
@@ -71,7 +71,7 @@ func Select(in Input) *Selection {
 	return s
 }
 
-// FindDrifted returns the objects of an inventory that differ from what was applied or have ceded fields that are due.
+// FindDrifted returns the objects of an inventory that differ from their applied state or have ceded fields whose retry is due.
 func FindDrifted(
 	inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, denied map[cluster.ObjectRef]error, now time.Time,
 ) map[cluster.ObjectRef]bool {
@@ -89,7 +89,7 @@ func FindDrifted(
 	return out
 }
 
-// findRepairs returns the drifted objects to repair now, without those that were restored so often that they must wait.
+// findRepairs returns the drifted objects to repair now. It omits objects that were restored so often that they must wait.
 func findRepairs(drifted map[cluster.ObjectRef]bool, in *Input) map[cluster.ObjectRef]bool {
 	out := map[cluster.ObjectRef]bool{}
 	for i := range in.Inventory.Objects {
@@ -101,7 +101,8 @@ func findRepairs(drifted map[cluster.ObjectRef]bool, in *Input) map[cluster.Obje
 	return out
 }
 
-// isUnfinished reports whether a part has an object to repair or one that was never applied. Pruned objects do not need a plan.
+// isUnfinished reports whether a part has an object to repair or an object that was never applied. It ignores pruned objects,
+// because they do not require a plan.
 func (s *Selection) isUnfinished(part object.PartID) bool {
 	return slices.ContainsFunc(s.Inventory.Objects, func(en inventory.Entry) bool {
 		return en.Part == part && !en.Pruned && (s.Repairs[en.Ref()] || en.UID == "")

@@ -8,10 +8,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Verb is what to do with an object.
+// A Verb is an action on an object.
 type Verb string
 
-// The verbs for objects of components.
+// These are the verbs for objects of components.
 const (
 	None   Verb = "None"
 	Create Verb = "Create"
@@ -25,7 +25,7 @@ const (
 	Spare Verb = "Spare"
 )
 
-// The verbs for objects that the bundle no longer contains.
+// These are the verbs for objects that the bundle no longer contains.
 const (
 	// Prune means that the object is deleted, unless it must be kept or no longer belongs to the bundle.
 	Prune Verb = "Prune"
@@ -35,12 +35,12 @@ const (
 	Orphan Verb = "Orphan"
 )
 
-// Sends reports whether the object is applied.
+// Sends reports whether the verb applies the object.
 func (v Verb) Sends() bool { return v == Create || v == Update || v == Repair }
 
-// Eventually returns what is done with an object, given its entry in the inventory, once it can be done. It differs from the verb
-// for objects that are being deleted: once such an object is gone it is created, unless it is the custom resource of the bundle,
-// which its users may delete.
+// Eventually returns the verb for an object once nothing delays the action, given the entry of the object in the inventory. It
+// differs from the verb only for objects that are being deleted: once such an object is gone, it is created, unless it is the
+// custom resource of the bundle, which its users may delete.
 func (v Verb) Eventually(en *inventory.Entry) Verb {
 	switch {
 	case v != Wait:
@@ -51,14 +51,14 @@ func (v Verb) Eventually(en *inventory.Entry) Verb {
 	return Create
 }
 
-// Facts determine the verb of an object.
+// Facts holds everything that determines the verb of an object.
 type Facts struct {
-	// Entry of the object in the inventory, as written by Intend.
+	// Entry is the entry of the object in the inventory, as written by Intend.
 	Entry inventory.Entry
-	// State of the object, if it is known. Exists is false if it is unknown or missing.
+	// State is the state of the object, if it is known. Exists is false if the state is unknown or the object is missing.
 	State  cluster.ObjectState
 	Exists bool
-	// Repairs is true for a drifted object to repair. Spared is true for a CRD that cannot be repaired.
+	// Repairs is true for a drifted object that must be repaired. Spared is true for a CRD that cannot be repaired.
 	Repairs, Spared bool
 }
 
@@ -66,7 +66,7 @@ type Facts struct {
 func VerbOf(o *object.Desired, f Facts) Verb {
 	switch {
 	case f.Exists && f.State.Status == cluster.Terminating:
-		// The API server would accept changes of an object that is being deleted.
+		// The API server would accept changes to an object that is being deleted.
 		return Wait
 	case f.Entry.IsDismissed(f.Exists):
 		if f.Entry.Intent != o.Hash {

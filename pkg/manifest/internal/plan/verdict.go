@@ -9,10 +9,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// A Hindrance says what prevents a part from being applied completely. If a part has several, the greatest one counts.
+// A Hindrance is an obstacle that prevents a part from being applied completely. If a part has several, the greatest one takes
+// precedence.
 type Hindrance int
 
-// The hindrances, in ascending order of importance.
+// These are the hindrances, in ascending order of precedence.
 const (
 	// Clear means that nothing prevents the part from being applied.
 	Clear Hindrance = iota
@@ -26,7 +27,7 @@ const (
 	Waiting
 	// Failed means that the part could not be applied, although its objects are known.
 	Failed
-	// Dropped means that the part failed so that its objects are unknown.
+	// Dropped means that the part failed in such a way that its objects are unknown.
 	Dropped
 )
 
@@ -43,30 +44,30 @@ func (h Hindrance) Fails() bool { return h == Spared || h >= Failed }
 
 // A Verdict is a reason why a part is not applied, or not completely.
 type Verdict struct {
-	// Part, or object.WholeBundle.
+	// Part is the ID of the part, or object.WholeBundle.
 	Part      object.PartID
 	Hindrance Hindrance
-	// Reason on one line.
+	// Reason is the reason for the hindrance, on one line.
 	Reason string
 	// Err is the failure, with the error types that callers check for. It is nil for a wait, and for the failure of an earlier
 	// call.
 	Err error
 }
 
-// Fail returns the verdict for an error.
+// Fail returns the verdict on a part that results from an error.
 func Fail(part object.PartID, s Hindrance, err error) Verdict {
 	return Verdict{Part: part, Hindrance: s, Reason: Why(err), Err: err}
 }
 
-// Why returns an error as the reason of a verdict. It is never empty.
+// Why returns the text of an error as the reason of a verdict. The text is never empty.
 func Why(err error) string {
 	return cmp.Or(text.OneLine(err.Error()), "failed without a reason")
 }
 
-// Verdicts are in the order in which they were reached.
+// Verdicts lists verdicts in the order in which they were reached.
 type Verdicts []Verdict
 
-// Of returns the first verdict with the greatest hindrance on a part. It is Clear if there is none.
+// Of returns the first verdict with the greatest hindrance on a part. If there is none, the hindrance is Clear.
 func (v Verdicts) Of(part object.PartID) Verdict {
 	return v.greatest(part, func(Hindrance) bool { return true })
 }
@@ -78,7 +79,7 @@ func (v Verdicts) Failure(part object.PartID) (Verdict, bool) {
 	return d, d.Hindrance.Fails()
 }
 
-// greatest returns the first verdict on a part with the greatest hindrance among those that the function selects.
+// greatest returns the first verdict with the greatest hindrance on a part, among the verdicts for which of returns true.
 func (v Verdicts) greatest(part object.PartID, of func(s Hindrance) bool) Verdict {
 	out := Verdict{Part: part}
 	for _, d := range v {
@@ -89,7 +90,7 @@ func (v Verdicts) greatest(part object.PartID, of func(s Hindrance) bool) Verdic
 	return out
 }
 
-// Stop reports whether the application of a part stops.
+// Stop reports whether the verdicts stop the application of a part.
 func (v Verdicts) Stop(part object.PartID) bool { return v.Of(part).Hindrance.Stops() }
 
 // IsClear reports whether all parts can be applied and nothing must wait.
@@ -111,7 +112,7 @@ func (v Verdicts) has(state func(s Hindrance) bool) bool {
 	return false
 }
 
-// Waiting reports whether the bundle waits, and for what. It returns the first wait, regardless of the part. Held parts come last,
+// Waiting reports whether the bundle waits, and returns the reason. It returns the first wait of any part. Held parts come last,
 // because the install that they wait for usually waits for something itself.
 func (v Verdicts) Waiting() (reason string, waits bool) {
 	for i := range v {
@@ -128,7 +129,7 @@ func (v Verdicts) Waiting() (reason string, waits bool) {
 	return reason, waits
 }
 
-// Held returns why parts are held, by part, or nil. It ignores other verdicts on these parts.
+// Held returns the reasons of the held parts, by part, or nil if there are none. It ignores other verdicts on these parts.
 func (v Verdicts) Held() map[object.PartID]string {
 	var out map[object.PartID]string
 	for i := range v {

@@ -12,9 +12,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Revision is a recorded revision, according to the labels of its record.
+// A Revision describes a recorded revision according to the labels of its record.
 type Revision struct {
-	// Number of the revision, or 0 if the label is not a number.
+	// Number is the number of the revision, or 0 if the label is not a number.
 	Number int
 	Status string
 	// Inputs is the digest of the inputs, or empty for the record of another tool.
@@ -26,22 +26,23 @@ type Revision struct {
 
 // Wanted describes the release that a part must have.
 type Wanted struct {
-	// Part that has the release.
+	// Part is the part that has the release.
 	Part object.PartID
-	// Release of the part. It is zero for a part of plain objects, which has no release.
+	// Release is the release of the part. It is zero for a part of plain objects, which has no release.
 	Release inventory.Release
 	// Inputs is the digest of the inputs of the part. Retry is the retry token of the call.
 	Inputs, Retry string
-	// Adopts says which releases to adopt.
+	// Adopts determines which releases to adopt.
 	Adopts object.Adoption
 	// RollsBack is true if the bundle returns to an earlier revision.
 	RollsBack bool
-	// Messages tell users what to do.
+	// Messages contain the instructions for users in errors.
 	Messages advice.Messages
 }
 
-// Follow returns the next revision of a part, and the record of the part during its installation. Found are the recorded revisions
-// of the release; they are required if d.NeedsSearch. The error says that the release may not be adopted.
+// Follow returns the next revision of a part, and the record of the part during its installation. Found lists the recorded
+// revisions of the release and is required if d.NeedsSearch returns true. Follow returns an error if the release may not be
+// adopted.
 func Follow(d *Wanted, rec inventory.Part, found []Revision) (Next, inventory.Part, error) {
 	n := Next{State: Begins, Unsearched: d.unsearched(&rec)}
 	last := 0
@@ -70,7 +71,7 @@ func (d *Wanted) NeedsSearch(rec *inventory.Part) bool {
 // repairs reports whether the inputs are already applied, so that no revision is installed.
 func (d *Wanted) repairs(rec *inventory.Part) bool { return rec.Digest == d.Inputs }
 
-// stays reports whether the inventory has the last deployed revision and the release does not move.
+// stays reports whether the inventory records the last deployed revision and the release does not move.
 func (d *Wanted) stays(rec *inventory.Part) bool {
 	return rec.Revision > 0 && rec.ReleaseOf(d.Part) == d.Release
 }
@@ -80,8 +81,8 @@ func (d *Wanted) unsearched(rec *inventory.Part) bool {
 	return rec.ReleaseOf(d.Part).IsZero() && rec.FormerReleaseOf(d.Part).IsZero() && d.Adopts == object.AdoptNone
 }
 
-// move moves the release of a part to its desired place. It returns the unreached target of an earlier move, which is now
-// abandoned. It is usually zero.
+// move sets the release of a part to the desired one. If this abandons the target of an unfinished earlier move, it returns that
+// target. The result is usually zero.
 func (d *Wanted) move(rec *inventory.Part) (abandoned inventory.Release) {
 	have, former := rec.ReleaseOf(d.Part), rec.FormerReleaseOf(d.Part)
 	if have != d.Release {
@@ -93,9 +94,9 @@ func (d *Wanted) move(rec *inventory.Part) (abandoned inventory.Release) {
 	return abandoned
 }
 
-// departure returns the release that a move starts from. A release cannot really move: it ends in one place and begins in another,
-// or nowhere if plain objects replace it. If an earlier move did not finish, the start is still the deployed release, and the
-// target of the earlier move is abandoned.
+// departure returns the release from which a move starts. A move ends the release in one place and begins it in another, or
+// nowhere if plain objects replace it. If an earlier move did not finish, the start is still the deployed release, and the target
+// of the earlier move is abandoned.
 func departure(have, former, want inventory.Release) (from, abandoned inventory.Release) {
 	if former.IsZero() || former == want {
 		return have, inventory.Release{}
@@ -114,12 +115,12 @@ func (d *Wanted) mayFollow(found []Revision) error {
 	return nil
 }
 
-// count sets n.Before from the recorded revisions, and n.State if the inputs are already deployed. It returns the highest revision
-// before the next one, whatever its status.
+// count sets n.Before from the recorded revisions, and n.State if the inputs are already deployed. It returns the highest
+// revision before the next one, regardless of its status.
 func (d *Wanted) count(n *Next, found []Revision) (last int) {
 	for _, r := range found {
 		if r.Ours && r.Inputs == d.Inputs && r.Status != record.StatusFailed {
-			// An interrupted step recorded it, or the inventory was lost.
+			// An interrupted step recorded this revision, or the inventory was lost.
 			last = max(last, r.Number-1)
 			if r.Status == record.StatusDeployed {
 				n.State = Settled
@@ -140,7 +141,8 @@ func wasDeployed(status string) bool {
 	return status == "" || status == record.StatusDeployed || status == record.StatusSuperseded
 }
 
-// number sets the number of the next revision. It follows the last recorded revision and the one whose hooks run.
+// number sets the number of the next revision, which follows the last recorded revision and the revision whose hooks run. A
+// resumed run keeps its number.
 func (d *Wanted) number(n *Next, rec *inventory.Part, last int) {
 	n.Number = max(n.Before, last) + 1
 	run := rec.Run
@@ -159,7 +161,7 @@ func (d *Wanted) number(n *Next, rec *inventory.Part, last int) {
 	}
 }
 
-// operationOf returns the operation that creates the next revision. Every attempt is an install until a revision is deployed.
+// operationOf returns the operation that creates the next revision. Until a revision is deployed, every attempt is an install.
 func operationOf(upgrade, rollsBack bool) hook.Operation {
 	switch {
 	case !upgrade:

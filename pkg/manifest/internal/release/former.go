@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// formerObjects returns the objects that another tool installed with an adopted release, without those to keep. Before is the
-// record of the previous revision, or nil.
+// formerObjects returns the objects that another tool installed with an adopted release, except those with the keep policy.
+// Before is the record of the previous revision, or nil.
 func (n *NewRevision) formerObjects(before *record.Info) ([]*unstructured.Unstructured, error) {
 	if before == nil || before.Labels[LabelSet] != "" || n.Desired.Adopts == object.AdoptNone {
 		return nil, nil
@@ -32,15 +32,15 @@ func (n *NewRevision) formerObjects(before *record.Info) ([]*unstructured.Unstru
 // serve. It sets the namespace of the object.
 type Has func(u *unstructured.Unstructured) (bool, error)
 
-// FindFormer returns the objects of an adopted release that the installation no longer contains, in the order of helm upgrade: the
-// last ones first. It returns only objects that are still marked as part of that release. Before is the record of the previous
-// revision, or nil.
+// FindFormer returns the objects of an adopted release that the installation no longer contains, in the order in which helm
+// upgrade deletes them: the last one first. It returns only objects that are still marked as part of that release. Before is the
+// record of the previous revision, or nil.
 func (h History) FindFormer(ctx context.Context, i *NewRevision, before *record.Info, has Has) ([]cluster.ObjectRef, error) {
 	return h.eachFormer(ctx, i, before, has, func(*unstructured.Unstructured, *metav1.PartialObjectMetadata) error { return nil })
 }
 
-// PruneFormer deletes the objects that FindFormer returns. If it also returns an error, the returned objects are deleted, but
-// others may be left.
+// PruneFormer deletes the objects that FindFormer returns, and returns the deleted objects. If it also returns an error, others
+// may be left.
 func (h History) PruneFormer(ctx context.Context, i *NewRevision, before *record.Info, has Has) ([]cluster.ObjectRef, error) {
 	return h.eachFormer(ctx, i, before, has, func(u *unstructured.Unstructured, m *metav1.PartialObjectMetadata) error {
 		_, err := h.Client.Delete(ctx, u.GroupVersionKind(), object.RefOf(u), string(m.UID))

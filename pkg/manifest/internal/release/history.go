@@ -29,12 +29,12 @@ import (
 // RecordPrefix is the prefix of the names of the Secrets that record revisions.
 const RecordPrefix = "sh.helm.release.v1."
 
-// Labels of a record.
+// These are the labels of a record.
 const (
 	// LabelRevision and LabelStatus are labels of Helm.
 	LabelRevision = "version"
 	LabelStatus   = "status"
-	// LabelSet is the ID of the ApplySet that wrote the record. LabelInputs is the digest of the installed inputs.
+	// LabelSet contains the ID of the ApplySet that wrote the record. LabelInputs contains the digest of the installed inputs.
 	LabelSet    = "kyma.m.crossplane.io/set"
 	LabelInputs = "kyma.m.crossplane.io/inputs"
 )
@@ -44,7 +44,7 @@ type History struct {
 	Client *ssa.Client
 	// Set is the ID of the ApplySet that writes records.
 	Set string
-	// Keep is the number of revisions of a release to keep.
+	// Keep is the number of revisions to keep for each release.
 	Keep int
 }
 
@@ -76,9 +76,9 @@ func (h History) List(ctx context.Context, r inventory.Release) ([]Revision, err
 	return out, nil
 }
 
-// FindRollback returns the last revision of a release that this ApplySet deployed with some inputs, or 0. It also returns the
-// recorded objects, unless the chart is pure, which means that it always renders the same. As with helm rollback, a chart that
-// renders differently every time, for example with random values, is restored from its record.
+// FindRollback returns the last revision of a release that this ApplySet deployed with the given inputs, or 0. It also returns
+// the manifest with the recorded objects, unless the chart is pure, which means that it always renders the same. As with helm
+// rollback, a chart that renders differently every time, for example with random values, is restored from its record.
 func (h History) FindRollback(ctx context.Context, r inventory.Release, inputs string, pure bool) (revision int, manifest string, err error) {
 	selector := fmt.Sprintf("%s,status in (%s,%s),%s=%s,%s=%s", selectorOf(r), record.StatusDeployed, record.StatusSuperseded,
 		LabelSet, h.Set, LabelInputs, inputs)
@@ -99,7 +99,7 @@ func (h History) FindRollback(ctx context.Context, r inventory.Release, inputs s
 	return revision, info.Manifest, nil
 }
 
-// Get returns a recorded revision, or nil if there is none.
+// Get returns a recorded revision, or nil if it has no record.
 func (h History) Get(ctx context.Context, r inventory.Release, revision int) (*record.Info, error) {
 	b, err := h.Client.Read(ctx, ssa.SecretKind, recordOf(r, revision), ssa.JSON)
 	if err != nil || b == nil {
@@ -138,7 +138,7 @@ func (h History) Describe(ctx context.Context, r inventory.Release, revision int
 }
 
 // Delete deletes the records of a release that belong to this ApplySet, including records of interrupted calls that the inventory
-// does not have.
+// does not contain.
 func (h History) Delete(ctx context.Context, r inventory.Release) error {
 	return h.delete(ctx, r, selectorOf(r)+","+LabelSet+"="+h.Set)
 }
@@ -155,7 +155,7 @@ func (h History) delete(ctx context.Context, r inventory.Release, selector strin
 }
 
 // DeleteOf deletes the records of the current and the former release of a part. Adopts is true if the bundle adopts existing
-// releases. For an adopted release, the records of other tools are deleted, too.
+// releases. For an adopted release, DeleteOf also deletes the records of other tools.
 func (h History) DeleteOf(ctx context.Context, part object.PartID, rec *inventory.Part, adopts bool) error {
 	for _, r := range []inventory.Release{rec.FormerReleaseOf(part), rec.ReleaseOf(part)} {
 		if r.IsZero() {

@@ -18,9 +18,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// Finish deletes the records of the former release of a part, deletes the objects of an adopted release that the installation no
-// longer contains, and records that the revision is deployed, in the cluster and in the record of the part. It returns the deleted
-// objects, even with an error. It deletes them before it writes the record, so that an interrupted call finds them again.
+// Finish completes a revision: it deletes the records of the former release of a part, deletes the objects of an adopted release
+// that the installation no longer contains, and records in the cluster and in the record of the part that the revision is
+// deployed. It returns the deleted objects, even with an error. It deletes them before it writes the record, so that the call
+// after an interrupted one finds them again.
 func (h History) Finish(ctx context.Context, i *NewRevision, rec *inventory.Part, has Has) ([]cluster.ObjectRef, error) {
 	if err := h.EndFormer(ctx, i.Desired.Part, rec); err != nil {
 		return nil, err
@@ -36,7 +37,8 @@ func (h History) Finish(ctx context.Context, i *NewRevision, rec *inventory.Part
 	return pruned, h.WriteDeployed(ctx, i, before, rec)
 }
 
-// EndFormer deletes the records of the release that a part had before it moved, if any.
+// EndFormer deletes the records of the release that a part had before it moved, if any, and removes that release from the record
+// of the part.
 func (h History) EndFormer(ctx context.Context, part object.PartID, rec *inventory.Part) error {
 	former := rec.FormerReleaseOf(part)
 	if former.IsZero() {
@@ -49,7 +51,7 @@ func (h History) EndFormer(ctx context.Context, part object.PartID, rec *invento
 	return nil
 }
 
-// Before returns the record of the revision that an installation follows, or nil.
+// Before returns the record of the previously deployed revision, or nil if there is none.
 func (h History) Before(ctx context.Context, i *NewRevision) (*record.Info, error) {
 	if i.Next.Before == 0 {
 		return nil, nil //nolint:nilnil // There is none, as documented.
@@ -66,9 +68,9 @@ func (h History) WritePending(ctx context.Context, i *NewRevision) error {
 	return h.write(ctx, i, i.pending(h.Set, i.firstDeployed(before)))
 }
 
-// WriteDeployed records that a revision is deployed, marks the previous one as superseded, and deletes the revisions beyond Keep. A
-// pending record changes only its status and description. Before is the record of the previous revision, or nil. If WriteDeployed
-// succeeds, it also updates the record of the part.
+// WriteDeployed records that a revision is deployed, marks the previous one as superseded, and deletes the revisions beyond Keep.
+// If the revision has a pending record, only its status and description change. Before is the record of the previous revision, or
+// nil. If WriteDeployed succeeds, it also updates the record of the part.
 func (h History) WriteDeployed(ctx context.Context, i *NewRevision, before *record.Info, rec *inventory.Part) error {
 	if err := h.writeDeployed(ctx, i, i.record(h.Set, i.firstDeployed(before)), rec.Run); err != nil {
 		return err
@@ -88,7 +90,8 @@ func (h History) WriteDeployed(ctx context.Context, i *NewRevision, before *reco
 	return nil
 }
 
-// writeDeployed writes the record. Last is the recorded run of hooks, which may belong to a revision that is replaced.
+// writeDeployed writes the record of a deployed revision. Last is the recorded run of hooks, which may belong to a revision that
+// is replaced.
 func (h History) writeDeployed(ctx context.Context, i *NewRevision, o record.Options, last *inventory.Run) error {
 	if i.hasRecord() {
 		if found, err := h.Describe(ctx, i.Desired.Release, o.Revision, o.Status, o.Description); found || err != nil {
@@ -112,7 +115,7 @@ func (h History) CutShort(ctx context.Context, r inventory.Release, run *invento
 	return err
 }
 
-// write writes the record of a revision.
+// write writes the record of a revision. It creates a missing namespace if i.CreateNamespace is true.
 func (h History) write(ctx context.Context, i *NewRevision, o record.Options) error {
 	s, err := i.Rendered.Draft.Encode(o)
 	if err != nil {
@@ -130,7 +133,7 @@ func (h History) write(ctx context.Context, i *NewRevision, o record.Options) er
 	return errors.Wrapf(err, "cannot record revision %d of release %s", o.Revision, i.Desired.Release.Name)
 }
 
-// refuse returns why a release that exists unexpectedly is not followed in this step.
+// refuse returns the error for a release that exists unexpectedly and that this step therefore does not follow.
 func (h History) refuse(ctx context.Context, i *NewRevision) error {
 	found, err := h.List(ctx, i.Desired.Release)
 	if err != nil {

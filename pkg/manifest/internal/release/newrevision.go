@@ -14,15 +14,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// A NewRevision is a revision that is being installed, including the contents of its record.
+// A NewRevision is a revision that is being installed, with the contents of its record.
 type NewRevision struct {
-	// Desired is the release. Next is its revision.
+	// Desired describes the release. Next is its revision to install.
 	Desired Wanted
 	Next    Next
 	// Rendered is the result of rendering the Chart.
 	Chart    *render.Chart
 	Rendered *render.Rendered
-	// Description and Labels from the config of the install. Empty values mean the defaults.
+	// Description and Labels are from the config of the install. Empty values mean the defaults.
 	Description string
 	Labels      map[string]string
 	// CreateNamespace is true if a missing namespace of the release must be created.
@@ -36,7 +36,8 @@ type NewRevision struct {
 // hasRecord reports whether the revision has a pending record.
 func (n *NewRevision) hasRecord() bool { return n.Run != nil && n.Run.Recorded }
 
-// record returns the record of the deployed revision for an ApplySet. First is when the first revision of the release was deployed.
+// record returns the record of the deployed revision for an ApplySet. First is the time at which the first revision of the
+// release was deployed.
 func (n *NewRevision) record(set string, first time.Time) record.Options {
 	o := record.Options{
 		Revision: n.Next.Number, Status: record.StatusDeployed, Description: n.complete(),
@@ -73,7 +74,8 @@ func (n *NewRevision) pending(set string, first time.Time) record.Options {
 	return o
 }
 
-// firstDeployed returns when the first revision of the release was deployed. Before is the record of the previous revision, or nil.
+// firstDeployed returns the time at which the first revision of the release was deployed. Before is the record of the previous
+// revision, or nil.
 func (n *NewRevision) firstDeployed(before *record.Info) time.Time {
 	if before == nil {
 		return n.Now
@@ -81,7 +83,7 @@ func (n *NewRevision) firstDeployed(before *record.Info) time.Time {
 	return before.FirstDeployed
 }
 
-// outdated returns the revisions to delete if keep revisions are kept. They include those that failed between two deployed
+// outdated returns the revisions to delete so that keep revisions remain. They include those that failed between two deployed
 // revisions.
 func outdated(before, number, keep int) []int {
 	var out []int

@@ -7,7 +7,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// A RevisionState says how far a revision has come when it is planned.
+// A RevisionState is the progress of a revision when it is planned.
 type RevisionState string
 
 const (
@@ -15,29 +15,29 @@ const (
 	Begins RevisionState = "Begins"
 	// Resumes means that the revision has a record and its hooks continue.
 	Resumes RevisionState = "Resumes"
-	// Settled means that the record says that the revision is deployed, but the inventory does not.
+	// Settled means that the revision is deployed according to its record, but not according to the inventory.
 	Settled RevisionState = "Settled"
-	// Repairs means that the inventory says that the revision is deployed. Its objects must be restored to that state.
+	// Repairs means that the revision is deployed according to the inventory. Its objects must be restored to that state.
 	Repairs RevisionState = "Repairs"
 )
 
-// Next is the next revision of a part. The zero value means that the part has no release.
+// Next describes the next revision of a part. The zero value means that the part has no release.
 type Next struct {
-	// Operation that creates the revision. It determines which hooks run.
+	// Operation is the operation that creates the revision. It determines which hooks run.
 	Operation hook.Operation
-	// State of the revision.
+	// State is the progress of the revision.
 	State RevisionState
-	// Number of the revision, starting at 1.
+	// Number is the number of the revision, starting at 1.
 	Number int
 	// Before is the previously deployed revision, or 0.
 	Before int
 	// Unsearched is true if the cluster was not searched for an existing release. The record is then created and never replaced, so
 	// that an unexpected release causes a conflict.
 	Unsearched bool
-	// Abandoned is the release that an interrupted move was heading for. Its records are deleted. It is usually zero.
+	// Abandoned is the target of an interrupted move. Its records are deleted. It is usually zero.
 	Abandoned inventory.Release
 	// BackTo is the revision that a rollback restores, or 0. BackManifest contains its objects if the chart does not render them
-	// again. Otherwise it is empty and the chart is rendered.
+	// again. Otherwise, it is empty and the chart is rendered.
 	BackTo       int
 	BackManifest string
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// Media types of requests and responses.
+// These are the media types of requests and responses.
 const (
-	// JSON requests complete objects. Metadata requests their metadata only.
+	// JSON requests complete objects. Metadata requests only their metadata.
 	JSON     = "application/json"
 	Metadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
@@ -28,7 +28,7 @@ const (
 
 // A Client sends requests to one cluster. It is stateless.
 type Client struct {
-	// FieldManager for everything that the client writes.
+	// FieldManager is the field manager of everything that the client writes.
 	FieldManager string
 
 	cluster Cluster
@@ -42,12 +42,12 @@ type Cluster interface {
 	Cache() cluster.Cache
 }
 
-// New returns a client of a cluster that writes with a field manager.
+// New returns a client of a cluster that writes with the given field manager.
 func New(c Cluster, fieldManager string) *Client {
 	return &Client{FieldManager: fieldManager, cluster: c}
 }
 
-// path returns the path of an object. If the name is empty, it returns that of the collection.
+// path returns the URL path of an object, or the path of the collection if the name is empty.
 func path(gv schema.GroupVersion, m cluster.Mapping, namespace, name string) string {
 	p := "/apis/" + gv.Group + "/" + gv.Version
 	if gv.Group == "" {
@@ -64,7 +64,7 @@ func path(gv schema.GroupVersion, m cluster.Mapping, namespace, name string) str
 }
 
 // body returns the body of a response. Unlike Result.Raw, it reads the reason of an error from the body. A 404 that does not name
-// an object is not from an API server and results in a *notfound.Error.
+// an object does not come from an API server and results in a *notfound.Error.
 func (c *Client) body(r rest.Result) ([]byte, error) {
 	if err := r.Error(); err != nil {
 		if notfound.Foreign(err) {
@@ -75,25 +75,25 @@ func (c *Client) body(r rest.Result) ([]byte, error) {
 	return r.Raw()
 }
 
-// foreign returns the error for a response that is not from an API server.
+// foreign returns the error for a response that does not come from an API server.
 func (c *Client) foreign() error {
 	return &notfound.Error{Host: c.cluster.Config().Host}
 }
 
-// document returns the document at a path.
+// document returns the JSON document at a URL path.
 func (c *Client) document(ctx context.Context, path string) ([]byte, error) {
 	return c.body(c.cluster.REST().Get().AbsPath(path).SetHeader("Accept", JSON).Do(ctx))
 }
 
 // Absent reports whether a request failed because the object or its kind does not exist. For a collection, pass an empty name. If
-// the kind was deleted with its CRD, the API server answers like any web server, so Absent then checks the discovery documents. It
-// returns any other error.
+// the kind was deleted with its CRD, the API server responds with a generic 404, so Absent then checks the discovery documents.
+// It returns any other error.
 func (c *Client) Absent(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, name string, err error) (bool, error) {
 	switch {
 	case name != "" && notfound.IsObject(err, m.Resource, name):
 		return true, nil
 	case notfound.Is(err):
-		// The response names another object, as that of a gateway that does not know the cluster can.
+		// The response names another object. A gateway that does not know the cluster can send such a response.
 		return false, c.foreign()
 	case !notfound.Foreign(err):
 		return false, err

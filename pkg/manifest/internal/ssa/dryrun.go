@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// DryRun returns the object that Apply would produce. The API server refuses the same objects as for Apply. Pass errors to Explain.
-// To recognize two of them, call IsNamespaceMissing and IsNoKind.
+// DryRun returns the object that Apply would produce. The API server refuses the same objects as for Apply. Pass errors to
+// Explain, or check for two of them with IsNamespaceMissing and IsNoKind.
 func (c *Client) DryRun(ctx context.Context, o *object.Desired, how Mode) (*unstructured.Unstructured, error) {
 	b, err := c.dryRun(ctx, o, how, JSON)
 	if err != nil {
@@ -28,8 +28,8 @@ func (c *Client) DryRun(ctx context.Context, o *object.Desired, how Mode) (*unst
 }
 
 // DryRunDifferences returns the sorted paths of all differences between the live object and the result of applying an object by
-// force. No paths mean that applying it would change nothing. Paths contain no values except the names of list items. Fields that
-// only the API server writes, such as the status, are ignored.
+// force. It returns no paths if applying the object would change nothing. Paths contain no values except the names of list items.
+// Fields that only the API server writes, such as the status, are ignored.
 func (c *Client) DryRunDifferences(ctx context.Context, o *object.Desired, live *unstructured.Unstructured) ([]string, error) {
 	after, err := c.DryRun(ctx, o, Force)
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *Client) DryRunFields(ctx context.Context, o *object.Desired) (*metav1.F
 	return fieldset.AppliedBy(c.FieldManager, m.ManagedFields), nil
 }
 
-// DryRunCreate returns the object that would be created under an unused name.
+// DryRunCreate returns the object that the API server would create under an unused name.
 func (c *Client) DryRunCreate(ctx context.Context, o *object.Desired) (*unstructured.Unstructured, error) {
 	const prefix = 40 // Shorter than any limit of names.
 	m, err := c.cluster.Mapping(ctx, o.GVK())

@@ -30,8 +30,8 @@ func IsNoKind(err error) bool {
 	return errors.As(err, &e)
 }
 
-// IsNotServed reports whether a request failed because the cluster does not seem to serve the kind. A 404 that is not from an API
-// server counts, too.
+// IsNotServed reports whether a request failed because the cluster apparently does not serve the kind. This includes a 404 that
+// does not come from an API server.
 func IsNotServed(err error) bool {
 	return IsNoKind(err) || notfound.Foreign(err)
 }
@@ -47,18 +47,18 @@ func IsOwnershipConflict(err error) bool {
 	})
 }
 
-// A RefusedError reports that the engine itself refuses an object, as an API server would. It does not indicate a problem of the
-// connection.
+// A RefusedError reports that the engine itself refuses an object, as an API server would. It does not indicate a problem with
+// the connection.
 type RefusedError struct{ Err error }
 
-// Error returns the text of the reason.
+// Error returns the reason as text.
 func (e *RefusedError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the reason.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// IsRefused reports whether the API server or the engine refuses one object. Any other error means that the cluster cannot be
-// reached or does not answer at the moment.
+// IsRefused reports whether the API server or the engine refuses one object. Any other error means that the cluster is
+// unreachable or temporarily unavailable.
 func IsRefused(err error) bool {
 	if r := (*RefusedError)(nil); errors.As(err, &r) {
 		return true
@@ -71,7 +71,7 @@ func IsRefused(err error) bool {
 		!kerrors.IsServiceUnavailable(err) && !kerrors.IsTimeout(err) && !kerrors.IsServerTimeout(err)
 }
 
-// tooLarge are the texts of etcd for an object that it cannot store. The API server returns them without a reason.
+// tooLarge lists the messages of etcd about an object that it cannot store. The API server returns them without a reason.
 var tooLarge = []string{"etcdserver: request is too large", "trying to send message larger than max"} //nolint:gochecknoglobals // Constant.
 
 // IsTooLarge reports whether a request failed because an object is larger than the cluster can store. The limit is 3 MiB for a
@@ -81,8 +81,8 @@ func IsTooLarge(err error) bool {
 		slices.ContainsFunc(tooLarge, func(s string) bool { return strings.Contains(err.Error(), s) })
 }
 
-// gotValue matches the value of a field of the wrong type in an error of the API server. The value may come from a Secret. If the
-// field must be a map or a list, the value is not quoted and may have several lines.
+// gotValue matches the field value in an API server error about a wrong type. The value may come from a Secret. If the field must
+// be a map or a list, the value is not quoted and may span several lines.
 var gotValue = regexp.MustCompile(`, got &value\.valueUnstructured\{.*\}|(?s:, got &\{.*\})`)
 
 // Explain returns an error of the API server as one line without values. The result still wraps the error.
@@ -106,7 +106,7 @@ func Explain(err error) error {
 	return err
 }
 
-// A lineError replaces the text of an error.
+// A lineError wraps an error and replaces its text.
 type lineError struct {
 	line string
 	err  error

@@ -48,7 +48,7 @@ func (c *Client) State(ctx context.Context, gvk schema.GroupVersionKind, r clust
 	return s, err == nil, err
 }
 
-// Read returns an object in the form of a media type, or nil if the object or its kind does not exist.
+// Read returns an object in the given media type, or nil if the object or its kind does not exist.
 func (c *Client) Read(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, accept string) ([]byte, error) {
 	m, err := c.cluster.Mapping(ctx, gvk)
 	if IsNoKind(err) {
@@ -68,8 +68,8 @@ func (c *Client) Read(ctx context.Context, gvk schema.GroupVersionKind, r cluste
 	return nil, errors.Wrap(Explain(err), r.String())
 }
 
-// List returns the metadata of the objects of a kind that match a label selector. An empty namespace means all namespaces. A limit
-// of 0 means no limit.
+// List returns the metadata of the objects of a kind that match a label selector. An empty namespace means all namespaces. A
+// limit of 0 means no limit.
 func (c *Client) List(ctx context.Context, gvk schema.GroupVersionKind, namespace, selector string, limit int) (*metav1.PartialObjectMetadataList, error) {
 	m, err := c.cluster.Mapping(ctx, gvk)
 	if err != nil {
@@ -83,8 +83,8 @@ func (c *Client) List(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	return l, errors.Wrapf(json.Unmarshal(b, l), "cannot read the list of %s", m.Resource)
 }
 
-// ListJSON decodes the objects of a kind in a namespace into a list. The mapping is an argument because discovery may not know the
-// version yet. Empty parameters are not sent. Errors are those of the API server, unchanged.
+// ListJSON lists the objects of a kind in a namespace and decodes the response into list. The mapping is an argument because
+// discovery may not know the version yet. Empty parameters are not sent. Errors of the API server are returned unchanged.
 func (c *Client) ListJSON(
 	ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, namespace string, params map[string]string, list any,
 ) error {
@@ -115,7 +115,7 @@ func (c *Client) LastLogLine(ctx context.Context, namespace, pod, container stri
 	return string(b), err
 }
 
-// number returns the value of a query parameter. It is empty for 0.
+// number returns an integer as the value of a query parameter, or an empty string for 0.
 func number(n int) string {
 	if n == 0 {
 		return ""
@@ -123,7 +123,7 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// acceptFor returns the media type that contains everything that the state of an object of a kind depends on.
+// acceptFor returns the media type that contains all fields that determine the state of an object of a kind.
 func acceptFor(gvk schema.GroupVersionKind) string {
 	if health.NeedsStatus(gvk.GroupKind()) {
 		return JSON
@@ -131,7 +131,7 @@ func acceptFor(gvk schema.GroupVersionKind) string {
 	return Metadata
 }
 
-// decodeState returns the state of an object, and the fields that the engine applied.
+// decodeState decodes a response into the state of the object and the fields that the engine applied.
 func (c *Client) decodeState(gvk schema.GroupVersionKind, b []byte) (cluster.ObjectState, *metav1.FieldsV1, error) {
 	if !health.NeedsStatus(gvk.GroupKind()) {
 		m := &metav1.PartialObjectMetadata{}

@@ -23,26 +23,26 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Mode says when a write is refused because of other managers or because the object exists.
+// A Mode determines whether a write is refused because of other managers or because the object exists.
 type Mode int
 
-// The modes of Apply, DryRun and WriteSecret.
+// These are the modes of Apply, DryRun and WriteSecret.
 const (
-	// Force is never refused. The engine takes over fields of other managers.
+	// Force never refuses a write. The engine takes over fields of other managers.
 	Force Mode = iota
-	// NoForce is refused if another manager owns a field with another value.
+	// NoForce refuses a write if another manager owns a field with another value.
 	NoForce
-	// Create is refused if the object exists.
+	// Create refuses a write if the object exists.
 	Create
 )
 
-// Apply applies an object and creates its namespace if it is missing. If the mode refuses the write, the error is a conflict. Apply
-// returns the state of the object, and the fields that the engine now owns.
+// Apply applies an object and creates its namespace if it is missing. If the mode refuses the write, Apply returns a conflict.
+// Otherwise, it returns the state of the object and the fields that the engine now owns.
 func (c *Client) Apply(ctx context.Context, o *object.Desired, how Mode) (cluster.ObjectState, *metav1.FieldsV1, error) {
 	return c.apply(ctx, o, patchOf(o, how), how != NoForce)
 }
 
-// ApplyAt applies an object by force if it still has this UID and resource version. The error is a conflict otherwise.
+// ApplyAt applies an object by force if it still has this UID and resource version. Otherwise, it returns a conflict.
 func (c *Client) ApplyAt(ctx context.Context, o *object.Desired, uid, resourceVersion string) (cluster.ObjectState, error) {
 	s, _, err := c.apply(ctx, o, o.PatchAt(uid, resourceVersion), true)
 	return s, err
@@ -74,8 +74,8 @@ func (c *Client) apply(ctx context.Context, o *object.Desired, patch []byte, for
 	return s, fields, nil
 }
 
-// note updates the Cache with the state of an object from a response. An object without the label of the engine is removed from the
-// Cache, because the watch of the Cache does not show its changes.
+// note updates the Cache with the state of an object from a response. An object without the label of the engine is removed from
+// the Cache, because the watch of the Cache does not show its changes.
 func (c *Client) note(r cluster.ObjectRef, m *metav1.PartialObjectMetadata, s cluster.ObjectState) {
 	cache := c.cluster.Cache()
 	if selector, err := labels.Parse(cache.Interpreter().Selector()); err != nil || !selector.Matches(labels.Set(m.Labels)) {
@@ -101,18 +101,18 @@ func (c *Client) applyRequest(o *object.Desired, m cluster.Mapping, patch []byte
 		SetHeader("Content-Type", applyPatch).Body(patch)
 }
 
-// A Patch changes an object.
+// A Patch describes a patch request for an object.
 type Patch struct {
 	// Type is JSONPatch or MergePatch.
 	Type string
 	Body []byte
-	// DryRun changes nothing. The response is the object that the patch would produce.
+	// DryRun is true for a patch that changes nothing. The response is the object that the patch would produce.
 	DryRun bool
 	// Accept is the media type of the response.
 	Accept string
 }
 
-// Patch patches an object and returns the response.
+// Patch patches an object and returns the body of the response.
 func (c *Client) Patch(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, r cluster.ObjectRef, p Patch) ([]byte, error) {
 	req := c.cluster.REST().Verb(http.MethodPatch).AbsPath(path(gvk.GroupVersion(), m, r.Namespace, r.Name)).
 		Param("fieldManager", c.FieldManager)
@@ -122,7 +122,7 @@ func (c *Client) Patch(ctx context.Context, gvk schema.GroupVersionKind, m clust
 	return c.body(req.SetHeader("Accept", p.Accept).SetHeader("Content-Type", p.Type).Body(p.Body).Do(ctx))
 }
 
-// SetManagedFields replaces the managedFields of an object with this resource version, and returns its metadata.
+// SetManagedFields replaces the managedFields of an object if it still has this resource version, and returns its metadata.
 func (c *Client) SetManagedFields(
 	ctx context.Context, o *object.Desired, resourceVersion string, fields []metav1.ManagedFieldsEntry,
 ) (*metav1.PartialObjectMetadata, error) {
@@ -153,13 +153,13 @@ func (c *Client) SetManagedFields(
 	return out, nil
 }
 
-// Delete deletes the object with a UID. If the UID is empty, it deletes any object with the name. The error is a conflict if the
-// object has another UID. Delete returns the metadata of an object that waits for its finalizers, and nil if the object is gone.
+// Delete deletes the object with a UID. If the UID is empty, it deletes any object with the name. If the object has another UID,
+// Delete returns a conflict. It returns the metadata of an object that waits for its finalizers, and nil if the object is gone.
 func (c *Client) Delete(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid string) (*metav1.PartialObjectMetadata, error) {
 	return c.DeleteAt(ctx, gvk, r, uid, "")
 }
 
-// DeleteAt is like Delete, but also requires that the object still has this resource version. The error is a conflict otherwise.
+// DeleteAt is like Delete, but also requires that the object still has this resource version. Otherwise, it returns a conflict.
 func (c *Client) DeleteAt(
 	ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid, resourceVersion string,
 ) (*metav1.PartialObjectMetadata, error) {
@@ -203,7 +203,7 @@ func (c *Client) DeleteAt(
 	return out, nil
 }
 
-// left returns the metadata of an object from the response to its deletion, or nil if the object is gone.
+// left decodes the response to the deletion of an object. It returns the metadata of the object, or nil if the object is gone.
 func left(answer []byte, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error) {
 	out := &metav1.PartialObjectMetadata{}
 	if err := json.Unmarshal(answer, out); err != nil {
@@ -218,7 +218,7 @@ func left(answer []byte, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, er
 	return out, nil
 }
 
-// provideNamespace creates a missing namespace if this is allowed.
+// provideNamespace creates a missing namespace, or returns the error of NoNamespace if create is false.
 func (c *Client) provideNamespace(ctx context.Context, name string, create bool) error {
 	if !create {
 		return NoNamespace(name)
@@ -226,8 +226,8 @@ func (c *Client) provideNamespace(ctx context.Context, name string, create bool)
 	return c.CreateNamespace(ctx, name)
 }
 
-// CreateNamespace creates a missing namespace of an install or the inventory. The namespace is not part of the bundle. It stays
-// when the bundle is removed, because other objects may be in it.
+// CreateNamespace creates a missing namespace of an install or the inventory. The namespace is not part of the bundle. It remains
+// when the bundle is removed, because it may contain other objects.
 func (c *Client) CreateNamespace(ctx context.Context, name string) error {
 	body, err := json.Marshal(&corev1.Namespace{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
@@ -244,13 +244,13 @@ func (c *Client) CreateNamespace(ctx context.Context, name string) error {
 	return nil
 }
 
-// SecretKind is the kind of inventories and release records.
+// SecretKind is the kind of the objects that store inventories and release records.
 var SecretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"} //nolint:gochecknoglobals // Constant.
 
 var secrets = cluster.Mapping{Resource: "secrets", Namespaced: true} //nolint:gochecknoglobals // Constant.
 
-// WriteSecret creates a Secret, and its namespace if that is missing and createNamespace is true. It replaces an existing Secret,
-// unless the mode is Create.
+// WriteSecret creates a Secret. It also creates the namespace if that is missing and createNamespace is true. It replaces an
+// existing Secret, unless the mode is Create.
 func (c *Client) WriteSecret(ctx context.Context, s *corev1.Secret, how Mode, createNamespace bool) error {
 	err := c.SendSecret(ctx, http.MethodPost, s)
 	if IsNamespaceMissing(err, s.Namespace) {
@@ -265,7 +265,7 @@ func (c *Client) WriteSecret(ctx context.Context, s *corev1.Secret, how Mode, cr
 	return Explain(err)
 }
 
-// SendSecret creates (POST) or replaces (PUT) a Secret. The error is that of the API server, unchanged.
+// SendSecret creates (POST) or replaces (PUT) a Secret. It returns errors of the API server unchanged.
 func (c *Client) SendSecret(ctx context.Context, verb string, s *corev1.Secret) error {
 	s.APIVersion, s.Kind = "v1", "Secret"
 	b, err := json.Marshal(s)

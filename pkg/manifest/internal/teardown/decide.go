@@ -10,17 +10,17 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Decision is what to do with one object to remove.
+// A Decision is the action for one object to remove.
 type Decision string
 
-// The decisions.
+// These are the decisions.
 const (
 	// Gone and NotOurs require no action: the object does not exist, or is not a member.
 	Gone    Decision = "gone"
 	NotOurs Decision = "not ours"
 	// Confirm reads an applied object that the watch does not show as a member, before anything is deleted.
 	Confirm Decision = "confirm"
-	// Ask reads an object that may have been created by a request without a response.
+	// Ask reads an object that may have been created by a request whose response was lost.
 	Ask Decision = "ask"
 	// Refuse ends the removal with an error because the credentials may not read an applied object.
 	Refuse Decision = "refuse"
@@ -31,13 +31,13 @@ const (
 	Wait   Decision = "wait"
 )
 
-// IsMember reports whether the object exists and is a member.
+// IsMember reports whether the decision means that the object exists and is a member.
 func (d Decision) IsMember() bool { return d == Orphan || d == Delete || d == Wait }
 
-// A Pass is a pass over the objects of a removal.
+// A Pass is one pass over the objects of a removal.
 type Pass int
 
-// The passes, in order.
+// These are the passes, in order.
 const (
 	Confirming Pass = iota
 	Orphaning
@@ -53,27 +53,27 @@ const (
 	Watched Knowledge = iota
 	// Asked means that a request of this call returned the state.
 	Asked
-	// Settled means that an earlier call found the object gone or not to be a member.
+	// Settled means that an earlier call found that the object is gone or is not a member.
 	Settled
 	// Denied means that the state is unknown because the credentials may not read the object.
 	Denied
-	// Done means that this call orphaned the object or found it gone.
+	// Done means that this call orphaned the object or found that it is gone.
 	Done
 )
 
-// Facts are everything that a decision on an object depends on.
+// Facts holds everything that a decision on an object depends on.
 type Facts struct {
 	Pass  Pass
 	Known Knowledge
-	// State of the object, or nil if it is unknown.
+	// State is the state of the object, or nil if it is unknown.
 	State *cluster.ObjectState
 }
 
-// Decide returns what to do with an object to remove. The set is the ID of the ApplySet.
+// Decide returns the decision on an object to remove. The set is the ID of the ApplySet.
 func Decide(e *inventory.Entry, f Facts, set string) Decision {
 	switch {
 	case f.Known == Done, f.Known == Denied && e.UID == "":
-		// Credentials that may not read an object have not created it, either.
+		// Credentials that may not read an object did not create it.
 		return Gone
 	case f.Known == Denied:
 		return Refuse
@@ -89,7 +89,7 @@ func Decide(e *inventory.Entry, f Facts, set string) Decision {
 	return Gone
 }
 
-// decideMember decides on an object that exists and is a member.
+// decideMember returns the decision on an object that exists and is a member.
 func decideMember(e *inventory.Entry, f Facts) Decision {
 	switch {
 	case f.Pass != Deleting && (e.Keep || f.State.Keep):
@@ -100,30 +100,30 @@ func decideMember(e *inventory.Entry, f Facts) Decision {
 	return Delete
 }
 
-// isDoubtful reports whether an applied object that is not known as a member may still be one. An object that a request did not
-// find needs no second request.
+// isDoubtful reports whether an applied object that is not known as a member may still be one. It returns false for an object
+// that a request did not find, because a second request is unnecessary.
 func isDoubtful(e *inventory.Entry, f Facts) bool {
 	return e.UID != "" && f.Known != Settled && (f.Known != Asked || f.State != nil)
 }
 
-// A Finding says what the object with the name of a member is.
+// A Finding classifies the object that has the name of a member.
 type Finding string
 
-// The findings.
+// These are the findings.
 const (
 	// Absent means that the object does not exist.
 	Absent Finding = "absent"
-	// Member means that it is the applied object, or another object with the label of the ApplySet.
+	// Member means that the object is the applied one, or another object with the label of the ApplySet.
 	Member Finding = "member"
 	// Orphaned means that the ApplySet orphaned the object earlier.
 	Orphaned Finding = "orphaned"
-	// Foreign means that it is any other object. It is left behind.
+	// Foreign means that the object is none of the above. It is left behind.
 	Foreign Finding = "foreign"
 )
 
-// Identify returns what the object is that a request found under the name of a member. Pass nil if it found none. Watches
-// select by a label that anyone can remove, so the applied object is a member even without it, unless another bundle owns it now or
-// it was orphaned.
+// Identify classifies the object that a request found under the name of a member. Pass nil if it found none. Watches select by a
+// label that anyone can remove, so the applied object is a member even without it, unless another bundle owns it now or it was
+// orphaned.
 func Identify(e *inventory.Entry, m *metav1.PartialObjectMetadata, set string) Finding {
 	if m == nil {
 		return Absent

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// deleteAll deletes the objects of a group. The result names the first remaining object, and the number of others.
+// deleteAll deletes the objects of a group. The result names the first remaining object and the number of further ones.
 func (r *remover) deleteAll(ctx context.Context, group []*inventory.Entry) (Blocked, error) {
 	left := Blocked{}
 	count := 0
@@ -39,8 +39,8 @@ func (r *remover) deleteAll(ctx context.Context, group []*inventory.Entry) (Bloc
 	return left, nil
 }
 
-// deleteOne deletes an object, unless it is not a member. It reports whether the object needs no more work, or else what it waits
-// for.
+// deleteOne deletes an object, unless it is not a member. It reports whether the object requires no more work, and otherwise what
+// its deletion waits for.
 func (r *remover) deleteOne(ctx context.Context, e *inventory.Entry) (gone bool, waiting string, err error) {
 	k := e.Ref()
 	d, state, err := r.decide(ctx, e)
@@ -85,7 +85,8 @@ func (r *remover) awaitReplaced(ctx context.Context, e *inventory.Entry) (gone b
 	return false, "was replaced by another one", nil
 }
 
-// ownKinds returns the kinds of the CRDs among the entries, each with one of its served versions.
+// ownKinds returns the kinds of the CRDs among the entries, each with one of its served versions. It also adds their mappings to
+// the cluster.
 func (r *remover) ownKinds(ctx context.Context) (map[schema.GroupKind]schema.GroupVersionKind, error) {
 	out := map[schema.GroupKind]schema.GroupVersionKind{}
 	for _, e := range r.in.Entries {

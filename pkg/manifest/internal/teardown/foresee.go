@@ -15,8 +15,9 @@ import (
 // A Mapper returns the mapping of a kind.
 type Mapper func(gvk schema.GroupVersionKind) (cluster.Mapping, error)
 
-// Foresee returns the objects that pruning the entries of an ApplySet would delete, in the order of their deletion. It decides as
-// Run does, from the states that are known without a request. Parts are those of the bundle in the order in which they are applied.
+// Foresee returns the objects that pruning the entries of an ApplySet would delete, in the order of their deletion. It makes the
+// same decisions as Run, from the states that are known without a request. Parts lists the parts of the bundle in the order in
+// which they are applied.
 func Foresee(
 	entries []*inventory.Entry, states map[cluster.ObjectRef]cluster.ObjectState, set string, parts []object.PartID, mapping Mapper,
 ) []cluster.ObjectRef {

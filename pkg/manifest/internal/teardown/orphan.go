@@ -17,9 +17,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// orphanAll orphans the objects that must not be deleted: those that were applied with the keep policy, or received it later. It
-// also orphans what they need: their namespaces, and the CRDs of their kinds. It does so before anything is deleted, and starts
-// with the namespaces and CRDs, so that a process that is stopped in between never deletes them later.
+// orphanAll orphans the objects that must not be deleted, because they were applied with the keep policy or received it later. It
+// also orphans the objects that they need: their namespaces, and the CRDs of their kinds. It does so before anything is deleted,
+// and starts with the namespaces and CRDs, so that an interrupted process never deletes them later.
 func (r *remover) orphanAll(ctx context.Context) error {
 	var orphans []*inventory.Entry
 	for _, e := range r.in.Entries {
@@ -52,12 +52,12 @@ func needsOf(entries []*inventory.Entry, mapping Mapper) map[cluster.ObjectRef]b
 	return out
 }
 
-// crdOf returns the CRD of the kind of an entry with this mapping. For a built-in kind, no such CRD exists.
+// crdOf returns the reference to the CRD of an entry's kind with this mapping. For a built-in kind, no such CRD exists.
 func crdOf(e *inventory.Entry, m cluster.Mapping) cluster.ObjectRef {
 	return cluster.ObjectRef{Group: object.CRDKind.Group, Kind: object.CRDKind.Kind, Name: m.Resource + "." + e.Group}
 }
 
-// Shelters returns the entries that orphans need, without the orphans themselves.
+// Shelters returns the entries of the objects that orphans need, without the orphans themselves.
 func Shelters(entries, orphans []*inventory.Entry, needed map[cluster.ObjectRef]bool) []*inventory.Entry {
 	return filter(entries, func(e *inventory.Entry) bool { return needed[e.Ref()] && !slices.Contains(orphans, e) })
 }
@@ -72,7 +72,8 @@ func (r *remover) mustOrphan(ctx context.Context, e *inventory.Entry) (bool, err
 	return d == Orphan, err
 }
 
-// orphan removes the labels of a member from an object, so that it no longer belongs to an ApplySet.
+// orphan removes the labels of a member from an object, so that it no longer belongs to an ApplySet, and annotates it with
+// AnnotationKeptBy.
 func (r *remover) orphan(ctx context.Context, e *inventory.Entry) error {
 	k := e.Ref()
 	d, state, err := r.decide(ctx, e)

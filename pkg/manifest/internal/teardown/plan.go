@@ -15,7 +15,7 @@ import (
 // A Mode is the purpose of a removal.
 type Mode int
 
-// The modes.
+// These are the modes of a removal.
 const (
 	// Prune removes objects that a bundle no longer contains.
 	Prune Mode = iota
@@ -25,10 +25,10 @@ const (
 	ForceRemove
 )
 
-// A Step is what to do in one group of a plan.
+// A Step is the action of one group of a plan.
 type Step string
 
-// The steps.
+// These are the steps of a plan.
 const (
 	// DeleteObjects deletes the objects of the group, and waits until they are gone.
 	DeleteObjects Step = "delete"
@@ -39,12 +39,12 @@ const (
 	RunHooks Step = "run hooks"
 )
 
-// A Group of a plan must be completed before the next group starts.
+// A Group is one group of a plan. It must be completed before the next group starts.
 type Group struct {
 	Step Step
-	// Entries to delete.
+	// Entries lists the entries to delete.
 	Entries []*inventory.Entry
-	// Event of the hooks to run.
+	// Event is the event whose hooks run.
 	Event inventory.Event
 }
 

@@ -29,16 +29,16 @@ const (
 	maxNamed = 5
 )
 
-// remaining are custom resources of the bundle's own kinds that other clients created.
+// remaining describes the custom resources of the bundle's own kinds that other clients created.
 type remaining struct {
 	total int64
-	// named describes the first ones.
+	// named contains the descriptions of the first maxNamed ones.
 	named []string
 }
 
-// awaitRemaining finds the remaining custom resources of the bundle's own kinds. They are not members, so they are deleted only in
-// the mode ForceRemove. Their finalizers are not removed, because only the objects that serve them can do that. It returns which
-// custom resources it deleted.
+// awaitRemaining finds the remaining custom resources of the bundle's own kinds. They are not members, so it deletes them only in
+// the mode ForceRemove. It does not remove their finalizers, because only the objects that serve them can do that. It also
+// returns the custom resources that it deleted.
 func awaitRemaining(
 	ctx context.Context, in Input, own map[schema.GroupKind]schema.GroupVersionKind,
 ) (out remaining, forced []cluster.ObjectRef, err error) {
@@ -67,7 +67,7 @@ func awaitRemaining(
 	return out, forced, nil
 }
 
-// blocked returns what the removal waits for, and what the user can do.
+// blocked returns what the removal waits for, with a message about what the user can do.
 func (f remaining) blocked(mode Mode, forceAdvice string) Blocked {
 	if f.total == 0 {
 		return Blocked{}
@@ -113,7 +113,7 @@ func refOf(gvk schema.GroupVersionKind, m *metav1.PartialObjectMetadata) cluster
 	return cluster.ObjectRef{Group: gvk.Group, Kind: gvk.Kind, Namespace: m.Namespace, Name: m.Name}
 }
 
-// describe returns the name of a custom resource. If it is being deleted, the text says what the deletion waits for.
+// describe returns the name of a custom resource. If it is being deleted, the text includes what the deletion waits for.
 func describe(gvk schema.GroupVersionKind, m *metav1.PartialObjectMetadata) string {
 	k := refOf(gvk, m).String()
 	if m.DeletionTimestamp == nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// A remover is one call of Run: its input, what is known about the entries, and the result so far.
+// A remover holds the state of one call of Run: its input, what is known about the entries, and the result so far.
 type remover struct {
 	in   Input
 	pass Pass
-	// known and asked are those of the input, updated by later requests.
+	// known and asked are copies of the input, updated by later requests.
 	known map[cluster.ObjectRef]cluster.ObjectState
 	asked map[cluster.ObjectRef]bool
 	out   Result
@@ -37,7 +37,7 @@ func newRemover(in Input) *remover {
 	return r
 }
 
-// facts returns what is known about an entry. A request of this call takes precedence over the watch.
+// facts returns what is known about an entry. The response to a request of this call takes precedence over the watch.
 func (r *remover) facts(e *inventory.Entry) Facts {
 	k := e.Ref()
 	f := Facts{Pass: r.pass, Known: r.knowledge(e)}
@@ -71,7 +71,7 @@ func (r *remover) knowledge(e *inventory.Entry) Knowledge {
 	return Watched
 }
 
-// decide returns what to do with an entry. It reads the object if the decision depends on it.
+// decide returns the decision on an entry and the state of its object. It reads the object if the decision depends on it.
 func (r *remover) decide(ctx context.Context, e *inventory.Entry) (Decision, cluster.ObjectState, error) {
 	k := e.Ref()
 	f := r.facts(e)
@@ -120,7 +120,7 @@ func (r *remover) confirm(ctx context.Context) error {
 	return nil
 }
 
-// settle records the result of a request for the object of an entry. Pass nil if it was not found.
+// settle records the result of a request for the object of an entry. Pass nil if the request did not find the object.
 func (r *remover) settle(e *inventory.Entry, m *metav1.PartialObjectMetadata) {
 	k := e.Ref()
 	switch Identify(e, m, r.in.Set) {

@@ -22,18 +22,18 @@ import (
 type Removal struct {
 	// Gone is true once nothing is left, including the inventory.
 	Gone bool
-	// State is Deleting, or Warning if a user must act. Message says what the removal waits for.
+	// State is Deleting, or Warning if a user must act. Message describes what the removal waits for.
 	State   health.State
 	Message string
-	// Kept are the objects that this call orphaned because of their annotation helm.sh/resource-policy, and the objects that the
+	// Kept lists the objects that this call orphaned because of their annotation helm.sh/resource-policy, and the objects that the
 	// orphans need.
 	Kept []cluster.ObjectRef
-	// LeftBehind are the objects that this call did not change because they are not the applied ones.
+	// LeftBehind lists the objects that this call did not change because they are not the applied ones.
 	LeftBehind []cluster.ObjectRef
-	// HookFailures are the reasons of failed hooks that did not block the removal: post-delete hooks, and with ForceRemoval also
+	// HookFailures lists the errors of failed hooks that did not block the removal: post-delete hooks, and with ForceRemoval also
 	// pre-delete hooks. They are set together with Gone.
 	HookFailures []string
-	// Forced are the custom resources of other clients that this call deleted because of ForceRemoval.
+	// Forced lists the custom resources of other clients that this call deleted because of ForceRemoval.
 	Forced []cluster.ObjectRef
 }
 
@@ -65,7 +65,7 @@ type Hooks interface {
 	Run(ctx context.Context, event inventory.Event) (hook.Standing, error)
 }
 
-// Blocked says what a removal waits for. The zero value means that it does not wait.
+// Blocked describes what a removal waits for. The zero value means that it does not wait.
 type Blocked struct {
 	// State is Deleting, or Warning if a user must act. It is empty if the removal does not wait.
 	State   health.State
@@ -80,40 +80,41 @@ type Input struct {
 	Read    Reader
 	Write   Writer
 	Cluster Cluster
-	// Hooks to run, or nil.
+	// Hooks runs the deletion hooks, or is nil.
 	Hooks Hooks
 	Mode  Mode
 	// Set is the ID of the ApplySet. Labels are the labels of its members.
 	Set    string
 	Labels map[string]string
-	// FieldManager of the engine.
+	// FieldManager is the field manager of the engine.
 	FieldManager string
-	// Entries to remove. Parts are the parts of the bundle in the order in which they are applied.
+	// Entries lists the entries to remove. Parts lists the parts of the bundle in the order in which they are applied.
 	Entries []*inventory.Entry
 	Parts   []object.PartID
-	// Known are the states of the entries. Asked are the entries whose state comes from a request of this call. Denied are those
-	// that the credentials may not read, with the error.
+	// Known holds the states of the entries. Asked contains the entries whose state comes from a request of this call. Denied holds
+	// the errors for the entries that the credentials may not read.
 	Known  map[cluster.ObjectRef]cluster.ObjectState
 	Asked  map[cluster.ObjectRef]bool
 	Denied map[cluster.ObjectRef]error
-	// Settled are the entries that an earlier call found gone or not to be members, with their UID in the inventory at that time.
+	// Settled holds the entries that an earlier call found gone or not to be members, with their UID in the inventory at that time.
 	Settled map[cluster.ObjectRef]string
 	// Concurrency limits the number of concurrent requests.
 	Concurrency int
-	// ForceAdvice says how to delete remaining custom resources. It is the "set x" in the message "set x to have all deleted".
+	// ForceAdvice is the instruction for deleting remaining custom resources. It is the "set x" in the message "set x to have all
+	// deleted".
 	ForceAdvice string
 }
 
-// A Result says what happened to the entries.
+// A Result describes what happened to the entries.
 type Result struct {
-	// Blocked says what the removal waits for.
+	// Blocked describes what the removal waits for.
 	Blocked Blocked
-	// Done are the entries that need no more work: their objects are gone, orphaned, or not members.
+	// Done contains the entries that require no more work: their objects are gone, orphaned, or not members.
 	Done map[cluster.ObjectRef]bool
-	// Kept are the orphaned objects, LeftBehind those that are not the applied ones, and Forced the deleted custom resources of
-	// other clients.
+	// Kept lists the orphaned objects, LeftBehind the objects that are not the applied ones, and Forced the deleted custom resources
+	// of other clients.
 	Kept, LeftBehind, Forced []cluster.ObjectRef
-	// HookFailures are the reasons of failed hooks that do not block the removal.
+	// HookFailures lists the errors of failed hooks that do not block the removal.
 	HookFailures []string
 	// Settled is Input.Settled for the next call.
 	Settled map[cluster.ObjectRef]string
@@ -160,7 +161,7 @@ func (r *remover) run(ctx context.Context) (Blocked, error) {
 	return Blocked{}, nil
 }
 
-// blockedBy converts the progress of hooks to what the removal waits for.
+// blockedBy returns what the removal waits for, according to the progress of its hooks.
 func blockedBy(s hook.Standing) Blocked {
 	switch s.Progress {
 	case hook.Due:

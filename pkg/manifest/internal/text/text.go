@@ -25,7 +25,7 @@ func Excerpt(s string) string {
 	return s
 }
 
-// Some returns the names, followed by the number of further ones if all is greater than the number of names.
+// Some returns the names separated by commas, followed by the number of further ones if all is greater than the number of names.
 func Some(named []string, all int64) string {
 	text := strings.Join(named, ", ")
 	if more := all - int64(len(named)); more > 0 {

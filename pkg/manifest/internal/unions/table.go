@@ -10,20 +10,21 @@ import (
 
 // A union is a struct in which only some fields may be set at the same time.
 type union struct {
-	// at is the path of the struct. A list is followed by the name of the field that identifies its items: volumes[name].
+	// at is the path of the struct. In the path, a list is followed by the name of the field that identifies its items:
+	// volumes[name].
 	at string
 	// discriminator is the field that determines which members may be set. It is empty if exactly one member may be set.
 	discriminator string
 	// initial is the value that the API server sets if the discriminator is not set.
 	initial string
-	// members are the fields of which only some may be set, each with the discriminator value that allows it.
+	// members contains the fields of which only some may be set, each with the discriminator value that allows it.
 	members map[string]string
 }
 
-// table returns the unions of a kind. The suite test/unions checks them, and those of all other kinds, against a real API server.
-// Kinds are not listed if the API server clears the other member itself (Service), or does not default any member (Ingress,
-// HorizontalPodAutoscaler, webhooks, PriorityLevelConfiguration). The handlers and variables of containers are listed because other
-// managers may own parts of them, which the error of the API server does not mention.
+// table returns the unions of a kind. The suite test/unions checks them, and the unions of all other kinds, against a real API
+// server. Kinds are not listed if the API server clears the other member itself (Service), or does not default any member
+// (Ingress, HorizontalPodAutoscaler, webhooks, PriorityLevelConfiguration). The handlers and variables of containers are listed
+// because other managers may own parts of them, which the error of the API server does not mention.
 func table(gk schema.GroupKind) []union {
 	spec, ok := podSpecs[gk]
 	if !ok {
@@ -43,8 +44,8 @@ var podSpecs = map[schema.GroupKind]string{ //nolint:gochecknoglobals // A const
 	{Kind: "ReplicationController"}:      "spec.template.spec",
 }
 
-// strategies are the unions that determine how a kind replaces its pods. A DaemonSet is not listed, because its members may
-// accompany another type.
+// strategies maps kinds to the unions that determine how they replace their pods. A DaemonSet is not listed, because its members
+// may accompany another type.
 var strategies = map[schema.GroupKind][]union{ //nolint:gochecknoglobals // A constant table.
 	{Group: "apps", Kind: "Deployment"}: {{
 		at: "spec.strategy", discriminator: "type", initial: "RollingUpdate",
@@ -82,7 +83,7 @@ func ofPod(spec string) []union {
 	return out
 }
 
-// oneOf returns members without a discriminator.
+// oneOf returns the members of a union without a discriminator.
 func oneOf(names ...string) map[string]string {
 	out := make(map[string]string, len(names))
 	for _, n := range names {

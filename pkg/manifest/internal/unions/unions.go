@@ -17,19 +17,20 @@ import (
 
 // A Leftover is a live union member that is not desired and conflicts with the desired object.
 type Leftover struct {
-	// Path of the member.
+	// Path is the path of the member.
 	Path fieldpath.Path
 	// Beside is the desired field that the member conflicts with: another member, or the discriminator.
 	Beside fieldpath.Path
-	// Value of the discriminator, or empty for another member.
+	// Value is the value of the discriminator, or empty if Beside is another member.
 	Value string
-	// Managers are the other managers that own the member or a part of it, sorted. If there are none, no manager owns it.
+	// Managers lists the other managers that own the member or a part of it, sorted. If it is empty, no other manager owns it.
 	Managers []string
 
 	union *union
 }
 
-// Wanted returns the desired field as text, followed by the value of a discriminator: spec.strategy.type Recreate.
+// Wanted returns the desired field as text, followed by the value if it is a discriminator, for example: spec.strategy.type
+// Recreate.
 func (l *Leftover) Wanted() string {
 	if l.Value == "" {
 		return fieldset.Text(l.Beside)
@@ -43,9 +44,9 @@ func Known(gk schema.GroupKind) bool {
 	return ok
 }
 
-// Find returns union members that exist, are not desired, and conflict with the desired object. It skips members that only the
-// engine owns, because server-side apply removes them. It does not skip members that the desired object sets to null, because that
-// counts as applying them. Ours reports whether an entry of managedFields belongs to the engine.
+// Find returns the live union members that are not desired and conflict with the desired object. It skips members that only the
+// engine owns, because server-side apply removes them. It does not skip members that the desired object sets to null, because
+// that counts as applying them. Ours reports whether an entry of managedFields belongs to the engine.
 func Find(gk schema.GroupKind, want, live map[string]any, managed []metav1.ManagedFieldsEntry, ours func(*metav1.ManagedFieldsEntry) bool) []Leftover {
 	f := &finder{ours: &fieldpath.Set{}}
 	for i := range managed {
@@ -76,7 +77,7 @@ type finder struct {
 	found  []Leftover
 }
 
-// walk follows the path of a union in the desired and the live object.
+// walk follows the path of a union in the desired and the live object, and records the leftovers of each instance.
 func (f *finder) walk(u *union, path fieldpath.Path, steps []string, want, live map[string]any) {
 	if len(steps) == 0 {
 		f.look(u, path, want, live)
@@ -107,7 +108,7 @@ func (f *finder) walk(u *union, path fieldpath.Path, steps []string, want, live 
 	}
 }
 
-// look finds the leftovers of one union.
+// look records the leftovers of one union.
 func (f *finder) look(u *union, path fieldpath.Path, want, live map[string]any) {
 	chosen, ok := f.choice(u, path, want, live)
 	if !ok {
@@ -143,7 +144,7 @@ func (c choice) allows(u *union, member string) bool {
 	return u.members[member] == c.value
 }
 
-// choice returns the choice of a union, and false if there is none.
+// choice returns the desired choice of a union, and false if there is none.
 func (f *finder) choice(u *union, path fieldpath.Path, want, live map[string]any) (choice, bool) {
 	if u.discriminator == "" {
 		for _, m := range slices.Sorted(maps.Keys(u.members)) {
@@ -164,7 +165,7 @@ func (f *finder) choice(u *union, path fieldpath.Path, want, live map[string]any
 	return out, true
 }
 
-// managers returns the managers, other than the engine, that own a field or a part of it.
+// managers returns the sorted managers, other than the engine, that own a field or a part of it.
 func (f *finder) managers(p fieldpath.Path) []string {
 	var out []string
 	for _, o := range f.others {
@@ -176,8 +177,8 @@ func (f *finder) managers(p fieldpath.Path) []string {
 	return out
 }
 
-// Keep copies the unions of leftovers, with discriminators and members, from another object into an object. It changes and returns
-// the object.
+// Keep copies the unions of leftovers, with discriminators and members, from the object as into object. It changes and returns
+// object.
 func Keep(object, as map[string]any, leftovers []Leftover) map[string]any {
 	for i := range leftovers {
 		l := &leftovers[i]
