@@ -5,6 +5,7 @@ package transport
 import (
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,15 +73,16 @@ func TestOutcome(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			var handler http.HandlerFunc
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler(w, r) }))
+			// A request that a client has given up can still be in the handler.
+			var handler atomic.Pointer[http.HandlerFunc]
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*handler.Load())(w, r) }))
 			defer server.Close()
 			changes := 0
 			// A gateway has the API server below a path.
 			tr := newTransport(t, &rest.Config{Host: server.URL + "/gateway"}, Options{Changed: func() { changes++ }})
 			var got, want []State
 			for _, s := range tc.steps {
-				handler = s.handler
+				handler.Store(&s.handler)
 				_, _, _ = get(t.Context(), tr, server.URL+"/gateway"+s.path)
 				got, want = append(got, tr.Outcome().State), append(want, s.want)
 			}
