@@ -44,7 +44,7 @@ func forms() []form {
 }
 
 // encodeFrom encodes a release as base64 of gzip of JSON, in the first form, starting at index from, that results in
-// at most most bytes, and returns the index of that form.
+// no more than most bytes, and returns the index of that form.
 func encodeFrom(rel *release.Release, from, most int) ([]byte, int, error) {
 	all := forms()
 	var err error
