@@ -104,7 +104,7 @@ func readiness(t *v1alpha1.ModuleTemplate) string {
 	return ready
 }
 
-// conditionStatus returns the status of a condition: True, False or Unknown, or an empty string if there is no such condition.
+// conditionStatus returns the status of a condition: True, False or Unknown, or an empty string if the condition is missing.
 func conditionStatus(all []xpv2.Condition, kind xpv2.ConditionType) string {
 	for i := range all {
 		if all[i].Type == kind {

@@ -182,6 +182,7 @@ func TestCredentialsAtOnce(t *testing.T) {
 		if _, _, err := i.Credentials(t.Context(), "h"); err == nil || n != 1 {
 			t.Errorf("Credentials(...) soon after: %d logins, %v", n, err)
 		}
+		// The clock of the bubble is fake: this takes no time.
 		time.Sleep(pause)
 		if _, _, err := i.Credentials(t.Context(), "h"); err == nil || n != 2 {
 			t.Errorf("Credentials(...) later: %d logins, %v", n, err)
