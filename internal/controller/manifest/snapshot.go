@@ -3,12 +3,10 @@
 package manifest
 
 import (
-	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"io"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json"
@@ -16,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/compress"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -74,16 +73,11 @@ func (s *snapshot) seal() error {
 	if b, err = json.Marshal(v); err != nil {
 		return errors.Wrap(err, "cannot encode the snapshot")
 	}
-	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
-	if _, err := z.Write(b); err != nil {
-		return errors.Wrap(err, "cannot compress the snapshot")
-	}
-	if err := z.Close(); err != nil {
+	if s.data, err = compress.Gzip(b, gzip.DefaultCompression); err != nil {
 		return errors.Wrap(err, "cannot compress the snapshot")
 	}
 	sum := sha256.Sum256(b)
-	s.digest, s.data = hex.EncodeToString(sum[:8]), out.Bytes()
+	s.digest = hex.EncodeToString(sum[:8])
 	return nil
 }
 
@@ -93,12 +87,8 @@ func readSnapshot(data []byte) *snapshot {
 	if len(data) == 0 {
 		return nil
 	}
-	z, err := gzip.NewReader(bytes.NewReader(data))
+	b, err := compress.Gunzip(data, snapshotLimit)
 	if err != nil {
-		return nil
-	}
-	b, err := io.ReadAll(io.LimitReader(z, snapshotLimit+1))
-	if err != nil || len(b) > snapshotLimit {
 		return nil
 	}
 	s := &snapshot{}

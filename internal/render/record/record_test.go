@@ -107,7 +107,7 @@ func TestErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Decode(bomb); !strings.Contains(text(err), "bytes unpacked") {
+	if _, err := Decode(bomb); !strings.Contains(text(err), "bytes when decompressed") {
 		t.Errorf("bomb: Decode(...): got %v", err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"io"
 	"maps"
 	"slices"
 	"sort"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/compress"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
@@ -180,28 +180,18 @@ func (i *Inventory) Marshal() ([]byte, error) {
 	i = &Inventory{Parts: i.Parts, Objects: slices.Clone(i.Objects), Tests: i.Tests, Last: i.Last}
 	i.Sort()
 	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	if err := json.NewEncoder(z).Encode(i); err != nil {
+	if err := json.NewEncoder(&b).Encode(i); err != nil {
 		return nil, errors.Wrap(err, "cannot encode inventory")
 	}
-	if err := z.Close(); err != nil {
-		return nil, errors.Wrap(err, "cannot compress inventory")
-	}
-	return b.Bytes(), nil
+	data, err := compress.Gzip(b.Bytes(), gzip.DefaultCompression)
+	return data, errors.Wrap(err, "cannot compress inventory")
 }
 
 // Unmarshal decodes the result of Marshal. The data is not trusted: anyone who can write Secrets in the cluster can change it.
 func Unmarshal(data []byte) (*Inventory, error) {
-	z, err := gzip.NewReader(bytes.NewReader(data))
+	b, err := compress.Gunzip(data, Limit)
 	if err != nil {
-		return nil, errors.Wrap(err, "inventory is not compressed")
-	}
-	b, err := io.ReadAll(io.LimitReader(z, Limit+1))
-	if err != nil {
-		return nil, errors.Wrap(err, "inventory is truncated")
-	}
-	if len(b) > Limit {
-		return nil, errors.Errorf("inventory is larger than %d bytes", Limit)
+		return nil, errors.Wrap(err, "cannot decompress inventory")
 	}
 	i := &Inventory{}
 	if err := json.Unmarshal(b, i); err != nil {

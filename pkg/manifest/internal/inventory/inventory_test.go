@@ -87,11 +87,11 @@ func TestUnmarshalRefuses(t *testing.T) {
 		data   []byte
 		want   string
 	}{
-		"Empty":     {reason: "A Secret without the key is damaged.", want: "inventory is not compressed: EOF"},
-		"Truncated": {reason: "A truncated inventory is not used.", data: packed(`{"objects":[]}`)[:20], want: "inventory is truncated: unexpected EOF"},
+		"Empty":     {reason: "A Secret without the key is damaged.", want: "cannot decompress inventory: EOF"},
+		"Truncated": {reason: "A truncated inventory is not used.", data: packed(`{"objects":[]}`)[:20], want: "cannot decompress inventory: unexpected EOF"},
 		"NoJSON":    {reason: "The inventory must be JSON.", data: packed("x"), want: "inventory is not JSON: invalid character 'x' looking for beginning of value"},
 		"NoName":    {reason: "An object without a name would address a collection.", data: packed(`{"objects":[{"k":"Pod","v":"v1"}]}`), want: "inventory has an object without kind, name or version at index 0"},
-		"Bomb":      {reason: "An inventory that is larger than the limit when uncompressed is refused.", data: packed(string(make([]byte, Limit+1))), want: "inventory is larger than 33554432 bytes"},
+		"Bomb":      {reason: "An inventory that is larger than the limit when uncompressed is refused.", data: packed(string(make([]byte, Limit+1))), want: "cannot decompress inventory: larger than 33554432 bytes when decompressed"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compress
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"sync"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// writers has a pool of idle compressors for each level, from gzip.HuffmanOnly (-2) to gzip.BestCompression (9).
+var writers [gzip.BestCompression - gzip.HuffmanOnly + 1]sync.Pool
+
+// readers has idle decompressors.
+var readers sync.Pool
+
+// Gzip compresses data at level, which is one of compress/gzip. Equal data and levels result in equal bytes.
+func Gzip(data []byte, level int) ([]byte, error) {
+	if level < gzip.HuffmanOnly || level > gzip.BestCompression {
+		return nil, errors.Errorf("invalid compression level %d", level)
+	}
+	pool := &writers[level-gzip.HuffmanOnly]
+	var out bytes.Buffer
+	w, ok := pool.Get().(*gzip.Writer)
+	if ok {
+		w.Reset(&out)
+	} else {
+		var err error
+		if w, err = gzip.NewWriterLevel(&out, level); err != nil {
+			return nil, err
+		}
+	}
+	defer pool.Put(w)
+	if _, err := w.Write(data); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// Gunzip decompresses data to at most limit bytes, and returns an error if there are more.
+func Gunzip(data []byte, limit int) ([]byte, error) {
+	in := bytes.NewReader(data)
+	r, ok := readers.Get().(*gzip.Reader)
+	if ok {
+		if err := r.Reset(in); err != nil {
+			return nil, err
+		}
+	} else {
+		var err error
+		if r, err = gzip.NewReader(in); err != nil {
+			return nil, err
+		}
+	}
+	defer readers.Put(r)
+	out, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(out) > limit {
+		return nil, errors.Errorf("larger than %d bytes when decompressed", limit)
+	}
+	return out, nil
+}
