@@ -56,6 +56,10 @@ const (
 	// TypeRolledBack is True on a Manifest after a failed upgrade was rolled back to the last known good revision. It is
 	// set only then.
 	TypeRolledBack xpv2.ConditionType = "RolledBack"
+
+	// TypeStalled is True while an object cannot become Ready until a person changes something: retries alone do not help. It
+	// has the reason and the message of Ready, and is set only then.
+	TypeStalled xpv2.ConditionType = "Stalled"
 )
 
 // Reasons of the condition Ready of a Kyma and a Manifest, besides Available, Creating, Deleting and Unavailable of

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"os"
 
@@ -145,7 +146,7 @@ func (r *Resolver) secret(ctx context.Context, namespace string, ref *v1alpha1.S
 	}
 	data, err := r.secrets.Get(ctx, in, ref.Name)
 	if notfound.Is(err) {
-		return nil, errors.Errorf("there is no secret %q in namespace %q", ref.Name, in)
+		return nil, &MissingSecretError{Namespace: in, Name: ref.Name}
 	}
 	if err != nil {
 		err = errors.Wrapf(err, "cannot read secret %q in namespace %q", ref.Name, in)
@@ -162,6 +163,14 @@ func (r *Resolver) secret(ctx context.Context, namespace string, ref *v1alpha1.S
 		return nil, errors.Errorf("key %q of secret %q in namespace %q is empty", ref.Key, ref.Name, in)
 	}
 	return value, nil
+}
+
+// A MissingSecretError reports that a Secret that a provider config refers to does not exist.
+type MissingSecretError struct{ Namespace, Name string }
+
+// Error returns a message that names the Secret.
+func (e *MissingSecretError) Error() string {
+	return fmt.Sprintf("there is no Secret %q in namespace %q", e.Name, e.Namespace)
 }
 
 // A ReadError reports that a request for a Secret failed and can be retried. It does not mean that the credentials are

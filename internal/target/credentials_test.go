@@ -117,7 +117,7 @@ func TestResolve(t *testing.T) {
 		"OtherNamespaceEven": {reason: "Not even with the flag, which is about the provider's own.", namespace: "team-b", spec: spec(ok), policy: Policy{AllowTenantIdentity: true}, want: "own namespace"},
 		"OtherNamespaceID":   {reason: "The same for the identity.", namespace: "team-b", spec: withIdentity(fromSecret("", "x", "y"), google, fromSecret("team-a", "ids", "sa")), want: `spec.identity: secretRef.namespace is "team-a"`},
 		"NoNamespace":        {reason: "A ClusterProviderConfig has none of its own.", spec: spec(fromSecret("", "cluster", "config")), want: "spec.credentials: secretRef.namespace is required in a ClusterProviderConfig"},
-		"NoSecret":           {reason: "Name and namespace are named.", spec: spec(fromSecret("team-a", "gone", "config")), want: `spec.credentials: there is no secret "gone" in namespace "team-a"`},
+		"NoSecret":           {reason: "Name and namespace are named.", spec: spec(fromSecret("team-a", "gone", "config")), want: `spec.credentials: there is no Secret "gone" in namespace "team-a"`},
 		"NoKey":              {reason: "So is the key.", spec: spec(fromSecret("team-a", "cluster", "kubeconfig")), want: `spec.credentials: secret "cluster" in namespace "team-a" has no key "kubeconfig"`},
 		"EmptyKey":           {reason: "An empty value is not a kubeconfig.", spec: spec(fromSecret("team-a", "cluster", "empty")), want: `key "empty" of secret "cluster" in namespace "team-a" is empty`},
 		"ForbiddenSecret":    {reason: "The provider may lack rights.", spec: spec(fromSecret("forbidden", "s", "k")), want: `cannot read secret "s" in namespace "forbidden": secrets "s" is forbidden`},

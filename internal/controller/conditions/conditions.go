@@ -6,7 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
 // MaxMessage is the maximum length of a message in a status, in bytes.
@@ -41,6 +46,29 @@ func Mark(s *xpv2.ConditionedStatus, generation int64, conditions ...xpv2.Condit
 		s.Conditions[i] = c
 	}
 	slices.SortStableFunc(s.Conditions, func(a, b xpv2.Condition) int { return rank(a) - rank(b) })
+}
+
+// MarkReady sets the condition Ready like Mark, and with it the condition Stalled: if stalled is true, Stalled has the reason and
+// the message of Ready, and otherwise there is none.
+func MarkReady(s *xpv2.ConditionedStatus, generation int64, ready xpv2.Condition, stalled bool) {
+	if stalled {
+		MarkStalled(s, generation, ready.Reason, ready.Message)
+	} else {
+		ClearStalled(s)
+	}
+	Mark(s, generation, ready)
+}
+
+// MarkStalled sets the condition Stalled to True, like Mark.
+func MarkStalled(s *xpv2.ConditionedStatus, generation int64, reason xpv2.ConditionReason, message string) {
+	Mark(s, generation, xpv2.Condition{
+		Type: v1alpha1.TypeStalled, Status: corev1.ConditionTrue, Reason: reason, Message: message, LastTransitionTime: metav1.Now(),
+	})
+}
+
+// ClearStalled removes the condition Stalled.
+func ClearStalled(s *xpv2.ConditionedStatus) {
+	s.Conditions = slices.DeleteFunc(s.Conditions, func(c xpv2.Condition) bool { return c.Type == v1alpha1.TypeStalled })
 }
 
 // rank returns the position of a condition in a list.

@@ -3,9 +3,17 @@
 package conditions
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
 func TestTruncate(t *testing.T) {
@@ -17,5 +25,35 @@ func TestTruncate(t *testing.T) {
 		if len(got) > MaxMessage || !utf8.ValidString(got) || !strings.HasSuffix(got, "€…") {
 			t.Errorf("Truncate(...): a message must not end in half a character: %d bytes, valid: %t", len(got), utf8.ValidString(got))
 		}
+	}
+}
+
+// TestMarkReady checks the condition Stalled, and that it keeps its time while nothing changes.
+func TestMarkReady(t *testing.T) {
+	long := metav1.Time{Time: time.Unix(1, 0)}
+	failed := xpv2.Condition{Type: xpv2.TypeReady, Status: "False", Reason: "ModuleFailed", Message: "no", LastTransitionTime: long}
+	of := func(c xpv2.ConditionType, s corev1.ConditionStatus, reason xpv2.ConditionReason, message string) xpv2.Condition {
+		return xpv2.Condition{Type: c, Status: s, Reason: reason, Message: message, LastTransitionTime: long, ObservedGeneration: 1}
+	}
+	before := []xpv2.Condition{of("Stalled", "True", "ModuleFailed", "no"), of("Ready", "False", "ModuleFailed", "no")}
+	cases := map[string]struct {
+		reason  string
+		before  []xpv2.Condition
+		ready   xpv2.Condition
+		stalled bool
+		want    []xpv2.Condition
+	}{
+		"Waits":     {reason: "An object that waits is not stalled.", ready: failed, want: before[1:]},
+		"Stalled":   {reason: "Equal passes result in equal conditions, and Ready comes last.", before: before, ready: failed, stalled: true, want: before},
+		"Recovered": {reason: "An object that recovers has no condition Stalled.", before: before, ready: failed, want: before[1:]},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := &xpv2.ConditionedStatus{Conditions: slices.Clone(tc.before)}
+			MarkReady(s, 1, tc.ready, tc.stalled)
+			if diff := cmp.Diff(tc.want, s.Conditions); diff != "" {
+				t.Errorf("\n%s\nMarkReady(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }

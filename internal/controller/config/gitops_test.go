@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/gitopstest"
+	"github.com/crossplane-contrib/provider-kyma/internal/target"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
 
@@ -34,7 +35,7 @@ func TestGitOps(t *testing.T) {
 		}
 	}
 	unused := after(func(b *reachableBench) {
-		connect(connected())(b)
+		connect(transport.Outcome{State: transport.Unauthorized, Message: "no"})(b)
 		b.reconcile(t)
 		b.attempts.Forget("user")
 		b.change(t, func(s *v1alpha1.ProviderConfigStatus) { s.Users = 0 })
@@ -49,10 +50,17 @@ func TestGitOps(t *testing.T) {
 		"Down":      {Reason: "It does not.", Object: after(connect(down())), Want: gitopstest.Waits},
 		"Refused": {
 			Reason: "The credentials are refused.", Object: after(connect(transport.Outcome{State: transport.Unauthorized, Message: "no"})),
-			Want: gitopstest.Waits,
+			Want: gitopstest.Failed,
+		},
+		"NoKubeconfig": {
+			Reason: "They are not a kubeconfig.", Object: after(func(b *reachableBench) { b.attempts.Failed("user", cfg, errors.New("no")) }),
+			Want: gitopstest.Failed,
 		},
 		"NoSecret": {
-			Reason: "There are none.", Object: after(func(b *reachableBench) { b.attempts.Failed("user", cfg, errors.New("there is no secret")) }),
+			Reason: "There are none, and a Secret can follow.",
+			Object: after(func(b *reachableBench) {
+				b.attempts.Failed("user", cfg, &target.MissingSecretError{Namespace: "n", Name: "s"})
+			}),
 			Want: gitopstest.Waits,
 		},
 		"Unused":   {Reason: "It is used no more.", Object: unused, OK: true, Want: gitopstest.Works},

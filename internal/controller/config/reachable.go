@@ -31,6 +31,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+	"github.com/crossplane-contrib/provider-kyma/internal/target"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
 
@@ -136,8 +137,22 @@ func (r *reachable) report(ctx context.Context, s *v1alpha1.ProviderConfigStatus
 		ready.Status, ready.Reason = c.Status, c.Reason
 	}
 	c.LastTransitionTime, ready.LastTransitionTime = metav1.NewTime(r.now()), metav1.NewTime(r.now())
-	conditions.Mark(&s.ConditionedStatus, at.generation, c, ready)
+	conditions.Mark(&s.ConditionedStatus, at.generation, c)
+	conditions.MarkReady(&s.ConditionedStatus, at.generation, ready, isStalled(at, c))
 	return 0
+}
+
+// isStalled reports whether a cluster stays unreachable until a person changes the config or its credentials. A cluster that does
+// not answer can answer later, and a Secret that does not exist can be created after the config.
+func isStalled(at attempt, c xpv2.Condition) bool {
+	switch c.Reason {
+	case v1alpha1.ReasonUnauthorized:
+		return true
+	case v1alpha1.ReasonInvalidCredentials:
+		missing := (*target.MissingSecretError)(nil)
+		return !errors.As(at.err, &missing)
+	}
+	return false
 }
 
 // versionOf returns the version of a reachable cluster, or an empty string if it is unknown. If ask is set, it requests a
@@ -185,7 +200,7 @@ func conditionOf(at attempt) (xpv2.Condition, bool) {
 func clearReachable(s *v1alpha1.ProviderConfigStatus) {
 	s.Endpoint, s.KubernetesVersion = "", ""
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c xpv2.Condition) bool {
-		return c.Type == v1alpha1.TypeReachable || c.Type == xpv2.TypeReady
+		return c.Type == v1alpha1.TypeReachable || c.Type == xpv2.TypeReady || c.Type == v1alpha1.TypeStalled
 	})
 }
 

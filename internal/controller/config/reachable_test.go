@@ -4,6 +4,8 @@ package config
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +86,12 @@ func up(version string) reported {
 	}
 }
 
+// stalled returns the conditions of a config that does not work until a person changes something.
+func stalled(reason, message string) []string {
+	c := conditionsOf(reason, message)
+	return slices.Insert(c, len(c)-1, fmt.Sprintf("Stalled True %s %s", reason, message))
+}
+
 // conditionsOf Reachable and Ready, both False for one reason.
 func conditionsOf(reason, message string) []string {
 	return []string{"Reachable False " + reason + " " + message, "Ready False " + reason + " " + message}
@@ -155,18 +163,18 @@ func TestReachable(t *testing.T) {
 			{
 				reason: "A config that leads to no connection is reported.",
 				do: func(_ *testing.T, a *Attempts, _ *fakeConnection, _ *v1alpha1.ProviderConfigStatus) {
-					a.Failed("user", cfg(1), errors.New("there is no secret"))
+					a.Failed("user", cfg(1), errors.New("there is no key"))
 				},
 				want: want{
-					reported: reported{Conditions: conditionsOf("InvalidCredentials", "there is no secret")},
-					events:   []string{"Warning InvalidCredentials there is no secret"}, writes: 1,
+					reported: reported{Conditions: stalled("InvalidCredentials", "there is no key")},
+					events:   []string{"Warning InvalidCredentials there is no key"}, writes: 1,
 				},
 			},
 			{
 				reason: "So are credentials that the API server refuses. That is another reason, and so another event.",
 				do:     connect(transport.Outcome{State: transport.Unauthorized, Message: "no"}),
 				want: want{
-					reported: reported{Conditions: conditionsOf("Unauthorized", "no"), Endpoint: "a:6443"},
+					reported: reported{Conditions: stalled("Unauthorized", "no"), Endpoint: "a:6443"},
 					events:   []string{"Warning Unauthorized no"}, writes: 1,
 				},
 			},

@@ -14,24 +14,24 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// Health is the health of an object according to kstatus, to Argo CD with its built-in rule, and to Flux with the documented
-// expressions.
+// Health is the health of an object according to kstatus, which Flux uses, and to Argo CD with its built-in rule.
 type Health struct {
-	Kstatus, ArgoCD, Flux string
+	Kstatus, ArgoCD string
 }
 
 // These are healths that several statuses have.
 var (
 	// Works is the health of an object that works.
-	Works = Health{Kstatus: "Current", ArgoCD: healthy, Flux: "Current"} //nolint:gochecknoglobals // Constant.
+	Works = Health{Kstatus: "Current", ArgoCD: healthy} //nolint:gochecknoglobals // Constant.
 	// Waits is the health of an object that does not work yet.
-	Waits = Health{Kstatus: "InProgress", ArgoCD: progressing, Flux: "InProgress"} //nolint:gochecknoglobals // Constant.
-	// Failed is the health of an object that does not work until it is changed. Tools without a rule for this case wait.
-	Failed = Health{Kstatus: "InProgress", ArgoCD: progressing, Flux: "Failed"} //nolint:gochecknoglobals // Constant.
+	Waits = Health{Kstatus: "InProgress", ArgoCD: progressing} //nolint:gochecknoglobals // Constant.
+	// Failed is the health of an object that does not work until a person changes something. The built-in rule of Argo CD does
+	// not know the condition Stalled, and waits.
+	Failed = Health{Kstatus: "Failed", ArgoCD: progressing} //nolint:gochecknoglobals // Constant.
 	// Refused is the health of an object for which the provider could not do its work.
-	Refused = Health{Kstatus: "InProgress", ArgoCD: degraded, Flux: "InProgress"} //nolint:gochecknoglobals // Constant.
+	Refused = Health{Kstatus: "InProgress", ArgoCD: degraded} //nolint:gochecknoglobals // Constant.
 	// Removed is the health of an object that is being deleted.
-	Removed = Health{Kstatus: "Terminating", ArgoCD: progressing, Flux: "Terminating"} //nolint:gochecknoglobals // Constant.
+	Removed = Health{Kstatus: "Terminating", ArgoCD: progressing} //nolint:gochecknoglobals // Constant.
 )
 
 // A Case is an object with a status that a controller wrote.
@@ -51,24 +51,18 @@ type Case struct {
 // are paused or whose last pass failed.
 func Check(t *testing.T, cases map[string]Case) {
 	t.Helper()
-	expressions, err := documented()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			u := unstructuredOf(t, tc.Object)
-			got := Health{ArgoCD: argoCD(u)}
-			if got.Kstatus, err = kstatus(u); err != nil {
+			status, err := kstatus(u)
+			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Flux, err = flux(u, expressions); err != nil {
-				t.Fatal(err)
-			}
+			got := Health{Kstatus: status, ArgoCD: argoCD(u)}
 			if diff := cmp.Diff(tc.Want, got); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s\nconditions: %v", tc.Reason, diff, conditionsOf(u))
 			}
-			if (got.Kstatus == Works.Kstatus) != tc.OK || (got.Flux == Works.Flux) != tc.OK ||
+			if (got.Kstatus == Works.Kstatus) != tc.OK ||
 				!tc.Stale && got.ArgoCD != degraded && (got.ArgoCD == healthy) != tc.OK {
 				t.Errorf("\n%s\nno tool may take it for the contrary: it works %t, got %+v", tc.Reason, tc.OK, got)
 			}

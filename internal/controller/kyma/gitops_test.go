@@ -19,6 +19,10 @@ func TestGitOps(t *testing.T) {
 	one := func(state v1alpha1.State, reason xpv2.ConditionReason) step {
 		return step{demand: wanted, status: v1alpha1.ModuleStatus{Name: "a", State: state, Reason: string(reason), Message: "x"}}
 	}
+	stalled := func(s step) step {
+		s.stalled = true
+		return s
+	}
 	ok := xpv2.ReconcileSuccess()
 	ready := []step{one(v1alpha1.StateReady, xpv2.ReasonAvailable)}
 	// after a pass in which all was well, and one with these steps, each of which ends with the condition that the managed
@@ -34,7 +38,9 @@ func TestGitOps(t *testing.T) {
 	}
 	fresh := newKyma()
 	fresh.Generation, fresh.Status.ObservedGeneration = 1, -1
-	deleted := after(ok, ready...)
+	recovered := after(ok, stalled(one(v1alpha1.StateError, v1alpha1.ReasonModuleFailed)))
+	report(recovered, ready)
+	deleted := after(ok, stalled(one(v1alpha1.StateError, v1alpha1.ReasonModuleFailed)))
 	now := metav1.Now()
 	deleted.DeletionTimestamp = &now
 	report(deleted, []step{{status: v1alpha1.ModuleStatus{Name: "a", State: v1alpha1.StateDeleting}}})
@@ -44,9 +50,10 @@ func TestGitOps(t *testing.T) {
 		"Ready":      {Reason: "All is well.", Object: after(ok, ready...), OK: true, Want: gitopstest.Works},
 		"Installing": {Reason: "A module is being installed.", Object: after(ok, one(v1alpha1.StateProcessing, v1alpha1.ReasonProgressing)), Want: gitopstest.Waits},
 		"Missing":    {Reason: "A channel has no such module yet.", Object: after(ok, one(v1alpha1.StateError, v1alpha1.ReasonBlocked)), Want: gitopstest.Waits},
-		"Failed":     {Reason: "A module has failed.", Object: after(ok, one(v1alpha1.StateError, v1alpha1.ReasonModuleFailed)), Want: gitopstest.Failed},
-		"Downgrade":  {Reason: "A downgrade has to be allowed.", Object: after(ok, one(v1alpha1.StateWarning, v1alpha1.ReasonDowngradeBlocked)), Want: gitopstest.Failed},
-		"RolledBack": {Reason: "Another revision runs.", Object: after(ok, one(v1alpha1.StateWarning, v1alpha1.ReasonRolledBack)), Want: gitopstest.Failed},
+		"Failed":     {Reason: "A module has failed.", Object: after(ok, stalled(one(v1alpha1.StateError, v1alpha1.ReasonModuleFailed))), Want: gitopstest.Failed},
+		"Downgrade":  {Reason: "A downgrade has to be allowed.", Object: after(ok, stalled(one(v1alpha1.StateWarning, v1alpha1.ReasonDowngradeBlocked))), Want: gitopstest.Failed},
+		"RolledBack": {Reason: "Another revision runs.", Object: after(ok, stalled(one(v1alpha1.StateWarning, v1alpha1.ReasonRolledBack))), Want: gitopstest.Failed},
+		"Recovered":  {Reason: "A module failed, and works again.", Object: recovered, OK: true, Want: gitopstest.Works},
 		"Planned":    {Reason: "It is only planned.", Object: after(ok, one(v1alpha1.StateProcessing, v1alpha1.ReasonPlanned)), Want: gitopstest.Waits},
 		"Removing": {
 			Reason: "A module that was disabled goes.", Object: after(ok, step{status: v1alpha1.ModuleStatus{Name: "a", State: v1alpha1.StateDeleting}}),
@@ -58,7 +65,7 @@ func TestGitOps(t *testing.T) {
 		},
 		"Paused": {
 			Reason: "Argo CD knows no pause.", Object: after(xpv2.ReconcilePaused(), ready...), OK: true,
-			Want: gitopstest.Health{Kstatus: "Current", ArgoCD: "Degraded", Flux: "Current"},
+			Want: gitopstest.Health{Kstatus: "Current", ArgoCD: "Degraded"},
 		},
 		"Deleting": {Reason: "It goes.", Object: deleted, Want: gitopstest.Removed},
 	})

@@ -57,6 +57,8 @@ type step struct {
 	// planned is set if the module is only planned: the Kyma or the module is in mode Plan.
 	planned bool
 	status  v1alpha1.ModuleStatus
+	// stalled is set if the module stays as it is until a person changes something.
+	stalled bool
 }
 
 // A planner decides the steps of a Kyma. It does not change its inputs.
@@ -174,6 +176,7 @@ func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step 
 	s.status = v1alpha1.ModuleStatus{State: v1alpha1.StateProcessing, Reason: string(v1alpha1.ReasonProgressing)}
 	if live != nil {
 		s.status = statusOf(live)
+		s.stalled = isStalled(live) && (s.status.State == v1alpha1.StateError || s.status.State == v1alpha1.StateWarning)
 	}
 	s.status.Name, s.status.Channel = m.Name, cmp.Or(s.status.Channel, channel)
 	if s.status.State == v1alpha1.StateDeleting {
@@ -204,14 +207,14 @@ func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step 
 func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) {
 	if s.live != nil && isDowngrade(t, s.live) && !allowsDowngrade(p.kyma, t, s.live, m.Name) {
 		s.demand = held
-		s.warn(v1alpha1.ReasonDowngradeBlocked, fmt.Sprintf("channel %s has version %s, which is lower than %s that is installed, "+
+		s.holdBack(fmt.Sprintf("channel %s has version %s, which is lower than %s that is installed, "+
 			"so that nothing is changed; to go back to it, annotate the Kyma with %s=%s@%s", t.Spec.Channel, t.Status.Version, installedVersion(s.live),
 			v1alpha1.AnnotationAllowDowngrade, m.Name, t.Status.Version))
 		return
 	}
 	c, err := p.contentOf(t, m)
 	if err != nil {
-		s.fail(err.Error())
+		s.refuse(err.Error())
 		return
 	}
 	if s.live != nil && *s.live.Spec.ProviderConfigReference != *c.Spec.ProviderConfigReference {
@@ -234,6 +237,7 @@ func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modul
 // update makes the step update the live Manifest.
 func (s *step) update() {
 	s.action = updateOf(s.live, s.desired)
+	s.stalled = s.stalled && s.action != actionRollOut
 	if s.action == actionRollOut && s.status.State == v1alpha1.StateReady {
 		setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonProgressing, "")
 	}
@@ -255,14 +259,14 @@ func (p *planner) remove(s *step, planned, message string) {
 		setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonPlanned, "plan: "+planned+"; nothing is applied")
 		return
 	}
-	s.action = actionDelete
+	s.action, s.stalled = actionDelete, false
 	setState(&s.status, v1alpha1.StateDeleting, xpv2.ReasonDeleting, message)
 }
 
 // create plans the creation of the desired Manifest, unless its name is taken.
 func (p *planner) create(s *step) {
 	if other := p.foreign[s.desired.Name]; other != nil {
-		s.fail(collision(other))
+		s.refuse(collision(other))
 		return
 	}
 	s.action = actionCreate
@@ -284,15 +288,23 @@ func collision(other *v1alpha1.Manifest) string {
 	return fmt.Sprintf("Manifest %s exists and does not belong to this Kyma%s; delete it, or rename one of the two", other.Name, owner)
 }
 
-// fail sets the state Error: the module cannot reach the desired state. Running workloads keep running.
+// fail sets the state Error: the module cannot reach the desired state until something else changes. Running workloads keep running.
 func (s *step) fail(message string) {
 	setState(&s.status, v1alpha1.StateError, v1alpha1.ReasonBlocked, message)
+	s.stalled = false
 }
 
-// warn sets the state Warning, unless the state is worse.
-func (s *step) warn(reason xpv2.ConditionReason, message string) {
+// refuse sets the state Error, like fail, and the module is stalled: a person must change the Kyma or a Manifest of another owner.
+func (s *step) refuse(message string) {
+	s.fail(message)
+	s.stalled = true
+}
+
+// holdBack sets the state Warning, unless the state is worse. The module is stalled: a person must allow the downgrade.
+func (s *step) holdBack(message string) {
 	if isWorse(v1alpha1.StateWarning, s.status.State) {
-		setState(&s.status, v1alpha1.StateWarning, reason, message)
+		setState(&s.status, v1alpha1.StateWarning, v1alpha1.ReasonDowngradeBlocked, message)
+		s.stalled = true
 	}
 }
 

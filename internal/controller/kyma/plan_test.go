@@ -15,6 +15,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 )
 
 func TestPlan(t *testing.T) {
@@ -281,6 +282,52 @@ func TestDemand(t *testing.T) {
 			steps := newPlanner(tc.kyma, []v1alpha1.ModuleTemplate{regular, fast}, children...).plan()
 			if len(steps) != 1 || steps[0].demand != tc.want {
 				t.Errorf("\n%s\nplan(): want demand %q, got %+v", tc.reason, tc.want, steps)
+			}
+		})
+	}
+}
+
+// TestPlanStalled checks which modules stay as they are until a person changes something.
+func TestPlanStalled(t *testing.T) {
+	k, regular, fast := newKyma(v1alpha1.Module{Name: "a"}), newTemplate("a", "regular", "1.0.0"), newTemplate("a", "fast", "2.0.0")
+	stalled := func(generation int64) func(*v1alpha1.Manifest) {
+		return func(m *v1alpha1.Manifest) {
+			in(v1alpha1.StateError, "no")(m)
+			conditions.MarkStalled(&m.Status.ConditionedStatus, generation, v1alpha1.ReasonModuleFailed, "no")
+		}
+	}
+	upgraded := newTemplate("a", "regular", "1.1.0")
+	unknown := newKyma(v1alpha1.Module{Name: "a", Installs: []v1alpha1.ModuleInstall{{Name: "other"}}})
+	cases := map[string]struct {
+		reason    string
+		kyma      *v1alpha1.Kyma
+		templates []v1alpha1.ModuleTemplate
+		live      *v1alpha1.Manifest
+		foreign   bool
+		want      bool
+	}{
+		"Ready":     {reason: "The module works.", kyma: k, templates: []v1alpha1.ModuleTemplate{regular}, live: installed(k, regular)},
+		"Failing":   {reason: "The Manifest may be tried again with success.", kyma: k, templates: []v1alpha1.ModuleTemplate{regular}, live: installed(k, regular, in(v1alpha1.StateError, "no"))},
+		"Stalled":   {reason: "The Manifest is stalled.", kyma: k, templates: []v1alpha1.ModuleTemplate{regular}, live: installed(k, regular, stalled(1)), want: true},
+		"Changed":   {reason: "The condition is about an earlier generation.", kyma: k, templates: []v1alpha1.ModuleTemplate{regular}, live: installed(k, regular, stalled(0))},
+		"Upgrade":   {reason: "Another version may work.", kyma: k, templates: []v1alpha1.ModuleTemplate{upgraded}, live: installed(k, regular, stalled(1))},
+		"Downgrade": {reason: "A downgrade must be allowed.", kyma: k, templates: []v1alpha1.ModuleTemplate{regular}, live: installed(k, fast), want: true},
+		"Unknown":   {reason: "The Kyma has values for an install that does not exist.", kyma: unknown, templates: []v1alpha1.ModuleTemplate{regular}, want: true},
+		"Taken":     {reason: "The Manifest belongs to another owner.", kyma: k, templates: []v1alpha1.ModuleTemplate{regular}, foreign: true, want: true},
+		"Waits":     {reason: "A ModuleTemplate can follow.", kyma: k},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var children []*v1alpha1.Manifest
+			if tc.live != nil {
+				children = append(children, tc.live)
+			}
+			p := newPlanner(tc.kyma, tc.templates, children...)
+			if tc.foreign {
+				p.foreign = map[string]*v1alpha1.Manifest{"k-a": installed(k, regular)}
+			}
+			if steps := p.plan(); len(steps) != 1 || steps[0].stalled != tc.want {
+				t.Errorf("\n%s\nplan(): want stalled %t, got %+v", tc.reason, tc.want, steps)
 			}
 		})
 	}

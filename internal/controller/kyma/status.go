@@ -90,7 +90,27 @@ func report(k *v1alpha1.Kyma, steps []step) {
 	case at.State == v1alpha1.StateReady:
 		at.ActiveChannel = cmp.Or(k.Spec.ForProvider.Channel, defaultChannel)
 	}
-	setCondition(k, readyBy(first, meta.WasDeleted(k)).WithMessage(at.Message))
+	setReady(k, readyBy(first, meta.WasDeleted(k)).WithMessage(at.Message), steps)
+}
+
+// setReady sets the condition Ready of a Kyma. It also sets the condition Stalled if a module that the Kyma has is stalled, with
+// the reason and the message of the first one.
+func setReady(k *v1alpha1.Kyma, ready xpv2.Condition, steps []step) {
+	i := slices.IndexFunc(steps, func(s step) bool { return s.stalled && s.demand != unwanted })
+	if i < 0 || meta.WasDeleted(k) {
+		conditions.ClearStalled(&k.Status.ConditionedStatus)
+	} else {
+		st := steps[i].status
+		conditions.MarkStalled(&k.Status.ConditionedStatus, k.Generation, xpv2.ConditionReason(st.Reason), summarize(st))
+	}
+	setCondition(k, ready)
+	k.Status.ObservedGeneration = k.Generation
+}
+
+// isStalled reports whether a Manifest is stalled in its current generation. After a change, it may work.
+func isStalled(m *v1alpha1.Manifest) bool {
+	c := m.GetCondition(v1alpha1.TypeStalled)
+	return c.Status == corev1.ConditionTrue && c.ObservedGeneration == m.Generation
 }
 
 // readyBy returns the condition Ready of a Kyma. first is the status of the module that determines it.
@@ -132,9 +152,6 @@ func listed(steps []step) []v1alpha1.ModuleStatus {
 // setCondition sets a condition of a Kyma, for the generation that was reconciled.
 func setCondition(k *v1alpha1.Kyma, c xpv2.Condition) {
 	conditions.Mark(&k.Status.ConditionedStatus, k.Generation, c)
-	if c.Type == xpv2.TypeReady {
-		k.Status.ObservedGeneration = k.Generation
-	}
 }
 
 // summarize returns a message about the status of a module.

@@ -243,3 +243,43 @@ func TestReportGeneration(t *testing.T) {
 		})
 	}
 }
+
+// TestStalled checks when a Kyma is stalled, and with which message.
+func TestStalled(t *testing.T) {
+	one := func(name string, state v1alpha1.State, reason xpv2.ConditionReason, stalled bool) step {
+		return step{demand: wanted, stalled: stalled, status: v1alpha1.ModuleStatus{Name: name, State: state, Reason: string(reason), Message: "no"}}
+	}
+	waits := one("a", v1alpha1.StateError, v1alpha1.ReasonBlocked, false)
+	fails := one("b", v1alpha1.StateError, v1alpha1.ReasonModuleFailed, true)
+	removed := one("c", v1alpha1.StateError, v1alpha1.ReasonModuleFailed, true)
+	removed.demand = unwanted
+	cases := map[string]struct {
+		reason  string
+		steps   []step
+		deleted bool
+		want    string
+	}{
+		"Waits":   {reason: "A module that waits can continue.", steps: []step{waits}},
+		"Fails":   {reason: "A module that failed is named, although another one comes first.", steps: []step{waits, fails}, want: "ModuleFailed b: no"},
+		"Removed": {reason: "A module that the Kyma no longer has does not count.", steps: []step{removed}},
+		"Deleted": {reason: "A Kyma that is being deleted is not stalled.", steps: []step{fails}, deleted: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k := newKyma()
+			report(k, []step{fails})
+			if tc.deleted {
+				now := metav1.Now()
+				k.DeletionTimestamp = &now
+			}
+			report(k, tc.steps)
+			got, c := "", k.GetCondition(v1alpha1.TypeStalled)
+			if c.Status == corev1.ConditionTrue {
+				got = string(c.Reason) + " " + c.Message
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nreport(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

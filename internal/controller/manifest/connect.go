@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/ready"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/values"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/redact"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
@@ -98,7 +99,7 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 	sources := c.sources(cfg)
 	bundle, err := sources.bundleOf(mr)
 	if err != nil {
-		return nil, verdict, err
+		return nil, verdict, ready.Final(err)
 	}
 	secrets, err := c.values.Fill(ctx, mr.Namespace, &mr.Spec.ForProvider, bundle)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/gitopstest"
+	readiness "github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/ready"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -40,9 +42,11 @@ func TestGitOps(t *testing.T) {
 	works.Works = true
 	ok, failed := xpv2.ReconcileSuccess(), xpv2.ReconcileError(errors.New("no"))
 	ready := observes(in(engine.PhaseReady), ok)
-	fails := func(mr *v1alpha1.Manifest) xpv2.Condition {
-		return xpv2.ReconcileError(r.failure(mr, errors.New("no")))
+	fails := func(err error) func(mr *v1alpha1.Manifest) xpv2.Condition {
+		return func(mr *v1alpha1.Manifest) xpv2.Condition { return xpv2.ReconcileError(r.failure(mr, err)) }
 	}
+	away := fails(errors.New("no"))
+	stalled := gitopstest.Health{Kstatus: "Failed", ArgoCD: "Degraded"}
 	pauses := func(*v1alpha1.Manifest) xpv2.Condition { return xpv2.ReconcilePaused() }
 	rollsBack := func(mr *v1alpha1.Manifest) xpv2.Condition {
 		st := &v1alpha1.RollbackStatus{RolledBack: true, Message: "x"}
@@ -58,30 +62,32 @@ func TestGitOps(t *testing.T) {
 	}
 	gitopstest.Check(t, map[string]gitopstest.Case{
 		"New":        {Reason: "The API server fills in the status of one that was not examined.", Object: after(), Want: gitopstest.Waits},
-		"NoConfig":   {Reason: "It could not be examined.", Object: after(fails), Want: gitopstest.Refused},
+		"NoConfig":   {Reason: "It could not be examined.", Object: after(away), Want: gitopstest.Refused},
 		"Installing": {Reason: "It is being installed.", Object: after(observes(in(engine.PhaseApplying), ok)), Want: gitopstest.Waits},
 		"Starting":   {Reason: "Its objects are starting.", Object: after(observes(in(engine.PhaseProgressing), ok)), Want: gitopstest.Waits},
 		"Ready":      {Reason: "All is well.", Object: after(observes(in(engine.PhaseApplying), ok), ready), OK: true, Want: gitopstest.Works},
 		"Works":      {Reason: "Others own fields, and it works.", Object: after(observes(works, ok)), OK: true, Want: gitopstest.Works},
 		"Degraded":   {Reason: "An object has lost replicas.", Object: after(ready, observes(in(engine.PhaseDegraded), ok)), Want: gitopstest.Waits},
-		"Broken":     {Reason: "An object is missing.", Object: after(ready, observes(in(engine.PhaseBroken), ok)), Want: gitopstest.Waits},
+		"Broken":     {Reason: "An object is missing, which is only reported.", Object: after(ready, observes(in(engine.PhaseBroken), ok)), Want: gitopstest.Failed},
 		"Failed":     {Reason: "An object has failed.", Object: after(ready, observes(in(engine.PhaseUnhealthy), ok)), Want: gitopstest.Failed},
 		"Refused": {
 			Reason: "The API server refuses an object.", Object: after(observes(in(engine.PhaseFailed), failed)),
-			Want: gitopstest.Health{Kstatus: "InProgress", ArgoCD: "Degraded", Flux: "Failed"},
+			Want: stalled,
 		},
-		"Unreachable": {Reason: "The cluster is away.", Object: after(ready, fails), Want: gitopstest.Refused},
+		"Unsigned":    {Reason: "A signature is missing.", Object: after(ready, fails(&ocm.VerificationError{Reason: "no"})), Want: stalled},
+		"Invalid":     {Reason: "A field is wrong.", Object: after(fails(readiness.Final(errors.New("no")))), Want: stalled},
+		"Unreachable": {Reason: "The cluster is away.", Object: after(ready, away), Want: gitopstest.Refused},
 		"NotApplied": {
 			// The condition Synced is listed before Ready, or Argo CD would take it for Healthy.
 			Reason: "What runs works, and a pass fails after it was observed.", Object: after(ready, observes(works, failed)), OK: true,
-			Want: gitopstest.Health{Kstatus: "Current", ArgoCD: "Degraded", Flux: "Current"},
+			Want: gitopstest.Health{Kstatus: "Current", ArgoCD: "Degraded"},
 		},
 		"RolledBack": {Reason: "Another revision runs.", Object: after(ready, rollsBack), Want: gitopstest.Failed},
 		"Paused": {
 			Reason: "Argo CD knows no pause.", Object: after(ready, ready, pauses), OK: true,
-			Want: gitopstest.Health{Kstatus: "Current", ArgoCD: "Degraded", Flux: "Current"},
+			Want: gitopstest.Health{Kstatus: "Current", ArgoCD: "Degraded"},
 		},
-		"Recovered": {Reason: "It is well again.", Object: after(ready, fails, ready), OK: true, Want: gitopstest.Works},
+		"Recovered": {Reason: "It is well again.", Object: after(ready, away, ready), OK: true, Want: gitopstest.Works},
 		"Deleting":  {Reason: "It waits for its cluster.", Object: after(ready, deletes), Want: gitopstest.Removed},
 	})
 }

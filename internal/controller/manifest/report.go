@@ -71,7 +71,8 @@ func (r *reporter) observation(mr *v1alpha1.Manifest, o engine.Observation) {
 	at.Tests = r.tests(&o)
 	at.CededFields, at.OmittedCededFields = r.ceded(o.Ceded)
 	at.Resources = &v1alpha1.ResourceCounts{Ready: count(o.Ready), Total: count(o.Total)}
-	mark(mr, ready.Condition(&o, at))
+	c, stalled := ready.Condition(&o, at)
+	markReady(mr, c, stalled)
 }
 
 // installs returns the statuses of installs, and the version of the whole bundle: the version that was rolled back to, the
@@ -201,7 +202,7 @@ func (r *reporter) paths(fields []string) (out []string, omitted int32) {
 func (r *reporter) failure(mr *v1alpha1.Manifest, err error) error {
 	at := &mr.Status.AtProvider
 	at.State, at.Message = v1alpha1.StateError, r.text(err.Error())
-	mark(mr, ready.Not(v1alpha1.ReasonBlocked, at.Message))
+	markReady(mr, ready.Not(v1alpha1.ReasonBlocked, at.Message), ready.IsFinal(err))
 	return r.error(err)
 }
 
@@ -277,7 +278,7 @@ func (r *reporter) waiting(mr *v1alpha1.Manifest, can removal, err error) {
 	}
 	at := &mr.Status.AtProvider
 	at.State, at.Message = v1alpha1.StateDeleting, r.text(err.Error())
-	mark(mr, xpv2.Deleting().WithMessage(at.Message))
+	markReady(mr, xpv2.Deleting().WithMessage(at.Message), false)
 }
 
 // blocked updates the status like waiting, and reports whether the Manifest is abandoned.
@@ -305,9 +306,12 @@ func (r *reporter) removalStep(mr *v1alpha1.Manifest, step engine.Removal) {
 // mark sets a condition for the generation of this pass.
 func mark(mr *v1alpha1.Manifest, c xpv2.Condition) {
 	conditions.Mark(&mr.Status.ConditionedStatus, mr.Generation, c)
-	if c.Type == xpv2.TypeReady {
-		mr.Status.ObservedGeneration = mr.Generation
-	}
+}
+
+// markReady sets the conditions Ready and Stalled for the generation of this pass.
+func markReady(mr *v1alpha1.Manifest, c xpv2.Condition, stalled bool) {
+	conditions.MarkReady(&mr.Status.ConditionedStatus, mr.Generation, c, stalled)
+	mr.Status.ObservedGeneration = mr.Generation
 }
 
 // unmark removes a condition.

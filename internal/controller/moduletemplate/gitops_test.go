@@ -43,7 +43,7 @@ func TestGitOps(t *testing.T) {
 		"Resolved": {Reason: "It can be used.", Object: after(nil, func(*bench) {}), OK: true, Want: gitopstest.Works},
 		"Changed": {
 			Reason: "Argo CD does not compare generations; the next pass comes within a second.", Object: changed, Stale: true,
-			Want: gitopstest.Health{Kstatus: "InProgress", ArgoCD: "Healthy", Flux: "InProgress"},
+			Want: gitopstest.Health{Kstatus: "InProgress", ArgoCD: "Healthy"},
 		},
 		"Down": {
 			Reason: "It is tried again.", Object: after(nil, func(b *bench) { b.resolver.err = errors.New("the registry is down") }),

@@ -14,13 +14,28 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// Condition returns the condition Ready for an observation. at is the status of this observation, which contains the message.
-func Condition(o *engine.Observation, at *v1alpha1.ManifestObservation) xpv2.Condition {
-	c := Not(reasonOf(o, at.Plan, at.Rollback), at.Message)
+// Condition returns the condition Ready for an observation, and whether the Manifest is stalled. at is the status of this
+// observation, which contains the message.
+func Condition(o *engine.Observation, at *v1alpha1.ManifestObservation) (c xpv2.Condition, stalled bool) {
+	c = Not(reasonOf(o, at.Plan, at.Rollback), at.Message)
 	if o.State == engine.Ready || o.Works {
 		c.Status = corev1.ConditionTrue
+		return c, false
 	}
-	return c
+	return c, isStalled(c.Reason, o)
+}
+
+// isStalled reports whether a Manifest that is not Ready stays so until a person changes something. A Manifest whose fields were
+// changed or ceded can become Ready, and one that waits for another object can too.
+func isStalled(reason xpv2.ConditionReason, o *engine.Observation) bool {
+	switch reason {
+	case v1alpha1.ReasonModuleFailed, v1alpha1.ReasonRolledBack:
+		return true
+	case v1alpha1.ReasonDrifted:
+		// An object is missing, and the drift policy only reports this.
+		return firstPhase(o) == engine.PhaseBroken
+	}
+	return false
 }
 
 // Not returns the condition Ready with the status False.

@@ -7,9 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -29,8 +31,9 @@ func TestCondition(t *testing.T) {
 	several.Parts = append(several.Parts, engine.PartState{Install: "c", Phase: engine.PhaseDegraded, State: engine.Warning})
 	watched, back := &v1alpha1.RollbackStatus{}, &v1alpha1.RollbackStatus{RolledBack: true}
 	type want struct {
-		Ready  bool
-		Reason xpv2.ConditionReason
+		Ready   bool
+		Reason  xpv2.ConditionReason
+		Stalled bool
 	}
 	cases := map[string]struct {
 		reason string
@@ -39,51 +42,72 @@ func TestCondition(t *testing.T) {
 		back   *v1alpha1.RollbackStatus
 		want   want
 	}{
-		"Ready":         {reason: "All is well.", o: in(engine.PhaseReady), want: want{true, "Available"}},
-		"Missing":       {reason: "An object that the policy ignores may be missing.", o: in(engine.PhaseMissing), want: want{true, "Available"}},
-		"Applying":      {reason: "It is being applied.", o: in(engine.PhaseApplying), want: want{false, "Progressing"}},
-		"HooksRunning":  {reason: "Hooks are part of that.", o: in(engine.PhaseHooksRunning), want: want{false, "Progressing"}},
-		"Progressing":   {reason: "An object starts.", o: in(engine.PhaseProgressing), want: want{false, "Progressing"}},
-		"Pruning":       {reason: "An object goes.", o: in(engine.PhasePruning), want: want{false, "Progressing"}},
-		"Leaving":       {reason: "A part goes that no longer is in the list of parts.", o: engine.Observation{Exists: true, State: engine.Processing}, want: want{false, "Progressing"}},
-		"Blocked":       {reason: "It waits for something else.", o: in(engine.PhaseBlocked), want: want{false, "Blocked"}},
-		"Drifted":       {reason: "An object is about to be repaired.", o: in(engine.PhaseDrifted), want: want{false, "Drifted"}},
-		"Broken":        {reason: "An object is missing, and stays so.", o: in(engine.PhaseBroken), want: want{false, "Drifted"}},
-		"Contended":     {reason: "A repair has to wait.", o: in(engine.PhaseContended), want: want{false, "Drifted"}},
-		"Several":       {reason: "The first part with the state of the whole counts, as for the message.", o: several, want: want{false, "Drifted"}},
-		"Changed":       {reason: "Changed fields may keep an object from working.", o: in(engine.PhaseChanged), want: want{false, "Drifted"}},
-		"Ceded":         {reason: "So may fields that were ceded.", o: in(engine.PhaseCeded), want: want{false, "Drifted"}},
-		"Works":         {reason: "All objects work although others changed them.", o: works, want: want{true, "Drifted"}},
-		"Degraded":      {reason: "An object reports a warning.", o: in(engine.PhaseDegraded), want: want{false, "Unavailable"}},
-		"Failed":        {reason: "The API server refuses an object.", o: in(engine.PhaseFailed), want: want{false, "ModuleFailed"}},
-		"HookFailed":    {reason: "A hook failed.", o: in(engine.PhaseHookFailed), want: want{false, "ModuleFailed"}},
-		"Unreadable":    {reason: "An object cannot be read.", o: in(engine.PhaseUnreadable), want: want{false, "ModuleFailed"}},
-		"Unhealthy":     {reason: "An object failed.", o: in(engine.PhaseUnhealthy), want: want{false, "ModuleFailed"}},
-		"RemovalFailed": {reason: "A hook of a part that goes failed.", o: in(engine.PhaseRemovalFailed), want: want{false, "ModuleFailed"}},
-		"Terminating":   {reason: "The custom resource says so.", o: in(engine.PhaseTerminating), want: want{false, "Deleting"}},
+		"Ready":         {reason: "All is well.", o: in(engine.PhaseReady), want: want{true, "Available", false}},
+		"Missing":       {reason: "An object that the policy ignores may be missing.", o: in(engine.PhaseMissing), want: want{true, "Available", false}},
+		"Applying":      {reason: "It is being applied.", o: in(engine.PhaseApplying), want: want{false, "Progressing", false}},
+		"HooksRunning":  {reason: "Hooks are part of that.", o: in(engine.PhaseHooksRunning), want: want{false, "Progressing", false}},
+		"Progressing":   {reason: "An object starts.", o: in(engine.PhaseProgressing), want: want{false, "Progressing", false}},
+		"Pruning":       {reason: "An object goes.", o: in(engine.PhasePruning), want: want{false, "Progressing", false}},
+		"Leaving":       {reason: "A part goes that no longer is in the list of parts.", o: engine.Observation{Exists: true, State: engine.Processing}, want: want{false, "Progressing", false}},
+		"Blocked":       {reason: "It waits for something else.", o: in(engine.PhaseBlocked), want: want{false, "Blocked", false}},
+		"Drifted":       {reason: "An object is about to be repaired.", o: in(engine.PhaseDrifted), want: want{false, "Drifted", false}},
+		"Broken":        {reason: "An object is missing, and stays so.", o: in(engine.PhaseBroken), want: want{false, "Drifted", true}},
+		"Contended":     {reason: "A repair has to wait.", o: in(engine.PhaseContended), want: want{false, "Drifted", false}},
+		"Several":       {reason: "The first part with the state of the whole counts, as for the message.", o: several, want: want{false, "Drifted", true}},
+		"Changed":       {reason: "Changed fields may keep an object from working.", o: in(engine.PhaseChanged), want: want{false, "Drifted", false}},
+		"Ceded":         {reason: "So may fields that were ceded.", o: in(engine.PhaseCeded), want: want{false, "Drifted", false}},
+		"Works":         {reason: "All objects work although others changed them.", o: works, want: want{true, "Drifted", false}},
+		"Degraded":      {reason: "An object reports a warning.", o: in(engine.PhaseDegraded), want: want{false, "Unavailable", false}},
+		"Failed":        {reason: "The API server refuses an object.", o: in(engine.PhaseFailed), want: want{false, "ModuleFailed", true}},
+		"HookFailed":    {reason: "A hook failed.", o: in(engine.PhaseHookFailed), want: want{false, "ModuleFailed", true}},
+		"Unreadable":    {reason: "An object cannot be read.", o: in(engine.PhaseUnreadable), want: want{false, "ModuleFailed", true}},
+		"Unhealthy":     {reason: "An object failed.", o: in(engine.PhaseUnhealthy), want: want{false, "ModuleFailed", true}},
+		"RemovalFailed": {reason: "A hook of a part that goes failed.", o: in(engine.PhaseRemovalFailed), want: want{false, "ModuleFailed", true}},
+		"Terminating":   {reason: "The custom resource says so.", o: in(engine.PhaseTerminating), want: want{false, "Deleting", false}},
 
-		"PlannedFirst":    {reason: "Nothing is there, and a plan without changes says nothing about that.", o: absent, plan: &v1alpha1.PlanStatus{}, want: want{false, "Planned"}},
-		"Planned":         {reason: "There is something to do.", o: in(engine.PhaseApplying), plan: &v1alpha1.PlanStatus{Change: 1}, want: want{false, "Planned"}},
-		"PlannedProblem":  {reason: "A problem counts.", o: in(engine.PhaseApplying), plan: &v1alpha1.PlanStatus{Problems: 1}, want: want{false, "Planned"}},
-		"PlannedNothing":  {reason: "There is nothing to do, so that the installed objects count.", o: in(engine.PhaseProgressing), plan: &v1alpha1.PlanStatus{}, want: want{false, "Progressing"}},
-		"PlannedReady":    {reason: "Nor are they late.", o: in(engine.PhaseReady), plan: &v1alpha1.PlanStatus{}, want: want{true, "Available"}},
-		"PlannedFailed":   {reason: "What is wrong with the installed objects outranks a plan.", o: in(engine.PhaseUnhealthy), plan: &v1alpha1.PlanStatus{Change: 1}, want: want{false, "ModuleFailed"}},
-		"PlannedDegraded": {reason: "So does a warning.", o: in(engine.PhaseDegraded), plan: &v1alpha1.PlanStatus{Change: 1}, want: want{false, "Unavailable"}},
+		"PlannedFirst":    {reason: "Nothing is there, and a plan without changes says nothing about that.", o: absent, plan: &v1alpha1.PlanStatus{}, want: want{false, "Planned", false}},
+		"Planned":         {reason: "There is something to do.", o: in(engine.PhaseApplying), plan: &v1alpha1.PlanStatus{Change: 1}, want: want{false, "Planned", false}},
+		"PlannedProblem":  {reason: "A problem counts.", o: in(engine.PhaseApplying), plan: &v1alpha1.PlanStatus{Problems: 1}, want: want{false, "Planned", false}},
+		"PlannedNothing":  {reason: "There is nothing to do, so that the installed objects count.", o: in(engine.PhaseProgressing), plan: &v1alpha1.PlanStatus{}, want: want{false, "Progressing", false}},
+		"PlannedReady":    {reason: "Nor are they late.", o: in(engine.PhaseReady), plan: &v1alpha1.PlanStatus{}, want: want{true, "Available", false}},
+		"PlannedFailed":   {reason: "What is wrong with the installed objects outranks a plan.", o: in(engine.PhaseUnhealthy), plan: &v1alpha1.PlanStatus{Change: 1}, want: want{false, "ModuleFailed", true}},
+		"PlannedDegraded": {reason: "So does a warning.", o: in(engine.PhaseDegraded), plan: &v1alpha1.PlanStatus{Change: 1}, want: want{false, "Unavailable", false}},
 
-		"Watched":          {reason: "An upgrade that is being watched is nothing special.", o: in(engine.PhaseProgressing), back: watched, want: want{false, "Progressing"}},
-		"RolledBack":       {reason: "The last known good revision runs.", o: engine.Observation{Exists: true, State: engine.Warning}, back: back, want: want{false, "RolledBack"}},
-		"RollingBack":      {reason: "It is being restored.", o: in(engine.PhaseProgressing), back: back, want: want{false, "RolledBack"}},
-		"RollbackFailed":   {reason: "It cannot be restored.", o: in(engine.PhaseFailed), back: back, want: want{false, "ModuleFailed"}},
-		"RolledBackRemove": {reason: "It goes.", o: in(engine.PhaseTerminating), back: back, want: want{false, "Deleting"}},
+		"Watched":          {reason: "An upgrade that is being watched is nothing special.", o: in(engine.PhaseProgressing), back: watched, want: want{false, "Progressing", false}},
+		"RolledBack":       {reason: "The last known good revision runs.", o: engine.Observation{Exists: true, State: engine.Warning}, back: back, want: want{false, "RolledBack", true}},
+		"RollingBack":      {reason: "It is being restored.", o: in(engine.PhaseProgressing), back: back, want: want{false, "RolledBack", true}},
+		"RollbackFailed":   {reason: "It cannot be restored.", o: in(engine.PhaseFailed), back: back, want: want{false, "ModuleFailed", true}},
+		"RolledBackRemove": {reason: "It goes.", o: in(engine.PhaseTerminating), back: back, want: want{false, "Deleting", false}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := Condition(&tc.o, &v1alpha1.ManifestObservation{Message: tc.o.Message, Plan: tc.plan, Rollback: tc.back})
-			if diff := cmp.Diff(tc.want, want{c.Status == "True", c.Reason}); diff != "" {
+			c, stalled := Condition(&tc.o, &v1alpha1.ManifestObservation{Message: tc.o.Message, Plan: tc.plan, Rollback: tc.back})
+			if diff := cmp.Diff(tc.want, want{c.Status == "True", c.Reason, stalled}); diff != "" {
 				t.Errorf("\n%s\nCondition(...): -want, +got:\n%s", tc.reason, diff)
 			}
 			if c.Message != tc.o.Message {
 				t.Errorf("\n%s\nCondition(...): want message %q, got %q", tc.reason, tc.o.Message, c.Message)
+			}
+		})
+	}
+}
+
+func TestIsFinal(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   bool
+	}{
+		"Marked":   {reason: "An invalid field stays invalid.", err: errors.Wrap(Final(errors.New("no")), "field"), want: true},
+		"Unsigned": {reason: "A signature does not appear by itself.", err: errors.Wrap(&ocm.VerificationError{Reason: "no"}, "nothing is applied"), want: true},
+		"Owned":    {reason: "The other owner stays.", err: errors.Wrap(&engine.OwnedError{}, "cannot observe"), want: true},
+		"Away":     {reason: "A cluster can return.", err: errors.New("no")},
+		"None":     {reason: "No error is marked.", err: Final(nil)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := IsFinal(tc.err); got != tc.want {
+				t.Errorf("\n%s\nIsFinal(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}
