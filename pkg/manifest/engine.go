@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
@@ -142,7 +143,10 @@ func (e *Engine) newCall(ctx context.Context, c cluster.Cluster, b *Bundle, o []
 	if err != nil {
 		return nil, err
 	}
-	w.parts = parts
+	w.parts, w.store.inputs = parts, make(map[object.PartID]inventory.Inputs, len(parts))
+	for i := range parts {
+		w.store.inputs[parts[i].Name] = parts[i].Inputs()
+	}
 	return w, nil
 }
 

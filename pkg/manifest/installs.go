@@ -41,7 +41,7 @@ func (i *installs) attempt(c *compose.Component, v execute.View) *hook.Attempt {
 	in := c.Installation
 	return &hook.Attempt{
 		Operation: c.Next.Operation, Release: in.Release.Name, Run: v.Run, Effect: hook.Effect{Record: v.Record},
-		First: inventory.Run{Inputs: c.Digest, Retry: i.hooks.retry, Revision: c.Next.Number, Before: c.Next.Before},
+		First: inventory.Run{Inputs: c.Digest, Content: c.Content, Retry: i.hooks.retry, Revision: c.Next.Number, Before: c.Next.Before},
 		Note:  c.NoteHooks,
 		Prepare: func(ctx context.Context, run *inventory.Run) ([]hook.Hook, error) {
 			return i.hooks.prepare(ctx, c.Hooks, c.Name, in, run, v.OwnerOf)

@@ -182,7 +182,7 @@ func TestForm(t *testing.T) {
 				t.Errorf("\n%s\ncluster: -want, +got:\n%s", tc.reason, diff)
 			}
 			rec := b.inventory(last).Parts["web"]
-			rec.Digest = ""
+			rec.Invalidate()
 			if diff := cmp.Diff(tc.parts, rec); diff != "" {
 				t.Errorf("\n%s\nrecord: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -220,7 +220,7 @@ func TestFormHalfWay(t *testing.T) {
 		t.Errorf("greeting after the way back: want hello, got %v", got)
 	}
 	rec := b.inventory(chart).Parts["web"]
-	rec.Digest = ""
+	rec.Invalidate()
 	want := inventory.Part{Namespace: "apps", Chart: "web", Version: "1.0.0", Revision: 1}
 	if diff := cmp.Diff(want, rec); diff != "" {
 		t.Errorf("record: -want, +got:\n%s", diff)

@@ -8,6 +8,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // A store loads and saves the inventory of a bundle during one call. Once another client has changed the inventory, the store
@@ -19,6 +20,8 @@ type store struct {
 	// changed is set once another client changed the inventory.
 	changed *inventory.ChangedError
 	stop    context.CancelFunc
+	// inputs contains the inputs of the parts of the bundle. It is nil if they are not known.
+	inputs map[object.PartID]inventory.Inputs
 }
 
 // fenced returns a context for a call that writes. The context is canceled when the call ends, or when another client has changed
@@ -42,6 +45,10 @@ func (s *store) loadUnwatched(ctx context.Context) (*inventory.Inventory, error)
 
 // loaded remembers the result of a load, even if the load failed.
 func (s *store) loaded(stored inventory.Stored, err error) (*inventory.Inventory, error) {
+	if stored.Inventory != nil {
+		// Only the memory changes: what older versions stored is written again with the next change.
+		stored.Inventory = stored.Inventory.WithContents(s.inputs)
+	}
 	*s.last = stored
 	if err != nil {
 		return nil, err

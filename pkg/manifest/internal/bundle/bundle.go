@@ -89,11 +89,11 @@ func (b *Bundle) Parts() ([]Part, error) {
 	}
 	out := b.Outline()
 	for i := range out {
-		d, err := out[i].digestOf(b)
+		d, err := out[i].digestsOf(b)
 		if err != nil {
 			return nil, err
 		}
-		out[i].Digest = d
+		out[i].Digest, out[i].Content = d.Digest, d.Content
 	}
 	return out, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -129,11 +130,11 @@ func TestDigests(t *testing.T) {
 		"Config":     {reason: "A config belongs to installs only.", change: func(b *Bundle) { b.Config.Digest = "d" }, want: []string{"web"}},
 		"Resource":   {reason: "Another custom resource is applied.", change: func(b *Bundle) { b.Resource = resource("s") }, want: []string{"resource:"}},
 	}
-	digests := func(b *Bundle) map[string]string {
-		out := map[string]string{}
+	digests := func(b *Bundle) map[string]inventory.Inputs {
+		out := map[string]inventory.Inputs{}
 		for i := range b.Outline() {
 			p := b.Outline()[i]
-			d, err := p.digestOf(b)
+			d, err := p.digestsOf(b)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,8 +149,11 @@ func TestDigests(t *testing.T) {
 			was, is := digests(base()), digests(b)
 			var got []string
 			for _, part := range all {
-				if was[part] != is[part] {
+				if was[part].Digest != is[part].Digest {
 					got = append(got, part)
+				}
+				if content := was[part].Content != is[part].Content; content != (was[part].Digest != is[part].Digest && name != "Labels") {
+					t.Errorf("\n%s\n%s: another content: %t; labels are not content, and everything else is", tc.reason, part, content)
 				}
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

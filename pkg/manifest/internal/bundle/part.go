@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
@@ -18,8 +19,9 @@ import (
 // A Part is a piece of a bundle that is rendered, applied and pruned on its own, so that its failure does not affect other parts.
 type Part struct {
 	Name object.PartID
-	// Digest is the digest of the inputs. Equal digests mean equal desired objects. It is empty in an Outline.
-	Digest string
+	// Digest is the digest of the inputs. Equal digests mean equal desired objects. Content is a digest of the inputs without the
+	// labels of the bundle: if only Digest changes, the objects get other labels, and no hook runs. Both are empty in an Outline.
+	Digest, Content string
 
 	// Exactly one of CRDs, Install and Resource is set.
 	CRDs     *source.Layer
@@ -32,10 +34,15 @@ type Part struct {
 // formatOfObjects is increased when the engine makes different objects from the same inputs, so that all are applied again.
 const formatOfObjects = 1
 
-// digestOf returns the digest of the inputs of the part. Digests are stored in clusters, so digestOf leaves out inputs that have
+// Inputs returns both digests of the part.
+func (p *Part) Inputs() inventory.Inputs {
+	return inventory.Inputs{Digest: p.Digest, Content: p.Content}
+}
+
+// digestsOf returns the digests of the inputs of the part. Digests are stored in clusters, so digestsOf leaves out inputs that have
 // their default values: the digests of older versions stay the same.
-func (p *Part) digestOf(b *Bundle) (string, error) {
-	in := map[string]any{"format": formatOfObjects, "labels": b.Labels}
+func (p *Part) digestsOf(b *Bundle) (inventory.Inputs, error) {
+	in := map[string]any{"format": formatOfObjects}
 	if len(b.Transforms) > 0 {
 		in["transforms"] = b.transformDigests()
 	}
@@ -56,9 +63,19 @@ func (p *Part) digestOf(b *Bundle) (string, error) {
 	case p.Resource != nil:
 		in["resource"] = p.Resource.Object
 	}
+	content, err := digest(in)
+	if err != nil {
+		return inventory.Inputs{}, errors.Wrapf(err, "%s: cannot encode its inputs", p.Name)
+	}
+	in["labels"] = b.Labels
+	all, err := digest(in)
+	return inventory.Inputs{Digest: all, Content: content}, err
+}
+
+func digest(in map[string]any) (string, error) {
 	data, err := json.Marshal(in)
 	if err != nil {
-		return "", errors.Wrapf(err, "%s: cannot encode its inputs", p.Name)
+		return "", err
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:16]), nil

@@ -62,13 +62,13 @@ func (c *Composer) optionsOf(ctx context.Context, out *Component) (render.Option
 }
 
 // objectsOf returns the objects of a rendered chart. If the chart renders differently each time, for example because of random
-// values, it returns the recorded objects of the revision to repair or to continue. Hooks come from the same record.
+// values, it returns the recorded objects of the revision to repair, to decorate or to continue. Hooks come from the same record.
 func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rendered) ([]*unstructured.Unstructured, error) {
 	home := out.Installation.Release
 	switch {
 	case r.Pure:
 		return r.Objects, nil
-	case out.Purpose == Repair && out.Record.Revision > 0:
+	case out.Purpose != Advance && out.Record.Revision > 0:
 		info, err := c.Releases.Get(ctx, home, out.Record.Revision)
 		if err != nil {
 			return nil, err
@@ -78,7 +78,7 @@ func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rend
 				"change a value to install a new revision", home.Name, out.Record.Revision)
 		}
 		return release.Objects(info.Manifest, home, out.Record.Revision)
-	case out.Record.Resumes(out.Digest, c.Retry):
+	case out.Record.Resumes(out.Inputs(), c.Retry):
 		info, err := c.Releases.Get(ctx, home, out.Record.Run.Revision)
 		if err != nil || info == nil {
 			return r.Objects, err
@@ -92,11 +92,11 @@ func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rend
 // goBack returns the recorded objects of the revision that a rollback restores, if rendering the chart does not reproduce them.
 // Otherwise, it returns the given objects unchanged.
 func (c *Composer) goBack(ctx context.Context, out *Component, r *render.Rendered, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
-	if !c.RollsBack || out.Purpose == Repair {
+	if !c.RollsBack || out.Purpose != Advance {
 		return objects, nil
 	}
 	var err error
-	out.Next.BackTo, out.Next.BackManifest, err = c.Releases.FindRollback(ctx, out.Desired.Release, out.Digest, r.Pure)
+	out.Next.BackTo, out.Next.BackManifest, err = c.Releases.FindRollback(ctx, out.Desired.Release, out.Inputs(), r.Pure)
 	if err != nil || out.Next.BackManifest == "" {
 		return objects, err
 	}

@@ -24,12 +24,18 @@ const (
 	Advance Purpose = "Advance"
 	// Repair means that the part was last applied with the same inputs, so the desired objects are the same.
 	Repair Purpose = "Repair"
+	// Decorate means that the part was last applied with the same inputs except for the labels of the bundle. The objects get other
+	// labels; no hook runs and no revision is installed.
+	Decorate Purpose = "Decorate"
 )
 
 // PurposeOf returns the purpose of applying a part, given its record in the inventory.
 func PurposeOf(p *bundle.Part, rec *inventory.Part) Purpose {
-	if rec.Digest == p.Digest {
+	switch {
+	case rec.Digest == p.Digest:
 		return Repair
+	case rec.Applied().SharesContent(p.Inputs()):
+		return Decorate
 	}
 	return Advance
 }

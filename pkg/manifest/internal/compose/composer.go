@@ -32,7 +32,7 @@ type Releases interface {
 
 	// FindRollback returns the revision that was installed with the given inputs, or 0 if there is none. It also returns the
 	// manifest of the revision, unless the chart is pure, which means that it renders the same objects again.
-	FindRollback(ctx context.Context, r inventory.Release, inputs string, pure bool) (revision int, manifest string, err error)
+	FindRollback(ctx context.Context, r inventory.Release, inputs inventory.Inputs, pure bool) (revision int, manifest string, err error)
 
 	// Get returns a recorded revision of a release, or nil if there is none.
 	Get(ctx context.Context, r inventory.Release, revision int) (*record.Info, error)
@@ -70,9 +70,14 @@ func (c *Composer) Compose(ctx context.Context, p *bundle.Part, rec inventory.Pa
 	if err := c.install(ctx, out); err != nil {
 		return nil, err
 	}
-	if out.Purpose == Advance {
-		// Until all objects are applied, the cluster contains both old and new objects.
-		out.Record.Digest, out.Record.Shared = "", nil
+	// Until all objects are applied, the cluster contains both old and new objects.
+	switch out.Purpose {
+	case Advance:
+		out.Record.Invalidate()
+		out.Record.Shared = nil
+	case Decorate:
+		out.Record.Digest = ""
+	case Repair:
 	}
 	objects, err := c.render(ctx, out)
 	if err != nil {
@@ -101,7 +106,7 @@ func (c *Composer) install(ctx context.Context, out *Component) error {
 	out.Installation = in
 	in.recordConfig(&out.Record)
 	out.Desired = release.Wanted{
-		Part: out.Name, Release: in.Release, Inputs: out.Digest, Retry: c.Retry, Adopts: c.adoption(in), RollsBack: c.RollsBack,
+		Part: out.Name, Release: in.Release, Inputs: out.Inputs(), Retry: c.Retry, Adopts: c.adoption(in), RollsBack: c.RollsBack,
 		Messages: c.Messages,
 	}
 	out.Next, out.Record, err = c.Releases.Next(ctx, &out.Desired, out.Record)

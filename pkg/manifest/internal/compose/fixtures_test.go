@@ -111,7 +111,7 @@ func (h *history) Next(_ context.Context, _ *release.Wanted, rec inventory.Part)
 	return release.Next{Number: rec.Revision + 1, Before: rec.Revision}, rec, h.err
 }
 
-func (h *history) FindRollback(_ context.Context, _ inventory.Release, _ string, pure bool) (int, string, error) {
+func (h *history) FindRollback(_ context.Context, _ inventory.Release, _ inventory.Inputs, pure bool) (int, string, error) {
 	if h.backTo == 0 || pure {
 		return h.backTo, "", nil
 	}

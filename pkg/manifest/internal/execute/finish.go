@@ -40,7 +40,7 @@ func (r *run) finishComponent(ctx context.Context, c *compose.Component) error {
 	if rec.Digest == c.Digest {
 		return nil
 	}
-	if c.Installation != nil {
+	if c.Installation != nil && c.Purpose == compose.Advance {
 		done, err := r.Installs.Finish(ctx, c, r.view(c))
 		r.result.Pruned = append(r.result.Pruned, done.Pruned...)
 		if err != nil {
@@ -50,7 +50,7 @@ func (r *run) finishComponent(ctx context.Context, c *compose.Component) error {
 		r.result.HooksRun += done.Hooks
 		rec = done.Record
 	}
-	rec.Digest = c.Digest
+	rec.Digest, rec.Content = c.Digest, c.Content
 	r.progress.inventory.Parts[c.Name] = rec
 	return nil
 }

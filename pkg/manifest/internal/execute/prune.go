@@ -26,7 +26,7 @@ func (p *progress) markLeaving() {
 	p.giveUp(plan.Prunes(p.plan.Parts, p.inventory))
 	for name, rec := range p.inventory.Parts {
 		if !p.plan.Wants(name) {
-			rec.Digest = ""
+			rec.Invalidate()
 			p.inventory.Parts[name] = rec
 		}
 	}
@@ -47,7 +47,7 @@ func (p *progress) giveUp(actions []plan.ObjectAction) {
 			en.Pruned = true
 		case plan.HandOver:
 			rec := p.inventory.Parts[a.Heir]
-			rec.Digest = ""
+			rec.Invalidate()
 			rec.Shared = slices.DeleteFunc(slices.Clone(rec.Shared), func(s string) bool { return s == en.Name })
 			p.inventory.Parts[a.Heir] = rec
 			en.Part, en.Pruned = a.Heir, false

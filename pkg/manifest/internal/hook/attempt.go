@@ -81,7 +81,7 @@ func (a *Attempt) RunPost(ctx context.Context) (Standing, error) {
 // begin starts a run, or continues the recorded run.
 func (a *Attempt) begin(ctx context.Context) error {
 	rec := &a.Effect.Record
-	if a.Run = Resume(rec, a.First.Inputs, a.First.Retry); a.Run != nil {
+	if a.Run = Resume(rec, a.First.Of(), a.First.Retry); a.Run != nil {
 		return nil
 	}
 	if err := a.Records.CutShort(ctx, rec.Run); err != nil {

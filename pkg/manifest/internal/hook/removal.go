@@ -101,7 +101,8 @@ func (r *RemovalHooks) advance(ctx context.Context, part object.PartID, p *inven
 	q.Save = func(ctx context.Context) error {
 		rec, copied := r.Records[part], *run
 		// If the part is added again before it is gone, install a new revision.
-		rec.Run, rec.Digest = &copied, ""
+		rec.Run = &copied
+		rec.Invalidate()
 		r.Records[part] = rec
 		return r.Save(ctx, part, rec)
 	}

@@ -5,7 +5,7 @@ package hook
 import "github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 
 // Resume returns a copy of the recorded run if it has the given inputs and can continue. It returns nil if a new run must begin.
-func Resume(rec *inventory.Part, inputs, retry string) *inventory.Run {
+func Resume(rec *inventory.Part, inputs inventory.Inputs, retry string) *inventory.Run {
 	if !rec.Resumes(inputs, retry) {
 		return nil
 	}

@@ -137,7 +137,7 @@ func TestResume(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Resume(&inventory.Part{Run: tc.run}, tc.inputs, tc.retry)
+			got := Resume(&inventory.Part{Run: tc.run}, inventory.Inputs{Digest: tc.inputs}, tc.retry)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nResume(...): -want, +got:\n%s", tc.reason, diff)
 			}

@@ -15,6 +15,9 @@ import (
 type Part struct {
 	// Digest is the digest of the inputs that were applied completely. It is empty until all objects of the part are applied.
 	Digest string `json:"digest,omitempty"`
+	// Content is the digest of the inputs that were applied completely, without the labels of the bundle. Older versions did not
+	// store it. It stays when only labels are being applied.
+	Content string `json:"content,omitempty"`
 	// Namespace is the namespace of the release, or empty if there is no release. Release is the name of the release, if it differs
 	// from the name of the part. Former and FormerRelease are the namespace and the name of the release before a move, until its
 	// records are deleted.
@@ -85,10 +88,10 @@ func (r *Part) HookTimeoutOf() time.Duration {
 	return DefaultHookTimeout
 }
 
-// Resumes reports whether the run of hooks is for these inputs and can continue. A run whose revision is not recorded cannot
+// Resumes reports whether the run of hooks is for these inputs, whatever their labels, and can continue. A run whose revision is not recorded cannot
 // continue: no hook has run, and the next revision must be determined again.
-func (r *Part) Resumes(inputs, retry string) bool {
-	return r.Run != nil && r.Run.Recorded && r.Run.Inputs == inputs && (r.Run.Failed == "" || r.Run.Retry == retry)
+func (r *Part) Resumes(inputs Inputs, retry string) bool {
+	return r.Run != nil && r.Run.Recorded && r.Run.Of().SharesContent(inputs) && (r.Run.Failed == "" || r.Run.Retry == retry)
 }
 
 // Stuck describes a part whose hook failed. The engine runs none of its hooks and installs no further revision until its inputs
@@ -105,7 +108,7 @@ type Stuck struct {
 func (s Stuck) NeedsStep(unfinished bool) bool { return s.ObjectsApplied && unfinished }
 
 // Stuck reports whether a hook failed for these inputs, and describes the failure.
-func (r *Part) Stuck(inputs, retry string) (s Stuck, stuck bool) {
+func (r *Part) Stuck(inputs Inputs, retry string) (s Stuck, stuck bool) {
 	if !r.Resumes(inputs, retry) || !r.Run.Over || r.Run.Failed == "" {
 		return Stuck{}, false
 	}

@@ -64,7 +64,7 @@ func (i *Inventory) withoutStuck(r Reasons, retry string) *Reasons {
 	r.Failed = maps.Clone(r.Failed)
 	maps.DeleteFunc(r.Failed, func(part object.PartID, f Failure) bool {
 		rec := i.Parts[part]
-		_, stuck := rec.Stuck(f.Digest, retry)
+		_, stuck := rec.Stuck(Inputs{Digest: f.Digest}, retry)
 		return stuck
 	})
 	return &r

@@ -19,9 +19,11 @@ type Run struct {
 	ID string `json:"id"`
 	// Event is the event whose hooks run.
 	Event Event `json:"event"`
-	// Inputs is the digest of the inputs of the part. Retry is the retry token of the call that began the run.
-	Inputs string `json:"inputs,omitempty"`
-	Retry  string `json:"retry,omitempty"`
+	// Inputs is the digest of the inputs of the part, and Content the one without labels, which older versions did not store. Retry
+	// is the retry token of the call that began the run.
+	Inputs  string `json:"inputs,omitempty"`
+	Content string `json:"content,omitempty"`
+	Retry   string `json:"retry,omitempty"`
 	// Revision is the revision of the release to install. Before is the deployed revision that it replaces. 0 means none.
 	Revision int `json:"revision,omitempty"`
 	Before   int `json:"before,omitempty"`

@@ -36,7 +36,7 @@ func TestStuck(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s, ok := tc.part.Stuck(tc.inputs, tc.retry)
+			s, ok := tc.part.Stuck(Inputs{Digest: tc.inputs}, tc.retry)
 			got := want{Stuck: s, OK: ok, Rest: s.NeedsStep(false), Unfinished: s.NeedsStep(true)}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nStuck(...): -want, +got:\n%s", tc.reason, diff)

@@ -93,7 +93,7 @@ func (o *observer) observeParts() {
 		if rec.Digest == p.Digest {
 			continue
 		}
-		if stuck, ok := rec.Stuck(p.Digest, o.Retry); ok {
+		if stuck, ok := rec.Stuck(p.Inputs(), o.Retry); ok {
 			p.found(PhaseHookFailed, stuck.Reason)
 			p.stuck = &stuck
 			continue
@@ -106,7 +106,7 @@ func (o *observer) observeParts() {
 			p.found(PhaseFailed, failure)
 		case !waits:
 			p.found(PhaseApplying, "is being applied")
-		case rec.Resumes(p.Digest, o.Retry) && !rec.Run.Over:
+		case rec.Resumes(p.Inputs(), o.Retry) && !rec.Run.Over:
 			p.found(PhaseHooksRunning, wait)
 		default:
 			p.found(PhaseBlocked, wait)

@@ -62,7 +62,7 @@ func Select(in Input) *Selection {
 		if rec.Digest == part.Digest && !unfinished {
 			continue
 		}
-		if stuck, ok := rec.Stuck(part.Digest, in.Retry); ok && !stuck.NeedsStep(unfinished) {
+		if stuck, ok := rec.Stuck(part.Inputs(), in.Retry); ok && !stuck.NeedsStep(unfinished) {
 			s.Stuck[part.Name] = stuck.Reason
 			continue
 		}

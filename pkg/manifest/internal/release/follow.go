@@ -17,8 +17,8 @@ type Revision struct {
 	// Number is the number of the revision, or 0 if the label is not a number.
 	Number int
 	Status string
-	// Inputs is the digest of the inputs, or empty for the record of another tool.
-	Inputs string
+	// Inputs contains the digests of the inputs. It is zero for the record of another tool.
+	Inputs inventory.Inputs
 	// Ours is true for a record of this ApplySet. Owner is the ID of the other ApplySet that wrote the record, or empty.
 	Ours  bool
 	Owner string
@@ -30,8 +30,9 @@ type Wanted struct {
 	Part object.PartID
 	// Release is the release of the part. It is zero for a part of plain objects, which has no release.
 	Release inventory.Release
-	// Inputs is the digest of the inputs of the part. Retry is the retry token of the call.
-	Inputs, Retry string
+	// Inputs contains the digests of the inputs of the part. Retry is the retry token of the call.
+	Inputs inventory.Inputs
+	Retry  string
 	// Adopts determines which releases to adopt.
 	Adopts object.Adoption
 	// RollsBack is true if the bundle returns to an earlier revision.
@@ -68,8 +69,8 @@ func (d *Wanted) NeedsSearch(rec *inventory.Part) bool {
 	return !d.repairs(rec) && !d.stays(rec) && !d.unsearched(rec) && !d.Release.IsZero()
 }
 
-// repairs reports whether the inputs are already applied, so that no revision is installed.
-func (d *Wanted) repairs(rec *inventory.Part) bool { return rec.Digest == d.Inputs }
+// repairs reports whether the inputs are already applied, at least except for labels, so that no revision is installed.
+func (d *Wanted) repairs(rec *inventory.Part) bool { return rec.Applied().SharesContent(d.Inputs) }
 
 // stays reports whether the inventory records the last deployed revision and the release does not move.
 func (d *Wanted) stays(rec *inventory.Part) bool {
@@ -119,7 +120,7 @@ func (d *Wanted) mayFollow(found []Revision) error {
 // revision before the next one, regardless of its status.
 func (d *Wanted) count(n *Next, found []Revision) (last int) {
 	for _, r := range found {
-		if r.Ours && r.Inputs == d.Inputs && r.Status != record.StatusFailed {
+		if r.Ours && r.Inputs.SharesContent(d.Inputs) && r.Status != record.StatusFailed {
 			// An interrupted step recorded this revision, or the inventory was lost.
 			last = max(last, r.Number-1)
 			if r.Status == record.StatusDeployed {

@@ -21,7 +21,7 @@ var (
 
 // desired returns the desired release of the part web: apps/web with the inputs "new".
 func desired(changes ...func(*Wanted)) Wanted {
-	d := Wanted{Part: "web", Release: apps, Inputs: "new", Retry: "1", Messages: advice.Messages{Adopt: "set adopt"}}
+	d := Wanted{Part: "web", Release: apps, Inputs: inventory.Inputs{Digest: "new"}, Retry: "1", Messages: advice.Messages{Adopt: "set adopt"}}
 	for _, c := range changes {
 		c(&d)
 	}
@@ -33,7 +33,7 @@ func adopting(a object.Adoption) func(*Wanted) { return func(d *Wanted) { d.Adop
 func retried(token string) func(*Wanted)       { return func(d *Wanted) { d.Retry = token } }
 func rollingBack(d *Wanted)                    { d.RollsBack = true }
 func ours(n int, status, inputs string) Revision {
-	return Revision{Number: n, Status: status, Inputs: inputs, Ours: true}
+	return Revision{Number: n, Status: status, Inputs: inventory.Inputs{Digest: inputs}, Ours: true}
 }
 func foreign(n int, status, set string) Revision {
 	return Revision{Number: n, Status: status, Owner: set}

@@ -34,9 +34,11 @@ const (
 	// LabelRevision and LabelStatus are labels of Helm.
 	LabelRevision = "version"
 	LabelStatus   = "status"
-	// LabelSet contains the ID of the ApplySet that wrote the record. LabelInputs contains the digest of the installed inputs.
-	LabelSet    = "kyma.m.crossplane.io/set"
-	LabelInputs = "kyma.m.crossplane.io/inputs"
+	// LabelSet contains the ID of the ApplySet that wrote the record. LabelInputs contains the digest of the installed inputs, and
+	// LabelContent the digest without the labels of the bundle, which older versions did not record.
+	LabelSet     = "kyma.m.crossplane.io/set"
+	LabelInputs  = "kyma.m.crossplane.io/inputs"
+	LabelContent = "kyma.m.crossplane.io/content"
 )
 
 // A History reads and writes the records of Helm releases in one cluster.
@@ -79,15 +81,18 @@ func (h History) List(ctx context.Context, r inventory.Release) ([]Revision, err
 // FindRollback returns the last revision of a release that this ApplySet deployed with the given inputs, or 0. It also returns
 // the manifest with the recorded objects, unless the chart is pure, which means that it always renders the same. As with helm
 // rollback, a chart that renders differently every time, for example with random values, is restored from its record.
-func (h History) FindRollback(ctx context.Context, r inventory.Release, inputs string, pure bool) (revision int, manifest string, err error) {
-	selector := fmt.Sprintf("%s,status in (%s,%s),%s=%s,%s=%s", selectorOf(r), record.StatusDeployed, record.StatusSuperseded,
-		LabelSet, h.Set, LabelInputs, inputs)
+func (h History) FindRollback(
+	ctx context.Context, r inventory.Release, inputs inventory.Inputs, pure bool,
+) (revision int, manifest string, err error) {
+	selector := fmt.Sprintf("%s,status in (%s,%s),%s=%s", selectorOf(r), record.StatusDeployed, record.StatusSuperseded, LabelSet, h.Set)
 	l, err := h.Client.List(ctx, ssa.SecretKind, r.Namespace, selector, 0)
 	if err != nil {
 		return 0, "", errors.Wrapf(err, "cannot look for the revisions of release %s in namespace %s", r.Name, r.Namespace)
 	}
 	for i := range l.Items {
-		revision = max(revision, h.revisionOf(l.Items[i].Labels).Number)
+		if found := h.revisionOf(l.Items[i].Labels); found.Inputs.SharesContent(inputs) {
+			revision = max(revision, found.Number)
+		}
 	}
 	if revision == 0 || pure {
 		return revision, "", nil
@@ -207,7 +212,8 @@ func (h History) revisionOf(labels map[string]string) Revision {
 	if err != nil {
 		n = 0
 	}
-	r := Revision{Number: n, Status: labels[LabelStatus], Inputs: labels[LabelInputs], Owner: labels[LabelSet]}
+	r := Revision{Number: n, Status: labels[LabelStatus], Owner: labels[LabelSet]}
+	r.Inputs = inventory.Inputs{Digest: labels[LabelInputs], Content: labels[LabelContent]}
 	if r.Owner == h.Set {
 		r.Ours, r.Owner = true, ""
 	}

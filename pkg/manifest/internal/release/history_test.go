@@ -77,6 +77,12 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// labeled adds the digest of the content to a record.
+func labeled(o record.Options, content string) record.Options {
+	o.Labels[LabelContent] = content
+	return o
+}
+
 func TestFindRollback(t *testing.T) {
 	type want struct {
 		Revision int
@@ -91,6 +97,7 @@ func TestFindRollback(t *testing.T) {
 	}{
 		"None":   {reason: "A revision that failed, or belongs to another owner, cannot be restored.", records: []record.Options{recorded(1, "failed", "us", "new"), recorded(2, "deployed", "them", "new"), recorded(3, "deployed", "us", "old")}, want: want{Requests: 1}},
 		"Pure":   {reason: "A chart that always renders the same does not need the record.", records: []record.Options{recorded(1, "superseded", "us", "new"), recorded(3, "superseded", "us", "new")}, pure: true, want: want{Revision: 3, Requests: 1}},
+		"Labels": {reason: "A revision with other labels has the same content.", records: []record.Options{labeled(recorded(1, "superseded", "us", "old"), "c"), labeled(recorded(2, "superseded", "us", "new"), "d")}, pure: true, want: want{Revision: 2, Requests: 1}},
 		"Impure": {reason: "Any other chart is restored from its record.", records: []record.Options{recorded(1, "superseded", "us", "new")}, want: want{Revision: 1, Objects: true, Requests: 2}},
 	}
 	for name, tc := range cases {
@@ -99,7 +106,7 @@ func TestFindRollback(t *testing.T) {
 			for _, o := range tc.records {
 				c.record(o)
 			}
-			revision, manifest, err := c.history().FindRollback(t.Context(), apps, "new", tc.pure)
+			revision, manifest, err := c.history().FindRollback(t.Context(), apps, inventory.Inputs{Digest: "new", Content: "c"}, tc.pure)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -45,7 +45,10 @@ func (n *NewRevision) record(set string, first time.Time) record.Options {
 		Labels: map[string]string{},
 	}
 	maps.Copy(o.Labels, n.Labels)
-	o.Labels[LabelSet], o.Labels[LabelInputs] = set, n.Desired.Inputs
+	o.Labels[LabelSet], o.Labels[LabelInputs] = set, n.Desired.Inputs.Digest
+	if n.Desired.Inputs.Content != "" {
+		o.Labels[LabelContent] = n.Desired.Inputs.Content
+	}
 	return o
 }
 

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"encoding/base64"
+	"maps"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+)
+
+// tmplPassword renders differently each time.
+const tmplPassword = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: password}\ndata: {k: {{ randAlphaNum 20 | quote }}}\n"
+
+// channelBundle returns a bundle with hooks and a random password, with the labels of a channel.
+func channelBundle(channel string) *Bundle {
+	s := bundleOf(install("web", tmplConfig, tmplPassword,
+		hookJob("before", "pre-install,pre-upgrade"), hookJob("after", "post-install,post-upgrade")))
+	s.Labels = map[string]string{"channel": channel}
+	return s
+}
+
+// forgetContents rewrites the stored inventory as versions wrote it that knew one digest only.
+func (b *bench) forgetContents(s *Bundle) {
+	b.t.Helper()
+	inv := b.inventory(s)
+	for name, rec := range inv.Parts {
+		rec.Content = ""
+		inv.Parts[name] = rec
+	}
+	data, err := inv.Marshal()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.s.edit(key("Secret", DefaultNamespace, s.Name), func(u *unstructured.Unstructured) {
+		u.Object["data"].(map[string]any)[inventory.Key] = base64.StdEncoding.EncodeToString(data)
+	})
+}
+
+// TestLabelIsDecoration checks that a change of the labels of a bundle, such as another channel of a module, reaches the objects,
+// and neither runs a hook nor installs a revision.
+func TestLabelIsDecoration(t *testing.T) {
+	password := key("ConfigMap", "apps", "password")
+	type state struct {
+		Password, Channel any
+		Hooks             []string
+		Revisions         []string
+	}
+	look := func(b *bench) state {
+		hooks := []string{}
+		for _, job := range []string{"before", "after"} {
+			hooks = append(hooks, string(b.s.uidOf(jobKey(job))))
+		}
+		u := b.s.objects[password].u()
+		data, _, _ := unstructured.NestedMap(b.s.objects[password].content, "data")
+		return state{Password: data["k"], Channel: u.GetLabels()["channel"], Hooks: hooks, Revisions: b.statuses()}
+	}
+	cases := map[string]struct {
+		reason string
+		// between changes what the cluster or the engine has before the channel changes.
+		between func(b *bench)
+	}{
+		"Now":     {reason: "The inventory has both digests.", between: func(*bench) {}},
+		"Restart": {reason: "The stored inventory has both digests.", between: func(b *bench) { b.restart() }},
+		"Old": {
+			reason: "An inventory of an older version gets its second digest in memory when it is first observed, without a write.",
+			between: func(b *bench) {
+				b.forgetContents(channelBundle("regular"))
+				b.restart()
+				b.s.took()
+				if o := b.observe(channelBundle("regular")); !o.UpToDate {
+					b.t.Errorf("an inventory of an older version is not up to date: %+v", o)
+				}
+				for _, l := range b.s.took() {
+					if l[:3] != "get" {
+						b.t.Errorf("the inventory of an older version causes a write: %s", l)
+					}
+				}
+			},
+		},
+		"Interrupted": {
+			reason: "A step that changes labels can be interrupted after each request.",
+			between: func(b *bench) {
+				for n := 1; n < 5; n++ {
+					b.c.cutAfter(n, false)
+					_, _ = b.Apply(b.t.Context(), b.c, channelBundle("fast"))
+					b.restart()
+				}
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.settle(channelBundle("regular"))
+			want := look(b)
+			tc.between(b)
+			b.settle(channelBundle("fast"))
+			want.Channel = "fast"
+			if diff := cmp.Diff(want, look(b)); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			parts := b.inventory(channelBundle("fast")).Parts
+			for _, p := range b.begun(channelBundle("fast")).parts {
+				if rec := parts[p.Name]; rec.Digest != p.Digest || rec.Content != p.Content {
+					t.Errorf("\n%s\n%s: the inventory has digests %q and %q, want %q and %q", tc.reason, p.Name, rec.Digest, rec.Content, p.Digest, p.Content)
+				}
+			}
+		})
+	}
+}
+
+// TestLabelDuringHooks checks that a change of labels does not begin again what a hook has begun.
+func TestLabelDuringHooks(t *testing.T) {
+	b := newBench(t)
+	b.s.unready = true
+	b.apply(channelBundle("regular"))
+	before := b.s.uidOf(jobKey("before"))
+	b.apply(channelBundle("fast"))
+	if now := b.s.uidOf(jobKey("before")); before == "" || now != before {
+		t.Errorf("the hook ran again: first %q, then %q", before, now)
+	}
+	completeJob(b, "before")
+	b.apply(channelBundle("fast"))
+	failJob(b, "after")
+	_, _ = b.Apply(t.Context(), b.c, channelBundle("fast"))
+	revisions := b.statuses()
+	_, _ = b.Apply(t.Context(), b.c, channelBundle("regular"))
+	if diff := cmp.Diff(revisions, b.statuses()); diff != "" {
+		t.Errorf("another label does not run a failed hook again: -want, +got:\n%s", diff)
+	}
+	again := maps.Clone(channelBundle("regular").Labels)
+	s := channelBundle("regular")
+	s.Labels, s.Installs[0].Values = again, map[string]any{"greeting": "hi"}
+	_, _ = b.Apply(t.Context(), b.c, s)
+	if cmp.Equal(revisions, b.statuses()) {
+		t.Error("another value runs a failed hook again")
+	}
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import "github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+
+// Inputs identifies what a part is applied from.
+type Inputs struct {
+	// Digest is the digest of all inputs. Content is the digest of the inputs without the labels of the bundle, which only decorate
+	// the objects. What older versions stored has no Content.
+	Digest, Content string
+}
+
+// SharesContent reports whether two inputs are equal, except for the labels of the bundle.
+func (i Inputs) SharesContent(o Inputs) bool {
+	return i.Digest == o.Digest || i.Content != "" && i.Content == o.Content
+}
+
+// Applied returns the inputs that were applied completely. If labels are being applied, they have a Content only.
+func (r *Part) Applied() Inputs { return Inputs{Digest: r.Digest, Content: r.Content} }
+
+// Invalidate makes the engine apply the part again, even with the same inputs.
+func (r *Part) Invalidate() { r.Digest, r.Content = "", "" }
+
+// Of returns the inputs for which the run began.
+func (r *Run) Of() Inputs { return Inputs{Digest: r.Inputs, Content: r.Content} }
+
+// WithContents returns the inventory with the Content of each part and run that has none and the given inputs, so that an
+// inventory of an older version is like a new one. It returns the inventory itself if there is nothing to add.
+func (i *Inventory) WithContents(inputs map[object.PartID]Inputs) *Inventory {
+	out := i
+	for name, rec := range i.Parts {
+		in, known := inputs[name]
+		if !known {
+			continue
+		}
+		old := rec
+		if rec.Digest == in.Digest && rec.Content == "" {
+			rec.Content = in.Content
+		}
+		if rec.Run != nil && rec.Run.Inputs == in.Digest && rec.Run.Content == "" {
+			run := *rec.Run
+			run.Content = in.Content
+			rec.Run = &run
+		}
+		if rec.Content == old.Content && rec.Run == old.Run {
+			continue
+		}
+		if out == i {
+			out = i.Clone()
+		}
+		out.Parts[name] = rec
+	}
+	return out
+}
