@@ -219,6 +219,35 @@ type ProviderConfigSpec struct {
 	Verification *Verification `json:"verification,omitempty"`
 }
 
+// AllowedNamespaces selects namespaces. A namespace is allowed if it is listed in names, or if selector matches its labels.
+type AllowedNamespaces struct {
+	// names are the names of allowed namespaces.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	Names []string `json:"names,omitempty"`
+
+	// selector allows the namespaces with these labels. An empty selector allows all namespaces. For any other selector, the
+	// provider needs the permission to get namespaces, which Crossplane does not grant: see docs/permissions.md.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+}
+
+// A ClusterProviderConfigSpec specifies how to connect to a target cluster, which modules may be installed in it, and which
+// namespaces may use it.
+type ClusterProviderConfigSpec struct {
+	ProviderConfigSpec `json:",inline"`
+
+	// allowedNamespaces selects the namespaces whose Kymas and Manifests may use this ClusterProviderConfig. If it is not set,
+	// all namespaces may use it, unless the credentials or the identity are those of the provider (InjectedIdentity, Filesystem,
+	// Environment, or AzureWorkloadIdentityCredentials): then no namespace may. If it is set, only the namespaces that it selects may.
+	// A Manifest of another namespace is not applied any more, but what it has installed is removed with it.
+	// +optional
+	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
+}
+
 // A ProviderConfigStatus reports how many resources use a ProviderConfig, and whether its cluster can be used.
 type ProviderConfigStatus struct {
 	xpv2.ProviderConfigStatus `json:",inline"`
@@ -271,7 +300,7 @@ type ProviderConfigList struct {
 	Items []ProviderConfig `json:"items"`
 }
 
-// A ClusterProviderConfig holds the credentials of a target cluster for managed resources of all namespaces.
+// A ClusterProviderConfig holds the credentials of a target cluster for managed resources of several namespaces.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:storageversion
@@ -294,9 +323,9 @@ type ClusterProviderConfig struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec specifies how to connect to a target cluster, and which modules may be installed in it.
+	// spec specifies how to connect to a target cluster, which modules may be installed in it, and which namespaces may use it.
 	// +required
-	Spec ProviderConfigSpec `json:"spec"`
+	Spec ClusterProviderConfigSpec `json:"spec"`
 	// status reports how many resources use a ProviderConfig, and whether the provider can reach its cluster.
 	// +optional
 	Status ProviderConfigStatus `json:"status,omitempty"`

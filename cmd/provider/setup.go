@@ -18,6 +18,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	manifestcontroller "github.com/crossplane-contrib/provider-kyma/internal/controller/manifest"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/namespaces"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/secrets"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
@@ -56,7 +57,8 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics
 		Options: settings.Options{
 			Options: options, Timeout: f.timeout, MinPollInterval: f.minPoll, PollJitter: f.jitter(), Priorities: priority.NewTracker(),
 		},
-		Secrets: reader,
+		Namespaces: namespaces.NewReader(mgr.GetAPIReader()),
+		Secrets:    reader,
 		CloudIdentities: config.CloudIdentities{
 			Get: (&cloud.Identities{}).Identity, AllowTenants: f.allowTenantIdentity,
 		},

@@ -28,6 +28,14 @@ func TestClusterProviderConfigRules(t *testing.T) {
 	breaches["spec.verification.keys"+each] = breach{
 		set: fields{"spec.verification.keys[1].publicKeySecretRef.namespace": gone{}}, field: "spec.verification.keys",
 	}
+	const allowed = "spec.allowedNamespaces"
+	maps.Copy(breaches, map[string]breach{
+		allowed + ".names maxItems 256":                            tooMany(allowed+".names", 256, func(i int) any { return fmt.Sprint("n", i) }),
+		allowed + ".names[] minLength 1":                           empty(allowed + ".names[0]"),
+		allowed + ".names[] maxLength 63":                          tooLong(allowed+".names[0]", "", 63),
+		allowed + ".selector.matchExpressions[] required key":      missing(allowed + ".selector.matchExpressions[0].key"),
+		allowed + ".selector.matchExpressions[] required operator": missing(allowed + ".selector.matchExpressions[0].operator"),
+	})
 	testBreaches(t, "clusterproviderconfigs", clusterConfig(fullConfig), statusOfConfig, breaches)
 
 	full := object(t, clusterConfig(fullConfig))

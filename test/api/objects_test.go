@@ -265,7 +265,15 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 
 // clusterConfig is the full ProviderConfig as a ClusterProviderConfig.
 func clusterConfig(text string) string {
-	return strings.Replace(text, "kind: ProviderConfig", "kind: ClusterProviderConfig", 1)
+	const allowed = `
+spec:
+  allowedNamespaces:
+    names: [team-a]
+    selector:
+      matchLabels: {team: a}
+      matchExpressions: [{key: team, operator: In, values: [a]}]`
+	text = strings.Replace(text, "kind: ProviderConfig", "kind: ClusterProviderConfig", 1)
+	return strings.Replace(text, "\nspec:", allowed, 1)
 }
 
 // fields are values by path, such as spec.installs[0].name.

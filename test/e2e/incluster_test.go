@@ -67,6 +67,7 @@ func (s *space) own(ctx context.Context) *xpv2.ProviderConfigReference {
 	GinkgoHelper()
 	config := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: s.name}}
 	config.Spec.Credentials.Source = v1alpha1.CredentialsSourceInjectedIdentity
+	config.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{Names: []string{s.name}}
 	config.Spec.Registries = []v1alpha1.Registry{{Host: env.registry.Host(), PlainHTTP: true}}
 	s.create(ctx, config)
 	DeferCleanup(func(ctx SpecContext) { s.remove(ctx, config) })

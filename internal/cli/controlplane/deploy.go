@@ -4,6 +4,7 @@ package controlplane
 
 import (
 	"context"
+	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/spf13/cobra"
@@ -168,8 +169,13 @@ func (d *deployment) makeNamespace(ctx context.Context) error {
 func (d *deployment) configure(ctx context.Context) error {
 	config := d.ref.object(d.namespace)
 	if d.o.inCluster {
+		names, err := d.allowedNamespaces(ctx, config)
+		if err != nil {
+			return err
+		}
 		return d.applier.apply(ctx, wanted(config, map[string]any{"spec": map[string]any{
-			"credentials": map[string]any{"source": string(v1alpha1.CredentialsSourceInjectedIdentity)},
+			"credentials":       map[string]any{"source": string(v1alpha1.CredentialsSourceInjectedIdentity)},
+			"allowedNamespaces": map[string]any{"names": names},
 		}}))
 	}
 	if d.o.target == "" {
@@ -185,6 +191,19 @@ func (d *deployment) configure(ctx context.Context) error {
 			"secretRef": map[string]any{"name": secret.Name, "key": kubeconfigKey},
 		},
 	}}))
+}
+
+// allowedNamespaces returns the namespaces that may use the ClusterProviderConfig: those that it has, and that of the Kyma.
+func (d *deployment) allowedNamespaces(ctx context.Context, config object) ([]any, error) {
+	live, err := d.plane.found(ctx, config)
+	if err != nil || live == nil {
+		return []any{d.namespace}, err
+	}
+	names, _, err := unstructured.NestedSlice(live.Object, "spec", "allowedNamespaces", "names")
+	if err != nil || slices.Contains(names, any(d.namespace)) {
+		return names, errors.Wrapf(err, "%s", config.words())
+	}
+	return append(names, d.namespace), nil
 }
 
 // applyTemplates applies the ModuleTemplates from the files of the command line.

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
@@ -177,6 +178,14 @@ func TestDeployConfigs(t *testing.T) {
 	succeed(t, NewDeploy, "-n", "configs", "--in-cluster")
 	if diff := cmp.Diff(reference{kind: "ClusterProviderConfig", name: "control-plane"}, referenceOf(mustGet(t, kymaIn("configs"))), cmp.AllowUnexported(reference{})); diff != "" {
 		t.Errorf("config of the Kyma: -want, +got:\n%s", diff)
+	}
+	succeed(t, NewDeploy, "-n", "configs-of-others", "--in-cluster")
+	names, _, _ := unstructured.NestedStringSlice(mustGet(t, object{
+		GroupVersionKind: v1alpha1.ClusterProviderConfigGroupVersionKind, Name: "control-plane",
+	}).Object, "spec", "allowedNamespaces", "names")
+	// The config is that of the control plane, which other tests share.
+	if !slices.Contains(names, "configs") || !slices.Contains(names, "configs-of-others") {
+		t.Errorf("namespaces that may use the config: want those of both deploys, got %v", names)
 	}
 	r = run(t, NewDeploy, "-n", "configs", "--target-kubeconfig", target(t))
 	if command.CodeOf(r.err) != command.ExitExists || !strings.Contains(r.err.Error(), "cannot move") || get(t, secretIn("configs")) != nil {

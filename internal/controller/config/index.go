@@ -36,7 +36,7 @@ func Index(ctx context.Context, i client.FieldIndexer) error {
 		if !ok {
 			return nil
 		}
-		return secretsOf(&pc.Spec, "")
+		return secretsOf(&pc.Spec.ProviderConfigSpec, "")
 	}); err != nil {
 		return errors.Wrap(err, "cannot index ClusterProviderConfigs")
 	}

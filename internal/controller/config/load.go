@@ -46,9 +46,12 @@ type Config struct {
 	// Generation is the generation of the spec.
 	Generation int64
 	Spec       v1alpha1.ProviderConfigSpec
+	// AllowedNamespaces selects the namespaces that may use a ClusterProviderConfig; see Allow.
+	AllowedNamespaces *v1alpha1.AllowedNamespaces
 }
 
-// Load returns the config that an object in a namespace refers to.
+// Load returns the config that an object in a namespace refers to. It does not check whether the namespace may use the config:
+// that is what Allow does.
 func Load(ctx context.Context, c client.Reader, namespace string, ref *xpv2.ProviderConfigReference) (*Config, error) {
 	if ref == nil {
 		return nil, errors.New("spec.providerConfigRef is missing")
@@ -66,7 +69,7 @@ func Load(ctx context.Context, c client.Reader, namespace string, ref *xpv2.Prov
 		if err := c.Get(ctx, types.NamespacedName{Name: ref.Name}, pc); err != nil {
 			return nil, explain(err, ref.Kind, ref.Name)
 		}
-		out.Spec, out.Generation = pc.Spec, pc.Generation
+		out.Spec, out.AllowedNamespaces, out.Generation = pc.Spec.ProviderConfigSpec, pc.Spec.AllowedNamespaces, pc.Generation
 	default:
 		return nil, errors.Errorf("spec.providerConfigRef.kind %q is neither ProviderConfig nor ClusterProviderConfig", ref.Kind)
 	}

@@ -40,6 +40,7 @@ type Clusters interface {
 type connector struct {
 	client   client.Reader
 	usage    resource.ModernTracker
+	spaces   config.Namespaces
 	secrets  config.Secrets
 	clouds   config.CloudIdentities
 	values   *values.Reader
@@ -87,6 +88,9 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := cfg.Allow(ctx, c.spaces, mr.Namespace); err != nil {
+		return nil, nil, err
+	}
 	verdict := c.verify(ctx, cfg, mr)
 	if err := verdict.refusal(); err != nil {
 		return nil, verdict, err
@@ -122,11 +126,16 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 
 // connectRemoval connects a Manifest that is being deleted. Its dependencies may be deleted at the same time, as with its
 // namespace, and a mistake in them must not block the removal: the last connection and the name of the inventory are enough.
+// A namespace that may not use the config any more can still remove what it has installed, and nothing else.
 func (c *connector) connectRemoval(ctx context.Context, mr *v1alpha1.Manifest) (*external, removal, error) {
 	key := client.ObjectKeyFromObject(mr)
 	bundle := outlineOf(mr)
 	var cluster cluster.Cluster
 	cfg, err := config.Load(ctx, c.client, mr.Namespace, mr.Spec.ProviderConfigReference)
+	refused := err == nil && cfg.Allow(ctx, c.spaces, mr.Namespace) != nil
+	if refused && neverInstalled(mr) {
+		return nil, needless, nil
+	}
 	if err == nil {
 		// The parts of the whole bundle determine the order of their removal.
 		if whole, err := (&content{}).bundleOf(mr); err == nil {
@@ -139,6 +148,7 @@ func (c *connector) connectRemoval(ctx context.Context, mr *v1alpha1.Manifest) (
 	if !found {
 		cluster, found = c.clusters.Last(key.String())
 	}
+	bundle.Adopt = bundle.Adopt && !refused
 	e := c.external(key, cluster, bundle, c.values.Secrets(ctx, mr))
 	return e, removalOf(mr, found, err), err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
@@ -40,6 +41,12 @@ func (m *mockClusters) Forget(string)                       {}
 
 func TestConnect(t *testing.T) {
 	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "there"}}
+	own := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "own"}}
+	own.Spec.Credentials.Source = v1alpha1.CredentialsSourceInjectedIdentity
+	ofProvider := func(m *v1alpha1.Manifest) {
+		m.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: v1alpha1.ClusterProviderConfigKind, Name: "own"}
+	}
+	adopting := func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adoption = v1alpha1.AdoptionPolicyAdopt }
 	installed := func(m *v1alpha1.Manifest) { meta.SetExternalName(m, "n.m") }
 	invalid := func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs = []v1alpha1.Install{{Name: "a"}} }
 	fresh, last := &aCluster{name: "fresh"}, &aCluster{name: "last"}
@@ -47,6 +54,7 @@ func TestConnect(t *testing.T) {
 	type want struct {
 		cluster string
 		nothing bool
+		adopts  bool
 		err     string
 	}
 	cases := map[string]struct {
@@ -80,11 +88,27 @@ func TestConnect(t *testing.T) {
 			reason: "What never came to a cluster need not be removed from it.",
 			mr:     named("n", "m", uses("none"), deleted), want: want{nothing: true},
 		},
+		"NotAllowed": {
+			reason: "A tenant must not install with the credentials of the provider unless the config names its namespace.",
+			mr:     named("n", "m", ofProvider), want: want{err: `ClusterProviderConfig own: namespace "n" may not use it`},
+		},
+		"DeletedNotAllowed": {
+			reason: "A namespace that is no longer allowed can remove what it has installed, and take over nothing else.",
+			mr:     named("n", "m", ofProvider, adopting, installed, deleted), want: want{cluster: "fresh"},
+		},
+		"DeletedNeverAllowed": {
+			reason: "A namespace that was never allowed does not connect, not even to remove.",
+			mr:     named("n", "m", ofProvider, adopting, deleted), want: want{nothing: true},
+		},
+		"DeletedAdopting": {
+			reason: "A namespace that is allowed removes as its Manifest specifies.",
+			mr:     named("n", "m", uses("there"), adopting, installed, deleted), want: want{cluster: "fresh", adopts: true},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := &connector{
-				client: fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(pc.DeepCopy()).Build(),
+				client: fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(pc.DeepCopy(), own.DeepCopy()).Build(),
 				usage: tracker(func() error {
 					if meta.WasDeleted(tc.mr) {
 						return errors.New("no usage can be made in a namespace that is going away")
@@ -104,7 +128,7 @@ func TestConnect(t *testing.T) {
 			}
 			switch e := e.(type) {
 			case *external:
-				got.cluster = e.cluster.(*aCluster).name
+				got.cluster, got.adopts = e.cluster.(*aCluster).name, e.choice.bundle.Adopt
 			case nothing:
 				o, err := e.Observe(t.Context(), tc.mr)
 				got.nothing = err == nil && !o.ResourceExists

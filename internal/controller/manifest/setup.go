@@ -37,6 +37,8 @@ import (
 type Options struct {
 	settings.Options
 
+	// Namespaces reads the namespaces that may use a ClusterProviderConfig.
+	Namespaces config.Namespaces
 	// Secrets reads the Secrets that ProviderConfigs name.
 	Secrets config.Secrets
 	// CloudIdentities gives access to the provider's identities at registries.
@@ -69,6 +71,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 	r := managed.NewReconciler(mgr, resource.ManagedKind(v1alpha1.ManifestGroupVersionKind), reconcilerOptions(o, &connector{
 		client:   mgr.GetClient(),
 		usage:    resource.NewProviderConfigUsageTracker(mgr.GetClient(), &v1alpha1.ProviderConfigUsage{}),
+		spaces:   o.Namespaces,
 		secrets:  o.Secrets,
 		clouds:   o.CloudIdentities,
 		values:   values.NewReader(o.Values),

@@ -37,6 +37,6 @@ func (r *registries) load(ctx context.Context) (oci.Registries, error) {
 	case err != nil:
 		return nil, errors.Wrapf(err, "cannot get ClusterProviderConfig %s", r.name)
 	}
-	regs, err := (&config.Config{Kind: v1alpha1.ClusterProviderConfigKind, Name: r.name, Spec: pc.Spec}).Registries(ctx, r.secrets, r.clouds)
+	regs, err := (&config.Config{Kind: v1alpha1.ClusterProviderConfigKind, Name: r.name, Spec: pc.Spec.ProviderConfigSpec}).Registries(ctx, r.secrets, r.clouds)
 	return regs, errors.Wrapf(err, "ClusterProviderConfig %s", r.name)
 }

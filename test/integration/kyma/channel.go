@@ -149,14 +149,17 @@ var _ = Describe("The target of a Kyma's module", func() {
 	// central creates the ClusterProviderConfig for modules of the control plane. It is deleted after everything else.
 	central := func(ctx SpecContext) {
 		s.Secret(ctx, controlPlaneConfig, corev1.SecretTypeOpaque, map[string][]byte{KubeconfigKey: Env.Control.Kubeconfig()})
-		pc := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: controlPlaneConfig}, Spec: v1alpha1.ProviderConfigSpec{
-			Credentials: v1alpha1.Credentials{
-				Source: v1alpha1.CredentialsSourceSecret,
-				CredentialSelectors: v1alpha1.CredentialSelectors{
-					SecretRef: &v1alpha1.SecretKeySelector{Namespace: s.Name, Name: controlPlaneConfig, Key: KubeconfigKey},
+		pc := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: controlPlaneConfig}, Spec: v1alpha1.ClusterProviderConfigSpec{
+			ProviderConfigSpec: v1alpha1.ProviderConfigSpec{
+				Credentials: v1alpha1.Credentials{
+					Source: v1alpha1.CredentialsSourceSecret,
+					CredentialSelectors: v1alpha1.CredentialSelectors{
+						SecretRef: &v1alpha1.SecretKeySelector{Namespace: s.Name, Name: controlPlaneConfig, Key: KubeconfigKey},
+					},
 				},
+				Registries: Registries(),
 			},
-			Registries: Registries(),
+			AllowedNamespaces: &v1alpha1.AllowedNamespaces{Names: []string{s.Name}},
 		}}
 		s.Create(ctx, pc)
 		DeferCleanup(func(ctx SpecContext) {

@@ -3,6 +3,8 @@
 package provider
 
 import (
+	"fmt"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -64,19 +66,42 @@ var _ = Describe("Credentials", func() {
 	It("of the provider itself install into the control plane", func(ctx SpecContext) {
 		cpc := &v1alpha1.ClusterProviderConfig{
 			ObjectMeta: metav1.ObjectMeta{Name: s.Name},
-			Spec: v1alpha1.ProviderConfigSpec{
+			Spec: v1alpha1.ClusterProviderConfigSpec{ProviderConfigSpec: v1alpha1.ProviderConfigSpec{
 				Credentials: v1alpha1.Credentials{Source: v1alpha1.CredentialsSourceInjectedIdentity},
 				Registries:  Registries(),
-			},
+			}},
 		}
 		s.Create(ctx, cpc)
 		DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(Env.ControlClient.Delete(ctx, cpc))).To(Succeed()) })
 		m := s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), Values{"workload": false}))
 		m.Spec.ProviderConfigReference.Kind = v1alpha1.ClusterProviderConfigKind
 		m.Spec.ProviderConfigReference.Name = s.Name
-		s.Install(ctx, m)
+		allow := func(names ...string) {
+			GinkgoHelper()
+			Eventually(func() error {
+				if err := Env.ControlClient.Get(ctx, client.ObjectKeyFromObject(cpc), cpc); err != nil {
+					return err
+				}
+				cpc.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{Names: names}
+				return Env.ControlClient.Update(ctx, cpc)
+			}).WithContext(ctx).Should(Succeed())
+		}
+		refused := SatisfyAll(NotSynced("ClusterProviderConfig "+s.Name, fmt.Sprintf("namespace %q may not use it", s.Name)), HaveState(v1alpha1.StateError))
+
+		By("refusing a namespace that the config does not name")
+		s.Create(ctx, m)
+		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(refused)
+		Expect(Env.ControlClient.Get(ctx, s.Key("web-settings"), &corev1.ConfigMap{})).To(BeNotFound())
+
+		By("installing once it is named")
+		allow("elsewhere", s.Name)
+		s.AwaitReady(ctx, "web")
 		Expect(Env.ControlClient.Get(ctx, s.Key("web-settings"), &corev1.ConfigMap{})).To(Succeed())
 		Expect(Gone(s.ConfigMap)(ctx, "web-settings")).To(BeTrue())
+
+		By("applying nothing more when it is no longer named, and removing what is installed")
+		allow("elsewhere")
+		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(refused)
 		s.Remove(ctx, "web")
 		Expect(Env.ControlClient.Get(ctx, s.Key("web-settings"), &corev1.ConfigMap{})).To(BeNotFound())
 		Expect(s.Leftovers(ctx, Env.Control)).To(BeEmpty())

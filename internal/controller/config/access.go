@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// Namespaces reads namespaces of the control plane.
+type Namespaces interface {
+	// Labels returns the labels of a namespace, which the caller must not change.
+	Labels(ctx context.Context, name string) (map[string]string, error)
+}
+
+// A RefusedError reports that a namespace may not use a ClusterProviderConfig.
+type RefusedError struct{ message string }
+
+// Error returns the message in one line.
+func (e *RefusedError) Error() string { return e.message }
+
+// Allow returns a *RefusedError if the objects of a namespace may not use the config, and another error if this cannot be
+// determined. A ProviderConfig may be used in its own namespace, which is the only one that can refer to it.
+func (c *Config) Allow(ctx context.Context, n Namespaces, namespace string) error {
+	allowed := c.AllowedNamespaces
+	switch {
+	case c.Kind != v1alpha1.ClusterProviderConfigKind:
+		return nil
+	case allowed == nil && !usesProvider(&c.Spec):
+		return nil
+	case allowed == nil:
+		return c.refuse(namespace, "its credentials are those of the provider, and spec.allowedNamespaces is not set")
+	case slices.Contains(allowed.Names, namespace):
+		return nil
+	case allowed.Selector == nil:
+		return c.refuse(namespace, "spec.allowedNamespaces.names does not contain it")
+	}
+	selector, err := metav1.LabelSelectorAsSelector(allowed.Selector)
+	if err != nil {
+		return errors.Wrapf(err, "%s %s: spec.allowedNamespaces.selector", c.Kind, c.Name)
+	}
+	if selector.Empty() {
+		return nil
+	}
+	of, err := n.Labels(ctx, namespace)
+	if err != nil {
+		return errors.Wrapf(err, "%s %s: spec.allowedNamespaces.selector", c.Kind, c.Name)
+	}
+	if !selector.Matches(labels.Set(of)) {
+		return c.refuse(namespace, "spec.allowedNamespaces does not select it")
+	}
+	return nil
+}
+
+func (c *Config) refuse(namespace, why string) error {
+	return &RefusedError{message: fmt.Sprintf("%s %s: namespace %q may not use it, because %s; ask its administrator to allow the namespace, "+
+		"or use a ProviderConfig", c.Kind, c.Name, namespace, why)}
+}
+
+// usesProvider reports whether a config authenticates as the provider, or with credentials from its files or its environment.
+func usesProvider(s *v1alpha1.ProviderConfigSpec) bool {
+	if isProviders(s.Credentials.Source) {
+		return true
+	}
+	// The token of a workload identity is that of the provider's pod, wherever the names in it come from.
+	return s.Identity != nil && (isProviders(s.Identity.Source) || s.Identity.Type == v1alpha1.IdentityTypeAzureWorkloadIdentityCredentials)
+}
+
+func isProviders(s v1alpha1.CredentialsSource) bool {
+	return s == v1alpha1.CredentialsSourceInjectedIdentity || s == v1alpha1.CredentialsSourceFilesystem || s == v1alpha1.CredentialsSourceEnvironment
+}

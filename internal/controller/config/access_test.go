@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// labelMap holds the labels of namespaces.
+type labelMap map[string]map[string]string
+
+func (m labelMap) Labels(_ context.Context, name string) (map[string]string, error) {
+	if l, ok := m[name]; ok {
+		return l, nil
+	}
+	return nil, errors.New("cannot get namespace " + name)
+}
+
+func TestAllow(t *testing.T) {
+	namespaces := labelMap{"team-a": {"tier": "gold"}, "team-b": {"tier": "iron"}}
+	credentials := func(s v1alpha1.CredentialsSource) v1alpha1.ProviderConfigSpec {
+		return v1alpha1.ProviderConfigSpec{Credentials: v1alpha1.Credentials{Source: s}}
+	}
+	identity := func(kind v1alpha1.IdentityType, s v1alpha1.CredentialsSource) v1alpha1.ProviderConfigSpec {
+		out := credentials(v1alpha1.CredentialsSourceSecret)
+		out.Identity = &v1alpha1.Identity{Type: kind, Credentials: v1alpha1.Credentials{Source: s}}
+		return out
+	}
+	secret, injected := credentials(v1alpha1.CredentialsSourceSecret), credentials(v1alpha1.CredentialsSourceInjectedIdentity)
+	names := func(n ...string) *v1alpha1.AllowedNamespaces { return &v1alpha1.AllowedNamespaces{Names: n} }
+	gold := &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "gold"}}
+	own := "its credentials are those of the provider, and spec.allowedNamespaces is not set"
+	cases := map[string]struct {
+		reason    string
+		kind      string
+		spec      v1alpha1.ProviderConfigSpec
+		allowed   *v1alpha1.AllowedNamespaces
+		namespace string
+		want      string
+		// undecided is set if it cannot be determined whether the namespace is allowed.
+		undecided bool
+	}{
+		"ProviderConfig": {reason: "Only its own namespace can refer to it.", kind: v1alpha1.ProviderConfigKind, spec: injected},
+		"Secret":         {reason: "Credentials of a Secret are for all.", spec: secret},
+		"Injected":       {reason: "The provider's own credentials are for no one by default.", spec: injected, want: own},
+		"Filesystem":     {reason: "A file of the provider is the provider's.", spec: credentials(v1alpha1.CredentialsSourceFilesystem), want: own},
+		"Environment":    {reason: "So is a variable.", spec: credentials(v1alpha1.CredentialsSourceEnvironment), want: own},
+		"Identity":       {reason: "So is an identity of a cloud.", spec: identity(v1alpha1.IdentityTypeAWSWebIdentityCredentials, v1alpha1.CredentialsSourceInjectedIdentity), want: own},
+		"IdentityFile":   {reason: "So is its file.", spec: identity(v1alpha1.IdentityTypeUpboundTokens, v1alpha1.CredentialsSourceFilesystem), want: own},
+		"IdentitySecret": {reason: "An identity of a Secret is for all.", spec: identity(v1alpha1.IdentityTypeUpboundTokens, v1alpha1.CredentialsSourceSecret)},
+		"WorkloadIdentity": {
+			reason: "The token of a workload identity is that of the provider's pod.",
+			spec:   identity(v1alpha1.IdentityTypeAzureWorkloadIdentityCredentials, v1alpha1.CredentialsSourceSecret), want: own,
+		},
+		"Named":     {reason: "A namespace that is listed is allowed.", spec: injected, allowed: names("team-b", "team-a")},
+		"NotNamed":  {reason: "Others are not, whatever the credentials.", spec: secret, allowed: names("team-b"), want: "spec.allowedNamespaces.names does not contain it"},
+		"NoNames":   {reason: "An empty list allows none, so that removing its last entry does not open the config.", spec: secret, allowed: names(), want: "does not contain it"},
+		"Selected":  {reason: "Labels select a namespace.", spec: injected, allowed: &v1alpha1.AllowedNamespaces{Selector: gold}},
+		"Either":    {reason: "One of both is enough.", spec: injected, allowed: &v1alpha1.AllowedNamespaces{Names: []string{"team-b"}, Selector: gold}},
+		"Unlabeled": {reason: "Other labels do not.", spec: injected, allowed: &v1alpha1.AllowedNamespaces{Selector: gold}, namespace: "team-b", want: "spec.allowedNamespaces does not select it"},
+		"All": {
+			reason: "An empty selector selects all namespaces, and needs no permission to read them.",
+			spec:   injected, allowed: &v1alpha1.AllowedNamespaces{Selector: &metav1.LabelSelector{}}, namespace: "unreadable",
+		},
+		"Unreadable": {
+			reason: "A namespace that cannot be read is not allowed.",
+			spec:   injected, allowed: &v1alpha1.AllowedNamespaces{Selector: gold}, namespace: "unreadable",
+			want: "ClusterProviderConfig c: spec.allowedNamespaces.selector: cannot get namespace unreadable", undecided: true,
+		},
+		"BadSelector": {
+			reason: "A selector that is wrong is named.",
+			spec:   injected, allowed: &v1alpha1.AllowedNamespaces{Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Like"}}}},
+			want: "ClusterProviderConfig c: spec.allowedNamespaces.selector", undecided: true,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := &Config{Kind: v1alpha1.ClusterProviderConfigKind, Name: "c", Spec: tc.spec, AllowedNamespaces: tc.allowed}
+			if tc.kind != "" {
+				c.Kind = tc.kind
+			}
+			if tc.namespace == "" {
+				tc.namespace = "team-a"
+			}
+			err := c.Allow(t.Context(), namespaces, tc.namespace)
+			if tc.want == "" {
+				if err != nil {
+					t.Errorf("\n%s\nAllow(...): %v", tc.reason, err)
+				}
+				return
+			}
+			refused := (*RefusedError)(nil)
+			if err == nil || !strings.Contains(err.Error(), tc.want) || errors.As(err, &refused) == tc.undecided {
+				t.Errorf("\n%s\nAllow(...): want error %q, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
