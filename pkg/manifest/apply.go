@@ -51,7 +51,7 @@ func (w *call) apply(
 	}
 	done, err := execute.Run(ctx, run)
 	if w.store.changed != nil {
-		return done.Result, w.store.changed
+		return done.Result, w.retract(ctx)
 	}
 	if done.Inventory != nil {
 		w.mem.conclude(done.Inventory)

@@ -5,8 +5,11 @@ package manifest
 import (
 	"context"
 	"maps"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
@@ -18,8 +21,12 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/retract"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
+
+// retractTimeout limits how long a call undoes what it wrote.
+const retractTimeout = 15 * time.Second
 
 // A call is the call of one Engine method on one bundle. It builds the components that do the work, and configures them with the
 // engine, the cluster, the bundle and the options.
@@ -103,6 +110,18 @@ func (w *call) newHooks() *hooks {
 // parentKey returns the reference of the Secret that holds the inventory.
 func (w *call) parentKey() cluster.ObjectRef {
 	return cluster.ObjectRef{Kind: "Secret", Namespace: w.e.namespace, Name: w.b.Name}
+}
+
+// retract undoes what the call wrote after another client had changed the inventory, and returns the error of the call. It does so
+// even if the context has ended, because the call cancels it.
+func (w *call) retract(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), retractTimeout)
+	defer cancel()
+	err := retract.Run(ctx, retract.Input{Client: w.client, Inventories: w.store.inventories, Written: w.client.Written()})
+	if err != nil {
+		return errors.Wrapf(w.store.changed, "cannot undo what was applied since then: %s", ssa.Explain(err))
+	}
+	return w.store.changed
 }
 
 // newStore returns the store of the inventory of the bundle.

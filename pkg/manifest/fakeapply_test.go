@@ -96,6 +96,11 @@ func (s *fakeServer) apply(kind fakeKind, k cluster.ObjectRef, body []byte, mana
 	if o != nil && u.GetResourceVersion() != "" && u.GetResourceVersion() != o.u().GetResourceVersion() {
 		return 0, refusal(http.StatusConflict, metav1.StatusReasonConflict, "Operation cannot be fulfilled on %s %q: the object has been modified", kind.Resource, k.Name)
 	}
+	if uid := u.GetUID(); uid != "" && o != nil && u.GetResourceVersion() == "" && uid != o.u().GetUID() {
+		st := refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "%s %q is invalid: metadata.uid: field is immutable", kind.Kind, k.Name)
+		st.Details = &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: metav1.CauseTypeFieldValueInvalid, Field: "metadata.uid"}}}
+		return 0, st
+	}
 	if u.GetUID() != "" && (o == nil || u.GetUID() != o.u().GetUID()) {
 		return 0, refusal(http.StatusConflict, metav1.StatusReasonConflict, "Operation cannot be fulfilled on %s %q: uid mismatch", kind.Resource, k.Name)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -74,4 +76,54 @@ func TestServerFence(t *testing.T) {
 	refused(s.Save(ctx, second, inv("a", "b")))
 	refused(s.Delete(ctx, second))
 	must(s.Delete(ctx, holds("d")))
+}
+
+// TestServerApplyTo checks how a real API server refuses to apply an object that is gone, or that was replaced.
+func TestServerApplyTo(t *testing.T) {
+	c := connected()
+	defer c.Close()
+	client := ssa.New(c, manifest.DefaultFieldManager)
+	configMap := func() *object.Desired {
+		u := &unstructured.Unstructured{}
+		if err := u.UnmarshalJSON([]byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"uid","namespace":"default"},"data":{"a":"b"}}`)); err != nil {
+			t.Fatal(err)
+		}
+		o, err := object.New(u, "", object.StageConfiguration)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &o
+	}
+	first, _, err := client.Apply(t.Context(), configMap(), ssa.Create)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, how := range []ssa.Mode{ssa.Force, ssa.NoForce} {
+		if _, _, err := client.ApplyTo(t.Context(), configMap(), first.UID, how); err != nil {
+			t.Errorf("want that an object with the UID is applied, got %v", err)
+		}
+	}
+	if _, err := client.Delete(t.Context(), configMap().GVK(), configMap().Ref, first.UID); err != nil {
+		t.Fatal(err)
+	}
+	for _, how := range []ssa.Mode{ssa.Force, ssa.NoForce} {
+		if _, _, err := client.ApplyTo(t.Context(), configMap(), first.UID, how); !ssa.IsReplaced(err) {
+			t.Errorf("gone: want that IsReplaced, got %#v", err)
+		}
+	}
+	if m, err := client.Metadata(t.Context(), configMap().GVK(), configMap().Ref); m != nil || err != nil {
+		t.Errorf("want that the object stays deleted, got %v, %v", m, err)
+	}
+	second, _, err := client.Apply(t.Context(), configMap(), ssa.Create)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, how := range []ssa.Mode{ssa.Force, ssa.NoForce} {
+		if _, _, err := client.ApplyTo(t.Context(), configMap(), first.UID, how); !ssa.IsReplaced(err) {
+			t.Errorf("replaced: want that IsReplaced, got %#v", err)
+		}
+	}
+	if m, err := client.Metadata(t.Context(), configMap().GVK(), configMap().Ref); err != nil || m == nil || string(m.UID) != second.UID {
+		t.Errorf("want that the other object stays, got %v, %v", m, err)
+	}
 }

@@ -182,7 +182,7 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 		State: res.Blocked.State, Message: res.Blocked.Message, Kept: res.Kept, LeftBehind: res.LeftBehind, Forced: res.Forced,
 	}
 	if w.store.changed != nil {
-		return left, w.store.changed
+		return left, w.retract(ctx)
 	}
 	if err != nil || res.Blocked.Waits() {
 		return left, err

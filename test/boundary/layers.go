@@ -60,6 +60,7 @@ func layers() []layer {
 		{path: "pkg/manifest/internal/apply", level: 36, forbidden: []string{"apis"}},
 		{path: "pkg/manifest/internal/plan", level: 37, forbidden: []string{"apis"}},
 		{path: "pkg/manifest/internal/teardown", level: 38, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/retract", level: 38, forbidden: []string{"apis"}},
 		{path: "pkg/manifest/internal/execute", level: 39, forbidden: []string{"apis"}},
 		// Only tests may import this API server.
 		{path: "pkg/manifest/internal/fakeapi", level: 41, forbidden: []string{"apis"}},

@@ -25,11 +25,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/unions"
 )
 
-// applyClearing applies an object that exists. If the API server rejects it as invalid, applyClearing reads the object, takes
+// applyClearing applies an object that has the given UID, and no other. If the API server rejects it as invalid, applyClearing reads the object, takes
 // ownership of leftovers of unions, and applies the object again, so that server-side apply removes the leftovers.
-func (w *writer) applyClearing(ctx context.Context, o *object.Desired, en *inventory.Entry, how ssa.Mode) (applied, error) {
-	now, fields, err := w.target.Client.Apply(ctx, o, how)
-	if !kerrors.IsInvalid(err) || !unions.Known(o.Ref.GroupKind()) {
+func (w *writer) applyClearing(ctx context.Context, o *object.Desired, en *inventory.Entry, uid string, how ssa.Mode) (applied, error) {
+	now, fields, err := w.target.Client.ApplyTo(ctx, o, uid, how)
+	if ssa.IsReplaced(err) || !kerrors.IsInvalid(err) || !unions.Known(o.Ref.GroupKind()) {
 		return applied{state: now, fields: fields}, err
 	}
 	found, owned, failed := w.ownLeftovers(ctx, o, en)
@@ -47,7 +47,7 @@ func (w *writer) applyClearing(ctx context.Context, o *object.Desired, en *inven
 	if o, err = o.Without(paths); err != nil {
 		return applied{owned: owned}, err
 	}
-	now, fields, err = w.target.Client.Apply(ctx, o, how)
+	now, fields, err = w.target.Client.ApplyTo(ctx, o, uid, how)
 	return applied{state: now, fields: fields, owned: owned}, err
 }
 

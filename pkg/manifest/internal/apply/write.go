@@ -35,8 +35,8 @@ func (w *writer) create(ctx context.Context, in *Subject) (Outcome, error) {
 
 // applyUnread applies without force, so that the API server returns a conflict if other managers own fields.
 func (w *writer) applyUnread(ctx context.Context, in *Subject) (Outcome, bool, error) {
-	now, err := w.applyClearing(ctx, in.Object, &in.Entry, ssa.NoForce)
-	if ssa.IsOwnershipConflict(err) {
+	now, err := w.applyClearing(ctx, in.Object, &in.Entry, in.State.UID, ssa.NoForce)
+	if ssa.IsOwnershipConflict(err) || isReplaced(err) {
 		return Outcome{}, false, nil
 	}
 	if err != nil {
@@ -93,7 +93,13 @@ func (w *writer) mustAdopt(o *object.Desired, m *metav1.PartialObjectMetadata) b
 }
 
 func (w *writer) update(ctx context.Context, in *Subject, o *object.Desired, l *Live, ceded []ownership.Ceded) (Outcome, error) {
-	now, err := w.applyClearing(ctx, o, &in.Entry, ssa.Force)
+	now, err := w.applyClearing(ctx, o, &in.Entry, string(l.UID), ssa.Force)
+	if isReplaced(err) {
+		if m, failed := w.target.Client.Metadata(ctx, o.GVK(), o.Ref); failed == nil && (m == nil || m.UID != l.UID) {
+			// It was deleted after it was read. Only the next call knows whether it must exist.
+			return deleting(nil), nil
+		}
+	}
 	if err != nil {
 		out, err := w.explain(ctx, in, l.PartialObjectMetadata, err)
 		out.Owned = now.owned
@@ -102,6 +108,13 @@ func (w *writer) update(ctx context.Context, in *Subject, o *object.Desired, l *
 	out := updated(w.target.Client.FieldManager, l.PartialObjectMetadata, now.fields, ceded)
 	out.State = now.state
 	return out, nil
+}
+
+// isReplaced reports whether an object was not applied because it is gone or was replaced. The conflicts of other requests do not
+// count.
+func isReplaced(err error) bool {
+	named := (*namedError)(nil)
+	return !errors.As(err, &named) && ssa.IsReplaced(err)
 }
 
 // explain translates a refusal of the API server into an outcome or an error for an object.

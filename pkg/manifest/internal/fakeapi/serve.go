@@ -114,6 +114,8 @@ func (r *request) line() string {
 		u := &unstructured.Unstructured{}
 		switch {
 		case u.UnmarshalJSON(r.body) != nil:
+		case u.GetUID() != "" && u.GetResourceVersion() == "":
+			// An object that exists is applied with its UID.
 		case u.GetUID() != "":
 			verb += " at"
 		case u.GetResourceVersion() != "":

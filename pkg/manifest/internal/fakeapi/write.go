@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -96,6 +97,9 @@ func (c *Cluster) apply(r *request) (*unstructured.Unstructured, error) {
 		return nil, modified(r)
 	}
 	if uid := want.GetUID(); uid != "" && (old == nil || old.GetUID() != uid) {
+		if old != nil && want.GetResourceVersion() == "" {
+			return nil, immutableUID(r, uid)
+		}
 		return nil, otherUID(r)
 	}
 	want.SetResourceVersion("")
@@ -183,6 +187,13 @@ func mergeInto(m, change map[string]any) {
 		mergeInto(into, nested)
 	}
 	dropNulls(m)
+}
+
+// immutableUID returns the error for applying an object with the UID of another one.
+func immutableUID(r *request, uid types.UID) error {
+	return kerrors.NewInvalid(r.gvk.GroupKind(), r.ref.Name, field.ErrorList{
+		field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable"),
+	})
 }
 
 // otherUID returns the error for a precondition with another UID.

@@ -107,6 +107,15 @@ func (o *Desired) ApplyPatch() []byte { return o.patch("") }
 // server returns a conflict if the object exists.
 func (o *Desired) CreatePatch() []byte { return o.patch(noResourceVersion) }
 
+// PatchTo returns the patch that applies the object if it has this UID. Otherwise, the API server refuses the patch, even if the
+// object does not exist. If the UID is empty, PatchTo is the same as ApplyPatch.
+func (o *Desired) PatchTo(uid string) []byte {
+	if uid == "" {
+		return o.ApplyPatch()
+	}
+	return o.patch(`"uid":` + strconv.Quote(uid) + `,`)
+}
+
 // PatchAt returns the patch that applies the object if it has this UID and resource version. Otherwise, the API server returns a
 // conflict, even if the object does not exist.
 func (o *Desired) PatchAt(uid, resourceVersion string) []byte {

@@ -47,6 +47,19 @@ func IsOwnershipConflict(err error) bool {
 	})
 }
 
+// IsReplaced reports whether ApplyTo was probably refused because the object is gone, which is a conflict, or because it has another
+// UID, which is invalid. Admission can cause other conflicts, so read the object to be sure.
+func IsReplaced(err error) bool {
+	if kerrors.IsConflict(err) {
+		return !IsOwnershipConflict(err)
+	}
+	s := kerrors.APIStatus(nil)
+	if !kerrors.IsInvalid(err) || !errors.As(err, &s) || s.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(s.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
+}
+
 // A RefusedError reports that the engine itself refuses an object, as an API server would. It does not indicate a problem with
 // the connection.
 type RefusedError struct{ Err error }

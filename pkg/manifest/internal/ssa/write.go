@@ -42,6 +42,12 @@ func (c *Client) Apply(ctx context.Context, o *object.Desired, how Mode) (cluste
 	return c.apply(ctx, o, patchOf(o, how), how != NoForce)
 }
 
+// ApplyTo is like Apply, but refuses the write unless the object has this UID. In particular, it does not create an object that is
+// gone; see IsReplaced. If the UID is empty, ApplyTo is the same as Apply.
+func (c *Client) ApplyTo(ctx context.Context, o *object.Desired, uid string, how Mode) (cluster.ObjectState, *metav1.FieldsV1, error) {
+	return c.apply(ctx, o, o.PatchTo(uid), how != NoForce)
+}
+
 // ApplyAt applies an object by force if it still has this UID and resource version. Otherwise, it returns a conflict.
 func (c *Client) ApplyAt(ctx context.Context, o *object.Desired, uid, resourceVersion string) (cluster.ObjectState, error) {
 	s, _, err := c.apply(ctx, o, o.PatchAt(uid, resourceVersion), true)
@@ -53,8 +59,9 @@ func (c *Client) apply(ctx context.Context, o *object.Desired, patch []byte, for
 	if err != nil {
 		return cluster.ObjectState{}, nil, err
 	}
+	code := 0
 	send := func() ([]byte, error) {
-		return c.body(c.applyRequest(o, m, patch, force).SetHeader("Accept", acceptFor(o.GVK())).Do(ctx))
+		return c.body(c.applyRequest(o, m, patch, force).SetHeader("Accept", acceptFor(o.GVK())).Do(ctx).StatusCode(&code))
 	}
 	b, err := send()
 	if IsNamespaceMissing(err, o.Ref.Namespace) {
@@ -70,6 +77,7 @@ func (c *Client) apply(ctx context.Context, o *object.Desired, patch []byte, for
 	if err != nil {
 		return cluster.ObjectState{}, nil, errors.Wrap(err, "cannot read the response")
 	}
+	c.written.add(Written{GVK: o.GVK(), Ref: o.Ref, UID: s.UID, Hash: o.Hash, Created: code == http.StatusCreated})
 	c.cluster.Cache().Put(o.Ref, s)
 	return s, fields, nil
 }
@@ -276,10 +284,20 @@ func (c *Client) SendSecret(ctx context.Context, verb string, s *corev1.Secret) 
 	if verb == http.MethodPost {
 		name = ""
 	}
-	_, err = c.body(c.cluster.REST().Verb(verb).AbsPath(path(SecretKind.GroupVersion(), secrets, s.Namespace, name)).
+	if b, err = c.body(c.cluster.REST().Verb(verb).AbsPath(path(SecretKind.GroupVersion(), secrets, s.Namespace, name)).
 		Param("fieldManager", c.FieldManager).SetHeader("Content-Type", JSON).SetHeader("Accept", Metadata).
-		Body(b).Do(ctx))
-	return err
+		Body(b).Do(ctx)); err != nil {
+		return err
+	}
+	m := &metav1.PartialObjectMetadata{}
+	if err := json.Unmarshal(b, m); err != nil {
+		return errors.Wrap(err, "cannot read the response")
+	}
+	c.written.add(Written{
+		GVK: SecretKind, Ref: cluster.ObjectRef{Kind: SecretKind.Kind, Namespace: s.Namespace, Name: s.Name}, UID: string(m.UID),
+		Created: verb == http.MethodPost,
+	})
+	return nil
 }
 
 // DeleteSecrets deletes the Secrets of a namespace that match a label selector.

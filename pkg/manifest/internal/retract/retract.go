@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package retract
+
+import (
+	"context"
+	"slices"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+)
+
+// attempts is the number of attempts to save an inventory that other processes save at the same time.
+const attempts = 5
+
+// A Client reads and deletes objects.
+type Client interface {
+	// Metadata returns the metadata of an object, or nil if it does not exist.
+	Metadata(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error)
+	// Delete deletes the object with a UID, and no other.
+	Delete(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid string) (*metav1.PartialObjectMetadata, error)
+}
+
+// An Input describes what a call wrote.
+type Input struct {
+	Client Client
+	// Inventories is the store of the call.
+	Inventories *inventory.Store
+	// Written lists what the call wrote.
+	Written []ssa.Written
+}
+
+// Run undoes what a call wrote, as far as the current inventory does not account for it:
+//
+//   - If the bundle was removed, Run deletes everything that the call created.
+//   - If the inventory no longer lists an object that the call created, Run deletes the object.
+//   - If the inventory lists an object that the call wrote in another form, Run marks the object as changed, so that the process that
+//     saved the inventory repairs it.
+//
+// Objects that were replaced, or that another bundle adopted since, are left alone.
+func Run(ctx context.Context, in Input) error {
+	// Without an owner, the store accepts any owner and does not change it.
+	store := *in.Inventories
+	store.Owner = ""
+	var inv *inventory.Inventory
+	for try := 1; ; try++ {
+		stored, err := store.LoadUnwatched(ctx, inventory.Stored{})
+		if err != nil {
+			return err
+		}
+		inv = stored.Inventory
+		marked := mark(inv, in.Written)
+		if marked == nil {
+			break
+		}
+		_, err = store.Save(ctx, stored, marked)
+		if err == nil {
+			break
+		}
+		if changed := (*inventory.ChangedError)(nil); !errors.As(err, &changed) || try == attempts {
+			return err
+		}
+	}
+	var failed error
+	for _, o := range slices.Backward(in.Written) {
+		if err := in.delete(ctx, inv, o); err != nil && failed == nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// mark returns a copy of the inventory in which the objects that were written in another form than the inventory has count as
+// changed. It returns nil if there are none.
+func mark(inv *inventory.Inventory, written []ssa.Written) *inventory.Inventory {
+	if inv == nil {
+		return nil
+	}
+	out, marked := inv.Clone(), false
+	idx := out.Index()
+	for _, o := range written {
+		en := idx[o.Ref]
+		if en != nil && en.UID != "" && en.UID == o.UID && en.Intent != o.Hash && en.Owned != "" {
+			en.Owned, marked = "", true
+		}
+	}
+	if !marked {
+		return nil
+	}
+	return out
+}
+
+// delete deletes an object that the call created if the inventory does not account for it.
+func (in *Input) delete(ctx context.Context, inv *inventory.Inventory, o ssa.Written) error {
+	if !o.Created || o.UID == "" || o.Ref == in.Inventories.Ref || inv != nil && inv.Find(o.Ref) != nil {
+		return nil
+	}
+	m, err := in.Client.Metadata(ctx, o.GVK, o.Ref)
+	if err != nil || m == nil || string(m.UID) != o.UID || !in.isOurs(m, inv) {
+		return err
+	}
+	if _, err := in.Client.Delete(ctx, o.GVK, o.Ref, o.UID); err != nil && !kerrors.IsConflict(err) {
+		return err
+	}
+	return nil
+}
+
+// isOurs reports whether an object belongs to the bundle, so that it must be deleted if the inventory does not list it. If there is
+// an inventory, hooks and release records are left: an inventory does not list them, and the process that saved it knows them.
+func (in *Input) isOurs(m *metav1.PartialObjectMetadata, inv *inventory.Inventory) bool {
+	member, set := m.Labels[object.LabelPartOf] == in.Inventories.Set, m.Labels[release.LabelSet] == in.Inventories.Set
+	if inv == nil {
+		return member || set
+	}
+	return member && m.Annotations[object.AnnotationHookRun] == ""
+}

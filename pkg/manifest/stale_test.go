@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
+)
+
+// ofBundle returns everything in the cluster that belongs to a bundle: its members and hooks, its release records, its inventory.
+func (b *bench) ofBundle(s *Bundle) []string {
+	b.t.Helper()
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	var out []string
+	for k, o := range b.s.objects {
+		if l := o.u().GetLabels(); l[object.LabelPartOf] == b.ID(s) || l[release.LabelSet] == b.ID(s) || k == parentSecret {
+			out = append(out, k.String())
+		}
+	}
+	return out
+}
+
+// TestStaleStepLeavesNothing removes the bundle from another process, to the end, at each request of a step. The step has read the
+// inventory and plans to upgrade or to repair. When it ends, nothing is left of the bundle: neither what the step created after the
+// removal nor what it updated.
+func TestStaleStepLeavesNothing(t *testing.T) {
+	old := bundleOf(install("web", tmplConfig, tmplRole), install("extra", configMap("one")))
+	hooked := bundleOf(install("web", tmplConfig, tmplAccount, tmplDeploy, hookJob("first", "pre-upgrade"), hookJob("last", "post-upgrade")),
+		install("extra", configMap("one"), configMap("two")))
+	plain := bundleOf(install("web", strings.ReplaceAll(tmplConfig, "app: web", "app: other"), tmplAccount, tmplDeploy), install("extra", configMap("one"), configMap("two")))
+	cases := map[string]struct {
+		reason string
+		wanted *Bundle
+		before func(b *bench)
+	}{
+		"Upgrade": {reason: "An upgrade creates, updates and prunes objects, and records a revision.", wanted: plain, before: func(*bench) {}},
+		"Hooks":   {reason: "A hook is started before the objects.", wanted: hooked, before: func(*bench) {}},
+		"Repair": {reason: "A repair recreates what users deleted, and updates what they changed.", wanted: old, before: func(b *bench) {
+			b.s.remove(key("ConfigMap", "apps", "one"))
+			b.s.edit(key("ConfigMap", "apps", "web"), func(u *unstructured.Unstructured) { u.SetLabels(map[string]string{"a": "b"}) })
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for n, met := 0, true; met; n++ {
+				b := newBench(t)
+				b.settle(old)
+				tc.before(b)
+				other := b.another()
+				met = false
+				b.c.before = atRequest(n, func() { met = true; other.takeAll(old) })
+				_, err := b.Apply(t.Context(), b.c, tc.wanted)
+				if !met {
+					break
+				}
+				if diff := cmp.Diff([]string(nil), b.ofBundle(old)); diff != "" {
+					t.Errorf("\n%s\nremoved at request %d, the step ended with %v\nleft behind: %s", tc.reason, n, err, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestStaleStepIsRepaired upgrades the bundle from another process at each request of a step with an older content. The older content
+// does not stay: the process that upgraded sees what the step wrote after it, and no object is left that its inventory does not list.
+func TestStaleStepIsRepaired(t *testing.T) {
+	config := func(mode string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {mode: " + mode + "}\n"
+	}
+	old := bundleOf(install("web", config("old"), configMap("kept")))
+	stale := bundleOf(install("web", config("stale"), configMap("kept"), configMap("stale")))
+	newer := bundleOf(install("web", config("newer"), configMap("kept"), configMap("newer")))
+	for n, met := 0, true; met; n++ {
+		b := newBench(t)
+		b.settle(old)
+		other := b.another()
+		met = false
+		b.c.before = atRequest(n, func() { met = true; other.settle(newer) })
+		_, err := b.Apply(t.Context(), b.c, stale)
+		b.c.before = nil
+		if !met {
+			break
+		}
+		other.settle(newer)
+		got, _, _ := unstructured.NestedString(b.s.objects[key("ConfigMap", "apps", "web")].u().Object, "data", "mode")
+		if diff := cmp.Diff("newer", got); diff != "" {
+			t.Errorf("upgraded at request %d, the step ended with %v\nwhat stays: -want, +got:\n%s", n, err, diff)
+		}
+		if diff := cmp.Diff([]string(nil), b.strays(newer)); diff != "" {
+			t.Errorf("upgraded at request %d, the step ended with %v\nunknown objects: %s", n, err, diff)
+		}
+	}
+}
