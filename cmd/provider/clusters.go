@@ -9,6 +9,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/target"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
@@ -58,12 +59,19 @@ func (c *clusters) Forget(consumer string) {
 
 // changes forwards changes in target clusters to a controller. The pool needs it before the controller exists.
 type changes struct {
-	to atomic.Pointer[func(id string)]
+	to atomic.Pointer[requeue.Requeuer]
 }
 
 // tell reports a change of an object to the controller, by the ID of the ApplySet that contains the object.
 func (c *changes) tell(id string, _ cluster.ObjectRef, _, _ *cluster.ObjectState) {
-	if f := c.to.Load(); f != nil {
-		(*f)(id)
+	if r := c.to.Load(); r != nil {
+		r.Changed(id)
+	}
+}
+
+// wake reports to the controller that a cluster can be used now, by the name of a consumer.
+func (c *changes) wake(consumer string) {
+	if r := c.to.Load(); r != nil {
+		r.Wake(consumer)
 	}
 }

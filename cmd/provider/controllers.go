@@ -77,11 +77,11 @@ func (c *controllers) templates(ctx context.Context) error {
 }
 
 func (c *controllers) setupManifests(ctx context.Context) error {
-	changed, err := manifestcontroller.Setup(ctx, c.mgr, c.manifests)
+	requeuer, err := manifestcontroller.Setup(ctx, c.mgr, c.manifests)
 	if err != nil {
 		return err
 	}
-	c.notify.to.Store(&changed)
+	c.notify.to.Store(requeuer)
 	return c.record(&v1alpha1.ManifestList{})
 }
 

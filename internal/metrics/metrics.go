@@ -3,6 +3,7 @@
 package metrics
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,6 +17,9 @@ import (
 type Metrics struct {
 	// TargetConnections is the number of open connections to target clusters.
 	TargetConnections prometheus.Gauge
+
+	// TargetStates is the number of these connections in each state.
+	TargetStates States
 
 	// TargetRequests counts the requests to target clusters.
 	TargetRequests Requests
@@ -36,6 +40,10 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 			Name: "provider_kyma_target_connections",
 			Help: "Number of open connections to target clusters.",
 		}),
+		TargetStates: States{f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "provider_kyma_target_connection_states",
+			Help: "Number of open connections to target clusters in each state: Connecting, Connected, Unreachable, or Unauthorized.",
+		}, []string{"state"})},
 		TargetRequests: Requests{f.NewCounterVec(prometheus.CounterOpts{
 			Name: "provider_kyma_target_requests_total",
 			Help: "Requests sent to target clusters, by method (WATCH for watches) and status code (0 if there was no response).",
@@ -53,6 +61,14 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 	}
 	m.BuildInfo.Set(1)
 	return m
+}
+
+// States counts connections by state.
+type States struct{ *prometheus.GaugeVec }
+
+// Add adds to the number of connections in a state. A connection without a state is Connecting.
+func (s States) Add(state string, n float64) {
+	s.WithLabelValues(cmp.Or(state, "Connecting")).Add(n)
 }
 
 // Requests counts requests by verb and status code.

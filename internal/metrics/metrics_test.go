@@ -21,6 +21,7 @@ func TestMetrics(t *testing.T) {
 	r := prometheus.NewRegistry()
 	m := New(r, version.Build{Version: "v1", Commit: "c", Go: "go1"})
 	m.TargetConnections.Inc()
+	m.TargetStates.Add("", 1)
 	m.TargetRequests.Count("GET", 200)
 	m.ControlPlaneRequests.Count("WATCH", 0)
 	want := `
@@ -30,6 +31,9 @@ provider_kyma_build_info{commit="c",goversion="go1",version="v1"} 1
 # HELP provider_kyma_control_plane_requests_total Requests sent to the control plane, by method (WATCH for watches, REVIEW for access reviews) and status code (0 if there was no response).
 # TYPE provider_kyma_control_plane_requests_total counter
 provider_kyma_control_plane_requests_total{code="0",verb="WATCH"} 1
+# HELP provider_kyma_target_connection_states Number of open connections to target clusters in each state: Connecting, Connected, Unreachable, or Unauthorized.
+# TYPE provider_kyma_target_connection_states gauge
+provider_kyma_target_connection_states{state="Connecting"} 1
 # HELP provider_kyma_target_connections Number of open connections to target clusters.
 # TYPE provider_kyma_target_connections gauge
 provider_kyma_target_connections 1

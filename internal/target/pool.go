@@ -4,7 +4,10 @@ package target
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -30,6 +33,7 @@ type Pool struct {
 	userAgent   string
 	change      informer.ChangeFunc
 	outcome     func(*Cluster)
+	wake        func(consumer string)
 	request     transport.CountFunc
 	limits      transport.Limits
 	metrics     *metrics.Metrics
@@ -47,10 +51,14 @@ type Pool struct {
 	closed    bool
 }
 
-// An entry is a cluster with the number of its consumers.
+// requestTime is the maximum duration of a request.
+const requestTime = 15 * time.Second
+
+// An entry is a cluster with its consumers, and its state as counted in the metrics.
 type entry struct {
 	cluster   *Cluster
-	consumers int
+	consumers map[string]bool
+	state     transport.State
 }
 
 // An Option configures a pool.
@@ -84,7 +92,14 @@ func WithOnOutcome(f func(*Cluster)) Option {
 	return func(p *Pool) { p.outcome = f }
 }
 
-// WithLimits sets the limits of single requests. The defaults are those of transport.Limits.
+// WithOnSettled sets a function that is called for each consumer of a cluster that got an error from Cluster.Ready or from Track,
+// and should try again. The function must not block.
+func WithOnSettled(f func(consumer string)) Option {
+	return func(p *Pool) { p.wake = f }
+}
+
+// WithLimits sets the limits of single requests. The defaults are those of transport.Limits, with 15 seconds for
+// a request.
 func WithLimits(l transport.Limits) Option {
 	return func(p *Pool) { p.limits = l }
 }
@@ -103,6 +118,7 @@ func WithLogger(l logging.Logger) Option {
 func NewPool(i cluster.Interpreter, o ...Option) *Pool {
 	p := &Pool{
 		interpreter: i,
+		limits:      transport.Limits{Request: requestTime},
 		metrics:     metrics.New(nil, version.Build{}),
 		log:         logging.NewNopLogger(),
 		builtin:     mapper.Builtin(),
@@ -175,9 +191,10 @@ func (p *Pool) join(consumer, digest string, fresh *Cluster) (*Cluster, error) {
 		return nil, nil //nolint:nilnil // Neither is an error: the caller connects.
 	}
 	if e == nil {
-		e = &entry{cluster: fresh}
+		e = &entry{cluster: fresh, consumers: map[string]bool{}}
 		p.clusters[digest] = e
 		p.metrics.TargetConnections.Inc()
+		p.metrics.TargetStates.Add(string(e.state), 1)
 		p.log.Debug("Connecting to a cluster", "host", fresh.Host())
 	}
 	if p.consumers[consumer] == digest {
@@ -185,7 +202,7 @@ func (p *Pool) join(consumer, digest string, fresh *Cluster) (*Cluster, error) {
 	}
 	p.leave(consumer)
 	p.consumers[consumer] = digest
-	e.consumers++
+	e.consumers[consumer] = true
 	return e.cluster, nil
 }
 
@@ -197,12 +214,13 @@ func (p *Pool) leave(consumer string) {
 	}
 	delete(p.consumers, consumer)
 	e := p.clusters[digest]
-	e.consumers--
-	if e.consumers > 0 {
+	delete(e.consumers, consumer)
+	if len(e.consumers) > 0 {
 		return
 	}
 	delete(p.clusters, digest)
 	p.metrics.TargetConnections.Dec()
+	p.metrics.TargetStates.Add(string(e.state), -1)
 	p.log.Debug("Closing the connection to a cluster", "host", e.cluster.Host())
 	p.closing.Go(e.cluster.Close)
 }
@@ -228,15 +246,47 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 		Transport: transport.Options{Limits: p.limits, Count: p.count},
 		Builtin:   p.builtin,
 		Change:    p.change,
-		Changed:   p.outcome,
+		Changed:   func(cluster *Cluster) { p.changed(c.Digest, cluster) },
 		Log:       p.log,
 		Done:      cancel,
+		Monitored: true,
+		Settled:   func(cluster *Cluster) { p.settled(c.Digest, cluster) },
 	})
 	if err != nil {
 		cancel()
 		return nil, err
 	}
 	return cluster, nil
+}
+
+// changed counts the state of a cluster, and reports it.
+func (p *Pool) changed(digest string, c *Cluster) {
+	p.mu.Lock()
+	if e := p.clusters[digest]; e != nil && e.cluster == c {
+		p.metrics.TargetStates.Add(string(e.state), -1)
+		e.state = c.Outcome().State
+		p.metrics.TargetStates.Add(string(e.state), 1)
+	}
+	p.mu.Unlock()
+	if p.outcome != nil {
+		p.outcome(c)
+	}
+}
+
+// settled wakes the consumers of a cluster.
+func (p *Pool) settled(digest string, c *Cluster) {
+	if p.wake == nil {
+		return
+	}
+	p.mu.Lock()
+	var consumers []string
+	if e := p.clusters[digest]; e != nil && e.cluster == c {
+		consumers = slices.Collect(maps.Keys(e.consumers))
+	}
+	p.mu.Unlock()
+	for _, consumer := range consumers {
+		p.wake(consumer)
+	}
 }
 
 func (p *Pool) restConfig(c Credentials) (*rest.Config, string, error) {

@@ -331,6 +331,9 @@ func TestLast(t *testing.T) {
 	}
 }
 
+// want401 is the message about refused credentials.
+const want401 = "API server refuses the credentials (401 Unauthorized); check the user of the kubeconfig, or the identity"
+
 func TestCluster(t *testing.T) {
 	s := newAPIServer(t)
 	var counted int
@@ -367,14 +370,17 @@ func TestCluster(t *testing.T) {
 	}
 
 	expired := get(p.Get("y", s.credentials("expired", "")))
-	for range 2 {
-		_, err = expired.Version(t.Context())
-		if !apierrors.IsUnauthorized(err) {
-			t.Errorf("want refused credentials to be known and tried again, got %v", err)
-		}
+	if _, err = expired.Version(t.Context()); !apierrors.IsUnauthorized(err) {
+		t.Errorf("want refused credentials to be known, got %v", err)
 	}
-	want := "API server refuses the credentials (401 Unauthorized); check the user of the kubeconfig, or the identity"
-	if diff := cmp.Diff(want, transport.Explain(err).Error()); diff != "" {
+	if diff := cmp.Diff(want401, transport.Explain(err).Error()); diff != "" {
+		t.Errorf("Explain(...): -want, +got:\n%s", diff)
+	}
+	_, err = expired.Version(t.Context())
+	if e := (*transport.NotConnectedError)(nil); !errors.As(err, &e) || e.State != transport.Unauthorized {
+		t.Errorf("want them to be tried again by probes only, got %v", err)
+	}
+	if diff := cmp.Diff(want401, transport.Explain(err).Error()); diff != "" {
 		t.Errorf("Explain(...): -want, +got:\n%s", diff)
 	}
 }

@@ -37,8 +37,8 @@ func missing(err error) bool {
 // unreachable reports whether a cluster does not answer, refuses the credentials, or another server answers in its place. Any
 // other error is a reason to retry.
 func unreachable(err error) bool {
-	e, n := (*transport.UnreachableError)(nil), (*notfound.Error)(nil)
-	return errors.As(err, &e) || errors.As(err, &n) || kerrors.IsUnauthorized(err) || errors.Is(err, context.DeadlineExceeded)
+	e, n, s := (*transport.UnreachableError)(nil), (*notfound.Error)(nil), (*transport.NotConnectedError)(nil)
+	return errors.As(err, &e) || errors.As(err, &n) || errors.As(err, &s) || kerrors.IsUnauthorized(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // abandoned reports whether a user allows the Manifest to be deleted without removing its objects, and its cluster has been

@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/ready"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/values"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/redact"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
@@ -50,7 +51,7 @@ type connector struct {
 	limits   archive.Limits
 	engine   Engine
 	record   event.Recorder
-	requeuer *requeuer
+	requeuer *requeue.Requeuer
 	memory   *memory
 }
 
@@ -71,6 +72,10 @@ func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed
 		return nil, err
 	}
 	e, verdict, err := c.connect(ctx, mr)
+	if w := (*waitError)(nil); errors.As(err, &w) {
+		after := func(d time.Duration) { c.requeuer.After(client.ObjectKeyFromObject(mr), d) }
+		return &waiting{report: report, after: after, err: w.error}, nil
+	}
 	if err != nil {
 		report.verification(mr, verdict)
 		return nil, report.failure(mr, err)
@@ -99,6 +104,9 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 	cluster, err := c.clusters.Get(ctx, key.String(), cfg)
 	if err != nil {
 		return nil, verdict, errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
+	}
+	if err := checkReady(cluster); err != nil {
+		return nil, verdict, &waitError{err}
 	}
 	sources := c.sources(cfg)
 	bundle, err := sources.bundleOf(mr)
@@ -156,11 +164,11 @@ func (c *connector) connectRemoval(ctx context.Context, mr *v1alpha1.Manifest) (
 // external returns an external client, and registers the bundle, so that a change of its objects in the cluster queues the
 // Manifest.
 func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, bundle *manifest.Bundle, secrets []any) *external {
-	c.requeuer.add(c.engine.ID(bundle), key)
+	c.requeuer.Add(c.engine.ID(bundle), key)
 	report := &reporter{recorder: c.record, redactor: redact.New(secrets...)}
 	return &external{
 		engine: c.engine, cluster: cluster, key: key, memory: c.memory, report: report, choice: choice{bundle: bundle, report: report},
-		again: func() { c.requeuer.again(key) },
+		again: func() { c.requeuer.Again(key) }, after: func(d time.Duration) { c.requeuer.After(key, d) },
 	}
 }
 

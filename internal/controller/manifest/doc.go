@@ -3,7 +3,8 @@
 // Package manifest is the controller of Manifests: a thin external client between the managed reconciler and the engine in
 // pkg/manifest. In a pass, a Manifest goes through these files:
 //
-//	setup.go         a watch, a change in its cluster (requeue.go) or a poll (poll.go) queues it
+//	setup.go         a watch, a change in its cluster (package requeue) or a poll (poll.go) queues it
+//	waits.go         a pass over a Manifest whose cluster cannot be used ends here
 //	connect.go       Connect loads its ProviderConfig, verifies its sources (verification.go), and gets its cluster
 //	bundle.go        the bundle is built from its parameters, with values of Secrets and ConfigMaps (package values)
 //	external.go      Observe takes the checkpoint that the last pass remembered (checkpoint.go)

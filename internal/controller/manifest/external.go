@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"context"
+	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,7 +16,6 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
-	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -45,6 +45,8 @@ type external struct {
 	verdict *verdict
 	// again requests another pass.
 	again func()
+	// after requests another pass after a delay.
+	after func(time.Duration)
 	// decider decides what to install. It is nil for a Manifest that is being deleted.
 	decider *decider
 	// choice is the decision of Observe; before Observe it is the content of the Manifest.
@@ -66,7 +68,7 @@ func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.
 		if e.choice.bringsBack() {
 			e.choice.report.rollback(mr, e.choice.decision.Status)
 		}
-		return managed.ExternalObservation{}, e.choice.report.failure(mr, transport.Explain(err))
+		return managed.ExternalObservation{}, e.choice.report.wait(mr, e.after, err)
 	}
 	o := &e.observed
 	switch {

@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 )
 
@@ -115,7 +116,7 @@ func TestForgotten(t *testing.T) {
 	m := named("n", "m", func(*v1alpha1.Manifest) {})
 	q := priorityqueue.New[reconcile.Request]("forgotten")
 	defer q.ShutDown()
-	w := &watches{priorities: priority.NewTracker(), requeuer: newRequeuer(t.Context().Done()), memory: &memory{}, clusters: &mockClusters{}}
+	w := &watches{priorities: priority.NewTracker(), requeuer: requeue.New(t.Context().Done()), memory: &memory{}, clusters: &mockClusters{}}
 	w.priorities.StartRollout(client.ObjectKeyFromObject(m))
 	w.memory.set(client.ObjectKeyFromObject(m), checkpoint{atomic: time.Minute})
 	w.own().Delete(t.Context(), ctrlevent.DeleteEvent{Object: m}, q)
@@ -130,13 +131,13 @@ func TestForgottenBehindAPass(t *testing.T) {
 	nn := client.ObjectKeyFromObject(m)
 	q := priorityqueue.New[reconcile.Request]("forgotten")
 	defer q.ShutDown()
-	w := &watches{priorities: priority.NewTracker(), requeuer: newRequeuer(t.Context().Done()), memory: &memory{}, clusters: &mockClusters{}}
+	w := &watches{priorities: priority.NewTracker(), requeuer: requeue.New(t.Context().Done()), memory: &memory{}, clusters: &mockClusters{}}
 	first := true
 	r := w.forgetting(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 		if first {
 			first = false
 			w.own().Delete(ctx, ctrlevent.DeleteEvent{Object: m}, q)
-			w.requeuer.add("id", nn)
+			w.requeuer.Add("id", nn)
 			w.memory.set(nn, checkpoint{atomic: time.Minute})
 		}
 		return reconcile.Result{}, nil
@@ -146,7 +147,7 @@ func TestForgottenBehindAPass(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(w.requeuer.bundleOf) > 0 || w.memory.take(nn).atomic != 0 {
+	if w.requeuer.Has(nn) || w.memory.take(nn).atomic != 0 {
 		t.Error("a Manifest that is gone must not be remembered")
 	}
 	if _, left := w.gone.Load(nn); left {

@@ -78,7 +78,13 @@ func (nothing) Disconnect(context.Context) error { return nil }
 
 // observeRemoval asks the cluster, not the cache, whether an inventory exists, because the finalizer depends on the answer.
 func (e *external) observeRemoval(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
-	exists, err := e.engine.Exists(ctx, e.cluster, e.choice.bundle)
+	err, exists := checkReady(e.cluster), false
+	if err == nil {
+		exists, err = e.engine.Exists(ctx, e.cluster, e.choice.bundle)
+	}
+	if q := quietly(e.after, err); q != nil {
+		return managed.ExternalObservation{}, q
+	}
 	if other := (*engine.OwnedError)(nil); errors.As(err, &other) {
 		// The inventory's owner keeps it, with all objects that it lists.
 		e.report.recordOther(mr, other)

@@ -26,6 +26,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/values"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
@@ -56,11 +57,11 @@ type Options struct {
 	Engine Engine
 }
 
-// Setup adds the controller of Manifests. Call the function that it returns when an object of a bundle has changed in a
-// target cluster.
-func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id string), err error) {
+// Setup adds the controller of Manifests. Tell the Requeuer that it returns when an object of a bundle has changed in a target
+// cluster, and when a cluster can be used.
+func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer, error) {
 	name := managed.ControllerName(v1alpha1.ManifestGroupKind)
-	requeuer, memory := newRequeuer(ctx.Done()), &memory{}
+	requeuer, memory := requeue.New(ctx.Done()), &memory{}
 	record := settings.Recorder(mgr, name)
 	if err := config.Index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 		memory:   memory,
 	}, record, name)...)
 	w := &watches{client: mgr.GetClient(), requeuer: requeuer, memory: memory, clusters: o.Clusters, priorities: o.Priorities}
-	err = ctrl.NewControllerManagedBy(mgr).
+	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(ctrlcontroller.Options{
 			MaxConcurrentReconciles: o.MaxConcurrentReconciles,
@@ -96,9 +97,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 		Watches(&v1alpha1.ClusterProviderConfig{}, priority.LowHandler(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesMetadata(&corev1.Secret{}, priority.LowHandler(w.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesMetadata(&corev1.ConfigMap{}, priority.LowHandler(w.ofConfigMap), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
-		WatchesRawSource(source.Channel(requeuer.events, w.own())).
+		WatchesRawSource(source.Channel(requeuer.Events(), w.own())).
 		Complete(priority.LowPolls(w.forgetting(r), latest))
-	return requeuer.changed, errors.Wrapf(err, "cannot set up controller %s", name)
+	return requeuer, errors.Wrapf(err, "cannot set up controller %s", name)
 }
 
 func reconcilerOptions(o Options, c *connector, record event.Recorder, name string) []managed.ReconcilerOption {
@@ -110,7 +111,7 @@ func reconcilerOptions(o Options, c *connector, record event.Recorder, name stri
 // watches maps events about the dependencies of a Manifest to the Manifest.
 type watches struct {
 	client     client.Reader
-	requeuer   *requeuer
+	requeuer   *requeue.Requeuer
 	memory     *memory
 	clusters   Clusters
 	priorities *priority.Tracker
@@ -146,7 +147,7 @@ func (w *watches) own() handler.EventHandler {
 
 // forget removes everything that is kept for a Manifest.
 func (w *watches) forget(nn types.NamespacedName) {
-	w.requeuer.remove(nn)
+	w.requeuer.Remove(nn)
 	w.memory.take(nn)
 	w.clusters.Forget(nn.String())
 	w.priorities.EndRollout(nn)

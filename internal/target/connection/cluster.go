@@ -45,6 +45,10 @@ type Cluster struct {
 	identity  string
 	done      func()
 
+	monitored bool
+	monitor   *monitor
+	settled   func()
+
 	version  *remembered[string]
 	known    atomic.Pointer[string]
 	changed  func(*Cluster)
@@ -66,13 +70,29 @@ type Options struct {
 	Changed func(*Cluster)
 	// Done is called after the connection was closed; optional.
 	Done func()
+	// Monitored means that a goroutine probes the server while it is not Connected, and that all other requests fail
+	// immediately then. The first call of Ready starts it.
+	Monitored bool
+	// Settled is called when callers that got an error from Ready or Track should try again, because the server is Connected
+	// again, or kinds were listed; optional. It must not block.
+	Settled func(*Cluster)
 }
 
 // New returns a connection to a cluster. The interpreter determines what its cache watches and keeps. New sends no
 // requests. Errors describe what is wrong with the config.
 func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 	c := &Cluster{done: o.Done, changed: o.Changed, version: newRemembered[string](), versions: newRemembered[[]string]()}
-	o.Transport.Changed = c.notify
+	o.Transport.Changed, o.Transport.Monitored = c.outcomeChanged, o.Monitored
+	c.settled = func() {
+		if o.Settled != nil {
+			o.Settled(c)
+		}
+	}
+	c.monitor = newMonitor(c.probe, func() transport.State { return c.transport.Outcome().State })
+	if o.Monitored {
+		o.Transport.Doubted = c.monitor.start
+	}
+	c.monitored = o.Monitored
 	t, err := transport.New(rc, o.Transport)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot connect with these credentials")
@@ -152,20 +172,22 @@ func (c *Cluster) Learn(gvk schema.GroupVersionKind, m cluster.Mapping) { c.mapp
 
 // Version returns the version of the cluster. It sends at most one request per hour.
 func (c *Cluster) Version(ctx context.Context) (string, error) {
-	return c.version.get(ctx, versionFor, func(ctx context.Context) (string, error) {
-		data, err := c.get(ctx, "/version")
-		if err != nil {
-			return "", errors.Wrap(err, "cannot get the version of the cluster")
-		}
-		info := &version.Info{}
-		if err := json.Unmarshal(data, info); err != nil || info.GitVersion == "" {
-			return "", errors.New("cannot get the version of the cluster: the answer holds none")
-		}
-		if before := c.known.Swap(&info.GitVersion); before == nil || *before != info.GitVersion {
-			c.notify()
-		}
-		return info.GitVersion, nil
-	})
+	return c.version.get(ctx, versionFor, c.requestVersion)
+}
+
+func (c *Cluster) requestVersion(ctx context.Context) (string, error) {
+	data, err := c.get(ctx, "/version")
+	if err != nil {
+		return "", errors.Wrap(err, "cannot get the version of the cluster")
+	}
+	info := &version.Info{}
+	if err := json.Unmarshal(data, info); err != nil || info.GitVersion == "" {
+		return "", errors.New("cannot get the version of the cluster: the answer holds none")
+	}
+	if before := c.known.Swap(&info.GitVersion); before == nil || *before != info.GitVersion {
+		c.notify()
+	}
+	return info.GitVersion, nil
 }
 
 // LastVersion returns the last result of Version, or an empty string. It sends no requests.
@@ -178,6 +200,40 @@ func (c *Cluster) LastVersion() string {
 
 // Outcome returns the outcome of the latest requests. It sends no requests.
 func (c *Cluster) Outcome() transport.Outcome { return c.transport.Outcome() }
+
+// Ready returns nil if the cluster can be used, and otherwise the error of transport.Transport.Ready. It sends no request itself
+// and doesn't wait. If the connection is not monitored, it always returns nil.
+func (c *Cluster) Ready() error {
+	if !c.monitored {
+		return nil
+	}
+	err := c.transport.Ready()
+	if e := (*transport.NotConnectedError)(nil); errors.As(err, &e) {
+		c.monitor.start()
+	}
+	return err
+}
+
+// probe requests the version, which is what a new connection needs first.
+func (c *Cluster) probe(ctx context.Context) {
+	// The transport records the result.
+	_, _ = c.version.get(ctx, 0, c.requestVersion) //nolint:errcheck // See above.
+}
+
+// outcomeChanged is called when the outcome of the requests has changed.
+func (c *Cluster) outcomeChanged() {
+	if c.monitored {
+		switch c.transport.Outcome().State {
+		case transport.Connected:
+			c.informer.Retry()
+			c.settled()
+		case transport.Unreachable, transport.Unauthorized:
+			c.monitor.start()
+		case transport.Unknown:
+		}
+	}
+	c.notify()
+}
 
 func (c *Cluster) notify() {
 	if c.changed != nil {
@@ -247,6 +303,7 @@ func (c *Cluster) get(ctx context.Context, path string) ([]byte, error) {
 
 // Close closes the connection. It ends the watches first, because they would reconnect.
 func (c *Cluster) Close() {
+	c.monitor.stop()
 	c.informer.Close()
 	c.transport.Close()
 	if c.done != nil {

@@ -130,6 +130,15 @@ func (c *Cache) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[s
 	return failed
 }
 
+// Retry retries all failing watches, because the cluster is reachable again.
+func (c *Cache) Retry() {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, k := range c.kinds {
+		k.retrySoon()
+	}
+}
+
 // Get returns the state of an object, or false if the cache does not contain it.
 func (c *Cache) Get(key cluster.ObjectRef) (cluster.ObjectState, bool) {
 	c.mu.RLock()

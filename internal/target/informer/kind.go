@@ -116,6 +116,19 @@ func (k *kind) retry() {
 	}
 }
 
+// retrySoon ends the pause after a failed attempt.
+func (k *kind) retrySoon() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.err == nil || k.failed < k.attempt {
+		return
+	}
+	select {
+	case k.retryNow <- struct{}{}:
+	default:
+	}
+}
+
 // wait waits until the kind is in sync, or until an attempt that began after this call has failed.
 func (k *kind) wait(ctx context.Context) error {
 	for {

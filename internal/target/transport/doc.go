@@ -5,7 +5,7 @@
 // Each target cluster has its own transport, so that closing it leaves nothing behind. A request passes through these
 // layers, from the outermost to the innermost:
 //
-//	gate    is a circuit breaker: while the server is unreachable, requests fail immediately
+//	gate    rejects requests while the server is not reachable: a circuit breaker, or the state that probes determine
 //	auth    adds the credentials of client-go or of an identity
 //	guard   rejects redirects, limits responses, counts requests, and simplifies errors
 //	http    handles TLS, HTTP/2 and the connection pool

@@ -39,6 +39,8 @@ type UnreachableError struct {
 	Reason string
 	// Down is true if an immediate retry would fail, too.
 	Down bool
+	// Slow is true if the request was sent, or about to be, when its time was over.
+	Slow bool
 }
 
 // Error returns one line that is equal for equal failures.
@@ -51,6 +53,9 @@ func (e *UnreachableError) Error() string {
 func Explain(err error) error {
 	if u := (*UnreachableError)(nil); errors.As(err, &u) {
 		return u
+	}
+	if n := (*NotConnectedError)(nil); errors.As(err, &n) {
+		return n
 	}
 	if n := (*notfound.Error)(nil); errors.As(err, &n) {
 		return n

@@ -35,13 +35,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-const (
-	// longestWatch is the maximum duration of a watch, and the default if it requests no timeout.
-	longestWatch = time.Hour
-	// longestRetryAfter is the maximum Retry-After, in seconds, for which client-go waits within a call. If it is longer,
-	// the caller gets the error and decides.
-	longestRetryAfter = 5
-)
+// longestWatch is the maximum duration of a watch, and the default if it requests no timeout.
+const longestWatch = time.Hour
 
 // A CountFunc is called for each request with its method, or WATCH, and the status code of the response, or 0 without a
 // response.
@@ -57,7 +52,7 @@ type guard struct {
 
 // RoundTrip sends a request within the limits, and rejects redirects.
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
-	watch, limit := isWatch(req.URL), g.limits.Request
+	watch, limit := isWatch(req.URL), limitOf(req.Context(), g.limits.Request)
 	if watch {
 		limit = watchTime(req.URL)
 	}
@@ -73,9 +68,6 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel()
 		_ = resp.Body.Close()
 		return nil, g.plain(req, errRedirect, start)
-	}
-	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err != nil || s > longestRetryAfter {
-		resp.Header.Del("Retry-After")
 	}
 	b := &body{ReadCloser: resp.Body, done: cancel, host: g.host, left: g.limits.AnswerBytes}
 	if watch {
@@ -110,6 +102,7 @@ func (g *guard) plain(req *http.Request, err error, start time.Time) error {
 		err = l
 	}
 	u.Reason, u.Down = reason(err)
+	u.Slow = errors.Is(err, context.DeadlineExceeded)
 	// A short deadline of the caller proves nothing about the server.
 	if req.Context().Err() != nil && time.Since(start) < 2*time.Second {
 		u.Down = false

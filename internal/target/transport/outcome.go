@@ -45,6 +45,8 @@ type outcomes struct {
 	host    string
 	path    string
 	changed func()
+	// doubted is called after an ambiguous failure of a connected server; optional.
+	doubted func()
 
 	mu       sync.Mutex
 	now      Outcome
@@ -60,38 +62,61 @@ func (o *outcomes) get() Outcome {
 
 // answered records a response. Only errors of core resources prove that something is wrong, because others may come from
 // an extension API server.
-func (o *outcomes) answered(u *url.URL, resp *http.Response) {
+func (o *outcomes) answered(u *url.URL, resp *http.Response, probe bool) {
 	switch core := o.isCore(u); {
 	case resp.StatusCode < http.StatusBadRequest && isAPI(resp), core && resp.StatusCode < http.StatusInternalServerError &&
 		resp.StatusCode != http.StatusUnauthorized && isAPI(resp):
-		o.set(Outcome{State: Connected, Message: "API server " + o.host + " answers"})
+		o.connected(probe)
 	case !core:
+	case resp.StatusCode == http.StatusTooManyRequests:
+		// API servers send it as plain text. It proves little, but a probe must come to a result.
+		if probe {
+			o.connected(probe)
+		}
 	case resp.StatusCode == http.StatusUnauthorized:
 		o.set(Outcome{State: Unauthorized, Message: refusedCredentials})
 	case resp.StatusCode >= http.StatusInternalServerError:
-		o.doubt("API server " + o.host + ": answers " + strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode))
+		o.doubt("API server "+o.host+": answers "+strconv.Itoa(resp.StatusCode)+" "+http.StatusText(resp.StatusCode), probe)
 	default:
-		o.doubt((&notfound.Error{Host: o.host}).Error())
+		o.doubt((&notfound.Error{Host: o.host}).Error(), probe)
 	}
 }
 
-// failed records a request without a response.
-func (o *outcomes) failed(err *UnreachableError) {
-	if err.Down {
+// connected records a response of an API server. A probe that a connected server answers does not prove that it answers other
+// requests, so that it does not reset the number of failures.
+func (o *outcomes) connected(probe bool) {
+	o.mu.Lock()
+	if !probe {
+		o.failures = 0
+	}
+	o.mu.Unlock()
+	o.set(Outcome{State: Connected, Message: "API server " + o.host + " answers"})
+}
+
+// failed records a request without a response. The server is down for sure, or it may be.
+func (o *outcomes) failed(err *UnreachableError, probe, down bool) {
+	if down {
 		o.set(Outcome{State: Unreachable, Message: err.Error()})
 		return
 	}
-	o.doubt(err.Error())
+	o.doubt(err.Error(), probe)
 }
 
-// doubt records an ambiguous failure. A connected server becomes unreachable only after tolerated consecutive failures.
-func (o *outcomes) doubt(message string) {
+// doubt records an ambiguous failure. A connected server becomes unreachable only after tolerated consecutive failures, or if a
+// probe fails.
+func (o *outcomes) doubt(message string, probe bool) {
 	o.mu.Lock()
 	o.failures++
-	enough := o.now.State != Connected || o.failures >= tolerated
-	o.mu.Unlock()
+	enough := o.now.State != Connected || o.failures >= tolerated || probe
 	if enough {
+		o.failures = 0
+	}
+	o.mu.Unlock()
+	switch {
+	case enough:
 		o.set(Outcome{State: Unreachable, Message: message})
+	case o.doubted != nil:
+		o.doubted()
 	}
 }
 
@@ -99,9 +124,6 @@ func (o *outcomes) set(next Outcome) {
 	o.mu.Lock()
 	same := o.now == next
 	o.now = next
-	if next.State != Unreachable {
-		o.failures = 0
-	}
 	o.mu.Unlock()
 	if !same && o.changed != nil {
 		o.changed()

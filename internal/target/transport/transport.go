@@ -31,17 +31,26 @@ type Options struct {
 	Count CountFunc
 	// Changed is called when the outcome has changed; optional.
 	Changed func()
+	// Monitored means that the caller probes the server while it is not Connected, with requests in the context of Probe. All
+	// other requests fail immediately then, with the error of Ready. Without it, a circuit breaker allows one request after
+	// each pause.
+	Monitored bool
+	// Doubted is called after a failure that may be one of the request or of the server, so that the caller probes the server;
+	// optional.
+	Doubted func()
 }
 
 // A Transport sends requests to one API server, with its credentials. It is safe for concurrent use.
 type Transport struct {
-	next    http.RoundTripper
-	close   func()
-	host    string
-	url     string
-	breaker *breaker
-	outcome outcomes
-	closed  atomic.Bool
+	next      http.RoundTripper
+	close     func()
+	host      string
+	url       string
+	monitored bool
+	breaker   *breaker
+	throttle  throttle
+	outcome   outcomes
+	closed    atomic.Bool
 }
 
 // New returns a transport for a REST config. It connects when it is first used. Errors describe what is wrong with the
@@ -65,8 +74,8 @@ func New(rc *rest.Config, o Options) (*Transport, error) {
 		return nil, errors.Wrap(err, "authentication")
 	}
 	return &Transport{
-		next: next, close: closeAll, host: host, url: u.String(), breaker: newBreaker(time.Second, 30*time.Second),
-		outcome: outcomes{host: host, path: strings.TrimSuffix(u.Path, "/"), changed: o.Changed},
+		next: next, close: closeAll, host: host, url: u.String(), monitored: o.Monitored, breaker: newBreaker(time.Second, 30*time.Second),
+		outcome: outcomes{host: host, path: strings.TrimSuffix(u.Path, "/"), changed: o.Changed, doubted: o.Doubted},
 	}, nil
 }
 
@@ -124,24 +133,37 @@ func refuseLinkLocal(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// RoundTrip sends a request, unless the server is known to be down. Errors are *UnreachableError, except for ErrClosed
-// and a canceled context.
+// RoundTrip sends a request, unless the server is known to be down. Errors are *UnreachableError, except for ErrClosed, a
+// canceled context, and the errors of Ready if the transport is monitored.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := t.allow(); err != nil {
+	probe := isProbe(req.Context())
+	if err := t.allow(probe); err != nil {
 		if req.Body != nil {
 			_ = req.Body.Close()
 		}
 		return nil, err
 	}
 	resp, err := t.next.RoundTrip(req)
-	if err == nil {
-		t.breaker.succeeded()
-		t.outcome.answered(req.URL, resp)
+	if err != nil {
+		return nil, t.failed(err, probe)
+	}
+	t.breaker.succeeded()
+	t.outcome.answered(req.URL, resp, probe)
+	if !t.monitored {
+		boundRetryAfter(resp)
 		return resp, nil
 	}
+	if err := t.throttle.answered(t.host, resp); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// failed records the error of a request, and returns it for the caller.
+func (t *Transport) failed(err error, probe bool) error {
 	if errors.Is(err, context.Canceled) {
 		t.breaker.done()
-		return nil, err
+		return err
 	}
 	u := (*UnreachableError)(nil)
 	if !errors.As(err, &u) {
@@ -153,16 +175,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.breaker.done()
 	}
 	if !t.closed.Load() {
-		t.outcome.failed(u)
+		// A request that takes too long, as behind a slow webhook, does not mean that the server is down.
+		t.outcome.failed(u, probe, u.Down && !(t.monitored && u.Slow))
 	}
-	return nil, u
-}
-
-func (t *Transport) allow() error {
-	if t.closed.Load() {
-		return ErrClosed
-	}
-	return t.breaker.allow()
+	return u
 }
 
 // Outcome returns the outcome of the latest requests. It sends no requests.

@@ -95,13 +95,14 @@ func TestErrors(t *testing.T) {
 		host   string
 		want   string
 		down   bool
+		slow   bool
 	}{
 		"UnknownHost":      {reason: "DNS says no.", rc: &rest.Config{Host: "https://no-such-host.invalid"}, want: "no such host", down: true},
 		"Refused":          {reason: "No one listens.", rc: &rest.Config{Host: "https://127.0.0.1:1"}, want: "connection refused", down: true},
 		"UnknownAuthority": {reason: "The field of the kubeconfig is named.", rc: &rest.Config{Host: secure.URL}, want: "its certificate is signed by an unknown authority; check certificate-authority-data of the kubeconfig", down: true},
 		"WrongName":        {reason: "So are these.", rc: wrongName, want: "its certificate is for another host; check server and tls-server-name of the kubeconfig", down: true},
 		"PlainHTTP":        {reason: "The scheme is wrong.", rc: &rest.Config{Host: "https" + strings.TrimPrefix(plain.URL, "http")}, want: "it does not speak TLS", down: true},
-		"NoAnswer":         {reason: "A handshake that stalls must not hold a worker.", rc: &rest.Config{Host: "https://" + silent}, want: "timed out", down: true},
+		"NoAnswer":         {reason: "A handshake that stalls must not hold a worker.", rc: &rest.Config{Host: "https://" + silent}, want: "timed out", down: true, slow: true},
 		"ClosedEarly":      {reason: "No port of ours in the text.", rc: &rest.Config{Host: "http://" + hangsUp}, want: "connection lost"},
 		"Redirect":         {reason: "A redirect would take the token elsewhere.", rc: redirecting, host: elsewhere.URL, want: "it redirects elsewhere, which is refused", down: true},
 		"Endless":          {reason: "Memory is bounded.", rc: endless, want: "its answer is larger than is read"},
@@ -116,7 +117,7 @@ func TestErrors(t *testing.T) {
 			if !errors.As(err, &got) {
 				t.Fatalf("%s\nwant UnreachableError, got %v", tc.reason, err)
 			}
-			want := &UnreachableError{Host: tc.rc.Host, Reason: tc.want, Down: tc.down}
+			want := &UnreachableError{Host: tc.rc.Host, Reason: tc.want, Down: tc.down, Slow: tc.slow}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}

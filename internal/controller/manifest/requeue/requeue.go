@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package requeue
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -22,9 +23,9 @@ const (
 	cacheDelay = 250 * time.Millisecond
 )
 
-// A requeuer adds Manifests to the queue of the controller. It knows the Manifests of each bundle, and receives the changes
-// of bundles in target clusters.
-type requeuer struct {
+// A Requeuer adds Manifests to the queue of the controller. It knows the Manifests of each bundle, and receives the changes
+// of bundles in target clusters. It is safe for concurrent use.
+type Requeuer struct {
 	// done is closed when the controller stops and no longer reads the events.
 	done   <-chan struct{}
 	events chan event.GenericEvent
@@ -34,8 +35,9 @@ type requeuer struct {
 	bundleOf    map[types.NamespacedName]string
 }
 
-func newRequeuer(done <-chan struct{}) *requeuer {
-	return &requeuer{
+// New returns a Requeuer without Manifests. done is closed when the controller stops.
+func New(done <-chan struct{}) *Requeuer {
+	return &Requeuer{
 		done:        done,
 		events:      make(chan event.GenericEvent, eventBuffer),
 		manifestsOf: map[string]map[types.NamespacedName]bool{},
@@ -43,8 +45,11 @@ func newRequeuer(done <-chan struct{}) *requeuer {
 	}
 }
 
-// add registers a Manifest with the ID of its bundle, which replaces the bundle that the Manifest had before.
-func (r *requeuer) add(id string, nn types.NamespacedName) {
+// Events returns the channel from which the controller receives the Manifests to queue.
+func (r *Requeuer) Events() chan event.GenericEvent { return r.events }
+
+// Add registers a Manifest with the ID of its bundle, which replaces the bundle that the Manifest had before.
+func (r *Requeuer) Add(id string, nn types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.bundleOf[nn] == id {
@@ -58,14 +63,22 @@ func (r *requeuer) add(id string, nn types.NamespacedName) {
 	r.manifestsOf[id][nn] = true
 }
 
-// remove removes a Manifest.
-func (r *requeuer) remove(nn types.NamespacedName) {
+// Remove removes a Manifest.
+func (r *Requeuer) Remove(nn types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drop(nn)
 }
 
-func (r *requeuer) drop(nn types.NamespacedName) {
+// Has reports whether a Manifest is registered.
+func (r *Requeuer) Has(nn types.NamespacedName) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.bundleOf[nn]
+	return ok
+}
+
+func (r *Requeuer) drop(nn types.NamespacedName) {
 	id, ok := r.bundleOf[nn]
 	if !ok {
 		return
@@ -77,8 +90,8 @@ func (r *requeuer) drop(nn types.NamespacedName) {
 	}
 }
 
-// changed queues the Manifests of a bundle after an object of the bundle changed.
-func (r *requeuer) changed(id string) {
+// Changed queues the Manifests of a bundle after an object of the bundle changed.
+func (r *Requeuer) Changed(id string) {
 	r.mu.Lock()
 	var names []types.NamespacedName
 	for nn := range r.manifestsOf[id] {
@@ -90,13 +103,22 @@ func (r *requeuer) changed(id string) {
 	}
 }
 
-// again queues a Manifest once its last write is in the cache.
-func (r *requeuer) again(nn types.NamespacedName) {
-	time.AfterFunc(cacheDelay, func() { r.queue(nn) })
+// Wake queues a Manifest, by its name as a consumer of a cluster: namespace/name.
+func (r *Requeuer) Wake(consumer string) {
+	namespace, name, _ := strings.Cut(consumer, string(types.Separator))
+	r.queue(types.NamespacedName{Namespace: namespace, Name: name})
+}
+
+// Again queues a Manifest once its last write is in the cache.
+func (r *Requeuer) Again(nn types.NamespacedName) { r.After(nn, cacheDelay) }
+
+// After queues a Manifest after a delay.
+func (r *Requeuer) After(nn types.NamespacedName, d time.Duration) {
+	time.AfterFunc(d, func() { r.queue(nn) })
 }
 
 // queue queues a Manifest, unless the controller stops.
-func (r *requeuer) queue(nn types.NamespacedName) {
+func (r *Requeuer) queue(nn types.NamespacedName) {
 	e := event.GenericEvent{Object: &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: nn.Namespace, Name: nn.Name}}}
 	select {
 	case r.events <- e:

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package requeue
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// A QuietError ends a pass over a Manifest that only waits for its turn: the managed reconciler neither writes the status nor
+// records an event, and tries again later. It recognizes the reason of a conflict.
+type QuietError struct{ Err error }
+
+// Error returns the text of the reason.
+func (e *QuietError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *QuietError) Unwrap() error { return e.Err }
+
+// Status returns what makes the managed reconciler quiet.
+func (e *QuietError) Status() metav1.Status {
+	return metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonConflict, Message: e.Error()}
+}

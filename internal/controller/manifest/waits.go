@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+)
+
+// checkReady returns an error if a cluster cannot be used now. It does not wait, so that a cluster that does not answer holds no
+// worker.
+func checkReady(c cluster.Cluster) error {
+	if r, ok := c.(interface{ Ready() error }); ok {
+		return r.Ready()
+	}
+	return nil
+}
+
+// A waitError is the error of connecting to a cluster that cannot be used now.
+type waitError struct{ error }
+
+// waiting is the external client of a Manifest whose cluster cannot be used now.
+type waiting struct {
+	managed.TypedExternalClient[*v1alpha1.Manifest]
+
+	report *reporter
+	after  func(time.Duration)
+	err    error
+}
+
+// Observe reports why the Manifest waits.
+func (w *waiting) Observe(_ context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
+	return managed.ExternalObservation{}, w.report.wait(mr, w.after, w.err)
+}
+
+// Disconnect does nothing.
+func (*waiting) Disconnect(context.Context) error { return nil }
+
+// wait is like failure, but keeps quiet about an error that only means that the Manifest waits, and about a cluster that cannot
+// be reached if the status says so already. The connection to the cluster queues the Manifest when it can be reached.
+func (r *reporter) wait(mr *v1alpha1.Manifest, after func(time.Duration), err error) error {
+	if q := quietly(after, err); q != nil {
+		return q
+	}
+	if n := (*transport.NotConnectedError)(nil); errors.As(err, &n) && r.says(mr, n) {
+		return &requeue.QuietError{Err: n}
+	}
+	return r.failure(mr, transport.Explain(err))
+}
+
+// says reports whether the conditions of a Manifest have an error already.
+func (r *reporter) says(mr *v1alpha1.Manifest, err error) bool {
+	is := mr.GetCondition(xpv2.TypeReady)
+	return is.Status == corev1.ConditionFalse && is.Message == r.text(err.Error()) && is.ObservedGeneration == mr.Generation &&
+		mr.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse
+}
+
+// quietly returns a *requeue.QuietError for an error that only means that a Manifest waits, and nil for any other. If the error
+// says how long, the Manifest is queued after that time.
+func quietly(after func(time.Duration), err error) error {
+	if t := (*transport.ThrottledError)(nil); errors.As(err, &t) {
+		after(t.After)
+		return &requeue.QuietError{Err: err}
+	}
+	if n := (*transport.NotConnectedError)(nil); errors.As(err, &n) && n.State == transport.Unknown {
+		return &requeue.QuietError{Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+)
+
+// An unready cluster cannot be used now.
+type unready struct {
+	cluster.Cluster
+
+	err error
+}
+
+// Ready returns why.
+func (u *unready) Ready() error { return u.err }
+
+// TestUnreachableIsQuiet holds that a pass over a Manifest whose cluster cannot be used sends nothing and reads no values, and
+// that it says so once.
+func TestUnreachableIsQuiet(t *testing.T) {
+	away := &transport.NotConnectedError{State: transport.Unreachable, Message: "API server x: connection refused"}
+	said := func(m *v1alpha1.Manifest) {
+		report := &reporter{recorder: &recorded{}}
+		mark(m, xpv2.ReconcileError(report.failure(m, away)))
+	}
+	type want struct {
+		quiet   bool
+		message string
+	}
+	cases := map[string]struct {
+		reason string
+		mr     *v1alpha1.Manifest
+		err    error
+		want   want
+	}{
+		"Connecting": {
+			reason: "The first probe is under way.", mr: named("n", "m", uses("there")), err: &transport.NotConnectedError{Message: "connecting"}, want: want{quiet: true},
+		},
+		"Busy": {
+			reason: "The API server wants fewer requests.", mr: named("n", "m", uses("there")), err: &transport.ThrottledError{After: time.Second}, want: want{quiet: true},
+		},
+		"Unreachable": {
+			reason: "Users read why.", mr: named("n", "m", uses("there")), err: away, want: want{message: away.Message},
+		},
+		"Said": {
+			reason: "It is said once.", mr: named("n", "m", uses("there"), said), err: away, want: want{quiet: true, message: away.Message},
+		},
+		"Otherwise": {
+			reason: "Another reason is news.", mr: named("n", "m", uses("there"), said),
+			err: &transport.NotConnectedError{State: transport.Unauthorized, Message: "401"}, want: want{message: "401"},
+		},
+		"Removed": {
+			reason: "Whether objects can be removed is a matter of the cluster, too.", mr: named("n", "m", uses("there"), deleted),
+			err: &transport.NotConnectedError{Message: "connecting"}, want: want{quiet: true},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := &connector{
+				client: fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(
+					&v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "there"}}).Build(),
+				usage: tracker(func() error { return nil }),
+				clusters: &mockClusters{
+					get:  func() (cluster.Cluster, error) { return &unready{err: tc.err}, nil },
+					last: func() (cluster.Cluster, bool) { return nil, false },
+				},
+				engine: &mockEngine{}, record: &recorded{}, requeuer: requeue.New(t.Context().Done()), memory: &memory{},
+			}
+			e, err := c.Connect(t.Context(), tc.mr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = e.Observe(t.Context(), tc.mr)
+			if err == nil || !errors.Is(err, tc.err) && !tc.want.quiet && err.Error() != tc.err.Error() {
+				t.Errorf("\n%s\nObserve(...): want %v, got %v", tc.reason, tc.err, err)
+			}
+			got := want{quiet: kerrors.IsConflict(err), message: tc.mr.Status.AtProvider.Message}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

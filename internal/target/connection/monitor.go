@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package connection
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+)
+
+const (
+	// probeTime is the timeout of a probe.
+	probeTime = 8 * time.Second
+	// firstProbe and lastProbe are the shortest and the longest pause between two probes.
+	firstProbe = time.Second
+	lastProbe  = 5 * time.Minute
+	// steady is how long a server must stay Connected, so that the pauses start from the shortest one again.
+	steady = 2 * time.Minute
+)
+
+// A monitor probes a server while it is not Connected, and after a failure that may be one of the server. It has a goroutine
+// only during that time, so that a connected cluster at rest costs nothing.
+type monitor struct {
+	// probe sends one request, and state returns what is known of the server, including the result of the probe.
+	probe func(ctx context.Context)
+	state func() transport.State
+
+	// root is canceled by stop, which ends the goroutine.
+	root    context.Context //nolint:containedctx // It is the lifetime of the connection.
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu sync.Mutex
+	// active is true while the goroutine runs. mu guards it and all fields below.
+	active bool
+	closed bool
+	// pause is the last pause, and connected the time at which the server was found Connected.
+	pause     time.Duration
+	connected time.Time
+}
+
+func newMonitor(probe func(context.Context), state func() transport.State) *monitor {
+	m := &monitor{probe: probe, state: state}
+	m.root, m.cancel = context.WithCancel(context.Background())
+	return m
+}
+
+// start starts to probe, unless that is under way.
+func (m *monitor) start() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.active || m.closed {
+		return
+	}
+	m.active = true
+	wait := time.Duration(0)
+	switch {
+	case time.Since(m.connected) > steady:
+		m.pause = 0
+	case m.state() != transport.Connected:
+		// It was Connected for a moment only: a server that answers probes and nothing else is not used all the time.
+		wait = m.next()
+	}
+	m.running.Go(func() { m.run(wait) })
+}
+
+// run probes until the server is Connected.
+func (m *monitor) run(wait time.Duration) {
+	for {
+		select {
+		case <-time.After(wait):
+		case <-m.root.Done():
+			return
+		}
+		ctx, cancel := context.WithTimeout(transport.Probe(m.root), probeTime)
+		m.probe(ctx)
+		cancel()
+		m.mu.Lock()
+		// The lock ensures that a failure after this starts the next goroutine.
+		if m.state() == transport.Connected {
+			m.active, m.connected = false, time.Now()
+			m.mu.Unlock()
+			return
+		}
+		wait = m.next()
+		m.mu.Unlock()
+	}
+}
+
+// next returns the next pause. The caller holds mu. Jitter spreads the probes of clusters that failed together.
+func (m *monitor) next() time.Duration {
+	m.pause = min(max(2*m.pause, firstProbe), lastProbe)
+	return m.pause - rand.N(m.pause/4) //nolint:gosec // Jitter needs no secrecy.
+}
+
+// stop ends the goroutine, and waits for it.
+func (m *monitor) stop() {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	m.cancel()
+	m.running.Wait()
+}

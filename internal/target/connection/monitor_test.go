@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package connection
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+)
+
+// A fakeServer is what a monitor probes.
+type fakeServer struct {
+	up     atomic.Bool
+	probes atomic.Int32
+	state  atomic.Value
+}
+
+func (f *fakeServer) probe(ctx context.Context) {
+	f.probes.Add(1)
+	if f.up.Load() {
+		f.state.Store(transport.Connected)
+		return
+	}
+	<-ctx.Done()
+	f.state.Store(transport.Unreachable)
+}
+
+func (f *fakeServer) fail(m *monitor) {
+	f.state.Store(transport.Unreachable)
+	m.start()
+}
+
+func newFakeServer() (*fakeServer, *monitor) {
+	f := &fakeServer{}
+	f.state.Store(transport.Unknown)
+	return f, newMonitor(f.probe, func() transport.State { return f.state.Load().(transport.State) })
+}
+
+// TestMonitorHanging counts the probes of a server that never answers: their pauses grow to five minutes.
+func TestMonitorHanging(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, m := newFakeServer()
+		defer m.stop()
+		m.start()
+		m.start()
+		time.Sleep(time.Hour)
+		// Pauses of 1 to 256 s are over after about 10 minutes, and each later probe takes 8 s and a pause of 225 to 300 s.
+		if n := f.probes.Load(); n < 18 || n > 25 {
+			t.Errorf("want 18 to 25 probes in an hour, got %d", n)
+		}
+		probes := f.probes.Load()
+		f.up.Store(true)
+		time.Sleep(lastProbe + probeTime)
+		if n := f.probes.Load() - probes; n != 1 || m.state() != transport.Connected {
+			t.Errorf("want a server that is back to be found by one probe, got %d probes and state %s", n, m.state())
+		}
+		time.Sleep(time.Hour)
+		if n := f.probes.Load() - probes; n != 1 {
+			t.Errorf("want no probe of a connected server at rest, got %d", n-1)
+		}
+		m.mu.Lock()
+		active := m.active
+		m.mu.Unlock()
+		if active {
+			t.Error("want no goroutine for a connected server")
+		}
+	})
+}
+
+// TestMonitorFlapping counts the probes of a server that answers probes only, so that it fails again each time.
+func TestMonitorFlapping(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, m := newFakeServer()
+		defer m.stop()
+		f.up.Store(true)
+		m.start()
+		synctest.Wait()
+		for start := time.Now(); time.Since(start) < time.Hour; {
+			time.Sleep(time.Second)
+			if m.state() == transport.Connected {
+				f.fail(m)
+			}
+		}
+		if n := f.probes.Load(); n > 25 {
+			t.Errorf("want at most 25 probes in an hour, got %d", n)
+		}
+		time.Sleep(lastProbe)
+		time.Sleep(steady + time.Second)
+		before := f.probes.Load()
+		f.fail(m)
+		synctest.Wait()
+		if n := f.probes.Load() - before; n != 1 {
+			t.Errorf("want a server that was steady to be probed at once, got %d probes", n)
+		}
+	})
+}
+
+// TestMonitorStops holds that no goroutine is left, and none begins.
+func TestMonitorStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, m := newFakeServer()
+		m.start()
+		time.Sleep(time.Minute)
+		m.stop()
+		before := f.probes.Load()
+		m.start()
+		time.Sleep(time.Hour)
+		if n := f.probes.Load() - before; n != 0 {
+			t.Errorf("want no probe of a closed connection, got %d", n)
+		}
+	})
+}
