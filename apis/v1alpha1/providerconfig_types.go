@@ -147,6 +147,15 @@ type Registry struct {
 	// +optional
 	CABundleSecretRef *SecretKeySelector `json:"caBundleSecretRef,omitempty"`
 
+	// tokenHosts are other hosts, with an optional port, that get the credentials if the registry names them as its token
+	// service. The host itself and the token services of large registries, such as Docker Hub, get them without this field.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$|^\[[0-9a-fA-F:]+\](:[0-9]{1,5})?$`
+	TokenHosts []string `json:"tokenHosts,omitempty"`
+
 	// plainHTTP specifies whether to connect to this host over HTTP instead of HTTPS.
 	// +optional
 	PlainHTTP bool `json:"plainHTTP,omitempty"`

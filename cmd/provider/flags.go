@@ -45,6 +45,9 @@ type flags struct {
 	allowExec           bool
 	allowFiles          bool
 	allowTenantIdentity bool
+	allowTargets        []string
+	denyTargets         []string
+	services            []string
 
 	moduleKeys           []string
 	moduleRegistryConfig string
@@ -76,7 +79,8 @@ func (f *flags) validate() error {
 			return errors.Errorf("--%s is %s and must be more than 0", d.name, d.value)
 		}
 	}
-	return nil
+	_, err := f.guard("")
+	return err
 }
 
 // application returns the command. Parsing its arguments stores the values of the flags in f.
@@ -160,6 +164,12 @@ func (f *flags) trust(app *kingpin.Application) {
 	app.Flag("allow-kubeconfig-files", "Allow kubeconfigs to refer to files of the provider.").BoolVar(&f.allowFiles)
 	app.Flag("allow-tenant-identity", "Allow a ProviderConfig to use the identity, files, environment and docker configuration of the provider.").
 		BoolVar(&f.allowTenantIdentity)
+	app.Flag("allow-target-cidr", "Allow ProviderConfigs, registries and redirects to name hosts with addresses in this range. Can be repeated.").
+		PlaceHolder("CIDR").StringsVar(&f.allowTargets)
+	app.Flag("deny-target-cidr", "Refuse to connect to addresses in this range, unless a narrower range is allowed. Can be repeated.").
+		PlaceHolder("CIDR").StringsVar(&f.denyTargets)
+	app.Flag("service-cidr", "Range of Services in the cluster of the provider, which ProviderConfigs can't reach. Can be repeated. "+
+		"By default, it is guessed from KUBERNETES_SERVICE_HOST.").PlaceHolder("CIDR").StringsVar(&f.services)
 }
 
 func (f *flags) modules(app *kingpin.Application) {

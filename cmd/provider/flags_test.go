@@ -37,6 +37,17 @@ func TestParseArguments(t *testing.T) {
 			args:   []string{"--poll=1m", "--no-enable-management-policies", "--allow-kubeconfig-exec"},
 			check:  func(f *flags) bool { return f.poll == time.Minute && !f.managementPolicies && f.allowExec },
 		},
+		"Ranges": {
+			reason: "Ranges are read, and the environment has one in each line.",
+			env:    map[string]string{"PROVIDER_DENY_TARGET_CIDR": "10.0.0.0/8\nfd00::/8"},
+			args:   []string{"--allow-target-cidr=127.0.0.0/8", "--allow-target-cidr=::1"},
+			check:  func(f *flags) bool { return len(f.allowTargets) == 2 && len(f.denyTargets) == 2 },
+		},
+		"BadRange": {
+			reason: "A range that is none is named with its flag.",
+			args:   []string{"--service-cidr=kubernetes.default"},
+			err:    `--service-cidr: "kubernetes.default" is not a range of addresses`,
+		},
 		"Unknown": {
 			reason: "An unknown flag is named in the error.",
 			args:   []string{"--pool=1m"},

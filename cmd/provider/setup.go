@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"os"
 
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -39,9 +40,14 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics
 	if err != nil {
 		return nil, errors.Wrap(err, "--module-verification-key")
 	}
+	guard, err := f.guard(os.Getenv("KUBERNETES_SERVICE_HOST"))
+	if err != nil {
+		return nil, err
+	}
 	limits := archive.Limits{Compressed: f.maxArchive, Uncompressed: f.maxUnpacked, Files: f.maxFiles}
 	agent := "provider-kyma/" + version.Version
-	puller, err := pull.New(pull.WithCacheDir(f.cacheDir), pull.WithCacheSize(f.cacheSize), pull.WithLimits(limits), pull.WithUserAgent(agent))
+	puller, err := pull.New(pull.WithCacheDir(f.cacheDir), pull.WithCacheSize(f.cacheSize), pull.WithLimits(limits), pull.WithUserAgent(agent),
+		pull.WithGuard(guard))
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot set up access to registries")
 	}
@@ -51,7 +57,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics
 	}
 	notify, attempts := &changes{}, config.NewAttempts()
 	pool := target.NewPool(manifest.Interpreter(), target.WithLocal(local), target.WithUserAgent(agent), target.WithMetrics(m),
-		target.WithLogger(log), target.WithOnChange(notify.tell), target.WithOnSettled(notify.wake), target.WithOnOutcome(func(c *target.Cluster) { attempts.Changed(c) }))
+		target.WithLogger(log), target.WithGuard(guard), target.WithOnChange(notify.tell), target.WithOnSettled(notify.wake), target.WithOnOutcome(func(c *target.Cluster) { attempts.Changed(c) }))
 	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
 	c := &controllers{mgr: mgr, flags: f, notify: notify, attempts: attempts, manifests: manifestcontroller.Options{
 		Options: settings.Options{

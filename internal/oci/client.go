@@ -34,10 +34,17 @@ const (
 		"application/vnd.docker.distribution.manifest.list.v2+json"
 )
 
+// A login is a client with the credentials of a registry.
+type login struct {
+	*http.Client
+
+	keeper *keeper
+}
+
 // client returns a client that is logged in to r for an action, pull or push, and whether it was used before.
-func (p *Pool) client(ctx context.Context, r *Repository, action string) (c *http.Client, used bool, err error) {
-	if c, ok := p.clients.Get(r.Key(action)); ok {
-		return c.(*http.Client), true, nil //nolint:forcetypeassert // Only this method adds to clients.
+func (p *Pool) client(ctx context.Context, r *Repository, action string) (c *login, used bool, err error) {
+	if c, ok := p.clients.Get(r.wire + r.Key(action)); ok {
+		return c.(*login), true, nil //nolint:forcetypeassert // Only this method adds to clients.
 	}
 	w, err := p.wire(r.endpoint)
 	if err != nil {
@@ -47,12 +54,13 @@ func (p *Pool) client(ctx context.Context, r *Repository, action string) (c *htt
 	if err != nil {
 		return nil, false, err
 	}
-	t, err := transport.NewWithContext(ctx, r.name.Registry, auth, &rewinder{w}, []string{r.name.Scope(action)})
+	k := &keeper{wire: w, next: &rewinder{w}}
+	t, err := transport.NewWithContext(ctx, r.name.Registry, auth, k, []string{r.name.Scope(action)})
 	if err != nil {
-		return nil, false, err
+		return nil, false, k.explain(err)
 	}
-	c = &http.Client{Transport: t}
-	p.clients.Add(r.Key(action), c)
+	c = &login{Client: &http.Client{Transport: t}, keeper: k}
+	p.clients.Add(r.wire+r.Key(action), c)
 	return c, false, nil
 }
 
@@ -63,10 +71,10 @@ func (p *Pool) with(ctx context.Context, r *Repository, action string, f func(c 
 		if err != nil {
 			return err
 		}
-		if err = f(c); again || !used || Status(err) != http.StatusUnauthorized {
+		if err = c.keeper.explain(f(c.Client)); again || !used || Status(err) != http.StatusUnauthorized {
 			return err
 		}
-		p.clients.Remove(r.Key(action))
+		p.clients.Remove(r.wire + r.Key(action))
 	}
 }
 

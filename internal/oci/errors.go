@@ -16,6 +16,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 )
 
 // maxReason bounds the text of a registry in our errors, in bytes.
@@ -87,6 +89,7 @@ type advice struct {
 	authority   string // How to trust a certificate.
 	plain       string // How to allow plain HTTP.
 	tls         string // How to stop using plain HTTP.
+	tokens      string // How to send credentials to a token service.
 }
 
 // inCluster returns the advice for the conditions of resources.
@@ -96,6 +99,7 @@ func inCluster() *advice {
 		authority:   "set caBundleSecretRef of its entry in registries",
 		plain:       "set plainHTTP of its entry in registries if that is intended",
 		tls:         "unset plainHTTP of its entry in registries",
+		tokens:      "add it to tokenHosts of its entry in registries",
 	}
 }
 
@@ -106,6 +110,7 @@ func atCommandLine() *advice {
 		authority:   "use --ca-file",
 		plain:       "use --plain-http if that is intended",
 		tls:         "leave out --plain-http",
+		tokens:      "use --token-host",
 	}
 }
 
@@ -133,6 +138,9 @@ func (a *advice) explain(err error, host string) error {
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errors.Wrapf(deadline(err), "host %q did not answer in time", host)
+	}
+	if e := a.explainWithheld(err, host); e != nil {
+		return e
 	}
 	if other := failedHost(err); other != "" && normalHost(other) != normalHost(host) {
 		return errors.Wrapf(a.explainOne(err, other), "host %q sent us on", host)
@@ -257,7 +265,10 @@ func (a *advice) explainTLS(err error, host string) error {
 func explainNetwork(err error, host string) error {
 	var dns *net.DNSError
 	var timeout net.Error
+	var refused *netguard.RefusedError
 	switch {
+	case errors.As(err, &refused):
+		return errors.Errorf("host %q: %s", host, refused)
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return errors.Errorf("host %q is unknown: DNS has no address for it", host)
 	case errors.As(err, &dns):

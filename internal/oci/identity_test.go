@@ -55,7 +55,7 @@ func TestIdentity(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := NewPool("test", 1<<10)
+			p := NewPool("test", 1<<10, nil)
 			p.Pauses = []time.Duration{}
 			defer p.Close()
 			r, err := Registries{{Host: u.Host, Identity: tc.i, SkipTLSVerify: true}}.Repository(u.Host + "/x")

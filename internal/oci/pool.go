@@ -6,13 +6,14 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"net"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"k8s.io/utils/lru"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 )
 
 const (
@@ -22,7 +23,6 @@ const (
 	// maxClients bounds the logins that are kept.
 	maxClients = 256
 
-	dialTimeout      = 10 * time.Second
 	handshakeTimeout = 10 * time.Second
 	headerTimeout    = 30 * time.Second
 	idleTimeout      = 60 * time.Second
@@ -38,20 +38,26 @@ type Pool struct {
 
 	agent string
 	limit int64
+	guard *netguard.Guard
 
 	// patience is how long a server may take to respond.
 	patience time.Duration
 
 	// mu guards adding to wires.
 	mu    sync.Mutex
-	wires *lru.Cache // *wire by endpoint.server
+	wires *lru.Cache // *wire by endpoint.wire
 
-	clients *lru.Cache // *http.Client by endpoint.caller, repository and action
+	clients *lru.Cache // *login by endpoint.wire, endpoint.caller, repository and action
 }
 
-// NewPool returns a Pool. agent is the User-Agent of requests, and limit bounds every body, in bytes.
-func NewPool(agent string, limit int64) *Pool {
+// NewPool returns a Pool. agent is the User-Agent of requests, and limit bounds every body, in bytes. The guard opens all
+// connections. If it is nil, the pool works for the user of this process: registries can also refer to private networks.
+func NewPool(agent string, limit int64, g *netguard.Guard) *Pool {
+	if g == nil {
+		g = netguard.New(netguard.Options{Allow: netguard.Private()})
+	}
 	return &Pool{
+		guard:    g,
 		Pauses:   []time.Duration{100 * time.Millisecond, 400 * time.Millisecond},
 		agent:    agent,
 		limit:    limit,
@@ -76,11 +82,11 @@ func (p *Pool) Close() {
 
 // wire returns the transport to the server of e, the same for every caller: connections carry no credentials of their
 // own.
-func (p *Pool) wire(e *endpoint) (http.RoundTripper, error) {
+func (p *Pool) wire(e *endpoint) (*wire, error) {
 	// Two concurrent misses would otherwise open two transports, and one would never be closed.
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if t, ok := p.wires.Get(e.server); ok {
+	if t, ok := p.wires.Get(e.wire); ok {
 		return t.(*wire), nil //nolint:forcetypeassert // Only this method adds to wires.
 	}
 	//nolint:gosec // Certificates are not checked where a person at a command line asks for that.
@@ -100,21 +106,24 @@ func (p *Pool) wire(e *endpoint) (http.RoundTripper, error) {
 		scheme: e.scheme,
 		agent:  p.agent,
 		limit:  p.limit + 1,
-		next: &http.Transport{
-			Proxy:                 http.ProxyFromEnvironment,
-			DialContext:           (&net.Dialer{Timeout: dialTimeout}).DialContext,
-			TLSClientConfig:       c,
-			ForceAttemptHTTP2:     true,
-			TLSHandshakeTimeout:   handshakeTimeout,
-			ResponseHeaderTimeout: p.patience,
-			IdleConnTimeout:       idleTimeout,
-			MaxIdleConns:          maxIdle,
-			MaxConnsPerHost:       maxConns,
-			// A digest covers the bytes as they are stored.
-			DisableCompression: true,
-		},
+		dialer: p.guard.Dialer(e.trust),
+		tokens: e.tokens,
+		listed: e.listed,
 	}
-	p.wires.Add(e.server, w)
+	w.next = &http.Transport{
+		Proxy:                 w.proxy,
+		DialContext:           w.dial,
+		TLSClientConfig:       c,
+		ForceAttemptHTTP2:     true,
+		TLSHandshakeTimeout:   handshakeTimeout,
+		ResponseHeaderTimeout: p.patience,
+		IdleConnTimeout:       idleTimeout,
+		MaxIdleConns:          maxIdle,
+		MaxConnsPerHost:       maxConns,
+		// A digest covers the bytes as they are stored.
+		DisableCompression: true,
+	}
+	p.wires.Add(e.wire, w)
 	return w, nil
 }
 

@@ -7,12 +7,15 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 )
 
 // A Registry describes how to reach one registry or chart repository, and with which credentials. Its secrets are
@@ -43,6 +46,14 @@ type Registry struct {
 	// SkipTLSVerify accepts any certificate of Host. It is for a user at a command line who asks for it; nothing in a
 	// cluster can set it.
 	SkipTLSVerify bool
+
+	// TokenHosts lists hosts, host[:port], that get the credentials if the registry names them for tokens. Host itself, and the
+	// token services of known registries, get them anyway.
+	TokenHosts []string
+
+	// Tenant is true if a tenant wrote the entry. The addresses that are refused to tenants are then refused, see
+	// netguard.Trust.
+	Tenant bool
 
 	// Ambient uses credentials from the docker configuration of this process, including its credential helpers, if
 	// none are given above.
@@ -76,13 +87,25 @@ type endpoint struct {
 	// insecure accepts any certificate.
 	insecure bool
 
+	// trust says who named the host.
+	trust netguard.Trust
+
+	// tokens lists the other hosts that credentials are for.
+	tokens []string
+
+	// listed lists all hosts of the list of registries.
+	listed []string
+
 	// auth is nil to use the docker configuration of the process.
 	auth authn.Authenticator
 
 	// server identifies the server: host, scheme and trusted certificates.
 	server string
 
-	// caller identifies server and credentials together.
+	// wire identifies the connections to the server, and the other servers that it can send us to.
+	wire string
+
+	// caller identifies server and credentials together, and whether they are those of a tenant.
 	caller string
 }
 
@@ -94,7 +117,7 @@ func (e *endpoint) Host() string { return e.host }
 func (rs Registries) endpoint(host, path string) (*endpoint, error) {
 	host = normalHost(host)
 	if len(rs) == 0 {
-		e := &endpoint{host: host, scheme: schemeTLS}
+		e := &endpoint{host: host, scheme: schemeTLS, trust: netguard.Platform, tokens: tokenHostsOf(host)}
 		if isLoopback(host) {
 			e.scheme = schemeEither
 		}
@@ -108,19 +131,36 @@ func (rs Registries) endpoint(host, path string) (*endpoint, error) {
 	}
 	for i := range rs {
 		if normalHost(rs[i].Host) == host {
-			return rs[i].endpoint(host, path, open != nil)
+			return rs[i].endpoint(host, path, open != nil, rs.hosts())
 		}
 	}
 	if open != nil {
-		return open.endpoint(host, path, true)
+		return open.endpoint(host, path, true, rs.hosts())
 	}
 	return nil, &RegistryNotAllowedError{Host: host}
 }
 
+// hosts returns the hosts that are listed.
+func (rs Registries) hosts() []string {
+	var out []string
+	for i := range rs {
+		if rs[i].Host != anyHost {
+			out = append(out, rs[i].Host)
+		}
+	}
+	return out
+}
+
 // endpoint returns the endpoint of host with the settings of this entry. lenient allows plain HTTP for a loopback
-// host.
-func (r *Registry) endpoint(host, path string, lenient bool) (*endpoint, error) {
-	e := &endpoint{host: host, ca: r.CABundle, insecure: r.SkipTLSVerify}
+// host. listed lists all hosts that the author of the entry names.
+func (r *Registry) endpoint(host, path string, lenient bool, listed []string) (*endpoint, error) {
+	e := &endpoint{
+		host: host, ca: r.CABundle, insecure: r.SkipTLSVerify, trust: netguard.Platform,
+		tokens: slices.Concat(tokenHostsOf(host), r.TokenHosts), listed: listed,
+	}
+	if r.Tenant {
+		e.trust = netguard.Tenant
+	}
 	switch {
 	case r.PlainHTTP:
 		e.scheme = schemePlain
@@ -199,7 +239,9 @@ func (e *endpoint) identify(credentials ...string) *endpoint {
 		server = append(server, "insecure")
 	}
 	e.server = fingerprint(server...)
-	e.caller = fingerprint(append([]string{e.server}, credentials...)...)
+	trust := strconv.Itoa(int(e.trust))
+	e.wire = fingerprint(e.server, trust, fingerprint(e.tokens...), fingerprint(e.listed...))
+	e.caller = fingerprint(append([]string{e.server, trust}, credentials...)...)
 	return e
 }
 

@@ -43,7 +43,7 @@ func NewSession(repo string, regs Registries) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := NewPool(sessionAgent, sessionLimit)
+	p := NewPool(sessionAgent, sessionLimit, nil)
 	p.patience = sessionPatience
 	return &Session{pool: p, repo: r}, nil
 }

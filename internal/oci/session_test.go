@@ -275,7 +275,7 @@ func TestSessionElsewhere(t *testing.T) {
 				return true
 			})
 			path := strings.NewReplacer("OTHERHOST", other.Host(), "OTHER", other.URL, "HOST", s.Host()).Replace(tc.path)
-			_ = do(t.Context(), newSession(t, s.Host()+"/"+repo, s.Plain(user, password)), oci.Call{Method: http.MethodPut, Path: path, Want: []int{200}})
+			_ = do(t.Context(), newSession(t, s.Host()+"/"+repo, append(s.Plain(user, password), other.Plain("", "")...)), oci.Call{Method: http.MethodPut, Path: path, Want: []int{200}})
 			if name != "Slashes" && len(other.Requests()) == 0 {
 				t.Errorf("\n%s\nDo(...): nothing was asked elsewhere, so that this says nothing", tc.reason)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/kubeconfig"
 )
@@ -58,6 +59,19 @@ type Credentials struct {
 	kubeconfig []byte
 	identity   *identity
 	policy     Policy
+	// platform is true if an administrator wrote the provider config, and false if a tenant did.
+	platform bool
+}
+
+// trust returns who named the API server.
+func (c Credentials) trust() netguard.Trust {
+	switch {
+	case c.injected:
+		return netguard.Own
+	case c.platform:
+		return netguard.Platform
+	}
+	return netguard.Tenant
 }
 
 // String returns the digest, which reveals nothing about the credentials.
@@ -69,7 +83,7 @@ func (c Credentials) GoString() string { return c.String() }
 // Resolve resolves the credentials of a provider config. The namespace is that of the provider config, or empty for a
 // cluster-scoped one. Errors contain names of fields, Secrets and keys, but never values.
 func (r *Resolver) Resolve(ctx context.Context, namespace string, spec v1alpha1.ProviderConfigSpec) (Credentials, error) {
-	c := Credentials{policy: r.policy}
+	c := Credentials{policy: r.policy, platform: namespace == ""}
 	id, err := r.identity(ctx, namespace, spec.Identity)
 	if err != nil {
 		return Credentials{}, err
@@ -229,6 +243,10 @@ func digest(c Credentials) string {
 		part(data)
 	}
 	source(c.injected, c.kubeconfig)
+	// A tenant and an administrator do not share a connection, because different addresses are refused.
+	if c.platform && !c.injected {
+		part([]byte("platform"))
+	}
 	if c.identity != nil {
 		part([]byte(c.identity.kind))
 		source(c.identity.injected, c.identity.data)

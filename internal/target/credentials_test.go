@@ -185,6 +185,7 @@ func TestDigest(t *testing.T) {
 		"the word":         {kubeconfig: []byte("injected")},
 		"a, identity":      {kubeconfig: []byte("a"), identity: &identity{kind: "x", data: []byte("b")}},
 		"a, injected":      {kubeconfig: []byte("a"), identity: &identity{kind: "x", injected: true}},
+		"a, platform":      {kubeconfig: []byte("a"), platform: true},
 		"a, other type":    {kubeconfig: []byte("a"), identity: &identity{kind: "xb"}},
 		"a, split another": {kubeconfig: []byte("ax"), identity: &identity{kind: "", data: []byte("b")}},
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
+	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/kubeconfig"
@@ -36,6 +37,7 @@ type Pool struct {
 	wake        func(consumer string)
 	request     transport.CountFunc
 	limits      transport.Limits
+	guard       *netguard.Guard
 	metrics     *metrics.Metrics
 	log         logging.Logger
 	builtin     mapper.Table
@@ -104,6 +106,11 @@ func WithLimits(l transport.Limits) Option {
 	return func(p *Pool) { p.limits = l }
 }
 
+// WithGuard sets the guard that opens all connections. The default is that of netguard.Options.
+func WithGuard(g *netguard.Guard) Option {
+	return func(p *Pool) { p.guard = g }
+}
+
 // WithMetrics sets the metrics of connections and requests.
 func WithMetrics(m *metrics.Metrics) Option {
 	return func(p *Pool) { p.metrics = m }
@@ -119,6 +126,7 @@ func NewPool(i cluster.Interpreter, o ...Option) *Pool {
 	p := &Pool{
 		interpreter: i,
 		limits:      transport.Limits{Request: requestTime},
+		guard:       netguard.New(netguard.Options{}),
 		metrics:     metrics.New(nil, version.Build{}),
 		log:         logging.NewNopLogger(),
 		builtin:     mapper.Builtin(),
@@ -243,7 +251,7 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 		}
 	}
 	cluster, err := connection.New(rc, p.interpreter, connection.Options{
-		Transport: transport.Options{Limits: p.limits, Count: p.count},
+		Transport: transport.Options{Limits: p.limits, Count: p.count, Dialer: p.guard.Dialer(c.trust())},
 		Builtin:   p.builtin,
 		Change:    p.change,
 		Changed:   func(cluster *Cluster) { p.changed(c.Digest, cluster) },

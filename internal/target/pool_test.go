@@ -124,7 +124,7 @@ func (s *apiServer) asked() int {
 // credentials for the server with a token, and a path.
 func (s *apiServer) credentials(token, path string) Credentials {
 	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
-	c := Credentials{kubeconfig: fmt.Appendf(nil, `{apiVersion: v1, kind: Config, current-context: c,
+	c := Credentials{platform: true, kubeconfig: fmt.Appendf(nil, `{apiVersion: v1, kind: Config, current-context: c,
 		contexts: [{name: c, context: {cluster: c, user: u}}],
 		clusters: [{name: c, cluster: {server: '%s%s', certificate-authority-data: %s}}],
 		users: [{name: u, user: {token: %s}}]}`, s.URL, path, ca, token)}

@@ -105,6 +105,13 @@ func configBreaches() map[string]breach {
 		"spec.registries[].host pattern " + hostPattern: {
 			set: fields{"spec.registries[0].host": "https://registry.example.org"}, ok: fields{"spec.registries[0].host": "[::1]:5000"},
 		},
+		"spec.registries[].tokenHosts maxItems 8": tooMany("spec.registries[0].tokenHosts", 8, func(i int) any {
+			return fmt.Sprint("auth", i, ".example.org")
+		}),
+		"spec.registries[].tokenHosts[] maxLength 253": tooLong("spec.registries[0].tokenHosts[0]", "", 253),
+		"spec.registries[].tokenHosts[] pattern " + hostPattern: {
+			set: fields{"spec.registries[0].tokenHosts[0]": "https://auth.example.org"}, ok: fields{"spec.registries[0].tokenHosts[0]": "[::1]:5000"},
+		},
 		"spec.registries[] cel provider and pullSecretRef exclude each other; remove one of them": {
 			set: fields{"spec.registries[0].provider": "aws", "spec.registries[0].plainHTTP": false}, field: "spec.registries[0]",
 			ok: fields{"spec.registries[1].provider": "gcp"},

@@ -128,6 +128,7 @@ spec:
   - host: registry.example.org:5000
     pullSecretRef: {namespace: default, name: pull}
     caBundleSecretRef: {namespace: default, name: ca, key: ca.crt}
+    tokenHosts: [auth.example.org]
     plainHTTP: true
   - host: ghcr.io
   - host: 123456789012.dkr.ecr.eu-central-1.amazonaws.com

@@ -79,7 +79,7 @@ func StartProvider(ctx context.Context, o ProviderOptions) (*process.Process, er
 			"--health-probe-bind-addr": health,
 			"--cache-dir":              filepath.Join(dir, "cache"),
 		})
-		p, err := process.Start(dir, "provider", o.Binary, env, args...)
+		p, err := process.Start(dir, "provider", o.Binary, env, append(args, LocalFlags()...)...)
 		if err != nil {
 			return err
 		}
@@ -94,6 +94,11 @@ func StartProvider(ctx context.Context, o ProviderOptions) (*process.Process, er
 		return nil
 	})
 	return started, errors.Wrap(err, "cannot start the provider")
+}
+
+// LocalFlags returns the flags that let tenants use clusters and registries on this machine.
+func LocalFlags() []string {
+	return []string{"--allow-target-cidr=127.0.0.0/8", "--allow-target-cidr=::1"}
 }
 
 // withDefaults adds the default flags that args does not contain, because the provider rejects duplicate flags.

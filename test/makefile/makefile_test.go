@@ -159,7 +159,8 @@ func testRun(t *testing.T, c *clone, s *site) {
 		t.Fatal(err)
 	}
 	probes := net.JoinHostPort(process.Loopback, strconv.Itoa(port))
-	p := c.start(t, "run", s.kubeconfig(), "ARGS=--metrics-bind-address=0 --health-probe-bind-addr="+probes+" --cache-dir="+t.TempDir())
+	p := c.start(t, "run", s.kubeconfig(), "ARGS=--metrics-bind-address=0 --health-probe-bind-addr="+probes+" --cache-dir="+t.TempDir()+
+		" "+strings.Join(controlplane.LocalFlags(), " "))
 	err = p.Await(t.Context(), "ready", func(ctx context.Context) error {
 		return process.CheckURL(ctx, http.DefaultClient, "http://"+probes+"/readyz")
 	})

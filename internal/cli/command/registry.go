@@ -26,6 +26,7 @@ type RegistryFlags struct {
 	plainHTTP     bool
 	skipTLSVerify bool
 	caFile        string
+	tokenHosts    []string
 }
 
 // AddFlags adds the flags to a command.
@@ -35,6 +36,8 @@ func (r *RegistryFlags) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&r.config, "registry-config", "", "docker configuration `FILE` with credentials (default that of the user)")
 	f.BoolVar(&r.plainHTTP, "plain-http", false, "connect to the registry without TLS")
 	f.BoolVar(&r.skipTLSVerify, "insecure-skip-tls-verify", false, "don't verify the certificate of the registry")
+	f.StringArrayVar(&r.tokenHosts, "token-host", nil,
+		"other `HOST` that gets the credentials if the registry names it as its token service; can be repeated")
 	f.StringVar(&r.caFile, "ca-file", "", "`FILE` with PEM certificates to trust, in addition to those of the system")
 }
 
@@ -45,7 +48,7 @@ func (r *RegistryFlags) Registries(e *Environment, hosts ...string) (oci.Registr
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	all := oci.Registry{Host: "*", Ambient: r.config == ""}
+	all := oci.Registry{Host: "*", Ambient: r.config == "", TokenHosts: r.tokenHosts}
 	var err error
 	if all.DockerConfig, err = readFile("--registry-config", r.config); err != nil {
 		return nil, err

@@ -94,9 +94,10 @@ func explain(err error, kind, name string) error {
 
 // Registries returns the registries of the config with their credentials.
 func (c *Config) Registries(ctx context.Context, s Secrets, clouds CloudIdentities) (oci.Registries, error) {
-	if len(c.Spec.Registries) == 0 && c.Namespace != "" && !clouds.AllowTenants {
-		// An empty list would allow all registries, with the docker configuration of the provider.
-		return oci.Registries{{Host: "*"}}, nil
+	tenant := c.Namespace != ""
+	if len(c.Spec.Registries) == 0 && tenant {
+		// An empty list would allow all registries to the platform, with the docker configuration of the provider.
+		return oci.Registries{{Host: "*", Tenant: true, Ambient: clouds.AllowTenants}}, nil
 	}
 	out := make(oci.Registries, 0, len(c.Spec.Registries))
 	for i := range c.Spec.Registries {
@@ -105,7 +106,7 @@ func (c *Config) Registries(ctx context.Context, s Secrets, clouds CloudIdentiti
 			// The schema refuses this host too. In oci.Registries, * matches all hosts, which a user of the cluster must not allow.
 			return nil, errors.Errorf("spec.registries[%q].host must be the name of one host", r.Host)
 		}
-		o := oci.Registry{Host: r.Host, PlainHTTP: r.PlainHTTP}
+		o := oci.Registry{Host: r.Host, PlainHTTP: r.PlainHTTP, TokenHosts: r.TokenHosts, Tenant: tenant}
 		if err := c.pullSecret(ctx, s, r.PullSecretRef, &o); err != nil {
 			return nil, errors.Wrapf(err, "spec.registries[%q].pullSecretRef", r.Host)
 		}

@@ -147,9 +147,9 @@ func TestRegistries(t *testing.T) {
 				{Host: "c", PlainHTTP: true},
 			},
 			want: want{regs: oci.Registries{
-				{Host: "a", DockerConfig: []byte("{}")},
-				{Host: "b", Username: "u", Password: "p", CABundle: []byte("pem")},
-				{Host: "c", PlainHTTP: true},
+				{Host: "a", Tenant: true, DockerConfig: []byte("{}")},
+				{Host: "b", Tenant: true, Username: "u", Password: "p", CABundle: []byte("pem")},
+				{Host: "c", Tenant: true, PlainHTTP: true},
 			}},
 		},
 		"OtherNamespace": {
@@ -178,13 +178,13 @@ func TestRegistries(t *testing.T) {
 		"NoneOfTenant": {
 			reason: "A tenant must not borrow the docker configuration of the provider.",
 			config: Config{Namespace: "team-a"},
-			want:   want{regs: oci.Registries{{Host: "*"}}},
+			want:   want{regs: oci.Registries{{Host: "*", Tenant: true}}},
 		},
 		"NoneOfAllowedTenant": {
 			reason: "Unless a flag allows it.",
 			config: Config{Namespace: "team-a"},
 			clouds: CloudIdentities{AllowTenants: true},
-			want:   want{regs: oci.Registries{}},
+			want:   want{regs: oci.Registries{{Host: "*", Tenant: true, Ambient: true}}},
 		},
 		"NoneOfCluster": {
 			reason: "A ClusterProviderConfig belongs to the administrators.",
@@ -206,7 +206,7 @@ func TestRegistries(t *testing.T) {
 			config: Config{Namespace: "team-a"},
 			clouds: CloudIdentities{AllowTenants: true},
 			regs:   []v1alpha1.Registry{{Host: "a", Provider: "gcp"}},
-			want:   want{regs: oci.Registries{{Host: "a", Identity: cloudIdentity("gcp a")}}},
+			want:   want{regs: oci.Registries{{Host: "a", Tenant: true, Identity: cloudIdentity("gcp a")}}},
 		},
 		"CloudOfOtherHost": {
 			reason: "Its credentials are for its own registries.",

@@ -5,6 +5,7 @@ package pull
 import (
 	"k8s.io/utils/lru"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/cache"
@@ -33,6 +34,7 @@ type config struct {
 	size   int64
 	limits archive.Limits
 	agent  string
+	guard  *netguard.Guard
 }
 
 // An Option changes how a Client works.
@@ -60,6 +62,11 @@ func WithUserAgent(agent string) Option {
 	return func(c *config) { c.agent = agent }
 }
 
+// WithGuard sets the guard that opens all connections. The default is that of oci.NewPool.
+func WithGuard(g *netguard.Guard) Option {
+	return func(c *config) { c.guard = g }
+}
+
 // New returns a Client. It fails if the cache directory cannot be created.
 func New(o ...Option) (*Client, error) {
 	c := config{agent: defaultAgent}
@@ -71,7 +78,7 @@ func New(o ...Option) (*Client, error) {
 		return nil, err
 	}
 	limit := c.limits.WithDefaults().Compressed
-	pool := oci.NewPool(c.agent, max(limit, chartrepo.MaxIndex))
+	pool := oci.NewPool(c.agent, max(limit, chartrepo.MaxIndex), c.guard)
 	return &Client{
 		limit: limit,
 		pool:  pool,

@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
@@ -27,7 +28,6 @@ var ErrClosed = errors.New("the connection to the API server was closed, because
 var (
 	errRedirect = errors.New("it redirects elsewhere, which is refused")
 	errTooLarge = errors.New("its answer is larger than is read")
-	errBlocked  = errors.New("its address is link-local, which is refused")
 )
 
 // An UnreachableError reports why a request got no response from the API server. It does not unwrap, because the text of
@@ -86,9 +86,10 @@ func reason(err error) (string, bool) {
 }
 
 func refused(err error) (string, bool) {
+	if r := (*netguard.RefusedError)(nil); errors.As(err, &r) {
+		return r.Error(), true
+	}
 	switch {
-	case errors.Is(err, errBlocked):
-		return errBlocked.Error(), true
 	case errors.Is(err, errRedirect):
 		return errRedirect.Error(), true
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -5,13 +5,9 @@ package transport
 import (
 	"context"
 	"crypto/tls"
-	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -19,14 +15,18 @@ import (
 	"k8s.io/client-go/util/connrotation"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 )
 
-// connectTime is the timeout of dialing, and of the TLS handshake.
+// connectTime is the timeout of the TLS handshake.
 const connectTime = 10 * time.Second
 
 // Options are the options of a transport. The zero value is valid.
 type Options struct {
 	Limits Limits
+	// Dialer opens the connections. The default refuses what is refused to a tenant.
+	Dialer *netguard.Dialer
 	// Count is called for each request; optional.
 	Count CountFunc
 	// Changed is called when the outcome has changed; optional.
@@ -64,7 +64,10 @@ func New(rc *rest.Config, o Options) (*Transport, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, "authentication")
 	}
-	base, closeAll, err := baseOf(rc, tc)
+	if o.Dialer == nil {
+		o.Dialer = netguard.New(netguard.Options{}).Dialer(netguard.Tenant)
+	}
+	base, closeAll, err := baseOf(rc, tc, o.Dialer)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +84,7 @@ func New(rc *rest.Config, o Options) (*Transport, error) {
 
 // baseOf returns an http.Transport and a function that closes its connections. client-go's own transport is shared
 // between all configs with the same TLS settings, and is never closed.
-func baseOf(rc *rest.Config, tc *transport.Config) (http.RoundTripper, func(), error) {
+func baseOf(rc *rest.Config, tc *transport.Config, d *netguard.Dialer) (http.RoundTripper, func(), error) {
 	if rc.Transport != nil {
 		return rc.Transport, func() {}, nil
 	}
@@ -92,9 +95,9 @@ func baseOf(rc *rest.Config, tc *transport.Config) (http.RoundTripper, func(), e
 	if tlsConfig == nil {
 		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	connections := connrotation.NewDialer(dial(tc))
+	connections := connrotation.NewDialer(dial(tc, d))
 	t := &http.Transport{
-		Proxy:               proxy(rc),
+		Proxy:               d.Proxy(rc.Proxy),
 		DialContext:         connections.DialContext,
 		TLSClientConfig:     tlsConfig,
 		TLSHandshakeTimeout: connectTime,
@@ -109,28 +112,11 @@ func baseOf(rc *rest.Config, tc *transport.Config) (http.RoundTripper, func(), e
 	return t, func() { t.CloseIdleConnections(); connections.CloseAll() }, nil
 }
 
-func proxy(rc *rest.Config) func(*http.Request) (*url.URL, error) {
-	if rc.Proxy != nil {
-		return rc.Proxy
-	}
-	return http.ProxyFromEnvironment
-}
-
-func dial(tc *transport.Config) connrotation.DialFunc {
+func dial(tc *transport.Config, d *netguard.Dialer) connrotation.DialFunc {
 	if tc.DialHolder != nil {
 		return tc.DialHolder.Dial
 	}
-	return (&net.Dialer{Timeout: connectTime, KeepAlive: 30 * time.Second, Control: refuseLinkLocal}).DialContext
-}
-
-// refuseLinkLocal rejects link-local addresses. They belong not to API servers, but to the metadata servers of clouds,
-// which return the credentials of the machine. It checks the resolved address, so that host names cannot bypass it.
-func refuseLinkLocal(_, address string, _ syscall.RawConn) error {
-	a, err := netip.ParseAddrPort(address)
-	if err == nil && (a.Addr().Unmap().IsLinkLocalUnicast() || a.Addr().IsMulticast()) {
-		return errBlocked
-	}
-	return nil
+	return d.DialContext
 }
 
 // RoundTrip sends a request, unless the server is known to be down. Errors are *UnreachableError, except for ErrClosed, a

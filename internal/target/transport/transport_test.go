@@ -24,6 +24,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 )
 
 // newTLS starts a TLS server that speaks HTTP/2, and returns a config that trusts it.
@@ -40,6 +42,9 @@ func newTLS(t *testing.T, h http.HandlerFunc) (*httptest.Server, *rest.Config) {
 
 func newTransport(t *testing.T, rc *rest.Config, o Options) *Transport {
 	t.Helper()
+	if o.Dialer == nil {
+		o.Dialer = netguard.New(netguard.Options{}).Dialer(netguard.Platform)
+	}
 	tr, err := New(rc, o)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +112,7 @@ func TestErrors(t *testing.T) {
 		"Redirect":         {reason: "A redirect would take the token elsewhere.", rc: redirecting, host: elsewhere.URL, want: "it redirects elsewhere, which is refused", down: true},
 		"Endless":          {reason: "Memory is bounded.", rc: endless, want: "its answer is larger than is read"},
 		"NoClientCert":     {reason: "The server wants another certificate.", rc: &rest.Config{Host: mutual.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, want: "it refuses the TLS handshake (tls: certificate required); check the client certificate of the kubeconfig", down: true},
-		"LinkLocal":        {reason: "Metadata servers of clouds hand out credentials.", rc: &rest.Config{Host: "http://169.254.169.254"}, want: "its address is link-local, which is refused", down: true},
+		"LinkLocal":        {reason: "Metadata servers of clouds hand out credentials.", rc: &rest.Config{Host: "http://169.254.169.254"}, want: "its address is that of a metadata service, which is refused", down: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -8,9 +8,11 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -56,10 +58,14 @@ func WithLogger(l logr.Logger) Option {
 
 // New creates a connection from a REST config. It uses the authentication, TLS, proxy, impersonation, user agent,
 // Transport and WrapTransport of the config. It ignores the rate limits, because the API server has its own, and the
-// timeout, which would end watches. New sends no requests. Errors describe what is wrong with the config or the identity.
+// timeout, which would end watches. Connections to link-local addresses and to the metadata services of clouds are refused,
+// unless the config has a Dial of its own. New sends no requests. Errors describe what is wrong with the config or the identity.
 func New(rc *rest.Config, o ...Option) (*Connection, error) {
 	opts := options{
-		Options:  connection.Options{Builtin: mapper.Builtin()},
+		Options: connection.Options{
+			Builtin:   mapper.Builtin(),
+			Transport: transport.Options{Dialer: netguard.New(netguard.Options{}).Dialer(netguard.Platform)},
+		},
 		identity: manifest.Identity{FieldManager: manifest.DefaultFieldManager, ManagedBy: manifest.DefaultManagedBy},
 	}
 	for _, f := range o {

@@ -36,6 +36,12 @@ func WithCABundle(pem []byte) RemoteOption {
 	return func(r *remote) { r.CABundle = pem }
 }
 
+// WithTokenHost names a host that also gets the credentials, if the registry names it for tokens. The host of the registry, and the
+// token services of well-known registries, get them without this option. It can be used repeatedly.
+func WithTokenHost(host string) RemoteOption {
+	return func(r *remote) { r.TokenHosts = append(r.TokenHosts, host) }
+}
+
 // WithPlainHTTP connects to the host without TLS.
 func WithPlainHTTP() RemoteOption {
 	return func(r *remote) { r.PlainHTTP = true }

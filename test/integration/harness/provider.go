@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
@@ -71,10 +72,10 @@ func (p *Provider) Start(ctx context.Context) error {
 	}
 	p.Process, err = process.Start(p.dir, "provider", p.Binary,
 		[]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "KUBECONFIG=" + p.Kubeconfig},
-		append([]string{
+		slices.Concat([]string{
 			"--metrics-bind-address=" + p.Metrics, "--health-probe-bind-addr=" + p.health,
 			"--cache-dir=" + filepath.Join(p.dir, "cache"), "--debug",
-		}, p.Args...)...)
+		}, controlplane.LocalFlags(), p.Args)...)
 	if err != nil {
 		return err
 	}

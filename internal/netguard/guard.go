@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package netguard
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/http/httpproxy"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Trust says who named the hosts that a Dialer connects to. The zero value is the strictest one.
+type Trust int
+
+const (
+	// Tenant means that a user of one namespace named the host. In addition to what is always refused, these are refused:
+	// loopback addresses, and the Services of the cluster in which the provider runs.
+	Tenant Trust = iota
+	// Platform means that an administrator named the host, or the user of a command. Refused are the addresses of
+	// metadata services, and link-local, multicast and unspecified addresses.
+	Platform
+	// Own means the API server of the provider's own control plane. Nothing is refused.
+	Own
+)
+
+// Options are the options of a Guard. The zero value is valid. Of the ranges that contain an address, the most specific one
+// decides. Of equal ranges, Deny takes precedence over Allow, and Allow over what is refused to tenants. No range allows
+// an address that is always refused.
+type Options struct {
+	// Allow lists ranges that are not refused.
+	Allow []netip.Prefix
+	// Deny lists ranges that are refused to a tenant and to the platform.
+	Deny []netip.Prefix
+	// Services lists the ranges of Services in the cluster of the provider.
+	Services []netip.Prefix
+	// Resolver resolves names. The default is that of the process.
+	Resolver *net.Resolver
+	// Proxy is the proxy for all connections that have no other one. The default is the environment of the process.
+	Proxy *httpproxy.Config
+}
+
+// A Guard decides which addresses the process connects to. It is safe for concurrent use.
+type Guard struct {
+	options  Options
+	resolver *net.Resolver
+	proxyFor func(*url.URL) (*url.URL, error)
+	proxies  map[string]bool // The addresses of Options.Proxy.
+}
+
+// New returns a Guard.
+func New(o Options) *Guard {
+	if o.Proxy == nil {
+		o.Proxy = httpproxy.FromEnvironment()
+	}
+	g := &Guard{options: o, resolver: o.Resolver, proxyFor: o.Proxy.ProxyFunc(), proxies: map[string]bool{}}
+	if g.resolver == nil {
+		g.resolver = net.DefaultResolver
+	}
+	for _, text := range []string{o.Proxy.HTTPProxy, o.Proxy.HTTPSProxy} {
+		if u, err := parseProxy(text); err == nil {
+			g.proxies[addressOf(u)] = true
+		}
+	}
+	return g
+}
+
+// Dialer returns the Dialer for hosts that the given one named.
+func (g *Guard) Dialer(t Trust) *Dialer { return &Dialer{guard: g, trust: t} }
+
+// ParseRanges parses ranges of addresses, such as 10.0.0.0/8 or 10.0.0.1.
+func ParseRanges(texts []string) ([]netip.Prefix, error) {
+	out := make([]netip.Prefix, 0, len(texts))
+	for _, s := range texts {
+		p, err := netip.ParsePrefix(s)
+		if a, e := netip.ParseAddr(s); err != nil && e == nil && a.Zone() == "" {
+			p, err = netip.PrefixFrom(a, a.BitLen()), nil
+		}
+		if err != nil || p.Addr().Is4In6() {
+			return nil, errors.Errorf("%q is not a range of addresses, such as 10.0.0.0/8 or fd00::/8", s)
+		}
+		out = append(out, p.Masked())
+	}
+	return out, nil
+}
+
+// ServicesOf returns a guess at the range of Services of a cluster, from the address of the Service kubernetes, which is
+// the first one in that range. It returns nothing for other texts.
+func ServicesOf(kubernetes string) []netip.Prefix {
+	a, err := netip.ParseAddr(kubernetes)
+	if err != nil || a.IsLoopback() {
+		return nil
+	}
+	bits := 20 // Ranges of public addresses are small, as in GKE.
+	switch {
+	case a.Is6():
+		bits = 108 // No API server accepts a larger one.
+	case netip.MustParsePrefix("10.96.0.0/24").Contains(a):
+		bits = 12 // The default of kubeadm.
+	case a.IsPrivate(), netip.MustParsePrefix("100.64.0.0/10").Contains(a):
+		bits = 16
+	case netip.PrefixFrom(a, bits).Masked().Addr().Next() != a:
+		return nil // This is the address of a load balancer.
+	}
+	return []netip.Prefix{netip.PrefixFrom(a, bits).Masked()}
+}
+
+// A RefusedError reports that an address is refused. It does not contain the address, because a tenant could use the
+// provider to look up names that only the provider can resolve.
+type RefusedError struct {
+	// Class describes the address, for example "link-local".
+	Class string
+	// Flag is the flag of the provider that allows such addresses, or empty.
+	Flag string
+}
+
+// Error returns a sentence without a subject, which is equal for equal addresses.
+func (e *RefusedError) Error() string {
+	s := "its address is " + e.Class + ", which is refused"
+	if e.Flag != "" {
+		s += "; if that is intended, start the provider with " + e.Flag
+	}
+	return s
+}
+
+const allowFlag = "--allow-target-cidr"
+
+// Private returns the ranges of private networks, which Dialer.Referred refuses.
+func Private() []netip.Prefix { return private() }
+
+// Check returns nil or a *RefusedError. DialContext checks by itself; this is for an address that is known before.
+func (d *Dialer) Check(a netip.Addr) error {
+	if d.trust == Own {
+		return nil
+	}
+	for _, form := range forms(a) {
+		for _, c := range never() {
+			if longest(c.ranges, form) >= 0 {
+				return &RefusedError{Class: c.reason}
+			}
+		}
+		if err := d.denied(form); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// denied checks the ranges of the options, and those that are refused unless the options allow them.
+func (d *Dialer) denied(a netip.Addr) error {
+	o := d.guard.options
+	allow := longest(o.Allow, a)
+	if n := longest(o.Deny, a); n >= 0 && n >= allow {
+		return &RefusedError{Class: "in a range of --deny-target-cidr"}
+	}
+	var more []class
+	if d.trust == Tenant || d.referred {
+		more = []class{
+			{reason: "a loopback address", ranges: loopback()},
+			{reason: "in the range of Services of the control plane", ranges: o.Services},
+		}
+	}
+	if d.referred {
+		more = append(more, class{reason: "in a private network", ranges: private()})
+	}
+	for _, c := range more {
+		if n := longest(c.ranges, a); n > allow {
+			return &RefusedError{Class: c.reason, Flag: allowFlag}
+		}
+	}
+	return nil
+}
+
+// parseProxy parses a proxy as the environment names it, which may be without a scheme.
+func parseProxy(text string) (*url.URL, error) {
+	if text != "" && !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	if err == nil && u.Host == "" {
+		err = errors.New("the proxy has no host")
+	}
+	return u, err
+}
+
+// addressOf returns the host and port of a URL in lower case.
+func addressOf(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
+	}
+	return strings.ToLower(net.JoinHostPort(u.Hostname(), port))
+}

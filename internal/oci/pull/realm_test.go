@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pull
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
+	"github.com/crossplane-contrib/provider-kyma/internal/netguard/netguardtest"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/ocitest"
+)
+
+// TestRealm checks which token services get the credentials of a registry.
+func TestRealm(t *testing.T) {
+	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
+	identity := func(host string) []byte { return fmt.Appendf(nil, `{"auths":{%q:{"identitytoken":"canary"}}}`, host) }
+	cases := map[string]struct {
+		reason string
+		// own means that the registry names itself.
+		own    bool
+		listed bool
+		// identity uses a token that gets other tokens, instead of a password.
+		identity bool
+		// public means that the token service needs no credentials.
+		public bool
+		// asked is what the token service gets: credentials, or the form of a request.
+		asked []string
+		err   string
+	}{
+		"Own":            {reason: "The registry itself gets its credentials.", own: true, asked: []string{basic}},
+		"Other":          {reason: "No one but the registry says that this host belongs to it.", asked: []string{""}, err: "add it to tokenHosts of its entry in registries"},
+		"OtherPublic":    {reason: "Without credentials, it may be asked.", public: true, asked: []string{""}},
+		"Listed":         {reason: "The entry says so.", listed: true, asked: []string{basic}},
+		"Identity":       {reason: "A token that gets tokens is worth more.", own: true, identity: true, asked: []string{"canary"}},
+		"IdentityOther":  {reason: "It isn't sent either.", identity: true, asked: []string{""}, err: "add it to tokenHosts of its entry in registries"},
+		"IdentityListed": {reason: "Unless the entry says so.", identity: true, listed: true, asked: []string{"canary"}},
+		"IdentityPublic": {reason: "Without it, the service may be asked.", identity: true, public: true, asked: []string{""}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var asked []string
+			tokens := func(w http.ResponseWriter, r *http.Request) bool {
+				if r.URL.Path != "/token" {
+					return false
+				}
+				got := r.Header.Get("Authorization") + r.PostFormValue("refresh_token")
+				asked = append(asked, got)
+				if got == "" && !tc.public {
+					w.WriteHeader(http.StatusUnauthorized)
+					return true
+				}
+				fmt.Fprint(w, `{"token":"t0ken"}`)
+				return true
+			}
+			s, other := ocitest.NewRegistry(t), ocitest.NewRegistry(t)
+			other.Misbehave(tokens)
+			_, port, _ := strings.Cut(other.Host(), ":")
+			realm := "http://tokens.example.test:" + port
+			if tc.own {
+				realm = s.URL
+			}
+			data := ocitest.Chart(t, "realm")
+			digest := s.Push(t, repo, data)
+			s.Misbehave(func(w http.ResponseWriter, r *http.Request) bool {
+				if tokens(w, r) || r.Header.Get("Authorization") == "Bearer t0ken" {
+					return r.URL.Path == "/token"
+				}
+				w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="%s/token",service="x"`, realm))
+				w.WriteHeader(http.StatusUnauthorized)
+				return true
+			})
+			entry := oci.Registry{Host: s.Host(), PlainHTTP: true, Username: user, Password: password}
+			if tc.identity {
+				entry = oci.Registry{Host: s.Host(), PlainHTTP: true, DockerConfig: identity(s.Host())}
+			}
+			if tc.listed {
+				entry.TokenHosts = []string{"tokens.example.test:" + port}
+			}
+			guard := netguard.New(netguard.Options{
+				Allow:    []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+				Resolver: netguardtest.Names{"tokens.example.test": {"127.0.0.1"}}.Resolver(nil),
+			})
+			got, err := newClient(t, WithGuard(guard)).Blob(t.Context(), oci.Registries{entry}, s.Host()+"/"+repo, digest)
+			if (err == nil) != (tc.err == "") || !strings.Contains(text(err), tc.err) || err == nil && !cmp.Equal(data, got) {
+				t.Errorf("%s\nBlob(...): %d bytes, error %q does not contain %q", tc.reason, len(got), text(err), tc.err)
+			}
+			if diff := cmp.Diff(tc.asked, asked); diff != "" {
+				t.Errorf("%s\nthe token service got: -want, +got:\n%s", tc.reason, diff)
+			}
+			if strings.Contains(text(err), "canary") || strings.Contains(text(err), password) {
+				t.Errorf("%s\nthe error shows credentials: %q", tc.reason, text(err))
+			}
+		})
+	}
+}

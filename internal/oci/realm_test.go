@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTokenHostsOf(t *testing.T) {
+	cases := map[string]struct{ reason, registry, want string }{
+		"DockerHub": {reason: "Its names are one registry.", registry: "docker.io", want: "auth.docker.io"},
+		"GitLab":    {reason: "It has its tokens at its main host.", registry: "registry.gitlab.com", want: "gitlab.com"},
+		"Google":    {reason: "A region may have them at the main host.", registry: "eu.gcr.io", want: "gcr.io"},
+		"Alibaba":   {reason: "Each region has its own.", registry: "registry.cn-hangzhou.aliyuncs.com", want: "dockerauth.cn-hangzhou.aliyuncs.com"},
+		"GitHub":    {reason: "It has its tokens at its own host.", registry: "ghcr.io"},
+		"Suffix":    {reason: "A similar name isn't the registry.", registry: "registry.gitlab.com.example.org"},
+		"Prefix":    {reason: "A similar name isn't the registry.", registry: "my-registry.gitlab.com"},
+		"Port":      {reason: "Another port is another server.", registry: "registry.gitlab.com:5000"},
+		"Other":     {reason: "Nothing is known of others.", registry: "registry.example.org"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, strings.Join(tokenHostsOf(normalHost(tc.registry)), ",")); diff != "" {
+				t.Errorf("%s\ntokenHostsOf(%q): -want, +got:\n%s", tc.reason, tc.registry, diff)
+			}
+		})
+	}
+}
