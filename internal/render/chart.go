@@ -59,6 +59,12 @@ func (c *Chart) NeedsAPIVersions(values ...map[string]any) bool {
 	return c.templates.Uses.APIVersions || c.tplMentions(templates.MayUseAPIVersions, values)
 }
 
+// NeedsKubeVersion reports whether a template of the chart or of one of its dependencies mentions .Capabilities.KubeVersion. It
+// checks values like Pure.
+func (c *Chart) NeedsKubeVersion(values ...map[string]any) bool {
+	return c.templates.Uses.KubeVersion || c.tplMentions(templates.MayUseKubeVersion, values)
+}
+
 // tplMentions reports whether the chart uses tpl, and values or the chart's own values contain a text for which may
 // returns true.
 func (c *Chart) tplMentions(may func(text string) bool, values []map[string]any) bool {

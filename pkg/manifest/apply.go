@@ -62,11 +62,13 @@ func (w *call) apply(
 // newPlanner returns a planner for an inventory, which is nil if there is none. If holds is set, each part waits for the installs
 // before it.
 func (w *call) newPlanner(applier *apply.Applier, was *inventory.Inventory, objects inspect.Objects, holds bool) *planner {
+	w.composer.Stored = was
 	return &planner{
 		bundle: w.b, composer: w.composer, config: w.config, cache: w.c.Cache(), health: w.health(), checkCRD: applier.Permissions.CheckCRD,
 		holds: holds,
 		input: plan.Input{
 			Parts: w.parts, Inventory: was, Objects: objects.States, Denied: objects.Denied, Drift: w.b.Drift, Retry: w.o.Retry, Now: w.e.now(),
+			Minor: w.minor(),
 		},
 	}
 }
@@ -101,7 +103,7 @@ func (w *call) basis(was *inventory.Inventory, objects inspect.Objects) string {
 	}
 	b, o := w.b, w.o
 	return plan.Fingerprint(w.parts, was, objects.States, drifted, keyOf(w.c, b), w.id, w.mem.stored.Version, was != nil,
-		o.Test, b.Adopt, b.Recreate, b.Drift, o.Rollback, o.Retry,
+		o.Test, w.minor(), b.Adopt, b.Recreate, b.Drift, o.Rollback, o.Retry,
 		// Paused objects are not repaired, and objects that cannot be read do not count as drifted.
 		refs(paused), refs(objects.Denied))
 }

@@ -31,6 +31,9 @@ type fakeCluster struct {
 
 	mu      sync.Mutex
 	learned map[schema.GroupVersionKind]cluster.Mapping
+	// version and apis are what the cluster offers. known is the version that is known without a request.
+	version, known string
+	apis           []string
 	// blind are kinds that cannot be watched.
 	blind map[string]bool
 	// late are objects that the watch does not show yet.
@@ -48,6 +51,7 @@ type fakeCluster struct {
 func newFakeCluster(t testing.TB, s *fakeServer) *fakeCluster {
 	t.Helper()
 	c := &fakeCluster{server: s, learned: map[schema.GroupVersionKind]cluster.Mapping{}, blind: map[string]bool{}, left: -1}
+	c.version, c.apis = "v1.36.3", []string{"v1", "apps/v1"}
 	c.config = &rest.Config{Host: "http://fake", QPS: -1, ContentConfig: rest.ContentConfig{
 		GroupVersion: &schema.GroupVersion{Version: "v1"}, NegotiatedSerializer: scheme.Codecs.WithoutConversion(),
 	}}
@@ -93,9 +97,10 @@ func (c *fakeCluster) Cache() cluster.Cache                    { return c }
 func (c *fakeCluster) Interpreter() cluster.Interpreter        { return Interpreter() }
 func (c *fakeCluster) Identity() string                        { return c.config.Host }
 func (c *fakeCluster) Config() *rest.Config                    { return c.config }
-func (c *fakeCluster) Version(context.Context) (string, error) { return "v1.36.3", nil }
+func (c *fakeCluster) Version(context.Context) (string, error) { return c.version, nil }
+func (c *fakeCluster) LastVersion() string                     { return c.known }
 func (c *fakeCluster) APIVersions(context.Context) ([]string, error) {
-	return []string{"v1", "apps/v1"}, nil
+	return c.apis, nil
 }
 func (c *fakeCluster) Put(cluster.ObjectRef, cluster.ObjectState) {}
 func (c *fakeCluster) Forget(cluster.ObjectRef)                   {}

@@ -15,6 +15,9 @@ import (
 // A Result contains what Apply did.
 type Result = execute.Result
 
+// Released is a custom resource that a bundle released because its resource has another name or namespace.
+type Released = execute.Released
+
 // A Preview contains what one part of a bundle would apply, as far as that is known without a cluster.
 type Preview = compose.Preview
 

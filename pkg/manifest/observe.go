@@ -20,9 +20,34 @@ import (
 // observed returns the input to observe an inventory and its objects.
 func (w *call) observed(inv *inventory.Inventory, objects inspect.Objects) observe.Input {
 	return observe.Input{
-		Parts: w.parts, Drift: w.b.Drift, Retry: w.o.Retry, Inventory: inv, Objects: objects.States, Denied: objects.Denied,
+		Outdated: w.outdated(inv),
+		Parts:    w.parts, Drift: w.b.Drift, Retry: w.o.Retry, Inventory: inv, Objects: objects.States, Denied: objects.Denied,
 		Now: w.e.now(),
 	}
+}
+
+// minor returns the minor version of the cluster if the connection knows it without a request, and an empty string otherwise.
+func (w *call) minor() string {
+	known, ok := w.c.(interface{ LastVersion() string })
+	if !ok {
+		return ""
+	}
+	return compose.MinorOf(known.LastVersion())
+}
+
+// outdated returns the parts that were rendered for another minor version of the cluster, and depend on it.
+func (w *call) outdated(inv *inventory.Inventory) map[object.PartID]bool {
+	minor := w.minor()
+	if inv == nil || minor == "" {
+		return nil
+	}
+	out := map[object.PartID]bool{}
+	for name, rec := range inv.Parts {
+		if compose.Outdates(minor, &rec) {
+			out[name] = true
+		}
+	}
+	return out
 }
 
 // health returns an evaluator of the readiness rules of the bundle.
@@ -33,6 +58,7 @@ func (w *call) health() *inspect.RuleEvaluator {
 // differences returns a comparer of the drifted objects of an inventory with the objects as applied. It uses the applier to try
 // to repair them.
 func (w *call) differences(inv *inventory.Inventory, applier *apply.Applier) *inspect.DriftComparer {
+	w.composer.Stored = inv
 	return &inspect.DriftComparer{
 		Set: w.id, Objects: w.client, Now: w.e.now(), Reports: w.mem.reports,
 		Bundle: &repairer{

@@ -26,6 +26,7 @@ const (
 	reasonKept           event.Reason = "Kept"
 	reasonForced         event.Reason = "RemovalForced"
 	reasonLeft           event.Reason = "LeftBehind"
+	reasonReleased       event.Reason = "ResourceReleased"
 	reasonRemoval        event.Reason = "RemovalBlocked"
 	reasonAbandoned      event.Reason = "Abandoned"
 	reasonNotVerified    event.Reason = "NotVerified"
@@ -66,6 +67,9 @@ func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 		r.note(mr, reasonPruned, "Removed what is no longer part of the module: "+names(res.Pruned))
 	}
 	r.recordLeft(mr, res.LeftBehind)
+	if len(res.Released) > 0 {
+		r.warn(mr, reasonReleased, "the custom resource has another name or namespace: "+list(linesOf(res.Released))+"; delete it if it is not needed")
+	}
 	r.recordHookFailures(mr, res.HookFailures)
 	r.recordHooks(mr, res)
 }

@@ -34,6 +34,14 @@ func TestRecord(t *testing.T) {
 				"Kept: Kept, as helm.sh/resource-policy asks for, and no longer part of the module: Job a/one",
 			},
 		},
+		"Released": {
+			reason: "Both custom resources are named.",
+			record: func(r *reporter, mr *v1alpha1.Manifest) {
+				r.recordApply(mr, engine.Result{Released: []engine.Released{{Resource: one[0], Instead: cluster.ObjectRef{Kind: "Job", Namespace: "a", Name: "two"}}}})
+			},
+			want: []string{"ResourceReleased: the custom resource has another name or namespace: " +
+				"Job a/one stays, and is no longer part of the module, which has Job a/two now; delete it if it is not needed"},
+		},
 		"HooksFailed": {
 			reason: "Hooks of installs that were pruned are named where they failed.",
 			record: func(r *reporter, mr *v1alpha1.Manifest) {

@@ -175,4 +175,6 @@ func (w *walker) expression(n parse.Node) {
 
 func (w *walker) fields(names []string) {
 	w.uses.APIVersions = w.uses.APIVersions || slices.Contains(names, "APIVersions")
+	whole := len(names) > 0 && names[len(names)-1] == "Capabilities"
+	w.uses.KubeVersion = w.uses.KubeVersion || whole || slices.Contains(names, "KubeVersion")
 }

@@ -41,7 +41,10 @@ func (c *Composer) renderChart(ctx context.Context, out *Component) ([]*unstruct
 	if objects, err = c.goBack(ctx, out, r, objects); err != nil {
 		return nil, err
 	}
-	out.Rendered = r
+	out.Rendered, out.Capabilities = r, capabilitiesOf(chart, &o, r.Pure)
+	if out.Purpose == Advance {
+		out.Record.Capabilities = string(out.Capabilities)
+	}
 	out.Hooks = out.hooksToRun()
 	return slices.Concat(r.CRDs, objects), nil
 }
@@ -66,12 +69,15 @@ func (c *Composer) optionsOf(ctx context.Context, out *Component) (render.Option
 func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rendered) ([]*unstructured.Unstructured, error) {
 	home := out.Installation.Release
 	switch {
-	case r.Pure:
+	case r.Pure && !out.Recorded:
 		return r.Objects, nil
 	case out.Purpose != Advance && out.Record.Revision > 0:
 		info, err := c.Releases.Get(ctx, home, out.Record.Revision)
 		if err != nil {
 			return nil, err
+		}
+		if info == nil && r.Pure {
+			return r.Objects, nil
 		}
 		if info == nil {
 			return nil, errors.Errorf("the record of release %s revision %d no longer exists, and the chart renders differently each time; "+

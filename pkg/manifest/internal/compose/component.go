@@ -29,6 +29,9 @@ const (
 	Decorate Purpose = "Decorate"
 )
 
+// Restores reports whether the purpose is to bring back or to decorate what was applied, so that nothing is added or given up.
+func (p Purpose) Restores() bool { return p == Repair || p == Decorate }
+
 // PurposeOf returns the purpose of applying a part, given its record in the inventory.
 func PurposeOf(p *bundle.Part, rec *inventory.Part) Purpose {
 	switch {
@@ -58,9 +61,25 @@ type Component struct {
 	// Chart and Rendered are set for charts.
 	Chart    *render.Chart
 	Rendered *render.Rendered
+	// Space contains what the part says about the namespace of the inventories, or is nil.
+	Space *Space
 	// Hooks contains the hooks of the chart if any of them run while it is applied; otherwise nil.
 	Hooks []record.Hook
+	// Capabilities are those that the chart asked for. Recorded is true if a chart that renders the same each time uses its release
+	// record, too.
+	Capabilities Capabilities
+	Recorded     bool
 }
+
+// A Space contains the labels and annotations that a part gives the namespace of the inventories. Many modules contain that
+// namespace, which belongs to no bundle: it gets the labels and annotations of all of them, and is never pruned or deleted.
+type Space struct {
+	Name                string
+	Labels, Annotations map[string]string
+}
+
+// IsEmpty reports whether there is nothing to set. The space may be nil.
+func (s *Space) IsEmpty() bool { return s == nil || len(s.Labels) == 0 && len(s.Annotations) == 0 }
 
 // hooksToRun returns the hooks of the chart if any of them run while it is applied, and nil otherwise. No hooks run if drift is
 // repaired, or if a lost inventory is restored.

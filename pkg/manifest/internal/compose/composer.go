@@ -54,6 +54,8 @@ type Composer struct {
 	// Connection configures the access of charts that look up objects in the cluster.
 	Connection *rest.Config
 
+	// Stored is the inventory in the cluster, or nil.
+	Stored *inventory.Inventory
 	// Inventory refers to the Secret that holds the inventory of the bundle. Its namespace holds the inventories of all bundles.
 	Inventory cluster.ObjectRef
 	// Labels are added to each object.
@@ -65,8 +67,57 @@ type Composer struct {
 
 // Compose fetches and renders a part. The parameter rec is the record of the part in the inventory. Compose sends no requests to
 // the cluster except through Environment and Releases, and for objects that the chart looks up.
+//
+// A repair returns the objects that were applied. If a chart renders others by now, other capabilities of the cluster are other
+// inputs, and the component advances to a new revision. If they are not the reason, the objects are those of the release record.
 func (c *Composer) Compose(ctx context.Context, p *bundle.Part, rec inventory.Part) (*Component, error) {
+	out, err := c.compose(ctx, p, rec, false)
+	switch {
+	case err != nil || out.Rendered == nil || out.Purpose != Repair:
+		return out, err
+	case out.Rendered.Pure && c.reproduces(out):
+		out.Record.Capabilities = string(out.Capabilities)
+		return out, nil
+	case rec.Capabilities != "" && rec.Capabilities != string(out.Capabilities):
+		rec.Invalidate()
+		return c.compose(ctx, p, rec, false)
+	case out.Rendered.Pure:
+		return c.compose(ctx, p, rec, true)
+	}
+	return out, nil
+}
+
+// reproduces reports whether the objects of a component are those that were applied, as far as the stored inventory tells.
+func (c *Composer) reproduces(out *Component) bool {
+	if c.Stored == nil {
+		return true
+	}
+	idx, found := c.Stored.Index(), map[cluster.ObjectRef]bool{}
+	for i := range out.Objects {
+		o := &out.Objects[i]
+		en := idx[o.Ref]
+		switch {
+		case en == nil:
+			return false
+		case en.Part != out.Name:
+			continue // A CRD that another part has, too.
+		case en.Intent != "" && en.Intent != o.Hash:
+			return false
+		}
+		found[o.Ref] = true
+	}
+	for ref, en := range idx {
+		if en.Part == out.Name && !en.Pruned && !found[ref] {
+			return false
+		}
+	}
+	return true
+}
+
+// compose fetches and renders a part. If recorded is set, a repair of a chart uses the objects of its release record.
+func (c *Composer) compose(ctx context.Context, p *bundle.Part, rec inventory.Part, recorded bool) (*Component, error) {
 	out := &Component{Part: p, Record: rec, Purpose: PurposeOf(p, &rec)}
+	out.Recorded = recorded || out.Purpose == Decorate
 	if err := c.install(ctx, out); err != nil {
 		return nil, err
 	}
@@ -154,6 +205,7 @@ func (c *Composer) build(ctx context.Context, out *Component, objects []*unstruc
 			return err
 		}
 		if holdsInventories(u, c.Inventory.Namespace) {
+			out.Space = &Space{Name: u.GetName(), Labels: u.GetLabels(), Annotations: u.GetAnnotations()}
 			continue
 		}
 		o, err := out.desire(u, m, c.Labels)

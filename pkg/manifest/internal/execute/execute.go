@@ -29,6 +29,8 @@ type Result struct {
 	// LeftBehind contains the objects that the bundle no longer contains, and that are not the objects that were applied. They are
 	// not changed.
 	LeftBehind []cluster.ObjectRef
+	// Released contains the custom resources that the bundle no longer contains because its resource has another name or namespace.
+	Released []Released
 	// HookFailures contains the failures of deletion hooks of pruned installs that did not block the deletion. They are reported
 	// once all objects to prune are gone.
 	HookFailures []string
@@ -47,6 +49,17 @@ type Result struct {
 	HooksRun int
 	// Tested contains the tests that ended with this call.
 	Tested []observe.TestState
+}
+
+// A Released is the custom resource of a bundle that has another name or namespace now. It stays in the cluster and is no longer
+// part of the bundle, which has the other resource instead.
+type Released struct {
+	Resource, Instead cluster.ObjectRef
+}
+
+// String names both resources.
+func (r Released) String() string {
+	return r.Resource.String() + " stays, and is no longer part of the module, which has " + r.Instead.String() + " now"
 }
 
 // A Report is the result of a run.
@@ -117,6 +130,7 @@ func (r *run) save(ctx context.Context) error {
 // apply applies the objects of all stages, runs the hooks between them, finishes and prunes components, and runs tests.
 func (r *run) apply(ctx context.Context) {
 	p := r.progress
+	r.labelSpace(ctx)
 	for _, s := range object.Stages {
 		r.applyStage(ctx, s)
 		switch s {
@@ -187,6 +201,7 @@ func (r *run) reasons() inventory.Reasons {
 func (r *run) summarize() Result {
 	out := r.result
 	out.Waiting, _ = r.progress.verdicts.Waiting()
+	out.Released = r.progress.released
 	slices.SortFunc(out.Repaired, func(a, b observe.Drift) int { return strings.Compare(a.String(), b.String()) })
 	return out
 }

@@ -40,7 +40,7 @@ func (r *run) finishComponent(ctx context.Context, c *compose.Component) error {
 	if rec.Digest == c.Digest {
 		return nil
 	}
-	if c.Installation != nil && c.Purpose == compose.Advance {
+	if c.Installation != nil && !c.Purpose.Restores() {
 		done, err := r.Installs.Finish(ctx, c, r.view(c))
 		r.result.Pruned = append(r.result.Pruned, done.Pruned...)
 		if err != nil {

@@ -34,6 +34,8 @@ type progress struct {
 	// runs contains the runs of the hooks of components by part, if they have begun.
 	runs     map[object.PartID]*inventory.Run
 	verdicts plan.Verdicts
+	// released contains the custom resources that stay because the bundle has another one now.
+	released []Released
 }
 
 // newProgress returns the progress of a plan before its first step.

@@ -53,10 +53,24 @@ func (p *progress) giveUp(actions []plan.ObjectAction) {
 			en.Part, en.Pruned = a.Heir, false
 		case plan.Orphan:
 			orphaned[a.Ref] = true
+			p.release(a.Ref)
 		default:
 		}
 	}
 	p.inventory.Drop(func(en *inventory.Entry) bool { return orphaned[en.Ref()] })
+}
+
+// release records that the custom resource of the bundle stays because the bundle has another one now. It records nothing for a
+// bundle without a custom resource, whose author took it out, or if users deleted the resource.
+func (p *progress) release(ref cluster.ObjectRef) {
+	if _, exists := p.objects[ref]; !exists {
+		return
+	}
+	for _, c := range p.components {
+		if c.Resource != nil && len(c.Objects) > 0 {
+			p.released = append(p.released, Released{Resource: ref, Instead: c.Objects[0].Ref})
+		}
+	}
 }
 
 // doomed returns everything that is marked to be pruned.

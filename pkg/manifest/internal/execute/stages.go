@@ -10,10 +10,12 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 // applyStage applies the objects of one stage, component by component.
@@ -38,6 +40,21 @@ func (r *run) applyStage(ctx context.Context, s object.Stage) {
 			if err != nil {
 				p.fail(c.Name, err)
 			}
+		}
+	}
+}
+
+// labelSpace gives the namespace of the inventories the labels and annotations that components have for it. A repair leaves them as
+// they are.
+func (r *run) labelSpace(ctx context.Context) {
+	p := r.progress
+	for _, c := range p.components {
+		if c.Space.IsEmpty() || c.Purpose == compose.Repair || p.verdicts.Stop(c.Name) {
+			continue
+		}
+		t := r.Applier.Target
+		if err := ssa.LabelNamespace(ctx, t.Client, t.ID+"/"+string(c.Name), c.Space.Name, c.Space.Labels, c.Space.Annotations); err != nil {
+			p.fail(c.Name, err)
 		}
 	}
 }
@@ -100,6 +117,7 @@ func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Ou
 	case !drifted:
 		r.result.Updated++
 	case out.Before == nil || replaced:
+		revive(r.progress.inventory, r.progress.objects, o)
 		en.Restores = en.Restores.Add(now)
 		kind := observe.DriftChanged
 		switch {

@@ -121,6 +121,9 @@ func statusOf(u *unstructured.Unstructured) (cluster.Status, string) {
 	if !NeedsStatus(u.GroupVersionKind().GroupKind()) {
 		return cluster.Current, ""
 	}
+	if u.GroupVersionKind().GroupKind() == apiServiceKind {
+		return apiServiceStatus(u)
+	}
 	r, err := status.Compute(u)
 	if err != nil {
 		return cluster.InProgress, "status cannot be read: " + text.OneLine(err.Error())
@@ -136,6 +139,27 @@ func statusOf(u *unstructured.Unstructured) (cluster.Status, string) {
 		return cluster.InProgress, message(u, r.Message)
 	}
 	return cluster.InProgress, message(u, r.Message)
+}
+
+var apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"} //nolint:gochecknoglobals // Constant.
+
+// apiServiceStatus returns the status of an APIService, which is ready once its server answers. kstatus does not know its condition.
+func apiServiceStatus(u *unstructured.Unstructured) (cluster.Status, string) {
+	conditions, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
+	if err != nil {
+		return cluster.InProgress, "status cannot be read: " + text.OneLine(err.Error())
+	}
+	for _, c := range conditions {
+		m, ok := c.(map[string]any)
+		if !ok || m["type"] != "Available" {
+			continue
+		}
+		if m["status"] == "True" {
+			return cluster.Current, ""
+		}
+		return cluster.InProgress, text.OneLine(fmt.Sprintf("not available: %v: %v", m["reason"], m["message"]))
+	}
+	return cluster.InProgress, "not available yet"
 }
 
 // message returns the reason why an object is not ready. For Deployments and StatefulSets, it contains the replicas in the same

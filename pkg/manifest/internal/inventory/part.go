@@ -18,6 +18,9 @@ type Part struct {
 	// Content is the digest of the inputs that were applied completely, without the labels of the bundle. Older versions did not
 	// store it. It stays when only labels are being applied.
 	Content string `json:"content,omitempty"`
+	// Capabilities contains the properties of the cluster that a chart asked for when it was rendered, in the form of
+	// compose.Capabilities. It is empty if it asked for none, and in what older versions stored.
+	Capabilities string `json:"capabilities,omitempty"`
 	// Namespace is the namespace of the release, or empty if there is no release. Release is the name of the release, if it differs
 	// from the name of the part. Former and FormerRelease are the namespace and the name of the release before a move, until its
 	// records are deleted.

@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // An Input holds everything that an observation depends on.
@@ -20,6 +21,8 @@ type Input struct {
 	// Drift is the drift policy of the bundle. Retry and Test are the tokens of the call.
 	Drift       bundle.DriftPolicy
 	Retry, Test string
+	// Outdated contains the installs that were rendered for another version of the cluster and ask for it.
+	Outdated map[object.PartID]bool
 	// Inventory is the inventory in the cluster, or nil.
 	Inventory *inventory.Inventory
 	// Adopting is true if the inventory belongs to another owner and the next step adopts it.

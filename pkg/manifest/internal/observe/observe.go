@@ -90,7 +90,7 @@ func (o *observer) observeParts() {
 		if rec.Atomic {
 			o.out.Atomic = max(o.out.Atomic, rec.HookTimeoutOf())
 		}
-		if rec.Digest == p.Digest {
+		if rec.Digest == p.Digest && !o.Outdated[p.Name] {
 			continue
 		}
 		if stuck, ok := rec.Stuck(p.Inputs(), o.Retry); ok {

@@ -52,6 +52,11 @@ func Assign(s *Selection, composed Composed) *Draft {
 			continue
 		}
 		own, err := withOwn(c, owner)
+		if err == nil && c.Purpose.Restores() {
+			var v Verdicts
+			own, v = withKnown(own, s)
+			d.Verdicts = append(d.Verdicts, v...)
+		}
 		if err != nil {
 			d.Verdicts = append(d.Verdicts, Fail(c.Name, Dropped, err))
 			continue
@@ -98,6 +103,27 @@ func withOwn(c *compose.Component, owner map[cluster.ObjectRef]object.PartID) (*
 	}
 	slices.Sort(out.Record.Shared)
 	return &out, nil
+}
+
+// withKnown returns the component of a repair, or of a change of labels, with the objects that the inventory has. A repair has only
+// those that would be sent as they were applied. An object that must be repaired and is not among them is a failure.
+func withKnown(c *compose.Component, s *Selection) (*compose.Component, Verdicts) {
+	idx := s.Inventory.Index()
+	var failed Verdicts
+	c.Objects = slices.DeleteFunc(c.Objects, func(o object.Desired) bool {
+		en := idx[o.Ref]
+		switch {
+		case en == nil:
+			return true
+		case c.Purpose != compose.Repair || en.Intent == "" || en.Intent == o.Hash:
+			return false
+		case s.Repairs[o.Ref]:
+			failed = append(failed, Fail(c.Name, Spared, errors.Errorf("%s: was changed, and is not restored, because the module would be "+
+				"rendered differently now; change a value to install it again", o.Ref)))
+		}
+		return true
+	})
+	return c, failed
 }
 
 // component returns the component of a part, or nil if the plan does not process the part.

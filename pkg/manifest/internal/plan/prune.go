@@ -17,6 +17,9 @@ import (
 func Prunes(parts []bundle.Part, inv *inventory.Inventory, components ...*compose.Component) []ObjectAction {
 	wanted := make(map[object.PartID]map[cluster.ObjectRef]bool, len(components))
 	for _, c := range components {
+		if c.Purpose.Restores() {
+			continue // A repair gives nothing up.
+		}
 		refs := make(map[cluster.ObjectRef]bool, len(c.Objects))
 		for i := range c.Objects {
 			refs[c.Objects[i].Ref] = true
@@ -30,8 +33,8 @@ func Prunes(parts []bundle.Part, inv *inventory.Inventory, components ...*compos
 		left := !wants(parts, en.Part)
 		a := ObjectAction{Part: en.Part, Ref: en.Ref(), Verb: Prune}
 		switch {
-		case left && en.Part.Kind() == object.PartKindResource:
-			// The custom resource now belongs to its users.
+		case en.Part.Kind() == object.PartKindResource && (left || composed && !refs[a.Ref] || en.Pruned):
+			// The custom resource now belongs to its users. Older versions marked a renamed one for pruning.
 			a.Verb = Orphan
 		case (composed && !refs[a.Ref]) || (left && !en.Pruned):
 			if heir, inherited := heirOf(parts, inv, en); inherited {

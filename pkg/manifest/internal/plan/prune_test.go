@@ -77,9 +77,9 @@ func TestPrunes(t *testing.T) {
 			entries: []inventory.Entry{applied(object.PartResource, a)}, want: []ObjectAction{{Part: object.PartResource, Ref: a, Verb: Orphan}},
 		},
 		"OtherResource": {
-			reason: "A custom resource that was replaced by another is pruned.", parts: []bundle.Part{{Name: object.PartResource}},
+			reason: "A custom resource that was replaced by another belongs to its users.", parts: []bundle.Part{{Name: object.PartResource}},
 			entries: []inventory.Entry{applied(object.PartResource, a)}, components: []*compose.Component{component(bundle.Part{Name: object.PartResource}, b)},
-			want: []ObjectAction{{Part: object.PartResource, Ref: a, Verb: Prune}},
+			want: []ObjectAction{{Part: object.PartResource, Ref: a, Verb: Orphan}},
 		},
 	}
 	for name, tc := range cases {

@@ -61,7 +61,7 @@ func (d *Draft) refusals(refused map[cluster.ObjectRef]error) (out Verdicts, blo
 			err := refused[ref]
 			switch {
 			case err == nil:
-			case c.Purpose != compose.Advance:
+			case c.Purpose.Restores():
 				out = append(out, Fail(c.Name, Spared, errors.Wrapf(err, "%s: was changed, and is not restored", ref)))
 			default:
 				out = append(out, Fail(c.Name, Dropped, errors.Wrap(err, ref.String())))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
@@ -27,6 +28,8 @@ type Input struct {
 	Drift bundle.DriftPolicy
 	// Retry is the retry token of the call.
 	Retry string
+	// Minor is the minor version of the cluster, or empty if it is not known without a request.
+	Minor string
 	Now   time.Time
 }
 
@@ -49,7 +52,8 @@ type Due struct {
 	Record inventory.Part
 }
 
-// Select selects the parts to process: those whose inputs differ from the applied ones, and those with an object to repair.
+// Select selects the parts to process: those whose inputs differ from the applied ones, also because
+// the cluster has another version, and those with an object to repair.
 func Select(in Input) *Selection {
 	if in.Inventory == nil {
 		in.Inventory, in.Objects = &inventory.Inventory{Parts: map[object.PartID]inventory.Part{}}, map[cluster.ObjectRef]cluster.ObjectState{}
@@ -59,7 +63,7 @@ func Select(in Input) *Selection {
 	for i := range in.Parts {
 		part := &in.Parts[i]
 		rec, unfinished := in.Inventory.Parts[part.Name], s.isUnfinished(part.Name)
-		if rec.Digest == part.Digest && !unfinished {
+		if rec.Digest == part.Digest && !unfinished && !compose.Outdates(in.Minor, &rec) {
 			continue
 		}
 		if stuck, ok := rec.Stuck(part.Inputs(), in.Retry); ok && !stuck.NeedsStep(unfinished) {

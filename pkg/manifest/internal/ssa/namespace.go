@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ssa
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+)
+
+var namespaceKind = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"} //nolint:gochecknoglobals // Constant.
+
+// LabelNamespace adds labels and annotations to a namespace that belongs to several owners, and creates it if it is missing. Each
+// owner has a field manager of its own, so that none removes what another one set. A label that has another value stays.
+func LabelNamespace(ctx context.Context, c *Client, owner, name string, labels, annotations map[string]string) error {
+	err := labelNamespace(ctx, c, owner, name, labels, annotations)
+	if IsOwnershipConflict(err) {
+		var m *metav1.PartialObjectMetadata
+		if m, err = c.Metadata(ctx, namespaceKind, cluster.ObjectRef{Kind: "Namespace", Name: name}); err == nil && m != nil {
+			err = labelNamespace(ctx, c, owner, name, agreed(labels, m.Labels), agreed(annotations, m.Annotations))
+		}
+	}
+	return errors.Wrapf(Explain(err), "cannot label namespace %s", name)
+}
+
+func labelNamespace(ctx context.Context, c *Client, owner, name string, labels, annotations map[string]string) error {
+	body, err := json.Marshal(&metav1.PartialObjectMetadata{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, Annotations: annotations},
+	})
+	if err != nil {
+		return errors.Wrap(err, "cannot encode it")
+	}
+	sum := sha256.Sum256([]byte(owner))
+	_, err = c.body(c.cluster.REST().Verb(http.MethodPatch).AbsPath(path(namespaceKind.GroupVersion(), namespaces, "", name)).
+		Param("fieldManager", c.FieldManager+"-"+hex.EncodeToString(sum[:8])).Param("force", "false").
+		SetHeader("Content-Type", applyPatch).SetHeader("Accept", Metadata).Body(body).Do(ctx))
+	return err
+}
+
+var namespaces = cluster.Mapping{Resource: "namespaces"} //nolint:gochecknoglobals // Constant.
+
+// agreed returns the entries of want that have no other value in have.
+func agreed(want, have map[string]string) map[string]string {
+	out := maps.Clone(want)
+	maps.DeleteFunc(out, func(k, v string) bool {
+		other, set := have[k]
+		return set && other != v
+	})
+	return out
+}
