@@ -200,6 +200,16 @@ type ComponentDigest struct {
 	Digest string `json:"digest"`
 }
 
+// ManifestAllowed restricts the objects that a Manifest may install.
+type ManifestAllowed struct {
+	Confinement `json:",inline"`
+
+	// moduleTemplate is the name of the ModuleTemplate that the restrictions come from, for messages.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	ModuleTemplate string `json:"moduleTemplate,omitempty"`
+}
+
 // ManifestParameters specify what is installed in the target cluster.
 // +kubebuilder:validation:XValidation:rule="!has(self.descriptor) || !has(self.component)",message="a Manifest has a descriptor or a component, not both"
 // +kubebuilder:validation:XValidation:rule="(has(self.installs) && size(self.installs) > 0) || has(self.crds) || has(self.resource)",message="a Manifest needs installs, crds or a resource"
@@ -293,6 +303,11 @@ type ManifestParameters struct {
 	// +optional
 	// +kubebuilder:default=Refuse
 	Adoption AdoptionPolicy `json:"adoption,omitempty"`
+
+	// allowed restricts the objects that may be installed. A Kyma sets it from spec.allowed of the ModuleTemplate. It is no
+	// protection against users who can change the Manifest: these are restricted by the permissions of the kubeconfig.
+	// +optional
+	Allowed *ManifestAllowed `json:"allowed,omitempty"`
 }
 
 // A ManifestSpec is the desired state of a Manifest.

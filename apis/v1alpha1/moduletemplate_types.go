@@ -58,6 +58,53 @@ type Component struct {
 	NameMapping NameMapping `json:"nameMapping,omitempty"`
 }
 
+// ModuleAllowed restricts what Kymas may set on a module, and what the module may consist of.
+type ModuleAllowed struct {
+	// values are the paths of values that a Kyma may set, such as replicas, resources.limits.* or podLabels. A path includes
+	// everything below it, and * stands for any one name. Write a dot in a name as \. If it is not set, a Kyma may set all
+	// values, but none with target control-plane. An empty list allows none. References in valuesFrom are allowed if targetPath
+	// is an allowed path, but never with target control-plane.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=128
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=250
+	Values []string `json:"values,omitempty"`
+
+	Confinement `json:",inline"`
+}
+
+// A Confinement restricts the objects of a module, including its hooks and its custom resource. If an object is not allowed, the
+// install that it belongs to is refused. It restricts what a module consists of, not what its workloads do in the cluster.
+type Confinement struct {
+	// namespaces are the only namespaces that the module may have objects in, including releases and Namespace objects. If it is
+	// not set, the module may use all namespaces.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	Namespaces []string `json:"namespaces,omitempty"`
+
+	// kinds are the only kinds of objects that the module may have, such as ConfigMap, Deployment.apps, or *.apps for all kinds
+	// of a group. If it is not set, the module may have all kinds.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=128
+	// +kubebuilder:validation:items:MaxLength=317
+	// +kubebuilder:validation:items:Pattern=`^([A-Za-z][A-Za-z0-9]*(\.[a-z0-9]([-a-z0-9.]*[a-z0-9])?)?|\*\.[a-z0-9]([-a-z0-9.]*[a-z0-9])?)$`
+	Kinds []string `json:"kinds,omitempty"`
+
+	// clusterAdmin specifies whether the module may have objects that give rights in the whole cluster. If false, these are
+	// refused: ClusterRoles that allow everything, to escalate, bind or impersonate, to read all Secrets, or that are aggregated;
+	// bindings to built-in roles or to groups of all users; webhooks, admission policies and APIServices; and everything in
+	// kube-system, unless namespaces lists it. See docs/api/moduletemplate.md for the whole list.
+	// +optional
+	ClusterAdmin *bool `json:"clusterAdmin,omitempty"`
+}
+
 // A ModuleTemplateSpec specifies the version of a module in a release channel.
 // +kubebuilder:validation:XValidation:rule="has(self.descriptor) != has(self.component)",message="a ModuleTemplate needs either descriptor or component"
 type ModuleTemplateSpec struct {
@@ -100,6 +147,10 @@ type ModuleTemplateSpec struct {
 	// again for each new value of the annotation crossplane.io/reconcile-requested-at.
 	// +optional
 	Component *Component `json:"component,omitempty"`
+
+	// allowed restricts what Kymas may set on the module, and what the module may consist of.
+	// +optional
+	Allowed *ModuleAllowed `json:"allowed,omitempty"`
 
 	// readiness lists rules that decide when objects of the module are ready, in addition to the built-in rules.
 	// +optional

@@ -27,6 +27,10 @@ func Parameters(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (v1alpha1.Manife
 		ImmutableFields:      cmp.Or(m.ImmutableFields, v1alpha1.ImmutableFieldsPolicyRefuse),
 		Rollback:             rollback(m.Rollback),
 		Adoption:             cmp.Or(m.Adoption, v1alpha1.AdoptionPolicyRefuse),
+		Allowed:              confinement(t),
+	}
+	if err := checkAllowed(t, m); err != nil {
+		return p, err
 	}
 	for i := range t.Status.Resources {
 		add(&p, &t.Status.Resources[i])

@@ -21,6 +21,8 @@ type (
 	Flags = bundle.Flags
 	// A Transform changes objects between rendering and applying.
 	Transform = bundle.Transform
+	// A Confinement restricts the objects of a bundle.
+	Confinement = bundle.Confinement
 	// A Rule decides when the objects of a kind are ready.
 	Rule = bundle.Rule
 	// A DriftPolicy determines what Apply does with objects that another client changed or deleted.

@@ -133,3 +133,19 @@ func referenceBreaches(list string) map[string]breach {
 		list + "[].name maxLength 253":     tooLong(list+"[0].name", "", 253),
 	}
 }
+
+const kindPattern = `^([A-Za-z][A-Za-z0-9]*(\.[a-z0-9]([-a-z0-9.]*[a-z0-9])?)?|\*\.[a-z0-9]([-a-z0-9.]*[a-z0-9])?)$`
+
+// confinementBreaches are those of the restrictions of the objects of a module.
+func confinementBreaches(at string) map[string]breach {
+	return map[string]breach{
+		at + ".namespaces minItems 1":          {set: fields{at + ".namespaces": []any{}}},
+		at + ".namespaces maxItems 64":         tooMany(at+".namespaces", 64, func(i int) any { return fmt.Sprint("n", i) }),
+		at + ".namespaces[] minLength 1":       empty(at + ".namespaces[0]"),
+		at + ".namespaces[] maxLength 63":      tooLong(at+".namespaces[0]", "", 63),
+		at + ".kinds minItems 1":               {set: fields{at + ".kinds": []any{}}},
+		at + ".kinds maxItems 128":             tooMany(at+".kinds", 128, func(i int) any { return fmt.Sprint("Kind", i) }),
+		at + ".kinds[] maxLength 317":          tooLong(at+".kinds[0]", "", 317),
+		at + ".kinds[] pattern " + kindPattern: {set: fields{at + ".kinds[0]": "*"}, ok: fields{at + ".kinds[0]": "Deployment.apps"}},
+	}
+}

@@ -95,6 +95,12 @@ func TestModuleTemplateRules(t *testing.T) {
 	breaches := templateBreaches()
 	maps.Copy(breaches, channelBreaches("spec.channel", "spec.channel"))
 	maps.Copy(breaches, componentBreaches("spec.component"))
+	maps.Copy(breaches, confinementBreaches("spec.allowed"))
+	maps.Copy(breaches, map[string]breach{
+		"spec.allowed.values maxItems 128":    tooMany("spec.allowed.values", 128, func(i int) any { return fmt.Sprint("v", i) }),
+		"spec.allowed.values[] minLength 1":   empty("spec.allowed.values[0]"),
+		"spec.allowed.values[] maxLength 250": tooLong("spec.allowed.values[0]", "", 250),
+	})
 	maps.Copy(breaches, readinessBreaches("spec.readiness"))
 	maps.Copy(breaches, sourceBreaches(sourcesIn("status.resources")))
 	maps.Copy(breaches, tooLongEach("status", map[string]int{

@@ -38,6 +38,7 @@ func TestManifestRules(t *testing.T) {
 	maps.Copy(breaches, layerBreaches("spec.forProvider.crds"))
 	maps.Copy(breaches, installationBreaches("spec.forProvider", "spec.forProvider"))
 	maps.Copy(breaches, valuesBreaches(installs+"[]", installs+"[0]", 32))
+	maps.Copy(breaches, confinementBreaches("spec.forProvider.allowed"))
 	maps.Copy(breaches, outcomeBreaches())
 	maps.Copy(breaches, driftBreaches())
 	maps.Copy(breaches, cededBreaches())
@@ -70,6 +71,7 @@ func manifestBreaches() map[string]breach {
 			set:   fields{installs + "[0].name": "resource", "spec.forProvider.customResourcePolicy": "CreateAndDelete"},
 			field: "spec.forProvider", ok: fields{installs + "[0].name": "crds", "spec.forProvider.crds": gone{}},
 		},
+		"spec.forProvider.allowed.moduleTemplate maxLength 253":             tooLong("spec.forProvider.allowed.moduleTemplate", "", 253),
 		"spec.forProvider.version maxLength 255":                            tooLong("spec.forProvider.version", "", 255),
 		"spec.forProvider.customResourcePolicy enum CreateAndDelete,Ignore": unknown("spec.forProvider.customResourcePolicy"),
 

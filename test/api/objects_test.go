@@ -69,6 +69,7 @@ spec:
     mode: Plan
     immutableFields: Recreate
     rollback: {trigger: NotReady, after: 1h30m}
+    allowed: {namespaces: [kyma-system], kinds: [ConfigMap, "*.apps", Sample.operator.kyma-project.io], clusterAdmin: false, moduleTemplate: sample-fast}
     adoption: Adopt
 `
 	statusOfManifest = `
@@ -195,6 +196,7 @@ spec:
   moduleName: sample
   channel: fast
   target: control-plane
+  allowed: {values: [replicas, 'resources.*'], namespaces: [kyma-system], kinds: [ConfigMap, "*.apps", Sample.operator.kyma-project.io], clusterAdmin: false}
   data:
     apiVersion: operator.kyma-project.io/v1alpha1
     kind: Sample

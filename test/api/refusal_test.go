@@ -86,6 +86,8 @@ func says(t *testing.T, rule string) string {
 		return "should be at least " + value + " chars long"
 	case "maxLength":
 		return "may not be more than " + value + " bytes"
+	case "minItems":
+		return "should have at least " + value + " items"
 	case "maxItems":
 		return "must have at most " + value + " items"
 	case "required":

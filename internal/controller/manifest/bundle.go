@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/confine"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
@@ -102,6 +103,9 @@ func (s *content) bundleOf(mr *v1alpha1.Manifest) (*manifest.Bundle, error) {
 		out.Config = new(source.Config(p.Config).Layer(s.puller, s.regs, s.limits))
 	}
 	var err error
+	if out.Confinement, err = confine.New(p.Allowed); err != nil {
+		return nil, err
+	}
 	if p.Resource != nil && p.CustomResourcePolicy != v1alpha1.CustomResourcePolicyIgnore {
 		if out.Resource, err = resourceOf(p.Resource); err != nil {
 			return nil, errors.Wrap(err, "spec.forProvider.resource")

@@ -57,3 +57,51 @@ var _ = Describe("The values of a module with two charts", func() {
 		Eventually(second.Installed).WithContext(ctx).Should(HaveData("message", "hello"))
 	})
 })
+
+var _ = Describe("A ModuleTemplate with restrictions", func() {
+	It("refuses values of a Kyma and objects of the module, and installs what is allowed", func(ctx SpecContext) {
+		s := NewSpace(ctx)
+		m := NewOffer(s, "mod")
+		name := m.Release(ctx, "regular", "1.0.0").Name
+		restrict := func(a *v1alpha1.ModuleAllowed) {
+			UpdateTemplate(ctx, name, func(t *v1alpha1.ModuleTemplate) { t.Spec.Allowed = a })
+		}
+
+		By("refusing an object, before anything is applied")
+		restrict(&v1alpha1.ModuleAllowed{Confinement: v1alpha1.Confinement{Namespaces: []string{"elsewhere"}}})
+		m.AwaitResolved(ctx, name, "1.0.0")
+		module := m.Module()
+		s.Create(ctx, s.Kyma("kyma", module))
+		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(
+			HaveModule(m.Name, v1alpha1.StateError, "is not one of the namespaces in spec.allowed of ModuleTemplate "+name+": elsewhere"))
+		Expect(m.Absent(ctx)).To(BeTrue())
+
+		By("installing it once it is allowed")
+		restrict(&v1alpha1.ModuleAllowed{
+			Values: []string{"other"}, Confinement: v1alpha1.Confinement{Namespaces: []string{s.Name, "default"}, ClusterAdmin: new(false)},
+		})
+		s.AwaitKyma(ctx, "kyma")
+		Expect(Must(m.Installed(ctx))).To(HaveData("message", "hello"))
+
+		By("refusing a value, and changing nothing")
+		s.UpdateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules[0].Values = Raw(Values{"message": "mine"}) })
+		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(
+			HaveModule(m.Name, v1alpha1.StateError, "values.message is not allowed by spec.allowed.values of ModuleTemplate "+name))
+		Expect(Must(m.Installed(ctx))).To(HaveData("message", "hello"))
+
+		By("accepting it once it is allowed")
+		UpdateTemplate(ctx, name, func(t *v1alpha1.ModuleTemplate) { t.Spec.Allowed.Values = []string{"message"} })
+		Eventually(m.Installed).WithContext(ctx).Should(HaveData("message", "mine"))
+		s.AwaitKyma(ctx, "kyma")
+
+		By("refusing it in the control plane, where none is allowed by default, and removing the module all the same")
+		UpdateTemplate(ctx, name, func(t *v1alpha1.ModuleTemplate) {
+			t.Spec.Allowed, t.Spec.Target = nil, v1alpha1.ModuleTargetControlPlane
+		})
+		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(
+			HaveModule(m.Name, v1alpha1.StateError, "values.message is not allowed: ModuleTemplate "+name+" has target control-plane"))
+		Expect(Must(m.Installed(ctx))).To(HaveData("message", "mine"))
+		s.RemoveKyma(ctx, "kyma")
+		Expect(m.Absent(ctx)).To(BeTrue())
+	})
+})

@@ -54,6 +54,9 @@ type Bundle struct {
 	// Transforms change each object between rendering and applying, in this order.
 	Transforms []Transform
 
+	// Confinement restricts the objects of the bundle; nil for no restriction.
+	Confinement *Confinement
+
 	// Drift determines what Apply does with objects that other clients changed or deleted; by default it repairs them.
 	Drift DriftPolicy
 

@@ -68,6 +68,9 @@ func (p *Part) digestsOf(b *Bundle) (inventory.Inputs, error) {
 		return inventory.Inputs{}, errors.Wrapf(err, "%s: cannot encode its inputs", p.Name)
 	}
 	in["labels"] = b.Labels
+	if b.Confinement != nil {
+		in["confinement"] = b.Confinement.Digest
+	}
 	all, err := digest(in)
 	return inventory.Inputs{Digest: all, Content: content}, err
 }

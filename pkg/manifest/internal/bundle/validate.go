@@ -57,6 +57,9 @@ func (b *Bundle) validateFuncs() error {
 			return errors.Errorf("transforms[%d] %s has no function", i, t.Digest)
 		}
 	}
+	if b.Confinement != nil && b.Confinement.Digest == "" {
+		return errors.New("confinement has no digest")
+	}
 	for i := range b.Readiness {
 		if err := b.Readiness[i].validate(); err != nil {
 			return errors.Wrapf(err, "readiness[%d]", i)

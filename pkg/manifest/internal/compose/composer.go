@@ -141,6 +141,9 @@ func (c *Composer) compose(ctx context.Context, p *bundle.Part, rec inventory.Pa
 	if err := c.build(ctx, out, objects); err != nil {
 		return nil, err
 	}
+	if err := c.confineHooks(ctx, out); err != nil {
+		return nil, err
+	}
 	return out, nil
 }
 
@@ -153,6 +156,11 @@ func (c *Composer) install(ctx context.Context, out *Component) error {
 	in, err := c.Config.installation(ctx, out.Install)
 	if err != nil {
 		return err
+	}
+	if !in.Release.IsZero() {
+		if err := c.Bundle.ConfineRelease(in.Release.Namespace); err != nil {
+			return err
+		}
 	}
 	out.Installation = in
 	in.recordConfig(&out.Record)
@@ -207,6 +215,9 @@ func (c *Composer) build(ctx context.Context, out *Component, objects []*unstruc
 		if holdsInventories(u, c.Inventory.Namespace) {
 			out.Space = &Space{Name: u.GetName(), Labels: u.GetLabels(), Annotations: u.GetAnnotations()}
 			continue
+		}
+		if err := c.Bundle.Confine(u); err != nil {
+			return err
 		}
 		o, err := out.desire(u, m, c.Labels)
 		switch {

@@ -31,6 +31,9 @@ func (c *Composer) BuildHook(ctx context.Context, in *Installation, part object.
 	if _, err := c.Place(ctx, in, u); err != nil {
 		return object.Desired{}, err
 	}
+	if err := c.Bundle.Confine(u); err != nil {
+		return object.Desired{}, err
+	}
 	object.AddLabels(u, c.Labels)
 	a := u.GetAnnotations()
 	if a == nil {
@@ -41,4 +44,26 @@ func (c *Composer) BuildHook(ctx context.Context, in *Installation, part object.
 	o, err := object.New(u, part, object.StageOf(u.GroupVersionKind().GroupKind()))
 	o.KeepNamespaces = in.KeepNamespaces
 	return o, err
+}
+
+// confineHooks returns an error if a hook of the chart is not allowed, before anything is applied. It leaves hooks that cannot be
+// read, and those of kinds that the cluster does not have yet, to BuildHook, which checks all hooks before they are created.
+func (c *Composer) confineHooks(ctx context.Context, out *Component) error {
+	if c.Bundle.Confinement == nil || out.Rendered == nil || out.Installation.Config.DisableHooks {
+		return nil
+	}
+	for i := range out.Rendered.Hooks {
+		h := &out.Rendered.Hooks[i]
+		objects, err := yamldoc.ChartObjects([]byte(h.Manifest + "\n"))
+		if err != nil || len(objects) != 1 || c.Bundle.Transform(ctx, objects...) != nil {
+			continue
+		}
+		if _, err := c.Place(ctx, out.Installation, objects[0]); err != nil {
+			continue
+		}
+		if err := c.Bundle.Confine(objects[0]); err != nil {
+			return errors.Wrapf(err, "hook %s", h.Name)
+		}
+	}
+	return nil
 }

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package confine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// aggregation is part of the labels that add the rules of a ClusterRole to others, such as
+// rbac.authorization.k8s.io/aggregate-to-admin.
+const aggregation = "/aggregate-to-"
+
+// powerful contains kinds that give rights in the whole cluster by their mere existence, with the reasons.
+var powerful = map[schema.GroupKind]string{ //nolint:gochecknoglobals // Constant.
+	{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}:     webhook,
+	{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}:   webhook,
+	{Group: "admissionregistration.k8s.io", Kind: "MutatingAdmissionPolicy"}:          webhook,
+	{Group: "admissionregistration.k8s.io", Kind: "MutatingAdmissionPolicyBinding"}:   webhook,
+	{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy"}:        webhook,
+	{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicyBinding"}: webhook,
+	{Group: "apiregistration.k8s.io", Kind: "APIService"}:                             "it answers requests for a part of the API of the cluster",
+	{Group: "certificates.k8s.io", Kind: "CertificateSigningRequest"}:                 "it requests a certificate for any user",
+	{Group: "pkg.crossplane.io", Kind: "Configuration"}:                               packages,
+	{Group: "pkg.crossplane.io", Kind: "DeploymentRuntimeConfig"}:                     packages,
+	{Group: "pkg.crossplane.io", Kind: "Function"}:                                    packages,
+	{Group: "pkg.crossplane.io", Kind: "Provider"}:                                    packages,
+	{Group: v1alpha1.Group, Kind: v1alpha1.ClusterProviderConfigKind}:                 "it lends the credentials of the provider",
+}
+
+// These are reasons that several kinds have.
+const (
+	webhook  = "it sees or changes requests of all users"
+	packages = "Crossplane grants the code of a package access to all Secrets"
+)
+
+// cluster returns an error if an object gives rights in the whole cluster.
+func (r *rules) cluster(gk schema.GroupKind, u *unstructured.Unstructured) error {
+	if why, ok := powerful[gk]; ok {
+		return r.grants("kind", why)
+	}
+	if gk.Group != rbacv1.GroupName {
+		return nil
+	}
+	switch gk.Kind {
+	case "ClusterRole":
+		o := &rbacv1.ClusterRole{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, o); err != nil {
+			return r.grants("rules", "they cannot be read")
+		}
+		return r.clusterRole(o)
+	case "ClusterRoleBinding":
+		o := &rbacv1.ClusterRoleBinding{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, o); err != nil {
+			return r.grants("roleRef", "it cannot be read")
+		}
+		return r.clusterRoleBinding(o)
+	}
+	return nil
+}
+
+func (r *rules) clusterRole(o *rbacv1.ClusterRole) error {
+	if builtIn(o.Name) {
+		return r.grants("metadata.name", "it is the name of a built-in role, which others are bound to")
+	}
+	if o.AggregationRule != nil {
+		return r.grants("aggregationRule", "it takes over the rules of other roles")
+	}
+	for key := range o.Labels {
+		if strings.Contains(key, aggregation) {
+			return r.grants("metadata.labels["+key+"]", "it adds rules to another role")
+		}
+	}
+	for i := range o.Rules {
+		if why := excess(&o.Rules[i]); why != "" {
+			return r.grants(fmt.Sprintf("rules[%d]", i), why)
+		}
+	}
+	return nil
+}
+
+// builtIn reports whether Kubernetes creates a ClusterRole.
+func builtIn(name string) bool {
+	return slices.Contains([]string{"cluster-admin", "admin", "edit", "view"}, name) || strings.HasPrefix(name, "system:")
+}
+
+// harmless contains the built-in ClusterRoles that extension API servers and operators are bound to.
+var harmless = []string{"system:auth-delegator", "system:discovery", "system:basic-user", "system:public-info-viewer"} //nolint:gochecknoglobals // Constant.
+
+func (r *rules) clusterRoleBinding(o *rbacv1.ClusterRoleBinding) error {
+	if builtIn(o.RoleRef.Name) && !slices.Contains(harmless, o.RoleRef.Name) {
+		return r.grants("roleRef.name", "it binds the built-in role "+o.RoleRef.Name)
+	}
+	for i, s := range o.Subjects {
+		if s.Kind == rbacv1.GroupKind && strings.HasPrefix(s.Name, "system:") && !strings.HasPrefix(s.Name, "system:serviceaccounts:") {
+			return r.grants(fmt.Sprintf("subjects[%d]", i), "it binds group "+s.Name)
+		}
+		if s.Kind == rbacv1.GroupKind && s.Name == "system:serviceaccounts:"+systemNamespace {
+			return r.grants(fmt.Sprintf("subjects[%d]", i), "it binds group "+s.Name)
+		}
+	}
+	return nil
+}
+
+// excess returns why a rule allows to act as an administrator of the cluster, or an empty string.
+func excess(p *rbacv1.PolicyRule) string {
+	has := func(list []string, names ...string) string {
+		for _, n := range names {
+			if slices.Contains(list, n) {
+				return n
+			}
+		}
+		return ""
+	}
+	if v := has(p.Verbs, "*", "escalate", "bind", "impersonate"); v != "" {
+		return fmt.Sprintf("it has the verb %q", v)
+	}
+	if has(p.Resources, "*", "*/*") != "" {
+		return "it has all resources of " + strings.Join(p.APIGroups, ", ")
+	}
+	if has(p.APIGroups, "*") != "" {
+		return "it has all API groups"
+	}
+	reads := has(p.Verbs, "get", "list", "watch") != ""
+	creates := has(p.Verbs, "create", "update", "patch") != ""
+	core := slices.Contains(p.APIGroups, "")
+	switch {
+	case core && reads && has(p.Resources, "secrets") != "" && len(p.ResourceNames) == 0:
+		return "it allows to read all Secrets"
+	case core && has(p.Resources, "nodes/proxy") != "":
+		return "it has nodes/proxy, with which commands run in all Pods"
+	case core && creates && has(p.Resources, "serviceaccounts/token") != "":
+		return "it allows to create tokens of all ServiceAccounts"
+	case creates && slices.Contains(p.APIGroups, "admissionregistration.k8s.io"), creates && slices.Contains(p.APIGroups, "apiregistration.k8s.io"):
+		return "it allows to create webhooks, admission policies or APIServices"
+	case creates && slices.Contains(p.APIGroups, "certificates.k8s.io") && has(p.Resources, "certificatesigningrequests/approval", "certificatesigningrequests/status") != "":
+		return "it allows to issue certificates for any user"
+	}
+	return ""
+}
