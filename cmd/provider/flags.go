@@ -42,6 +42,12 @@ type flags struct {
 	namespace         string
 	objectConcurrency int
 
+	renderProcesses int
+	renderCPU       time.Duration
+	renderMemory    int64
+	renderOutput    int64
+	renderObjects   int
+
 	allowExec           bool
 	allowFiles          bool
 	allowTenantIdentity bool
@@ -71,10 +77,20 @@ func (f *flags) validate() error {
 	if f.concurrency < 1 {
 		return errors.Errorf("--max-reconcile-rate is %d and must be at least 1", f.concurrency)
 	}
+	if f.renderProcesses < 0 {
+		return errors.Errorf("--render-processes is %d and must be at least 0", f.renderProcesses)
+	}
+	for name, n := range map[string]int64{
+		"render-memory": f.renderMemory, "render-output": f.renderOutput, "render-objects": int64(f.renderObjects),
+	} {
+		if n <= 0 {
+			return errors.Errorf("--%s is %d and must be more than 0", name, n)
+		}
+	}
 	for _, d := range []struct {
 		name  string
 		value time.Duration
-	}{{"poll", f.poll}, {"timeout", f.timeout}, {"poll-state-metric", f.stateMetric}} {
+	}{{"poll", f.poll}, {"render-cpu", f.renderCPU}, {"timeout", f.timeout}, {"poll-state-metric", f.stateMetric}} {
 		if d.value <= 0 {
 			return errors.Errorf("--%s is %s and must be more than 0", d.name, d.value)
 		}
@@ -91,6 +107,7 @@ func application(f *flags) *kingpin.Application {
 	app.HelpFlag.Short('h')
 	f.process(app)
 	f.work(app)
+	f.rendering(app)
 	f.trust(app)
 	f.modules(app)
 	for name, variable := range standardVariables() {
@@ -157,6 +174,15 @@ func (f *flags) work(app *kingpin.Application) {
 	app.Flag("max-archive-size", "Maximum size of a chart or layer, in bytes.").Default("67108864").Int64Var(&f.maxArchive)
 	app.Flag("max-unpacked-size", "Maximum unpacked size of a chart or layer, in bytes.").Default("536870912").Int64Var(&f.maxUnpacked)
 	app.Flag("max-archive-files", "Maximum number of files in a chart or layer.").Default("10000").IntVar(&f.maxFiles)
+}
+
+func (f *flags) rendering(app *kingpin.Application) {
+	app.Flag("render-processes", "Maximum number of processes that render charts concurrently, half of them for one namespace. "+
+		"With 0, the provider renders charts itself, and a chart can block it or use up its memory.").Default("4").IntVar(&f.renderProcesses)
+	app.Flag("render-cpu", "Maximum CPU time for rendering one chart, in whole seconds.").Default("30s").DurationVar(&f.renderCPU)
+	app.Flag("render-memory", "Maximum memory for rendering one chart, in bytes.").Default("536870912").Int64Var(&f.renderMemory)
+	app.Flag("render-output", "Maximum size of a rendered chart, in bytes.").Default("33554432").Int64Var(&f.renderOutput)
+	app.Flag("render-objects", "Maximum number of objects of a rendered chart.").Default("10000").IntVar(&f.renderObjects)
 }
 
 func (f *flags) trust(app *kingpin.Application) {

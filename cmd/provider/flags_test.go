@@ -104,6 +104,10 @@ func TestParseArguments(t *testing.T) {
 		"NoWorkers":    {reason: "At least one worker is required.", args: []string{"--max-reconcile-rate=0"}, err: "--max-reconcile-rate is 0"},
 		"NoPoll":       {reason: "Polls cannot be disabled.", args: []string{"--poll=0s"}, err: "--poll is 0s"},
 		"NoTimeout":    {reason: "A pass needs some time.", args: []string{"--timeout=-1s"}, err: "--timeout is -1s"},
+		"NoRenderCPU":  {reason: "A chart needs some time.", args: []string{"--render-cpu=0s"}, err: "--render-cpu is 0s"},
+		"NoMemory":     {reason: "A chart needs some memory.", args: []string{"--render-memory=0"}, err: "--render-memory is 0"},
+		"NoRenderers":  {reason: "Fewer than no processes cannot be.", args: []string{"--render-processes=-1"}, err: "--render-processes is -1"},
+		"InProcess":    {reason: "The provider can render charts itself.", args: []string{"--render-processes=0"}, check: func(f *flags) bool { return f.renderProcesses == 0 }},
 		"NoStateCheck": {reason: "Metrics need an interval.", args: []string{"--poll-state-metric=0s"}, err: "--poll-state-metric is 0s"},
 	}
 	for name, tc := range cases {

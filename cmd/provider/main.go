@@ -37,6 +37,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/readyourwrites"
 	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/sandbox"
 )
 
 const (
@@ -46,6 +47,9 @@ const (
 )
 
 func main() {
+	if sandbox.IsChild(os.Args) {
+		os.Exit(sandbox.Serve())
+	}
 	f, err := parse(os.Args[1:])
 	if err == nil {
 		err = run(ctrl.SetupSignalHandler(), f)

@@ -51,6 +51,10 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot set up access to registries")
 	}
+	renderer, endRenderer, err := rendering(f, log)
+	if err != nil {
+		return nil, err
+	}
 	options, disconnect, err := controllerOptions(f, log)
 	if err != nil {
 		return nil, err
@@ -75,16 +79,17 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics
 		Puller:   puller,
 		Verifier: module.NewVerifier(puller),
 		Limits:   limits,
-		Engine: manifest.New(
+		Engine: manifest.New(append(renderer,
 			manifest.WithInventoryNamespace(f.namespace), manifest.WithConcurrency(f.objectConcurrency), manifest.WithPlanAge(f.poll),
 			manifest.WithMessages(manifestcontroller.Messages()),
-		),
+		)...),
 	}, resolver: module.NewResolver(puller, limits), keys: keys}
 	if err := begin(ctx, mgr, c.steps(ctx), options); err != nil {
 		return nil, err
 	}
 	return func() {
 		pool.Close()
+		endRenderer()
 		puller.Close()
 		disconnect()
 	}, nil

@@ -47,6 +47,9 @@ type Options struct {
 	SkipCRDs   bool // leave out the objects of crds/
 	SkipSchema bool // do not check values against schemas
 	MaxBytes   int  // maximum output of the templates; 0: 64 MiB
+
+	Lookup templates.LookupFunc  // for lookup, instead of REST
+	Begin  func(template string) // called with the path of each template before it is executed; may be nil
 }
 
 // Rendered is the result of rendering a chart.
@@ -57,6 +60,8 @@ type Rendered struct {
 	Notes   string                       // templates/NOTES.txt of the chart itself
 	Pure    bool                         // the same chart and options, REST aside, render the same again
 	Draft   *record.Draft                // draft of the release record
+
+	release *release.Release
 }
 
 // Render does what helm install does before it connects to a cluster: it enables and disables dependencies, merges
@@ -85,16 +90,13 @@ func (c *Chart) render(ctx context.Context, o Options) (*Rendered, error) {
 	}
 	o.Revision = max(o.Revision, 1)
 
-	config := likeFile(o.Values)
-	if len(o.Overrides) > 0 {
-		config = MergeValues(o.Overrides, config)
-	}
+	config := o.config()
 	inst, values, err := c.prepare(o, config)
 	if err != nil {
 		return nil, err
 	}
 
-	printed, err := c.templates.Execute(ctx, inst, values, templates.Options{MaxBytes: o.MaxBytes, REST: o.REST})
+	printed, err := c.templates.Execute(ctx, inst, values, templates.Options{MaxBytes: o.MaxBytes, REST: o.REST, Lookup: o.Lookup, Begin: o.Begin})
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +106,7 @@ func (c *Chart) render(ctx context.Context, o Options) (*Rendered, error) {
 	if err := r.sort(rel, printed.Files); err != nil {
 		return nil, err
 	}
+	r.release = rel
 	r.Draft = record.NewDraft(rel)
 	r.Hooks = r.Draft.Hooks()
 	if o.SkipCRDs {
@@ -111,6 +114,15 @@ func (c *Chart) render(ctx context.Context, o Options) (*Rendered, error) {
 	}
 	r.CRDs, err = crds(inst)
 	return r, err
+}
+
+// config returns the values of the install with its overrides.
+func (o *Options) config() map[string]any {
+	config := likeFile(o.Values)
+	if len(o.Overrides) > 0 {
+		config = MergeValues(o.Overrides, config)
+	}
+	return config
 }
 
 // prepare returns the chart with only its enabled dependencies, and the values for its templates.

@@ -70,7 +70,7 @@ func (w *call) newComposer() *compose.Composer {
 	return &compose.Composer{
 		Messages: w.e.messages,
 		Bundle:   w.b, Config: w.config, Retry: w.o.Retry, RollsBack: w.o.Rollback, Environment: w.c, Releases: w.history(),
-		Connection: w.c.Config(), Inventory: w.parentKey(), Labels: w.labels(), Caches: w.e.caches,
+		Connection: w.c.Config(), Inventory: w.parentKey(), Labels: w.labels(), Renderer: w.e.renderer, Caches: w.e.caches,
 	}
 }
 

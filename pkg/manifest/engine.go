@@ -42,6 +42,7 @@ type Engine struct {
 	history     int
 	planAge     time.Duration
 	messages    Messages
+	renderer    compose.Renderer
 	now         func() time.Time
 	caches      *compose.Caches
 	rules       *health.Rules
@@ -90,6 +91,16 @@ func WithPlanAge(d time.Duration) Option {
 	return func(e *Engine) { e.planAge = d }
 }
 
+// A Renderer renders charts and builds kustomizations. A sandbox.Pool of package pkg/manifest/sandbox is one.
+type Renderer = compose.Renderer
+
+// WithRenderer sets what renders charts and kustomizations. By default, they are rendered in this process: a chart is then stopped when
+// the context of a call ends, unless it is in a function that takes long, and the memory that it may use is not limited. Render
+// charts that you do not trust with a sandbox.Pool.
+func WithRenderer(r Renderer) Option {
+	return func(e *Engine) { e.renderer = r }
+}
+
 // New returns an Engine.
 func New(o ...Option) *Engine {
 	e := &Engine{
@@ -98,6 +109,7 @@ func New(o ...Option) *Engine {
 		concurrency: DefaultConcurrency,
 		history:     DefaultHistory,
 		now:         time.Now,
+		renderer:    compose.InProcess{},
 		caches:      compose.NewCaches(),
 		memories:    lru.New(cachedBundles),
 		rules:       health.NewRules(),

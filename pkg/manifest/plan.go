@@ -3,8 +3,10 @@
 package manifest
 
 import (
+	"context"
 	"time"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/execute"
 )
 
@@ -39,4 +41,9 @@ func (e *Engine) keepFor(p *Plan) time.Duration {
 		return min(problemAge, e.planAge)
 	}
 	return e.planAge
+}
+
+// Preview returns the result of PreviewOf, rendered with the Renderer of the engine.
+func (e *Engine) Preview(ctx context.Context, b *Bundle, kubeVersion string) ([]Preview, error) {
+	return compose.PreviewOf(ctx, e.renderer, b, kubeVersion)
 }

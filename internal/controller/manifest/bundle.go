@@ -79,6 +79,7 @@ func (s *content) bundleOf(mr *v1alpha1.Manifest) (*manifest.Bundle, error) {
 	out := &manifest.Bundle{
 		Name:     externalName(mr),
 		Owner:    owner(mr),
+		Tenant:   mr.Namespace,
 		Labels:   map[string]string{},
 		Adopt:    adopts(mr),
 		Drift:    driftPolicy(p.Drift),

@@ -37,6 +37,9 @@ const (
 type Options struct {
 	MaxBytes int          // Maximum output of one template, and of all together.
 	REST     *rest.Config // For lookup; nil: lookup finds nothing.
+	Lookup   LookupFunc   // For lookup, instead of REST.
+	// Begin is called with the path of each template of a file before it is executed; may be nil.
+	Begin func(path string)
 }
 
 // Printed is the output of templates.
@@ -48,7 +51,13 @@ type Printed struct {
 // Execute executes the templates of a chart, which has only its enabled dependencies, with the top-level values that
 // helm passes to them. It returns when ctx ends. The error is one line that names file and line.
 func (s *Set) Execute(ctx context.Context, c *chart.Chart, values chartutil.Values, o Options) (*Printed, error) {
-	e := &engine{ctx: ctx, lookup: newLookup(ctx, o.REST), max: o.MaxBytes}
+	e := &engine{ctx: ctx, lookup: o.Lookup, begin: o.Begin, max: o.MaxBytes}
+	if e.lookup == nil {
+		e.lookup = NewLookup(ctx, o.REST)
+	}
+	if e.begin == nil {
+		e.begin = func(string) {}
+	}
 	files, err := e.execute(renderables(s, c, values))
 	if err == nil {
 		return &Printed{Files: files, Pure: !e.impure}, nil
@@ -71,7 +80,8 @@ type renderable struct {
 // An engine executes the templates of one rendering, in one goroutine.
 type engine struct {
 	ctx     context.Context //nolint:containedctx // One engine is one call of execute.
-	lookup  lookupFunc
+	lookup  LookupFunc
+	begin   func(path string)
 	max     int // maximum output of one template, and of all together, in bytes
 	printed int
 	depth   int
@@ -162,6 +172,7 @@ func (e *engine) execute(rs []renderable) (map[string]string, error) {
 			continue
 		}
 		r.values["Template"] = chartutil.Values{"Name": r.path, "BasePath": r.basePath}
+		e.begin(r.path)
 		text, err := e.run(t, r.path, r.values)
 		if err != nil {
 			return nil, err

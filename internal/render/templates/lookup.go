@@ -17,18 +17,18 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// lookupFunc is the template function lookup. Without a name it lists objects, without a namespace in all namespaces.
+// LookupFunc is the template function lookup. Without a name it lists objects, without a namespace in all namespaces.
 // For a missing object it returns an empty map, so that {{ if lookup … }} works; that includes a kind that its API
 // version does not have. It fails on an API version that is not served, as in Helm.
-type lookupFunc func(apiVersion, kind, namespace, name string) (map[string]any, error)
+type LookupFunc func(apiVersion, kind, namespace, name string) (map[string]any, error)
 
 func noLookup(string, string, string, string) (map[string]any, error) {
 	return map[string]any{}, nil
 }
 
-// newLookup returns lookup in the cluster of cfg. It creates its clients at the first call, and caches the resources
+// NewLookup returns lookup in the cluster of cfg. It creates its clients at the first call, and caches the resources
 // of an API version for the rendering, which runs in one goroutine.
-func newLookup(ctx context.Context, cfg *rest.Config) lookupFunc {
+func NewLookup(ctx context.Context, cfg *rest.Config) LookupFunc {
 	if cfg == nil {
 		return noLookup
 	}

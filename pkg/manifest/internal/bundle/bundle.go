@@ -23,6 +23,10 @@ type Bundle struct {
 	// example, to remove a bundle if you know only its name.
 	Owner string
 
+	// Tenant is shared by bundles that share resources of the engine: a Renderer with processes gives one tenant at most half of them. It
+	// may be empty.
+	Tenant string
+
 	// Labels are added to each object, along with the labels of the engine.
 	Labels map[string]string
 

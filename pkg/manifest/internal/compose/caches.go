@@ -6,11 +6,11 @@ import (
 	"context"
 
 	"golang.org/x/sync/singleflight"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/lru"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
-	"github.com/crossplane-contrib/provider-kyma/internal/render/kustomize"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
@@ -18,7 +18,7 @@ import (
 const (
 	cachedCharts = 16
 	cachedBuilds = 16
-	// maxCachedBuild is the maximum size in bytes of a kustomization that is cached.
+	// maxCachedBuild is the maximum size in bytes of the objects of a kustomization that is cached.
 	maxCachedBuild = 1 << 20
 )
 
@@ -26,7 +26,7 @@ const (
 // *Caches stores nothing.
 type Caches struct {
 	charts  *lru.Cache // Digest of the content to *render.Chart.
-	builds  *lru.Cache // Digest of the content and directory to the text of a kustomization.
+	builds  *lru.Cache // Digest of the content and directory to the objects of a kustomization.
 	loading singleflight.Group
 }
 
@@ -61,24 +61,32 @@ func (c *Caches) loadChart(ctx context.Context, in *bundle.Install) (*render.Cha
 	return chart.(*render.Chart), nil //nolint:forcetypeassert // See above.
 }
 
-// buildKustomization returns the built YAML of the kustomization in a directory of the content. It caches the result, unless it
-// is large.
-func (c *Caches) buildKustomization(ctx context.Context, content source.Content, dir string) ([]byte, error) {
+// buildKustomization returns the objects of the kustomization in a directory of the content, which the caller may change. It caches
+// them, unless they are large.
+func (c *Caches) buildKustomization(ctx context.Context, r Renderer, tenant string, content source.Content, dir string) ([]*unstructured.Unstructured, error) {
 	key := content.Digest + " " + dir
 	if c != nil {
-		if text, ok := c.builds.Get(key); ok {
-			return text.([]byte), nil //nolint:forcetypeassert // The cache has only texts.
+		if built, ok := c.builds.Get(key); ok {
+			return copiesOf(built.([]*unstructured.Unstructured)), nil //nolint:forcetypeassert // The cache has only objects.
 		}
 	}
 	files, err := content.Files()
 	if err != nil {
 		return nil, err
 	}
-	text, err := kustomize.Build(ctx, renderFiles(files), dir)
-	if c != nil && err == nil && len(text) <= maxCachedBuild {
-		c.builds.Add(key, text)
+	built, size, err := r.Kustomization(ctx, tenant, renderFiles(files), dir)
+	if c != nil && err == nil && size <= maxCachedBuild {
+		c.builds.Add(key, copiesOf(built))
 	}
-	return text, err
+	return built, err
+}
+
+func copiesOf(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	out := make([]*unstructured.Unstructured, len(objects))
+	for i, u := range objects {
+		out[i] = u.DeepCopy()
+	}
+	return out
 }
 
 func parseChart(content source.Content) (*render.Chart, error) {

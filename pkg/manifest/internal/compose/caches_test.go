@@ -23,7 +23,7 @@ func TestCaches(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = c.buildKustomization(ctx, content, ".")
+		_, err = c.buildKustomization(ctx, InProcess{}, "", content, ".")
 		return err
 	}
 	load := func(ctx context.Context, c *Caches, l source.Layer) error {

@@ -26,7 +26,7 @@ func (c *Composer) renderChart(ctx context.Context, out *Component) ([]*unstruct
 	if err != nil {
 		return nil, err
 	}
-	r, err := chart.Render(ctx, o)
+	r, err := c.Renderer.Chart(ctx, c.Bundle.Tenant, chart, o)
 	if err == nil && out.Purpose == Advance {
 		// Refuse a release that is too large to be recorded before anything is applied.
 		err = r.Draft.Check("")

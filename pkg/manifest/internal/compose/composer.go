@@ -61,6 +61,8 @@ type Composer struct {
 	// Labels are added to each object.
 	Labels map[string]string
 
+	// Renderer renders charts and kustomizations.
+	Renderer Renderer
 	// Caches contains the caches of the engine. If it is nil, nothing is cached.
 	Caches *Caches
 }
@@ -189,7 +191,7 @@ func (c *Composer) render(ctx context.Context, out *Component) ([]*unstructured.
 	if out.Install != nil && out.Install.Form == bundle.FormChart {
 		return c.renderChart(ctx, out)
 	}
-	return readPart(ctx, c.Caches, out.Part)
+	return readPart(ctx, c.Renderer, c.Bundle.Tenant, c.Caches, out.Part)
 }
 
 // learnKinds registers the kinds that CRDs among the objects will add to the cluster.

@@ -125,7 +125,7 @@ func (h *history) Get(context.Context, inventory.Release, int) (*record.Info, er
 // composerOf returns a Composer for a bundle and an empty cluster.
 func composerOf(b *bundle.Bundle) *Composer {
 	return &Composer{
-		Bundle: b, Config: NewConfig(b), Environment: &target{}, Releases: &history{}, Caches: NewCaches(),
+		Bundle: b, Config: NewConfig(b), Environment: &target{}, Releases: &history{}, Renderer: InProcess{}, Caches: NewCaches(),
 		Inventory: cluster.ObjectRef{Kind: "Secret", Namespace: "kyma-system", Name: b.Name},
 		Labels:    map[string]string{object.LabelPartOf: "me"},
 	}

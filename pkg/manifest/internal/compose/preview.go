@@ -30,7 +30,7 @@ type Preview struct {
 // PreviewOf returns a preview of each part of a bundle, in the order in which the parts are applied. It renders charts as for a
 // first install into a cluster of the given version, such as v1.36.3, and lookups find nothing. It returns an error if the bundle
 // as a whole is invalid; the Preview of a part contains the error of that part.
-func PreviewOf(ctx context.Context, b *bundle.Bundle, kubeVersion string) ([]Preview, error) {
+func PreviewOf(ctx context.Context, r Renderer, b *bundle.Bundle, kubeVersion string) ([]Preview, error) {
 	if err := b.Validate(); err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func PreviewOf(ctx context.Context, b *bundle.Bundle, kubeVersion string) ([]Pre
 	out := make([]Preview, 0, len(parts))
 	known := scopes{}
 	for i := range parts {
-		p, in := previewPart(ctx, config, &parts[i], kubeVersion)
+		p, in := previewPart(ctx, r, config, &parts[i], kubeVersion)
 		if err := b.Transform(ctx, p.Objects...); err != nil {
 			p.Objects, p.Err = nil, err
 		}
@@ -56,10 +56,10 @@ func PreviewOf(ctx context.Context, b *bundle.Bundle, kubeVersion string) ([]Pre
 
 // previewPart returns the preview of a part before transforms and namespaces, and its installation, which is nil for parts that
 // are not installs.
-func previewPart(ctx context.Context, config *Config, p *bundle.Part, kubeVersion string) (Preview, *Installation) {
+func previewPart(ctx context.Context, r Renderer, config *Config, p *bundle.Part, kubeVersion string) (Preview, *Installation) {
 	var out Preview
 	if p.Install == nil {
-		out.Objects, out.Err = readPart(ctx, nil, p)
+		out.Objects, out.Err = readPart(ctx, r, "", nil, p)
 		return out, nil
 	}
 	out.Install = p.Install.Name
@@ -69,24 +69,24 @@ func previewPart(ctx context.Context, config *Config, p *bundle.Part, kubeVersio
 		out.Err = err
 		return out, nil
 	case p.Install.Form == bundle.FormChart:
-		out.Err = previewChart(ctx, in, &out, kubeVersion)
+		out.Err = previewChart(ctx, r, in, &out, kubeVersion)
 	default:
-		out.Objects, out.Err = readPart(ctx, nil, p)
+		out.Objects, out.Err = readPart(ctx, r, "", nil, p)
 	}
 	return out, in
 }
 
-func previewChart(ctx context.Context, in *Installation, out *Preview, kubeVersion string) error {
+func previewChart(ctx context.Context, r Renderer, in *Installation, out *Preview, kubeVersion string) error {
 	var caches *Caches // Previews are not cached.
 	chart, err := caches.loadChart(ctx, in.Install)
 	if err != nil {
 		return err
 	}
 	out.Chart, out.Version, out.Values = chart.Name(), chart.Version(), chart.Values()
-	r, err := chart.Render(ctx, in.optionsIn(render.Options{Revision: 1, KubeVersion: kubeVersion}))
+	rendered, err := r.Chart(ctx, "", chart, in.optionsIn(render.Options{Revision: 1, KubeVersion: kubeVersion}))
 	if err != nil {
 		return err
 	}
-	out.Objects = slices.Concat(r.CRDs, r.Objects)
+	out.Objects = slices.Concat(rendered.CRDs, rendered.Objects)
 	return nil
 }

@@ -52,7 +52,7 @@ func TestPreview(t *testing.T) {
 		{Install: "lost", Err: "the registry is down"},
 		{Objects: []string{"Wide /r"}},
 	}
-	previews, err := PreviewOf(t.Context(), s, "v1.36.0")
+	previews, err := PreviewOf(t.Context(), InProcess{}, s, "v1.36.0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestPreview(t *testing.T) {
 		t.Errorf("values: -want, +got:\n%s", diff)
 	}
 	s.Installs[0].Name = "plain"
-	if _, err := PreviewOf(t.Context(), s, ""); err == nil {
+	if _, err := PreviewOf(t.Context(), InProcess{}, s, ""); err == nil {
 		t.Error("two installs of one name must be refused")
 	}
 }

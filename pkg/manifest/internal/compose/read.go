@@ -19,7 +19,7 @@ import (
 )
 
 // readPart returns the objects of a part that is not a chart.
-func readPart(ctx context.Context, caches *Caches, p *bundle.Part) ([]*unstructured.Unstructured, error) {
+func readPart(ctx context.Context, r Renderer, tenant string, caches *Caches, p *bundle.Part) ([]*unstructured.Unstructured, error) {
 	switch {
 	case p.CRDs != nil:
 		return readCRDs(ctx, p.CRDs)
@@ -30,7 +30,7 @@ func readPart(ctx context.Context, caches *Caches, p *bundle.Part) ([]*unstructu
 	case p.Install.Form == bundle.FormPlain:
 		return readPlain(ctx, p.Install)
 	}
-	return readKustomization(ctx, caches, p.Install)
+	return readKustomization(ctx, r, tenant, caches, p.Install)
 }
 
 // readCRDs returns the CRDs of a layer, which must contain only CRDs, and at least one.
@@ -99,7 +99,7 @@ func readYAML(ctx context.Context, l *source.Layer) ([]source.File, error) {
 
 // readKustomization returns the objects of a kustomization. It always fetches the content, because that checks whether the bundle
 // may read it.
-func readKustomization(ctx context.Context, caches *Caches, in *bundle.Install) ([]*unstructured.Unstructured, error) {
+func readKustomization(ctx context.Context, r Renderer, tenant string, caches *Caches, in *bundle.Install) ([]*unstructured.Unstructured, error) {
 	dir := in.Directory()
 	if path.IsAbs(dir) || slices.Contains(strings.Split(dir, "/"), "..") {
 		return nil, errors.Errorf("path %q must be a directory in the layer, without a slash in front and without ..", in.Path)
@@ -108,12 +108,7 @@ func readKustomization(ctx context.Context, caches *Caches, in *bundle.Install) 
 	if err != nil {
 		return nil, err
 	}
-	// The text is decoded each time, because the objects are modified later.
-	text, err := caches.buildKustomization(ctx, content, dir)
-	if err != nil {
-		return nil, err
-	}
-	out, err := yamldoc.Objects(text)
+	out, err := caches.buildKustomization(ctx, r, tenant, content, dir)
 	if err == nil && len(out) == 0 {
 		err = errors.New("the kustomization makes no object")
 	}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+)
+
+// aliases is a document that aliases make 20 MB large.
+func aliases(name string) string {
+	return configMap(name, "x") + "a: &a " + strings.Repeat("x", 10_000) + "\nb: [" + strings.TrimSuffix(strings.Repeat("*a,", 2000), ",") + "]\n"
+}
+
+// endless is a template that does not end, and needs little memory.
+const endless = `{{ range until 10000 }}{{ range until 10000 }}{{ range until 10000 }}{{ end }}{{ end }}{{ end }}`
+
+// attacks are charts that would hurt the process that renders them.
+func attacks() map[string]struct {
+	reason  string
+	files   tree
+	reasons []Reason // The machine decides which limit is reached first.
+	err     string   // If the chart has an error that does not depend on a limit.
+} {
+	of := func(template string) tree { return tree{"templates/a.yaml": template} }
+	documents := tree{}
+	for i := range 12 {
+		documents[fmt.Sprintf("templates/d%d.yaml", i)] = aliases(fmt.Sprint("d", i))
+	}
+	return map[string]struct {
+		reason  string
+		files   tree
+		reasons []Reason
+		err     string
+	}{
+		"Uniq":    {reason: "A function that is quadratic.", files: of(`{{ $x := uniq (until 400000) }}`), reasons: []Reason{ReasonCPU}},
+		"Without": {reason: "A product of lists.", files: of(`{{ $l := until 400000 }}{{ range $l }}{{ $x := without $l . }}{{ end }}`), reasons: []Reason{ReasonCPU, ReasonMemory}},
+		"Regex":   {reason: "A large program on a large text.", files: of(`{{ $x := regexFindAll "(a{0,30}){0,30}b" (repeat 4000000 "a") -1 }}`), reasons: []Reason{ReasonCPU, ReasonMemory}},
+		"Range":   {reason: "A loop without end.", files: of(endless), reasons: []Reason{ReasonCPU}},
+		"Doubling": {
+			reason: "A text that doubles.", reasons: []Reason{ReasonMemory, ReasonCPU},
+			files: of(`{{ $s := repeat 1000000 "x" }}{{ range until 40 }}{{ $s = printf "%s%s" $s $s }}{{ end }}`),
+		},
+		"Memory":    {reason: "A list of large texts.", files: of(`{{ $d := dict }}{{ range $i := until 100000 }}{{ $_ := set $d (toString $i) (repeat 1000000 "x") }}{{ end }}`), reasons: []Reason{ReasonMemory, ReasonCPU}},
+		"Output":    {reason: "A gigabyte of output.", files: of(`{{ range until 1000 }}{{ repeat 1000000 "x" }}{{ end }}`), err: "templates print more than 8388608 bytes"},
+		"Recursion": {reason: "Templates that call each other.", files: of(`{{ define "x" }}{{ include "x" . }}{{ end }}{{ include "x" . }}`), err: "templates call each other without an end"},
+		"Self":      {reason: "A value that contains itself.", files: of(`{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ toYamlPretty $d }}`), reasons: []Reason{ReasonEnded, ReasonMemory, ReasonCPU}},
+		"FromYAML":  {reason: "Aliases in a text that is decoded.", files: of(`{{ $x := printf "a: &a %s\nb: [%s]" (repeat 100000 "x") (repeat 100000 "*a,") | fromYaml }}` + configMap("a", `{{ $x.Error | quote }}`))},
+		"Documents": {reason: "Twelve documents of aliases.", files: documents, reasons: []Reason{ReasonOutput, ReasonMemory, ReasonCPU}},
+		"Objects":   {reason: "More objects than a cluster should have.", files: of(`{{ range $i := until 2000 }}` + "---\napiVersion: v1\nkind: A\nmetadata: {name: a{{ $i }}}\n" + `{{ end }}`), reasons: []Reason{ReasonOutput}},
+	}
+}
+
+// attackLimits are limits that each attack reaches soon.
+func attackLimits() Limits {
+	return Limits{CPU: 3 * time.Second, Memory: 128 << 20, Output: 8 << 20, Objects: 1000, Values: 200_000}
+}
+
+// TestAttacks holds that each attack ends with an error of its own while other charts are rendered, and that it takes
+// no memory of this process.
+func TestAttacks(t *testing.T) {
+	all := attacks()
+	p := newPool(t, Options{Limits: attackLimits(), Processes: 24, Spares: 1, Wait: time.Hour})
+	good := chartOf(t, tree{"templates/a.yaml": configMap("a", "x")})
+	charts := map[string]*render.Chart{}
+	for name, tc := range all {
+		charts[name] = chartOf(t, tc.files)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+
+	errs := map[string]error{}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for name, c := range charts {
+		wg.Go(func() {
+			_, err := p.Chart(t.Context(), "team-a", c, render.Options{ReleaseName: "rel"})
+			mu.Lock()
+			defer mu.Unlock()
+			errs[name] = err
+		})
+	}
+	const others = 5
+	for i := range others {
+		r, err := p.Chart(t.Context(), "team-b", good, render.Options{ReleaseName: "rel"})
+		if err != nil || len(r.Objects) != 1 {
+			t.Errorf("chart %d of another tenant: %v", i, err)
+		}
+	}
+	wg.Wait()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+
+	for name, tc := range all {
+		err := errs[name]
+		e := (*Error)(nil)
+		switch {
+		case errors.As(err, &e) && e.Reason == ReasonCPU: // On a slow machine, the time may end first.
+		case tc.reasons == nil && (err == nil) != (tc.err == ""), !strings.Contains(text(err), tc.err):
+			t.Errorf("\n%s: %s\nwant error %q, got %v", name, tc.reason, tc.err, err)
+		case tc.reasons != nil && !errors.As(err, &e):
+			t.Errorf("\n%s: %s\nwant an *Error, got %v", name, tc.reason, err)
+		case tc.reasons != nil && !contains(tc.reasons, e.Reason):
+			t.Errorf("\n%s: %s\nwant a reason of %v, got %s: %v", name, tc.reason, tc.reasons, e.Reason, err)
+		}
+		t.Logf("%s: %v", name, err)
+	}
+	const most = 128 << 20
+	if grown := int64(after.TotalAlloc) - int64(before.TotalAlloc); grown > most { //nolint:gosec // It is small.
+		t.Errorf("the parent allocated %d bytes, want at most %d", grown, most)
+	}
+}
+
+func contains(all []Reason, r Reason) bool {
+	for _, o := range all {
+		if o == r {
+			return true
+		}
+	}
+	return false
+}
+
+// TestReceive holds that the parent bounds what a child sends, even if the child has been taken over.
+func TestReceive(t *testing.T) {
+	frame := func(k kind, content string) string {
+		var b bytes.Buffer
+		if err := writeFrame(&b, k, []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	object := frame(kindObject, `{"a": ["x, y: {[\"", 1]}`)
+	cases := map[string]struct {
+		reason string
+		args   string
+		want   string
+	}{
+		"Objects":  {reason: "Objects are bounded.", args: strings.Repeat(object, 4), want: "it makes more than 3 objects"},
+		"Values":   {reason: "Values are bounded.", args: frame(kindObject, `{"a": [`+strings.Repeat("[],", 30)+`1]}`), want: "its objects have more than 50 values"},
+		"Bytes":    {reason: "The sum of all messages is bounded.", args: strings.Repeat(frame(kindObject, `{"a": "`+strings.Repeat("x", 4500)+`"}`), 3), want: "a message is too long"},
+		"Long":     {reason: "A message is bounded before it is read.", args: "o\x7f\xff\xff\xff", want: "a message is too long"},
+		"Unknown":  {reason: "An unknown message ends it.", args: frame('?', ""), want: "unknown message"},
+		"List":     {reason: "An object is a map.", args: frame(kindObject, `[1]`), want: "cannot decode an object"},
+		"Null":     {reason: "Null is not an object.", args: frame(kindObject, `null`), want: "it is not an object"},
+		"Deep":     {reason: "Objects are not deeper than the decoder follows.", args: frame(kindObject, strings.Repeat(`{"a":`, 2000)), want: "its objects have more than 50 values"},
+		"Details":  {reason: "The end must be readable.", args: frame(kindDetails, `{`), want: "cannot decode the result"},
+		"Cut":      {reason: "A message may end early.", args: object[:8], want: "unexpected EOF"},
+		"Template": {reason: "The name of a template is a line.", args: frame(kindTemplate, "a\nb") + frame(kindError, "e"), want: "e"},
+		"Fine":     {reason: "All else is accepted.", args: object + frame(kindDetails, `{"notes": "n"}`)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			x := &exchange{
+				subject: `chart "app"`, limits: Limits{Output: 10_000, Objects: 3, Values: 50},
+				process: &process{out: bufio.NewReader(strings.NewReader(tc.args))},
+			}
+			err := x.receive()
+			if tc.want == "" && err != nil || tc.want != "" && !strings.Contains(text(err), tc.want) {
+				t.Errorf("\n%s\nreceive(): want error %q, got %v", tc.reason, tc.want, err)
+			}
+			if diff := cmp.Diff(map[bool]string{true: "a b"}[name == "Template"], x.template); diff != "" {
+				t.Errorf("\n%s\ntemplate: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestLookups holds that a chart cannot send the parent on errands without an end.
+func TestLookups(t *testing.T) {
+	p := newPool(t, Options{Limits: Limits{Lookups: 10}})
+	calls := 0
+	o := render.Options{ReleaseName: "rel", Lookup: func(string, string, string, string) (map[string]any, error) {
+		calls++
+		return map[string]any{}, nil
+	}}
+	_, err := p.Chart(t.Context(), "", chartOf(t, tree{"templates/a.yaml": `{{ range until 100 }}{{ $x := lookup "v1" "Pod" "" "" }}{{ end }}`}), o)
+	if e := (*Error)(nil); !errors.As(err, &e) || e.Reason != ReasonOutput || calls != 10 {
+		t.Errorf("want reason %s after 10 calls, got %v after %d", ReasonOutput, err, calls)
+	}
+	if diff := cmp.Diff(`chart "app": templates/a.yaml: it calls lookup more than 10 times`, text(err)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}

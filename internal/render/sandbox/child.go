@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"bufio"
+	"context"
+	"io"
+	stdlog "log"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+	_ "time/tzdata" // A child reads no file.
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/kustomize"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/sandbox/confine"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
+)
+
+// Command is the argument with which a Pool starts the running binary as a child.
+const Command = "render"
+
+// The exit codes of a child. The Go runtime uses 2.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitMemory = 3
+)
+
+const (
+	// maxStack bounds the stack of a goroutine of a child, in bytes. Go cannot recover from a stack overflow.
+	maxStack = 128 << 20
+	// memoryInterval is the time between two looks of a child at its memory.
+	memoryInterval = 10 * time.Millisecond
+)
+
+// IsChild reports whether the arguments of the process, with its name, are those of a child. Call Serve then, before
+// anything else.
+func IsChild(args []string) bool {
+	return len(args) == 2 && args[1] == Command && os.Getenv(envLimits) != ""
+}
+
+// Serve answers one request of the parent, on stdin and stdout, and returns the exit code of the process.
+func Serve() int {
+	l, err := limitsFromEnvironment()
+	if err != nil {
+		return exitFailed
+	}
+	os.Clearenv()
+	// Libraries log values, which can be secret.
+	stdlog.SetOutput(io.Discard)
+	debug.SetMaxStack(maxStack)
+	// The zone is read from a file, which is closed to the process soon.
+	_, _ = time.Now().Zone()
+	c := &child{in: bufio.NewReaderSize(os.Stdin, pipeSize), out: os.Stdout, answers: make(chan []byte)}
+	ready, err := json.Marshal(confine.Process(confine.Limits{CPUSeconds: l.cpuSeconds(), Memory: l.Memory}))
+	if err == nil {
+		err = writeFrame(c.out, kindReady, ready)
+	}
+	if err == nil {
+		go watchMemory(l.Memory)
+		err = c.serve()
+	}
+	if err != nil {
+		return exitFailed
+	}
+	return exitDone
+}
+
+// watchMemory ends the process when its memory exceeds the limit. The limits of the kernel are a second line: they
+// count what the Go runtime reserves, too.
+func watchMemory(limit int64) {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
+	for range time.Tick(memoryInterval) {
+		metrics.Read(sample)
+		if used := sample[0].Value.Uint64() + sample[1].Value.Uint64(); used > uint64(limit) { //nolint:gosec // It is positive.
+			os.Exit(exitMemory)
+		}
+	}
+}
+
+// A child serves one request.
+type child struct {
+	in      *bufio.Reader
+	out     io.Writer
+	answers chan []byte
+}
+
+func (c *child) serve() error {
+	k, head, err := readFrame(c.in, maxFrame)
+	if err != nil || k != kindRequest {
+		return err // The parent has closed the pipe: it needs no child any more.
+	}
+	r, err := decodeRequest(head)
+	if err != nil {
+		return c.fail(errors.Wrap(err, "cannot decode the request"))
+	}
+	files, err := r.readFiles(c.in)
+	if err != nil {
+		return err
+	}
+	go c.readAnswers()
+	if r.Chart != nil {
+		return c.chart(r.Chart, files)
+	}
+	return c.kustomization(r.Directory, files)
+}
+
+// readAnswers reads what the parent sends, and ends the process if the parent ends.
+func (c *child) readAnswers() {
+	for {
+		k, content, err := readFrame(c.in, maxFrame)
+		if err != nil || k != kindAnswer {
+			os.Exit(exitFailed)
+		}
+		c.answers <- content
+	}
+}
+
+func (c *child) chart(r *chartRequest, files []input.File) error {
+	chart, err := render.Load(files, render.WithDigest(r.Digest))
+	if err != nil {
+		return c.fail(err)
+	}
+	o := r.options()
+	o.Lookup, o.Begin = c.lookup, func(template string) { _ = writeFrame(c.out, kindTemplate, []byte(template)) }
+	rendered, err := chart.Render(context.Background(), o)
+	if err != nil {
+		return c.fail(err)
+	}
+	if err := c.send(kindCRD, rendered.CRDs); err != nil {
+		return err
+	}
+	if err := c.send(kindObject, rendered.Objects); err != nil {
+		return err
+	}
+	d := rendered.Details()
+	d.Values = exact(d.Values)
+	return c.finish(d)
+}
+
+func (c *child) kustomization(dir string, files []input.File) error {
+	text, err := kustomize.Build(context.Background(), files, dir)
+	if err != nil {
+		return c.fail(err)
+	}
+	objects, err := yamldoc.Objects(text)
+	if err != nil {
+		return c.fail(err)
+	}
+	if err := c.send(kindObject, objects); err != nil {
+		return err
+	}
+	return c.finish(render.Details{})
+}
+
+// fail sends an error of the content.
+func (c *child) fail(err error) error {
+	return writeFrame(c.out, kindError, []byte(err.Error()))
+}
+
+// send sends objects. If they are too many or too large, the parent kills the process.
+func (c *child) send(k kind, objects []*unstructured.Unstructured) error {
+	for _, u := range objects {
+		data, err := json.Marshal(exact(u.Object))
+		if err != nil {
+			return c.fail(errors.Wrapf(err, "cannot encode %s %q", u.GetKind(), u.GetName()))
+		}
+		if err := writeFrame(c.out, k, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *child) finish(d render.Details) error {
+	data, err := json.Marshal(d)
+	if err != nil {
+		return c.fail(errors.Wrap(err, "cannot encode the result"))
+	}
+	return writeFrame(c.out, kindDetails, data)
+}
+
+// lookup is the template function lookup. The parent answers.
+func (c *child) lookup(apiVersion, kind, namespace, name string) (map[string]any, error) {
+	q, err := json.Marshal(lookupRequest{APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name})
+	if err != nil {
+		return nil, err
+	}
+	if err := writeFrame(c.out, kindLookup, q); err != nil {
+		return nil, err
+	}
+	a := lookupAnswer{}
+	if err := decodeNumbers(<-c.answers, &a); err != nil {
+		return nil, err
+	}
+	if a.Error != "" {
+		return nil, errors.New(a.Error)
+	}
+	return a.Object, json.ConvertMapNumbers(a.Object, 0)
+}

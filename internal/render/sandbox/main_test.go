@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/sandbox/confine"
+)
+
+// probeCommand makes the binary of the tests try what a child must not do.
+const probeCommand = "probe"
+
+func TestMain(m *testing.M) {
+	switch {
+	case IsChild(os.Args):
+		os.Exit(Serve())
+	case len(os.Args) == 2 && os.Args[1] == probeCommand:
+		probe()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// A probed is what a confined process could do.
+type probed struct {
+	Confinement confine.State
+	Opened      bool
+	Dialed      bool
+	Listened    bool
+	Executed    bool
+	Removed     bool
+}
+
+// probe confines the process, and tries what it can do then.
+func probe() {
+	victim := os.Getenv("VICTIM")
+	var out probed
+	out.Confinement = confine.Process(confine.Limits{CPUSeconds: 30, Memory: DefaultMemory})
+	_, err := os.Open(victim)
+	out.Opened = err == nil
+	_, err = net.DialTimeout("tcp", "127.0.0.1:1", time.Second)
+	out.Dialed = err == nil || strings.Contains(err.Error(), "refused")
+	_, err = net.Listen("tcp", "127.0.0.1:0")
+	out.Listened = err == nil
+	out.Executed = exec.Command(os.Args[0], "-test.run=^$").Run() == nil
+	out.Removed = os.Remove(victim) == nil
+	text, err := json.Marshal(out)
+	if err != nil {
+		os.Exit(1)
+	}
+	fmt.Println(string(text))
+}
+
+// A tree is the files of a chart or kustomization by path.
+type tree map[string]string
+
+func (t tree) files() []input.File {
+	out := make([]input.File, 0, len(t))
+	for name, text := range t {
+		out = append(out, input.File{Name: name, Data: []byte(text)})
+	}
+	slices.SortFunc(out, func(a, b input.File) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// chartOf returns a chart app with files beside its Chart.yaml.
+func chartOf(tb testing.TB, files tree) *render.Chart {
+	tb.Helper()
+	all := tree{"Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.2.3\n"}
+	for name, text := range files {
+		all[name] = text
+	}
+	c, err := render.Load(all.files())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+// configMap is a ConfigMap with a text under data.v.
+func configMap(name, text string) string {
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\ndata:\n  v: " + text + "\n"
+}
+
+// newPool returns a Pool that ends with the test.
+func newPool(tb testing.TB, o Options) *Pool {
+	tb.Helper()
+	if o.Executable == "" {
+		// A binary of a test may be started from a path that ends with the test.
+		path, err := os.Executable()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		o.Executable = path
+	}
+	p, err := NewPool(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(p.Close)
+	return p
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/sandbox/confine"
+)
+
+// Defaults of a Pool.
+const (
+	DefaultProcesses = 4
+	DefaultWait      = 10 * time.Second
+)
+
+// Options are the options of a Pool.
+type Options struct {
+	Limits Limits // of each rendering
+
+	Processes int           // renderings at a time, of which one tenant gets at most half; default 4
+	Spares    int           // children that are kept ready; default 0
+	Wait      time.Duration // maximum wait for others to finish; default 10 s
+
+	Executable string // binary of the children, which calls Serve; default this one
+}
+
+// A Pool renders in child processes. It is safe for concurrent use.
+type Pool struct {
+	options Options
+
+	mu      sync.Mutex
+	closed  bool
+	spares  []*process
+	pending int            // spares that are being started
+	running map[string]int // renderings by tenant
+	total   int            // all renderings
+	freed   chan struct{}  // closed when one ends
+}
+
+// NewPool returns a Pool, and starts its spare children. Call Close at the end.
+func NewPool(o Options) (*Pool, error) {
+	o.Limits = o.Limits.withDefaults()
+	if o.Processes <= 0 {
+		o.Processes = DefaultProcesses
+	}
+	o.Wait = or(o.Wait, DefaultWait)
+	if o.Executable == "" {
+		path, err := executable()
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot find the binary of this process")
+		}
+		o.Executable = path
+	}
+	p := &Pool{options: o, running: map[string]int{}, freed: make(chan struct{})}
+	p.refill()
+	return p, nil
+}
+
+// executable returns a path of the running binary. On Linux, it is one that stays valid if the binary is replaced.
+func executable() (string, error) {
+	const self = "/proc/self/exe"
+	if runtime.GOOS == "linux" {
+		if _, err := os.Stat(self); err == nil {
+			return self, nil
+		}
+	}
+	return os.Executable()
+}
+
+// Close ends the spare children. Renderings that have begun end as usual; others fail.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	p.closed = true
+	spares := p.spares
+	p.spares = nil
+	p.mu.Unlock()
+	for _, s := range spares {
+		s.end()
+	}
+}
+
+// Check starts a child and returns how it is confined on this machine. The error says that no child can be started.
+func (p *Pool) Check() (confine.State, error) {
+	c, err := p.take()
+	if err != nil {
+		return confine.State{}, err
+	}
+	defer c.end()
+	return c.ready, nil
+}
+
+// take returns a child that is ready: a spare one, or a new one.
+func (p *Pool) take() (*process, error) {
+	defer p.refill()
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, errors.New("nothing is rendered any more, because this process ends")
+	}
+	for len(p.spares) > 0 {
+		s := p.spares[0]
+		p.spares = p.spares[1:]
+		select {
+		case <-s.ended:
+			s.end()
+		default:
+			p.mu.Unlock()
+			return s, nil
+		}
+	}
+	p.mu.Unlock()
+	return startReady(p.options)
+}
+
+func startReady(o Options) (*process, error) {
+	c, err := start(o.Executable, o.Limits)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.awaitReady(); err != nil {
+		c.end()
+		return nil, err
+	}
+	return c, nil
+}
+
+// refill starts spare children that are missing, without waiting for them.
+func (p *Pool) refill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for !p.closed && len(p.spares)+p.pending < p.options.Spares {
+		p.pending++
+		go p.spare()
+	}
+}
+
+func (p *Pool) spare() {
+	c, err := startReady(p.options)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pending--
+	switch {
+	case err != nil: // The next rendering tries it again, and reports the error.
+	case p.closed:
+		go c.end()
+	default:
+		p.spares = append(p.spares, c)
+	}
+}
+
+// share returns how many renderings a tenant may have at a time.
+func (p *Pool) share(tenant string) int {
+	if tenant == "" {
+		return p.options.Processes
+	}
+	return max(p.options.Processes/2, 1)
+}
+
+// enter waits for the turn of a rendering. It returns a function that ends it.
+func (p *Pool) enter(ctx context.Context, subject, tenant string) (func(), error) {
+	wait := time.NewTimer(p.options.Wait)
+	defer wait.Stop()
+	for {
+		freed, ok := p.tryEnter(tenant)
+		if ok {
+			return func() { p.leave(tenant) }, nil
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return nil, stopped(ctx, subject, "")
+		case <-wait.C:
+			return nil, &Error{Reason: ReasonBusy, Subject: subject, Detail: "not rendered yet: others are being rendered, and it is tried again"}
+		}
+	}
+}
+
+// tryEnter reports whether a rendering may begin. If not, the channel is closed when another one has ended.
+func (p *Pool) tryEnter(tenant string) (<-chan struct{}, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.total >= p.options.Processes || p.running[tenant] >= p.share(tenant) {
+		return p.freed, false
+	}
+	p.total++
+	p.running[tenant]++
+	return nil, true
+}
+
+func (p *Pool) leave(tenant string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.total--
+	if p.running[tenant]--; p.running[tenant] == 0 {
+		delete(p.running, tenant)
+	}
+	close(p.freed)
+	p.freed = make(chan struct{})
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/sandbox/confine"
+)
+
+const (
+	// pipeSize is the usual size of a pipe, in bytes.
+	pipeSize = 64 << 10
+	// maxReady bounds the first message of a child.
+	maxReady = 4 << 10
+	// maxCrash bounds what is kept of what a dying child writes to stderr.
+	maxCrash = 4 << 10
+)
+
+// A process is a child.
+type process struct {
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	out   *bufio.Reader
+	pipe  io.Closer // of out
+	crash *head
+	ready confine.State
+
+	// ended is closed when the process has ended.
+	ended chan struct{}
+
+	mu     sync.Mutex
+	killed Reason // reason for which the parent killed it, or ""
+}
+
+// start starts a child. Call awaitReady next.
+func start(executable string, l Limits) (*process, error) {
+	env, err := l.environment()
+	if err != nil {
+		return nil, err
+	}
+	p := &process{cmd: exec.Command(executable, Command), crash: &head{most: maxCrash}, ended: make(chan struct{})}
+	// It gets no variable of this process, because credentials can be among them.
+	p.cmd.Env, p.cmd.Dir, p.cmd.Stderr, p.cmd.SysProcAttr = env, "/", p.crash, processAttributes()
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, errors.Wrap(err, "cannot create a pipe")
+	}
+	out, w, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot create a pipe")
+	}
+	// Wait would close a pipe of the package while it is being read.
+	p.cmd.Stdout, p.pipe, p.out = w, out, bufio.NewReaderSize(out, pipeSize)
+	err = p.cmd.Start()
+	_ = w.Close()
+	if err != nil {
+		_, _ = out.Close(), p.in.Close()
+		return nil, errors.Wrap(err, "cannot start a process that renders")
+	}
+	go func() {
+		_ = p.cmd.Wait() // The state of the process has more than the error.
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// awaitReady waits until the child is confined and waits for a request.
+func (p *process) awaitReady() error {
+	k, content, err := readFrame(p.out, maxReady)
+	if err == nil && k == kindReady {
+		return errors.Wrap(json.Unmarshal(content, &p.ready), "cannot decode the first message of a process that renders")
+	}
+	p.kill("")
+	<-p.ended
+	return errors.Errorf("a process that renders ended before it was ready: %s", p.lastWords())
+}
+
+// kill kills the process, if it still runs. The first reason counts.
+func (p *process) kill(r Reason) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.killed == "" {
+		p.killed = r
+	}
+	_ = p.cmd.Process.Kill() // It fails if the process has ended.
+}
+
+func (p *process) killedFor() Reason {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.killed
+}
+
+// reason returns why the process, which has ended, ended without an answer.
+func (p *process) reason(l Limits) Reason {
+	state := p.cmd.ProcessState
+	// The kernel counts the time that ends a process more exactly than the time that it reports.
+	almost := time.Duration(l.cpuSeconds()) * time.Second * 9 / 10 //nolint:gosec // It is small.
+	switch used := state.UserTime() + state.SystemTime(); {
+	case p.killedFor() != "":
+		return p.killedFor()
+	case state.ExitCode() == exitMemory, p.crash.mentions("out of memory", "cannot allocate memory"):
+		return ReasonMemory
+	case state.ExitCode() < 0 && used >= almost:
+		return ReasonCPU
+	}
+	return ReasonEnded
+}
+
+// lastWords returns the first line that the process wrote to stderr, or its state.
+func (p *process) lastWords() string {
+	if line := p.crash.line(); line != "" {
+		return line
+	}
+	return p.cmd.ProcessState.String()
+}
+
+// end kills the process, waits until it has ended, and closes its pipes.
+func (p *process) end() {
+	p.kill("")
+	_ = p.in.Close()
+	<-p.ended
+	_ = p.pipe.Close()
+}
+
+// A head keeps the beginning of what is written to it.
+type head struct {
+	most int
+
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write never fails.
+func (h *head) Write(data []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.text.Write(data[:min(len(data), h.most-h.text.Len())])
+	return len(data), nil
+}
+
+func (h *head) line() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	first, _, _ := strings.Cut(strings.TrimSpace(h.text.String()), "\n")
+	return first
+}
+
+// mentions reports whether the Go runtime of the child has written one of the texts. It has no other way to say why a
+// process ends.
+func (h *head) mentions(texts ...string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range texts {
+		if strings.Contains(h.text.String(), t) {
+			return true
+		}
+	}
+	return false
+}

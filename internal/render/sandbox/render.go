@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/sandbox/confine"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/templates"
+)
+
+const (
+	watchInterval = 25 * time.Millisecond
+	// patience is how long a child runs before it gives way to others.
+	patience = time.Second
+	// memoryReserve is what a child has in addition to the limit before the parent kills it: what the Go runtime keeps
+	// for itself. The child ends before that, unless it is too busy to measure.
+	memoryReserve = 128 << 20
+)
+
+// Chart renders a chart with the same result as c.Render, in a child. If the child does not answer, the error is an
+// *Error. The tenant is what the rendering shares the processes with; it may be empty.
+func (p *Pool) Chart(ctx context.Context, tenant string, c *render.Chart, o render.Options) (*render.Rendered, error) {
+	x := &exchange{
+		subject: "chart " + quote(c.Name()), root: c.Name() + "/", limits: p.options.Limits,
+		lookup: func() templates.LookupFunc {
+			if o.Lookup != nil {
+				return o.Lookup
+			}
+			return templates.NewLookup(ctx, o.REST)
+		},
+	}
+	if most := int(p.options.Limits.Output); o.MaxBytes <= 0 || o.MaxBytes > most {
+		o.MaxBytes = most
+	}
+	r := &request{Chart: newChartRequest(c, o)}
+	if err := p.exchange(ctx, tenant, x, r, c.Files()); err != nil {
+		return nil, err
+	}
+	out := c.Rendered(o, x.details)
+	out.Objects = x.objects
+	if !o.SkipCRDs {
+		out.CRDs = x.crds
+	}
+	return out, nil
+}
+
+// Kustomization returns the objects of the kustomization in a directory of files, in the order of kustomize.Build, and
+// their size in bytes.
+func (p *Pool) Kustomization(
+	ctx context.Context, tenant string, files []input.File, dir string,
+) (objects []*unstructured.Unstructured, size int, err error) {
+	x := &exchange{subject: "kustomization " + quote(dir), limits: p.options.Limits, lookup: noLookup}
+	if err := p.exchange(ctx, tenant, x, &request{Directory: dir}, files); err != nil {
+		return nil, 0, err
+	}
+	return x.objects, int(x.used.bytes), nil
+}
+
+func noLookup() templates.LookupFunc { return templates.NewLookup(context.Background(), nil) }
+
+func quote(s string) string { return `"` + input.Line(s) + `"` }
+
+// exchange sends a request to a child, and stores the answer in x.
+func (p *Pool) exchange(ctx context.Context, tenant string, x *exchange, r *request, files []input.File) error {
+	leave, err := p.enter(ctx, x.subject, tenant)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if ctx.Err() != nil {
+		return stopped(ctx, x.subject, "")
+	}
+	c, err := p.take()
+	if err != nil {
+		return errors.Wrap(err, x.subject)
+	}
+	defer c.end()
+	done := make(chan struct{})
+	defer close(done)
+	go watch(ctx, c, p.options.Limits, done)
+
+	x.process = c
+	written := r.write(c.in, files)
+	if written == nil {
+		written = x.receive()
+	}
+	return x.outcome(ctx, written)
+}
+
+// watch kills a child when ctx ends, and when its memory exceeds the limit.
+func watch(ctx context.Context, c *process, l Limits, done <-chan struct{}) {
+	begin := time.Now()
+	low := false
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-c.ended:
+			return
+		case <-ctx.Done():
+			c.kill(ReasonDeadline)
+			return
+		case <-tick.C:
+		}
+		if !confine.Race && memoryOf(c.cmd.Process.Pid) > l.Memory+memoryReserve {
+			c.kill(ReasonMemory)
+			return
+		}
+		if !low && time.Since(begin) > patience {
+			low = true
+			lowerPriority(c.cmd.Process.Pid)
+		}
+	}
+}
+
+// stopped returns the error of a rendering whose context has ended.
+func stopped(ctx context.Context, subject, template string) error {
+	cause := context.Cause(ctx)
+	return &Error{
+		Reason: ReasonDeadline, Subject: subject, Template: template, Cause: cause,
+		Detail: "rendering was stopped: " + cause.Error(),
+	}
+}
+
+// An exchange is one request and its answer.
+type exchange struct {
+	subject string
+	root    string // beginning of the paths of templates
+	limits  Limits
+	process *process
+	lookup  func() templates.LookupFunc
+
+	used     usage
+	template string
+	looker   templates.LookupFunc
+
+	crds, objects []*unstructured.Unstructured
+	details       render.Details
+}
+
+// A contentError is an error of the chart or kustomization, which rendering it in this process has, too.
+type contentError struct{ text string }
+
+func (e *contentError) Error() string { return e.text }
+
+// outcome returns the error of an exchange, given the error of the messages.
+func (x *exchange) outcome(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if e := (*contentError)(nil); errors.As(err, &e) {
+		return errors.New(e.text)
+	}
+	template := strings.TrimPrefix(x.template, x.root)
+	if e := (*excessError)(nil); errors.As(err, &e) {
+		return &Error{Reason: ReasonOutput, Subject: x.subject, Template: template, Detail: e.text}
+	}
+	if e := (*tooLargeError)(nil); errors.As(err, &e) {
+		return &Error{Reason: ReasonOutput, Subject: x.subject, Template: template, Detail: x.limits.tooLarge()}
+	}
+	if ctx.Err() != nil {
+		return stopped(ctx, x.subject, template)
+	}
+	// What remains is a pipe that ends, because the process has.
+	x.process.kill("")
+	<-x.process.ended
+	r := x.process.reason(x.limits)
+	out := &Error{Reason: r, Subject: x.subject, Template: template}
+	switch r {
+	case ReasonCPU:
+		out.Detail = "rendering was stopped: it used more than " + x.limits.CPU.String() + " of CPU time"
+	case ReasonMemory:
+		out.Detail = "rendering was stopped: it needs more than " + bytesOf(x.limits.Memory) + " of memory"
+	default:
+		out.Detail = "the process that rendered it ended: " + input.Line(x.process.lastWords())
+	}
+	return out
+}
+
+// receive receives the messages of the child until the last one.
+func (x *exchange) receive() error {
+	for {
+		k, content, err := readFrame(x.process.out, max(x.limits.Output-x.used.bytes, maxReady))
+		if err != nil {
+			return err
+		}
+		switch k {
+		case kindTemplate:
+			x.template = input.Line(string(content))
+		case kindLookup:
+			err = x.answer(content)
+		case kindCRD:
+			x.crds, err = x.object(x.crds, content)
+		case kindObject:
+			x.objects, err = x.object(x.objects, content)
+		case kindError:
+			return &contentError{text: string(content[:min(len(content), maxReady)])}
+		case kindDetails:
+			return x.decodeDetails(content)
+		default:
+			return &excessError{text: "the process that renders sent an unknown message"}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (x *exchange) object(to []*unstructured.Unstructured, content []byte) ([]*unstructured.Unstructured, error) {
+	if err := x.used.add(x.limits, content, 1); err != nil {
+		return to, err
+	}
+	o, err := decodeMap(content)
+	if err != nil {
+		return to, &contentError{text: x.subject + ": cannot decode an object: " + input.Line(err.Error())}
+	}
+	return append(to, &unstructured.Unstructured{Object: o}), nil
+}
+
+func (x *exchange) decodeDetails(content []byte) error {
+	if err := x.used.add(x.limits, content, 0); err != nil {
+		return err
+	}
+	err := decodeNumbers(content, &x.details)
+	if err == nil {
+		err = json.ConvertMapNumbers(x.details.Values, 0)
+	}
+	if err != nil {
+		return &contentError{text: x.subject + ": cannot decode the result: " + input.Line(err.Error())}
+	}
+	return nil
+}
+
+// answer answers a call of lookup.
+func (x *exchange) answer(content []byte) error {
+	var q lookupRequest
+	if err := json.Unmarshal(content, &q); err != nil {
+		return &contentError{text: x.subject + ": cannot decode a lookup: " + input.Line(err.Error())}
+	}
+	if x.used.lookups++; x.used.lookups > x.limits.Lookups {
+		return &excessError{text: x.limits.tooManyLookups()}
+	}
+	if x.looker == nil {
+		x.looker = x.lookup()
+	}
+	var a lookupAnswer
+	object, err := x.looker(q.APIVersion, q.Kind, q.Namespace, q.Name)
+	if err != nil {
+		a.Error = err.Error()
+	} else {
+		a.Object = exact(object)
+	}
+	data, err := json.Marshal(a)
+	if err != nil {
+		return errors.Wrap(err, "cannot encode the answer of a lookup")
+	}
+	return writeFrame(x.process.in, kindAnswer, data)
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"fmt"
+)
+
+// A usage is what an answer has used of the limits.
+type usage struct {
+	bytes   int64
+	objects int
+	values  int
+	lookups int
+}
+
+// An excessError is the error of an answer that exceeds a limit.
+type excessError struct{ text string }
+
+func (e *excessError) Error() string { return e.text }
+
+// add adds a message of the child with n objects.
+func (u *usage) add(l Limits, content []byte, n int) error {
+	u.bytes += int64(len(content))
+	u.objects += n
+	u.values += valuesIn(content)
+	switch {
+	case u.bytes > l.Output:
+		return &excessError{text: l.tooLarge()}
+	case u.objects > l.Objects:
+		return &excessError{text: fmt.Sprintf("it makes more than %d objects", l.Objects)}
+	case u.values > l.Values:
+		return &excessError{text: fmt.Sprintf("its objects have more than %d values", l.Values)}
+	}
+	return nil
+}
+
+func (l Limits) tooLarge() string { return "its objects are larger than " + bytesOf(l.Output) }
+
+func (l Limits) tooManyLookups() string {
+	return fmt.Sprintf("it calls lookup more than %d times", l.Lookups)
+}
+
+// bytesOf returns a size in MiB, or in bytes if it is not a multiple of that.
+func bytesOf(n int64) string {
+	const mib = 1 << 20
+	if n%mib == 0 {
+		return fmt.Sprintf("%d MiB", n/mib)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// valuesIn returns the number of values in JSON: there is a comma, a colon or a bracket for each. What is in texts does
+// not count.
+func valuesIn(data []byte) int {
+	n, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == ',' || c == ':' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	return n
+}
