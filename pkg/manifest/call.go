@@ -63,7 +63,7 @@ func (w *call) target() apply.Target {
 }
 
 func (w *call) policy() apply.Policy {
-	return apply.Policy{Recreate: w.b.Recreate, CheckedCRDs: w.b.Adopt, Messages: w.e.messages}
+	return apply.Policy{Recreate: w.b.Recreate, CheckedCRDs: w.b.Adopt, Messages: w.e.messages, Examined: &w.mem.examined}
 }
 
 func (w *call) newComposer() *compose.Composer {
@@ -102,7 +102,7 @@ func (w *call) newHooks() *hooks {
 		composer: w.composer, history: w.history(), retry: w.o.Retry, force: w.o.ForceRemoval,
 		runner: hook.Runner{
 			Target: &hook.LiveTarget{Client: w.client, Cache: w.c.Cache(), Track: track},
-			Pods:   w.client, Set: w.id, Adopt: w.b.Adopt, Now: w.e.now, Redact: w.o.Redact, Messages: w.e.messages,
+			Pods:   w.client, Set: w.id, Adopt: w.b.Adopt, Now: w.e.now, Stopwatch: &w.mem.hooks, Redact: w.o.Redact, Messages: w.e.messages,
 		},
 	}
 }

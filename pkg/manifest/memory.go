@@ -10,6 +10,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
@@ -46,6 +48,10 @@ type memory struct {
 	reports inspect.Reports
 	// settled contains the UIDs of objects to delete that a request found to be gone or not to belong to the bundle.
 	settled map[cluster.ObjectRef]string
+	// hooks measures how long hooks of the bundle run.
+	hooks hook.Stopwatch
+	// examined contains the progress of checks of CRDs.
+	examined apply.Examined
 	// plan is the last plan, or nil if there is none.
 	plan *keptPlan
 }

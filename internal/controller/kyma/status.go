@@ -32,7 +32,7 @@ func statusOf(m *v1alpha1.Manifest) v1alpha1.ModuleStatus {
 	at := &m.Status.AtProvider
 	ready, synced := m.GetCondition(xpv2.TypeReady), m.GetCondition(xpv2.TypeSynced)
 	out := v1alpha1.ModuleStatus{
-		Name: m.Labels[v1alpha1.LabelModuleName], Version: m.Spec.ForProvider.Version,
+		Name: m.Labels[v1alpha1.LabelModuleName], Version: runningVersion(m),
 		Channel: m.Labels[v1alpha1.LabelChannel], Manifest: m.Name, State: at.State, Reason: string(ready.Reason), Message: at.Message,
 	}
 	switch {
@@ -55,6 +55,15 @@ func statusOf(m *v1alpha1.Manifest) v1alpha1.ModuleStatus {
 		setState(&out, v1alpha1.StateProcessing, v1alpha1.ReasonProgressing, at.Message)
 	}
 	return out
+}
+
+// runningVersion returns the version that a Manifest installs: the desired one, or the one that a rollback of it restored.
+func runningVersion(m *v1alpha1.Manifest) string {
+	st, observed := m.Status.AtProvider.Rollback, m.GetCondition(xpv2.TypeSynced).ObservedGeneration
+	if st != nil && st.RolledBack && observed == m.Generation {
+		return cmp.Or(st.Version, m.Spec.ForProvider.Version)
+	}
+	return m.Spec.ForProvider.Version
 }
 
 // setState sets the state of a module, with the reason and the message.

@@ -22,11 +22,18 @@ import (
 )
 
 // lasting is how long a cluster must be unreachable before a Manifest is abandoned, so that a short outage leaves nothing
-// behind, even if the annotation is set on all Manifests beforehand.
-const lasting = 10 * time.Second
+// behind, even if the annotation is set on all Manifests beforehand. A cluster that does answer, and does not let the provider read
+// the inventory, gets lastingDenied.
+const (
+	lasting       = 10 * time.Second
+	lastingDenied = 5 * time.Minute
+)
 
-// hintAbandon is appended to the message of a removal that waits for a cluster.
-const hintAbandon = "; if the cluster is gone for good, annotate with " + v1alpha1.AnnotationAbandon + "=true"
+// hintAbandon and hintDenied are appended to the message of a removal that waits for a cluster, or for permissions in it.
+const (
+	hintAbandon = "; if the cluster is gone for good, annotate with " + v1alpha1.AnnotationAbandon + "=true"
+	hintDenied  = "; grant the permission, or, to leave everything behind, annotate with " + v1alpha1.AnnotationAbandon + "=true"
+)
 
 // missing reports whether an error says that a config or a Secret does not exist, so that it is unknown how to reach the cluster.
 func missing(err error) bool {
@@ -42,10 +49,13 @@ func unreachable(err error) bool {
 }
 
 // abandoned reports whether a user allows the Manifest to be deleted without removing its objects, and its cluster has been
-// unreachable for long enough.
-func abandoned(mr *v1alpha1.Manifest) bool {
-	since := mr.GetCondition(xpv2.TypeReady).LastTransitionTime
-	return mr.Annotations[v1alpha1.AnnotationAbandon] == "true" && time.Since(since.Time) >= lasting
+// unreachable, or has denied access, for long enough.
+func abandoned(mr *v1alpha1.Manifest, can removal) bool {
+	since, enough := mr.GetCondition(xpv2.TypeReady).LastTransitionTime, lasting
+	if can == denied {
+		enough = lastingDenied
+	}
+	return mr.Annotations[v1alpha1.AnnotationAbandon] == "true" && time.Since(since.Time) >= enough
 }
 
 // configName returns the kind and name of the ProviderConfig of a Manifest for a message.

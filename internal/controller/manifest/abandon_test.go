@@ -102,9 +102,19 @@ func TestAbandon(t *testing.T) {
 			mr:     named("n", "m", deleted, abandon("yes")), err: away, since: time.Minute, want: want{hint: true},
 		},
 		"Forbidden": {
-			reason: "A cluster that answers is asked again.",
+			reason: "Permissions that are missing for a short time are waited for.",
 			mr:     named("n", "m", deleted, abandon("true")), since: time.Minute,
-			err: kerrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "x", errors.New("no")),
+			err: kerrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "x", errors.New("no")), want: want{hint: true},
+		},
+		"ForbiddenForLong": {
+			reason: "A cluster that no longer lets the provider see its inventory is given up.",
+			mr:     named("n", "m", deleted, abandon("true")), since: 5 * time.Minute,
+			err: kerrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "x", errors.New("no")), want: want{released: true, hint: true, events: 1},
+		},
+		"ForbiddenUnannotated": {
+			reason: "But only if a user says so.",
+			mr:     named("n", "m", deleted), since: time.Hour,
+			err: kerrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "x", errors.New("no")), want: want{hint: true},
 		},
 		"Internal": {
 			reason: "Also when it is in trouble itself.",

@@ -72,6 +72,15 @@ func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.
 	}
 	o := &e.observed
 	switch {
+	case !o.Exists && !allows(mr, xpv2.ManagementActionCreate):
+		// The managed reconciler would call Update, which would create it.
+		o.Message = "is not installed, because spec.managementPolicies does not have Create"
+		e.conclude(mr, *o, rollback.Pending)
+		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
+	case o.Installing && !o.UpToDate && !allows(mr, xpv2.ManagementActionUpdate):
+		// A first install takes several steps, and only Create may do them.
+		e.conclude(mr, *o, rollback.Pending)
+		return managed.ExternalObservation{Diff: e.choice.report.diff(*o)}, nil
 	case o.UpToDate:
 		e.conclude(mr, *o, outcomeOf(o, false))
 	case !isUpdatedNext(mr, o):

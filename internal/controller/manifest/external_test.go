@@ -112,10 +112,23 @@ func TestObserve(t *testing.T) {
 			o:      engine.Observation{Exists: true, State: engine.Processing},
 			want:   want{o: managed.ExternalObservation{ResourceExists: true}, state: v1alpha1.StateProcessing},
 		},
+		"NoUpdateFirst": {
+			reason: "Without the policy Update, Create does the steps of the first install.",
+			mr:     named("n", "m", withPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionCreate)),
+			o:      engine.Observation{Exists: true, Installing: true, State: engine.Processing},
+			want:   want{state: v1alpha1.StateProcessing},
+		},
+		"UpdateFirst": {
+			reason: "With it, Update does.",
+			mr:     named("n", "m"),
+			o:      engine.Observation{Exists: true, Installing: true, State: engine.Processing},
+			want:   want{o: managed.ExternalObservation{ResourceExists: true}},
+		},
 		"NoCreate": {
-			reason: "Without the policy Create, an update creates, and reports.",
+			reason: "Without the policy Create, nothing is installed, and Observe says so.",
 			mr:     named("n", "m", withPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionUpdate)),
 			o:      engine.Observation{State: engine.Processing},
+			want:   want{o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, state: v1alpha1.StateProcessing},
 		},
 		"Ready": {
 			reason: "What is up to date is reported by Observe.",

@@ -5,6 +5,8 @@ package manifest
 import (
 	"context"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -24,6 +26,8 @@ const (
 	needless removal = "Needless"
 	// blocked means that a temporary problem blocks the removal.
 	blocked removal = "Blocked"
+	// denied means that the cluster does not let the provider read the inventory, so a user may abandon its objects.
+	denied removal = "Denied"
 	// lost means that the cluster may be gone for good, so a user may abandon its objects.
 	lost removal = "Lost"
 )
@@ -49,6 +53,8 @@ func removalAfter(err error) removal {
 		return removable
 	case unreachable(err):
 		return lost
+	case kerrors.IsForbidden(err):
+		return denied
 	}
 	return blocked
 }
@@ -106,7 +112,11 @@ func (e *external) Delete(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	r, err := e.engine.Remove(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	e.report.recordRemoval(mr, r)
 	if err != nil {
-		e.report.waiting(mr, removalAfter(err), err)
+		can := removalAfter(err)
+		if can == denied {
+			can = blocked // The inventory could be read, so nothing is abandoned.
+		}
+		e.report.waiting(mr, can, err)
 		return managed.ExternalDelete{}, e.report.error(transport.Explain(err))
 	}
 	e.report.removalStep(mr, r)

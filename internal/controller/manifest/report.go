@@ -272,9 +272,13 @@ func (r *reporter) removal(mr *v1alpha1.Manifest) {
 // waiting sets in the status why a removal cannot continue, and what to do if its cluster is gone for good.
 func (r *reporter) waiting(mr *v1alpha1.Manifest, can removal, err error) {
 	err = transport.Explain(err)
-	if can == lost {
-		// The message is the same with and without the annotation, because its transition time counts.
+	// The message is the same with and without the annotation, because its transition time counts.
+	switch can {
+	case lost:
 		err = errors.New(err.Error() + hintAbandon)
+	case denied:
+		err = errors.New(err.Error() + hintDenied)
+	case removable, needless, blocked:
 	}
 	at := &mr.Status.AtProvider
 	at.State, at.Message = v1alpha1.StateDeleting, r.text(err.Error())
@@ -284,7 +288,7 @@ func (r *reporter) waiting(mr *v1alpha1.Manifest, can removal, err error) {
 // blocked updates the status like waiting, and reports whether the Manifest is abandoned.
 func (r *reporter) blocked(mr *v1alpha1.Manifest, can removal, err error) bool {
 	r.waiting(mr, can, err)
-	if can != lost || !abandoned(mr) {
+	if can != lost && can != denied || !abandoned(mr, can) {
 		return false
 	}
 	r.recordAbandoned(mr, err)

@@ -56,7 +56,7 @@ func NewDryRunner(t Target, p Policy, repairs map[cluster.ObjectRef]ownership.Re
 // newApplier returns an Applier whose verbs are not set.
 func newApplier(t Target, p Policy, repairs map[cluster.ObjectRef]ownership.Repairs, now func() time.Time) *Applier {
 	return &Applier{
-		Target: t, Permissions: &Permissions{target: t, messages: p.Messages}, Ceding: &Ceding{target: t, now: now, repairs: repairs},
+		Target: t, Permissions: &Permissions{target: t, messages: p.Messages, examined: p.Examined}, Ceding: &Ceding{target: t, now: now, repairs: repairs},
 		Repairs: repairs, Now: now, checkedCRDs: p.CheckedCRDs,
 	}
 }

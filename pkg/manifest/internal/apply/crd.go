@@ -4,6 +4,7 @@ package apply
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -25,13 +26,17 @@ import (
 )
 
 // examineAll checks the objects of a CRD in each version that the new CRD changes.
-func examineAll(ctx context.Context, client *ssa.Client, live, next *unstructured.Unstructured) error {
+func examineAll(ctx context.Context, client *ssa.Client, examined *Examined, live, next *unstructured.Unstructured) error {
 	checks, err := crdcheck.Checks(live, next)
 	if err != nil {
 		return &ssa.RefusedError{Err: err}
 	}
+	of, err := changeOf(live, next)
+	if err != nil {
+		return err
+	}
 	for _, c := range checks {
-		if err := examine(ctx, client, live, c); err != nil {
+		if err := examine(ctx, client, live, c, &resumption{examined: examined, name: live.GetName() + " " + c.Version, of: of}); err != nil {
 			return err
 		}
 	}
@@ -40,7 +45,7 @@ func examineAll(ctx context.Context, client *ssa.Client, live, next *unstructure
 
 // Limits of the check of existing objects: how many are read at a time, and how many an error names.
 const (
-	pageSize  = 100
+	pageSize  = 500
 	mostNamed = 5
 )
 
@@ -75,14 +80,39 @@ func (f *finding) take(ctx context.Context, gvk schema.GroupVersionKind, items [
 	return context.Cause(ctx)
 }
 
-// examine checks all objects of a CRD in one version. The error names the objects that would become invalid.
-func examine(ctx context.Context, client *ssa.Client, crd *unstructured.Unstructured, c *crdcheck.Check) error {
+// A resumption is the place where the progress of a check is kept.
+type resumption struct {
+	examined *Examined
+	name, of string
+}
+
+func (r *resumption) load() (found finding, token string) {
+	p := r.examined.get(r.name, r.of)
+	return p.found, p.token
+}
+
+func (r *resumption) save(found finding, token string) {
+	r.examined.set(r.name, progress{of: r.of, token: token, found: found})
+}
+
+// changeOf identifies the change of an existing CRD.
+func changeOf(live, next *unstructured.Unstructured) (string, error) {
+	spec, err := json.Marshal(next.Object["spec"])
+	if err != nil {
+		return "", errors.Wrapf(err, "CRD %s", next.GetName())
+	}
+	return fmt.Sprintf("%s %s %x", live.GetUID(), live.GetResourceVersion(), sha256.Sum256(spec)), nil
+}
+
+// examine checks all objects of a CRD in one version. The error names the objects that would become invalid. A check that is
+// interrupted continues where it was.
+func examine(ctx context.Context, client *ssa.Client, crd *unstructured.Unstructured, c *crdcheck.Check, r *resumption) error {
 	gvk, m, ok := kindIn(crd, c.Version)
 	if !ok {
 		return nil
 	}
-	f := finding{}
-	for token := ""; ; {
+	f, token := r.load()
+	for {
 		l, err := page(ctx, client, gvk, m, token)
 		switch {
 		case kerrors.IsResourceExpired(err) && ctx.Err() == nil:
@@ -99,7 +129,9 @@ func examine(ctx context.Context, client *ssa.Client, crd *unstructured.Unstruct
 		if err := f.take(ctx, gvk, l.Items, c); err != nil {
 			return err
 		}
-		if token = l.Metadata.Continue; token == "" {
+		token = l.Metadata.Continue
+		r.save(f, token)
+		if token == "" {
 			break
 		}
 	}

@@ -180,8 +180,8 @@ func TestCheckCRD(t *testing.T) {
 			reason: "All pages are read, and the first invalid objects are named.",
 			others: both(ours(crd(anySpec)), widgets(pageSize+1)), next: crd(strictSpec),
 			want: want{
-				Err: "101 of 101 objects would be invalid with the new CRD in version v1: " + strings.Join(namesOf(mostNamed), ", ") +
-					" and 96 more; change them first",
+				Err: "501 of 501 objects would be invalid with the new CRD in version v1: " + strings.Join(namesOf(mostNamed), ", ") +
+					" and 496 more; change them first",
 				Refused: true, Requests: []string{get, try, list, list},
 			},
 		},
@@ -190,8 +190,8 @@ func TestCheckCRD(t *testing.T) {
 			others: both(ours(crd(anySpec)), widgets(pageSize+1)), next: crd(strictSpec),
 			meet: second(list, kerrors.NewResourceExpired("too old")),
 			want: want{
-				Err: "101 of 101 objects would be invalid with the new CRD in version v1: " + strings.Join(namesOf(mostNamed), ", ") +
-					" and 96 more; change them first",
+				Err: "501 of 501 objects would be invalid with the new CRD in version v1: " + strings.Join(namesOf(mostNamed), ", ") +
+					" and 496 more; change them first",
 				Refused: true, Requests: []string{get, try, list, list, list, list},
 			},
 		},
@@ -259,4 +259,49 @@ func namesOf(n int) []string {
 		out = append(out, fmt.Sprintf("Widget apps/web-%03d (spec.mode: required value)", i))
 	}
 	return out
+}
+
+// TestCheckResumes checks that a check of the objects of a CRD that was interrupted continues where it was.
+func TestCheckResumes(t *testing.T) {
+	const list = "list Widget"
+	cases := map[string]struct {
+		reason string
+		// between is called after the interruption.
+		between func(s *site)
+		lists   int
+	}{
+		"Resumed":  {reason: "The pages that were read are not read again.", between: func(*site) {}, lists: 2},
+		"Restart":  {reason: "Another process begins again.", between: func(s *site) { s.policy.Examined = &Examined{} }, lists: 3},
+		"OtherCRD": {reason: "Findings belong to the CRD that was examined.", between: func(s *site) { s.c.Edit("kubectl", refOf(crd(anySpec)), finalize) }, lists: 3},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			both(ours(crd(anySpec)), widgets(2*pageSize+1))(s)
+			s.policy.Examined = &Examined{}
+			cut := second(list, errors.New("cut"))
+			s.c.Meet = func(line string) error { return cut(s, line) }
+			o := desired(t, crd(strictSpec))
+			if err := s.dryRunner().Permissions.CheckCRD(t.Context(), o, inventory.EntryOf(o)); err == nil {
+				t.Fatal("the second page must not arrive")
+			}
+			tc.between(s)
+			s.c.Requests()
+			s.c.Meet = nil
+			err := s.dryRunner().Permissions.CheckCRD(t.Context(), o, inventory.EntryOf(o))
+			want := fmt.Sprintf("%[1]d of %[1]d objects would be invalid", 2*pageSize+1)
+			if err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("\n%s\nCheckCRD(...): want %q, got %v", tc.reason, want, err)
+			}
+			lists := 0
+			for _, line := range s.c.Requests() {
+				if line == list {
+					lists++
+				}
+			}
+			if lists != tc.lists {
+				t.Errorf("\n%s\nlists: want %d, got %d", tc.reason, tc.lists, lists)
+			}
+		})
+	}
 }

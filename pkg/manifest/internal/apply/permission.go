@@ -24,6 +24,7 @@ import (
 type Permissions struct {
 	target   Target
 	messages advice.Messages
+	examined *Examined
 	// owners caches the names of the owners of other ApplySets by ID.
 	owners answers[string]
 }
@@ -108,7 +109,7 @@ func (p *Permissions) CheckCRD(ctx context.Context, o *object.Desired, en invent
 	case !isWithoutDryRun(err):
 		return ssa.Explain(err)
 	}
-	return examineAll(ctx, p.target.Client, live, next)
+	return examineAll(ctx, p.target.Client, p.examined, live, next)
 }
 
 // nameOf returns the owner of an ApplySet, as named in the inventory of that ApplySet. It returns an empty string if the

@@ -18,6 +18,8 @@ type Policy struct {
 	CheckedCRDs bool
 	// Messages contains the advice to users.
 	Messages advice.Messages
+	// Examined keeps the progress of checks of CRDs between calls. Nil keeps nothing.
+	Examined *Examined
 }
 
 // A Target identifies the cluster and the bundle.

@@ -3,8 +3,6 @@
 package hook
 
 import (
-	"time"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -81,8 +79,11 @@ func outlast(late bool) action {
 }
 
 // isLate reports whether the current hook, or the deletion after the event, has exceeded its timeout.
-func isLate(run *inventory.Run, timeout time.Duration, now time.Time) bool {
-	return !now.Before(time.Unix(run.Started, 0).Add(timeout))
+func (q *Sequence) isLate() bool {
+	if q.Stopwatch == nil {
+		q.Stopwatch = &Stopwatch{}
+	}
+	return q.Stopwatch.Elapsed(q.Run, q.Now()) >= q.Timeout
 }
 
 // isAwaited reports whether hooks of a kind complete after their creation. Hooks of other kinds are done as soon as they exist.

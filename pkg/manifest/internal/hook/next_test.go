@@ -69,7 +69,9 @@ func TestIsLate(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := isLate(&inventory.Run{Started: 100}, 10*time.Second, time.Unix(tc.now, 0))
+			q := &Sequence{Run: &inventory.Run{Started: 100}, Timeout: 10 * time.Second}
+			q.Now = func() time.Time { return time.Unix(tc.now, 0) }
+			got := q.isLate()
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nisLate(...): -want, +got:\n%s", tc.reason, diff)
 			}

@@ -30,8 +30,9 @@ type Runner struct {
 	Adopt bool
 	// Messages contains the advice to users about a failure.
 	Messages advice.Messages
-	// Now returns the current time.
-	Now func() time.Time
+	// Now returns the current time. Stopwatch measures how long hooks run, across calls.
+	Now       func() time.Time
+	Stopwatch *Stopwatch
 	// Redact removes secrets from text that comes from the cluster. Nil changes nothing.
 	Redact func(string) string
 }
@@ -56,7 +57,7 @@ type Sequence struct {
 func (q *Sequence) Advance(ctx context.Context) (Standing, error) {
 	f := facts{}
 	for {
-		act := next(q.Run, len(q.Hooks), f, isLate(q.Run, q.Timeout, q.Now()))
+		act := next(q.Run, len(q.Hooks), f, q.isLate())
 		switch act {
 		case actDone:
 			return standingOf(q.Run, q.Run.Event), nil
@@ -232,7 +233,7 @@ func (q *Sequence) deleteAll(ctx context.Context) (Standing, error) {
 		if !remains || q.Run.Failed != "" {
 			continue
 		}
-		if outlast(isLate(q.Run, q.Timeout, q.Now())) == actWait {
+		if outlast(q.isLate()) == actWait {
 			return Standing{Progress: Due, Message: q.about(h, why)}, nil
 		}
 		if err := q.expire(ctx, h, why); err != nil {

@@ -41,6 +41,8 @@ type Observation struct {
 	Exists bool
 	// UpToDate is true if Apply has nothing to do.
 	UpToDate bool
+	// Installing is true until all parts of the first install were applied completely.
+	Installing bool
 	// State is the state of the whole bundle. For any State except Ready, Message describes what to check first.
 	State   health.State
 	Message string

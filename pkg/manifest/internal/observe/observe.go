@@ -26,6 +26,7 @@ func Observe(in Input) Observation {
 		o.last = *in.Inventory.Last
 	}
 	o.observeParts()
+	o.out.Installing = o.isInstalling()
 	o.observeLeaving()
 	for i := range in.Inventory.Objects {
 		en := &in.Inventory.Objects[i]
@@ -112,6 +113,21 @@ func (o *observer) observeParts() {
 			p.found(PhaseBlocked, wait)
 		}
 	}
+}
+
+// isInstalling reports whether a part in the inventory was never applied completely, or one that is not there failed in the last step.
+func (o *observer) isInstalling() bool {
+	for _, rec := range o.Inventory.Parts {
+		if rec.Digest == "" && rec.Content == "" && rec.Revision == 0 {
+			return true
+		}
+	}
+	for name := range o.last.Failed {
+		if _, known := o.Inventory.Parts[name]; !known && o.parts[name] != nil {
+			return true
+		}
+	}
+	return len(o.Inventory.Parts) == 0 && len(o.Parts) > 0
 }
 
 // observeLeaving records the state of the first part that the bundle no longer contains.
