@@ -142,8 +142,9 @@ func variableOf(name string) string {
 
 func (f *flags) process(app *kingpin.Application) {
 	app.Flag("debug", "Log at debug level.").Short('d').BoolVar(&f.debug)
-	app.Flag("leader-election", "Enable leader election.").Short('l').BoolVar(&f.leaderElection)
-	app.Flag("leader-election-namespace", "Namespace of the leader election lease. Defaults to the namespace of the pod; required outside a pod.").
+	app.Flag("leader-election", "Elect a leader, so that only one of several processes works. Disable it only for a process that never runs beside another one.").
+		Short('l').Default("true").BoolVar(&f.leaderElection)
+	app.Flag("leader-election-namespace", "Namespace of the leader election lease. Defaults to the namespace of the pod, and to \"default\" outside of a pod.").
 		PlaceHolder("NAMESPACE").StringVar(&f.leaderElectionNamespace)
 	app.Flag("sync", "Interval between full resyncs of all resources.").Short('s').Default("1h").DurationVar(&f.sync)
 	app.Flag("metrics-bind-address", "Address on which metrics are served; 0 disables them.").Default(":8080").StringVar(&f.metricsAddress)

@@ -19,7 +19,7 @@ func TestParse(t *testing.T) {
 	if f.poll != 10*time.Minute || f.concurrency != 10 || f.namespace != "kyma-system" || !f.managementPolicies {
 		t.Errorf("parse(): defaults are %+v", f)
 	}
-	if f.allowExec || f.allowFiles || f.allowTenantIdentity || f.leaderElection {
+	if f.allowExec || f.allowFiles || f.allowTenantIdentity {
 		t.Errorf("parse(): flags that grant the permissions of the provider to others must be off by default: %+v", f)
 	}
 }
@@ -34,8 +34,10 @@ func TestParseArguments(t *testing.T) {
 	}{
 		"Flag": {
 			reason: "A flag is read.",
-			args:   []string{"--poll=1m", "--no-enable-management-policies", "--allow-kubeconfig-exec"},
-			check:  func(f *flags) bool { return f.poll == time.Minute && !f.managementPolicies && f.allowExec },
+			args:   []string{"--poll=1m", "--no-enable-management-policies", "--no-leader-election", "--allow-kubeconfig-exec"},
+			check: func(f *flags) bool {
+				return f.poll == time.Minute && !f.managementPolicies && !f.leaderElection && f.allowExec
+			},
 		},
 		"Ranges": {
 			reason: "Ranges are read, and the environment has one in each line.",
@@ -61,7 +63,7 @@ func TestParseArguments(t *testing.T) {
 		"Defaults": {
 			reason: "By default, polls have some jitter, and features that need a setup are off.",
 			check: func(f *flags) bool {
-				return f.jitter() == 0.1 && f.managementPolicies && !f.changeLogs && !f.leaderElection && f.leaderElectionNamespace == "" &&
+				return f.jitter() == 0.1 && f.managementPolicies && !f.changeLogs && f.leaderElection && f.leaderElectionNamespace == "" &&
 					f.changeLogsSocket == "/var/run/changelogs/changelogs.sock"
 			},
 		},
@@ -72,17 +74,17 @@ func TestParseArguments(t *testing.T) {
 		},
 		"Variable": {
 			reason: "An environment variable with our prefix is read.",
-			env:    map[string]string{"PROVIDER_POLL": "7m", "PROVIDER_LEADER_ELECTION": "true"},
-			check:  func(f *flags) bool { return f.poll == 7*time.Minute && f.leaderElection },
+			env:    map[string]string{"PROVIDER_POLL": "7m", "PROVIDER_LEADER_ELECTION": "false"},
+			check:  func(f *flags) bool { return f.poll == 7*time.Minute && !f.leaderElection },
 		},
 		"StandardVariable": {
 			reason: "Some variables have a second name, which other providers use too.",
 			env: map[string]string{
-				"LEADER_ELECTION": "true", "POD_NAMESPACE": "crossplane-system", "ENABLE_MANAGEMENT_POLICIES": "false",
+				"LEADER_ELECTION": "false", "POD_NAMESPACE": "crossplane-system", "ENABLE_MANAGEMENT_POLICIES": "false",
 				"ENABLE_CHANGE_LOGS": "true", "CHANGELOGS_SOCKET_PATH": "/s", "METRICS_BIND_ADDRESS": ":1",
 			},
 			check: func(f *flags) bool {
-				return f.leaderElection && f.leaderElectionNamespace == "crossplane-system" && !f.managementPolicies &&
+				return !f.leaderElection && f.leaderElectionNamespace == "crossplane-system" && !f.managementPolicies &&
 					f.changeLogs && f.changeLogsSocket == "/s" && f.metricsAddress == ":1"
 			},
 		},

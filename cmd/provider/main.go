@@ -71,11 +71,12 @@ func run(ctx context.Context, f *flags) error {
 	cfg.QPS = -1
 	local, m := rest.CopyConfig(cfg), metrics.New(registry.Registry, version.Get())
 	cfg.Wrap(countRequests(m.ControlPlaneRequests))
-	mgr, err := ctrl.NewManager(cfg, options(f, cfg))
+	held := &lease{now: time.Now}
+	mgr, err := ctrl.NewManager(cfg, options(f, cfg, held))
 	if err != nil {
 		return errors.Wrap(err, "cannot create the controller manager")
 	}
-	stop, err := setup(ctx, mgr, local, m, f, log)
+	stop, err := setup(ctx, mgr, local, m, f, held, log)
 	if err != nil {
 		return err
 	}
@@ -115,12 +116,12 @@ func newClient(cfg *rest.Config, o client.Options) (client.Client, error) {
 }
 
 // options returns the options of the controller-runtime manager.
-func options(f *flags, cfg *rest.Config) ctrl.Options {
+func options(f *flags, cfg *rest.Config, held *lease) ctrl.Options {
 	s := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(s))
 	utilruntime.Must(apiextensionsv1.AddToScheme(s))
 	utilruntime.Must(v1alpha1.AddToScheme(s))
-	lease, renew, shutdown := 60*time.Second, 50*time.Second, shutdownTimeout
+	duration, renew, shutdown := leaseDuration, renewDeadline, shutdownTimeout
 	return ctrl.Options{
 		Scheme:    s,
 		NewClient: newClient,
@@ -137,12 +138,12 @@ func options(f *flags, cfg *rest.Config) ctrl.Options {
 		HealthProbeBindAddress:     f.probeAddress,
 		LeaderElection:             f.leaderElection,
 		LeaderElectionID:           leaderElectionID,
-		LeaderElectionNamespace:    f.leaderElectionNamespace,
-		LeaderElectionConfig:       rest.CopyConfig(cfg),
+		LeaderElectionNamespace:    f.leaseNamespace(),
+		LeaderElectionConfig:       held.observe(cfg),
 		LeaderElectionResourceLock: resourcelock.LeasesResourceLock,
 		// When the leader stops, another replica can take over immediately.
 		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 &lease,
+		LeaseDuration:                 &duration,
 		RenewDeadline:                 &renew,
 		GracefulShutdownTimeout:       &shutdown,
 	}

@@ -33,9 +33,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// setup sets up the controllers. local configures access to the control plane. The returned function closes what the manager
-// doesn't close.
-func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics.Metrics, f *flags, log logging.Logger) (func(), error) {
+// setup sets up the controllers. local configures access to the control plane, and held is the lease of a leader. The returned
+// function closes what the manager doesn't close.
+func setup(
+	ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics.Metrics, f *flags, held *lease, log logging.Logger,
+) (func(), error) {
 	keys, err := verificationKeys(f.moduleKeys)
 	if err != nil {
 		return nil, errors.Wrap(err, "--module-verification-key")
@@ -79,10 +81,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics
 		Puller:   puller,
 		Verifier: module.NewVerifier(puller),
 		Limits:   limits,
-		Engine: manifest.New(append(renderer,
-			manifest.WithInventoryNamespace(f.namespace), manifest.WithConcurrency(f.objectConcurrency), manifest.WithPlanAge(f.poll),
-			manifest.WithMessages(manifestcontroller.Messages()),
-		)...),
+		Engine:   manifest.New(append(engineOptions(f, held), renderer...)...),
 	}, resolver: module.NewResolver(puller, limits), keys: keys}
 	if err := begin(ctx, mgr, c.steps(ctx), options); err != nil {
 		return nil, err
@@ -93,6 +92,18 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics
 		puller.Close()
 		disconnect()
 	}, nil
+}
+
+// engineOptions returns the options of the engine.
+func engineOptions(f *flags, held *lease) []manifest.Option {
+	out := []manifest.Option{
+		manifest.WithInventoryNamespace(f.namespace), manifest.WithConcurrency(f.objectConcurrency), manifest.WithPlanAge(f.poll),
+		manifest.WithMessages(manifestcontroller.Messages()),
+	}
+	if f.leaderElection {
+		out = append(out, manifest.WithGuard(held.check))
+	}
+	return out
 }
 
 // controllerOptions returns the options that all controllers share, and a function that closes the connection to the change

@@ -44,6 +44,7 @@ type Engine struct {
 	messages    Messages
 	renderer    compose.Renderer
 	now         func() time.Time
+	guard       func() error
 	caches      *compose.Caches
 	rules       *health.Rules
 	// invalid is the error of an invalid option, or nil.
@@ -99,6 +100,12 @@ type Renderer = compose.Renderer
 // charts that you do not trust with a sandbox.Pool.
 func WithRenderer(r Renderer) Option {
 	return func(e *Engine) { e.renderer = r }
+}
+
+// WithGuard sets a function that is called before each request that changes a cluster. If it returns an error, the request is not
+// sent. Use it to stop a process that no longer leads, even if it was suspended in the middle of a call.
+func WithGuard(f func() error) Option {
+	return func(e *Engine) { e.guard = f }
 }
 
 // New returns an Engine.
@@ -175,6 +182,7 @@ func (e *Engine) newCallByName(ctx context.Context, c cluster.Cluster, b *Bundle
 		client: ssa.New(c, e.identity.FieldManager), e: e, c: c, b: b, o: CallOptionsOf(o...), id: b.ID(e.namespace), parts: b.Outline(),
 		mem: e.memoryOf(c, b), end: end, config: compose.NewConfig(b),
 	}
+	w.client.Guard = e.guard
 	w.store = w.newStore()
 	w.composer = w.newComposer()
 	return w, nil

@@ -28,14 +28,16 @@ type provider struct {
 	metrics string
 }
 
-// startProvider starts the provider with its defaults and an empty cache, and returns when it is ready.
+// startProvider starts the provider with an empty cache, and returns when it is ready. It has its defaults, except that it elects no
+// leader, because the renewals of a lease are not work.
 func startProvider(ctx context.Context, binary, dir, kubeconfig string) (*provider, error) {
 	metrics, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
 	process, err := controlplane.StartProvider(ctx, controlplane.ProviderOptions{
-		Kubeconfig: kubeconfig, Dir: filepath.Join(dir, "provider-data"), Binary: binary, Args: []string{"--metrics-bind-address=" + metrics},
+		Kubeconfig: kubeconfig, Dir: filepath.Join(dir, "provider-data"), Binary: binary,
+		Args: []string{"--metrics-bind-address=" + metrics, "--no-leader-election"},
 	})
 	if err != nil {
 		return nil, err

@@ -75,6 +75,8 @@ func (p *Provider) Start(ctx context.Context) error {
 		slices.Concat([]string{
 			"--metrics-bind-address=" + p.Metrics, "--health-probe-bind-addr=" + p.health,
 			"--cache-dir=" + filepath.Join(p.dir, "cache"), "--debug",
+			// Specs kill the provider, and the lease of a killed process has to expire.
+			"--no-leader-election",
 		}, controlplane.LocalFlags(), p.Args)...)
 	if err != nil {
 		return err

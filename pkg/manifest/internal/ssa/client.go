@@ -31,6 +31,9 @@ type Client struct {
 	// FieldManager is the field manager of everything that the client writes.
 	FieldManager string
 
+	// Guard is called before each request that changes the cluster. If it returns an error, the request is not sent. It can be nil.
+	Guard func() error
+
 	cluster Cluster
 	written writes
 }
@@ -66,6 +69,19 @@ func path(gv schema.GroupVersion, m cluster.Mapping, namespace, name string) str
 		p += "/" + name
 	}
 	return p
+}
+
+// write sends a request that changes the cluster, unless the guard refuses it, and returns the body of the response and its status
+// code.
+func (c *Client) write(ctx context.Context, r *rest.Request) ([]byte, int, error) {
+	if c.Guard != nil {
+		if err := c.Guard(); err != nil {
+			return nil, 0, err
+		}
+	}
+	code := 0
+	b, err := c.body(r.Do(ctx).StatusCode(&code))
+	return b, code, err
 }
 
 // body returns the body of a response. Unlike Result.Raw, it reads the reason of an error from the body. A 404 that does not name

@@ -59,16 +59,15 @@ func (c *Client) apply(ctx context.Context, o *object.Desired, patch []byte, for
 	if err != nil {
 		return cluster.ObjectState{}, nil, err
 	}
-	code := 0
-	send := func() ([]byte, error) {
-		return c.body(c.applyRequest(o, m, patch, force).SetHeader("Accept", acceptFor(o.GVK())).Do(ctx).StatusCode(&code))
+	send := func() ([]byte, int, error) {
+		return c.write(ctx, c.applyRequest(o, m, patch, force).SetHeader("Accept", acceptFor(o.GVK())))
 	}
-	b, err := send()
+	b, code, err := send()
 	if IsNamespaceMissing(err, o.Ref.Namespace) {
 		if err := c.provideNamespace(ctx, o.Ref.Namespace, !o.KeepNamespaces); err != nil {
 			return cluster.ObjectState{}, nil, err
 		}
-		b, err = send()
+		b, code, err = send()
 	}
 	if err != nil {
 		return cluster.ObjectState{}, nil, err
@@ -127,7 +126,8 @@ func (c *Client) Patch(ctx context.Context, gvk schema.GroupVersionKind, m clust
 	if p.DryRun {
 		req = req.Param("dryRun", "All")
 	}
-	return c.body(req.SetHeader("Accept", p.Accept).SetHeader("Content-Type", p.Type).Body(p.Body).Do(ctx))
+	b, _, err := c.write(ctx, req.SetHeader("Accept", p.Accept).SetHeader("Content-Type", p.Type).Body(p.Body))
+	return b, err
 }
 
 // SetManagedFields replaces the managedFields of an object if it still has this resource version, and returns its metadata.
@@ -190,8 +190,8 @@ func (c *Client) DeleteAt(
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot encode delete options")
 	}
-	b, err := c.body(c.cluster.REST().Delete().AbsPath(path(gvk.GroupVersion(), m, r.Namespace, r.Name)).
-		SetHeader("Content-Type", JSON).SetHeader("Accept", Metadata).Body(body).Do(ctx))
+	b, _, err := c.write(ctx, c.cluster.REST().Delete().AbsPath(path(gvk.GroupVersion(), m, r.Namespace, r.Name)).
+		SetHeader("Content-Type", JSON).SetHeader("Accept", Metadata).Body(body))
 	if err != nil {
 		if gone, err := c.Absent(ctx, gvk, m, r.Name, err); !gone {
 			return nil, errors.Wrap(Explain(err), r.String())
@@ -244,8 +244,8 @@ func (c *Client) CreateNamespace(ctx context.Context, name string) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot encode namespace")
 	}
-	_, err = c.body(c.cluster.REST().Post().AbsPath("/api/v1/namespaces").Param("fieldManager", c.FieldManager).
-		SetHeader("Content-Type", JSON).SetHeader("Accept", Metadata).Body(body).Do(ctx))
+	_, _, err = c.write(ctx, c.cluster.REST().Post().AbsPath("/api/v1/namespaces").Param("fieldManager", c.FieldManager).
+		SetHeader("Content-Type", JSON).SetHeader("Accept", Metadata).Body(body))
 	if err != nil && !kerrors.IsAlreadyExists(err) {
 		return errors.Wrapf(Explain(err), "cannot create namespace %s", name)
 	}
@@ -284,9 +284,9 @@ func (c *Client) SendSecret(ctx context.Context, verb string, s *corev1.Secret) 
 	if verb == http.MethodPost {
 		name = ""
 	}
-	if b, err = c.body(c.cluster.REST().Verb(verb).AbsPath(path(SecretKind.GroupVersion(), secrets, s.Namespace, name)).
+	if b, _, err = c.write(ctx, c.cluster.REST().Verb(verb).AbsPath(path(SecretKind.GroupVersion(), secrets, s.Namespace, name)).
 		Param("fieldManager", c.FieldManager).SetHeader("Content-Type", JSON).SetHeader("Accept", Metadata).
-		Body(b).Do(ctx)); err != nil {
+		Body(b)); err != nil {
 		return err
 	}
 	m := &metav1.PartialObjectMetadata{}
@@ -302,8 +302,8 @@ func (c *Client) SendSecret(ctx context.Context, verb string, s *corev1.Secret) 
 
 // DeleteSecrets deletes the Secrets of a namespace that match a label selector.
 func (c *Client) DeleteSecrets(ctx context.Context, namespace, selector string) error {
-	_, err := c.body(c.cluster.REST().Delete().AbsPath(path(SecretKind.GroupVersion(), secrets, namespace, "")).
-		Param("labelSelector", selector).SetHeader("Accept", metadataList).Do(ctx))
+	_, _, err := c.write(ctx, c.cluster.REST().Delete().AbsPath(path(SecretKind.GroupVersion(), secrets, namespace, "")).
+		Param("labelSelector", selector).SetHeader("Accept", metadataList))
 	if notfound.Is(err) {
 		return nil
 	}

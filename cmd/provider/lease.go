@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	// namespaceFile contains the namespace of the pod.
+	namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+	// outsideNamespace is the namespace of the lease of a process outside of a pod. Each cluster has it.
+	outsideNamespace = "default"
+	// leaseDuration is the time after which another process takes over a lease that is not renewed.
+	leaseDuration = 60 * time.Second
+	// renewDeadline is the time after which a leader that cannot renew its lease ends.
+	renewDeadline = 50 * time.Second
+)
+
+// leaseNamespace returns the namespace of the lease, or an empty string for the namespace of the pod.
+func (f *flags) leaseNamespace() string {
+	if f.leaderElectionNamespace != "" {
+		return f.leaderElectionNamespace
+	}
+	if _, err := os.Stat(namespaceFile); err != nil {
+		return outsideNamespace
+	}
+	return ""
+}
+
+// A lease knows until when this process leads. A process that was suspended continues where it was, before the leader election of
+// this process notices that another one leads: check stops it there. A lease is safe for concurrent use.
+type lease struct {
+	now func() time.Time
+	// renewed is the time of the request that renewed the lease last, or nil.
+	renewed atomic.Pointer[time.Time]
+}
+
+// observe returns a copy of a REST config. The requests of its clients that renew the lease tell the lease.
+func (l *lease) observe(cfg *rest.Config) *rest.Config {
+	cfg = rest.CopyConfig(cfg)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			// The lease begins when the API server receives the request, or later.
+			begun := l.now()
+			resp, err := next.RoundTrip(r)
+			if err == nil && r.Method != http.MethodGet && resp.StatusCode < http.StatusMultipleChoices {
+				l.renewed.Store(&begun)
+			}
+			return resp, err
+		})
+	})
+	return cfg
+}
+
+// check returns an error if another process may lead.
+func (l *lease) check() error {
+	renewed := l.renewed.Load()
+	if renewed == nil {
+		return errors.New("this process does not lead: it has no lease")
+	}
+	now := l.now()
+	// The monotonic clock stands still while a machine is suspended, and the other one can be set back.
+	age := max(now.Sub(*renewed), now.Round(0).Sub(renewed.Round(0)))
+	if age >= leaseDuration {
+		return errors.Errorf("this process no longer leads: its lease was renewed %s ago, and another process may lead since then",
+			age.Round(time.Second))
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// TestGuard checks that an engine sends no write once its guard refuses, at each write of an upgrade and of a removal, and that the
+// error of the guard is returned.
+func TestGuard(t *testing.T) {
+	errGuard := errors.New("this process no longer leads")
+	old, wanted := bundleOf(install("web", tmplConfig, tmplRole)), bundleOf(install("web", tmplConfig, tmplDeploy, hookJob("first", "pre-upgrade")))
+	acts := map[string]func(b *bench) error{
+		"Apply":  func(b *bench) error { _, err := b.Apply(b.t.Context(), b.c, wanted); return err },
+		"Remove": func(b *bench) error { _, err := b.Remove(b.t.Context(), b.c, old); return err },
+	}
+	for name, act := range acts {
+		t.Run(name, func(t *testing.T) {
+			for n, met := 0, true; met; n++ {
+				b := newBench(t)
+				b.settle(old)
+				met = false
+				b.concurrency = 1
+				var want []string
+				writes, calls := func() []string {
+					var out []string
+					for _, r := range b.s.took() {
+						if !strings.HasPrefix(r, "get") {
+							out = append(out, r)
+						}
+					}
+					return out
+				}, 0
+				writes()
+				b.guard = func() error {
+					if calls == n && !met {
+						met, want = true, b.s.keys()
+					}
+					if met {
+						return errGuard
+					}
+					calls++
+					return nil
+				}
+				err := act(b)
+				if !met {
+					break
+				}
+				if !errors.Is(err, errGuard) {
+					t.Errorf("write %d: want the error of the guard, got %v", n, err)
+				}
+				if got := writes(); len(got) != n {
+					t.Errorf("write %d: want no further write, got %q", n, got)
+				}
+				if diff := cmp.Diff(want, b.s.keys()); diff != "" {
+					t.Errorf("write %d: what is there: -want, +got:\n%s", n, diff)
+				}
+			}
+		})
+	}
+}
