@@ -35,6 +35,7 @@ type Pool struct {
 	change      informer.ChangeFunc
 	outcome     func(*Cluster)
 	wake        func(consumer string)
+	slots       chan struct{}
 	request     transport.CountFunc
 	limits      transport.Limits
 	guard       *netguard.Guard
@@ -55,6 +56,10 @@ type Pool struct {
 
 // requestTime is the maximum duration of a request.
 const requestTime = 15 * time.Second
+
+// mostLists is the maximum number of kinds, of all clusters, that are listed at the same time. After an outage of the network,
+// the lists of a fleet would otherwise be decoded all at once.
+const mostLists = 64
 
 // An entry is a cluster with its consumers, and its state as counted in the metrics.
 type entry struct {
@@ -126,6 +131,7 @@ func NewPool(i cluster.Interpreter, o ...Option) *Pool {
 	p := &Pool{
 		interpreter: i,
 		limits:      transport.Limits{Request: requestTime},
+		slots:       make(chan struct{}, mostLists),
 		guard:       netguard.New(netguard.Options{}),
 		metrics:     metrics.New(nil, version.Build{}),
 		log:         logging.NewNopLogger(),
@@ -258,6 +264,7 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 		Log:       p.log,
 		Done:      cancel,
 		Monitored: true,
+		Slots:     p.slots,
 		Settled:   func(cluster *Cluster) { p.settled(c.Digest, cluster) },
 	})
 	if err != nil {

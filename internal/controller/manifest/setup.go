@@ -27,6 +27,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/share"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/values"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
@@ -61,7 +62,8 @@ type Options struct {
 // cluster, and when a cluster can be used.
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer, error) {
 	name := managed.ControllerName(v1alpha1.ManifestGroupKind)
-	requeuer, memory := requeue.New(ctx.Done()), &memory{}
+	requeuer, memory := requeue.New(ctx.Done(), requeue.WithReady(isReady(mgr.GetClient()))), &memory{}
+	shares := share.New(o.MaxConcurrentReconciles, requeuer.Queue)
 	record := settings.Recorder(mgr, name)
 	if err := config.Index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
@@ -84,8 +86,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		record:   record,
 		requeuer: requeuer,
 		memory:   memory,
-	}, record, name)...)
-	w := &watches{client: mgr.GetClient(), requeuer: requeuer, memory: memory, clusters: o.Clusters, priorities: o.Priorities}
+	}, shares, record, name)...)
+	w := &watches{client: mgr.GetClient(), requeuer: requeuer, shares: shares, memory: memory, clusters: o.Clusters, priorities: o.Priorities}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(ctrlcontroller.Options{
@@ -102,9 +104,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 	return requeuer, errors.Wrapf(err, "cannot set up controller %s", name)
 }
 
-func reconcilerOptions(o Options, c *connector, record event.Recorder, name string) []managed.ReconcilerOption {
+func reconcilerOptions(o Options, c *connector, shares *share.Shares, record event.Recorder, name string) []managed.ReconcilerOption {
 	return append(o.Reconciler(name, record),
-		managed.WithTypedExternalConnector(timeout.Limited[*v1alpha1.Manifest](c, o.Timeout)),
+		managed.WithTypedExternalConnector(share.Limited(timeout.Limited[*v1alpha1.Manifest](c, o.Timeout), shares)),
 		managed.WithPollIntervalHook(pollIntervalHook(o.PollJitter)))
 }
 
@@ -112,6 +114,7 @@ func reconcilerOptions(o Options, c *connector, record event.Recorder, name stri
 type watches struct {
 	client     client.Reader
 	requeuer   *requeue.Requeuer
+	shares     *share.Shares
 	memory     *memory
 	clusters   Clusters
 	priorities *priority.Tracker
@@ -148,6 +151,7 @@ func (w *watches) own() handler.EventHandler {
 // forget removes everything that is kept for a Manifest.
 func (w *watches) forget(nn types.NamespacedName) {
 	w.requeuer.Remove(nn)
+	w.shares.Forget(nn)
 	w.memory.take(nn)
 	w.clusters.Forget(nn.String())
 	w.priorities.EndRollout(nn)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -25,6 +27,15 @@ func checkReady(c cluster.Cluster) error {
 		return r.Ready()
 	}
 	return nil
+}
+
+// isReady returns a function that reports whether a Manifest is Ready, from the cache.
+func isReady(c client.Reader) func(types.NamespacedName) bool {
+	return func(nn types.NamespacedName) bool {
+		mr := &v1alpha1.Manifest{}
+		err := c.Get(context.Background(), nn, mr)
+		return err == nil && mr.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue
+	}
 }
 
 // A waitError is the error of connecting to a cluster that cannot be used now.

@@ -5,6 +5,7 @@ package connection
 import (
 	"context"
 	"net/http"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
 
 // A watchClient lists and watches objects for the cache: metadata as protobuf, whole objects as JSON.
@@ -39,8 +41,12 @@ func newWatchClient(rc *rest.Config, client *http.Client, get notfound.GetFunc) 
 	return &watchClient{objects: o, metadata: m, get: get}, nil
 }
 
+// listTime is the maximum duration of a list, which can be large. No worker waits for it.
+const listTime = time.Minute
+
 // List lists the objects of all namespaces.
 func (c *watchClient) List(ctx context.Context, r informer.Resource, o metav1.ListOptions) (runtime.Object, error) {
+	ctx = transport.WithLimit(ctx, listTime)
 	if r.MetadataOnly {
 		return c.metadata.Resource(r.GroupVersionResource).List(ctx, o)
 	}

@@ -70,6 +70,8 @@ type Options struct {
 	Changed func(*Cluster)
 	// Done is called after the connection was closed; optional.
 	Done func()
+	// Slots bounds how many connections with the same channel list kinds at the same time; optional.
+	Slots chan struct{}
 	// Monitored means that a goroutine probes the server while it is not Connected, and that all other requests fail
 	// immediately then. The first call of Ready starts it.
 	Monitored bool
@@ -113,6 +115,9 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 	var options []informer.Option
 	if o.Log != nil {
 		options = append(options, informer.WithLogger(o.Log))
+	}
+	if o.Slots != nil {
+		options = append(options, informer.WithSlots(o.Slots))
 	}
 	if o.Change != nil {
 		options = append(options, informer.WithChange(o.Change))

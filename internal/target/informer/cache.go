@@ -57,6 +57,8 @@ type Cache struct {
 	interpreter cluster.Interpreter
 	change      ChangeFunc
 	log         logging.Logger
+	// slots bounds how many caches list at the same time; nil for no bound.
+	slots chan struct{}
 
 	// root is canceled by Close, which ends all watches; running counts them.
 	root    context.Context //nolint:containedctx // It is the lifetime of the cache.
@@ -82,6 +84,11 @@ func WithChange(f ChangeFunc) Option {
 // WithLogger sets the logger of failing watches, which are logged at debug level.
 func WithLogger(l logging.Logger) Option {
 	return func(c *Cache) { c.log = l }
+}
+
+// WithSlots sets a channel whose capacity is the number of kinds that all caches with this channel list at the same time.
+func WithSlots(slots chan struct{}) Option {
+	return func(c *Cache) { c.slots = slots }
 }
 
 // New returns a cache that watches nothing yet.

@@ -27,7 +27,9 @@ type fake struct {
 	version  int
 	objects  map[string]*unstructured.Unstructured
 	watchers []*watch.RaceFreeFakeWatcher
-	err      error
+	// log has all events, for watches from an earlier version.
+	log []watch.Event
+	err error
 	// gone says that the kinds are not served any more; unasked is why that cannot be asked.
 	gone     bool
 	unasked  error
@@ -86,6 +88,16 @@ func (f *fake) Watch(_ context.Context, r Resource, o metav1.ListOptions) (watch
 	}
 	w := watch.NewRaceFreeFake()
 	f.watchers = append(f.watchers, w)
+	from, err := strconv.Atoi(o.ResourceVersion)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range f.log {
+		u := e.Object.(*unstructured.Unstructured)
+		if v, err := strconv.Atoi(u.GetResourceVersion()); err == nil && v > from {
+			w.Action(e.Type, u.DeepCopy())
+		}
+	}
 	return w, nil
 }
 
@@ -127,6 +139,7 @@ func (f *fake) set(name, set, uid string) cluster.ObjectState {
 		event = watch.Added
 	}
 	f.objects[name] = u
+	f.log = append(f.log, watch.Event{Type: event, Object: u})
 	for _, w := range f.watchers {
 		w.Action(event, u.DeepCopy())
 	}
@@ -140,6 +153,7 @@ func (f *fake) remove(name string) {
 	u := f.objects[name].DeepCopy()
 	u.SetResourceVersion(strconv.Itoa(f.version))
 	delete(f.objects, name)
+	f.log = append(f.log, watch.Event{Type: watch.Deleted, Object: u})
 	for _, w := range f.watchers {
 		w.Delete(u)
 	}

@@ -43,6 +43,10 @@ type kind struct {
 	tried, used time.Time
 	// changed is closed and replaced when one of the fields above changes.
 	changed chan struct{}
+	// listed returns the slot of the first list. It is nil without a slot.
+	listed func()
+	// watched is the start of the last watch that continued an earlier one. Only the goroutine of the watch uses it.
+	watched time.Time
 	// retryNow ends the pause between two attempts. stop ends the watch.
 	retryNow chan struct{}
 	stop     context.CancelFunc
@@ -266,6 +270,7 @@ func (k *kind) Replace(items []any, resourceVersion string) error {
 	k.synced, k.err = true, nil
 	k.broadcast()
 	k.mu.Unlock()
+	k.returnSlot()
 	k.notify(changes)
 	return nil
 }

@@ -5,6 +5,7 @@ package informer
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -30,6 +31,12 @@ const (
 	// deniedPause is the maximum pause for failures that only an administrator can fix: kinds that the cluster does not
 	// serve or that the credentials may not watch.
 	deniedPause = 5 * time.Minute
+	// resumeFor is how long an interrupted watch is continued from its last version. After that, its kind is listed again, which
+	// finds out whether the history of the cluster was rewritten, as by a restored backup.
+	resumeFor = 2 * time.Minute
+	// slotTime is the maximum time that a first list holds its slot, so that a cluster that hangs does not delay the lists of
+	// others for longer.
+	slotTime = time.Minute
 	// steady is the duration of an attempt after which the pauses start from the shortest one again.
 	steady = 2 * time.Minute
 )
@@ -48,11 +55,17 @@ func (k *kind) run(ctx context.Context, r Resource) {
 		Name:            r.Resource,
 		MinWatchTimeout: shortestWatch,
 	})
+	// A stream that breaks is continued by the watch function below.
+	reflector.MaxInternalErrorRetryDuration = resumeFor
 	var pause time.Duration
 	for {
+		if !k.takeSlot(ctx) {
+			return
+		}
 		k.begin()
 		start := time.Now()
 		err := reflector.ListAndWatchWithContext(ctx)
+		k.returnSlot()
 		if ctx.Err() != nil {
 			return
 		}
@@ -101,6 +114,9 @@ func (k *kind) list(ctx context.Context, r Resource, o metav1.ListOptions) (runt
 
 func (k *kind) watch(ctx context.Context, r Resource, o metav1.ListOptions) (watch.Interface, error) {
 	o.LabelSelector = k.cache.interpreter.Selector()
+	if o.SendInitialEvents == nil && o.ResourceVersion != "" {
+		return k.resume(ctx, r, o)
+	}
 	w, err := k.cache.client.Watch(ctx, r, o)
 	// An API server that does not support streaming lists responds that the options are invalid. The reflector then falls
 	// back to a normal list.
@@ -108,6 +124,85 @@ func (k *kind) watch(ctx context.Context, r Resource, o metav1.ListOptions) (wat
 		return nil, err
 	}
 	return w, k.answered(ctx, err)
+}
+
+// resume watches from the last version. While the server does not answer, it tries again from the same version, so that an
+// outage does not make all kinds of all clusters be listed again.
+func (k *kind) resume(ctx context.Context, r Resource, o metav1.ListOptions) (watch.Interface, error) {
+	var pause time.Duration
+	// A server that ends each watch at once gets one a second.
+	wait := firstPause - time.Since(k.watched)
+	for start := time.Now(); ; {
+		if !k.sleep(ctx, wait) {
+			return nil, ctx.Err()
+		}
+		k.watched = time.Now()
+		w, err := k.cache.client.Watch(ctx, r, o)
+		if err == nil || isAnswer(err) || time.Since(start) > resumeFor {
+			return w, k.answered(ctx, err)
+		}
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		k.fail(err)
+		pause = nextPause(pause, err)
+		wait = pause
+		k.cache.log.Debug("Cannot continue a watch", "resource", r.GroupVersionResource.String(), "error", err.Error())
+	}
+}
+
+// isAnswer reports whether an error is a response of the API server.
+func isAnswer(err error) bool {
+	status := apierrors.APIStatus(nil)
+	return errors.As(err, &status)
+}
+
+// sleep waits for a pause, which a request for the kind ends. It returns false if the context ends.
+func (k *kind) sleep(ctx context.Context, pause time.Duration) bool {
+	if pause <= 0 {
+		return ctx.Err() == nil
+	}
+	select {
+	case <-time.After(pause):
+	case <-k.retryNow:
+	case <-ctx.Done():
+		return false
+	}
+	k.begin()
+	return true
+}
+
+// takeSlot waits for a slot for the first list of the watch. It returns false if the context ends.
+func (k *kind) takeSlot(ctx context.Context) bool {
+	slots := k.cache.slots
+	if slots == nil {
+		return true
+	}
+	select {
+	case slots <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	release := sync.OnceFunc(func() { <-slots })
+	late := time.AfterFunc(slotTime, release)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.listed = func() {
+		late.Stop()
+		release()
+	}
+	return true
+}
+
+// returnSlot returns the slot, if the kind has one.
+func (k *kind) returnSlot() {
+	k.mu.Lock()
+	f := k.listed
+	k.listed = nil
+	k.mu.Unlock()
+	if f != nil {
+		f()
+	}
 }
 
 // answered records the result of a request, and returns the error for the reflector.

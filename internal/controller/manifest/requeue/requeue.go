@@ -21,6 +21,10 @@ const (
 	// cacheDelay is the time that the cache needs to receive a write. A pass that begins earlier uses an old Manifest, ends
 	// in a conflict, and is retried with the delay of a failure.
 	cacheDelay = 250 * time.Millisecond
+	// spacing is the shortest time between two passes over a Manifest that changes in its cluster cause, and spacingReady the same
+	// for a Manifest that is Ready. An operator that updates a status all the time would otherwise cause a pass each time.
+	spacing      = time.Second
+	spacingReady = 5 * time.Second
 )
 
 // A Requeuer adds Manifests to the queue of the controller. It knows the Manifests of each bundle, and receives the changes
@@ -29,20 +33,44 @@ type Requeuer struct {
 	// done is closed when the controller stops and no longer reads the events.
 	done   <-chan struct{}
 	events chan event.GenericEvent
+	ready  func(types.NamespacedName) bool
 
 	mu          sync.Mutex
 	manifestsOf map[string]map[types.NamespacedName]bool
 	bundleOf    map[types.NamespacedName]string
+	// pacesOf holds when changes queued each Manifest.
+	pacesOf map[types.NamespacedName]*pace
+}
+
+// A pace is the state of the spacing of one Manifest.
+type pace struct {
+	// last is the time of the last pass that a change caused. pending is true if a timer is about to cause the next one.
+	last    time.Time
+	pending bool
+}
+
+// An Option configures a Requeuer.
+type Option func(*Requeuer)
+
+// WithReady sets a function that reports whether a Manifest is Ready. Without it, none is.
+func WithReady(f func(types.NamespacedName) bool) Option {
+	return func(r *Requeuer) { r.ready = f }
 }
 
 // New returns a Requeuer without Manifests. done is closed when the controller stops.
-func New(done <-chan struct{}) *Requeuer {
-	return &Requeuer{
+func New(done <-chan struct{}, o ...Option) *Requeuer {
+	r := &Requeuer{
 		done:        done,
 		events:      make(chan event.GenericEvent, eventBuffer),
+		ready:       func(types.NamespacedName) bool { return false },
 		manifestsOf: map[string]map[types.NamespacedName]bool{},
 		bundleOf:    map[types.NamespacedName]string{},
+		pacesOf:     map[types.NamespacedName]*pace{},
 	}
+	for _, f := range o {
+		f(r)
+	}
+	return r
 }
 
 // Events returns the channel from which the controller receives the Manifests to queue.
@@ -68,6 +96,7 @@ func (r *Requeuer) Remove(nn types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drop(nn)
+	delete(r.pacesOf, nn)
 }
 
 // Has reports whether a Manifest is registered.
@@ -90,7 +119,8 @@ func (r *Requeuer) drop(nn types.NamespacedName) {
 	}
 }
 
-// Changed queues the Manifests of a bundle after an object of the bundle changed.
+// Changed queues the Manifests of a bundle after an object of the bundle changed: at once, or later if the last change was a moment
+// ago. A pass begins after each change.
 func (r *Requeuer) Changed(id string) {
 	r.mu.Lock()
 	var names []types.NamespacedName
@@ -99,14 +129,48 @@ func (r *Requeuer) Changed(id string) {
 	}
 	r.mu.Unlock()
 	for _, nn := range names {
-		r.queue(nn)
+		r.pace(nn)
 	}
+}
+
+// pace queues a Manifest at once, or when its spacing is over.
+func (r *Requeuer) pace(nn types.NamespacedName) {
+	r.mu.Lock()
+	p := r.pacesOf[nn]
+	if p == nil {
+		p = &pace{}
+		r.pacesOf[nn] = p
+	}
+	if p.pending {
+		r.mu.Unlock()
+		return
+	}
+	if time.Since(p.last) >= spacingReady {
+		p.last = time.Now()
+		r.mu.Unlock()
+		r.Queue(nn)
+		return
+	}
+	p.pending = true
+	last := p.last
+	r.mu.Unlock()
+	// The lock is not held, because the function reads a cache.
+	distance := spacing
+	if r.ready(nn) {
+		distance = spacingReady
+	}
+	time.AfterFunc(time.Until(last.Add(distance)), func() {
+		r.mu.Lock()
+		p.pending, p.last = false, time.Now()
+		r.mu.Unlock()
+		r.Queue(nn)
+	})
 }
 
 // Wake queues a Manifest, by its name as a consumer of a cluster: namespace/name.
 func (r *Requeuer) Wake(consumer string) {
 	namespace, name, _ := strings.Cut(consumer, string(types.Separator))
-	r.queue(types.NamespacedName{Namespace: namespace, Name: name})
+	r.Queue(types.NamespacedName{Namespace: namespace, Name: name})
 }
 
 // Again queues a Manifest once its last write is in the cache.
@@ -114,11 +178,11 @@ func (r *Requeuer) Again(nn types.NamespacedName) { r.After(nn, cacheDelay) }
 
 // After queues a Manifest after a delay.
 func (r *Requeuer) After(nn types.NamespacedName, d time.Duration) {
-	time.AfterFunc(d, func() { r.queue(nn) })
+	time.AfterFunc(d, func() { r.Queue(nn) })
 }
 
-// queue queues a Manifest, unless the controller stops.
-func (r *Requeuer) queue(nn types.NamespacedName) {
+// Queue queues a Manifest, unless the controller stops.
+func (r *Requeuer) Queue(nn types.NamespacedName) {
 	e := event.GenericEvent{Object: &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: nn.Namespace, Name: nn.Name}}}
 	select {
 	case r.events <- e:

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// lists counts the lists among requests.
+func lists(requests []string) int {
+	n := 0
+	for _, r := range requests {
+		if strings.HasPrefix(r, "list ") {
+			n++
+		}
+	}
+	return n
+}
+
+// TestResume holds that a watch continues from its last version after a short outage, and that a long one ends in a list.
+func TestResume(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		outage time.Duration
+		lists  int
+	}{
+		"Short": {reason: "A fleet is not listed again because of a short outage of the network.", outage: time.Minute},
+		"Long":  {reason: "After a long one, the history of the cluster may have been rewritten.", outage: time.Hour, lists: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c *Cache, server *fake, n *news) {
+				server.set("a", "one", "1")
+				if err := track(t, c, secrets); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				server.fail(errors.New("down"))
+				server.remove("a")
+				server.set("b", "one", "2")
+				time.Sleep(tc.outage)
+				server.asked()
+				server.fail(nil)
+				c.Retry()
+				time.Sleep(time.Second)
+				expect(t, "what happened meanwhile", []string{"one: gone Secret ns/a", "one: new Secret ns/b"}, n.take())
+				if got := lists(server.asked()); got != tc.lists {
+					t.Errorf("\n%s\nwant %d lists, got %d", tc.reason, tc.lists, got)
+				}
+				if err := track(t, c, secrets); err != nil {
+					t.Errorf("\n%s\nwant it in sync, got %v", tc.reason, err)
+				}
+			})
+		})
+	}
+}
+
+// TestResumeIsPaced counts the requests to a server that ends each watch at once.
+func TestResumeIsPaced(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
+		if err := track(t, c, secrets); err != nil {
+			t.Fatal(err)
+		}
+		server.asked()
+		for range 600 {
+			server.fail(nil)
+			time.Sleep(100 * time.Millisecond)
+		}
+		if n := len(server.asked()); n > 61 {
+			t.Errorf("want at most one request in a second, got %d in a minute", n)
+		}
+	})
+}
+
+// TestSlots holds that a first list waits for a slot, and returns it.
+func TestSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, slots := newFake(), make(chan struct{}, 1)
+		c := New(server, mapping, fakeInterpreter{}, WithSlots(slots))
+		defer c.Close()
+		slots <- struct{}{}
+		if err := track(t, c, secrets); err == nil || len(server.asked()) > 0 {
+			t.Errorf("want no request without a slot, got %v", err)
+		}
+		<-slots
+		if err := track(t, c, secrets); err != nil || len(slots) > 0 {
+			t.Errorf("want a list that returns its slot, got %v and %d slots", err, len(slots))
+		}
+	})
+}
