@@ -161,47 +161,6 @@ type Registry struct {
 	PlainHTTP bool `json:"plainHTTP,omitempty"`
 }
 
-// A VerificationMode specifies what happens to a module without a valid signature.
-// +kubebuilder:validation:Enum=Enforce;Warn;Off
-type VerificationMode string
-
-// The modes of verification.
-const (
-	VerificationEnforce VerificationMode = "Enforce"
-	VerificationWarn    VerificationMode = "Warn"
-	VerificationOff     VerificationMode = "Off"
-)
-
-// A VerificationKey is a public key that verifies signatures of modules.
-type VerificationKey struct {
-	// signatureName is the name of the signature in the component descriptor that the key verifies.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	SignatureName string `json:"signatureName"`
-
-	// publicKeySecretRef selects the key of a Secret that holds the public key in PEM format.
-	// +required
-	PublicKeySecretRef SecretKeySelector `json:"publicKeySecretRef"`
-}
-
-// Verification specifies which signatures modules need. It applies to modules with a component descriptor.
-// +kubebuilder:validation:XValidation:rule="self.mode == 'Off' || (has(self.keys) && size(self.keys) > 0)",message="mode Enforce and mode Warn need keys"
-type Verification struct {
-	// mode specifies what happens to a module without a valid signature. Enforce refuses to install it, Warn installs it
-	// and reports the problem, Off does not verify signatures.
-	// +optional
-	// +kubebuilder:default=Off
-	Mode VerificationMode `json:"mode,omitempty"`
-
-	// keys are the trusted public keys, identified by the name of the signature.
-	// +optional
-	// +listType=map
-	// +listMapKey=signatureName
-	// +kubebuilder:validation:MaxItems=16
-	Keys []VerificationKey `json:"keys,omitempty"`
-}
-
 // A ProviderConfigSpec specifies how to connect to a target cluster, and which modules may be installed in it.
 type ProviderConfigSpec struct {
 	// credentials specifies how to authenticate to the API server of the target cluster: with a kubeconfig, or with the

@@ -132,6 +132,23 @@ func configBreaches() map[string]breach {
 		"spec.verification.keys[] required publicKeySecretRef": missing("spec.verification.keys[0].publicKeySecretRef"),
 		"spec.verification.keys[].signatureName minLength 1":   empty("spec.verification.keys[0].signatureName"),
 		"spec.verification.keys[].signatureName maxLength 253": tooLong("spec.verification.keys[0].signatureName", "", 253),
+		"spec.verification.minimumVersions maxItems 256": tooMany("spec.verification.minimumVersions", 256, func(i int) any {
+			return map[string]any{"component": fmt.Sprint("example.org/", i), "version": "1.0.0"}
+		}),
+		"spec.verification.minimumVersions keys component":            twice("spec.verification.minimumVersions", "component", "example.org/module/a"),
+		"spec.verification.minimumVersions[] required component":      missing("spec.verification.minimumVersions[0].component"),
+		"spec.verification.minimumVersions[] required version":        missing("spec.verification.minimumVersions[0].version"),
+		"spec.verification.minimumVersions[].component minLength 1":   empty("spec.verification.minimumVersions[0].component"),
+		"spec.verification.minimumVersions[].component maxLength 255": tooLong("spec.verification.minimumVersions[0].component", "", 255),
+		"spec.verification.minimumVersions[].version minLength 1":     empty("spec.verification.minimumVersions[0].version"),
+		"spec.verification.minimumVersions[].version maxLength 64":    tooLong("spec.verification.minimumVersions[0].version", "", 64),
+		"spec.verification.deniedDigests maxItems 256":                tooMany("spec.verification.deniedDigests", 256, func(i int) any { return fmt.Sprintf("sha256:%064d", i) }),
+		"spec.verification.deniedDigests[] maxLength 71": {
+			set: fields{"spec.verification.deniedDigests[0]": "sha256:" + strings.Repeat("0", 65)}, field: "spec.verification.deniedDigests[0]",
+		},
+		"spec.verification.deniedDigests[] pattern ^sha256:[0-9a-f]{64}$": {
+			set: fields{"spec.verification.deniedDigests[0]": "sha256:0"}, field: "spec.verification.deniedDigests[0]",
+		},
 		"spec.identity.type enum GoogleApplicationCredentials,AzureServicePrincipalCredentials,AzureWorkloadIdentityCredentials,UpboundTokens,AWSWebIdentityCredentials": unknown("spec.identity.type"),
 	}
 	for _, at := range []string{"spec.credentials", "spec.identity"} {

@@ -139,6 +139,10 @@ spec:
     keys:
     - {signatureName: one, publicKeySecretRef: {namespace: default, name: pub, key: key}}
     - {signatureName: two, publicKeySecretRef: {namespace: default, name: pub, key: key}}
+    minimumVersions:
+    - {component: example.org/module/a, version: 1.2.3}
+    - {component: example.org/module/b, version: 1.0.0}
+    deniedDigests: ["sha256:0000000000000000000000000000000000000000000000000000000000000000"]
 `
 	statusOfConfig = `
 conditions:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/module"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
@@ -81,7 +82,10 @@ func (c *connector) signed(ctx context.Context, cfg *config.Config, mr *v1alpha1
 	if err != nil {
 		return nil, errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
 	}
-	return keys, c.verifier.Verify(ctx, regs, &mr.Spec.ForProvider, keys)
+	if err := c.verifier.Verify(ctx, regs, &mr.Spec.ForProvider, keys); err != nil {
+		return keys, err
+	}
+	return keys, module.CheckLimits(cfg.Spec.Verification, &mr.Spec.ForProvider)
 }
 
 // condition returns the condition Verified. Equal verdicts result in equal conditions.

@@ -297,3 +297,29 @@ func schemeOf(t *testing.T) *runtime.Scheme {
 	}
 	return s
 }
+
+// TestVerifyLimits checks that a version below the minimum is not applied, although it is signed.
+func TestVerifyLimits(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		minimum string
+		want    string
+	}{
+		"Below":   {reason: "A signed version below the minimum is refused.", minimum: "1.1.0", want: "component example.org/module/a has version 1.0.0, and verification.minimumVersions of the ProviderConfig requires 1.1.0"},
+		"Minimum": {reason: "The minimum is applied.", minimum: "1.0.0"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			mr := named("n", "m")
+			mr.Spec.ForProvider.Component = &v1alpha1.ComponentDigest{Component: v1alpha1.Component{Name: "example.org/module/a", Version: "1.0.0"}}
+			v := asks(v1alpha1.VerificationEnforce)
+			v.MinimumVersions = []v1alpha1.MinimumVersion{{Component: "example.org/module/a", Version: tc.minimum}}
+			c := &connector{secrets: noSecrets{}, record: &recorded{}, verifier: verifierFn(func() error { return nil })}
+			cfg := &config.Config{Kind: "ProviderConfig", Name: "c", Namespace: "n", Spec: v1alpha1.ProviderConfigSpec{Verification: v}}
+			err := c.verify(t.Context(), cfg, mr).refusal()
+			if (err != nil) != (tc.want != "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("\n%s\nverify(...): want %q, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
