@@ -45,8 +45,6 @@ type kind struct {
 	changed chan struct{}
 	// listed returns the slot of the first list. It is nil without a slot.
 	listed func()
-	// watched is the start of the last watch that continued an earlier one. Only the goroutine of the watch uses it.
-	watched time.Time
 	// retryNow ends the pause between two attempts. stop ends the watch.
 	retryNow chan struct{}
 	stop     context.CancelFunc

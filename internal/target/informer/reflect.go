@@ -46,9 +46,13 @@ const (
 func (k *kind) run(ctx context.Context, r Resource) {
 	quiet := logr.Discard()
 	ctx = klog.NewContext(ctx, quiet)
+	// resumed is the start of the last watch that continued an earlier one.
+	var resumed time.Time
 	lw := &cache.ListWatch{
-		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return k.list(ctx, r, o) },
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return k.watch(ctx, r, o) },
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return k.list(ctx, r, o) },
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return k.watch(ctx, r, o, &resumed)
+		},
 	}
 	reflector := cache.NewReflectorWithOptions(lw, nil, k, cache.ReflectorOptions{
 		Logger:          &quiet,
@@ -112,10 +116,10 @@ func (k *kind) list(ctx context.Context, r Resource, o metav1.ListOptions) (runt
 	return list, k.answered(ctx, err)
 }
 
-func (k *kind) watch(ctx context.Context, r Resource, o metav1.ListOptions) (watch.Interface, error) {
+func (k *kind) watch(ctx context.Context, r Resource, o metav1.ListOptions, resumed *time.Time) (watch.Interface, error) {
 	o.LabelSelector = k.cache.interpreter.Selector()
 	if o.SendInitialEvents == nil && o.ResourceVersion != "" {
-		return k.resume(ctx, r, o)
+		return k.resume(ctx, r, o, resumed)
 	}
 	w, err := k.cache.client.Watch(ctx, r, o)
 	// An API server that does not support streaming lists responds that the options are invalid. The reflector then falls
@@ -128,15 +132,15 @@ func (k *kind) watch(ctx context.Context, r Resource, o metav1.ListOptions) (wat
 
 // resume watches from the last version. While the server does not answer, it tries again from the same version, so that an
 // outage does not make all kinds of all clusters be listed again.
-func (k *kind) resume(ctx context.Context, r Resource, o metav1.ListOptions) (watch.Interface, error) {
+func (k *kind) resume(ctx context.Context, r Resource, o metav1.ListOptions, resumed *time.Time) (watch.Interface, error) {
 	var pause time.Duration
 	// A server that ends each watch at once gets one a second.
-	wait := firstPause - time.Since(k.watched)
+	wait := firstPause - time.Since(*resumed)
 	for start := time.Now(); ; {
 		if !k.sleep(ctx, wait) {
 			return nil, ctx.Err()
 		}
-		k.watched = time.Now()
+		*resumed = time.Now()
 		w, err := k.cache.client.Watch(ctx, r, o)
 		if err == nil || isAnswer(err) || time.Since(start) > resumeFor {
 			return w, k.answered(ctx, err)
