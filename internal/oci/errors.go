@@ -118,12 +118,46 @@ func atCommandLine() *advice {
 // of resources.
 func Explain(err error, host string) error { return inCluster().explain(err, host) }
 
+// An explainedError is an error of a request whose text states the problem and the fix.
+type explainedError struct {
+	error
+
+	retryable bool
+}
+
+// Unwrap returns the error.
+func (e *explainedError) Unwrap() error { return e.error }
+
+// Retryable reports whether a retry may succeed although nothing was changed: the server did not answer, or failed.
+func (e *explainedError) Retryable() bool { return e.retryable }
+
+// mayEnd reports whether the cause of an error of a request may end although nothing was changed.
+func mayEnd(err error) bool {
+	var dns *net.DNSError
+	var network net.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), transient(err):
+		return true
+	case Status(err) != 0:
+		return false
+	case errors.As(err, &dns):
+		return !dns.IsNotFound
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return true
+	}
+	return errors.As(err, &network) && network.Timeout()
+}
+
 // explain turns an error of a request to host into one line that states the problem and the fix. It leaves out
 // addresses, ports and times that differ between attempts, so that equal problems result in equal messages.
 func (a *advice) explain(err error, host string) error {
 	if err == nil {
 		return nil
 	}
+	return &explainedError{error: a.explainCause(err, host), retryable: mayEnd(err)}
+}
+
+func (a *advice) explainCause(err error, host string) error {
 	var large *tooLargeError
 	if errors.As(err, &large) {
 		return large

@@ -63,6 +63,34 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// TestRetryable checks which errors may end although nothing was changed.
+func TestRetryable(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   bool
+	}{
+		"Down":     {reason: "The server may come back.", err: &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, want: true},
+		"Slow":     {reason: "It may answer faster.", err: context.DeadlineExceeded, want: true},
+		"Failing":  {reason: "It may be repaired.", err: &statusError{code: 503}, want: true},
+		"Busy":     {reason: "It asks for patience.", err: &statusError{code: 429}, want: true},
+		"DNSDown":  {reason: "DNS may answer later.", err: &net.DNSError{IsTimeout: true}, want: true},
+		"Unknown":  {reason: "A wrong name stays wrong.", err: &net.DNSError{IsNotFound: true}},
+		"Refused":  {reason: "Wrong credentials stay wrong.", err: &statusError{code: 401}},
+		"Missing":  {reason: "A wrong tag stays wrong.", err: &statusError{code: 404}},
+		"TooLarge": {reason: "The content stays too large.", err: &tooLargeError{what: "blob", limit: 5}},
+		"Unsigned": {reason: "A certificate does not become trusted.", err: x509.UnknownAuthorityError{}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var r interface{ Retryable() bool }
+			if !errors.As(errors.Wrap(Explain(tc.err, "reg.example.org"), "chart"), &r) || r.Retryable() != tc.want {
+				t.Errorf("\n%s\nExplain(...): want an error whose Retryable() is %t, got %v", tc.reason, tc.want, r)
+			}
+		})
+	}
+}
+
 // limited is a deadline that says which one it is.
 type limited struct{}
 

@@ -72,6 +72,7 @@ const (
 	PhaseContended     = observe.PhaseContended
 	PhaseDegraded      = observe.PhaseDegraded
 	PhaseFailed        = observe.PhaseFailed
+	PhaseRetrying      = observe.PhaseRetrying
 	PhaseHookFailed    = observe.PhaseHookFailed
 	PhaseUnreadable    = observe.PhaseUnreadable
 	PhaseUnhealthy     = observe.PhaseUnhealthy

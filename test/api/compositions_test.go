@@ -5,6 +5,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -177,10 +178,44 @@ func TestXRDs(t *testing.T) {
 	}
 }
 
-// fieldsOf returns the sorted paths of the fields below a schema.
+// TestXRDBounds checks that each list of a composite resource and of a claim has a maximum number of items, also in the status.
+func TestXRDBounds(t *testing.T) {
+	schemas, err := schemasOf(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"KymaEnvironment", "KymaEnvironmentClaim"} {
+		s := schemas[schema.GroupVersionKind{Group: "platform.kyma.crossplane.io", Version: "v1alpha1", Kind: kind}]
+		lists := 0
+		for _, part := range []string{"spec", "status"} {
+			part, ok := s.Properties[part]
+			if !ok {
+				t.Fatalf("%s: want spec and status", kind)
+			}
+			for _, f := range fieldsOf("", &part) {
+				if strings.HasSuffix(f, "[]") {
+					t.Errorf("%s: the list %s has no maxItems", kind, f)
+				}
+				if strings.HasSuffix(f, "]") {
+					lists++
+				}
+			}
+		}
+		if lists < 8 {
+			t.Errorf("%s: want at least 8 lists, got %d", kind, lists)
+		}
+	}
+}
+
+// fieldsOf returns the sorted paths of the fields below a schema. The path of a list ends with its maximum number of items in
+// brackets.
 func fieldsOf(at string, s *extv1.JSONSchemaProps) []string {
 	if s.Items != nil {
-		return fieldsOf(at, s.Items.Schema)
+		bound := ""
+		if s.MaxItems != nil {
+			bound = fmt.Sprint(*s.MaxItems)
+		}
+		return append(fieldsOf(at, s.Items.Schema), at+"["+bound+"]")
 	}
 	var out []string
 	for name, child := range s.Properties {

@@ -48,6 +48,9 @@ func (e *UnreachableError) Error() string {
 	return "API server " + e.Host + ": " + e.Reason
 }
 
+// Retryable returns true: the API server may answer later.
+func (e *UnreachableError) Retryable() bool { return true }
+
 // Explain converts an error of a request to the API server to one line for a condition. It returns errors of unknown
 // types unchanged.
 func Explain(err error) error {

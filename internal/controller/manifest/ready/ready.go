@@ -29,7 +29,9 @@ func Condition(o *engine.Observation, at *v1alpha1.ManifestObservation) (c xpv2.
 // changed or ceded can become Ready, and one that waits for another object can too.
 func isStalled(reason xpv2.ConditionReason, o *engine.Observation) bool {
 	switch reason {
-	case v1alpha1.ReasonModuleFailed, v1alpha1.ReasonRolledBack:
+	case v1alpha1.ReasonModuleFailed:
+		return firstPhase(o) != engine.PhaseRetrying
+	case v1alpha1.ReasonRolledBack:
 		return true
 	case v1alpha1.ReasonDrifted:
 		// An object is missing, and the drift policy only reports this.

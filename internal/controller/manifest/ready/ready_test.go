@@ -59,6 +59,7 @@ func TestCondition(t *testing.T) {
 		"Works":         {reason: "All objects work although others changed them.", o: works, want: want{true, "Drifted", false}},
 		"Degraded":      {reason: "An object reports a warning.", o: in(engine.PhaseDegraded), want: want{false, "Unavailable", false}},
 		"Failed":        {reason: "The API server refuses an object.", o: in(engine.PhaseFailed), want: want{false, "ModuleFailed", true}},
+		"Retrying":      {reason: "A registry does not answer.", o: in(engine.PhaseRetrying), want: want{false, "ModuleFailed", false}},
 		"HookFailed":    {reason: "A hook failed.", o: in(engine.PhaseHookFailed), want: want{false, "ModuleFailed", true}},
 		"Unreadable":    {reason: "An object cannot be read.", o: in(engine.PhaseUnreadable), want: want{false, "ModuleFailed", true}},
 		"Unhealthy":     {reason: "An object failed.", o: in(engine.PhaseUnhealthy), want: want{false, "ModuleFailed", true}},

@@ -122,9 +122,9 @@ func TestWithoutDryRun(t *testing.T) {
 			requests: look[:1], tries: tryLook[:1],
 		},
 		"Elsewhere": {
-			reason: "The same text in another error is a refusal.",
+			reason: "The same text in a server error is an error.",
 			want:   cm, meet: hook(kerrors.NewInternalError(errors.New("does not support dry run"))), out: result{Kind: "Created"},
-			instead:  &result{Err: "ConfigMap apps/web: Internal error occurred: does not support dry run", Refused: true},
+			instead:  &result{Err: "ConfigMap apps/web: Internal error occurred: does not support dry run"},
 			requests: look[:1], tries: tryLook[:1],
 		},
 	}

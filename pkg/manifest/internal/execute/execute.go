@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 // A Result contains what a call did.
@@ -188,7 +189,7 @@ func (r *run) reasons() inventory.Reasons {
 	for i := range p.plan.Parts {
 		part := &p.plan.Parts[i]
 		if failure, failed := p.verdicts.Failure(part.Name); failed {
-			out.Failed[part.Name] = inventory.Failure{Digest: part.Digest, Message: failure.Reason}
+			out.Failed[part.Name] = inventory.Failure{Digest: part.Digest, Message: failure.Reason, Transient: ssa.IsTransient(failure.Err)}
 		}
 	}
 	if r.pruneErr != nil {

@@ -28,15 +28,17 @@ type Failure struct {
 	Digest string `json:"digest,omitempty"`
 	// Message is the error on one line.
 	Message string `json:"message"`
+	// Transient is true if the next step may succeed although the inputs are the same.
+	Transient bool `json:"transient,omitempty"`
 }
 
-// Failure reports whether the last step failed to apply the given inputs of a part, and returns the reason.
-func (r *Reasons) Failure(part object.PartID, digest string) (reason string, failed bool) {
+// Failure reports whether the last step failed to apply the given inputs of a part, and returns the failure.
+func (r *Reasons) Failure(part object.PartID, digest string) (f Failure, failed bool) {
 	f, ok := r.Failed[part]
 	if !ok || f.Digest != digest {
-		return "", false
+		return Failure{}, false
 	}
-	return f.Message, true
+	return f, true
 }
 
 // Wait reports whether a part waits, and returns the reason: an earlier install, or the condition that the whole step waits for.
@@ -84,7 +86,7 @@ func (r *Reasons) ToStore(redact func(text string) string) *Reasons {
 		out.Failed = make(map[object.PartID]Failure, len(r.Failed))
 	}
 	for name, f := range r.Failed {
-		out.Failed[name] = Failure{Digest: f.Digest, Message: Bounded(f.Message, redact)}
+		out.Failed[name] = Failure{Digest: f.Digest, Message: Bounded(f.Message, redact), Transient: f.Transient}
 	}
 	if len(r.Held) > 0 {
 		out.Held = make(map[object.PartID]string, len(r.Held))

@@ -97,7 +97,8 @@ func TestReasons(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got want
-			got.Failure.Reason, got.Failure.Found = tc.in.Failure("web", "1")
+			f, ok := tc.in.Failure("web", "1")
+			got.Failure = found{f.Message, ok}
 			got.Wait.Reason, got.Wait.Found = tc.in.Wait("web")
 			got.Prune.Reason, got.Prune.Found = tc.in.PruneFailure()
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -63,6 +63,16 @@ func TestObserveDrift(t *testing.T) {
 			phase: PhaseFailed,
 			want:  Observation{Exists: true, State: health.Error, Message: "web: no", Total: 1, Drift: []Drift{drift}},
 		},
+		"RepairRetried": {
+			reason: "If something did not answer, a retry may help.",
+			in: func(w *world) Input {
+				w.obj.Owned = "theirs"
+				w.last.Failed = map[object.PartID]inventory.Failure{"web": {Digest: "new", Message: "no", Transient: true}}
+				return w.input()
+			},
+			phase: PhaseRetrying,
+			want:  Observation{Exists: true, State: health.Error, Message: "web: no", Total: 1, Drift: []Drift{drift}},
+		},
 		"Again": {
 			reason: "An object that is deleted repeatedly results in a warning.",
 			in: func(w *world) Input {

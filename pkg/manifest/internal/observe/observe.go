@@ -104,7 +104,7 @@ func (o *observer) observeParts() {
 		wait, waits := o.last.Wait(p.Name)
 		switch {
 		case failed:
-			p.found(PhaseFailed, failure)
+			p.found(phaseOfFailure(failure), failure.Message)
 		case !waits:
 			p.found(PhaseApplying, "is being applied")
 		case rec.Resumes(p.Inputs(), o.Retry) && !rec.Run.Over:
@@ -186,7 +186,7 @@ func (o *observer) observeEntry(en *inventory.Entry, p *part) {
 // observeRecreated records the state of an object that was deleted for a repair and has not been recreated yet.
 func (o *observer) observeRecreated(en *inventory.Entry, p *part) {
 	if failure, failed := o.last.Failure(p.Name, p.Digest); failed {
-		p.found(PhaseFailed, failure)
+		p.found(phaseOfFailure(failure), failure.Message)
 		return
 	}
 	p.found(PhaseDrifted, cmp.Or(o.last.Waiting, en.Ref().String()+" is being recreated"))
@@ -218,7 +218,7 @@ func (o *observer) observeDrift(en *inventory.Entry, d Drift, p *part) bool {
 	o.out.UpToDate = o.out.UpToDate && !p.needsStep()
 	o.out.Drift = append(o.out.Drift, d)
 	if failure, failed := o.last.Failure(p.Name, p.Digest); failed {
-		p.found(PhaseFailed, failure)
+		p.found(phaseOfFailure(failure), failure.Message)
 	}
 	if en.Restores.Pause(o.Now) {
 		p.found(PhaseContended, d.String()+" again and again, and is restored once a minute; find the client that does this")

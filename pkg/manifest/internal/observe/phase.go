@@ -2,7 +2,10 @@
 
 package observe
 
-import "github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+import (
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+)
 
 // A Phase is the phase of a part of a bundle. It determines the State of the part.
 type Phase string
@@ -43,6 +46,9 @@ const (
 
 	// PhaseFailed means that the last step could not apply the part, or could not delete objects that it no longer contains.
 	PhaseFailed Phase = "Failed"
+	// PhaseRetrying means that the last step could not apply the part because something did not answer. The next step may succeed
+	// although nothing is changed.
+	PhaseRetrying Phase = "Retrying"
 	// PhaseHookFailed means that a hook failed. The engine does nothing more for these inputs.
 	PhaseHookFailed Phase = "HookFailed"
 	// PhaseUnreadable means that the credentials may not read an object.
@@ -76,6 +82,7 @@ var states = map[Phase]health.State{ //nolint:gochecknoglobals // A constant tab
 	PhaseDegraded:  health.Warning,
 
 	PhaseFailed:        health.Error,
+	PhaseRetrying:      health.Error,
 	PhaseHookFailed:    health.Error,
 	PhaseUnreadable:    health.Error,
 	PhaseUnhealthy:     health.Error,
@@ -101,6 +108,14 @@ func phaseOf(s health.State) Phase {
 	case health.Processing:
 	}
 	return PhaseProgressing
+}
+
+// phaseOfFailure returns the phase of a part that the last step could not apply.
+func phaseOfFailure(f inventory.Failure) Phase {
+	if f.Transient {
+		return PhaseRetrying
+	}
+	return PhaseFailed
 }
 
 // A finding is one observation about a part.

@@ -3,6 +3,8 @@
 package ssa
 
 import (
+	"context"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -71,7 +73,7 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 // IsRefused reports whether the API server or the engine refuses one object. Any other error means that the cluster is
-// unreachable or temporarily unavailable.
+// unreachable or temporarily unavailable, or that a webhook of it is.
 func IsRefused(err error) bool {
 	if r := (*RefusedError)(nil); errors.As(err, &r) {
 		return true
@@ -80,8 +82,35 @@ func IsRefused(err error) bool {
 		return true
 	}
 	s := kerrors.APIStatus(nil)
-	return errors.As(err, &s) && !kerrors.IsUnauthorized(err) && !kerrors.IsTooManyRequests(err) &&
-		!kerrors.IsServiceUnavailable(err) && !kerrors.IsTimeout(err) && !kerrors.IsServerTimeout(err)
+	if !errors.As(err, &s) {
+		return false
+	}
+	switch code := s.Status().Code; code {
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return false
+	default:
+		return code < http.StatusInternalServerError && !kerrors.IsTimeout(err) && !kerrors.IsServerTimeout(err) || IsTooLarge(err)
+	}
+}
+
+// retryable is implemented by errors of sources and of connections that know whether a retry may succeed.
+type retryable interface {
+	error
+	// Retryable reports whether a retry may succeed although nothing was changed.
+	Retryable() bool
+}
+
+// IsTransient reports whether an error may end although no one changes the bundle or the object: the cluster, a webhook of it or
+// the server of a source does not answer, or another client changed the object at the same time.
+func IsTransient(err error) bool {
+	if r := retryable(nil); errors.As(err, &r) {
+		return r.Retryable()
+	}
+	if kerrors.IsConflict(err) && !IsOwnershipConflict(err) {
+		return true
+	}
+	s := kerrors.APIStatus(nil)
+	return errors.As(err, &s) && !IsRefused(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // tooLarge lists the messages of etcd about an object that it cannot store. The API server returns them without a reason.

@@ -12,8 +12,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 func TestExplain(t *testing.T) {
@@ -94,5 +97,51 @@ func TestExplainKeepsTheReason(t *testing.T) {
 	}
 	if Explain(nil) != nil {
 		t.Error("no error has no explanation")
+	}
+}
+
+// A retryableError is an error of a source that says whether a retry may succeed.
+type retryableError bool
+
+func (retryableError) Error() string     { return "no" }
+func (e retryableError) Retryable() bool { return bool(e) }
+
+// TestVerdicts checks which errors are verdicts on an object, and which may end by themselves.
+func TestVerdicts(t *testing.T) {
+	pods, code := schema.GroupResource{Resource: "pods"}, func(code int) error {
+		return kerrors.NewGenericServerResponse(code, "patch", schema.GroupResource{Resource: "pods"}, "a", "no", 0, true)
+	}
+	webhook := kerrors.NewInternalError(errors.New(`failed calling webhook "a.example.org": connection refused`))
+	large := kerrors.NewInternalError(errors.New("etcdserver: request is too large"))
+	owned := kerrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict}}, "no")
+	type want struct{ Refused, Transient bool }
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   want
+	}{
+		"Invalid":      {reason: "A field is wrong.", err: kerrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "a", nil), want: want{Refused: true}},
+		"Forbidden":    {reason: "A permission is missing.", err: kerrors.NewForbidden(pods, "a", errors.New("no")), want: want{Refused: true}},
+		"Owned":        {reason: "Another manager owns a field.", err: owned, want: want{Refused: true}},
+		"Engine":       {reason: "The engine refuses an object.", err: errors.Wrap(&RefusedError{Err: errors.New("no")}, "a"), want: want{Refused: true}},
+		"NoKind":       {reason: "The cluster does not serve the kind.", err: &cluster.NoKindError{}, want: want{Refused: true}},
+		"TooLarge":     {reason: "etcd refuses the object, and the API server says 500.", err: large, want: want{Refused: true}},
+		"Modified":     {reason: "A retry reads the object again.", err: kerrors.NewConflict(pods, "a", errors.New("no")), want: want{Refused: true, Transient: true}},
+		"Unauthorized": {reason: "That is about the credentials, not about the object.", err: kerrors.NewUnauthorized("no"), want: want{Transient: true}},
+		"Busy":         {reason: "The API server asks for patience.", err: kerrors.NewTooManyRequests("no", 1), want: want{Transient: true}},
+		"Webhook":      {reason: "A webhook does not answer.", err: webhook, want: want{Transient: true}},
+		"Storage":      {reason: "etcd does not answer.", err: code(http.StatusInternalServerError), want: want{Transient: true}},
+		"Gateway":      {reason: "A proxy does not reach the API server.", err: code(http.StatusBadGateway), want: want{Transient: true}},
+		"Slow":         {reason: "The pass ended.", err: errors.Wrap(context.DeadlineExceeded, "a"), want: want{Transient: true}},
+		"Source":       {reason: "A registry does not answer.", err: errors.Wrap(retryableError(true), "a"), want: want{Transient: true}},
+		"SourceWrong":  {reason: "A registry refuses the credentials.", err: errors.Wrap(retryableError(false), "a")},
+		"Other":        {reason: "A chart cannot be rendered.", err: errors.New("no")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, want{IsRefused(tc.err), IsTransient(tc.err)}); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
