@@ -124,6 +124,7 @@ func New(e *command.Environment) *cobra.Command {
 	modules.AddCommand(module.Commands(e)...)
 	root.AddCommand(modules, kyma.NewStatus(e), kyma.NewWait(e), manifest.NewPlan(e), manifest.NewTest(e))
 	root.AddCommand(controlplane.NewDeploy(e), controlplane.NewUndeploy(e), version.Command(e))
+	root.SetHelpCommand(helpCommand())
 	arrange(root, modules)
 	each(root, func(c *cobra.Command) { c.Long = command.Wrap(c.Long, width) })
 	return root
@@ -131,6 +132,25 @@ func New(e *command.Environment) *cobra.Command {
 
 // group prints the help of a command that only groups other commands.
 func group(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+// helpCommand returns the command help. It returns a usage error for an unknown command, where the one of cobra prints the help.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Help about any command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if err := subcommand(found, rest); err != nil {
+				return err
+			}
+			found.InitDefaultHelpFlag()
+			found.InitDefaultVersionFlag()
+			return found.Help()
+		},
+	}
+}
 
 // normalise accepts underscores instead of dashes in the names of flags, as kubectl does.
 func normalise(_ *pflag.FlagSet, name string) pflag.NormalizedName {

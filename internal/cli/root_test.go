@@ -43,6 +43,16 @@ func TestRun(t *testing.T) {
 			args:   []string{"module", "nonsense"},
 			want:   want{Code: command.ExitUsage, Err: `Error: unknown command "nonsense" for "kymactl module"`},
 		},
+		"UnknownHelp": {
+			reason: "Help about an unknown command is wrong usage, with a suggestion.",
+			args:   []string{"help", "modul"},
+			want:   want{Code: command.ExitUsage, Err: `Error: unknown command "modul" for "kymactl"; did you mean kymactl module?`},
+		},
+		"UnknownHelpBelow": {
+			reason: "So is help about an unknown command of a group.",
+			args:   []string{"help", "module", "nonsense"},
+			want:   want{Code: command.ExitUsage, Err: `Error: unknown command "nonsense" for "kymactl module"`},
+		},
 		"UnknownFlag": {
 			reason: "An unknown flag is wrong usage.",
 			args:   []string{"--nope"},
@@ -83,6 +93,19 @@ func TestRun(t *testing.T) {
 				t.Errorf("\n%s\nRun(%v): -want, +got:\n%s", tc.reason, tc.args, diff)
 			}
 		})
+	}
+}
+
+// TestRunHelp checks that the command help prints what the flag --help prints.
+func TestRunHelp(t *testing.T) {
+	for _, path := range []string{"", "module", "module inspect", "status"} {
+		var byCommand, byFlag, err bytes.Buffer
+		args := strings.Fields(path)
+		code := Run(t.Context(), &command.Environment{In: strings.NewReader(""), Out: &byCommand, Err: &err}, append([]string{"help"}, args...))
+		Run(t.Context(), &command.Environment{In: strings.NewReader(""), Out: &byFlag, Err: &err}, append(args, "--help"))
+		if diff := cmp.Diff(byFlag.String(), byCommand.String()); diff != "" || code != command.ExitOK || err.Len() > 0 {
+			t.Errorf("help %s: exit code %d, %q: -with --help, +with help:\n%s", path, code, err.String(), diff)
+		}
 	}
 }
 

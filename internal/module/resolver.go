@@ -64,6 +64,9 @@ func (r *Resolver) Resolve(ctx context.Context, regs oci.Registries, t *v1alpha1
 		}
 	}
 	out.Resources = m.resources
+	if n := installsOf(out.Resources); n > maxInstalls {
+		return nil, invalidf("the module has %d installs, and a Manifest can have at most %d: divide it into several modules", n, maxInstalls)
+	}
 	if m.data != nil && t.Spec.Data == nil {
 		// Signature verification does not fetch the default custom resource, as by then it may as well be the user's
 		// own.
@@ -75,6 +78,20 @@ func (r *Resolver) Resolve(ctx context.Context, regs oci.Registries, t *v1alpha1
 		}
 	}
 	return out, nil
+}
+
+// maxInstalls is the maximum number of installs of a Manifest.
+const maxInstalls = 32
+
+// installsOf returns the number of resources that are installs.
+func installsOf(all []v1alpha1.ModuleResource) int {
+	n := 0
+	for i := range all {
+		if all[i].Use == v1alpha1.UseInstall {
+			n++
+		}
+	}
+	return n
 }
 
 // Components returns the components that the status of a template refers to, the module's own first. It fetches them by

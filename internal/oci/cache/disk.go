@@ -36,8 +36,9 @@ type disk struct {
 }
 
 func newDisk(dir string, size int64) (*disk, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, errors.Wrap(err, "cannot make the cache directory")
+	dir, err := openDirectory(dir, os.Geteuid())
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot create the cache directory")
 	}
 	d := &disk{dir: dir, size: size}
 	d.sweep()
@@ -50,7 +51,7 @@ func (d *disk) path(scope, digest string) string {
 
 func (d *disk) get(scope, digest string) ([]byte, bool) {
 	path := d.path(scope, digest)
-	data, err := os.ReadFile(path) //nolint:gosec // The path is made of hexadecimal digits.
+	data, err := readRegular(path, d.size)
 	if err != nil {
 		return nil, false
 	}

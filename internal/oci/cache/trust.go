@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// openDirectory creates a directory for a user, and returns it. If the directory exists and other users own it or may write to
+// it, such as a mounted volume, openDirectory returns a directory below it that belongs to the user. It follows no symbolic link.
+func openDirectory(dir string, user int) (string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		return "", errors.Errorf("%s is not a directory: name the directory itself, not a link to it", dir)
+	}
+	if isTrusted(info.Mode(), ownerOf(info), user) {
+		return dir, nil
+	}
+	own := filepath.Join(dir, fmt.Sprintf("user-%d", user))
+	if err := os.Mkdir(own, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	if info, err = os.Lstat(own); err != nil {
+		return "", err
+	}
+	if !isTrusted(info.Mode(), ownerOf(info), user) {
+		return "", errors.Errorf("%s must be a directory of user %d to which no other user may write", own, user)
+	}
+	return own, nil
+}
+
+// unknownOwner is the owner of a file on a system that has no numbers for users.
+const unknownOwner = -1
+
+// isTrusted reports whether only a user may put files into a directory: it belongs to the user, and neither its group nor others
+// may write to it.
+func isTrusted(mode fs.FileMode, owner, user int) bool {
+	return mode.IsDir() && (owner == unknownOwner || owner == user && mode.Perm()&0o022 == 0)
+}
+
+// readRegular returns the content of a regular file of at most limit bytes. It follows no symbolic link, and does not wait for a
+// pipe.
+func readRegular(path string, limit int64) ([]byte, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, errors.Errorf("%s is not a regular file of at most %d bytes", path, limit)
+	}
+	return io.ReadAll(io.LimitReader(f, limit))
+}
