@@ -308,6 +308,11 @@ type ManifestParameters struct {
 	// protection against users who can change the Manifest: these are restricted by the permissions of the kubeconfig.
 	// +optional
 	Allowed *ManifestAllowed `json:"allowed,omitempty"`
+
+	// impersonate specifies the ServiceAccount of the target cluster whose permissions restrict what is installed and removed.
+	// Defaults to spec.impersonate of the ProviderConfig. If a ClusterProviderConfig specifies one, it cannot be changed here.
+	// +optional
+	Impersonate *Impersonation `json:"impersonate,omitempty"`
 }
 
 // A ManifestSpec is the desired state of a Manifest.

@@ -185,22 +185,19 @@ type ProviderConfigSpec struct {
 	// verification specifies how signatures of modules are verified. By default, they are not verified.
 	// +optional
 	Verification *Verification `json:"verification,omitempty"`
-}
 
-// AllowedNamespaces selects namespaces. A namespace is allowed if it is listed in names, or if selector matches its labels.
-type AllowedNamespaces struct {
-	// names are the names of allowed namespaces.
+	// impersonate specifies the ServiceAccount of the target cluster whose permissions restrict what Manifests install and
+	// remove. Watches and inventories use the permissions of the kubeconfig. In a ClusterProviderConfig, Manifests cannot specify
+	// another one; in a ProviderConfig, they can. By default, no ServiceAccount is impersonated.
 	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=256
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=63
-	Names []string `json:"names,omitempty"`
+	Impersonate *Impersonation `json:"impersonate,omitempty"`
 
-	// selector allows the namespaces with these labels. An empty selector allows all namespaces. For any other selector, the
-	// provider needs the permission to get namespaces, which Crossplane does not grant: see docs/permissions.md.
+	// lookup specifies what the function lookup of charts may read in the target cluster. Allowed permits everything that the
+	// user of the kubeconfig, or the impersonated ServiceAccount, can read. NoSecrets refuses Secrets. Denied refuses everything.
+	// A chart that calls a refused lookup is not installed. Defaults to NoSecrets if the credentials or the identity are those of
+	// the provider, and to Allowed otherwise.
 	// +optional
-	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	Lookup LookupPolicy `json:"lookup,omitempty"`
 }
 
 // A ClusterProviderConfigSpec specifies how to connect to a target cluster, which modules may be installed in it, and which

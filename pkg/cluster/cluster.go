@@ -20,6 +20,15 @@ type Cluster interface {
 	Cache() Cache
 }
 
+// A Delegate is a Cluster whose requests are sent as another user than that of the connection, for example with impersonation.
+// The engine uses it for the objects of a bundle, and the Owner for the inventory: that user needs no access to inventories.
+type Delegate interface {
+	Cluster
+
+	// Owner returns the Cluster with the user of the connection.
+	Owner() Cluster
+}
+
 // Access sends requests to a cluster.
 type Access interface {
 	// Identity returns the identity of the cluster as far as the connection proves it. Connections with equal identities

@@ -126,8 +126,12 @@ func (w *call) retract(ctx context.Context) error {
 
 // newStore returns the store of the inventory of the bundle.
 func (w *call) newStore() *store {
+	client := w.client
+	if d, ok := w.c.(cluster.Delegate); ok {
+		client = ssa.New(d.Owner(), w.e.identity.FieldManager)
+	}
 	return &store{last: &w.mem.stored, stop: func() {}, inventories: &inventory.Store{
-		Client: w.client, Cache: w.c.Cache(), SyncTimeout: inspect.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner, Adopt: w.b.Adopt,
+		Client: client, Cache: w.c.Cache(), SyncTimeout: inspect.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner, Adopt: w.b.Adopt,
 		Identity: w.e.identity, Messages: w.e.messages,
 	}}
 }

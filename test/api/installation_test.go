@@ -149,3 +149,17 @@ func confinementBreaches(at string) map[string]breach {
 		at + ".kinds[] pattern " + kindPattern: {set: fields{at + ".kinds[0]": "*"}, ok: fields{at + ".kinds[0]": "Deployment.apps"}},
 	}
 }
+
+// impersonationBreaches are those of a ServiceAccount that is impersonated.
+func impersonationBreaches(at string) map[string]breach {
+	at += ".impersonate"
+	account := at + ".serviceAccount"
+	return map[string]breach{
+		at + " required serviceAccount":     missing(account),
+		account + " required name":          missing(account + ".name"),
+		account + ".name minLength 1":       empty(account + ".name"),
+		account + ".name maxLength 253":     tooLong(account+".name", "", 253),
+		account + ".namespace minLength 1":  empty(account + ".namespace"),
+		account + ".namespace maxLength 63": tooLong(account+".namespace", "", 63),
+	}
+}

@@ -39,6 +39,7 @@ func TestManifestRules(t *testing.T) {
 	maps.Copy(breaches, installationBreaches("spec.forProvider", "spec.forProvider"))
 	maps.Copy(breaches, valuesBreaches(installs+"[]", installs+"[0]", 32))
 	maps.Copy(breaches, confinementBreaches("spec.forProvider.allowed"))
+	maps.Copy(breaches, impersonationBreaches("spec.forProvider"))
 	maps.Copy(breaches, outcomeBreaches())
 	maps.Copy(breaches, driftBreaches())
 	maps.Copy(breaches, cededBreaches())

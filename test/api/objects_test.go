@@ -70,6 +70,7 @@ spec:
     immutableFields: Recreate
     rollback: {trigger: NotReady, after: 1h30m}
     allowed: {namespaces: [kyma-system], kinds: [ConfigMap, "*.apps", Sample.operator.kyma-project.io], clusterAdmin: false, moduleTemplate: sample-fast}
+    impersonate: {serviceAccount: {namespace: apps, name: installer}}
     adoption: Adopt
 `
 	statusOfManifest = `
@@ -125,6 +126,8 @@ spec:
     secretRef: {namespace: default, name: cloud, key: json}
     env: {name: CLOUD}
     fs: {path: /cloud}
+  impersonate: {serviceAccount: {namespace: apps, name: installer}}
+  lookup: NoSecrets
   registries:
   - host: registry.example.org:5000
     pullSecretRef: {namespace: default, name: pull}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/access"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/ready"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/values"
@@ -45,6 +46,7 @@ type connector struct {
 	secrets  config.Secrets
 	clouds   config.CloudIdentities
 	values   *values.Reader
+	sessions *access.Sessions
 	clusters Clusters
 	puller   Puller
 	verifier Verifier
@@ -108,6 +110,13 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 	if err := checkReady(cluster); err != nil {
 		return nil, verdict, &waitError{err}
 	}
+	user, err := cfg.User(mr.Namespace, mr.Spec.ForProvider.Impersonate)
+	if err != nil {
+		return nil, verdict, err
+	}
+	if cluster, err = c.restrict(key, cluster, cfg, user); err != nil {
+		return nil, verdict, errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
+	}
 	sources := c.sources(cfg)
 	bundle, err := sources.bundleOf(mr)
 	if err != nil {
@@ -152,20 +161,42 @@ func (c *connector) connectRemoval(ctx context.Context, mr *v1alpha1.Manifest) (
 		cluster, err = c.clusters.Get(ctx, key.String(), cfg)
 		err = errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
 	}
-	found := err == nil
-	if !found {
+	found, user := err == nil, c.sessions.Of(key).User()
+	if found {
+		// Against the rule of the config, the Manifest installed nothing.
+		user, _ = cfg.User(mr.Namespace, mr.Spec.ForProvider.Impersonate)
+	} else {
 		cluster, found = c.clusters.Last(key.String())
+	}
+	if found {
+		as, failed := c.restrict(key, cluster, cfg, user)
+		if failed != nil {
+			return nil, blocked, failed
+		}
+		cluster = as
 	}
 	bundle.Adopt = bundle.Adopt && !refused
 	e := c.external(key, cluster, bundle, c.values.Secrets(ctx, mr))
 	return e, removalOf(mr, found, err), err
 }
 
+// restrict returns a cluster that a Manifest uses as a user, and with the lookups that its config allows. cfg is nil if the config
+// no longer exists; a removal renders nothing.
+func (c *connector) restrict(key client.ObjectKey, cl cluster.Cluster, cfg *config.Config, user string) (cluster.Cluster, error) {
+	session := c.sessions.Of(key)
+	session.SetUser(user)
+	o := access.Options{User: user, Lookup: v1alpha1.LookupDenied, Secrets: &session.Secrets}
+	if cfg != nil {
+		o.Lookup, o.Origin = cfg.Lookup(), cfg.Kind+" "+cfg.Name
+	}
+	return access.New(cl, o)
+}
+
 // external returns an external client, and registers the bundle, so that a change of its objects in the cluster queues the
 // Manifest.
 func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, bundle *manifest.Bundle, secrets []any) *external {
 	c.requeuer.Add(c.engine.ID(bundle), key)
-	report := &reporter{recorder: c.record, redactor: redact.New(secrets...)}
+	report := &reporter{recorder: c.record, redactor: redact.NewGrowing(&c.sessions.Of(key).Secrets, secrets...)}
 	return &external{
 		engine: c.engine, cluster: cluster, key: key, memory: c.memory, report: report, choice: choice{bundle: bundle, report: report},
 		again: func() { c.requeuer.Again(key) }, after: func(d time.Duration) { c.requeuer.After(key, d) },

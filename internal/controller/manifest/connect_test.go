@@ -129,7 +129,7 @@ func TestConnect(t *testing.T) {
 			}
 			switch e := e.(type) {
 			case *external:
-				got.cluster, got.adopts = e.cluster.(*aCluster).name, e.choice.bundle.Adopt
+				got.cluster, got.adopts = e.cluster.(interface{ Unwrap() cluster.Cluster }).Unwrap().(*aCluster).name, e.choice.bundle.Adopt
 			case nothing:
 				o, err := e.Observe(t.Context(), tc.mr)
 				got.nothing = err == nil && !o.ResourceExists

@@ -26,6 +26,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/access"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/share"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/values"
@@ -63,7 +64,7 @@ type Options struct {
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer, error) {
 	name := managed.ControllerName(v1alpha1.ManifestGroupKind)
 	requeuer, memory := requeue.New(ctx.Done(), requeue.WithReady(isReady(mgr.GetClient()))), &memory{}
-	shares := share.New(o.MaxConcurrentReconciles, requeuer.Queue)
+	shares, sessions := share.New(o.MaxConcurrentReconciles, requeuer.Queue), &access.Sessions{}
 	record := settings.Recorder(mgr, name)
 	if err := config.Index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
@@ -86,8 +87,11 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		record:   record,
 		requeuer: requeuer,
 		memory:   memory,
+		sessions: sessions,
 	}, shares, record, name)...)
-	w := &watches{client: mgr.GetClient(), requeuer: requeuer, shares: shares, memory: memory, clusters: o.Clusters, priorities: o.Priorities}
+	w := &watches{
+		client: mgr.GetClient(), requeuer: requeuer, shares: shares, memory: memory, sessions: sessions, clusters: o.Clusters, priorities: o.Priorities,
+	}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(ctrlcontroller.Options{
@@ -116,6 +120,7 @@ type watches struct {
 	requeuer   *requeue.Requeuer
 	shares     *share.Shares
 	memory     *memory
+	sessions   *access.Sessions
 	clusters   Clusters
 	priorities *priority.Tracker
 	// gone contains the names of the Manifests that were deleted since their last pass.
@@ -153,6 +158,7 @@ func (w *watches) forget(nn types.NamespacedName) {
 	w.requeuer.Remove(nn)
 	w.shares.Forget(nn)
 	w.memory.take(nn)
+	w.sessions.Forget(nn)
 	w.clusters.Forget(nn.String())
 	w.priorities.EndRollout(nn)
 }

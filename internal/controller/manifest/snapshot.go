@@ -43,7 +43,7 @@ func snapshotOf(mr *v1alpha1.Manifest, bundle *manifest.Bundle, secrets []any) (
 	s := &snapshot{Format: snapshotFormat, Secrets: secrets}
 	mr.Spec.ForProvider.DeepCopyInto(&s.Parameters)
 	p := &s.Parameters
-	p.Drift, p.Mode, p.ImmutableFields, p.Rollback, p.Adoption, p.Allowed = "", "", "", nil, "", nil
+	p.Drift, p.Mode, p.ImmutableFields, p.Rollback, p.Adoption, p.Allowed, p.Impersonate = "", "", "", nil, "", nil, nil
 	for i := range p.Installs {
 		in := &p.Installs[i]
 		in.ValuesFrom, in.Values = nil, nil
@@ -107,7 +107,7 @@ func (s *snapshot) restored(mr *v1alpha1.Manifest) *v1alpha1.Manifest {
 	s.Parameters.DeepCopyInto(&out.Spec.ForProvider)
 	p := &out.Spec.ForProvider
 	p.Drift, p.Mode, p.ImmutableFields = live.Drift, live.Mode, live.ImmutableFields
-	p.Rollback, p.Adoption, p.Allowed = live.Rollback, live.Adoption, live.Allowed
+	p.Rollback, p.Adoption, p.Allowed, p.Impersonate = live.Rollback, live.Adoption, live.Allowed, live.Impersonate
 	return out
 }
 

@@ -16,11 +16,14 @@ const Mark = "(hidden)"
 // text unchanged. A Redactor is safe for concurrent use.
 type Redactor struct {
 	values []any
+	// late contains values that are added while the Redactor is used; nil for none.
+	late *Values
 
-	once sync.Once
+	mu sync.Mutex
 	// forms contains the forms of the values by their first bytes. They are collected for the first text, because most passes
-	// have no text.
+	// have no text, and again after late has grown. seen is the number of values of late that they contain.
 	forms map[prefix][]string
+	seen  int
 }
 
 // New returns a Redactor for values as a YAML parser returns them. Without values, New returns nil.
@@ -31,6 +34,11 @@ func New(values ...any) *Redactor {
 	return &Redactor{values: values}
 }
 
+// NewGrowing returns a Redactor for values, and for those that late has when a text is redacted.
+func NewGrowing(late *Values, values ...any) *Redactor {
+	return &Redactor{values: values, late: late}
+}
+
 // With returns a Redactor that replaces more values. It does not change r.
 func (r *Redactor) With(values ...any) *Redactor {
 	if len(values) == 0 {
@@ -39,7 +47,7 @@ func (r *Redactor) With(values ...any) *Redactor {
 	if r == nil {
 		return New(values...)
 	}
-	return New(slices.Concat(r.values, values)...)
+	return &Redactor{values: slices.Concat(r.values, values), late: r.late}
 }
 
 // Text returns a text without the values. If two values begin at the same position, Text replaces the longer one. It does not
@@ -49,10 +57,13 @@ func (r *Redactor) Text(s string) string {
 	if r == nil || len(s) < shortest {
 		return s
 	}
-	r.once.Do(r.collect)
+	forms := r.collected()
+	if len(forms) == 0 {
+		return s
+	}
 	out, from := strings.Builder{}, 0
 	for i := 0; i+shortest <= len(s); {
-		n := r.match(s[i:])
+		n := match(forms, s[i:])
 		if n <= len(Mark) && strings.HasPrefix(s[i:], Mark) {
 			i += len(Mark)
 			continue
@@ -111,9 +122,9 @@ func (e *redactedError) Error() string { return e.text }
 func (e *redactedError) Unwrap() error { return e.err }
 
 // match returns the number of bytes at the beginning of a text that must be replaced.
-func (r *Redactor) match(s string) int {
+func match(forms map[prefix][]string, s string) int {
 	best := 0
-	for _, form := range r.forms[prefix([]byte(s[:shortest]))] {
+	for _, form := range forms[prefix([]byte(s[:shortest]))] {
 		n := 0
 		for n < len(form) && n < len(s) && form[n] == s[n] {
 			n++
@@ -129,15 +140,26 @@ func (r *Redactor) match(s string) int {
 	return best
 }
 
-// collect collects the forms of all values.
-func (r *Redactor) collect() {
-	r.forms = map[prefix][]string{}
+// collected returns the forms of all values. It collects them if there are new ones.
+func (r *Redactor) collected() map[prefix][]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	late := r.late.all()
+	if r.forms != nil && len(late) == r.seen {
+		return r.forms
+	}
 	all := map[string]struct{}{}
 	for _, v := range r.values {
 		addForms(all, v)
 	}
+	for _, v := range late {
+		addForms(all, v)
+	}
+	forms := map[prefix][]string{}
 	for form := range all {
 		key := prefix([]byte(form[:shortest]))
-		r.forms[key] = append(r.forms[key], form)
+		forms[key] = append(forms[key], form)
 	}
+	r.forms, r.seen = forms, len(late)
+	return forms
 }

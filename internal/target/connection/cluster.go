@@ -44,6 +44,8 @@ type Cluster struct {
 	informer  *informer.Cache
 	identity  string
 	done      func()
+	// impersonates is the user that the credentials impersonate, if any.
+	impersonates string
 
 	monitored bool
 	monitor   *monitor
@@ -99,9 +101,10 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot connect with these credentials")
 	}
+	c.impersonates = rc.Impersonate.UserName
 	c.transport, c.config, c.identity = t, shared(rc, t), identityOf(rc, t.Host())
 	client := &http.Client{Transport: t}
-	if c.rest, err = restClient(c.config, client); err != nil {
+	if c.rest, err = RESTClient(c.config, client); err != nil {
 		return nil, errors.Wrap(err, "cannot make a client")
 	}
 	if c.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(c.config, client); err != nil {
@@ -138,9 +141,9 @@ func shared(rc *rest.Config, t *transport.Transport) *rest.Config {
 	}
 }
 
-// restClient returns a client for any path. Its codec decodes only the types that all API servers return, above all
+// RESTClient returns a client for any path. Its codec decodes only the types that all API servers return, above all
 // Status.
-func restClient(rc *rest.Config, client *http.Client) (*rest.RESTClient, error) {
+func RESTClient(rc *rest.Config, client *http.Client) (*rest.RESTClient, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	rc = rest.CopyConfig(rc)
@@ -157,6 +160,9 @@ func (c *Cluster) Host() string { return c.transport.Host() }
 // Identity returns the identity of the cluster as far as the connection proves it. Equal identities mean the same
 // cluster, whatever the credentials.
 func (c *Cluster) Identity() string { return c.identity }
+
+// Impersonates returns the user that the credentials impersonate, or an empty string.
+func (c *Cluster) Impersonates() string { return c.impersonates }
 
 // REST returns a REST client for absolute paths.
 func (c *Cluster) REST() rest.Interface { return c.rest }

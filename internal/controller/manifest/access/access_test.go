@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package access
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/redact"
+	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// requests are the requests that a server got, each with its user.
+type requests struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (r *requests) add(s string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, s)
+}
+
+func (r *requests) list() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all
+}
+
+// serve starts an API server that has one Secret, and returns a connection to it and the requests that it got.
+func serve(t *testing.T, as string) (cluster.Cluster, *requests) {
+	t.Helper()
+	got := &requests{}
+	secret := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "n", "name": "s"}, "data": {"password": %q}}`,
+		base64.StdEncoding.EncodeToString([]byte("hunter2-is-a-secret")))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got.add(strings.TrimSpace(r.URL.Path + " " + r.Header.Get("Impersonate-User")))
+		w.Header().Set("Content-Type", "application/json")
+		body := `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "n", "name": "c"}, "data": {"a": "not-a-secret"}}`
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/secrets"):
+			body = `{"apiVersion": "v1", "kind": "SecretList", "metadata": {}, "items": [` + secret + `]}`
+		case strings.Contains(r.URL.Path, "/secrets/"):
+			body = secret
+		}
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(s.Close)
+	c, err := connection.New(&rest.Config{Host: s.URL, Impersonate: rest.ImpersonationConfig{UserName: as}}, manifest.Interpreter(), connection.Options{
+		Builtin: mapper.Builtin(), Transport: transport.Options{Dialer: netguard.New(netguard.Options{}).Dialer(netguard.Platform)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c, got
+}
+
+func TestUsers(t *testing.T) {
+	const user = "system:serviceaccount:apps:installer"
+	c, got := serve(t, "")
+	as, err := New(c, Options{User: user, Lookup: v1alpha1.LookupAllowed, Secrets: &redact.Values{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := as.(cluster.Delegate).Owner()
+	ctx := context.Background()
+	for _, r := range []rest.Interface{as.REST(), owner.REST(), c.REST()} {
+		if err := r.Get().AbsPath("/api/v1/namespaces/n/configmaps/c").Do(ctx).Error(); err != nil {
+			t.Error(err)
+		}
+	}
+	lookup(t, as, "configmaps", "c")
+	const path = "/api/v1/namespaces/n/configmaps/c"
+	if diff := cmp.Diff([]string{path + " " + user, path, path, path + " " + user}, got.list()); diff != "" {
+		t.Errorf("requests of objects, of the inventory, of the connection and of a lookup: -want, +got:\n%s", diff)
+	}
+	if as.Cache() != c.Cache() || as.Identity() != c.Identity() {
+		t.Error("another user must not have watches of its own")
+	}
+	plain, err := New(c, Options{})
+	if _, delegates := plain.(cluster.Delegate); delegates || err != nil {
+		t.Errorf("without a user, requests are those of the connection: %v", err)
+	}
+}
+
+// TestTwoUsers holds that nothing replaces the user that a kubeconfig impersonates: it could be given up for that of the kubeconfig.
+func TestTwoUsers(t *testing.T) {
+	c, _ := serve(t, "limited")
+	if _, err := New(c, Options{User: "system:serviceaccount:apps:installer"}); err == nil || !strings.Contains(err.Error(), `the kubeconfig already impersonates "limited"`) {
+		t.Errorf("New(...): want an error that names the user of the kubeconfig, got %v", err)
+	}
+	if _, err := New(c, Options{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// lookup reads an object as the function lookup does, and returns the error as text.
+func lookup(t *testing.T, c cluster.Cluster, resource, name string) string {
+	t.Helper()
+	d, err := dynamic.NewForConfig(c.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := d.Resource(schema.GroupVersionResource{Version: "v1", Resource: resource}).Namespace("n")
+	if name == "" {
+		_, err = r.List(t.Context(), metav1.ListOptions{})
+	} else {
+		_, err = r.Get(t.Context(), name, metav1.GetOptions{})
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func TestLookups(t *testing.T) {
+	const noSecrets = "the function lookup must not read Secrets: spec.lookup of ClusterProviderConfig c is NoSecrets, or not set with credentials of the provider"
+	const denied = "the function lookup is not allowed: spec.lookup of ClusterProviderConfig c is Denied"
+	type want struct {
+		Err      string
+		Requests int
+		// Text is what a message about the Secret and the ConfigMap shows.
+		Text string
+	}
+	const text = "hunter2-is-a-secret aHVudGVyMi1pcy1hLXNlY3JldA== not-a-secret"
+	cases := map[string]struct {
+		reason         string
+		policy         v1alpha1.LookupPolicy
+		resource, name string
+		want           want
+	}{
+		"Secret":           {reason: "What is read of a Secret is kept out of messages.", policy: v1alpha1.LookupAllowed, resource: "secrets", name: "s", want: want{Requests: 1, Text: "(hidden) (hidden) not-a-secret"}},
+		"Secrets":          {reason: "Also in a list.", policy: v1alpha1.LookupAllowed, resource: "secrets", want: want{Requests: 1, Text: "(hidden) (hidden) not-a-secret"}},
+		"ConfigMap":        {reason: "Other objects are not secret.", policy: v1alpha1.LookupAllowed, resource: "configmaps", name: "c", want: want{Requests: 1, Text: text}},
+		"NoSecrets":        {reason: "Secrets can be closed.", policy: v1alpha1.LookupNoSecrets, resource: "secrets", name: "s", want: want{Err: noSecrets, Text: text}},
+		"NoSecretsList":    {reason: "Also their list.", policy: v1alpha1.LookupNoSecrets, resource: "secrets", want: want{Err: noSecrets, Text: text}},
+		"NoSecretsAllowed": {reason: "Other objects stay open.", policy: v1alpha1.LookupNoSecrets, resource: "configmaps", name: "c", want: want{Requests: 1, Text: text}},
+		"Denied":           {reason: "All lookups can be closed.", policy: v1alpha1.LookupDenied, resource: "configmaps", name: "c", want: want{Err: denied, Text: text}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c, sent := serve(t, "")
+			secrets := &redact.Values{}
+			as, err := New(c, Options{Lookup: tc.policy, Origin: "ClusterProviderConfig c", Secrets: secrets})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := want{Err: lookup(t, as, tc.resource, tc.name), Requests: len(sent.list()), Text: redact.NewGrowing(secrets).Text(text)}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestPaths(t *testing.T) {
+	cases := map[string]struct {
+		reason          string
+		path            string
+		object, secrets bool
+	}{
+		"Version":     {reason: "Discovery reads no objects.", path: "/api/v1"},
+		"Group":       {reason: "Nor does that of a group.", path: "/apis/apps/v1"},
+		"Secret":      {reason: "A Secret.", path: "/api/v1/namespaces/n/secrets/s", object: true, secrets: true},
+		"All":         {reason: "All Secrets.", path: "/api/v1/secrets", object: true, secrets: true},
+		"Prefix":      {reason: "Behind a proxy.", path: "/k8s/clusters/c/api/v1/namespaces/n/secrets/s", object: true, secrets: true},
+		"NamedSo":     {reason: "An object with that name is not a Secret.", path: "/api/v1/namespaces/n/configmaps/secrets", object: true},
+		"OtherGroup":  {reason: "A kind of another group with that name may be one.", path: "/apis/example.org/v1/namespaces/n/secrets/s", object: true, secrets: true},
+		"Deployments": {reason: "Others are not.", path: "/apis/apps/v1/namespaces/n/deployments", object: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff([]bool{tc.object, tc.secrets}, []bool{isObject(tc.path), isSecrets(tc.path)}); diff != "" {
+				t.Errorf("\n%s\n%s: -want, +got:\n%s", tc.reason, tc.path, diff)
+			}
+		})
+	}
+}
+
+func TestSessions(t *testing.T) {
+	s, name := &Sessions{}, types.NamespacedName{Namespace: "n", Name: "m"}
+	s.Of(name).SetUser("u")
+	if got := s.Of(name).User(); got != "u" {
+		t.Errorf("the user of the last pass: %q", got)
+	}
+	s.Forget(name)
+	if got := s.Of(name).User(); got != "" {
+		t.Errorf("after Forget: %q", got)
+	}
+	var none *Sessions
+	none.Of(name).SetUser("u")
+	none.Forget(name)
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"sync"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// maxBytes is the maximum size of all Values of one Manifest.
+const maxBytes = 4 << 20
+
+// Values is a growing set of secret values. The zero value is an empty set, and a nil *Values stays empty. It is safe for
+// concurrent use.
+type Values struct {
+	mu    sync.Mutex
+	known map[string]struct{}
+	list  []string
+	bytes int
+}
+
+// Add adds a value. It returns an error if the set would become too large: texts could then not be redacted, so the caller must
+// not use the value.
+func (v *Values) Add(value string) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if _, ok := v.known[value]; ok || len(value) < shortest {
+		return nil
+	}
+	if v.bytes+len(value) > maxBytes {
+		return errors.Errorf("the Secrets have more than %d MiB together, which cannot be kept out of messages; look up single Secrets by name", maxBytes>>20)
+	}
+	if v.known == nil {
+		v.known = map[string]struct{}{}
+	}
+	v.known[value] = struct{}{}
+	v.list, v.bytes = append(v.list, value), v.bytes+len(value)
+	return nil
+}
+
+// all returns all values, in the order in which they were added. The caller must not change the result.
+func (v *Values) all() []string {
+	if v == nil {
+		return nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.list[:len(v.list):len(v.list)]
+}
