@@ -14,21 +14,35 @@ import (
 type Stopwatch struct {
 	// since returns the time since an earlier one. Nil means the difference, which is monotonic for times of time.Now.
 	since func(now, earlier time.Time) time.Duration
-	// run, began and before are those of the current hook: which one it is, when this process saw it first, and how long it had been
-	// running then.
-	run    string
+	// laps contains the current hook of each run, by the ID of the run.
+	laps map[string]lap
+}
+
+// A lap is one hook of a run, or the deletion after an event.
+type lap struct {
+	hook string
+	// began is when this process saw the hook first, and before how long it had been running then.
 	began  time.Time
 	before time.Duration
 }
 
+// mostLaps bounds the laps of runs that are over. A lap that is dropped begins again by the clock.
+const mostLaps = 64
+
 // Elapsed returns how long the current hook of a run, or the deletion after an event, has been running. What happened before this
 // process saw the hook counts by the clock; from then on, the clock does not count.
 func (s *Stopwatch) Elapsed(run *inventory.Run, now time.Time) time.Duration {
-	if id := fmt.Sprint(run.ID, run.Event, run.Index, run.Started); s.run != id {
-		s.run, s.began, s.before = id, now, max(0, now.Sub(time.Unix(run.Started, 0)))
+	hook := fmt.Sprint(run.Event, run.Index, run.Started)
+	l, known := s.laps[run.ID]
+	if !known || l.hook != hook {
+		if s.laps == nil || len(s.laps) >= mostLaps {
+			s.laps = map[string]lap{}
+		}
+		l = lap{hook: hook, began: now, before: max(0, now.Sub(time.Unix(run.Started, 0)))}
+		s.laps[run.ID] = l
 	}
 	if s.since != nil {
-		return s.before + s.since(now, s.began)
+		return l.before + s.since(now, l.began)
 	}
-	return s.before + now.Sub(s.began)
+	return l.before + now.Sub(l.began)
 }

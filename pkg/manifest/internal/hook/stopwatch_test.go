@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
 // TestClockOfHooks checks that the timeout of a hook does not depend on changes of the clock while it runs.
@@ -16,9 +18,12 @@ func TestClockOfHooks(t *testing.T) {
 		// jump is how much the clock shows after really, which is how long the hook ran. restart loses what the process knows.
 		jump, really time.Duration
 		restart      bool
-		late         bool
+		// other is true if a hook of another install runs at the same time.
+		other bool
+		late  bool
 	}{
 		"Forward": {reason: "The clock is set forward.", jump: time.Hour, really: time.Second},
+		"Other":   {reason: "The clock is set forward while two hooks run.", jump: time.Hour, really: time.Second, other: true},
 		"Back":    {reason: "The clock is set back, and the time is over.", jump: -time.Hour, really: time.Minute, late: true},
 		"Steady":  {reason: "The time is over.", jump: time.Minute, really: time.Minute, late: true},
 		"Early":   {reason: "The time is not over.", jump: 59 * time.Second, really: 59 * time.Second},
@@ -34,6 +39,9 @@ func TestClockOfHooks(t *testing.T) {
 			}
 			if tc.restart {
 				s.Stopwatch = &Stopwatch{}
+			}
+			if tc.other {
+				s.Stopwatch.Elapsed(&inventory.Run{ID: "other", Started: s.now}, s.Now())
 			}
 			s.now += int64(tc.jump / time.Second)
 			ran = tc.really
