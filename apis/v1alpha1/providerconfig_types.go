@@ -107,6 +107,14 @@ type Identity struct {
 	// +required
 	Type IdentityType `json:"type"`
 
+	// server is the host of the API server, with an optional port, that gets tokens of an identity of the provider: one with
+	// another source than Secret, or of type AzureWorkloadIdentityCredentials. It is required if the kubeconfig is in a Secret,
+	// unless the host is that of a cluster in the cloud of the identity, such as *.eks.amazonaws.com.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$|^\[[0-9a-fA-F:]+\](:[0-9]{1,5})?$`
+	Server string `json:"server,omitempty"`
+
 	Credentials `json:",inline"`
 }
 
@@ -156,7 +164,8 @@ type Registry struct {
 	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$|^\[[0-9a-fA-F:]+\](:[0-9]{1,5})?$`
 	TokenHosts []string `json:"tokenHosts,omitempty"`
 
-	// plainHTTP specifies whether to connect to this host over HTTP instead of HTTPS.
+	// plainHTTP specifies whether to connect to this host over HTTP instead of HTTPS. A ProviderConfig can only set this for
+	// hosts that --allow-plain-http-host of the Crossplane provider names; a ClusterProviderConfig always can.
 	// +optional
 	PlainHTTP bool `json:"plainHTTP,omitempty"`
 }

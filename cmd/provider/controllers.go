@@ -71,8 +71,8 @@ func (c *controllers) templates(ctx context.Context) error {
 		RegistryConfig: c.flags.moduleRegistryConfig,
 		Secrets:        c.manifests.Secrets,
 
-		CloudIdentities: c.manifests.CloudIdentities,
-		Timeout:         c.flags.timeout,
+		Access:  c.manifests.Access,
+		Timeout: c.flags.timeout,
 	})
 }
 

@@ -54,6 +54,7 @@ type flags struct {
 	allowTargets        []string
 	denyTargets         []string
 	services            []string
+	plainHosts          []string
 
 	moduleKeys           []string
 	moduleRegistryConfig string
@@ -197,6 +198,8 @@ func (f *flags) trust(app *kingpin.Application) {
 		PlaceHolder("CIDR").StringsVar(&f.denyTargets)
 	app.Flag("service-cidr", "Range of Services in the cluster of the provider, which ProviderConfigs can't reach. Can be repeated. "+
 		"By default, it is guessed from KUBERNETES_SERVICE_HOST.").PlaceHolder("CIDR").StringsVar(&f.services)
+	app.Flag("allow-plain-http-host", "Allow plainHTTP in ProviderConfigs for the registry with this host or host:port. Can be repeated.").
+		PlaceHolder("HOST").StringsVar(&f.plainHosts)
 }
 
 func (f *flags) modules(app *kingpin.Application) {

@@ -71,8 +71,8 @@ func setup(
 		},
 		Namespaces: namespaces.NewReader(mgr.GetAPIReader()),
 		Secrets:    reader,
-		CloudIdentities: config.CloudIdentities{
-			Get: (&cloud.Identities{}).Identity, AllowTenants: f.allowTenantIdentity,
+		Access: config.Access{
+			Get: (&cloud.Identities{}).Identity, AllowTenants: f.allowTenantIdentity, PlainHTTP: f.plainHosts,
 		},
 		Values: reader,
 		Clusters: &clusters{pool: pool, attempts: attempts, resolver: target.NewResolver(reader, target.Policy{

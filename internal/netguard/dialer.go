@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 const (
@@ -115,15 +117,27 @@ func (d *Dialer) Client(timeout time.Duration) *http.Client {
 	return &http.Client{
 		Timeout:       timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{
+		Transport: plain{&http.Transport{
 			Proxy:               d.Proxy(nil),
 			DialContext:         d.DialContext,
 			ForceAttemptHTTP2:   true,
 			TLSHandshakeTimeout: connectTime,
 			IdleConnTimeout:     keepAlive,
 			MaxIdleConns:        maxIdle,
-		},
+		}},
 	}
+}
+
+// plain returns a *RefusedError without the resolved address, because libraries for tokens make one text of all errors.
+type plain struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (p plain) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := p.next.RoundTrip(r)
+	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
+		return nil, refused
+	}
+	return resp, err
 }
 
 // maxIdle bounds the idle connections of a Client.

@@ -69,9 +69,12 @@ func (p *Pool) with(ctx context.Context, r *Repository, action string, f func(c 
 	for again := false; ; again = true {
 		c, used, err := p.client(ctx, r, action)
 		if err != nil {
+			forget(r.endpoint, err)
 			return err
 		}
-		if err = c.keeper.explain(f(c.Client)); again || !used || Status(err) != http.StatusUnauthorized {
+		err = c.keeper.explain(f(c.Client))
+		forget(r.endpoint, err)
+		if again || !used || Status(err) != http.StatusUnauthorized {
 			return err
 		}
 		p.clients.Remove(r.wire + r.Key(action))

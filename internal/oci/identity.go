@@ -4,6 +4,7 @@ package oci
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -16,6 +17,16 @@ type Identity interface {
 	// Credentials returns the credentials for the registry at host. It is called for each request, so implementations
 	// keep credentials until they expire. Errors are one line without secrets that does not differ between attempts.
 	Credentials(ctx context.Context, host string) (user, password string, err error)
+	// Forget is called after the registry at host refused the credentials. Unless they are new, the next call of Credentials
+	// gets others.
+	Forget(host string)
+}
+
+// forget drops credentials that the server has refused, if err says so.
+func forget(e *endpoint, err error) {
+	if a, ok := e.auth.(*identityAuth); ok && Status(err) == http.StatusUnauthorized {
+		a.identity.Forget(a.host)
+	}
 }
 
 // identityAuth authenticates at a host with an Identity.

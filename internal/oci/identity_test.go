@@ -21,6 +21,8 @@ type fakeIdentity struct {
 
 func (i fakeIdentity) Name() string { return i.name }
 
+func (i fakeIdentity) Forget(string) {}
+
 func (i fakeIdentity) Credentials(_ context.Context, host string) (user, password string, err error) {
 	// A colon would end the user.
 	return "user of " + strings.ReplaceAll(host, ":", " "), "password", i.err

@@ -48,6 +48,9 @@ func (r *Repository) Path() string { return r.name.RepositoryStr() }
 // Scope identifies who delivers the content of the repository: its server.
 func (r *Repository) Scope() string { return r.server }
 
+// Caller identifies the server and our credentials.
+func (r *Repository) Caller() string { return r.caller }
+
 // Key identifies something in the repository as seen with our credentials.
 func (r *Repository) Key(what string) string {
 	return r.caller + " " + r.Path() + " " + what

@@ -53,6 +53,9 @@ func (s *Site) Join(path string) *Site {
 // owners.
 func (s *Site) Scope() string { return fingerprint(s.server, s.url.String()) }
 
+// Caller identifies the server and our credentials.
+func (s *Site) Caller() string { return s.caller }
+
 // Key identifies something at the URL as seen with our credentials.
 func (s *Site) Key(what string) string {
 	return s.caller + " " + s.url.String() + " " + what
@@ -146,7 +149,9 @@ func (p *Pool) roundTrip(ctx context.Context, s *Site, method string, known Vali
 			return err
 		}
 		defer resp.Body.Close()
-		return read(resp)
+		err = read(resp)
+		forget(s.endpoint, err)
+		return err
 	})
 }
 

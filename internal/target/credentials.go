@@ -61,6 +61,8 @@ type Credentials struct {
 	policy     Policy
 	// platform is true if an administrator wrote the provider config, and false if a tenant did.
 	platform bool
+	// stored is true if the kubeconfig is in a Secret, which users of the control plane may be able to change.
+	stored bool
 }
 
 // trust returns who named the API server.
@@ -83,7 +85,7 @@ func (c Credentials) GoString() string { return c.String() }
 // Resolve resolves the credentials of a provider config. The namespace is that of the provider config, or empty for a
 // cluster-scoped one. Errors contain names of fields, Secrets and keys, but never values.
 func (r *Resolver) Resolve(ctx context.Context, namespace string, spec v1alpha1.ProviderConfigSpec) (Credentials, error) {
-	c := Credentials{policy: r.policy, platform: namespace == ""}
+	c := Credentials{policy: r.policy, platform: namespace == "", stored: spec.Credentials.Source == v1alpha1.CredentialsSourceSecret}
 	id, err := r.identity(ctx, namespace, spec.Identity)
 	if err != nil {
 		return Credentials{}, err
@@ -112,7 +114,9 @@ func (r *Resolver) identity(ctx context.Context, namespace string, spec *v1alpha
 	if err != nil {
 		return nil, errors.Wrap(err, "spec.identity")
 	}
-	id := &identity{kind: spec.Type, injected: injected, data: data}
+	id := &identity{kind: spec.Type, injected: injected, data: data, server: spec.Server}
+	// The token of a workload identity is a file of the provider.
+	id.lent = spec.Source != v1alpha1.CredentialsSourceSecret || spec.Type == v1alpha1.IdentityTypeAzureWorkloadIdentityCredentials
 	return id, errors.Wrap(id.check(namespace != "", r.policy), "spec.identity")
 }
 
@@ -250,6 +254,10 @@ func digest(c Credentials) string {
 	if c.identity != nil {
 		part([]byte(c.identity.kind))
 		source(c.identity.injected, c.identity.data)
+		if c.identity.lent && c.stored {
+			part([]byte("server"))
+			part([]byte(c.identity.server))
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -5,8 +5,11 @@ package target
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"slices"
 	"strings"
 
+	"golang.org/x/oauth2"
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane-contrib/provider-kubernetes/pkg/kube/client/aws"
@@ -25,6 +28,10 @@ type identity struct {
 	// injected is true for the identity of the provider. Then data is nil.
 	injected bool
 	data     []byte
+	// lent is true if the identity belongs to the provider, and is not in a Secret.
+	lent bool
+	// server is the host that the tokens of a lent identity are for, or empty.
+	server string
 }
 
 // check returns an error if the policy does not permit the identity. It reads no files and sends no requests.
@@ -56,9 +63,10 @@ func (i *identity) needsData() error {
 // federated credentials refer to.
 func (i *identity) checkGoogle(p Policy) error {
 	var key struct {
-		Type string `json:"type"`
+		Type     string `json:"type"`
+		TokenURI string `json:"token_uri"`
 	}
-	if i.injected || p.AllowFiles || !json.Valid(i.data) {
+	if i.injected || !json.Valid(i.data) {
 		return nil // What is not JSON is an access token.
 	}
 	if err := json.Unmarshal(i.data, &key); err != nil {
@@ -66,10 +74,24 @@ func (i *identity) checkGoogle(p Policy) error {
 	}
 	switch key.Type {
 	case "service_account", "authorized_user":
+		if key.TokenURI != "" && !slices.Contains(tokenURIs(), key.TokenURI) {
+			return errors.Errorf("token_uri of the Google credentials must be %s, which is the default", tokenURIs()[0])
+		}
+		return nil
+	}
+	if p.AllowFiles {
 		return nil
 	}
 	return errors.New("only Google credentials of type service_account and authorized_user are accepted, as others may name files " +
 		"of the provider; start it with --allow-kubeconfig-files to accept all")
+}
+
+// tokenURIs returns the servers that exchange a key of Google for a token. Google's library would send it to any other one, and
+// the answer to the API server.
+func tokenURIs() []string {
+	return []string{
+		"https://oauth2.googleapis.com/token", "https://accounts.google.com/o/oauth2/token", "https://www.googleapis.com/oauth2/v4/token",
+	}
 }
 
 // checkAzure checks Azure credentials. A certificate and a federated token are files of the provider, and the token is
@@ -79,6 +101,9 @@ func (i *identity) checkAzure(tenant bool, p Policy) error {
 		return err
 	}
 	c, err := azure.Parse(i.data)
+	if err == nil {
+		err = c.CheckAuthority()
+	}
 	if err != nil {
 		return err
 	}
@@ -102,16 +127,20 @@ func refusedFile(field string) error {
 }
 
 // wrap adds the tokens of the identity to the requests of a REST config. The context must live as long as the config is
-// used. Some identities take parameters from exec, which wrap then removes.
-func (i *identity) wrap(ctx context.Context, rc *rest.Config, cluster string) error {
+// used. The client requests tokens, except for the provider's own identity, which the libraries of clouds get from the
+// metadata service or from the environment of the provider. Some identities take parameters from exec, which wrap then removes.
+func (i *identity) wrap(ctx context.Context, rc *rest.Config, cluster string, client *http.Client) error {
 	var err error
 	switch i.kind {
 	case v1alpha1.IdentityTypeGoogleApplicationCredentials:
+		if !i.injected {
+			ctx = context.WithValue(ctx, oauth2.HTTPClient, client)
+		}
 		err = gke.WrapRESTConfig(ctx, rc, i.data, gke.DefaultScopes...)
 	case v1alpha1.IdentityTypeAzureServicePrincipalCredentials, v1alpha1.IdentityTypeAzureWorkloadIdentityCredentials:
-		err = i.wrapAzure(rc)
+		err = i.wrapAzure(rc, client)
 	case v1alpha1.IdentityTypeUpboundTokens:
-		err = upbound.Wrap(rc, strings.TrimSpace(string(i.data)))
+		err = upbound.Wrap(rc, strings.TrimSpace(string(i.data)), client)
 	case v1alpha1.IdentityTypeAWSWebIdentityCredentials:
 		err = aws.WrapRESTConfig(ctx, rc, cluster)
 	default:
@@ -121,13 +150,13 @@ func (i *identity) wrap(ctx context.Context, rc *rest.Config, cluster string) er
 	return errors.Wrapf(err, "identity %s", i.kind)
 }
 
-func (i *identity) wrapAzure(rc *rest.Config) error {
+func (i *identity) wrapAzure(rc *rest.Config, client *http.Client) error {
 	c, err := azure.Parse(i.data)
 	if err != nil {
 		return err
 	}
 	if i.kind == v1alpha1.IdentityTypeAzureServicePrincipalCredentials {
-		return c.WrapServicePrincipal(rc)
+		return c.WrapServicePrincipal(rc, client)
 	}
-	return c.WrapWorkloadIdentity(rc)
+	return c.WrapWorkloadIdentity(rc, client)
 }

@@ -28,6 +28,9 @@ import (
 // A Cluster is the connection to one target cluster. The pool that returned it closes it.
 type Cluster = connection.Cluster
 
+// tokenTime is the timeout of a request for a token.
+const tokenTime = 10 * time.Second
+
 // A Pool holds a connection for each set of credentials that is in use. It is safe for concurrent use.
 type Pool struct {
 	local       *rest.Config
@@ -251,7 +254,8 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 	// Identities use the context for token requests.
 	ctx, cancel := context.WithCancel(context.Background())
 	if c.identity != nil {
-		if err := c.identity.wrap(ctx, rc, name); err != nil {
+		client := p.guard.Dialer(c.trust()).Client(tokenTime)
+		if err := renewing(rc, func(rc *rest.Config) error { return c.identity.wrap(ctx, rc, name, client) }); err != nil {
 			cancel()
 			return nil, err
 		}
@@ -311,6 +315,9 @@ func (p *Pool) restConfig(c Credentials) (*rest.Config, string, error) {
 			AllowFiles: c.policy.AllowFiles,
 			Identity:   c.identity != nil,
 		})
+		if err == nil && c.identity != nil && c.identity.lent && c.stored {
+			err = errors.Wrap(c.identity.checkServer(k.Config), "spec.identity")
+		}
 		if err != nil {
 			return nil, "", err
 		}

@@ -126,6 +126,7 @@ spec:
     secretRef: {namespace: default, name: cloud, key: json}
     env: {name: CLOUD}
     fs: {path: /cloud}
+    server: api.example.org:6443
   impersonate: {serviceAccount: {namespace: apps, name: installer}}
   lookup: NoSecrets
   registries:

@@ -98,7 +98,7 @@ func StartProvider(ctx context.Context, o ProviderOptions) (*process.Process, er
 
 // LocalFlags returns the flags that let tenants use clusters and registries on this machine.
 func LocalFlags() []string {
-	return []string{"--allow-target-cidr=127.0.0.0/8", "--allow-target-cidr=::1"}
+	return []string{"--allow-target-cidr=127.0.0.0/8", "--allow-target-cidr=::1", "--allow-plain-http-host=" + process.Loopback}
 }
 
 // withDefaults adds the default flags that args does not contain, because the provider rejects duplicate flags.

@@ -4,6 +4,8 @@ package config
 
 import (
 	"context"
+	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,13 +29,27 @@ type Secrets interface {
 	GetTyped(ctx context.Context, namespace, name string) (corev1.SecretType, map[string][]byte, error)
 }
 
-// CloudIdentities gives access to the provider's identities at the registries of clouds.
-type CloudIdentities struct {
+// Access is what flags of the provider allow for registries.
+type Access struct {
 	// Get returns the provider's identity at a cloud, for the registry at a host. If Get is nil, there are no identities.
 	Get func(provider, host string) (oci.Identity, error)
 	// AllowTenants lets a ProviderConfig use these identities and the provider's docker configuration. A ProviderConfig
 	// belongs to a namespace, which would then use credentials of the provider.
 	AllowTenants bool
+	// PlainHTTP lists the hosts, host[:port], that a ProviderConfig may connect to without TLS. A host without a port stands
+	// for all ports.
+	PlainHTTP []string
+}
+
+// allowsPlainHTTP reports whether a ProviderConfig may connect to a host without TLS. A tenant could otherwise send requests to any
+// HTTP server that the provider reaches.
+func (a Access) allowsPlainHTTP(host string) bool {
+	host = strings.ToLower(host)
+	name := strings.Trim(regexp.MustCompile(`:[0-9]+$`).ReplaceAllString(host, ""), "[]")
+	return slices.ContainsFunc(a.PlainHTTP, func(allowed string) bool {
+		allowed = strings.ToLower(allowed)
+		return allowed == host || strings.Trim(allowed, "[]") == name
+	})
 }
 
 // A Config is a ProviderConfig or a ClusterProviderConfig.
@@ -93,7 +109,7 @@ func explain(err error, kind, name string) error {
 }
 
 // Registries returns the registries of the config with their credentials.
-func (c *Config) Registries(ctx context.Context, s Secrets, clouds CloudIdentities) (oci.Registries, error) {
+func (c *Config) Registries(ctx context.Context, s Secrets, clouds Access) (oci.Registries, error) {
 	tenant := c.Namespace != ""
 	if len(c.Spec.Registries) == 0 && tenant {
 		// An empty list would allow all registries to the platform, with the docker configuration of the provider.
@@ -105,6 +121,10 @@ func (c *Config) Registries(ctx context.Context, s Secrets, clouds CloudIdentiti
 		if strings.Contains(r.Host, "*") {
 			// The schema refuses this host too. In oci.Registries, * matches all hosts, which a user of the cluster must not allow.
 			return nil, errors.Errorf("spec.registries[%q].host must be the name of one host", r.Host)
+		}
+		if tenant && r.PlainHTTP && !clouds.allowsPlainHTTP(r.Host) {
+			return nil, errors.Errorf("spec.registries[%q].plainHTTP is not allowed in a ProviderConfig; "+
+				"use HTTPS, a ClusterProviderConfig, or start the provider with --allow-plain-http-host", r.Host)
 		}
 		o := oci.Registry{Host: r.Host, PlainHTTP: r.PlainHTTP, TokenHosts: r.TokenHosts, Tenant: tenant}
 		if err := c.pullSecret(ctx, s, r.PullSecretRef, &o); err != nil {
@@ -174,7 +194,7 @@ func (c *Config) pullSecret(ctx context.Context, s Secrets, ref *v1alpha1.Secret
 }
 
 // cloudIdentity sets the provider's identity at the cloud of a registry.
-func (c *Config) cloudIdentity(clouds CloudIdentities, r *v1alpha1.Registry, o *oci.Registry) (err error) {
+func (c *Config) cloudIdentity(clouds Access, r *v1alpha1.Registry, o *oci.Registry) (err error) {
 	switch {
 	case r.Provider == "":
 		return nil

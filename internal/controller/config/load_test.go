@@ -105,6 +105,8 @@ type cloudIdentity string
 
 func (i cloudIdentity) Name() string { return string(i) }
 
+func (i cloudIdentity) Forget(string) {}
+
 func (i cloudIdentity) Credentials(context.Context, string) (user, password string, err error) {
 	return "", "", nil
 }
@@ -128,7 +130,7 @@ func TestRegistries(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		config Config
-		clouds CloudIdentities
+		clouds Access
 		regs   []v1alpha1.Registry
 		want   want
 	}{
@@ -141,6 +143,7 @@ func TestRegistries(t *testing.T) {
 		"All": {
 			reason: "Each kind of credential finds its place.",
 			config: Config{Namespace: "team-a"},
+			clouds: Access{PlainHTTP: []string{"c"}},
 			regs: []v1alpha1.Registry{
 				{Host: "a", PullSecretRef: ref("", "docker")},
 				{Host: "b", PullSecretRef: ref("team-a", "basic"), CABundleSecretRef: key("opaque", "ca.crt")},
@@ -151,6 +154,28 @@ func TestRegistries(t *testing.T) {
 				{Host: "b", Tenant: true, Username: "u", Password: "p", CABundle: []byte("pem")},
 				{Host: "c", Tenant: true, PlainHTTP: true},
 			}},
+		},
+		"PlainHTTP": {
+			reason: "A tenant could send requests to any HTTP server.",
+			config: Config{Namespace: "team-a"},
+			clouds: Access{PlainHTTP: []string{"a.example.org", "b:81"}},
+			regs:   []v1alpha1.Registry{{Host: "b:80", PlainHTTP: true}},
+			want:   want{err: `spec.registries["b:80"].plainHTTP is not allowed in a ProviderConfig`},
+		},
+		"PlainHTTPAllowed": {
+			reason: "A flag names the host, with or without its port.",
+			config: Config{Namespace: "team-a"},
+			clouds: Access{PlainHTTP: []string{"a.example.org", "B:81", "::1"}},
+			regs:   []v1alpha1.Registry{{Host: "A.example.org:5000", PlainHTTP: true}, {Host: "b:81", PlainHTTP: true}, {Host: "[::1]:5000", PlainHTTP: true}},
+			want: want{regs: oci.Registries{
+				{Host: "A.example.org:5000", PlainHTTP: true, Tenant: true}, {Host: "b:81", PlainHTTP: true, Tenant: true},
+				{Host: "[::1]:5000", PlainHTTP: true, Tenant: true},
+			}},
+		},
+		"PlainHTTPOfCluster": {
+			reason: "A ClusterProviderConfig belongs to the administrators.",
+			regs:   []v1alpha1.Registry{{Host: "a", PlainHTTP: true}},
+			want:   want{regs: oci.Registries{{Host: "a", PlainHTTP: true}}},
 		},
 		"OtherNamespace": {
 			reason: "A tenant must not read the Secrets of another.",
@@ -183,7 +208,7 @@ func TestRegistries(t *testing.T) {
 		"NoneOfAllowedTenant": {
 			reason: "Unless a flag allows it.",
 			config: Config{Namespace: "team-a"},
-			clouds: CloudIdentities{AllowTenants: true},
+			clouds: Access{AllowTenants: true},
 			want:   want{regs: oci.Registries{{Host: "*", Tenant: true, Ambient: true}}},
 		},
 		"NoneOfCluster": {
@@ -204,7 +229,7 @@ func TestRegistries(t *testing.T) {
 		"CloudOfAllowedTenant": {
 			reason: "Unless a flag allows it.",
 			config: Config{Namespace: "team-a"},
-			clouds: CloudIdentities{AllowTenants: true},
+			clouds: Access{AllowTenants: true},
 			regs:   []v1alpha1.Registry{{Host: "a", Provider: "gcp"}},
 			want:   want{regs: oci.Registries{{Host: "a", Tenant: true, Identity: cloudIdentity("gcp a")}}},
 		},
@@ -216,7 +241,7 @@ func TestRegistries(t *testing.T) {
 		"CloudAndSecret": {
 			reason: "One of them would be ignored.",
 			config: Config{Namespace: "team-a"},
-			clouds: CloudIdentities{AllowTenants: true},
+			clouds: Access{AllowTenants: true},
 			regs:   []v1alpha1.Registry{{Host: "a", Provider: "aws", PullSecretRef: ref("", "docker")}},
 			want:   want{err: "an identity excludes pullSecretRef and plainHTTP"},
 		},

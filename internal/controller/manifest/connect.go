@@ -44,7 +44,7 @@ type connector struct {
 	usage    resource.ModernTracker
 	spaces   config.Namespaces
 	secrets  config.Secrets
-	clouds   config.CloudIdentities
+	clouds   config.Access
 	values   *values.Reader
 	sessions *access.Sessions
 	clusters Clusters

@@ -44,8 +44,8 @@ type Options struct {
 	Namespaces config.Namespaces
 	// Secrets reads the Secrets that ProviderConfigs name.
 	Secrets config.Secrets
-	// CloudIdentities gives access to the provider's identities at registries.
-	CloudIdentities config.CloudIdentities
+	// Access is what flags allow for registries.
+	Access config.Access
 	// Values reads the Secrets and ConfigMaps that Manifests take values from.
 	Values values.Source
 	// Clusters gives access to the target clusters.
@@ -77,7 +77,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		usage:    resource.NewProviderConfigUsageTracker(mgr.GetClient(), &v1alpha1.ProviderConfigUsage{}),
 		spaces:   o.Namespaces,
 		secrets:  o.Secrets,
-		clouds:   o.CloudIdentities,
+		clouds:   o.Access,
 		values:   values.NewReader(o.Values),
 		clusters: o.Clusters,
 		puller:   o.Puller,

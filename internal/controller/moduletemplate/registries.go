@@ -20,7 +20,7 @@ import (
 type registries struct {
 	client  client.Reader
 	secrets config.Secrets
-	clouds  config.CloudIdentities
+	clouds  config.Access
 	// name is the name of a ClusterProviderConfig, or empty.
 	name string
 }

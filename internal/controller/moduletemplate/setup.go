@@ -37,8 +37,8 @@ type Options struct {
 	RegistryConfig string
 	// Secrets reads the Secrets that the RegistryConfig names.
 	Secrets config.Secrets
-	// CloudIdentities gives access to the provider's identities at registries.
-	CloudIdentities config.CloudIdentities
+	// Access is what flags allow for registries.
+	Access config.Access
 	// Timeout is the timeout of one pass.
 	Timeout time.Duration
 }
@@ -50,7 +50,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		return errors.Wrap(err, "cannot index ModuleTemplates")
 	}
 	record := settings.Recorder(mgr, name)
-	regs := &registries{client: mgr.GetClient(), secrets: o.Secrets, clouds: o.CloudIdentities, name: o.RegistryConfig}
+	regs := &registries{client: mgr.GetClient(), secrets: o.Secrets, clouds: o.Access, name: o.RegistryConfig}
 	r := &reconciler{
 		client:     mgr.GetClient(),
 		resolver:   o.Resolver,

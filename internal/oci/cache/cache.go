@@ -4,8 +4,8 @@ package cache
 
 import (
 	"context"
-
-	"k8s.io/utils/lru"
+	"net/http"
+	"time"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
@@ -29,7 +29,7 @@ type store interface {
 // A Cache serves content to callers that may have it. It is safe for concurrent use.
 type Cache struct {
 	store  store
-	proofs *lru.Cache // struct{} by Request.Proof
+	proofs *proofs
 	locks  locks
 }
 
@@ -41,7 +41,7 @@ func New(dir string, size int64) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cache{store: s, proofs: lru.New(maxProofs)}, nil
+	return &Cache{store: s, proofs: newProofs(maxProofs, time.Now)}, nil
 }
 
 func newStore(dir string, size int64) (store, error) {
@@ -60,7 +60,7 @@ func newStore(dir string, size int64) (store, error) {
 // A Request is a request for content of a known digest.
 type Request struct {
 	Scope  string // Server or URL that must have delivered the cached content.
-	Proof  string // Caller, location and content of the request.
+	Proof  Proof  // Caller, location and content of the request.
 	Digest string
 	Limit  int64
 
@@ -72,16 +72,22 @@ type Request struct {
 
 // Content returns the content of q from the cache if the caller may have it, and otherwise fetches and caches it.
 // Equal requests wait for each other, so that content is pulled once. It returns a *DigestError if other content was
-// delivered. The caller must not change the bytes.
+// delivered. If the server refuses the credentials, all proofs of the caller are dropped. The caller must not change the
+// bytes.
 func (c *Cache) Content(ctx context.Context, q Request) ([]byte, error) {
-	unlock, err := c.Lock(ctx, q.Proof)
+	unlock, err := c.Lock(ctx, q.Proof.Caller+" "+q.Proof.Content)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
+	data, err := c.content(ctx, q)
+	c.Refused(q.Proof.Caller, err)
+	return data, err
+}
 
+func (c *Cache) content(ctx context.Context, q Request) ([]byte, error) {
 	if data, ok := c.store.get(q.Scope, q.Digest); ok && int64(len(data)) <= q.Limit {
-		if _, ok := c.proofs.Get(q.Proof); ok {
+		if c.proofs.has(q.Proof) {
 			return data, nil
 		}
 		may, err := q.May(ctx)
@@ -112,8 +118,15 @@ func (c *Cache) Get(scope, digest string) ([]byte, bool) { return c.store.get(sc
 // Put stores content that scope has just delivered.
 func (c *Cache) Put(scope, digest string, data []byte) { c.store.put(scope, digest, data) }
 
-// Prove remembers that a caller may have the content of proof; see Request.
-func (c *Cache) Prove(proof string) { c.proofs.Add(proof, struct{}{}) }
+// Prove remembers for an hour that a caller may have some content.
+func (c *Cache) Prove(p Proof) { c.proofs.add(p) }
+
+// Refused drops the proofs of a caller if err is that of a server that refuses its credentials.
+func (c *Cache) Refused(caller string, err error) {
+	if code := oci.Status(err); code == http.StatusUnauthorized || code == http.StatusForbidden {
+		c.proofs.drop(caller)
+	}
+}
 
 // Lock waits until no other caller holds name, and returns the function that unlocks it.
 func (c *Cache) Lock(ctx context.Context, name string) (unlock func(), err error) {

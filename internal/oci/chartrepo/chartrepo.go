@@ -110,6 +110,7 @@ func (c *Client) index(ctx context.Context, s *oci.Site) (index, error) {
 		known = i.(*cachedIndex) //nolint:forcetypeassert // Only this method adds to indexes.
 	}
 	page, err := c.pool.Fetch(ctx, s, known.Validators, MaxIndex, "index.yaml")
+	c.cache.Refused(s.Caller(), err)
 	if err != nil {
 		return nil, err
 	}

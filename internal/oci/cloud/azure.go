@@ -18,6 +18,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 )
 
 const (
@@ -45,13 +47,10 @@ type azure struct {
 
 func newAzure() *identity {
 	return newIdentity("azure", hostsOfAzure, (&azure{
-		client:     &http.Client{Timeout: loginTimeout, CheckRedirect: noRedirect},
+		client:     netguard.New(netguard.Options{}).Dialer(netguard.Platform).Client(loginTimeout),
 		credential: credentialOfAzure,
 	}).login, explainAzure)
 }
-
-// noRedirect returns a redirect as the response instead of following it.
-func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // credentialOfAzure returns the credential of Azure Workload Identity from the environment of the pod, otherwise that
 // of a service principal in the environment, otherwise the managed identity of the machine.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 )
 
 // toServer is a transport that sends what is for a registry to a server.
@@ -83,8 +85,10 @@ func TestAzure(t *testing.T) {
 			t.Setenv("IDENTITY_ENDPOINT", s.URL+"/token")
 			t.Setenv("IDENTITY_HEADER", "header")
 			i := newAzure()
+			client := netguard.New(netguard.Options{}).Dialer(netguard.Platform).Client(loginTimeout)
+			client.Transport = toServer{t, s.URL}
 			i.source = (&azure{
-				client:     &http.Client{Transport: toServer{t, s.URL}, CheckRedirect: noRedirect},
+				client:     client,
 				credential: credentialOfAzure,
 			}).login
 			if diff := cmp.Diff(tc.want, credentials(t, i, hostOfACR)); diff != "" {

@@ -56,6 +56,7 @@ type identity struct {
 type result struct {
 	login login
 	err   error
+	from  time.Time
 	until time.Time
 }
 
@@ -111,6 +112,18 @@ func (i *identity) Credentials(ctx context.Context, host string) (user, password
 	}
 }
 
+// Forget implements oci.Identity. Credentials that are a few seconds old are kept, so that a registry that refuses all of them does
+// not cause a login for each request.
+func (i *identity) Forget(host string) {
+	known, ok := i.logins.Get(host)
+	if !ok {
+		return
+	}
+	if r := known.(result); r.err == nil && time.Since(r.from) >= pause { //nolint:forcetypeassert // Only obtain adds to logins.
+		i.logins.Remove(host)
+	}
+}
+
 // obtain requests a login from the cloud.
 func (i *identity) obtain(ctx context.Context, host string) result {
 	ctx, cancel := context.WithTimeout(ctx, loginTimeout)
@@ -118,7 +131,7 @@ func (i *identity) obtain(ctx context.Context, host string) result {
 	l, err := i.source(ctx, host)
 	switch {
 	case err == nil:
-		return result{login: l, until: l.expires.Add(-early)}
+		return result{login: l, from: time.Now(), until: l.expires.Add(-early)}
 	case ctx.Err() != nil:
 		err = errors.Errorf("%s gave no credentials for host %q within %s", i.provider, host, loginTimeout)
 	default:

@@ -189,3 +189,30 @@ func TestCredentialsAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestForget checks that credentials that a registry refuses are replaced, but not for each refusal.
+func TestForget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		logins := 0
+		i := newIdentity("aws", hostsOfAWS, func(context.Context, string) (login, error) {
+			logins++
+			return login{user: "u", password: strconv.Itoa(logins), expires: time.Now().Add(time.Hour)}, nil
+		}, error.Error)
+		i.Forget("unknown")
+		want := func(reason, password string) {
+			t.Helper()
+			if _, got, err := i.Credentials(t.Context(), hostOfECR); err != nil || got != password {
+				t.Errorf("%s\nCredentials(...): want %q, got %q, error %v", reason, password, got, err)
+			}
+		}
+		want("The first login.", "1")
+		i.Forget(hostOfECR)
+		want("New credentials are kept.", "1")
+		time.Sleep(pause)
+		want("So are old ones.", "1")
+		i.Forget(hostOfECR)
+		want("Old ones that are refused are not.", "2")
+		i.Forget(hostOfECR)
+		want("The new ones are kept.", "2")
+	})
+}

@@ -52,6 +52,7 @@ func (r *repository) tagged(ctx context.Context, tag string) ([]byte, error) {
 		}
 	}
 	data, err := c.pool.Get(ctx, r.at, oci.Manifests, tag, layers.MaxManifest)
+	c.cache.Refused(r.at.Caller(), err)
 	if oci.Status(err) == http.StatusNotFound {
 		return nil, errors.Errorf("host %q has no tag %q in repository %q (404 Not Found)", r.at.Host(), tag, r.at.Path())
 	}
@@ -60,9 +61,14 @@ func (r *repository) tagged(ctx context.Context, tag string) ([]byte, error) {
 	}
 	digest := oci.DigestOf(data)
 	c.cache.Put(r.at.Scope(), digest, data)
-	c.cache.Prove(r.at.Key(digest))
+	c.cache.Prove(r.proof(digest))
 	c.tags.Add(r.at.Key(tag), digest)
 	return data, nil
+}
+
+// proof is what allows the caller to have content of the repository.
+func (r *repository) proof(digest string) cache.Proof {
+	return cache.Proof{Caller: r.at.Caller(), Content: r.at.Key(digest)}
 }
 
 // content returns the blob or manifest with a digest, from the cache if r may read it, and otherwise from the
@@ -71,7 +77,7 @@ func (r *repository) content(ctx context.Context, kind oci.Kind, digest string, 
 	pool := r.client.pool
 	return r.client.cache.Content(ctx, cache.Request{
 		Scope:  r.at.Scope(),
-		Proof:  r.at.Key(digest),
+		Proof:  r.proof(digest),
 		Digest: digest,
 		Limit:  limit,
 		May: func(ctx context.Context) (bool, error) {

@@ -5,7 +5,9 @@ package azure
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -47,14 +49,38 @@ func Parse(data []byte) (*Credentials, error) {
 	return c, nil
 }
 
-// WrapServicePrincipal adds the tokens of a service principal to the requests of a REST config.
-func (c *Credentials) WrapServicePrincipal(rc *rest.Config) error {
-	return c.wrap(rc, c.servicePrincipal)
+// CheckAuthority returns an error if authorityHost is not a server of Microsoft Entra ID, which gets the secrets.
+func (c *Credentials) CheckAuthority() error {
+	if c.AuthorityHost == "" {
+		return nil
+	}
+	hosts := []string{
+		"login.microsoftonline.com", "login.microsoftonline.us", "login.chinacloudapi.cn", "login.partner.microsoftonline.cn",
+	}
+	u, err := url.Parse(c.AuthorityHost)
+	if err == nil && u.Scheme == "https" && u.User == nil && slices.Contains(hosts, strings.ToLower(u.Host)) {
+		return nil
+	}
+	return errors.Errorf("authorityHost is not a server of Microsoft Entra ID: use one of https://%s; "+
+		"AZURE_AUTHORITY_HOST in the environment of the provider can name another one", strings.Join(hosts, ", https://"))
 }
 
-// WrapWorkloadIdentity adds the tokens of a workload identity to the requests of a REST config.
-func (c *Credentials) WrapWorkloadIdentity(rc *rest.Config) error {
-	return c.wrap(rc, c.workloadIdentity)
+// WrapServicePrincipal adds the tokens of a service principal to the requests of a REST config. The client requests the
+// tokens.
+func (c *Credentials) WrapServicePrincipal(rc *rest.Config, client *http.Client) error {
+	return c.wrap(rc, func(o azcore.ClientOptions) (azcore.TokenCredential, error) {
+		o.Transport = client
+		return c.servicePrincipal(o)
+	})
+}
+
+// WrapWorkloadIdentity adds the tokens of a workload identity to the requests of a REST config. The client requests the
+// tokens.
+func (c *Credentials) WrapWorkloadIdentity(rc *rest.Config, client *http.Client) error {
+	return c.wrap(rc, func(o azcore.ClientOptions) (azcore.TokenCredential, error) {
+		o.Transport = client
+		return c.workloadIdentity(o)
+	})
 }
 
 // wrap adds the tokens of an identity, which it creates with default options, to the requests of a REST config.

@@ -69,12 +69,26 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = resp.Body.Close()
 		return nil, g.plain(req, errRedirect, start)
 	}
+	if resp.StatusCode >= http.StatusBadRequest && !isAPI(resp) {
+		withoutText(resp)
+	}
 	b := &body{ReadCloser: resp.Body, done: cancel, host: g.host, left: g.limits.AnswerBytes}
 	if watch {
 		b.left = -1
 	}
 	resp.Body = b
 	return resp, nil
+}
+
+// withoutText replaces the text of an error that does not have the form of the Kubernetes API. client-go would quote it, and
+// it may be the page of another server, which the author of a kubeconfig must not read.
+func withoutText(resp *http.Response) {
+	const text = "the answer does not have the form of the Kubernetes API"
+	_ = resp.Body.Close()
+	resp.Header.Set("Content-Type", "text/plain")
+	resp.Header.Del("Content-Length")
+	resp.Header.Del("Content-Encoding")
+	resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
 }
 
 func (g *guard) counted(req *http.Request, resp *http.Response, watch bool) {

@@ -21,23 +21,16 @@ const (
 	// exchangeURL is the endpoint for token exchange according to RFC 8693.
 	exchangeURL = "https://auth.upbound.io/apis/tokenexchange.upbound.io/v1alpha1/orgscopedtokens"
 
-	// timeout is the timeout of an exchange, because a token source has no context.
-	timeout = 10 * time.Second
-
 	// maxAnswer is the maximum size of the response to an exchange, in bytes.
 	maxAnswer = 64 << 10
 )
 
 // Wrap adds tokens to the requests of a REST config. The tokens are for the organization in the exec of the kubeconfig,
-// and are exchanged for the token of a session or a robot.
-func Wrap(rc *rest.Config, token string) error {
-	return wrap(rc, &exchange{
-		client: &http.Client{Timeout: timeout, CheckRedirect: noRedirect}, url: exchangeURL, token: token,
-	})
+// and are exchanged for the token of a session or a robot. The client exchanges them; it must have a timeout, because a
+// token source has no context, and must not follow redirects, so that other servers do not receive the token.
+func Wrap(rc *rest.Config, token string, client *http.Client) error {
+	return wrap(rc, &exchange{client: client, url: exchangeURL, token: token})
 }
-
-// noRedirect prevents the client from following redirects, so that other servers do not receive the token.
-func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func wrap(rc *rest.Config, e *exchange) (err error) {
 	if e.organization, err = organizationOf(rc.ExecProvider); err != nil {

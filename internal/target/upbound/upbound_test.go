@@ -10,10 +10,13 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 )
 
 func TestOrganizationOf(t *testing.T) {
@@ -81,7 +84,7 @@ func TestWrap(t *testing.T) {
 			}))
 			defer s.Close()
 			rc := &rest.Config{ExecProvider: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "token", "acme"}}}
-			if err := wrap(rc, &exchange{client: &http.Client{CheckRedirect: noRedirect}, url: s.URL, token: "robot"}); err != nil {
+			if err := wrap(rc, &exchange{client: netguard.New(netguard.Options{}).Dialer(netguard.Platform).Client(time.Minute), url: s.URL, token: "robot"}); err != nil {
 				t.Fatal(err)
 			}
 			for range 2 {

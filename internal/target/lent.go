@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import (
+	"net"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// serversOf returns an expression for the hosts of API servers in the cloud of an identity. The clouds run these servers, and show
+// their owners no tokens.
+func serversOf(kind v1alpha1.IdentityType) string {
+	switch kind {
+	case v1alpha1.IdentityTypeGoogleApplicationCredentials:
+		return `\.gke\.goog$`
+	case v1alpha1.IdentityTypeAWSWebIdentityCredentials:
+		return `\.eks\.amazonaws\.com(\.cn)?$|\.eks-cluster\.[a-z0-9-]+\.api\.(aws|amazonwebservices\.com\.cn)$`
+	case v1alpha1.IdentityTypeAzureServicePrincipalCredentials, v1alpha1.IdentityTypeAzureWorkloadIdentityCredentials:
+		return `\.azmk8s\.io$|\.cx\.prod\.service\.azk8s\.cn$|\.cx\.aks\.containerservice\.azure\.us$`
+	case v1alpha1.IdentityTypeUpboundTokens:
+		return `\.upbound\.io$`
+	}
+	return `$^`
+}
+
+// checkServer returns an error if tokens of the provider's own identity must not be sent to the server of a kubeconfig. The kubeconfig
+// is in a Secret, and a user who may write that Secret would choose which server gets the tokens.
+func (i *identity) checkServer(rc *rest.Config) error {
+	u, err := url.Parse(rc.Host)
+	if err != nil || u.Scheme != "https" {
+		return errors.New("the server of the kubeconfig gets tokens of the provider, and must be an https URL")
+	}
+	if rc.Proxy != nil || rc.Insecure {
+		return errors.New("the server of the kubeconfig gets tokens of the provider: remove proxy-url and insecure-skip-tls-verify")
+	}
+	if i.server != "" {
+		if withPort(u.Host) == withPort(i.server) {
+			return nil
+		}
+		return errors.New("server is another host than that of the kubeconfig, which would get tokens of the provider")
+	}
+	if regexp.MustCompile(serversOf(i.kind)).MatchString(strings.ToLower(u.Hostname())) {
+		return nil
+	}
+	return errors.Errorf("the server of the kubeconfig gets tokens of the provider, and is not a known host of type %s: "+
+		"set server to the host and port of the API server", i.kind)
+}
+
+// withPort returns the normal form of host[:port].
+func withPort(host string) string {
+	host = strings.ToLower(host)
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
+	}
+	return net.JoinHostPort(strings.Trim(host, "[]"), "443")
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package boundary
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// dialing returns what dials without netguard, by the path of its package. The linter forbids most of these, too.
+func dialing() map[string][]string {
+	return map[string][]string{
+		"net":        {"Dial", "DialTimeout", "DialTCP", "DialUDP", "DialIP", "DialUnix", "Dialer"},
+		"crypto/tls": {"Dial", "DialWithDialer", "Dialer"},
+		"net/http":   {"DefaultClient", "DefaultTransport", "Get", "Head", "Post", "PostForm"},
+	}
+}
+
+// dialers returns what a file uses to connect to other machines without netguard, sorted: one of dialing, an HTTP client without a
+// transport, or a transport without a dialer.
+func dialers(parsed *ast.File) []string {
+	var found []string
+	imported := importsByName(parsed)
+	name := func(e ast.Expr) string {
+		s, ok := e.(*ast.SelectorExpr)
+		if !ok {
+			return ""
+		}
+		x, ok := s.X.(*ast.Ident)
+		if !ok || imported[x.Name] == "" {
+			return ""
+		}
+		return imported[x.Name] + "." + s.Sel.Name
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			p, member, _ := strings.Cut(name(n), ".")
+			if slices.Contains(dialing()[p], member) {
+				found = append(found, name(n))
+			}
+		case *ast.CompositeLit:
+			if needs := map[string]string{"net/http.Client": "Transport", "net/http.Transport": "DialContext"}[name(n.Type)]; needs != "" && !sets(n, needs) {
+				found = append(found, name(n.Type)+" without "+needs)
+			}
+		}
+		return true
+	})
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// sets reports whether a composite literal sets a field.
+func sets(l *ast.CompositeLit, field string) bool {
+	return slices.ContainsFunc(l.Elts, func(e ast.Expr) bool {
+		kv, ok := e.(*ast.KeyValueExpr)
+		if !ok {
+			return false
+		}
+		k, ok := kv.Key.(*ast.Ident)
+		return ok && k.Name == field
+	})
+}
+
+// TestDialers checks that only netguard opens connections to other machines.
+func TestDialers(t *testing.T) {
+	used := false
+	for _, p := range packages(t) {
+		if belowAny(p.path(), []string{"test", "cluster", "hack", "examples"}) {
+			continue
+		}
+		for name, parsed := range sources(t, p) {
+			found := dialers(parsed)
+			if p.path() == "internal/netguard" {
+				used = used || len(found) > 0
+				continue
+			}
+			if len(found) > 0 {
+				t.Errorf("%s/%s uses %s: only internal/netguard dials", p.path(), name, strings.Join(found, ", "))
+			}
+		}
+	}
+	if !used {
+		t.Error("internal/netguard does not dial")
+	}
+}
+
+// TestFindDialers checks that each way to dial is found.
+func TestFindDialers(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		source string
+		want   []string
+	}{
+		"Dialer":    {reason: "A dialer dials.", source: `import "net"; var d = net.Dialer{}`, want: []string{"net.Dialer"}},
+		"Renamed":   {reason: "Its name in the file does not count.", source: `import n "net"; var _, err = n.Dial("tcp", "x:1")`, want: []string{"net.Dial"}},
+		"Default":   {reason: "The default client has a dialer of its own.", source: `import "net/http"; var c = http.DefaultClient`, want: []string{"net/http.DefaultClient"}},
+		"Get":       {reason: "This uses the default client.", source: `import "net/http"; var _, err = http.Get("x")`, want: []string{"net/http.Get"}},
+		"Client":    {reason: "A client without a transport uses the default one.", source: `import "net/http"; var c = &http.Client{Timeout: 1}`, want: []string{"net/http.Client without Transport"}},
+		"Zero":      {reason: "So does this.", source: `import "net/http"; var c http.Client = http.Client{}`, want: []string{"net/http.Client without Transport"}},
+		"Transport": {reason: "A transport without a dialer makes one.", source: `import "net/http"; var c = &http.Transport{}`, want: []string{"net/http.Transport without DialContext"}},
+		"TLS":       {reason: "TLS can dial, too.", source: `import "crypto/tls"; var _, err = tls.Dial("tcp", "x:1", nil)`, want: []string{"crypto/tls.Dial"}},
+		"Good":      {reason: "The guard dials.", source: `import "net/http"; var c = &http.Client{Transport: &http.Transport{DialContext: d.DialContext}}`},
+		"Listen":    {reason: "A server does not dial.", source: `import "net"; var _, err = net.Listen("tcp", ":0")`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			parsed, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\n"+tc.source, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, dialers(parsed)); diff != "" {
+				t.Errorf("%s\ndialers(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
