@@ -228,7 +228,7 @@ func (c *Cluster) Ready() error {
 // probe requests the version, which is what a new connection needs first.
 func (c *Cluster) probe(ctx context.Context) {
 	// The transport records the result.
-	_, _ = c.version.get(ctx, 0, c.requestVersion) //nolint:errcheck // See above.
+	_, _ = c.version.get(ctx, 0, c.requestVersion)
 }
 
 // outcomeChanged is called when the outcome of the requests has changed.

@@ -62,7 +62,8 @@ func (t *throttle) answered(host string, resp *http.Response) error {
 		return nil
 	}
 	_ = resp.Body.Close()
-	s, _ := strconv.Atoi(after) //nolint:errcheck // Without a number of seconds, the shortest time applies.
+	// Without a number of seconds, the shortest time applies.
+	s, _ := strconv.Atoi(after)
 	d := min(max(time.Duration(min(s, int(mostThrottle/time.Second)))*time.Second, leastThrottle), mostThrottle)
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -162,7 +162,7 @@ func (t *Transport) failed(err error, probe bool) error {
 	}
 	if !t.closed.Load() {
 		// A request that takes too long, as behind a slow webhook, does not mean that the server is down.
-		t.outcome.failed(u, probe, u.Down && !(t.monitored && u.Slow))
+		t.outcome.failed(u, probe, u.Down && (!t.monitored || !u.Slow))
 	}
 	return u
 }
