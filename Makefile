@@ -40,7 +40,7 @@ NAMED   = @case "$$IMG" in "" | *[!a-zA-Z0-9._:/@-]*) echo "make $@: error: set 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-check run install uninstall deploy undeploy build docker-build docker-push image xpkg \
-	test compile-unit test-unit test-integration test-e2e bench manifests generate lint reviewable check-diff tools clean
+	test compile-unit test-unit test-integration test-e2e test-faults faults bench manifests generate lint reviewable check-diff tools clean
 
 help: ## Print this list.
 	@echo "provider-kyma $(VERSION)"
@@ -141,6 +141,16 @@ test-e2e: ## Run the end-to-end tests with Crossplane. The demo has its own targ
 	@echo "==> test-e2e: usually takes 8 minutes"
 	@$(TOOLS) build $(E2E)
 	go test -count=1 -p 1 ./test/controlplane/crossplane ./test/e2e/... -timeout 30m
+
+test-faults: ## Run the specs of the suite of faults that hold on any machine.
+	@echo "==> test-faults: usually takes 3 minutes"
+	@$(TOOLS) build $(TESTED)
+	go tool ginkgo run -no-color -v -label-filter=short -timeout=20m ./test/faults
+
+faults: ## Run the suite of faults. It compares times, so that nothing else should run on the machine.
+	@echo "==> faults: usually takes 4 minutes"
+	@$(TOOLS) build $(TESTED)
+	go tool ginkgo run -no-color -v -timeout=20m ./test/faults
 
 bench: ## Measure N Manifests (N=50) and M Kymas (M=20), print it and write bench.json.
 	@echo "==> bench: usually takes 4 minutes for N=50 and M=20, of which two are idle"
