@@ -202,9 +202,9 @@ func (c *Config) cloudIdentity(clouds Access, r *v1alpha1.Registry, o *oci.Regis
 		return errors.Errorf("%s would lend the identity of the provider to namespace %q; "+
 			"use pullSecretRef, a ClusterProviderConfig, or start the provider with --allow-tenant-identity", r.Provider, c.Namespace)
 	case r.PullSecretRef != nil || r.PlainHTTP:
-		return errors.New("an identity excludes pullSecretRef and plainHTTP")
+		return errors.New("cannot be combined with pullSecretRef or plainHTTP")
 	case clouds.Get == nil:
-		return errors.New("the provider has no identities in clouds")
+		return errors.New("the provider was started without cloud identities")
 	}
 	o.Identity, err = clouds.Get(string(r.Provider), r.Host)
 	return err

@@ -243,12 +243,12 @@ func TestRegistries(t *testing.T) {
 			config: Config{Namespace: "team-a"},
 			clouds: Access{AllowTenants: true},
 			regs:   []v1alpha1.Registry{{Host: "a", Provider: "aws", PullSecretRef: ref("", "docker")}},
-			want:   want{err: "an identity excludes pullSecretRef and plainHTTP"},
+			want:   want{err: "cannot be combined with pullSecretRef or plainHTTP"},
 		},
 		"CloudInPlainText": {
 			reason: "Everyone could read the credentials.",
 			regs:   []v1alpha1.Registry{{Host: "a", Provider: "aws", PlainHTTP: true}},
-			want:   want{err: "an identity excludes pullSecretRef and plainHTTP"},
+			want:   want{err: "cannot be combined with pullSecretRef or plainHTTP"},
 		},
 		"MissingSecret": {
 			reason: "A Secret that is missing is named.",

@@ -164,7 +164,7 @@ func (p *planner) planDisabled(live *v1alpha1.Manifest) step {
 	s := step{live: live, planned: p.intent.plan, status: statusOf(live)}
 	s.status.Name = moduleOf(p.kyma, live)
 	if s.status.State != v1alpha1.StateDeleting {
-		p.remove(&s, "it would be removed with all that it has installed", "")
+		p.remove(&s, "the module would be uninstalled", "")
 	}
 	return s
 }
@@ -181,7 +181,7 @@ func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step 
 	s.status.Name, s.status.Channel = m.Name, cmp.Or(s.status.Channel, channel)
 	if s.status.State == v1alpha1.StateDeleting {
 		setState(&s.status, s.status.State, xpv2.ConditionReason(s.status.Reason),
-			strings.TrimSuffix("waits until what was installed before is removed: "+s.status.Message, ": "))
+			strings.TrimSuffix("waits until the previous installation is removed: "+s.status.Message, ": "))
 		return s
 	}
 	t, message := selectTemplate(p.templates[m.Name], m.Name, channel)
@@ -207,8 +207,8 @@ func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step 
 func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) {
 	if s.live != nil && isDowngrade(t, s.live) && !allowsDowngrade(p.kyma, t, s.live, m.Name) {
 		s.demand = held
-		s.holdBack(fmt.Sprintf("channel %s has version %s, which is lower than %s that is installed, "+
-			"so that nothing is changed; to go back to it, annotate the Kyma with %s=%s@%s", t.Spec.Channel, t.Status.Version, installedVersion(s.live),
+		s.holdBack(fmt.Sprintf("channel %s has version %s, which is lower than the installed version %s, "+
+			"so the module stays as it is; to downgrade, annotate the Kyma with %s=%s@%s", t.Spec.Channel, t.Status.Version, installedVersion(s.live),
 			v1alpha1.AnnotationAllowDowngrade, m.Name, t.Status.Version))
 		return
 	}
@@ -219,7 +219,7 @@ func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modul
 	}
 	if s.live != nil && *s.live.Spec.ProviderConfigReference != *c.Spec.ProviderConfigReference {
 		// The cluster of a Manifest cannot change: the Manifest is deleted, and created again once it is gone.
-		p.remove(s, "it would move to another cluster", "moves to another cluster")
+		p.remove(s, "the module would move to another cluster", "moves to another cluster")
 		return
 	}
 	in := p.intent

@@ -128,7 +128,7 @@ func (p *propagator) RemoveFinalizer(ctx context.Context, o resource.Object) err
 		}
 		if unknown {
 			return kerrors.NewConflict(v1alpha1.SchemeGroupVersion.WithResource("kymas").GroupResource(), k.Name,
-				errors.New("the cache does not have all of its Manifests yet"))
+				errors.New("the cache does not contain all Manifests of the Kyma yet"))
 		}
 	}
 	return p.Finalizer.RemoveFinalizer(ctx, o)
@@ -165,7 +165,7 @@ func (p *propagator) propagate(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alph
 	}
 	if len(abandoned) > 0 {
 		p.connector.record.Event(k, event.Warning(reasonAbandoned, errors.Errorf(
-			"what cannot be reached any more in the cluster of %s %s is left behind there: modules %s",
+			"left behind in the unreachable cluster of %s %s: modules %s",
 			k.Spec.ProviderConfigReference.Kind, k.Spec.ProviderConfigReference.Name, strings.Join(abandoned, ", "))))
 	}
 	if len(failed) > 0 {

@@ -49,10 +49,10 @@ func selectTemplate(all []v1alpha1.ModuleTemplate, name, channel string) (*v1alp
 	case len(names) == 1:
 		return found, ""
 	case len(names) > 1:
-		return nil, fmt.Sprintf("ModuleTemplates %s are all of module %q in channel %q; delete all but one",
+		return nil, fmt.Sprintf("ModuleTemplates %s all have module %q and channel %q; delete all but one",
 			strings.Join(names, " and "), name, channel)
 	case len(channels) == 0:
-		return nil, fmt.Sprintf("there is no ModuleTemplate of a module %q in any channel; check the name in spec.forProvider.modules", name)
+		return nil, fmt.Sprintf("no ModuleTemplate provides module %q; check the name in spec.forProvider.modules", name)
 	}
 	return nil, fmt.Sprintf("module %q has no ModuleTemplate in channel %q; channels that have one: %s",
 		name, channel, strings.Join(slices.Compact(channels), ", "))

@@ -56,7 +56,7 @@ func (r *reporter) warn(mr *v1alpha1.Manifest, reason event.Reason, message stri
 // recordApply records the changes of a step.
 func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 	if len(res.Recreated) > 0 {
-		r.note(mr, reasonRecreated, "Deleted to be recreated with changed immutable fields: "+names(res.Recreated))
+		r.note(mr, reasonRecreated, "Deleted, and will be recreated, because immutable fields changed: "+names(res.Recreated))
 	}
 	r.recordKept(mr, res.Kept)
 	if len(res.Installed) > 0 {
@@ -64,7 +64,7 @@ func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 	}
 	r.recordRepair(mr, res)
 	if len(res.Pruned) > 0 {
-		r.note(mr, reasonPruned, "Removed what is no longer part of the module: "+names(res.Pruned))
+		r.note(mr, reasonPruned, "Removed objects that are no longer part of the module: "+names(res.Pruned))
 	}
 	r.recordLeft(mr, res.LeftBehind)
 	if len(res.Released) > 0 {
@@ -82,7 +82,7 @@ func (r *reporter) recordRemoval(mr *v1alpha1.Manifest, res engine.Removal) {
 	r.recordHookFailures(mr, res.HookFailures)
 	if len(res.Forced) > 0 {
 		r.warn(mr, reasonForced, fmt.Sprintf(
-			"deleted, as annotation %s asks for, what others made: %s", v1alpha1.AnnotationForceRemoval, names(res.Forced)))
+			"deleted remaining custom resources, as annotation %s requests: %s", v1alpha1.AnnotationForceRemoval, names(res.Forced)))
 	}
 }
 
@@ -97,14 +97,14 @@ func (r *reporter) recordHookFailures(mr *v1alpha1.Manifest, failures []string) 
 // them or took them over.
 func (r *reporter) recordLeft(mr *v1alpha1.Manifest, left []cluster.ObjectRef) {
 	if len(left) > 0 {
-		r.warn(mr, reasonLeft, "Left behind, as it was replaced or belongs to others: "+names(left))
+		r.warn(mr, reasonLeft, "Left in the cluster because it was replaced or belongs to another owner: "+names(left))
 	}
 }
 
 // recordKept records the objects that are kept because of an annotation.
 func (r *reporter) recordKept(mr *v1alpha1.Manifest, kept []cluster.ObjectRef) {
 	if len(kept) > 0 {
-		r.note(mr, reasonKept, "Kept, as helm.sh/resource-policy asks for, and no longer part of the module: "+names(kept))
+		r.note(mr, reasonKept, "Kept because of helm.sh/resource-policy, and no longer part of the module: "+names(kept))
 	}
 }
 
@@ -119,7 +119,7 @@ func (r *reporter) recordDrift(mr *v1alpha1.Manifest, policy engine.DriftPolicy,
 		return
 	}
 	at.Drift = now
-	r.warn(mr, reasonDriftDetected, "Found drift, and leave it: "+r.text(drifts(drift)))
+	r.warn(mr, reasonDriftDetected, "Found drift, which the drift policy only reports: "+r.text(drifts(drift)))
 }
 
 // recordRepair records repaired drift as an event and in the status, and the fields that are left to other field managers.

@@ -30,8 +30,8 @@ func TestRecord(t *testing.T) {
 				r.recordApply(mr, engine.Result{Recreated: one, Kept: one})
 			},
 			want: []string{
-				"Recreated: Deleted to be recreated with changed immutable fields: Job a/one",
-				"Kept: Kept, as helm.sh/resource-policy asks for, and no longer part of the module: Job a/one",
+				"Recreated: Deleted, and will be recreated, because immutable fields changed: Job a/one",
+				"Kept: Kept because of helm.sh/resource-policy, and no longer part of the module: Job a/one",
 			},
 		},
 		"Released": {
@@ -62,8 +62,8 @@ func TestRecord(t *testing.T) {
 				r.recordRemoval(mr, engine.Removal{Kept: one, Forced: one})
 			},
 			want: []string{
-				"Kept: Kept, as helm.sh/resource-policy asks for, and no longer part of the module: Job a/one",
-				"RemovalForced: deleted, as annotation kyma.m.crossplane.io/force-removal asks for, what others made: Job a/one",
+				"Kept: Kept because of helm.sh/resource-policy, and no longer part of the module: Job a/one",
+				"RemovalForced: deleted remaining custom resources, as annotation kyma.m.crossplane.io/force-removal requests: Job a/one",
 			},
 		},
 	}

@@ -172,7 +172,7 @@ func TestRollbackLife(t *testing.T) {
 	if err := l.pass(2); err != nil {
 		t.Fatal(err)
 	}
-	const text = "rolled back to 1.0.0 as 2.0.0 did not work: web: broken"
+	const text = "rolled back to 1.0.0 because 2.0.0 did not work: web: broken"
 	if at.State != v1alpha1.StateWarning || at.Message != text || at.Version != "1.0.0" {
 		t.Errorf("what is desired is not what runs: %+v", at)
 	}

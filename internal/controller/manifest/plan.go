@@ -53,7 +53,7 @@ func planned(o engine.Observation, p *engine.Plan) engine.Observation {
 	o.Parts = slices.Clone(o.Parts)
 	for i := range o.Parts {
 		if o.Parts[i].Phase == engine.PhaseApplying {
-			o.Parts[i].Message = "nothing is applied: it is only planned"
+			o.Parts[i].Message = "this is only a plan: nothing is applied"
 		}
 	}
 	if o.State != engine.Processing && o.State != engine.Ready {

@@ -164,7 +164,7 @@ func TestObservePlan(t *testing.T) {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 			for _, in := range at.Installs {
-				if want := "nothing is applied: it is only planned"; in.Message != want {
+				if want := "this is only a plan: nothing is applied"; in.Message != want {
 					t.Errorf("install %s: want message %q, got %q", in.Name, want, in.Message)
 				}
 			}

@@ -26,7 +26,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-const lower = "False VersionLowered version 0.9.0 is lower than 1.0.0, which the ModuleTemplate had: to go back, annotate it with " +
+const lower = "False VersionLowered version 0.9.0 is lower than 1.0.0, the previous version of the ModuleTemplate: to downgrade, annotate the ModuleTemplate with " +
 	"kyma.m.crossplane.io/allow-downgrade=0.9.0"
 
 // TestReconcile holds what a pass says, and that a second one writes nothing and says nothing again.
@@ -229,10 +229,10 @@ func TestAmbiguous(t *testing.T) {
 	if err := b.client.Create(t.Context(), template("b", "sample", "regular")); err != nil {
 		t.Fatal(err)
 	}
-	const what = ` too, so none is used: delete all but one, or change their channels`
+	const what = `, so none of them is used: delete all but one, or change their channels`
 	for name, other := range map[string]string{"a": "b", "b": "a"} {
 		m, retry := b.reconcile(t, name)
-		want := "False AmbiguousChannel ModuleTemplates " + other + ` are of module "sample" in channel "regular"` + what
+		want := "False AmbiguousChannel ModuleTemplates " + other + ` have the same module "sample" and channel "regular"` + what
 		if said(m) != want || retry {
 			t.Errorf("%s: want %q, got %q, retry %t", name, want, said(m), retry)
 		}

@@ -72,7 +72,7 @@ func setReady(t *v1alpha1.ModuleTemplate) {
 
 // ambiguityMessage returns a message that names the other templates of the same module and channel.
 func ambiguityMessage(t *v1alpha1.ModuleTemplate, others []string) string {
-	return fmt.Sprintf("ModuleTemplates %s are of module %q in channel %q too, so none is used: delete all but one, or change their channels",
+	return fmt.Sprintf("ModuleTemplates %s have the same module %q and channel %q, so none of them is used: delete all but one, or change their channels",
 		strings.Join(others, " and "), module.NameOf(t), t.Spec.Channel)
 }
 

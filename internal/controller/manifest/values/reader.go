@@ -169,7 +169,7 @@ func invalid(format string, args ...any) error {
 // merge merges the values that the references of an install name. Later references override earlier ones.
 func (v *Reader) merge(ctx context.Context, namespace string, in *manifest.Install, refs []v1alpha1.ValuesReference) (map[string]any, error) {
 	if in.Form != manifest.FormChart {
-		return nil, invalid("valuesFrom is for charts, and this install is none; take it out")
+		return nil, invalid("valuesFrom is for charts only, and this install is not a chart; remove valuesFrom")
 	}
 	out := map[string]any{}
 	for i := range refs {
@@ -193,7 +193,7 @@ func (v *Reader) read(ctx context.Context, namespace string, ref *v1alpha1.Value
 		if ref.Optional {
 			return map[string]any{}, nil
 		}
-		return nil, invalid("%s does not exist; create it with the key %q, or set optional", title, keyOf(ref))
+		return nil, invalid("%s does not exist; create it with the key %q, or set optional: true", title, keyOf(ref))
 	}
 	if err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (v *Reader) read(ctx context.Context, namespace string, ref *v1alpha1.Value
 	case !ok && ref.Optional:
 		return map[string]any{}, nil
 	case !ok:
-		return nil, invalid("%s has no key %q; add it, or set optional", title, keyOf(ref))
+		return nil, invalid("%s has no key %q; add the key, or set optional: true", title, keyOf(ref))
 	}
 	var values map[string]any
 	if ref.TargetPath != "" {
@@ -245,11 +245,11 @@ func parse(text []byte) (map[string]any, error) {
 		if line := lineOf.FindString(err.Error()); line != "" {
 			return nil, errors.Errorf("is not YAML, see %s", line)
 		}
-		return nil, errors.New("is not YAML, or has a key twice")
+		return nil, errors.New("is not valid YAML, or has a duplicate key")
 	}
 	out := map[string]any{}
 	if err := json.Unmarshal(j, &out); err != nil {
-		return nil, errors.New("must be one map of YAML; to use it as a text, set targetPath")
+		return nil, errors.New("must be a YAML map; to use the value as text, set targetPath")
 	}
 	return out, nil
 }
@@ -257,7 +257,7 @@ func parse(text []byte) (map[string]any, error) {
 // placeAt returns values that contain a text at a path.
 func placeAt(path string, text []byte) (map[string]any, error) {
 	if !utf8.Valid(text) {
-		return nil, errors.New("is not text in UTF-8")
+		return nil, errors.New("is not UTF-8 text")
 	}
 	names, err := split(path)
 	if err != nil {
