@@ -129,6 +129,7 @@ func (w *call) newStore() *store {
 	client := w.client
 	if d, ok := w.c.(cluster.Delegate); ok {
 		client = ssa.New(d.Owner(), w.e.identity.FieldManager)
+		client.Guard = w.e.guard
 	}
 	return &store{last: &w.mem.stored, stop: func() {}, inventories: &inventory.Store{
 		Client: client, Cache: w.c.Cache(), SyncTimeout: inspect.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner, Adopt: w.b.Adopt,

@@ -9,7 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
+
+// A delegated cluster sends the requests for members as another user.
+type delegated struct{ *fakeCluster }
+
+func (d delegated) Owner() cluster.Cluster { return d.fakeCluster }
 
 // TestGuard checks that an engine sends no write once its guard refuses, at each write of an upgrade and of a removal, and that the
 // error of the guard is returned.
@@ -19,6 +26,8 @@ func TestGuard(t *testing.T) {
 	acts := map[string]func(b *bench) error{
 		"Apply":  func(b *bench) error { _, err := b.Apply(b.t.Context(), b.c, wanted); return err },
 		"Remove": func(b *bench) error { _, err := b.Remove(b.t.Context(), b.c, old); return err },
+		// The inventory of a bundle that is applied as another user is saved by another client.
+		"Delegated": func(b *bench) error { _, err := b.Apply(b.t.Context(), delegated{b.c}, wanted); return err },
 	}
 	for name, act := range acts {
 		t.Run(name, func(t *testing.T) {
