@@ -310,6 +310,13 @@ type ManifestObservation struct {
 	// +kubebuilder:validation:MaxItems=34
 	Installs []InstallStatus `json:"installs,omitempty"`
 
+	// clusterUID is the UID of the namespace kube-system of the cluster that the module is installed in. If the ProviderConfig
+	// leads to another cluster, nothing is changed in either cluster until the annotation kyma.m.crossplane.io/cluster-changed of
+	// the Manifest is set to the UID of the other cluster. It is empty if the credentials may not get that namespace.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	ClusterUID string `json:"clusterUID,omitempty"`
+
 	// resources counts the installed objects.
 	// +optional
 	Resources *ResourceCounts `json:"resources,omitempty"`

@@ -30,6 +30,10 @@ const (
 	// custom resources of the kinds of the module, which otherwise block the removal.
 	AnnotationForceRemoval = "kyma.m.crossplane.io/force-removal"
 
+	// AnnotationClusterChanged on a Manifest or a Kyma allows the Manifest to continue in another cluster than the one that it is
+	// installed in. The value is the UID of the namespace kube-system of the other cluster.
+	AnnotationClusterChanged = "kyma.m.crossplane.io/cluster-changed"
+
 	// AnnotationTest on a Manifest runs the tests of its charts once for each new value.
 	AnnotationTest = "kyma.m.crossplane.io/test"
 
@@ -83,6 +87,10 @@ const (
 
 	// ReasonPlanned means that there is something to do, which is only planned.
 	ReasonPlanned xpv2.ConditionReason = "Planned"
+
+	// ReasonWrongCluster means that the ProviderConfig leads to another cluster than the one that the module is installed in.
+	// Nothing is changed in either cluster.
+	ReasonWrongCluster xpv2.ConditionReason = "WrongCluster"
 
 	// ReasonBlocked means that the provider cannot continue until something else changes: for example, a ProviderConfig
 	// does not exist, the target cluster is unreachable, or a channel has no ModuleTemplate.

@@ -232,6 +232,12 @@ type ProviderConfigStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 
+	// clusterUID is the UID of the namespace kube-system of the target cluster, which identifies the cluster. It is empty if the
+	// credentials may not get that namespace.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	ClusterUID string `json:"clusterUID,omitempty"`
+
 	// endpoint is the host of the API server, and its port if the kubeconfig names one. It contains no path and no credentials.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512

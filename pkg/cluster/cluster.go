@@ -36,6 +36,10 @@ type Access interface {
 	// connection that proves nothing has a unique identity. The identity of a Cluster never changes.
 	Identity() string
 
+	// UID returns the UID of the namespace kube-system, which tells clusters apart even if they have the same address. It sends at
+	// most one request per connection. The result is empty if the cluster has no such namespace, or the credentials may not read it.
+	UID(ctx context.Context) (string, error)
+
 	// REST returns a client for requests to absolute paths, without a rate limit. Errors in responses of the API server are those
 	// of k8s.io/apimachinery/pkg/api/errors.
 	REST() rest.Interface

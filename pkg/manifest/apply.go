@@ -67,8 +67,8 @@ func (w *call) newPlanner(applier *apply.Applier, was *inventory.Inventory, obje
 		bundle: w.b, composer: w.composer, config: w.config, cache: w.c.Cache(), health: w.health(), checkCRD: applier.Permissions.CheckCRD,
 		holds: holds,
 		input: plan.Input{
-			Parts: w.parts, Inventory: was, Objects: objects.States, Denied: objects.Denied, Drift: w.b.Drift, Retry: w.o.Retry, Now: w.e.now(),
-			Minor: w.minor(),
+			Parts: w.parts, Inventory: was.In(w.where.UID), Cluster: w.where.UID, Minor: w.minor(),
+			Objects: objects.States, Denied: objects.Denied, Drift: w.b.Drift, Retry: w.o.Retry, Now: w.e.now(),
 		},
 	}
 }

@@ -40,6 +40,7 @@ type call struct {
 	parts  []bundle.Part
 	mem    *memory
 	store  *store
+	where  inventory.Whereabouts
 	// config provides the settings of the installs. It is read on first use.
 	config   *compose.Config
 	composer *compose.Composer
@@ -133,6 +134,12 @@ func (w *call) newStore() *store {
 	}
 	return &store{last: &w.mem.stored, stop: func() {}, inventories: &inventory.Store{
 		Client: client, Cache: w.c.Cache(), SyncTimeout: inspect.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner, Adopt: w.b.Adopt,
-		Identity: w.e.identity, Messages: w.e.messages,
+		Where: w.where, Identity: w.e.identity, Messages: w.e.messages,
 	}}
+}
+
+// located returns an observation with the cluster in which it was made.
+func (w *call) located(o Observation) Observation {
+	o.ClusterUID = w.where.UID
+	return o
 }

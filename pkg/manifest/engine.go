@@ -174,13 +174,20 @@ func (e *Engine) newCallByName(ctx context.Context, c cluster.Cluster, b *Bundle
 	if err := e.accepts(c); err != nil {
 		return nil, err
 	}
+	where, err := whereabouts(ctx, c, b)
+	if err != nil {
+		return nil, err
+	}
+	if err := where.Check(e.messages); err != nil {
+		return nil, err
+	}
 	end, err := e.turns.take(ctx, placeOf(c, b))
 	if err != nil {
 		return nil, err
 	}
 	w := &call{
 		client: ssa.New(c, e.identity.FieldManager), e: e, c: c, b: b, o: CallOptionsOf(o...), id: b.ID(e.namespace), parts: b.Outline(),
-		mem: e.memoryOf(c, b), end: end, config: compose.NewConfig(b),
+		mem: e.memoryOf(c, b), end: end, where: where, config: compose.NewConfig(b),
 	}
 	w.client.Guard = e.guard
 	w.store = w.newStore()

@@ -92,10 +92,13 @@ func (c *fakeCluster) RoundTrip(r *http.Request) (*http.Response, error) {
 	return rec.Result(), nil
 }
 
-func (c *fakeCluster) REST() rest.Interface                    { return c.client }
-func (c *fakeCluster) Cache() cluster.Cache                    { return c }
-func (c *fakeCluster) Interpreter() cluster.Interpreter        { return Interpreter() }
-func (c *fakeCluster) Identity() string                        { return c.config.Host }
+func (c *fakeCluster) REST() rest.Interface             { return c.client }
+func (c *fakeCluster) Cache() cluster.Cache             { return c }
+func (c *fakeCluster) Interpreter() cluster.Interpreter { return Interpreter() }
+func (c *fakeCluster) Identity() string                 { return c.config.Host }
+func (c *fakeCluster) UID(context.Context) (string, error) {
+	return c.server.cluster, c.server.clusterErr
+}
 func (c *fakeCluster) Config() *rest.Config                    { return c.config }
 func (c *fakeCluster) Version(context.Context) (string, error) { return c.version, nil }
 func (c *fakeCluster) LastVersion() string                     { return c.known }

@@ -57,6 +57,14 @@ func TestFormats(t *testing.T) {
 				b.settle(s, options...)
 			},
 		},
+		"cluster": {
+			reason: "An install in a cluster whose UID is known.",
+			run: func(t *testing.T, b *bench) {
+				t.Helper()
+				b.s.cluster = "5e0c6a2d-8f0a-4f57-9d55-0c4e8e7c9f11"
+				b.settle(bundleOf(install("web", tmplConfig)))
+			},
+		},
 		"moved": {
 			reason: "A release that moves to another namespace.",
 			run: func(t *testing.T, b *bench) {

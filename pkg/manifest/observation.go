@@ -80,6 +80,9 @@ const (
 	PhaseTerminating   = observe.PhaseTerminating
 )
 
+// A WrongClusterError means that the connection leads to another cluster than the one that contains the bundle.
+type WrongClusterError = inventory.WrongClusterError
+
 // An OwnedError means that the inventory does not belong to the owner of the bundle.
 type OwnedError = inventory.OwnedError
 

@@ -72,6 +72,9 @@ func (s *store) loadOwn(ctx context.Context) (*inventory.Inventory, error) {
 // owns reports whether the last loaded inventory belongs to the owner of the bundle.
 func (s *store) owns() bool { return s.inventories.Owns(*s.last) }
 
+// isMoved reports whether the last loaded inventory names another cluster, from which it was copied.
+func (s *store) isMoved() bool { return s.inventories.IsMoved(*s.last) }
+
 // save saves the inventory, and returns it as stored. If none was loaded, save creates one, and returns inventory.ErrExists if
 // one exists after all.
 func (s *store) save(ctx context.Context, inv *inventory.Inventory) (*inventory.Inventory, error) {

@@ -61,7 +61,7 @@ func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []Ca
 		return Result{}, err
 	}
 	applier := w.newWriter()
-	r, err := w.apply(ctx, applier, was, was == nil || !w.store.owns(), approved)
+	r, err := w.apply(ctx, applier, was, was == nil || !w.store.owns() || w.store.isMoved(), approved)
 	if !errors.Is(err, inventory.ErrExists) {
 		return r, err
 	}
@@ -89,13 +89,13 @@ func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle, o ..
 	}
 	in := w.observed(inv, objects)
 	if inv == nil {
-		return observe.Observe(in), nil
+		return w.located(observe.Observe(in)), nil
 	}
 	if err := in.Gather(ctx, w.health(), w.differences(inv, w.newWriter())); err != nil {
 		return Observation{}, err
 	}
-	in.Adopting, in.Test, in.Checkpoint = !w.store.owns(), w.o.Test, w.checkpoint()
-	return observe.Observe(in), nil
+	in.Adopting, in.Test, in.Checkpoint = !w.store.owns() || w.store.isMoved(), w.o.Test, w.checkpoint()
+	return w.located(observe.Observe(in)), nil
 }
 
 // Exists reports whether the cluster has an inventory of the bundle. It uses only the name and the owner of the bundle. If the

@@ -97,6 +97,7 @@ func configBreaches() map[string]breach {
 	out := map[string]breach{
 		"required spec":                         missing("spec"),
 		"status.kubernetesVersion maxLength 64": tooLong("status.kubernetesVersion", "", 64),
+		"status.clusterUID maxLength 64":        tooLong("status.clusterUID", "", 64),
 		"status.endpoint maxLength 512":         tooLong("status.endpoint", "", 512),
 		"spec required credentials":             missing("spec.credentials"),
 		"spec.identity required type":           missing("spec.identity.type"),

@@ -97,6 +97,7 @@ func manifestBreaches() map[string]breach {
 		},
 
 		"status.atProvider.state" + states:           unknown("status.atProvider.state"),
+		"status.atProvider.clusterUID maxLength 64":  tooLong("status.atProvider.clusterUID", "", 64),
 		"status.atProvider.resources required ready": missing("status.atProvider.resources.ready"),
 		"status.atProvider.resources required total": missing("status.atProvider.resources.total"),
 		"status.atProvider.installs maxItems 34": tooMany("status.atProvider.installs", 34, func(i int) any {

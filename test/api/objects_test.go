@@ -84,6 +84,7 @@ atProvider:
   - {name: layer, state: Ready, version: 1.0.0}
   - {name: registry, state: Error, message: wrong}
   resources: {ready: 1, total: 2}
+  clusterUID: 5e0c6a2d-8f0a-4f57-9d55-0c4e8e7c9f11
   drift:
     observedTime: "2020-01-01T00:00:00Z"
     objects:
@@ -154,6 +155,7 @@ conditions:
 - {type: Reachable, status: "False", reason: Unreachable, message: wrong, lastTransitionTime: "2020-01-01T00:00:00Z"}
 users: 1
 kubernetesVersion: v1.36.3
+clusterUID: 5e0c6a2d-8f0a-4f57-9d55-0c4e8e7c9f11
 endpoint: cluster-a.example.org:6443
 `
 	fullUsage = `

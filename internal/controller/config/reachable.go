@@ -127,7 +127,10 @@ func (r *reachable) report(ctx context.Context, s *v1alpha1.ProviderConfigStatus
 	}
 	isNew := endpoint != s.Endpoint || before.Status != corev1.ConditionTrue
 	if endpoint != s.Endpoint {
-		s.Endpoint, s.KubernetesVersion = endpoint, ""
+		s.Endpoint, s.KubernetesVersion, s.ClusterUID = endpoint, "", ""
+	}
+	if uid := r.uidOf(ctx, at.connection, c); uid != "" {
+		s.ClusterUID = uid
 	}
 	if v := r.versionOf(ctx, at.connection, c, isNew || s.KubernetesVersion == ""); v != "" {
 		s.KubernetesVersion = v
@@ -173,6 +176,18 @@ func (r *reachable) versionOf(ctx context.Context, connection Connection, c xpv2
 	return v
 }
 
+// uidOf returns the UID of a reachable cluster, or an empty string if it is unknown. The connection caches it. uidOf ignores a
+// failed request, because the connection reports it.
+func (r *reachable) uidOf(ctx context.Context, connection Connection, c xpv2.Condition) string {
+	if c.Status != corev1.ConditionTrue {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, versionTime)
+	defer cancel()
+	uid, _ := connection.UID(ctx)
+	return uid
+}
+
 // conditionOf returns the condition for an attempt, and whether there is anything to report.
 func conditionOf(at attempt) (xpv2.Condition, bool) {
 	c := xpv2.Condition{Type: v1alpha1.TypeReachable, Status: corev1.ConditionFalse}
@@ -198,7 +213,7 @@ func conditionOf(at attempt) (xpv2.Condition, bool) {
 // clearReachable removes from the status the fields that are known only while a config is used. GitOps tools treat a config
 // without conditions as healthy; if a condition were Unknown, they would wait for a resource that uses the config.
 func clearReachable(s *v1alpha1.ProviderConfigStatus) {
-	s.Endpoint, s.KubernetesVersion = "", ""
+	s.Endpoint, s.KubernetesVersion, s.ClusterUID = "", "", ""
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c xpv2.Condition) bool {
 		return c.Type == v1alpha1.TypeReachable || c.Type == xpv2.TypeReady || c.Type == v1alpha1.TypeStalled
 	})

@@ -33,13 +33,15 @@ type fakeConnection struct {
 	outcome transport.Outcome
 	last    string
 	version string
+	uid     string
 	err     error
 	asked   int
 }
 
-func (c *fakeConnection) Host() string               { return c.host }
-func (c *fakeConnection) Outcome() transport.Outcome { return c.outcome }
-func (c *fakeConnection) LastVersion() string        { return c.last }
+func (c *fakeConnection) Host() string                        { return c.host }
+func (c *fakeConnection) Outcome() transport.Outcome          { return c.outcome }
+func (c *fakeConnection) LastVersion() string                 { return c.last }
+func (c *fakeConnection) UID(context.Context) (string, error) { return c.uid, c.err }
 func (c *fakeConnection) Version(context.Context) (string, error) {
 	c.asked++
 	return c.version, c.err
@@ -68,11 +70,12 @@ func down() transport.Outcome {
 type reported struct {
 	Conditions []string
 	Version    string
+	UID        string
 	Endpoint   string
 }
 
 func reportedBy(s *v1alpha1.ProviderConfigStatus) reported {
-	out := reported{Version: s.KubernetesVersion, Endpoint: s.Endpoint}
+	out := reported{Version: s.KubernetesVersion, UID: s.ClusterUID, Endpoint: s.Endpoint}
 	for _, c := range s.Conditions {
 		out.Conditions = append(out.Conditions, strings.TrimSpace(strings.Join([]string{string(c.Type), string(c.Status), string(c.Reason), c.Message}, " ")))
 	}

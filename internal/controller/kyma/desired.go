@@ -30,6 +30,8 @@ type intent struct {
 	execute bool
 	// abandon leaves behind the objects in a cluster that is no longer reachable.
 	abandon bool
+	// newCluster is the UID of the cluster in which the Manifests may continue, or empty.
+	newCluster string
 	// forceRemoval deletes custom resources that block the removal of a module.
 	forceRemoval bool
 	// policies contains the management policies for all Manifests. If it is nil, the content decides.
@@ -42,6 +44,7 @@ func intentOf(k *v1alpha1.Kyma, policy managed.ManagementPoliciesChecker) intent
 	if isStopped(k, policy) {
 		return in
 	}
+	in.newCluster = k.Annotations[v1alpha1.AnnotationClusterChanged]
 	deleted := meta.WasDeleted(k)
 	in.abandon = deleted && k.Annotations[v1alpha1.AnnotationAbandon] == "true"
 	in.forceRemoval = deleted && k.Annotations[v1alpha1.AnnotationForceRemoval] == "true"
@@ -131,6 +134,9 @@ func annotate(out *v1alpha1.Manifest, k *v1alpha1.Kyma, in intent, live *v1alpha
 	}
 	if in.abandon {
 		meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationAbandon: "true"})
+	}
+	if in.newCluster != "" {
+		meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationClusterChanged: in.newCluster})
 	}
 	if in.forceRemoval {
 		meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationForceRemoval: "true"})

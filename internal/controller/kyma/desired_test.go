@@ -114,6 +114,14 @@ func TestDesiredManifest(t *testing.T) {
 			reason: "A removal that is forced or given up is so for the Manifests.", intent: intent{abandon: true, forceRemoval: true}, live: deleted,
 			want: decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationAbandon: "true", v1alpha1.AnnotationForceRemoval: "true"}, update: true},
 		},
+		"NewCluster": {
+			reason: "Manifests may continue in the cluster in which their Kyma may.", intent: intent{newCluster: "b"}, live: planned,
+			want: decision{version: "1.0.0", mode: v1alpha1.ModePlan, controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationClusterChanged: "b"}, update: true},
+		},
+		"NewClusterKnown": {
+			reason: "They are told once.", intent: intent{newCluster: "b"}, live: annotated(annotations{v1alpha1.AnnotationClusterChanged: "b"}),
+			want: decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationClusterChanged: "b"}},
+		},
 		"RemovalStays": {
 			reason: "It cannot be reverted.", live: annotated(annotations{v1alpha1.AnnotationAbandon: "true", v1alpha1.AnnotationForceRemoval: "true"}),
 			want: decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationAbandon: "true", v1alpha1.AnnotationForceRemoval: "true"}},

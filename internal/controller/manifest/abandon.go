@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 // lasting is how long a cluster must be unreachable before a Manifest is abandoned, so that a short outage leaves nothing
@@ -41,11 +42,28 @@ func missing(err error) bool {
 	return errors.As(err, &e)
 }
 
-// unreachable reports whether a cluster does not answer, refuses the credentials, or another server answers in its place. Any
-// other error is a reason to retry.
+// unreachable reports whether a cluster does not answer, refuses the credentials, or another server or cluster answers in its
+// place. Any other error is a reason to retry.
 func unreachable(err error) bool {
+	if isWrongCluster(err) {
+		return true
+	}
 	e, n, s := (*transport.UnreachableError)(nil), (*notfound.Error)(nil), (*transport.NotConnectedError)(nil)
 	return errors.As(err, &e) || errors.As(err, &n) || errors.As(err, &s) || kerrors.IsUnauthorized(err) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// isWrongCluster reports whether an error says that the cluster is not the one that the Manifest is installed in.
+func isWrongCluster(err error) bool {
+	e := (*engine.WrongClusterError)(nil)
+	return errors.As(err, &e)
+}
+
+// reasonFor returns the reason of the condition Ready for an error: WrongCluster, or else the given one.
+func reasonFor(err error, otherwise xpv2.ConditionReason) xpv2.ConditionReason {
+	if isWrongCluster(err) {
+		return v1alpha1.ReasonWrongCluster
+	}
+	return otherwise
 }
 
 // abandoned reports whether a user allows the Manifest to be deleted without removing its objects, and its cluster has been

@@ -79,6 +79,15 @@ func TestAbandon(t *testing.T) {
 			mr:     named("n", "m", deleted, abandon("true")), err: errors.Wrap(&notfound.Error{Host: "https://gone"}, "inventory"), since: time.Minute,
 			want: want{released: true, hint: true, events: 1},
 		},
+		"WrongCluster": {
+			reason: "Another cluster answers in its place.",
+			mr:     named("n", "m", deleted, abandon("true")), err: &engine.WrongClusterError{Expected: "a", Found: "b"}, since: time.Minute,
+			want: want{released: true, hint: true, events: 1},
+		},
+		"UnannotatedWrongCluster": {
+			reason: "What another cluster answers takes no finalizer away.",
+			mr:     named("n", "m", deleted), err: &engine.WrongClusterError{Expected: "a", Found: "b"}, since: time.Hour, want: want{hint: true},
+		},
 		"UnannotatedPage": {
 			reason: "What it answers takes no finalizer away.",
 			mr:     named("n", "m", deleted), err: &notfound.Error{Host: "https://gone"}, since: time.Hour, want: want{hint: true},
@@ -150,7 +159,7 @@ func TestAbandon(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("\n%s\nObserve(...): -want, +got:\n%s\n%v", tc.reason, diff, err)
 			}
-			if c := tc.mr.GetCondition(xpv2.TypeReady); c.Reason != xpv2.ReasonDeleting || !c.Equal(first.GetCondition(xpv2.TypeReady)) {
+			if c := tc.mr.GetCondition(xpv2.TypeReady); c.Reason != reasonFor(tc.err, xpv2.ReasonDeleting) || !c.Equal(first.GetCondition(xpv2.TypeReady)) {
 				t.Errorf("\n%s\nObserve(...): the condition must stay what it was at first: %v", tc.reason, c)
 			}
 		})

@@ -15,5 +15,6 @@ func Messages() engine.Messages {
 		Recreate:     "set immutableFields: Recreate, or annotation " + engine.AnnotationRecreate + `: "true" on the object in the chart`,
 		OmitResource: "customResourcePolicy to Ignore",
 		Rename:       "choose another external name",
+		MoveTo:       "set the annotation " + v1alpha1.AnnotationClusterChanged + " of the Manifest to",
 	}
 }

@@ -84,6 +84,9 @@ func (s *content) bundleOf(mr *v1alpha1.Manifest) (*manifest.Bundle, error) {
 		Adopt:    adopts(mr),
 		Drift:    driftPolicy(p.Drift),
 		Recreate: p.ImmutableFields == v1alpha1.ImmutableFieldsPolicyRecreate,
+
+		ClusterUID:    mr.Status.AtProvider.ClusterUID,
+		NewClusterUID: mr.Annotations[v1alpha1.AnnotationClusterChanged],
 	}
 	for _, l := range labels {
 		if v, ok := mr.Labels[l]; ok {

@@ -212,6 +212,17 @@ func (r *reporter) recordOther(mr *v1alpha1.Manifest, other *engine.OwnedError) 
 	}
 }
 
+// recordMoved records that a Manifest that is being deleted leaves its objects in another cluster than the one that it was asked
+// to continue in. Call it once the inventory does not exist.
+func (r *reporter) recordMoved(mr *v1alpha1.Manifest) {
+	was, meant := mr.Status.AtProvider.ClusterUID, mr.Annotations[v1alpha1.AnnotationClusterChanged]
+	if was == "" || meant == "" || was == meant || !released(mr) {
+		return
+	}
+	r.warn(mr, reasonLeft, r.text(fmt.Sprintf("Nothing was removed from the cluster with UID %s, as annotation %s asks for the one with UID %s, which "+
+		"has no inventory of this Manifest; left behind: %s", was, v1alpha1.AnnotationClusterChanged, meant, leftBehind(mr))))
+}
+
 // released reports whether a Manifest that is being deleted is gone after this pass. While other finalizers hold it, each
 // pass would repeat its events.
 func released(mr *v1alpha1.Manifest) bool { return len(mr.Finalizers) <= 1 }

@@ -61,7 +61,10 @@ func removalAfter(err error) removal {
 
 // outlineOf returns the bundle of a Manifest without its parts. It is enough to remove the objects that the inventory lists.
 func outlineOf(mr *v1alpha1.Manifest) *engine.Bundle {
-	return &engine.Bundle{Name: externalName(mr), Owner: owner(mr), Adopt: adopts(mr)}
+	return &engine.Bundle{
+		Name: externalName(mr), Owner: owner(mr), Adopt: adopts(mr),
+		ClusterUID: mr.Status.AtProvider.ClusterUID, NewClusterUID: mr.Annotations[v1alpha1.AnnotationClusterChanged],
+	}
 }
 
 // neverInstalled reports whether a Manifest never reached its cluster.
@@ -99,6 +102,9 @@ func (e *external) observeRemoval(ctx context.Context, mr *v1alpha1.Manifest) (m
 	can := removalAfter(err)
 	switch {
 	case can == removable:
+		if !exists {
+			e.report.recordMoved(mr)
+		}
 		e.report.removal(mr)
 		return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: true}, nil
 	case e.report.blocked(mr, can, err):

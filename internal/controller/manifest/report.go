@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -71,6 +70,10 @@ func (r *reporter) observation(mr *v1alpha1.Manifest, o engine.Observation) {
 	at.Tests = r.tests(&o)
 	at.CededFields, at.OmittedCededFields = r.ceded(o.Ceded)
 	at.Resources = &v1alpha1.ResourceCounts{Ready: count(o.Ready), Total: count(o.Total)}
+	// A redacted UID would be that of another cluster.
+	if uid := o.ClusterUID; o.Exists && uid != "" && r.redactor.Text(uid) == uid {
+		at.ClusterUID = uid
+	}
 	c, stalled := ready.Condition(&o, at)
 	markReady(mr, c, stalled)
 }
@@ -202,7 +205,7 @@ func (r *reporter) paths(fields []string) (out []string, omitted int32) {
 func (r *reporter) failure(mr *v1alpha1.Manifest, err error) error {
 	at := &mr.Status.AtProvider
 	at.State, at.Message = v1alpha1.StateError, r.text(err.Error())
-	markReady(mr, ready.Not(v1alpha1.ReasonBlocked, at.Message), ready.IsFinal(err))
+	markReady(mr, ready.Not(reasonFor(err, v1alpha1.ReasonBlocked), at.Message), ready.IsFinal(err))
 	return r.error(err)
 }
 
@@ -272,17 +275,20 @@ func (r *reporter) removal(mr *v1alpha1.Manifest) {
 // waiting sets in the status why a removal cannot continue, and what to do if its cluster is gone for good.
 func (r *reporter) waiting(mr *v1alpha1.Manifest, can removal, err error) {
 	err = transport.Explain(err)
+	message := err.Error()
 	// The message is the same with and without the annotation, because its transition time counts.
 	switch can {
 	case lost:
-		err = errors.New(err.Error() + hintAbandon)
+		message += hintAbandon
 	case denied:
-		err = errors.New(err.Error() + hintDenied)
+		message += hintDenied
 	case removable, needless, blocked:
 	}
 	at := &mr.Status.AtProvider
-	at.State, at.Message = v1alpha1.StateDeleting, r.text(err.Error())
-	markReady(mr, xpv2.Deleting().WithMessage(at.Message), false)
+	at.State, at.Message = v1alpha1.StateDeleting, r.text(message)
+	c := xpv2.Deleting().WithMessage(at.Message)
+	c.Reason = reasonFor(err, c.Reason)
+	markReady(mr, c, false)
 }
 
 // blocked updates the status like waiting, and reports whether the Manifest is abandoned.

@@ -68,6 +68,18 @@ func TestReport(t *testing.T) {
 			},
 			ready: corev1.ConditionTrue,
 		},
+		"Cluster": {
+			reason: "The cluster that has an inventory is the one that the module is installed in.",
+			o:      engine.Observation{Exists: true, State: engine.Ready, ClusterUID: "a"},
+			want:   v1alpha1.ManifestObservation{State: v1alpha1.StateReady, ClusterUID: "a", Resources: &v1alpha1.ResourceCounts{}},
+			ready:  corev1.ConditionTrue,
+		},
+		"ClusterPlanned": {
+			reason: "Nothing is installed yet in the cluster that is only planned for.",
+			o:      engine.Observation{State: engine.Processing, ClusterUID: "a"},
+			want:   v1alpha1.ManifestObservation{State: v1alpha1.StateProcessing, Resources: &v1alpha1.ResourceCounts{}},
+			ready:  corev1.ConditionFalse,
+		},
 		"Warning": {
 			reason: "Ready is True only for what is ready.",
 			o:      engine.Observation{State: engine.Warning, Message: "a: look here"},
@@ -122,6 +134,35 @@ func TestReportFailure(t *testing.T) {
 	}
 	if c := mr.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionFalse {
 		t.Errorf("what cannot be seen must not be called ready: %v", c)
+	}
+}
+
+// TestReportWrongCluster checks that a Manifest whose cluster is another one keeps what is known of its own cluster, and says why.
+func TestReportWrongCluster(t *testing.T) {
+	wrong := &engine.WrongClusterError{Expected: "a", Found: "b", Messages: Messages()}
+	const message = "the module is installed in the cluster with UID a, but the credentials lead to the cluster with UID b; nothing is changed in " +
+		"either: restore the credentials, or, to continue in the other cluster, set the annotation kyma.m.crossplane.io/cluster-changed of the Manifest to b"
+	mr := named("n", "m")
+	r := &reporter{}
+	r.observation(mr, engine.Observation{Exists: true, State: engine.Ready, ClusterUID: "a"})
+	if err := r.failure(mr, errors.Wrap(wrong, "cannot observe")); err == nil {
+		t.Error("failure(...): want an error for the condition Synced")
+	}
+	type seen struct {
+		UID, Message string
+		Reason       xpv2.ConditionReason
+	}
+	of := func() seen {
+		return seen{UID: mr.Status.AtProvider.ClusterUID, Message: mr.Status.AtProvider.Message, Reason: mr.GetCondition(xpv2.TypeReady).Reason}
+	}
+	if diff := cmp.Diff(seen{UID: "a", Message: "cannot observe: " + message, Reason: v1alpha1.ReasonWrongCluster}, of()); diff != "" {
+		t.Errorf("failure(...): -want, +got:\n%s", diff)
+	}
+	if r.blocked(mr, removalAfter(wrong), wrong) {
+		t.Error("blocked(...): the finalizer must stay")
+	}
+	if diff := cmp.Diff(seen{UID: "a", Message: message + hintAbandon, Reason: v1alpha1.ReasonWrongCluster}, of()); diff != "" {
+		t.Errorf("blocked(...): -want, +got:\n%s", diff)
 	}
 }
 

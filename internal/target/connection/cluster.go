@@ -52,6 +52,8 @@ type Cluster struct {
 	settled   func()
 
 	version  *remembered[string]
+	uid      *remembered[string]
+	knownUID atomic.Pointer[string]
 	known    atomic.Pointer[string]
 	changed  func(*Cluster)
 	versions *remembered[[]string]
@@ -85,7 +87,7 @@ type Options struct {
 // New returns a connection to a cluster. The interpreter determines what its cache watches and keeps. New sends no
 // requests. Errors describe what is wrong with the config.
 func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
-	c := &Cluster{done: o.Done, changed: o.Changed, version: newRemembered[string](), versions: newRemembered[[]string]()}
+	c := &Cluster{done: o.Done, changed: o.Changed, version: newRemembered[string](), uid: newRemembered[string](), versions: newRemembered[[]string]()}
 	o.Transport.Changed, o.Transport.Monitored = c.outcomeChanged, o.Monitored
 	c.settled = func() {
 		if o.Settled != nil {

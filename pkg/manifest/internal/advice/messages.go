@@ -17,6 +17,8 @@ type Messages struct {
 	OmitResource string
 	// Rename describes what to do if another bundle has the same name.
 	Rename string
+	// MoveTo describes how to continue in another cluster, as Bundle.NewClusterUID does. The UID of that cluster follows.
+	MoveTo string
 }
 
 // WithDefaults returns a copy of the messages in which defaults replace empty messages.
@@ -27,5 +29,6 @@ func (m Messages) WithDefaults() Messages {
 		Recreate:     cmp.Or(m.Recreate, `set Bundle.Recreate, or annotation kyma.m.crossplane.io/recreate: "true" on the object`),
 		OmitResource: cmp.Or(m.OmitResource, "leave out Bundle.Resource"),
 		Rename:       cmp.Or(m.Rename, "choose another Bundle.Name"),
+		MoveTo:       cmp.Or(m.MoveTo, "set Bundle.NewClusterUID to"),
 	}
 }

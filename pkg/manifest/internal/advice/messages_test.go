@@ -16,6 +16,7 @@ func TestWithDefaults(t *testing.T) {
 		Recreate:     `set Bundle.Recreate, or annotation kyma.m.crossplane.io/recreate: "true" on the object`,
 		OmitResource: "leave out Bundle.Resource",
 		Rename:       "choose another Bundle.Name",
+		MoveTo:       "set Bundle.NewClusterUID to",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("what is set stays, and the rest names fields of a Bundle and options: -want, +got:\n%s", diff)

@@ -27,6 +27,11 @@ type Bundle struct {
 	// may be empty.
 	Tenant string
 
+	// ClusterUID is the UID of the cluster that contains the bundle, as Observation.ClusterUID returned it. In another cluster, each
+	// call returns a *WrongClusterError and changes nothing, unless NewClusterUID is the UID of that cluster. An empty ClusterUID is
+	// not compared.
+	ClusterUID, NewClusterUID string
+
 	// Labels are added to each object, along with the labels of the engine.
 	Labels map[string]string
 

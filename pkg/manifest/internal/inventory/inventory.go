@@ -43,6 +43,9 @@ type Inventory struct {
 	// Last holds the reasons why the last step stopped, or is nil. The value is replaced, never changed.
 	Last *Reasons `json:"last,omitempty"`
 
+	// Cluster is the UID of the cluster that contains the members, or empty if it was unknown.
+	Cluster string `json:"cluster,omitempty"`
+
 	// Good is the encoded last known good revision, or empty. It is stored under its own key.
 	Good []byte `json:"-"`
 }
@@ -101,8 +104,19 @@ func EntryOf(o *object.Desired) Entry {
 func (i *Inventory) Clone() *Inventory {
 	c := &Inventory{Parts: make(map[object.PartID]Part, len(i.Parts)), Objects: slices.Clone(i.Objects), Good: i.Good}
 	maps.Copy(c.Parts, i.Parts)
-	c.Tests, c.Last = i.Tests, i.Last
+	c.Tests, c.Last, c.Cluster = i.Tests, i.Last, i.Cluster
 	return c
+}
+
+// In returns the inventory with the UID of the cluster that contains its members. It returns the same inventory if nothing
+// changes, and otherwise a copy. Nil stays nil.
+func (i *Inventory) In(cluster string) *Inventory {
+	if i == nil || cluster == "" || i.Cluster == cluster {
+		return i
+	}
+	out := i.Clone()
+	out.Cluster = cluster
+	return out
 }
 
 // Equal reports whether two inventories have the same stored form. Either may be nil.
@@ -177,7 +191,7 @@ func (i *Inventory) Sort() {
 
 // Marshal returns the stored form of the inventory: compressed JSON with sorted entries, without Good.
 func (i *Inventory) Marshal() ([]byte, error) {
-	i = &Inventory{Parts: i.Parts, Objects: slices.Clone(i.Objects), Tests: i.Tests, Last: i.Last}
+	i = &Inventory{Parts: i.Parts, Objects: slices.Clone(i.Objects), Tests: i.Tests, Last: i.Last, Cluster: i.Cluster}
 	i.Sort()
 	var b bytes.Buffer
 	if err := json.NewEncoder(&b).Encode(i); err != nil {

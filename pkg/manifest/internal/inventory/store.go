@@ -86,6 +86,8 @@ type Store struct {
 	// Owner is the owner of the bundle, or empty. If Adopt is true, Load accepts the inventory of another owner.
 	Owner string
 	Adopt bool
+	// Where says which cluster this is. Load refuses an inventory of another cluster.
+	Where Whereabouts
 	// Identity is the identity of the engine.
 	Identity object.Identity
 	// Messages contain the instructions for users in errors.
@@ -179,6 +181,9 @@ func (s *Store) CheckOwner(st Stored) error {
 }
 
 func (s *Store) checkLoad(st Stored) error {
+	if err := s.Where.check(st.Inventory.Cluster, s.Ref, s.Messages); err != nil {
+		return err
+	}
 	if s.Adopt {
 		return nil
 	}

@@ -39,6 +39,8 @@ func (p *PartState) Title() string {
 type Observation struct {
 	// Exists is true if the cluster has an inventory of the bundle.
 	Exists bool
+	// ClusterUID is the UID of the cluster, or empty if the credentials may not read it. Pass it as Bundle.ClusterUID from then on.
+	ClusterUID string
 	// UpToDate is true if Apply has nothing to do.
 	UpToDate bool
 	// Installing is true until all parts of the first install were applied completely.

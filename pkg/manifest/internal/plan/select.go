@@ -18,8 +18,9 @@ import (
 // An Input holds everything that the selection of a plan depends on.
 type Input struct {
 	Parts []bundle.Part
-	// Inventory is the inventory in the cluster, or nil.
+	// Inventory is the inventory in the cluster, or nil. Cluster is the UID of the cluster, for a new inventory.
 	Inventory *inventory.Inventory
+	Cluster   string
 	// Objects holds the states of the existing objects of the inventory. Denied holds the errors for the objects that the
 	// credentials may not read.
 	Objects map[cluster.ObjectRef]cluster.ObjectState
@@ -56,7 +57,7 @@ type Due struct {
 // the cluster has another version, and those with an object to repair.
 func Select(in Input) *Selection {
 	if in.Inventory == nil {
-		in.Inventory, in.Objects = &inventory.Inventory{Parts: map[object.PartID]inventory.Part{}}, map[cluster.ObjectRef]cluster.ObjectState{}
+		in.Inventory, in.Objects = &inventory.Inventory{Parts: map[object.PartID]inventory.Part{}, Cluster: in.Cluster}, map[cluster.ObjectRef]cluster.ObjectState{}
 	}
 	s := &Selection{Input: in, Stuck: map[object.PartID]string{}, Drifted: FindDrifted(in.Inventory, in.Objects, in.Denied, in.Now)}
 	s.Repairs = findRepairs(s.Drifted, &in)

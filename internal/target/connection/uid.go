@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package connection
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+)
+
+const (
+	// unknownUIDFor is the time after which the UID of a cluster is requested again if it could not be determined.
+	unknownUIDFor = time.Hour
+	// acceptMetadata requests only the metadata of an object.
+	acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+)
+
+// validUID matches the UIDs that are accepted, because a server can answer with any text.
+var validUID = regexp.MustCompile(`^[0-9A-Za-z-]{1,64}$`)
+
+// UID returns the UID of the namespace kube-system. It sends one request for each connection. If the credentials may not read
+// the namespace, or the cluster has none, the result is empty, and UID asks again after an hour.
+func (c *Cluster) UID(ctx context.Context) (string, error) {
+	if uid := c.knownUID.Load(); uid != nil {
+		return *uid, nil
+	}
+	return c.uid.get(ctx, unknownUIDFor, func(ctx context.Context) (string, error) {
+		uid, err := c.askUID(ctx)
+		if err == nil && uid != "" {
+			c.knownUID.Store(&uid)
+		}
+		return uid, errors.Wrap(err, "cannot get the UID of namespace kube-system, which identifies the cluster")
+	})
+}
+
+func (c *Cluster) askUID(ctx context.Context) (string, error) {
+	r := c.rest.Get().AbsPath("/api/v1/namespaces/kube-system").SetHeader("Accept", acceptMetadata).Do(ctx)
+	switch err := r.Error(); {
+	case err == nil:
+	case kerrors.IsForbidden(err), notfound.IsObject(err, "namespaces", "kube-system"):
+		return "", nil
+	case notfound.Foreign(err), notfound.Is(err):
+		return "", c.foreign()
+	default:
+		return "", err
+	}
+	data, err := r.Raw()
+	if err != nil {
+		return "", err
+	}
+	m := &metav1.PartialObjectMetadata{}
+	if err := json.Unmarshal(data, m); err != nil || m.Name != "kube-system" || !validUID.MatchString(string(m.UID)) {
+		return "", errors.New("the response does not come from a Kubernetes API server; check the server of the kubeconfig, and the proxies on the way to it")
+	}
+	return string(m.UID), nil
+}

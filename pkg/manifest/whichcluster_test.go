@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// verbsOf returns all calls that a bundle can be passed to.
+func (b *bench) verbsOf(s *Bundle) map[string]error {
+	ctx, errs := b.t.Context(), map[string]error{}
+	_, errs["Observe"] = b.Observe(ctx, b.c, s)
+	_, errs["Exists"] = b.Exists(ctx, b.c, s)
+	_, errs["Plan"] = b.Plan(ctx, b.c, s)
+	_, errs["Apply"] = b.Apply(ctx, b.c, s)
+	_, errs["Remove"] = b.Remove(ctx, b.c, s)
+	return errs
+}
+
+// TestWrongCluster checks that nothing is read or written in a cluster that a bundle is not installed in, unless the bundle may
+// move there.
+func TestWrongCluster(t *testing.T) {
+	const installed = "the module is installed in the cluster with UID a, "
+	const wrong = installed + "but the credentials lead to the cluster with UID b; nothing is changed in either: restore the credentials, " +
+		"or, to continue in the other cluster, set Bundle.NewClusterUID to b"
+	const unknown = installed + "and it is unknown whether this is that cluster: the credentials may not get namespace kube-system; grant that"
+	boom := errors.New("boom")
+	cases := map[string]struct {
+		reason       string
+		is           string
+		err          error
+		known, meant string
+		want         string
+	}{
+		"Same":       {reason: "It is the cluster that contains the bundle.", is: "a", known: "a"},
+		"New":        {reason: "Nothing is known before the first install.", is: "b"},
+		"Wrong":      {reason: "It is another cluster.", is: "b", known: "a", want: wrong},
+		"Meant":      {reason: "The bundle may move to this cluster.", is: "b", known: "a", meant: "b"},
+		"MeantLater": {reason: "The bundle stays where it is until the connection changes.", is: "a", known: "a", meant: "b"},
+		"MeantOther": {reason: "The bundle may move to a third cluster only.", is: "b", known: "a", meant: "c", want: wrong},
+		"Unreadable": {reason: "Credentials that may not read the UID prove nothing.", known: "a", want: unknown},
+		"NeverKnown": {reason: "Without the UID, nothing is compared.", meant: "b"},
+		"Down":       {reason: "An error is returned.", err: boom, known: "a", want: "boom"},
+		"DownAtOnce": {reason: "An error is returned even if nothing is compared.", err: boom, want: "boom"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.Engine = New()
+			b.s.cluster, b.s.clusterErr = tc.is, tc.err
+			s := bundleOf(install("web", webTemplates...))
+			s.ClusterUID, s.NewClusterUID = tc.known, tc.meant
+			before := b.s.keys()
+			for verb, err := range b.verbsOf(s) {
+				if got := errorText(err); got != tc.want {
+					t.Errorf("\n%s\n%s(...): want error %q, got %q", tc.reason, verb, tc.want, got)
+				}
+				e := (*WrongClusterError)(nil)
+				if isWrong := errors.As(err, &e); isWrong != (tc.want == wrong || tc.want == unknown) {
+					t.Errorf("\n%s\n%s(...): a WrongClusterError: %t", tc.reason, verb, isWrong)
+				}
+			}
+			if tc.want == "" {
+				return
+			}
+			if diff := cmp.Diff(before, b.s.keys()); diff != "" {
+				t.Errorf("\n%s\nthe cluster: -want, +got:\n%s", tc.reason, diff)
+			}
+			if got := b.s.took(); len(got) > 0 {
+				t.Errorf("\n%s\nwant no request, got %v", tc.reason, got)
+			}
+		})
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// TestCopiedInventory checks that an inventory that was copied from another cluster, with the objects that it lists, is not used
+// until the bundle may move here, and names this cluster from then on.
+func TestCopiedInventory(t *testing.T) {
+	b := newBench(t)
+	b.s.cluster = "a"
+	s := bundleOf(install("web", webTemplates...))
+	b.settle(s)
+	if seen := b.observe(s); seen.ClusterUID != "a" {
+		t.Errorf("want an observation in cluster a, got %q", seen.ClusterUID)
+	}
+	b.s.cluster = "b"
+	const want = "Secret kyma-system/team-a-web lists what is installed in the cluster with UID a, but the credentials lead to the cluster with " +
+		"UID b; nothing is changed in either: restore the credentials, or, to continue in the other cluster, set Bundle.NewClusterUID to b"
+	for _, restarted := range []bool{false, true} {
+		if restarted {
+			b.restart()
+		}
+		before := b.s.keys()
+		for verb, err := range b.verbsOf(s) {
+			if got := errorText(err); got != want {
+				t.Errorf("%s(...), restarted %t: want error %q, got %q", verb, restarted, want, got)
+			}
+		}
+		if diff := cmp.Diff(before, b.s.keys()); diff != "" {
+			t.Errorf("the cluster, restarted %t: -want, +got:\n%s", restarted, diff)
+		}
+	}
+
+	s.NewClusterUID = "b"
+	if seen := b.observe(s); seen.UpToDate || seen.ClusterUID != "b" {
+		t.Errorf("want an observation in cluster b that is not up to date, got %+v", seen)
+	}
+	b.settle(s)
+	s.NewClusterUID = ""
+	if got := b.inventory(s).Cluster; got != "b" {
+		t.Errorf("want the inventory of cluster b, got %q", got)
+	}
+	b.s.took()
+	if seen := b.observe(s); !seen.UpToDate || seen.State != Ready {
+		t.Errorf("want all that is installed, got %+v", seen)
+	}
+	if r := b.apply(s); r.Updated+r.Created > 0 {
+		t.Errorf("want nothing to apply, got %+v", r)
+	}
+}
+
+// TestClusterLearned checks that an inventory from before its cluster was known needs no write of its own, and names the cluster
+// with the next step.
+func TestClusterLearned(t *testing.T) {
+	b := newBench(t)
+	s := bundleOf(install("web", tmplConfig))
+	b.settle(s)
+	b.s.cluster = "a"
+	b.s.took()
+	if seen := b.observe(s); !seen.UpToDate {
+		t.Errorf("want nothing to do, got %+v", seen)
+	}
+	if got := b.s.took(); len(got) > 0 {
+		t.Errorf("want no request, got %v", got)
+	}
+	b.settle(bundleOf(install("web", tmplConfig, tmplDeploy)))
+	if got := b.inventory(s).Cluster; got != "a" {
+		t.Errorf("want the inventory of cluster a, got %q", got)
+	}
+}
