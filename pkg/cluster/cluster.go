@@ -95,7 +95,8 @@ type Cache interface {
 	// kinds that are not in sync, with the reason.
 	Track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error
 
-	// Get returns the state of an object. If the kind is in sync, false means that the object does not exist.
+	// Get returns the state of an object of a kind that is in sync. False means that the object does not exist, or that nothing is
+	// known because its kind is not in sync. Get never returns a state that is known to be outdated.
 	Get(r ObjectRef) (ObjectState, bool)
 
 	// Put stores a state from a response of the API server. The newest resource version wins.

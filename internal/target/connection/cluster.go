@@ -52,8 +52,7 @@ type Cluster struct {
 	settled   func()
 
 	version  *remembered[string]
-	uid      *remembered[string]
-	knownUID atomic.Pointer[string]
+	uid      atomic.Pointer[uid]
 	known    atomic.Pointer[string]
 	changed  func(*Cluster)
 	versions *remembered[[]string]
@@ -87,7 +86,8 @@ type Options struct {
 // New returns a connection to a cluster. The interpreter determines what its cache watches and keeps. New sends no
 // requests. Errors describe what is wrong with the config.
 func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
-	c := &Cluster{done: o.Done, changed: o.Changed, version: newRemembered[string](), uid: newRemembered[string](), versions: newRemembered[[]string]()}
+	c := &Cluster{done: o.Done, changed: o.Changed, version: newRemembered[string](), versions: newRemembered[[]string]()}
+	c.forgetUID()
 	o.Transport.Changed, o.Transport.Monitored = c.outcomeChanged, o.Monitored
 	c.settled = func() {
 		if o.Settled != nil {
@@ -117,7 +117,7 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 		return nil, errors.Wrap(err, "cannot make a client")
 	}
 	c.mapper = mapper.New(c.get, o.Builtin)
-	var options []informer.Option
+	options := []informer.Option{informer.WithRewritten(c.forgetUID)}
 	if o.Log != nil {
 		options = append(options, informer.WithLogger(o.Log))
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"regexp"
+	"sync/atomic"
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,20 +27,31 @@ const (
 // validUID matches the UIDs that are accepted, because a server can answer with any text.
 var validUID = regexp.MustCompile(`^[0-9A-Za-z-]{1,64}$`)
 
+// A uid is what is known about the UID of a cluster.
+type uid struct {
+	// known is the UID, or nil.
+	known atomic.Pointer[string]
+	asked *remembered[string]
+}
+
 // UID returns the UID of the namespace kube-system. It sends one request for each connection. If the credentials may not read
 // the namespace, or the cluster has none, the result is empty, and UID asks again after an hour.
 func (c *Cluster) UID(ctx context.Context) (string, error) {
-	if uid := c.knownUID.Load(); uid != nil {
-		return *uid, nil
+	u := c.uid.Load()
+	if known := u.known.Load(); known != nil {
+		return *known, nil
 	}
-	return c.uid.get(ctx, unknownUIDFor, func(ctx context.Context) (string, error) {
-		uid, err := c.askUID(ctx)
-		if err == nil && uid != "" {
-			c.knownUID.Store(&uid)
+	return u.asked.get(ctx, unknownUIDFor, func(ctx context.Context) (string, error) {
+		found, err := c.askUID(ctx)
+		if err == nil && found != "" {
+			u.known.Store(&found)
 		}
-		return uid, errors.Wrap(err, "cannot get the UID of namespace kube-system, which identifies the cluster")
+		return found, errors.Wrap(err, "cannot get the UID of namespace kube-system, which identifies the cluster")
 	})
 }
+
+// forgetUID makes the next call of UID ask again, because another cluster may have the same address.
+func (c *Cluster) forgetUID() { c.uid.Store(&uid{asked: newRemembered[string]()}) }
 
 func (c *Cluster) askUID(ctx context.Context) (string, error) {
 	r := c.rest.Get().AbsPath("/api/v1/namespaces/kube-system").SetHeader("Accept", acceptMetadata).Do(ctx)

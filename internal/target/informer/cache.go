@@ -56,6 +56,7 @@ type Cache struct {
 	// interpreter determines what to watch, and what to keep of it.
 	interpreter cluster.Interpreter
 	change      ChangeFunc
+	rewritten   func()
 	log         logging.Logger
 	// slots bounds how many caches list at the same time; nil for no bound.
 	slots chan struct{}
@@ -81,6 +82,12 @@ func WithChange(f ChangeFunc) Option {
 	return func(c *Cache) { c.change = f }
 }
 
+// WithRewritten sets a function that is called when the resource versions of the cluster went back: its storage was restored from a
+// backup, or it is another cluster. The goroutine of a watch calls the function without locks.
+func WithRewritten(f func()) Option {
+	return func(c *Cache) { c.rewritten = f }
+}
+
 // WithLogger sets the logger of failing watches, which are logged at debug level.
 func WithLogger(l logging.Logger) Option {
 	return func(c *Cache) { c.log = l }
@@ -98,6 +105,7 @@ func New(client Client, m MapFunc, i cluster.Interpreter, o ...Option) *Cache {
 		mapping:     m,
 		interpreter: i,
 		change:      func(string, cluster.ObjectRef, *cluster.ObjectState, *cluster.ObjectState) {},
+		rewritten:   func() {},
 		log:         logging.NewNopLogger(),
 		kinds:       map[schema.GroupKind]*kind{},
 		idleChecked: time.Now(),
@@ -146,7 +154,8 @@ func (c *Cache) Retry() {
 	}
 }
 
-// Get returns the state of an object, or false if the cache does not contain it.
+// Get returns the state of an object of a kind that is in sync. It returns false if the object does not exist, or its kind is not in
+// sync.
 func (c *Cache) Get(key cluster.ObjectRef) (cluster.ObjectState, bool) {
 	c.mu.RLock()
 	k := c.kinds[key.GroupKind()]

@@ -31,7 +31,9 @@ type fake struct {
 	log []watch.Event
 	err error
 	// gone says that the kinds are not served any more; unasked is why that cannot be asked.
-	gone     bool
+	gone bool
+	// listing is called when a list was read, before the answer is sent; nil for no call.
+	listing  func(o metav1.ListOptions)
 	unasked  error
 	requests []string
 }
@@ -46,6 +48,14 @@ func (f *fake) request(verb string, r Resource, o metav1.ListOptions) error {
 }
 
 func (f *fake) List(_ context.Context, r Resource, o metav1.ListOptions) (runtime.Object, error) {
+	l, err := f.read(r, o)
+	if err == nil && f.listing != nil {
+		f.listing(o)
+	}
+	return l, err
+}
+
+func (f *fake) read(r Resource, o metav1.ListOptions) (runtime.Object, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.request("list", r, o); err != nil {
@@ -57,6 +67,13 @@ func (f *fake) List(_ context.Context, r Resource, o metav1.ListOptions) (runtim
 		l.Items = append(l.Items, *f.objects[n].DeepCopy())
 	}
 	return l, nil
+}
+
+// make returns the summary of an object that is written now. It sends no event.
+func (f *fake) make(name, set, uid string) cluster.ObjectState {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return cluster.ObjectState{UID: uid, ResourceVersion: strconv.Itoa(f.version + 1), Set: set}
 }
 
 func (f *fake) Served(context.Context, schema.GroupVersionKind) (bool, error) {

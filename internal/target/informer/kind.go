@@ -180,7 +180,7 @@ func (k *kind) fail(err error) {
 	var changes []change
 	if isNoKind(err) {
 		k.synced = false
-		changes = k.objects.replaced(nil, "")
+		changes = k.objects.clear()
 	}
 	k.broadcast()
 	k.mu.Unlock()
@@ -192,11 +192,22 @@ func (k *kind) broadcast() {
 	k.changed = make(chan struct{})
 }
 
+// get returns the state of an object. It returns false if the kind is not in sync: what was known then may be long outdated.
 func (k *kind) get(n name) (cluster.ObjectState, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if !k.synced || k.err != nil {
+		return cluster.ObjectState{}, false
+	}
 	s, ok := k.objects.known[n]
 	return s, ok
+}
+
+// listBegins records that a list begins.
+func (k *kind) listBegins() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.objects.begin()
 }
 
 func (k *kind) put(n name, s cluster.ObjectState) {
@@ -260,7 +271,7 @@ func (k *kind) Replace(items []any, resourceVersion string) error {
 		list[n] = s
 	}
 	k.mu.Lock()
-	changes := k.objects.replaced(list, resourceVersion)
+	changes, rewritten := k.objects.replaced(list, resourceVersion)
 	if !k.synced {
 		// Objects in the first list are not changes.
 		changes = slices.DeleteFunc(changes, func(c change) bool { return c.old == nil })
@@ -269,6 +280,10 @@ func (k *kind) Replace(items []any, resourceVersion string) error {
 	k.broadcast()
 	k.mu.Unlock()
 	k.returnSlot()
+	if rewritten {
+		k.cache.log.Info("The resource versions of a cluster went back: everything known about the objects was dropped", "kind", k.gk.String())
+		k.cache.rewritten()
+	}
 	k.notify(changes)
 	return nil
 }

@@ -28,43 +28,70 @@ type change struct {
 }
 
 // objects are the objects of one kind. The caller of their methods holds a lock.
+//
+// A list is the truth: whatever is known gives way to it, because resource versions from before the list prove nothing. They go back
+// if the storage of the cluster is restored from a backup. Only own writes that were made after the list began can be missing in it,
+// and a local sequence number tells which these are.
 type objects struct {
 	known map[name]cluster.ObjectState
-	// gone contains the UIDs of forgotten objects whose deletion events have not arrived yet. Without it, earlier events
-	// would add the objects again.
-	gone map[name]string
+	// gone contains the forgotten objects whose deletion events have not arrived yet. Without it, earlier events would add the
+	// objects again.
+	gone map[name]forgotten
+	// own contains the sequence numbers of the own writes that no event or list has shown yet.
+	own map[name]uint64
+	// writes counts the own writes. It is their sequence number. began is the number of the last write before the current list.
+	writes, began uint64
+	// newest is the newest resource version of a list or an event.
+	newest string
+}
+
+// A forgotten object is one that an own request deleted.
+type forgotten struct {
+	uid string
+	// at is the sequence number of the deletion.
+	at uint64
 }
 
 func newObjects() objects {
-	return objects{known: map[name]cluster.ObjectState{}, gone: map[name]string{}}
+	return objects{known: map[name]cluster.ObjectState{}, gone: map[name]forgotten{}, own: map[name]uint64{}}
 }
+
+// begin records that a list begins. Its request is sent after this call.
+func (o *objects) begin() { o.began = o.writes }
 
 // put stores a state from a response to a write.
 func (o *objects) put(n name, s cluster.ObjectState) {
+	o.writes++
 	if have, ok := o.known[n]; ok && older(s.ResourceVersion, have.ResourceVersion) {
 		return
 	}
 	delete(o.gone, n)
-	o.known[n] = compact(s)
+	o.known[n], o.own[n] = compact(s), o.writes
 }
 
 // forget removes an object that the API server reported as deleted.
 func (o *objects) forget(n name) {
+	o.writes++
 	if s, ok := o.known[n]; ok {
-		o.gone[n] = s.UID
+		o.gone[n] = forgotten{uid: s.UID, at: o.writes}
 		delete(o.known, n)
+		delete(o.own, n)
 	}
 }
 
-// seen stores an object of an event or a list. It returns the change, and false if another client did not change the
-// object.
+// seen stores an object of an event. It returns the change, and false if another client did not change the object.
 func (o *objects) seen(n name, s cluster.ObjectState) (change, bool) {
+	o.saw(s.ResourceVersion)
 	have, ok := o.known[n]
-	if ok && (have.ResourceVersion == s.ResourceVersion || older(s.ResourceVersion, have.ResourceVersion)) {
+	if ok && older(s.ResourceVersion, have.ResourceVersion) {
 		return change{}, false
 	}
-	if uid, dead := o.gone[n]; dead {
-		if uid == s.UID {
+	delete(o.own, n)
+	if ok && have.ResourceVersion == s.ResourceVersion {
+		return change{}, false
+	}
+	if f, dead := o.gone[n]; dead {
+		if f.uid == s.UID {
 			return change{}, false
 		}
 		delete(o.gone, n)
@@ -79,37 +106,85 @@ func (o *objects) seen(n name, s cluster.ObjectState) (change, bool) {
 // deleted removes an object of a deletion event, which has the resource version of the deletion. Objects that lost the
 // label of the selector also have such an event.
 func (o *objects) deleted(n name, s cluster.ObjectState) (change, bool) {
+	o.saw(s.ResourceVersion)
 	have, ok := o.known[n]
 	if ok && older(s.ResourceVersion, have.ResourceVersion) {
 		return change{}, false
 	}
 	delete(o.gone, n)
+	delete(o.own, n)
 	delete(o.known, n)
 	return change{name: n, old: &have}, ok
 }
 
-// replaced replaces all objects with those of a list at a resource version. It keeps other objects only if they are newer
-// than the list.
-func (o *objects) replaced(list map[name]cluster.ObjectState, resourceVersion string) []change {
-	var changes []change
-	for n := range o.gone {
-		if _, ok := list[n]; !ok {
+// replaced replaces all objects with those of a list at a resource version. It keeps only own writes that were made after the list
+// began. Rewritten is true if the version is older than one that was seen before: the storage of the cluster was restored, or this is
+// another cluster. Then each object counts as changed.
+func (o *objects) replaced(list map[name]cluster.ObjectState, resourceVersion string) (changes []change, rewritten bool) {
+	rewritten = older(resourceVersion, o.newest)
+	o.newest = resourceVersion
+	for n, f := range o.gone {
+		if _, ok := list[n]; !ok || f.at <= o.began {
 			delete(o.gone, n)
 		}
 	}
 	for n, have := range o.known {
-		if _, ok := list[n]; ok || older(resourceVersion, have.ResourceVersion) {
+		if _, ok := list[n]; ok || o.own[n] > o.began {
 			continue
 		}
 		delete(o.known, n)
+		delete(o.own, n)
 		changes = append(changes, change{name: n, old: &have})
 	}
 	for n, s := range list {
-		if c, ok := o.seen(n, s); ok {
+		if c, ok := o.listed(n, s, rewritten); ok {
 			changes = append(changes, c)
 		}
 	}
+	return changes, rewritten
+}
+
+// listed stores an object of a list. It returns the change, and false if another client did not change the object.
+func (o *objects) listed(n name, s cluster.ObjectState, rewritten bool) (change, bool) {
+	if f, dead := o.gone[n]; dead {
+		if f.uid == s.UID {
+			return change{}, false
+		}
+		delete(o.gone, n)
+	}
+	have, ok := o.known[n]
+	// The list and the write are both from after its beginning, so that their versions can be compared.
+	if ok && o.own[n] > o.began && older(s.ResourceVersion, have.ResourceVersion) {
+		return change{}, false
+	}
+	delete(o.own, n)
+	if ok && !rewritten && have.ResourceVersion == s.ResourceVersion && have.UID == s.UID {
+		return change{}, false
+	}
+	o.known[n] = compact(s)
+	if !ok {
+		return change{name: n, now: &s}, true
+	}
+	return change{name: n, old: &have, now: &s}, rewritten || !have.Same(s)
+}
+
+// clear removes all objects, because their kind is no longer served.
+func (o *objects) clear() []change {
+	changes := make([]change, 0, len(o.known))
+	for n, have := range o.known {
+		changes = append(changes, change{name: n, old: &have})
+	}
+	writes := o.writes
+	*o = newObjects()
+	o.writes = writes
 	return changes
+}
+
+// saw records the resource version of an event.
+func (o *objects) saw(resourceVersion string) {
+	if o.newest == "" || older(o.newest, resourceVersion) {
+		o.newest = resourceVersion
+	}
 }
 
 // older reports whether resource version a is before b. If one of them is not a number, as in some aggregated API

@@ -36,9 +36,11 @@ func TestObjects(t *testing.T) {
 			for _, v := range vs {
 				list[x] = v
 			}
-			return o.replaced(list, rv)
+			changes, _ := o.replaced(list, rv)
+			return changes
 		}
 	}
+	begin := func(o *objects) []change { o.begin(); return nil }
 	// c describes a change by the resource versions before and after.
 	type c struct{ Old, Now string }
 
@@ -64,11 +66,20 @@ func TestObjects(t *testing.T) {
 		"MadeAgain":           {reason: "A successor that someone made is.", steps: []step{put(s("1", "10", "a")), forget, seen(s("2", "13", "a"))}, want: []c{{"", "13"}}, known: "13"},
 		"MadeAgainByUs":       {reason: "One that we made is not.", steps: []step{put(s("1", "10", "a")), forget, put(s("2", "13", "a")), deleted(s("1", "12", "a")), seen(s("2", "13", "a"))}, known: "13"},
 		"ForgottenTooEarly":   {reason: "An answer that shows it alive is believed.", steps: []step{put(s("1", "10", "a")), forget, put(s("1", "11", "a"))}, known: "11"},
-		"ListedWithout":       {reason: "A listing that lacks it is news.", steps: []step{put(s("1", "10", "a")), listed("11")}, want: []c{{"10", ""}}},
-		"StaleListing":        {reason: "Unless it is older than what we know.", steps: []step{put(s("1", "10", "a")), listed("9")}, known: "10"},
-		"StaleListingWith":    {reason: "The same if it has it.", steps: []step{put(s("1", "10", "a")), listed("9", s("1", "8", "b"))}, known: "10"},
-		"ListedForgotten":     {reason: "A stale listing does not bring back what we deleted.", steps: []step{put(s("1", "10", "a")), forget, listed("10", s("1", "10", "a"))}},
-		"ListedLongForgotten": {reason: "The memory of the deleted ends with a listing without them.", steps: []step{put(s("1", "10", "a")), forget, listed("12"), seen(s("1", "13", "a"))}, want: []c{{"", "13"}}, known: "13"},
+		"ListedWithout":       {reason: "A list that lacks it is news.", steps: []step{put(s("1", "10", "a")), begin, listed("11")}, want: []c{{"10", ""}}},
+		"ListedOlder":         {reason: "Even if the version of the list is older, because the storage of the cluster was restored.", steps: []step{put(s("1", "900", "a")), begin, listed("10")}, want: []c{{"900", ""}}},
+		"ListedOther":         {reason: "Another object of this name counts, whatever its version.", steps: []step{put(s("1", "900", "a")), begin, listed("10", s("2", "9", "b"))}, want: []c{{"900", "9"}}, known: "9"},
+		"SeenAfterRestore":    {reason: "From then on, versions are those of the list.", steps: []step{seen(s("1", "900", "a")), begin, listed("10", s("2", "9", "a")), seen(s("2", "11", "b"))}, want: []c{{"", "900"}, {"900", "9"}, {"9", "11"}}, known: "11"},
+		"WrittenDuringList":   {reason: "A list cannot contain what we wrote after it began.", steps: []step{begin, put(s("1", "10", "a")), listed("9")}, known: "10"},
+		"ChangedDuringList":   {reason: "The same if it has an older state.", steps: []step{seen(s("1", "8", "b")), begin, put(s("1", "10", "a")), listed("9", s("1", "8", "b"))}, want: []c{{"", "8"}}, known: "10"},
+		"ListedLater":         {reason: "If it has a newer state, someone else was faster than the list.", steps: []step{begin, put(s("1", "10", "a")), listed("12", s("1", "11", "b"))}, want: []c{{"10", "11"}}, known: "11"},
+		"WrittenBefore":       {reason: "The next list is the truth about it.", steps: []step{begin, put(s("1", "10", "a")), listed("9"), begin, listed("11")}, want: []c{{"10", ""}}},
+		"Rewritten":           {reason: "If the version of a list is older than that of another list, each object counts as changed.", steps: []step{begin, listed("20", s("1", "10", "a")), begin, listed("15", s("1", "10", "a"))}, want: []c{{"", "10"}, {"10", "10"}}, known: "10"},
+		"RewrittenEvent":      {reason: "The same after an event.", steps: []step{begin, listed("10", s("1", "10", "a")), seen(s("1", "30", "a")), begin, listed("25", s("1", "10", "a"))}, want: []c{{"", "10"}, {"30", "10"}}, known: "10"},
+		"ListedAgain":         {reason: "A list that shows what is known is not news.", steps: []step{begin, listed("20", s("1", "10", "a")), begin, listed("25", s("1", "10", "a"))}, want: []c{{"", "10"}}, known: "10"},
+		"ForgottenDuringList": {reason: "A list that began before does not bring back what we deleted.", steps: []step{put(s("1", "10", "a")), begin, forget, listed("10", s("1", "10", "a"))}},
+		"ListedForgotten":     {reason: "One that began later shows that it is there.", steps: []step{put(s("1", "10", "a")), forget, begin, listed("12", s("1", "10", "a"))}, want: []c{{"", "10"}}, known: "10"},
+		"ListedLongForgotten": {reason: "The memory of the deleted ends with a list without them.", steps: []step{put(s("1", "10", "a")), forget, begin, listed("12"), seen(s("1", "13", "a"))}, want: []c{{"", "13"}}, known: "13"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -91,6 +102,9 @@ func TestObjects(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.known, o.known[x].ResourceVersion); diff != "" {
 				t.Errorf("%s\nknown: -want, +got:\n%s", tc.reason, diff)
+			}
+			if o.known[x].ResourceVersion == "" && len(o.own) > 0 {
+				t.Errorf("%s\nown writes pile up: %v", tc.reason, o.own)
 			}
 			if n := slices.Collect(maps.Keys(o.gone)); len(n) > 1 {
 				t.Errorf("%s\nthe deleted pile up: %v", tc.reason, n)

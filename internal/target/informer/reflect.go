@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -112,12 +113,20 @@ func (k *kind) lastError() error {
 
 func (k *kind) list(ctx context.Context, r Resource, o metav1.ListOptions) (runtime.Object, error) {
 	o.LabelSelector = k.cache.interpreter.Selector()
+	if o.Continue == "" {
+		k.listBegins()
+		mostRecent(&o)
+	}
 	list, err := k.cache.client.List(ctx, r, o)
 	return list, k.answered(ctx, err)
 }
 
 func (k *kind) watch(ctx context.Context, r Resource, o metav1.ListOptions, resumed *time.Time) (watch.Interface, error) {
 	o.LabelSelector = k.cache.interpreter.Selector()
+	if o.SendInitialEvents != nil {
+		k.listBegins()
+		o.ResourceVersion = ""
+	}
 	if o.SendInitialEvents == nil && o.ResourceVersion != "" {
 		return k.resume(ctx, r, o, resumed)
 	}
@@ -142,6 +151,10 @@ func (k *kind) resume(ctx context.Context, r Resource, o metav1.ListOptions, res
 		}
 		*resumed = time.Now()
 		w, err := k.cache.client.Watch(ctx, r, o)
+		if err == nil && pause > 0 && k.wentBack(ctx, r, o.ResourceVersion) {
+			w.Stop()
+			return nil, apierrors.NewResourceExpired("the resource versions of the cluster went back")
+		}
 		if err == nil || isAnswer(err) || time.Since(start) > resumeFor {
 			return w, k.answered(ctx, err)
 		}
@@ -153,6 +166,18 @@ func (k *kind) resume(ctx context.Context, r Resource, o metav1.ListOptions, res
 		wait = pause
 		k.cache.log.Debug("Cannot continue a watch", "resource", r.GroupVersionResource.String(), "error", err.Error())
 	}
+}
+
+// wentBack reports whether the resource versions of the cluster are older than the version to continue from: its storage was restored
+// during an outage. An API server accepts such a watch, and sends nothing until it has reached the version. The list contains at
+// most one object.
+func (k *kind) wentBack(ctx context.Context, r Resource, version string) bool {
+	list, err := k.cache.client.List(ctx, r, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return false
+	}
+	m, err := meta.ListAccessor(list)
+	return err == nil && older(m.GetResourceVersion(), version)
 }
 
 // isAnswer reports whether an error is a response of the API server.
@@ -207,6 +232,12 @@ func (k *kind) returnSlot() {
 	if f != nil {
 		f()
 	}
+}
+
+// mostRecent makes a list contain everything that was written before its request. By default, the reflector accepts an older state
+// from the cache of an API server, which would not be the truth.
+func mostRecent(o *metav1.ListOptions) {
+	o.ResourceVersion, o.ResourceVersionMatch = "", ""
 }
 
 // answered records the result of a request, and returns the error for the reflector.

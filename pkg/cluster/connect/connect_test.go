@@ -103,8 +103,12 @@ func TestTwoManagers(t *testing.T) {
 	}
 
 	// Each program sees only its own objects, and changes none of the other's.
-	a.asked()
-	b.asked()
+	for _, m := range []*manager{a, b} {
+		isUID := func(request string) bool { return request == "GET /api/v1/namespaces/kube-system" }
+		if got := slices.DeleteFunc(m.asked(), func(request string) bool { return !isUID(request) }); len(got) != 1 {
+			t.Errorf("a connection must ask for the UID of its cluster once, and asked %d times", len(got))
+		}
+	}
 	for range 3 {
 		a.install(t, mine)
 		b.install(t, theirs)
