@@ -5,10 +5,10 @@ package manifest
 // A CallOption configures one call; the Bundle describes what to install. Each method reads these options, and ignores the
 // others:
 //
-//	Apply, ApplyPlan  WithCheckpoint, AsRollback, WithRetryToken, WithTestToken, WithRedactor, ForceRemoval
+//	Apply, ApplyPlan  WithCheckpoint, AsRollback, WithRetryToken, WithTestToken, WithRedactor, ForceRemoval, DeleteAdopted
 //	Plan              AsRollback, WithRetryToken, WithTestToken
 //	Observe           WithCheckpoint, WithRetryToken, WithTestToken
-//	Remove            WithRetryToken, WithRedactor, ForceRemoval
+//	Remove            WithRetryToken, WithRedactor, ForceRemoval, DeleteAdopted
 //	Install           options of Apply, and Wait
 //	Check             options of Observe, and Wait
 //	Uninstall         options of Remove, and Wait
@@ -30,6 +30,8 @@ type CallOptions struct {
 	Redact func(text string) string
 	// ForceRemoval is set by the option ForceRemoval.
 	ForceRemoval bool
+	// DeleteAdopted is set by the option DeleteAdopted.
+	DeleteAdopted bool
 }
 
 // CallOptionsOf returns the result of applying options in order. Later options override earlier ones.
@@ -81,4 +83,10 @@ func WithRedactor(redact func(text string) string) CallOption {
 // Apply that prunes an install.
 func ForceRemoval() CallOption {
 	return func(o *CallOptions) { o.ForceRemoval = true }
+}
+
+// DeleteAdopted makes Remove and Apply delete Namespaces, CRDs and volumes that existed before the bundle adopted them, with everything
+// that other clients have in them. By default, they stay in the cluster, and are no longer part of the bundle.
+func DeleteAdopted() CallOption {
+	return func(o *CallOptions) { o.DeleteAdopted = true }
 }

@@ -74,7 +74,7 @@ func (w *call) newRemover() *remover {
 	}
 	return &remover{memory: w.mem, input: teardown.Input{
 		Read: w.client, Write: w.client, Cluster: w.c, Set: w.id, Labels: w.labels(), FieldManager: w.e.identity.FieldManager, Parts: parts,
-		Concurrency: w.e.concurrency, ForceAdvice: w.e.messages.ForceRemoval,
+		Concurrency: w.e.concurrency, ForceAdvice: w.e.messages.ForceRemoval, DeleteAdopted: w.o.DeleteAdopted,
 	}}
 }
 

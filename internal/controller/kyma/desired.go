@@ -30,6 +30,8 @@ type intent struct {
 	execute bool
 	// abandon leaves behind the objects in a cluster that is no longer reachable.
 	abandon bool
+	// deleteAdopted deletes what existed before the modules adopted it.
+	deleteAdopted bool
 	// newCluster is the UID of the cluster in which the Manifests may continue, or empty.
 	newCluster string
 	// forceRemoval deletes custom resources that block the removal of a module.
@@ -47,6 +49,7 @@ func intentOf(k *v1alpha1.Kyma, policy managed.ManagementPoliciesChecker) intent
 	in.newCluster = k.Annotations[v1alpha1.AnnotationClusterChanged]
 	deleted := meta.WasDeleted(k)
 	in.abandon = deleted && k.Annotations[v1alpha1.AnnotationAbandon] == "true"
+	in.deleteAdopted = deleted && k.Annotations[v1alpha1.AnnotationDeleteAdopted] == "true"
 	in.forceRemoval = deleted && k.Annotations[v1alpha1.AnnotationForceRemoval] == "true"
 	if !policy.ShouldUpdate() || deleted && !policy.ShouldDelete() {
 		in.policies = k.Spec.ManagementPolicies
@@ -113,7 +116,7 @@ func keep(out, live *v1alpha1.Manifest) {
 			meta.AddAnnotations(out, map[string]string{meta.AnnotationKeyReconciliationPaused: v})
 		}
 	}
-	for _, key := range []string{v1alpha1.AnnotationAbandon, v1alpha1.AnnotationForceRemoval} {
+	for _, key := range []string{v1alpha1.AnnotationAbandon, v1alpha1.AnnotationForceRemoval, v1alpha1.AnnotationDeleteAdopted} {
 		if live.Annotations[key] == "true" {
 			meta.AddAnnotations(out, map[string]string{key: "true"})
 		}
@@ -134,6 +137,9 @@ func annotate(out *v1alpha1.Manifest, k *v1alpha1.Kyma, in intent, live *v1alpha
 	}
 	if in.abandon {
 		meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationAbandon: "true"})
+	}
+	if in.deleteAdopted {
+		meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationDeleteAdopted: "true"})
 	}
 	if in.newCluster != "" {
 		meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationClusterChanged: in.newCluster})

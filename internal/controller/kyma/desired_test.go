@@ -114,6 +114,10 @@ func TestDesiredManifest(t *testing.T) {
 			reason: "A removal that is forced or given up is so for the Manifests.", intent: intent{abandon: true, forceRemoval: true}, live: deleted,
 			want: decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationAbandon: "true", v1alpha1.AnnotationForceRemoval: "true"}, update: true},
 		},
+		"DeleteAdopted": {
+			reason: "What the Manifests adopted goes if it is meant to.", intent: intent{deleteAdopted: true}, live: deleted,
+			want: decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationDeleteAdopted: "true"}, update: true},
+		},
 		"NewCluster": {
 			reason: "Manifests may continue in the cluster in which their Kyma may.", intent: intent{newCluster: "b"}, live: planned,
 			want: decision{version: "1.0.0", mode: v1alpha1.ModePlan, controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationClusterChanged: "b"}, update: true},

@@ -59,6 +59,7 @@ func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 		r.note(mr, reasonRecreated, "Deleted, and will be recreated, because immutable fields changed: "+names(res.Recreated))
 	}
 	r.recordKept(mr, res.Kept)
+	r.recordKeptAdopted(mr, res.KeptAdopted)
 	if len(res.Installed) > 0 {
 		r.note(mr, reasonInstalled, "Installed "+strings.Join(res.Installed, ", "))
 	}
@@ -78,6 +79,7 @@ func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 // created them.
 func (r *reporter) recordRemoval(mr *v1alpha1.Manifest, res engine.Removal) {
 	r.recordKept(mr, res.Kept)
+	r.recordKeptAdopted(mr, res.KeptAdopted)
 	r.recordLeft(mr, res.LeftBehind)
 	r.recordHookFailures(mr, res.HookFailures)
 	if len(res.Forced) > 0 {
@@ -105,6 +107,14 @@ func (r *reporter) recordLeft(mr *v1alpha1.Manifest, left []cluster.ObjectRef) {
 func (r *reporter) recordKept(mr *v1alpha1.Manifest, kept []cluster.ObjectRef) {
 	if len(kept) > 0 {
 		r.note(mr, reasonKept, "Kept because of helm.sh/resource-policy, and no longer part of the module: "+names(kept))
+	}
+}
+
+// recordKeptAdopted records the objects that are kept because they existed before the Manifest adopted them.
+func (r *reporter) recordKeptAdopted(mr *v1alpha1.Manifest, released []cluster.ObjectRef) {
+	if len(released) > 0 {
+		r.note(mr, reasonKept, fmt.Sprintf("Kept, as they existed before the module adopted them, unless annotation %s asks to delete them: %s",
+			v1alpha1.AnnotationDeleteAdopted, names(released)))
 	}
 }
 

@@ -34,6 +34,9 @@ func (c *choice) options(mr *v1alpha1.Manifest) []manifest.CallOption {
 	if asked(mr, v1alpha1.AnnotationForceRemoval) {
 		out = append(out, manifest.ForceRemoval())
 	}
+	if asked(mr, v1alpha1.AnnotationDeleteAdopted) {
+		out = append(out, manifest.DeleteAdopted())
+	}
 	if c.bringsBack() {
 		out = append(out, manifest.AsRollback())
 	}

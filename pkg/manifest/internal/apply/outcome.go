@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
@@ -52,6 +53,20 @@ type Outcome struct {
 	Fields []string
 	// Note contains additional information from a dry run, for example about a namespace that would be created.
 	Note string
+}
+
+// IsAdopted reports whether the object existed before the ApplySet with the given ID applied it for the first time. An object that
+// has the label of the ApplySet was applied by an earlier call whose end is unknown, so that its entry in the inventory decides.
+func (o *Outcome) IsAdopted(entry bool, set string) bool {
+	switch {
+	case o.Kind == Created || o.Before == nil:
+		return false
+	case o.Before.Labels[object.LabelPartOf] == set:
+		return entry
+	}
+	// The ApplySet kept an object of its own earlier.
+	keptOwn := o.Before.Annotations[object.AnnotationKeptBy] == set && o.Before.Annotations[object.AnnotationAdopted] == ""
+	return !keptOwn
 }
 
 // isDeleting reports whether an object is being deleted or is gone.

@@ -27,6 +27,9 @@ type Result struct {
 	// Kept contains the objects that the bundle no longer contains, and that were orphaned instead of deleted: objects with the
 	// annotation helm.sh/resource-policy, and the namespaces and CRDs on which they depend.
 	Kept []cluster.ObjectRef
+	// KeptAdopted contains the Namespaces, CRDs and volumes that the bundle no longer contains, and that were orphaned because they
+	// existed before the bundle adopted them.
+	KeptAdopted []cluster.ObjectRef
 	// LeftBehind contains the objects that the bundle no longer contains, and that are not the objects that were applied. They are
 	// not changed.
 	LeftBehind []cluster.ObjectRef

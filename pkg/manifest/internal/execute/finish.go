@@ -80,6 +80,7 @@ func (r *run) prune(ctx context.Context) {
 		p.wait(object.WholeBundle, cmp.Or(res.Blocked.Message, "pruning waits"))
 	}
 	r.result.Kept = append(r.result.Kept, res.Kept...)
+	r.result.KeptAdopted = append(r.result.KeptAdopted, res.KeptAdopted...)
 	r.result.LeftBehind = append(r.result.LeftBehind, res.LeftBehind...)
 	r.result.Pruned = append(r.result.Pruned, res.Deleted(what.Entries)...)
 	p.inventory.Drop(func(e *inventory.Entry) bool { return e.Pruned && res.Done[e.Ref()] })

@@ -105,6 +105,9 @@ func (r *run) record(o *object.Desired, en *inventory.Entry, out apply.Outcome, 
 // recordApplied records an object that was applied.
 func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Outcome) {
 	replaced := out.Before != nil && en.UID != "" && en.UID != string(out.Before.UID)
+	if en.UID == "" || replaced || out.Kind == apply.Created {
+		en.Adopted = out.IsAdopted(en.Adopted, r.Applier.Target.ID) && !object.IsReplaceable(o.Ref.GroupKind())
+	}
 	ceded := newlyCeded(o.Ref, en.Ceded, out.Ceded)
 	en.UID, en.Intent, en.Owned, en.Ceded = out.State.UID, o.Hash, out.State.Owned, out.Ceded
 	r.progress.objects[o.Ref] = out.State

@@ -69,6 +69,9 @@ type Entry struct {
 	Owned  string `json:"o,omitempty"`
 	// Keep is true if the object stays in the cluster when the bundle no longer contains it.
 	Keep bool `json:"kp,omitempty"`
+	// Adopted is true if the object existed before the bundle, or may have, and cannot be replaced. It stays in the cluster like a kept
+	// object, because other clients may depend on it.
+	Adopted bool `json:"a,omitempty"`
 	// Ceded lists the fields that the engine cedes to other managers.
 	Ceded []ownership.Ceded `json:"y,omitempty"`
 	// Restores counts the recent restorations of the object, or is nil. The value is replaced, never changed.
@@ -96,6 +99,8 @@ func EntryOf(o *object.Desired) Entry {
 	return Entry{
 		Group: o.Ref.Group, Version: o.Version, Kind: o.Ref.Kind, Namespace: o.Ref.Namespace, Name: o.Ref.Name,
 		Part: o.Part, Stage: o.Stage, Keep: o.Keep,
+		// The response of the API server shows whether it did exist. It counts as adopted until then.
+		Adopted: o.Adoption != object.AdoptNone && !object.IsReplaceable(o.Ref.GroupKind()),
 	}
 }
 

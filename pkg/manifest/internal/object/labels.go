@@ -19,6 +19,10 @@ const (
 // ApplySet, which may adopt the object again.
 const AnnotationKeptBy = "kyma.m.crossplane.io/kept-by"
 
+// AnnotationAdopted marks an object that stayed in the cluster because it existed before its bundle adopted it. Its value is the ID of
+// the ApplySet. If the ApplySet adopts the object again, the object still counts as adopted.
+const AnnotationAdopted = "kyma.m.crossplane.io/adopted"
+
 // Keeps reports whether the annotations of an object contain the keep policy. It parses them as Helm does.
 func Keeps(annotations map[string]string) bool {
 	return strings.ToLower(strings.TrimSpace(annotations[AnnotationResourcePolicy])) == PolicyKeep

@@ -67,6 +67,8 @@ type Facts struct {
 	Known Knowledge
 	// State is the state of the object, or nil if it is unknown.
 	State *cluster.ObjectState
+	// DeleteAdopted is true if adopted objects are deleted like others.
+	DeleteAdopted bool
 }
 
 // Decide returns the decision on an object to remove. The set is the ID of the ApplySet.
@@ -92,13 +94,16 @@ func Decide(e *inventory.Entry, f Facts, set string) Decision {
 // decideMember returns the decision on an object that exists and is a member.
 func decideMember(e *inventory.Entry, f Facts) Decision {
 	switch {
-	case f.Pass != Deleting && (e.Keep || f.State.Keep):
+	case f.Pass != Deleting && (e.Keep || f.State.Keep || isReleased(e, f.DeleteAdopted)):
 		return Orphan
 	case f.State.Status == cluster.Terminating:
 		return Wait
 	}
 	return Delete
 }
+
+// isReleased reports whether an object stays because it existed before the bundle adopted it.
+func isReleased(e *inventory.Entry, deleteAdopted bool) bool { return e.Adopted && !deleteAdopted }
 
 // isDoubtful reports whether an applied object that is not known as a member may still be one. It returns false for an object
 // that a request did not find, because a second request is unnecessary.

@@ -17,8 +17,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// orphanAll orphans the objects that must not be deleted, because they were applied with the keep policy or received it later. It
-// also orphans the objects that they need: their namespaces, and the CRDs of their kinds. It does so before anything is deleted,
+// orphanAll orphans the objects that must not be deleted, because they were applied with the keep policy or received it later, or
+// because they existed before the bundle adopted them. It also orphans the objects that they need: their namespaces, and the CRDs of their kinds. It does so before anything is deleted,
 // and starts with the namespaces and CRDs, so that an interrupted process never deletes them later.
 func (r *remover) orphanAll(ctx context.Context) error {
 	var orphans []*inventory.Entry
@@ -63,9 +63,9 @@ func Shelters(entries, orphans []*inventory.Entry, needed map[cluster.ObjectRef]
 }
 
 // mustOrphan reports whether an object must be kept. If the watch does not show an object, it is read only if it was applied with
-// the keep policy.
+// the keep policy or may have been adopted.
 func (r *remover) mustOrphan(ctx context.Context, e *inventory.Entry) (bool, error) {
-	if !e.Keep {
+	if !e.Keep && !isReleased(e, r.in.DeleteAdopted) {
 		return Decide(e, r.facts(e), r.in.Set) == Orphan, nil
 	}
 	d, _, err := r.decide(ctx, e)
@@ -84,9 +84,13 @@ func (r *remover) orphan(ctx context.Context, e *inventory.Entry) error {
 	for l := range r.in.Labels {
 		labels[l] = nil
 	}
+	annotations, out := map[string]any{object.AnnotationKeptBy: r.in.Set}, &r.out.Kept
+	if isReleased(e, r.in.DeleteAdopted) {
+		annotations[object.AnnotationAdopted], out = r.in.Set, &r.out.KeptAdopted
+	}
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		// Do not change an object that has replaced this one.
-		"uid": state.UID, "labels": labels, "annotations": map[string]any{object.AnnotationKeptBy: r.in.Set},
+		"uid": state.UID, "labels": labels, "annotations": annotations,
 	}})
 	if err != nil {
 		return errors.Wrapf(err, "%s: cannot encode", k)
@@ -97,7 +101,7 @@ func (r *remover) orphan(ctx context.Context, e *inventory.Entry) error {
 	}
 	_, err = r.in.Write.Patch(ctx, e.GVK(), m, k, ssa.Patch{Type: ssa.MergePatch, Body: body, Accept: ssa.Metadata})
 	if err == nil {
-		r.out.Kept = append(r.out.Kept, k)
+		*out = append(*out, k)
 	} else if gone, err := r.in.Write.Absent(ctx, e.GVK(), m, k.Name, err); !gone {
 		return errors.Wrapf(ssa.Explain(err), "%s: cannot be kept", k)
 	}

@@ -40,7 +40,7 @@ func newRemover(in Input) *remover {
 // facts returns what is known about an entry. The response to a request of this call takes precedence over the watch.
 func (r *remover) facts(e *inventory.Entry) Facts {
 	k := e.Ref()
-	f := Facts{Pass: r.pass, Known: r.knowledge(e)}
+	f := Facts{Pass: r.pass, Known: r.knowledge(e), DeleteAdopted: r.in.DeleteAdopted}
 	if !r.asked[k] {
 		if s, ok := r.in.Cluster.Cache().Get(k); ok {
 			f.State = &s

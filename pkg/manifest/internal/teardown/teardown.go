@@ -28,6 +28,8 @@ type Removal struct {
 	// Kept lists the objects that this call orphaned because of their annotation helm.sh/resource-policy, and the objects that the
 	// orphans need.
 	Kept []cluster.ObjectRef
+	// KeptAdopted lists the Namespaces, CRDs and volumes that this call orphaned because they existed before the bundle adopted them.
+	KeptAdopted []cluster.ObjectRef
 	// LeftBehind lists the objects that this call did not change because they are not the applied ones.
 	LeftBehind []cluster.ObjectRef
 	// HookFailures lists the errors of failed hooks that did not block the removal: post-delete hooks, and with ForceRemoval also
@@ -98,6 +100,8 @@ type Input struct {
 	Denied map[cluster.ObjectRef]error
 	// Settled holds the entries that an earlier call found gone or not to be members, with their UID in the inventory at that time.
 	Settled map[cluster.ObjectRef]string
+	// DeleteAdopted makes the removal delete objects that existed before the bundle adopted them, like others.
+	DeleteAdopted bool
 	// Concurrency limits the number of concurrent requests.
 	Concurrency int
 	// ForceAdvice is the instruction for deleting remaining custom resources. It is the "set x" in the message "set x to have all
@@ -111,9 +115,9 @@ type Result struct {
 	Blocked Blocked
 	// Done contains the entries that require no more work: their objects are gone, orphaned, or not members.
 	Done map[cluster.ObjectRef]bool
-	// Kept lists the orphaned objects, LeftBehind the objects that are not the applied ones, and Forced the deleted custom resources
+	// Kept lists the orphaned objects, KeptAdopted the orphaned objects that were adopted, LeftBehind the objects that are not the applied ones, and Forced the deleted custom resources
 	// of other clients.
-	Kept, LeftBehind, Forced []cluster.ObjectRef
+	Kept, KeptAdopted, LeftBehind, Forced []cluster.ObjectRef
 	// HookFailures lists the errors of failed hooks that do not block the removal.
 	HookFailures []string
 	// Settled is Input.Settled for the next call.
@@ -124,7 +128,7 @@ type Result struct {
 func (r *Result) Deleted(entries []inventory.Entry) []cluster.ObjectRef {
 	var out []cluster.ObjectRef
 	for i := range entries {
-		if k := entries[i].Ref(); r.Done[k] && !slices.Contains(r.Kept, k) && !slices.Contains(r.LeftBehind, k) {
+		if k := entries[i].Ref(); r.Done[k] && !slices.Contains(slices.Concat(r.Kept, r.KeptAdopted, r.LeftBehind), k) {
 			out = append(out, k)
 		}
 	}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// TestRemoveAdopted checks that removal and pruning keep a Namespace and a CRD that existed before they were adopted, unless they
+// must be deleted, and that what the engine created goes.
+func TestRemoveAdopted(t *testing.T) {
+	namespace, crd := key("Namespace", "", "shared"), key("CustomResourceDefinition", "", "widgets.example.org")
+	both := []cluster.ObjectRef{crd, namespace}
+	cases := map[string]struct {
+		reason  string
+		existed bool
+		// again installs and removes the bundle once more, without adopting.
+		again, prune bool
+		options      []CallOption
+		want         []cluster.ObjectRef
+	}{
+		"Removed":      {reason: "Others may depend on what was there before.", existed: true, want: both},
+		"Pruned":       {reason: "The same if the bundle no longer contains it.", existed: true, prune: true, want: both},
+		"Again":        {reason: "It stays adopted if the same bundle finds it again.", existed: true, again: true, want: both},
+		"Asked":        {reason: "It goes if that is asked for.", existed: true, options: []CallOption{DeleteAdopted()}},
+		"PrunedAsked":  {reason: "The same if the bundle no longer contains it.", existed: true, prune: true, options: []CallOption{DeleteAdopted()}},
+		"Created":      {reason: "What a bundle that adopts created itself is its own."},
+		"CreatedPrune": {reason: "The same if the bundle no longer contains it.", prune: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			if tc.existed {
+				b.s.put(manifestOf(t, namespaceOf("shared")).Object)
+				b.s.put(manifestOf(t, tmplCRD).Object)
+			}
+			s := bundleOf(install("web", tmplConfig, namespaceOf("shared"), tmplCRD))
+			s.Adopt = true
+			b.settle(s)
+			if tc.again {
+				b.takeAll(s)
+				s.Adopt = false
+				b.settle(s)
+			}
+			released := map[cluster.ObjectRef]bool{}
+			if tc.prune {
+				less := bundleOf(install("web", tmplConfig))
+				for range 4 {
+					for _, ref := range b.apply(less, tc.options...).KeptAdopted {
+						released[ref] = true
+					}
+				}
+			} else {
+				for range 6 {
+					r := b.take(s, tc.options...)
+					for _, ref := range r.KeptAdopted {
+						released[ref] = true
+					}
+					if r.Gone {
+						break
+					}
+				}
+			}
+			want := map[cluster.ObjectRef]bool{}
+			for _, ref := range tc.want {
+				want[ref] = true
+			}
+			if diff := cmp.Diff(want, released); diff != "" {
+				t.Errorf("\n%s\nreleased: -want, +got:\n%s", tc.reason, diff)
+			}
+			b.s.mu.Lock()
+			defer b.s.mu.Unlock()
+			for _, ref := range both {
+				o := b.s.objects[ref]
+				if (o != nil) != want[ref] {
+					t.Errorf("\n%s\n%s exists: want %t", tc.reason, ref, want[ref])
+				}
+				if o != nil && (o.u().GetLabels()[object.LabelPartOf] != "" || o.u().GetAnnotations()[object.AnnotationAdopted] == "") {
+					t.Errorf("\n%s\n%s is not released: %v %v", tc.reason, ref, o.u().GetLabels(), o.u().GetAnnotations())
+				}
+			}
+		})
+	}
+}
