@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
@@ -84,7 +86,7 @@ func TestUID(t *testing.T) {
 				_, _ = io.WriteString(w, tc.body)
 			}))
 			defer server.Close()
-			c, err := New(&rest.Config{Host: server.URL}, nothing{}, Options{})
+			c, err := New(&rest.Config{Host: server.URL}, nothing{}, onLoopback())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,7 +117,7 @@ func TestUIDIsAskedOnce(t *testing.T) {
 		_, _ = io.WriteString(w, `{"metadata":{"name":"kube-system","uid":"a"}}`)
 	}))
 	defer server.Close()
-	c, err := New(&rest.Config{Host: server.URL}, nothing{}, Options{})
+	c, err := New(&rest.Config{Host: server.URL}, nothing{}, onLoopback())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,6 +134,11 @@ func TestUIDIsAskedOnce(t *testing.T) {
 	if got := requests.Load(); got != 1 {
 		t.Errorf("want 1 request, got %d", got)
 	}
+}
+
+// onLoopback returns the options of a connection to a server of a test.
+func onLoopback() Options {
+	return Options{Transport: transport.Options{Dialer: netguard.New(netguard.Options{}).Dialer(netguard.Platform)}}
 }
 
 // nothing is an interpreter that keeps nothing.

@@ -32,9 +32,14 @@ func TestPages(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			requests := atomic.Int64{}
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			requests, identified := atomic.Int64{}, atomic.Bool{}
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				requests.Add(1)
+				if identified.Load() && r.URL.Path == "/api/v1/namespaces/kube-system" {
+					w.Header().Set("Content-Type", "application/json")
+					_, _ = io.WriteString(w, `{"metadata":{"name":"kube-system","uid":"a"}}`)
+					return
+				}
 				w.Header().Set("Content-Type", tc.contentType)
 				w.WriteHeader(http.StatusNotFound)
 				_, _ = io.WriteString(w, tc.body)
@@ -46,12 +51,16 @@ func TestPages(t *testing.T) {
 			}
 			defer c.Close()
 			bundle, engine := &manifest.Bundle{Name: "web"}, manifest.New()
-			exists, err := engine.Exists(t.Context(), c, bundle)
-			checkPage(t, s.URL, "Exists(...)", exists, err)
-			seen, err := engine.Observe(t.Context(), c, bundle)
-			checkPage(t, s.URL, "Observe(...)", seen.Exists, err)
-			removal, err := engine.Remove(t.Context(), c, bundle)
-			checkPage(t, s.URL, "Remove(...)", removal.Gone, err)
+			// The page may come for the first request of a connection, or only later.
+			for _, later := range []bool{false, true} {
+				identified.Store(later)
+				exists, err := engine.Exists(t.Context(), c, bundle)
+				checkPage(t, s.URL, "Exists(...)", exists, err)
+				seen, err := engine.Observe(t.Context(), c, bundle)
+				checkPage(t, s.URL, "Observe(...)", seen.Exists, err)
+				removal, err := engine.Remove(t.Context(), c, bundle)
+				checkPage(t, s.URL, "Remove(...)", removal.Gone, err)
+			}
 			if requests.Load() == 0 {
 				t.Error("nothing was asked")
 			}
