@@ -12,10 +12,10 @@ import (
 )
 
 // writers has a pool of idle compressors for each level, from gzip.HuffmanOnly (-2) to gzip.BestCompression (9).
-var writers [gzip.BestCompression - gzip.HuffmanOnly + 1]sync.Pool
+var writers [gzip.BestCompression - gzip.HuffmanOnly + 1]sync.Pool //nolint:gochecknoglobals // Pools are safe for concurrent use.
 
 // readers has idle decompressors.
-var readers sync.Pool
+var readers sync.Pool //nolint:gochecknoglobals // See writers.
 
 // Gzip compresses data at level, which is one of compress/gzip. Equal data and levels result in equal bytes.
 func Gzip(data []byte, level int) ([]byte, error) {

@@ -90,7 +90,7 @@ func (d *Dialer) lookup(ctx context.Context, host string) error {
 	defer cancel()
 	addresses, err := d.guard.resolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
-		return nil //nolint:nilerr // The proxy may have another resolver.
+		return nil // The proxy may have another resolver.
 	}
 	for _, a := range addresses {
 		if err := d.Check(a); err != nil {

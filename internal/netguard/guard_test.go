@@ -340,11 +340,11 @@ func TestServicesOf(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := ""
+			var got strings.Builder
 			for _, p := range ServicesOf(tc.host) {
-				got += p.String()
+				got.WriteString(p.String())
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := cmp.Diff(tc.want, got.String()); diff != "" {
 				t.Errorf("%s\nServicesOf(%q): -want, +got:\n%s", tc.reason, tc.host, diff)
 			}
 		})

@@ -94,7 +94,7 @@ type advice struct {
 
 // inCluster returns the advice for the conditions of resources.
 func inCluster() *advice {
-	return &advice{
+	return &advice{ //nolint:gosec // No credentials, but where to set them.
 		credentials: "check pullSecretRef of its entry in registries",
 		authority:   "set caBundleSecretRef of its entry in registries",
 		plain:       "set plainHTTP of its entry in registries if that is intended",

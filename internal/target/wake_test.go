@@ -28,7 +28,7 @@ func TestPoolWakes(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	c := must[*Cluster](t)(p.Get("ns/a", s.credentials("t", "")))
 	must[*Cluster](t)(p.Get("ns/b", s.credentials("t", "")))
-	if n := runtime.NumGoroutine(); n != goroutines {
+	if n := runtime.NumGoroutine(); n > goroutines { // Those of other tests can still end.
 		t.Errorf("want no goroutine before the cluster is used, got %d", n-goroutines)
 	}
 	for range 100 {

@@ -148,14 +148,11 @@ func (r *reachable) report(ctx context.Context, s *v1alpha1.ProviderConfigStatus
 // isStalled reports whether a cluster stays unreachable until a person changes the config or its credentials. A cluster that does
 // not answer can answer later, and a Secret that does not exist can be created after the config.
 func isStalled(at attempt, c xpv2.Condition) bool {
-	switch c.Reason {
-	case v1alpha1.ReasonUnauthorized:
-		return true
-	case v1alpha1.ReasonInvalidCredentials:
+	if c.Reason == v1alpha1.ReasonInvalidCredentials {
 		missing := (*target.MissingSecretError)(nil)
 		return !errors.As(at.err, &missing)
 	}
-	return false
+	return c.Reason == v1alpha1.ReasonUnauthorized
 }
 
 // versionOf returns the version of a reachable cluster, or an empty string if it is unknown. If ask is set, it requests a

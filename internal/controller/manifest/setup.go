@@ -63,7 +63,7 @@ type Options struct {
 // cluster, and when a cluster can be used.
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer, error) {
 	name := managed.ControllerName(v1alpha1.ManifestGroupKind)
-	requeuer, memory := requeue.New(ctx.Done(), requeue.WithReady(isReady(mgr.GetClient()))), &memory{}
+	requeuer, memory := requeue.New(ctx.Done(), requeue.WithReady(isReady(ctx, mgr.GetClient()))), &memory{}
 	shares, sessions := share.New(o.MaxConcurrentReconciles, requeuer.Queue), &access.Sessions{}
 	record := settings.Recorder(mgr, name)
 	if err := config.Index(ctx, mgr.GetFieldIndexer()); err != nil {

@@ -30,10 +30,10 @@ func checkReady(c cluster.Cluster) error {
 }
 
 // isReady returns a function that reports whether a Manifest is Ready, from the cache.
-func isReady(c client.Reader) func(types.NamespacedName) bool {
+func isReady(ctx context.Context, c client.Reader) func(types.NamespacedName) bool {
 	return func(nn types.NamespacedName) bool {
 		mr := &v1alpha1.Manifest{}
-		err := c.Get(context.Background(), nn, mr)
+		err := c.Get(ctx, nn, mr)
 		return err == nil && mr.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue
 	}
 }

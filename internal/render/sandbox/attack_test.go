@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -112,24 +113,15 @@ func TestAttacks(t *testing.T) {
 			t.Errorf("\n%s: %s\nwant error %q, got %v", name, tc.reason, tc.err, err)
 		case tc.reasons != nil && !errors.As(err, &e):
 			t.Errorf("\n%s: %s\nwant an *Error, got %v", name, tc.reason, err)
-		case tc.reasons != nil && !contains(tc.reasons, e.Reason):
+		case tc.reasons != nil && !slices.Contains(tc.reasons, e.Reason):
 			t.Errorf("\n%s: %s\nwant a reason of %v, got %s: %v", name, tc.reason, tc.reasons, e.Reason, err)
 		}
 		t.Logf("%s: %v", name, err)
 	}
 	const most = 128 << 20
-	if grown := int64(after.TotalAlloc) - int64(before.TotalAlloc); grown > most { //nolint:gosec // It is small.
+	if grown := int64(after.TotalAlloc) - int64(before.TotalAlloc); grown > most {
 		t.Errorf("the parent allocated %d bytes, want at most %d", grown, most)
 	}
-}
-
-func contains(all []Reason, r Reason) bool {
-	for _, o := range all {
-		if o == r {
-			return true
-		}
-	}
-	return false
 }
 
 // TestReceive holds that the parent bounds what a child sends, even if the child has been taken over.

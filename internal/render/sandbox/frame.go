@@ -49,7 +49,7 @@ type tooLargeError struct{ most int64 }
 
 func (e *tooLargeError) Error() string { return "a message is too long" }
 
-// readFrame reads a frame of at most most bytes.
+// readFrame reads a frame. It returns a *tooLargeError if the content is longer than most bytes.
 func readFrame(r io.Reader, most int64) (kind, []byte, error) {
 	var head [frameHeader]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

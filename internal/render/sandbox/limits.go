@@ -55,7 +55,7 @@ func or[T int | int64 | time.Duration](v, otherwise T) T {
 
 // cpuSeconds returns the limit of CPU time as the kernel counts it.
 func (l Limits) cpuSeconds() uint64 {
-	return uint64(max((l.CPU+time.Second-1)/time.Second, 1)) //nolint:gosec // It is positive.
+	return uint64(max((l.CPU+time.Second-1)/time.Second, 1))
 }
 
 // envLimits is the environment variable that passes the limits to a child as JSON. Nothing else passes it.

@@ -3,8 +3,9 @@
 package sandbox
 
 import (
+	"context"
 	"encoding/json"
-	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -49,17 +50,19 @@ func probe() {
 	out.Confinement = confine.Process(confine.Limits{CPUSeconds: 30, Memory: DefaultMemory})
 	_, err := os.Open(victim)
 	out.Opened = err == nil
-	_, err = net.DialTimeout("tcp", "127.0.0.1:1", time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	_, err = (&net.Dialer{}).DialContext(ctx, "tcp", "127.0.0.1:1")
 	out.Dialed = err == nil || strings.Contains(err.Error(), "refused")
-	_, err = net.Listen("tcp", "127.0.0.1:0")
+	_, err = (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	out.Listened = err == nil
-	out.Executed = exec.Command(os.Args[0], "-test.run=^$").Run() == nil
+	out.Executed = exec.CommandContext(ctx, os.Args[0], "-test.run=^$").Run() == nil
 	out.Removed = os.Remove(victim) == nil
 	text, err := json.Marshal(out)
 	if err != nil {
-		os.Exit(1)
+		os.Exit(1) //nolint:gocritic // The deferred call frees nothing that outlives the process.
 	}
-	fmt.Println(string(text))
+	_, _ = os.Stdout.Write(append(text, '\n'))
 }
 
 // A tree is the files of a chart or kustomization by path.
@@ -78,9 +81,7 @@ func (t tree) files() []input.File {
 func chartOf(tb testing.TB, files tree) *render.Chart {
 	tb.Helper()
 	all := tree{"Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.2.3\n"}
-	for name, text := range files {
-		all[name] = text
-	}
+	maps.Copy(all, files)
 	c, err := render.Load(all.files())
 	if err != nil {
 		tb.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	encodingjson "encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,11 +70,7 @@ func hasWhole(v any) bool {
 			}
 		}
 	case []any:
-		for _, e := range v {
-			if hasWhole(e) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(v, hasWhole)
 	case float64:
 		return v == math.Trunc(v)
 	}

@@ -5,6 +5,7 @@ package sandbox
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"os/exec"
@@ -49,7 +50,7 @@ func start(executable string, l Limits) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{cmd: exec.Command(executable, Command), crash: &head{most: maxCrash}, ended: make(chan struct{})}
+	p := &process{cmd: exec.CommandContext(context.Background(), executable, Command), crash: &head{most: maxCrash}, ended: make(chan struct{})}
 	// It gets no variable of this process, because credentials can be among them.
 	p.cmd.Env, p.cmd.Dir, p.cmd.Stderr, p.cmd.SysProcAttr = env, "/", p.crash, processAttributes()
 	if p.in, err = p.cmd.StdinPipe(); err != nil {

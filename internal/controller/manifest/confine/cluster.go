@@ -110,16 +110,18 @@ func (r *rules) clusterRoleBinding(o *rbacv1.ClusterRoleBinding) error {
 	return nil
 }
 
+// has returns the first of names that a list contains, or an empty string.
+func has(list []string, names ...string) string {
+	for _, n := range names {
+		if slices.Contains(list, n) {
+			return n
+		}
+	}
+	return ""
+}
+
 // excess returns why a rule allows to act as an administrator of the cluster, or an empty string.
 func excess(p *rbacv1.PolicyRule) string {
-	has := func(list []string, names ...string) string {
-		for _, n := range names {
-			if slices.Contains(list, n) {
-				return n
-			}
-		}
-		return ""
-	}
 	if v := has(p.Verbs, "*", "escalate", "bind", "impersonate"); v != "" {
 		return fmt.Sprintf("it has the verb %q", v)
 	}
@@ -129,20 +131,33 @@ func excess(p *rbacv1.PolicyRule) string {
 	if has(p.APIGroups, "*") != "" {
 		return "it has all API groups"
 	}
-	reads := has(p.Verbs, "get", "list", "watch") != ""
-	creates := has(p.Verbs, "create", "update", "patch") != ""
-	core := slices.Contains(p.APIGroups, "")
-	switch {
-	case core && reads && has(p.Resources, "secrets") != "" && len(p.ResourceNames) == 0:
-		return "it allows to read all Secrets"
-	case core && has(p.Resources, "nodes/proxy") != "":
-		return "it has nodes/proxy, with which commands run in all Pods"
-	case core && creates && has(p.Resources, "serviceaccounts/token") != "":
-		return "it allows to create tokens of all ServiceAccounts"
-	case creates && slices.Contains(p.APIGroups, "admissionregistration.k8s.io"), creates && slices.Contains(p.APIGroups, "apiregistration.k8s.io"):
+	if slices.Contains(p.APIGroups, "") {
+		if why := coreExcess(p); why != "" {
+			return why
+		}
+	}
+	if has(p.Verbs, "create", "update", "patch") == "" {
+		return ""
+	}
+	if has(p.APIGroups, "admissionregistration.k8s.io", "apiregistration.k8s.io") != "" {
 		return "it allows to create webhooks, admission policies or APIServices"
-	case creates && slices.Contains(p.APIGroups, "certificates.k8s.io") && has(p.Resources, "certificatesigningrequests/approval", "certificatesigningrequests/status") != "":
+	}
+	if slices.Contains(p.APIGroups, "certificates.k8s.io") &&
+		has(p.Resources, "certificatesigningrequests/approval", "certificatesigningrequests/status") != "" {
 		return "it allows to issue certificates for any user"
+	}
+	return ""
+}
+
+// coreExcess is excess for a rule about the core API group.
+func coreExcess(p *rbacv1.PolicyRule) string {
+	switch {
+	case has(p.Verbs, "get", "list", "watch") != "" && has(p.Resources, "secrets") != "" && len(p.ResourceNames) == 0:
+		return "it allows to read all Secrets"
+	case has(p.Resources, "nodes/proxy") != "":
+		return "it has nodes/proxy, with which commands run in all Pods"
+	case has(p.Verbs, "create", "update", "patch") != "" && has(p.Resources, "serviceaccounts/token") != "":
+		return "it allows to create tokens of all ServiceAccounts"
 	}
 	return ""
 }

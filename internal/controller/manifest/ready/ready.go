@@ -28,16 +28,15 @@ func Condition(o *engine.Observation, at *v1alpha1.ManifestObservation) (c xpv2.
 // isStalled reports whether a Manifest that is not Ready stays so until a person changes something. A Manifest whose fields were
 // changed or ceded can become Ready, and one that waits for another object can too.
 func isStalled(reason xpv2.ConditionReason, o *engine.Observation) bool {
-	switch reason {
-	case v1alpha1.ReasonModuleFailed:
+	switch {
+	case reason == v1alpha1.ReasonModuleFailed:
 		return firstPhase(o) != engine.PhaseRetrying
-	case v1alpha1.ReasonRolledBack:
-		return true
-	case v1alpha1.ReasonDrifted:
+	case reason == v1alpha1.ReasonDrifted:
 		// An object is missing, and the drift policy only reports this.
 		return firstPhase(o) == engine.PhaseBroken
+	default:
+		return reason == v1alpha1.ReasonRolledBack
 	}
-	return false
 }
 
 // Not returns the condition Ready with the status False.

@@ -5,6 +5,7 @@ package share
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -21,7 +22,7 @@ import (
 )
 
 func name(config string, i int) types.NamespacedName {
-	return types.NamespacedName{Namespace: config, Name: fmt.Sprint(i)}
+	return types.NamespacedName{Namespace: config, Name: strconv.Itoa(i)}
 }
 
 func TestShares(t *testing.T) {
@@ -114,7 +115,7 @@ func TestSharesRace(t *testing.T) {
 	for i := range 16 {
 		wg.Go(func() {
 			for j := range 200 {
-				config := fmt.Sprint(j % 3)
+				config := strconv.Itoa(j % 3)
 				if s.Acquire(config, name(config, i)) {
 					s.Release(config)
 				}

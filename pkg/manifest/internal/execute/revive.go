@@ -12,7 +12,8 @@ import (
 )
 
 // revive makes the next step create the custom resource of the bundle again if it went away with an object that was deleted and is
-// now restored: its CRD or its namespace. It updates the inventory, and the known objects. Otherwise a missing custom resource means that its users deleted it, and it stays away.
+// now restored: its CRD or its namespace. It updates the inventory, and the known objects.
+// Otherwise a missing custom resource means that its users deleted it, and it stays away.
 func revive(inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, restored *object.Desired) {
 	for i := range inv.Objects {
 		en := &inv.Objects[i]

@@ -110,25 +110,30 @@ func (r *request) line() string {
 	case r.method == http.MethodPost:
 		verb = "create"
 	case r.isApply():
-		verb = "apply"
-		u := &unstructured.Unstructured{}
-		switch {
-		case u.UnmarshalJSON(r.body) != nil:
-		case u.GetUID() != "" && u.GetResourceVersion() == "":
-			// An object that exists is applied with its UID.
-		case u.GetUID() != "":
-			verb += " at"
-		case u.GetResourceVersion() != "":
-			verb += " new"
-		}
-		if r.query.Get("force") != "true" {
-			verb += " unforced"
-		}
+		verb = r.applyVerb()
 	}
 	if r.isDryRun() {
 		verb = "try " + verb
 	}
 	return verb + " " + strings.TrimRight(r.ref.String(), " /")
+}
+
+// applyVerb returns the verb of a server-side apply in the log.
+func (r *request) applyVerb() string {
+	verb, u := "apply", &unstructured.Unstructured{}
+	switch {
+	case u.UnmarshalJSON(r.body) != nil:
+	case u.GetUID() != "" && u.GetResourceVersion() == "":
+		// An object that exists is applied with its UID.
+	case u.GetUID() != "":
+		verb += " at"
+	case u.GetResourceVersion() != "":
+		verb += " new"
+	}
+	if r.query.Get("force") != "true" {
+		verb += " unforced"
+	}
+	return verb
 }
 
 func (r *request) wantsMetadata() bool {

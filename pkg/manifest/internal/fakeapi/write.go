@@ -92,19 +92,28 @@ func (c *Cluster) apply(r *request) (*unstructured.Unstructured, error) {
 	if err := c.admit(r.ref); err != nil {
 		return nil, err
 	}
-	old := c.objects[r.ref]
-	if v := want.GetResourceVersion(); old != nil && v != "" && v != old.GetResourceVersion() {
-		return nil, modified(r)
-	}
-	if uid := want.GetUID(); uid != "" && (old == nil || old.GetUID() != uid) {
-		if old != nil && want.GetResourceVersion() == "" {
-			return nil, immutableUID(r, uid)
-		}
-		return nil, otherUID(r)
+	if err := c.precondition(r, want); err != nil {
+		return nil, err
 	}
 	want.SetResourceVersion("")
 	want.SetUID("")
 	return c.applied(r, want, r.query.Get("fieldManager"))
+}
+
+// precondition returns an error if the object in the cluster has another version or UID than an apply requires.
+func (c *Cluster) precondition(r *request, want *unstructured.Unstructured) error {
+	old := c.objects[r.ref]
+	if v := want.GetResourceVersion(); old != nil && v != "" && v != old.GetResourceVersion() {
+		return modified(r)
+	}
+	uid := want.GetUID()
+	switch {
+	case uid == "" || old != nil && old.GetUID() == uid:
+		return nil
+	case old != nil && want.GetResourceVersion() == "":
+		return immutableUID(r, uid)
+	}
+	return otherUID(r)
 }
 
 func modified(r *request) error {

@@ -15,17 +15,7 @@ import (
 // Prunes returns the actions on the objects of an inventory that the bundle no longer contains: objects that components dropped,
 // objects of parts that left the bundle, and objects already marked as pruned.
 func Prunes(parts []bundle.Part, inv *inventory.Inventory, components ...*compose.Component) []ObjectAction {
-	wanted := make(map[object.PartID]map[cluster.ObjectRef]bool, len(components))
-	for _, c := range components {
-		if c.Purpose.Restores() {
-			continue // A repair gives nothing up.
-		}
-		refs := make(map[cluster.ObjectRef]bool, len(c.Objects))
-		for i := range c.Objects {
-			refs[c.Objects[i].Ref] = true
-		}
-		wanted[c.Name] = refs
-	}
+	wanted := refsOf(components)
 	var out []ObjectAction
 	for i := range inv.Objects {
 		en := &inv.Objects[i]
@@ -44,6 +34,22 @@ func Prunes(parts []bundle.Part, inv *inventory.Inventory, components ...*compos
 			continue
 		}
 		out = append(out, a)
+	}
+	return out
+}
+
+// refsOf returns the objects of each component that may give objects up. A repair gives nothing up.
+func refsOf(components []*compose.Component) map[object.PartID]map[cluster.ObjectRef]bool {
+	out := make(map[object.PartID]map[cluster.ObjectRef]bool, len(components))
+	for _, c := range components {
+		if c.Purpose.Restores() {
+			continue
+		}
+		refs := make(map[cluster.ObjectRef]bool, len(c.Objects))
+		for i := range c.Objects {
+			refs[c.Objects[i].Ref] = true
+		}
+		out[c.Name] = refs
 	}
 	return out
 }
