@@ -164,6 +164,11 @@ var _ = Describe("The target of a Kyma's module", func() {
 		s.Create(ctx, pc)
 		DeferCleanup(func(ctx SpecContext) {
 			Expect(client.IgnoreNotFound(Env.ControlClient.Delete(ctx, pc))).To(Succeed())
+			if CurrentSpecReport().Failed() {
+				return
+			}
+			// The next spec needs the name.
+			Eventually(func() error { return Env.ControlClient.Get(ctx, client.ObjectKeyFromObject(pc), pc) }).WithContext(ctx).Should(BeNotFound())
 		})
 	}
 

@@ -56,6 +56,8 @@ var _ = Describe("A Manifest with a ServiceAccount", func() {
 		wide.Spec.ForProvider.Impersonate = as(s.Name, "installer")
 		s.Create(ctx, wide)
 		AwaitTrouble(ctx, s, "wide", "forbidden", user, "clusterroles")
+		// The account cannot read either whether the object exists, so the removal needs the permissions of the connection.
+		s.Update(ctx, "wide", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Impersonate = nil })
 		s.Remove(ctx, "wide")
 
 		By("upgrading with its permissions, and watching with those of the connection")
@@ -91,6 +93,13 @@ var _ = Describe("A Manifest with a ServiceAccount", func() {
 		AwaitTrouble(ctx, s, "web", "spec.forProvider.impersonate", "requires system:serviceaccount:"+s.Name+":installer")
 		s.Update(ctx, "web", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Impersonate = nil })
 		AwaitTrouble(ctx, s, "web", "forbidden", "system:serviceaccount:"+s.Name+":installer")
+		Eventually(func() error {
+			if err := Env.ControlClient.Get(ctx, client.ObjectKeyFromObject(cpc), cpc); err != nil {
+				return err
+			}
+			cpc.Spec.Impersonate = nil
+			return Env.ControlClient.Update(ctx, cpc)
+		}).WithContext(ctx).Should(Succeed())
 		s.Remove(ctx, "web")
 	})
 })
