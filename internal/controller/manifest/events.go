@@ -113,8 +113,7 @@ func (r *reporter) recordKept(mr *v1alpha1.Manifest, kept []cluster.ObjectRef) {
 // recordKeptAdopted records the objects that are kept because they existed before the Manifest adopted them.
 func (r *reporter) recordKeptAdopted(mr *v1alpha1.Manifest, released []cluster.ObjectRef) {
 	if len(released) > 0 {
-		r.note(mr, reasonKept, fmt.Sprintf("Kept, as they existed before the module adopted them, unless annotation %s asks to delete them: %s",
-			v1alpha1.AnnotationDeleteAdopted, names(released)))
+		r.note(mr, reasonKept, "Kept because they existed before the module adopted them: "+names(released))
 	}
 }
 
