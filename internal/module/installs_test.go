@@ -21,7 +21,7 @@ func TestTooManyInstalls(t *testing.T) {
 	} {
 		var resources []fields
 		for i := range n {
-			resources = append(resources, local(fmt.Sprintf("chart-%d", i), "helm-chart", []byte(fmt.Sprint(i))))
+			resources = append(resources, local(fmt.Sprintf("chart-%d", i), "helm-chart", fmt.Append(nil, i)))
 		}
 		_, err := NewResolver(nil, archive.Limits{}).Resolve(t.Context(), nil, inlineTemplate(describe(t, sample, "1.0.0", resources)))
 		got, invalid := "", (*InvalidError)(nil)

@@ -3,8 +3,8 @@
 package target
 
 import (
-	"fmt"
 	"net/http"
+	"strconv"
 	"testing"
 	"time"
 
@@ -39,7 +39,7 @@ func TestRenewer(t *testing.T) {
 			rc := &rest.Config{}
 			err := renewing(rc, func(rc *rest.Config) error {
 				tokens++
-				token := fmt.Sprint(tokens)
+				token := strconv.Itoa(tokens)
 				rc.Wrap(func(next http.RoundTripper) http.RoundTripper {
 					return roundTripper(func(r *http.Request) (*http.Response, error) {
 						r.Header.Set("Authorization", token)

@@ -5,9 +5,9 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -215,7 +215,7 @@ func fieldsOf(at string, s *extv1.JSONSchemaProps) []string {
 	if s.Items != nil {
 		bound := ""
 		if s.MaxItems != nil {
-			bound = fmt.Sprint(*s.MaxItems)
+			bound = strconv.FormatInt(*s.MaxItems, 10)
 		}
 		return append(fieldsOf(at, s.Items.Schema), at+"["+bound+"]")
 	}

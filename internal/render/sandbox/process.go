@@ -5,7 +5,6 @@ package sandbox
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"io"
 	"os"
 	"os/exec"
@@ -50,7 +49,9 @@ func start(executable string, l Limits) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{cmd: exec.CommandContext(context.Background(), executable, Command), crash: &head{most: maxCrash}, ended: make(chan struct{})}
+	// A spare outlives the rendering that starts it.
+	cmd := exec.Command(executable, Command) //nolint:noctx // See above.
+	p := &process{cmd: cmd, crash: &head{most: maxCrash}, ended: make(chan struct{})}
 	// It gets no variable of this process, because credentials can be among them.
 	p.cmd.Env, p.cmd.Dir, p.cmd.Stderr, p.cmd.SysProcAttr = env, "/", p.crash, processAttributes()
 	if p.in, err = p.cmd.StdinPipe(); err != nil {

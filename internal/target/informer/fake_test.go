@@ -70,7 +70,7 @@ func (f *fake) read(r Resource, o metav1.ListOptions) (runtime.Object, error) {
 }
 
 // make returns the summary of an object that is written now. It sends no event.
-func (f *fake) make(name, set, uid string) cluster.ObjectState {
+func (f *fake) make(_, set, uid string) cluster.ObjectState {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return cluster.ObjectState{UID: uid, ResourceVersion: strconv.Itoa(f.version + 1), Set: set}

@@ -31,7 +31,8 @@ func (g *gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	case object && g.options.Lookup == v1alpha1.LookupDenied:
 		return g.deny(req, "the function lookup is not allowed: spec.lookup of "+g.options.Origin+" is Denied"), nil
 	case secrets && g.options.Lookup == v1alpha1.LookupNoSecrets:
-		return g.deny(req, "the function lookup must not read Secrets: spec.lookup of "+g.options.Origin+" is NoSecrets, or not set with credentials of the provider"), nil
+		return g.deny(req, "the function lookup must not read Secrets: spec.lookup of "+g.options.Origin+
+			" is NoSecrets, or not set with credentials of the provider"), nil
 	}
 	resp, err := g.next.RoundTrip(req)
 	if err != nil || !secrets || resp.StatusCode != http.StatusOK {

@@ -28,15 +28,11 @@ func Condition(o *engine.Observation, at *v1alpha1.ManifestObservation) (c xpv2.
 // isStalled reports whether a Manifest that is not Ready stays so until a person changes something. A Manifest whose fields were
 // changed or ceded can become Ready, and one that waits for another object can too.
 func isStalled(reason xpv2.ConditionReason, o *engine.Observation) bool {
-	switch {
-	case reason == v1alpha1.ReasonModuleFailed:
+	if reason == v1alpha1.ReasonModuleFailed {
 		return firstPhase(o) != engine.PhaseRetrying
-	case reason == v1alpha1.ReasonDrifted:
-		// An object is missing, and the drift policy only reports this.
-		return firstPhase(o) == engine.PhaseBroken
-	default:
-		return reason == v1alpha1.ReasonRolledBack
 	}
+	// Drifted and broken means that an object is missing, and that the drift policy only reports this.
+	return reason == v1alpha1.ReasonRolledBack || reason == v1alpha1.ReasonDrifted && firstPhase(o) == engine.PhaseBroken
 }
 
 // Not returns the condition Ready with the status False.

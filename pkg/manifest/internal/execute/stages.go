@@ -122,20 +122,24 @@ func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Ou
 	case out.Before == nil || replaced:
 		revive(r.progress.inventory, r.progress.objects, o)
 		en.Restores = en.Restores.Add(now)
-		kind := observe.DriftChanged
-		switch {
-		case replaced:
-			kind = observe.DriftReplaced
-		case out.Kind == apply.Created:
-			kind = observe.DriftDeleted
-		}
-		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Kind: kind})
+		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Kind: kindOf(replaced, out.Kind)})
 	case ownership.IsDrift(!out.Lost.Empty(), len(ceded)):
 		repairs := r.Applier.Repairs
 		repairs[o.Ref], en.Restores = repairs[o.Ref].Add(
 			r.Applier.Target.Client.FieldManager, out.Before.ManagedFields, out.Lost, en.Restores, now)
 		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Fields: ownership.Names(out.Lost)})
 	}
+}
+
+// kindOf returns the kind of drift that was repaired by replacing or creating an object.
+func kindOf(replaced bool, done apply.Kind) observe.DriftKind {
+	switch {
+	case replaced:
+		return observe.DriftReplaced
+	case done == apply.Created:
+		return observe.DriftDeleted
+	}
+	return observe.DriftChanged
 }
 
 // newlyCeded returns the fields that were not ceded before.

@@ -20,18 +20,16 @@ func Prunes(parts []bundle.Part, inv *inventory.Inventory, components ...*compos
 	for i := range inv.Objects {
 		en := &inv.Objects[i]
 		refs, composed := wanted[en.Part]
-		left := !wants(parts, en.Part)
 		a := ObjectAction{Part: en.Part, Ref: en.Ref(), Verb: Prune}
-		switch {
-		case en.Part.Kind() == object.PartKindResource && (left || composed && !refs[a.Ref] || en.Pruned):
+		dropped, left := composed && !refs[a.Ref], !wants(parts, en.Part)
+		if !dropped && !left && !en.Pruned {
+			continue
+		}
+		if en.Part.Kind() == object.PartKindResource {
 			// The custom resource now belongs to its users. Older versions marked a renamed one for pruning.
 			a.Verb = Orphan
-		case (composed && !refs[a.Ref]) || (left && !en.Pruned):
-			if heir, inherited := heirOf(parts, inv, en); inherited {
-				a.Verb, a.Heir = HandOver, heir
-			}
-		case !en.Pruned:
-			continue
+		} else if heir, inherited := heirOf(parts, inv, en); inherited && (dropped || !en.Pruned) {
+			a.Verb, a.Heir = HandOver, heir
 		}
 		out = append(out, a)
 	}

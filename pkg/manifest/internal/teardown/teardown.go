@@ -115,8 +115,8 @@ type Result struct {
 	Blocked Blocked
 	// Done contains the entries that require no more work: their objects are gone, orphaned, or not members.
 	Done map[cluster.ObjectRef]bool
-	// Kept lists the orphaned objects, KeptAdopted the orphaned objects that were adopted, LeftBehind the objects that are not the applied ones, and Forced the deleted custom resources
-	// of other clients.
+	// Kept lists the orphaned objects, KeptAdopted the orphaned objects that were adopted, LeftBehind the objects that are not the
+	// applied ones, and Forced the deleted custom resources of other clients.
 	Kept, KeptAdopted, LeftBehind, Forced []cluster.ObjectRef
 	// HookFailures lists the errors of failed hooks that do not block the removal.
 	HookFailures []string
