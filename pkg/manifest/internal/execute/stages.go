@@ -105,9 +105,7 @@ func (r *run) record(o *object.Desired, en *inventory.Entry, out apply.Outcome, 
 // recordApplied records an object that was applied.
 func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Outcome) {
 	replaced := out.Before != nil && en.UID != "" && en.UID != string(out.Before.UID)
-	if en.UID == "" || replaced || out.Kind == apply.Created {
-		en.Adopted = out.IsAdopted(en.Adopted, r.Applier.Target.ID) && !object.IsReplaceable(o.Ref.GroupKind())
-	}
+	r.recordAdopted(o, en, out, replaced)
 	ceded := newlyCeded(o.Ref, en.Ceded, out.Ceded)
 	en.UID, en.Intent, en.Owned, en.Ceded = out.State.UID, o.Hash, out.State.Owned, out.Ceded
 	r.progress.objects[o.Ref] = out.State
@@ -128,6 +126,13 @@ func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Ou
 		repairs[o.Ref], en.Restores = repairs[o.Ref].Add(
 			r.Applier.Target.Client.FieldManager, out.Before.ManagedFields, out.Lost, en.Restores, now)
 		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Fields: ownership.Names(out.Lost)})
+	}
+}
+
+// recordAdopted records whether an object existed before the bundle adopted it, if it is another object than before.
+func (r *run) recordAdopted(o *object.Desired, en *inventory.Entry, out apply.Outcome, replaced bool) {
+	if en.UID == "" || replaced || out.Kind == apply.Created {
+		en.Adopted = out.IsAdopted(en.Adopted, r.Applier.Target.ID) && !object.IsReplaceable(o.Ref.GroupKind())
 	}
 }
 
