@@ -63,7 +63,7 @@ var _ = Describe("A new version for a fleet", func() {
 		Eventually(upgraded).WithContext(ctx).WithPolling(10 * time.Millisecond).ShouldNot(BeEmpty())
 		begun := Must(upgraded())
 		// Edit Kymas that the rollout has not reached.
-		// How many Manifests were planned when each of them was edited: the rollout goes on in between.
+		// How many Manifests were planned when each of them was edited: the rollout continues in between.
 		edited := map[string]int{}
 		for i := range fleet {
 			if name := m.Manifest(fmt.Sprintf("kyma-%d", i)); len(edited) < users && !slices.Contains(begun, name) {
