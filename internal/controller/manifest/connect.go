@@ -98,17 +98,18 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 	if err := cfg.Allow(ctx, c.spaces, mr.Namespace); err != nil {
 		return nil, nil, err
 	}
-	verdict := c.verify(ctx, cfg, mr)
-	if err := verdict.refusal(); err != nil {
-		return nil, verdict, err
-	}
 	key := client.ObjectKeyFromObject(mr)
 	cluster, err := c.clusters.Get(ctx, key.String(), cfg)
 	if err != nil {
-		return nil, verdict, errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
+		return nil, nil, errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
 	}
+	// Everything below can send requests, which a Manifest that has to wait anyway must not cost.
 	if err := checkReady(cluster); err != nil {
-		return nil, verdict, &waitError{err}
+		return nil, nil, &waitError{err}
+	}
+	verdict := c.verify(ctx, cfg, mr)
+	if err := verdict.refusal(); err != nil {
+		return nil, verdict, err
 	}
 	user, err := cfg.User(mr.Namespace, mr.Spec.ForProvider.Impersonate)
 	if err != nil {
@@ -163,7 +164,7 @@ func (c *connector) connectRemoval(ctx context.Context, mr *v1alpha1.Manifest) (
 	}
 	found, user := err == nil, c.sessions.Of(key).User()
 	if found {
-		// Against the rule of the config, the Manifest installed nothing.
+		// A refused impersonation still returns the user of the config, which is the only one that can have installed anything.
 		user, _ = cfg.User(mr.Namespace, mr.Spec.ForProvider.Impersonate)
 	} else {
 		cluster, found = c.clusters.Last(key.String())
@@ -192,10 +193,12 @@ func (c *connector) restrict(key client.ObjectKey, cl cluster.Cluster, cfg *conf
 	return access.New(cl, o)
 }
 
-// external returns an external client, and registers the bundle, so that a change of its objects in the cluster queues the
-// Manifest.
+// external returns an external client, and registers the bundle and its cluster, so that a change of its objects queues the Manifest.
 func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, bundle *manifest.Bundle, secrets []any) *external {
-	c.requeuer.Add(c.engine.ID(bundle), key)
+	// A removal can be without a cluster.
+	if cluster != nil {
+		c.requeuer.Add(c.engine.ID(bundle), cluster.Identity(), key)
+	}
 	report := &reporter{recorder: c.record, redactor: redact.NewGrowing(&c.sessions.Of(key).Secrets, secrets...)}
 	return &external{
 		engine: c.engine, cluster: cluster, key: key, memory: c.memory, report: report, choice: choice{bundle: bundle, report: report},

@@ -201,19 +201,17 @@ func TestConnectEnforced(t *testing.T) {
 	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "c"}}
 	pc.Spec.Verification = asks(v1alpha1.VerificationEnforce)
 	installed := func(m *v1alpha1.Manifest) { meta.SetExternalName(m, "n.m") }
-	connected, asked := 0, 0
+	asked := 0
 	c := &connector{
-		client: fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(pc).Build(),
-		usage:  tracker(func() error { return nil }),
-		clusters: &mockClusters{
-			get: func() (cluster.Cluster, error) { connected++; return &aCluster{}, nil },
-		},
+		client:   fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(pc).Build(),
+		usage:    tracker(func() error { return nil }),
+		clusters: &mockClusters{get: func() (cluster.Cluster, error) { return &aCluster{}, nil }},
 		verifier: verifierFn(func() error { asked++; return &ocm.VerificationError{Reason: "no signature"} }),
 		engine:   &mockEngine{}, record: &recorded{}, requeuer: requeue.New(t.Context().Done()), memory: &memory{},
 	}
 	mr := named("n", "m", uses("c"), installed)
-	if _, err := c.Connect(t.Context(), mr); err == nil || connected != 0 {
-		t.Fatalf("Connect(...): want an error before there is a connection, got %v and %d connections", err, connected)
+	if e, err := c.Connect(t.Context(), mr); err == nil || e != nil {
+		t.Fatalf("Connect(...): want an error and no external client, got %v and %v", err, e)
 	}
 	at := mr.Status.AtProvider
 	if at.State != v1alpha1.StateError || !strings.Contains(at.Message, "no signature") || mr.GetCondition(xpv2.TypeReady).Status != corev1.ConditionFalse {

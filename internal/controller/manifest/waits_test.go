@@ -27,11 +27,14 @@ type unready struct {
 	err error
 }
 
+// Identity returns nothing.
+func (*unready) Identity() string { return "" }
+
 // Ready returns why.
 func (u *unready) Ready() error { return u.err }
 
-// TestUnreachableIsQuiet holds that a pass over a Manifest whose cluster cannot be used sends nothing and reads no values, and
-// that it says so once.
+// TestUnreachableIsQuiet holds that a pass over a Manifest whose cluster cannot be used asks no registry, sends nothing and reads no
+// values, and that it says so once.
 func TestUnreachableIsQuiet(t *testing.T) {
 	away := &transport.NotConnectedError{State: transport.Unreachable, Message: "API server x: connection refused"}
 	said := func(m *v1alpha1.Manifest) {
@@ -71,10 +74,12 @@ func TestUnreachableIsQuiet(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			pc, asked := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "there"}}, 0
+			pc.Spec.Verification = asks(v1alpha1.VerificationEnforce)
 			c := &connector{
-				client: fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(
-					&v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "there"}}).Build(),
-				usage: tracker(func() error { return nil }),
+				client:   fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(pc).Build(),
+				usage:    tracker(func() error { return nil }),
+				verifier: verifierFn(func() error { asked++; return nil }),
 				clusters: &mockClusters{
 					get:  func() (cluster.Cluster, error) { return &unready{err: tc.err}, nil },
 					last: func() (cluster.Cluster, bool) { return nil, false },
@@ -88,6 +93,9 @@ func TestUnreachableIsQuiet(t *testing.T) {
 			_, err = e.Observe(t.Context(), tc.mr)
 			if err == nil || !errors.Is(err, tc.err) && !tc.want.quiet && err.Error() != tc.err.Error() {
 				t.Errorf("\n%s\nObserve(...): want %v, got %v", tc.reason, tc.err, err)
+			}
+			if asked > 0 {
+				t.Errorf("\n%s\nConnect(...): want no request to a registry, got %d", tc.reason, asked)
 			}
 			got := want{quiet: kerrors.IsConflict(err), message: tc.mr.Status.AtProvider.Message}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {

@@ -122,12 +122,20 @@ func (l *limited[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalCl
 	if !l.shares.Acquire(config, types.NamespacedName{Namespace: mg.GetNamespace(), Name: mg.GetName()}) {
 		return nil, &requeue.QuietError{Err: errTurn}
 	}
+	release := func() { l.shares.Release(config) }
+	connected := false
+	// Also after a panic, which the controller recovers.
+	defer func() {
+		if !connected {
+			release()
+		}
+	}()
 	c, err := l.connector.Connect(ctx, mg)
 	if err != nil {
-		l.shares.Release(config)
 		return nil, err
 	}
-	return &client[T]{TypedExternalClient: c, release: func() { l.shares.Release(config) }}, nil
+	connected = true
+	return &client[T]{TypedExternalClient: c, release: release}, nil
 }
 
 // configOf returns a text that identifies the ProviderConfig of a managed resource.

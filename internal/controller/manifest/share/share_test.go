@@ -128,14 +128,18 @@ func TestSharesRace(t *testing.T) {
 	}
 }
 
-// A connector connects, or fails.
+// A connector connects, fails or panics.
 type connector struct {
 	managed.TypedExternalClient[*v1alpha1.Manifest]
 
-	err error
+	err    error
+	panics bool
 }
 
 func (c *connector) Connect(context.Context, *v1alpha1.Manifest) (managed.TypedExternalClient[*v1alpha1.Manifest], error) {
+	if c.panics {
+		panic("a defect")
+	}
 	return c, c.err
 }
 
@@ -153,7 +157,13 @@ func TestLimited(t *testing.T) {
 	if _, err := c.Connect(t.Context(), mr("a")); !errors.Is(err, inner.err) {
 		t.Errorf("want the error of the connector, got %v", err)
 	}
-	inner.err = nil
+	func() {
+		defer func() { _ = recover() }()
+		inner.panics = true
+		_, err := c.Connect(t.Context(), mr("a"))
+		t.Errorf("want a panic, got %v", err)
+	}()
+	inner.err, inner.panics = nil, false
 	e, err := c.Connect(t.Context(), mr("a"))
 	if err != nil {
 		t.Fatal(err)
