@@ -28,6 +28,9 @@ type aCluster struct {
 	name string
 }
 
+// Identity returns the name.
+func (c *aCluster) Identity() string { return c.name }
+
 // mockClusters answers with what it is given.
 type mockClusters struct {
 	get  func() (cluster.Cluster, error)

@@ -137,7 +137,7 @@ func TestForgottenBehindAPass(t *testing.T) {
 		if first {
 			first = false
 			w.own().Delete(ctx, ctrlevent.DeleteEvent{Object: m}, q)
-			w.requeuer.Add("id", nn)
+			w.requeuer.Add("id", "c", nn)
 			w.memory.set(nn, checkpoint{atomic: time.Minute})
 		}
 		return reconcile.Result{}, nil

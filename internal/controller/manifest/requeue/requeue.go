@@ -37,10 +37,15 @@ type Requeuer struct {
 
 	mu          sync.Mutex
 	manifestsOf map[string]map[types.NamespacedName]bool
-	bundleOf    map[types.NamespacedName]string
+	bundleOf    map[types.NamespacedName]place
+	// buckets bound the passes that the changes in each cluster cause.
+	buckets buckets
 	// pacesOf holds when changes queued each Manifest.
 	pacesOf map[types.NamespacedName]*pace
 }
+
+// A place is the ID of a bundle and the identity of its cluster.
+type place struct{ id, cluster string }
 
 // A pace is the state of the spacing of one Manifest.
 type pace struct {
@@ -64,7 +69,8 @@ func New(done <-chan struct{}, o ...Option) *Requeuer {
 		events:      make(chan event.GenericEvent, eventBuffer),
 		ready:       func(types.NamespacedName) bool { return false },
 		manifestsOf: map[string]map[types.NamespacedName]bool{},
-		bundleOf:    map[types.NamespacedName]string{},
+		bundleOf:    map[types.NamespacedName]place{},
+		buckets:     buckets{},
 		pacesOf:     map[types.NamespacedName]*pace{},
 	}
 	for _, f := range o {
@@ -76,15 +82,17 @@ func New(done <-chan struct{}, o ...Option) *Requeuer {
 // Events returns the channel from which the controller receives the Manifests to queue.
 func (r *Requeuer) Events() chan event.GenericEvent { return r.events }
 
-// Add registers a Manifest with the ID of its bundle, which replaces the bundle that the Manifest had before.
-func (r *Requeuer) Add(id string, nn types.NamespacedName) {
+// Add registers a Manifest with the ID of its bundle and the identity of its cluster, which replace those that the Manifest had
+// before.
+func (r *Requeuer) Add(id, cluster string, nn types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.bundleOf[nn] == id {
+	now := place{id: id, cluster: cluster}
+	if r.bundleOf[nn] == now {
 		return
 	}
 	r.drop(nn)
-	r.bundleOf[nn] = id
+	r.bundleOf[nn] = now
 	if r.manifestsOf[id] == nil {
 		r.manifestsOf[id] = map[types.NamespacedName]bool{}
 	}
@@ -108,14 +116,14 @@ func (r *Requeuer) Has(nn types.NamespacedName) bool {
 }
 
 func (r *Requeuer) drop(nn types.NamespacedName) {
-	id, ok := r.bundleOf[nn]
+	was, ok := r.bundleOf[nn]
 	if !ok {
 		return
 	}
 	delete(r.bundleOf, nn)
-	delete(r.manifestsOf[id], nn)
-	if len(r.manifestsOf[id]) == 0 {
-		delete(r.manifestsOf, id)
+	delete(r.manifestsOf[was.id], nn)
+	if len(r.manifestsOf[was.id]) == 0 {
+		delete(r.manifestsOf, was.id)
 	}
 }
 
@@ -133,7 +141,7 @@ func (r *Requeuer) Changed(id string) {
 	}
 }
 
-// pace queues a Manifest at once, or when its spacing is over.
+// pace queues a Manifest at once, or when its spacing is over and it is the turn of its cluster.
 func (r *Requeuer) pace(nn types.NamespacedName) {
 	r.mu.Lock()
 	p := r.pacesOf[nn]
@@ -145,26 +153,37 @@ func (r *Requeuer) pace(nn types.NamespacedName) {
 		r.mu.Unlock()
 		return
 	}
-	if time.Since(p.last) >= spacingReady {
-		p.last = time.Now()
-		r.mu.Unlock()
-		r.Queue(nn)
-		return
-	}
 	p.pending = true
 	last := p.last
 	r.mu.Unlock()
+	if time.Since(last) >= spacingReady {
+		r.take(nn, p)
+		return
+	}
 	// The lock is not held, because the function reads a cache.
 	distance := spacing
 	if r.ready(nn) {
 		distance = spacingReady
 	}
-	time.AfterFunc(time.Until(last.Add(distance)), func() {
+	time.AfterFunc(time.Until(last.Add(distance)), func() { r.take(nn, p) })
+}
+
+// take queues a Manifest whose spacing is over, at once or when it is the turn of its cluster.
+func (r *Requeuer) take(nn types.NamespacedName, p *pace) {
+	r.mu.Lock()
+	wait := r.buckets.take(r.bundleOf[nn].cluster, time.Now())
+	r.mu.Unlock()
+	queue := func() {
 		r.mu.Lock()
 		p.pending, p.last = false, time.Now()
 		r.mu.Unlock()
 		r.Queue(nn)
-	})
+	}
+	if wait == 0 {
+		queue()
+		return
+	}
+	time.AfterFunc(wait, queue)
 }
 
 // Wake queues a Manifest, by its name as a consumer of a cluster: namespace/name.

@@ -3,6 +3,7 @@
 package requeue
 
 import (
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,10 +22,10 @@ func key(namespace, name string) types.NamespacedName {
 func TestRequeuer(t *testing.T) {
 	r := New(t.Context().Done())
 	a, b := key("n", "a"), key("n", "b")
-	r.Add("1", a)
-	r.Add("1", a)
-	r.Add("1", b)
-	r.Add("2", b) // Its external name changed.
+	r.Add("1", "c", a)
+	r.Add("1", "c", a)
+	r.Add("1", "c", b)
+	r.Add("2", "c", b) // Its external name changed.
 	r.Changed("1")
 	r.Changed("2")
 	r.Changed("3")
@@ -87,7 +88,7 @@ func TestBeatingStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := New(t.Context().Done(), WithReady(func(types.NamespacedName) bool { return tc.ready }))
-				r.Add("id", key("n", "m"))
+				r.Add("id", "c", key("n", "m"))
 				for range 599 {
 					r.Changed("id")
 					time.Sleep(100 * time.Millisecond)
@@ -105,5 +106,67 @@ func TestBeatingStatus(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestBusyCluster holds how many passes the changes in one cluster cause, and that another cluster does not wait for them.
+func TestBusyCluster(t *testing.T) {
+	const manifests = 1000
+	synctest.Test(t, func(t *testing.T) {
+		r := New(t.Context().Done())
+		queued, others := 0, 0
+		go func() {
+			for e := range r.Events() {
+				if e.Object.GetNamespace() == "other" {
+					others++
+					continue
+				}
+				queued++
+			}
+		}()
+		defer func() { synctest.Wait(); close(r.events) }()
+		for i := range manifests {
+			r.Add(strconv.Itoa(i), "busy", key("n", strconv.Itoa(i)))
+		}
+		r.Add("other", "calm", key("other", "m"))
+		change := func(d time.Duration) {
+			for range d / (100 * time.Millisecond) {
+				for i := range manifests {
+					r.Changed(strconv.Itoa(i))
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+		}
+		change(time.Minute)
+		synctest.Wait()
+		if most := burst + 60*perSecond + 1; queued > most || queued < most-perSecond {
+			t.Errorf("want about %d passes in the first minute, got %d", most, queued)
+		}
+		r.Changed("other")
+		synctest.Wait()
+		if others != 1 {
+			t.Error("want a pass of another cluster at once")
+		}
+		before := queued
+		for i := range manifests {
+			r.Changed(strconv.Itoa(i))
+		}
+		time.Sleep(manifests*time.Second/perSecond + 2*spacing)
+		synctest.Wait()
+		if n := queued - before; n != manifests {
+			t.Errorf("want a pass of each Manifest after the last change, got %d of %d", n, manifests)
+		}
+	})
+}
+
+// TestBuckets holds that a cluster at rest is forgotten.
+func TestBuckets(t *testing.T) {
+	b, now := buckets{}, time.Unix(1_700_000_000, 0)
+	for i := range mostIdle + 1 {
+		b.take(strconv.Itoa(i), now)
+	}
+	b.take("another", now.Add(time.Second))
+	if len(b) != 1 {
+		t.Errorf("want 1 bucket, got %d", len(b))
 	}
 }
