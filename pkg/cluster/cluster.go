@@ -85,6 +85,22 @@ func (e *NoKindError) Error() string {
 	return fmt.Sprintf("the cluster has no kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
 }
 
+// A TooManyError reports a kind that a cache does not watch, because the cluster has too many of its objects, or too large ones.
+type TooManyError struct {
+	// Kind is the kind, and Selector the label selector of the objects.
+	Kind, Selector string
+	// Objects is the maximum number of objects of a kind, and Bytes the maximum size of what the cache keeps of them. One of them
+	// was exceeded, or the maximum size for all kinds.
+	Objects int
+	Bytes   int64
+}
+
+// Error returns a message that names the kind and the limits, and what to do.
+func (e *TooManyError) Error() string {
+	return fmt.Sprintf("the cluster has too many or too large objects of kind %s with the label %s to watch them (%d and %d MiB are the maximum), "+
+		"so that they are read one by one: delete those that belong to no module", e.Kind, e.Selector, e.Objects, e.Bytes>>20)
+}
+
 // A Cache holds the state of the objects that have the label of the engine. It watches each tracked kind once.
 type Cache interface {
 	// Interpreter returns the Interpreter that the cache was created with. The engine requires a cache with the

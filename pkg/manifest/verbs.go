@@ -31,7 +31,7 @@ func (e *Engine) Apply(ctx context.Context, c cluster.Cluster, b *Bundle, o ...C
 // The approval covers one step. If a bundle needs several steps, pass the plan to the first one, and use Apply for the others.
 func (e *Engine) ApplyPlan(ctx context.Context, c cluster.Cluster, b *Bundle, p Plan, o ...CallOption) (Result, error) {
 	if p.Basis == "" {
-		return Result{}, errors.New("the plan has no basis; pass the one that Engine.Plan returned")
+		return Result{}, errors.New("the plan has no basis; pass the plan that Engine.Plan returned")
 	}
 	return e.apply(ctx, c, b, o, &p)
 }
@@ -44,7 +44,7 @@ type StalePlanError struct {
 
 // Error describes what changed and what to do.
 func (e *StalePlanError) Error() string {
-	return "the plan of " + e.Bundle + " no longer holds, as the bundle or the cluster changed; plan again"
+	return "the plan of " + e.Bundle + " is outdated, because the bundle or the cluster changed; plan again"
 }
 
 // apply applies a bundle. If approved is set, apply does so only if that plan is not stale.
@@ -95,7 +95,9 @@ func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle, o ..
 		return Observation{}, err
 	}
 	in.Adopting, in.Test, in.Checkpoint = !w.store.owns() || w.store.isMoved(), w.o.Test, w.checkpoint()
-	return w.located(observe.Observe(in)), nil
+	out := w.located(observe.Observe(in))
+	out.Unwatched = objects.TooMany
+	return out, nil
 }
 
 // Exists reports whether the cluster has an inventory of the bundle. It uses only the name and the owner of the bundle. If the

@@ -65,7 +65,7 @@ func (r *reporter) diff(o engine.Observation) string { return r.redactor.Text(al
 // observation sets an observation in the status. Equal observations result in equal statuses, so that nothing is written.
 func (r *reporter) observation(mr *v1alpha1.Manifest, o engine.Observation) {
 	at := &mr.Status.AtProvider
-	at.State, at.Message = v1alpha1.State(o.State), r.text(o.Message)
+	at.State, at.Message = v1alpha1.State(o.State), r.text(messageOf(&o))
 	at.Version, at.Installs = r.installs(mr, o.Parts)
 	at.Tests = r.tests(&o)
 	at.CededFields, at.OmittedCededFields = r.ceded(o.Ceded)
@@ -76,6 +76,14 @@ func (r *reporter) observation(mr *v1alpha1.Manifest, o engine.Observation) {
 	}
 	c, stalled := ready.Condition(&o, at)
 	markReady(mr, c, stalled)
+}
+
+// messageOf returns the message of an observation, with what is not watched.
+func messageOf(o *engine.Observation) string {
+	if o.Message == "" {
+		return strings.Join(o.Unwatched, "; ")
+	}
+	return strings.Join(append([]string{o.Message}, o.Unwatched...), "; ")
 }
 
 // installs returns the statuses of installs, and the version of the whole bundle: the version that was rolled back to, the

@@ -42,6 +42,16 @@ func TestReport(t *testing.T) {
 			},
 			ready: corev1.ConditionTrue,
 		},
+		"Unwatched": {
+			reason: "Kinds that aren't watched are a note, and nothing is wrong.",
+			o:      engine.Observation{State: engine.Ready, Unwatched: []string{(&cluster.TooManyError{Kind: "ConfigMap", Selector: "a=b", Objects: 20, Bytes: 1 << 20}).Error()}},
+			want: v1alpha1.ManifestObservation{
+				State: v1alpha1.StateReady, Resources: &v1alpha1.ResourceCounts{},
+				Message: "the cluster has too many or too large objects of kind ConfigMap with the label a=b to watch them (20 and 1 MiB are the " +
+					"maximum), so that they are read one by one: delete those that belong to no module",
+			},
+			ready: corev1.ConditionTrue,
+		},
 		"Ceded": {
 			reason: "Fields of others are listed in the same order each time.",
 			o: engine.Observation{State: engine.Ready, Ceded: []engine.CededField{
@@ -140,8 +150,8 @@ func TestReportFailure(t *testing.T) {
 // TestReportWrongCluster checks that a Manifest whose cluster is another one keeps what is known of its own cluster, and says why.
 func TestReportWrongCluster(t *testing.T) {
 	wrong := &engine.WrongClusterError{Expected: "a", Found: "b", Messages: Messages()}
-	const message = "the module is installed in the cluster with UID a, but the credentials lead to the cluster with UID b; nothing is changed in " +
-		"either: restore the credentials, or, to continue in the other cluster, set the annotation kyma.m.crossplane.io/cluster-changed of the Manifest to b"
+	const message = "the module is installed in the cluster with UID a, but the credentials are for the cluster with UID b; neither cluster is " +
+		"changed: restore the credentials, or, to continue in the other cluster, set the annotation kyma.m.crossplane.io/cluster-changed of the Manifest to b"
 	mr := named("n", "m")
 	r := &reporter{}
 	r.observation(mr, engine.Observation{Exists: true, State: engine.Ready, ClusterUID: "a"})

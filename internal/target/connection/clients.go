@@ -44,8 +44,21 @@ func newWatchClient(rc *rest.Config, client *http.Client, get notfound.GetFunc) 
 // listTime is the maximum duration of a list, which can be large. No worker waits for it.
 const listTime = time.Minute
 
-// List lists the objects of all namespaces.
+// List lists the objects of all namespaces. If a page is too large, it requests a smaller one.
 func (c *watchClient) List(ctx context.Context, r informer.Resource, o metav1.ListOptions) (runtime.Object, error) {
+	for {
+		list, err := c.page(ctx, r, o)
+		if !transport.IsTooLarge(err) || o.Limit < smaller {
+			return list, err
+		}
+		o.Limit /= smaller
+	}
+}
+
+// smaller is how many times smaller a page is than one that was too large.
+const smaller = 10
+
+func (c *watchClient) page(ctx context.Context, r informer.Resource, o metav1.ListOptions) (runtime.Object, error) {
 	ctx = transport.WithLimit(ctx, listTime)
 	if r.MetadataOnly {
 		return c.metadata.Resource(r.GroupVersionResource).List(ctx, o)

@@ -5,6 +5,7 @@ package informer
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,6 +61,9 @@ type Cache struct {
 	log         logging.Logger
 	// slots bounds how many caches list at the same time; nil for no bound.
 	slots chan struct{}
+	// limits bound what is kept, and size is the size of all objects of all kinds.
+	limits Limits
+	size   atomic.Int64
 
 	// root is canceled by Close, which ends all watches; running counts them.
 	root    context.Context //nolint:containedctx // It is the lifetime of the cache.
@@ -107,6 +111,7 @@ func New(client Client, m MapFunc, i cluster.Interpreter, o ...Option) *Cache {
 		change:      func(string, cluster.ObjectRef, *cluster.ObjectState, *cluster.ObjectState) {},
 		rewritten:   func() {},
 		log:         logging.NewNopLogger(),
+		limits:      Limits{}.withDefaults(),
 		kinds:       map[schema.GroupKind]*kind{},
 		idleChecked: time.Now(),
 	}
@@ -122,8 +127,8 @@ func (c *Cache) Interpreter() cluster.Interpreter { return c.interpreter }
 
 // Track starts watching kinds, waits until each has been listed, and returns an error for each kind that is not in sync:
 // a *cluster.NoKindError for a kind that the cluster does not serve, the error of the API server for one that the
-// credentials may not watch, and the error of the context for one that was not listed in time. Track retries a failed
-// watch after a pause.
+// credentials may not watch, a *cluster.TooManyError for one with more objects than the limits allow, and the error of the
+// context for one that was not listed in time. Track retries a failed watch after a pause.
 func (c *Cache) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
 	c.stopIdle()
 	failed := map[schema.GroupVersionKind]error{}

@@ -32,6 +32,8 @@ type fake struct {
 	err error
 	// gone says that the kinds are not served any more; unasked is why that cannot be asked.
 	gone bool
+	// pages makes it list in pages, as requested.
+	pages bool
 	// listing is called when a list was read, before the answer is sent; nil for no call.
 	listing  func(o metav1.ListOptions)
 	unasked  error
@@ -63,7 +65,17 @@ func (f *fake) read(r Resource, o metav1.ListOptions) (runtime.Object, error) {
 	}
 	l := &unstructured.UnstructuredList{}
 	l.SetResourceVersion(strconv.Itoa(f.version))
-	for _, n := range slices.Sorted(maps.Keys(f.objects)) {
+	for i, n := range slices.Sorted(maps.Keys(f.objects)) {
+		if f.pages && strconv.Itoa(i) == o.Continue {
+			o.Continue = ""
+		}
+		if f.pages && o.Continue != "" {
+			continue
+		}
+		if f.pages && int64(len(l.Items)) == o.Limit {
+			l.SetContinue(strconv.Itoa(i))
+			break
+		}
 		l.Items = append(l.Items, *f.objects[n].DeepCopy())
 	}
 	return l, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,8 +21,9 @@ import (
 
 // These are the minimum delays before a request for the kind retries a failing watch.
 const (
-	retryAfter       = 2 * time.Second
-	retryDeniedAfter = 30 * time.Second
+	retryAfter        = 2 * time.Second
+	retryDeniedAfter  = 30 * time.Second
+	retryTooManyAfter = deniedPause
 )
 
 // A kind is the store of the objects of one kind, which are watched in one version. The reflector fills it.
@@ -45,15 +47,17 @@ type kind struct {
 	changed chan struct{}
 	// listed returns the slot of the first list. It is nil without a slot.
 	listed func()
-	// retryNow ends the pause between two attempts. stop ends the watch.
-	retryNow chan struct{}
-	stop     context.CancelFunc
+	// retryNow ends the pause between two attempts. stop ends the watch, and abort ends the current attempt.
+	retryNow    chan struct{}
+	stop, abort context.CancelFunc
+	// counted is the size of the objects as counted in the size of the cache.
+	counted atomic.Int64
 }
 
 func newKind(c *Cache, gk schema.GroupKind) *kind {
 	return &kind{
 		cache: c, gk: gk, objects: newObjects(), used: time.Now(),
-		changed: make(chan struct{}), retryNow: make(chan struct{}, 1), stop: func() {},
+		changed: make(chan struct{}), retryNow: make(chan struct{}, 1), stop: func() {}, abort: func() {},
 	}
 }
 
@@ -105,6 +109,9 @@ func (k *kind) retry() {
 	pause := retryAfter
 	if apierrors.IsForbidden(k.err) || apierrors.IsUnauthorized(k.err) {
 		pause = retryDeniedAfter
+	}
+	if isTooMany(k.err) {
+		pause = retryTooManyAfter
 	}
 	if time.Since(k.tried) < pause {
 		return
@@ -181,6 +188,7 @@ func (k *kind) fail(err error) {
 	if isNoKind(err) {
 		k.synced = false
 		changes = k.objects.clear()
+		k.count()
 	}
 	k.broadcast()
 	k.mu.Unlock()
@@ -212,20 +220,38 @@ func (k *kind) listBegins() {
 
 func (k *kind) put(n name, s cluster.ObjectState) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	k.objects.put(n, s)
+	changes := k.bound()
+	k.mu.Unlock()
+	k.notify(changes)
 }
 
 func (k *kind) forget(n name) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.objects.forget(n)
+	k.count()
 }
 
 var _ cache.TransformingStore = &kind{}
 
-// Transformer returns a function that shrinks the objects of a list before the reflector passes them to Replace.
-func (k *kind) Transformer() cache.TransformFunc { return shrink(k.cache.interpreter) }
+// Transformer returns a function that shrinks the objects of a list that arrives as events, before the reflector passes them to
+// Replace. If there are too many, it ends the attempt.
+func (k *kind) Transformer() cache.TransformFunc {
+	t := k.newTally()
+	return func(obj any) (any, error) {
+		s, err := t.shrink(obj)
+		if isTooMany(err) {
+			k.exceeded(err)
+			// An error would be logged for each further object.
+			return &summary{}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+}
 
 // Add stores an object of an event.
 func (k *kind) Add(obj any) error {
@@ -234,11 +260,17 @@ func (k *kind) Add(obj any) error {
 		return err
 	}
 	k.mu.Lock()
-	c, ok := k.objects.seen(n, s)
-	k.mu.Unlock()
-	if ok {
-		k.notify([]change{c})
+	if isTooMany(k.err) {
+		k.mu.Unlock()
+		return nil
 	}
+	var changes []change
+	if c, ok := k.objects.seen(n, s); ok {
+		changes = append(changes, c)
+	}
+	changes = append(changes, k.bound()...)
+	k.mu.Unlock()
+	k.notify(changes)
 	return nil
 }
 
@@ -253,6 +285,7 @@ func (k *kind) Delete(obj any) error {
 	}
 	k.mu.Lock()
 	c, ok := k.objects.deleted(n, s)
+	k.count()
 	k.mu.Unlock()
 	if ok {
 		k.notify([]change{c})
@@ -271,12 +304,17 @@ func (k *kind) Replace(items []any, resourceVersion string) error {
 		list[n] = s
 	}
 	k.mu.Lock()
+	if err := k.err; isTooMany(err) {
+		k.mu.Unlock()
+		return err
+	}
 	changes, rewritten := k.objects.replaced(list, resourceVersion)
 	if !k.synced {
 		// Objects in the first list are not changes.
 		changes = slices.DeleteFunc(changes, func(c change) bool { return c.old == nil })
 	}
 	k.synced, k.err = true, nil
+	changes = append(changes, k.bound()...)
 	k.broadcast()
 	k.mu.Unlock()
 	k.returnSlot()
@@ -312,5 +350,10 @@ func (k *kind) notify(changes []change) {
 
 func isNoKind(err error) bool {
 	e := (*cluster.NoKindError)(nil)
+	return errors.As(err, &e)
+}
+
+func isTooMany(err error) bool {
+	e := (*cluster.TooManyError)(nil)
 	return errors.As(err, &e)
 }

@@ -5,11 +5,7 @@ package informer
 import (
 	"unique"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
@@ -29,7 +25,7 @@ type change struct {
 
 // objects are the objects of one kind. The caller of their methods holds a lock.
 //
-// A list is the truth: whatever is known gives way to it, because resource versions from before the list prove nothing. They go back
+// A list replaces what is known, because resource versions from before the list prove nothing. They go back
 // if the storage of the cluster is restored from a backup. Only own writes that were made after the list began can be missing in it,
 // and a local sequence number tells which these are.
 type objects struct {
@@ -43,6 +39,8 @@ type objects struct {
 	writes, began uint64
 	// newest is the newest resource version of a list or an event.
 	newest string
+	// size is the size of all known objects, in bytes.
+	size int64
 }
 
 // A forgotten object is one that an own request deleted.
@@ -66,7 +64,27 @@ func (o *objects) put(n name, s cluster.ObjectState) {
 		return
 	}
 	delete(o.gone, n)
-	o.known[n], o.own[n] = compact(s), o.writes
+	o.set(n, s)
+	o.own[n] = o.writes
+}
+
+// set stores a state.
+func (o *objects) set(n name, s cluster.ObjectState) {
+	if have, ok := o.known[n]; ok {
+		o.size -= sizeOf(n, &have)
+	}
+	s = compact(s)
+	o.known[n] = s
+	o.size += sizeOf(n, &s)
+}
+
+// remove removes an object.
+func (o *objects) remove(n name) {
+	if have, ok := o.known[n]; ok {
+		o.size -= sizeOf(n, &have)
+	}
+	delete(o.known, n)
+	delete(o.own, n)
 }
 
 // forget removes an object that the API server reported as deleted.
@@ -74,8 +92,7 @@ func (o *objects) forget(n name) {
 	o.writes++
 	if s, ok := o.known[n]; ok {
 		o.gone[n] = forgotten{uid: s.UID, at: o.writes}
-		delete(o.known, n)
-		delete(o.own, n)
+		o.remove(n)
 	}
 }
 
@@ -96,7 +113,7 @@ func (o *objects) seen(n name, s cluster.ObjectState) (change, bool) {
 		}
 		delete(o.gone, n)
 	}
-	o.known[n] = compact(s)
+	o.set(n, s)
 	if !ok {
 		return change{name: n, now: &s}, true
 	}
@@ -112,8 +129,7 @@ func (o *objects) deleted(n name, s cluster.ObjectState) (change, bool) {
 		return change{}, false
 	}
 	delete(o.gone, n)
-	delete(o.own, n)
-	delete(o.known, n)
+	o.remove(n)
 	return change{name: n, old: &have}, ok
 }
 
@@ -132,8 +148,7 @@ func (o *objects) replaced(list map[name]cluster.ObjectState, resourceVersion st
 		if _, ok := list[n]; ok || o.own[n] > o.began {
 			continue
 		}
-		delete(o.known, n)
-		delete(o.own, n)
+		o.remove(n)
 		changes = append(changes, change{name: n, old: &have})
 	}
 	for n, s := range list {
@@ -161,7 +176,7 @@ func (o *objects) listed(n name, s cluster.ObjectState, rewritten bool) (change,
 	if ok && !rewritten && have.ResourceVersion == s.ResourceVersion && have.UID == s.UID {
 		return change{}, false
 	}
-	o.known[n] = compact(s)
+	o.set(n, s)
 	if !ok {
 		return change{name: n, now: &s}, true
 	}
@@ -199,37 +214,4 @@ func compact(s cluster.ObjectState) cluster.ObjectState {
 	s.Set = unique.Make(s.Set).Value()
 	s.Owned = unique.Make(s.Owned).Value()
 	return s
-}
-
-// A summary is the state of an object on its way from the reflector's temporary store to the cache. Its metadata contains
-// only the name, which that store requires.
-type summary struct {
-	metav1.ObjectMeta
-
-	cluster.ObjectState
-}
-
-// summarize returns the name and the state of an object from a list or a watch.
-func summarize(i cluster.Interpreter, obj any) (name, cluster.ObjectState, error) {
-	switch o := obj.(type) {
-	case *summary:
-		return name{o.Namespace, o.Name}, o.ObjectState, nil
-	case *unstructured.Unstructured:
-		return name{o.GetNamespace(), o.GetName()}, i.State(o), nil
-	case *metav1.PartialObjectMetadata:
-		return name{o.Namespace, o.Name}, i.MetadataState(o), nil
-	}
-	return name{}, cluster.ObjectState{}, errors.Errorf("cannot read an object of type %T", obj)
-}
-
-// shrink returns a function that converts objects to summaries, so that the reflector's temporary store does not contain
-// whole objects.
-func shrink(i cluster.Interpreter) func(obj any) (any, error) {
-	return func(obj any) (any, error) {
-		n, s, err := summarize(i, obj)
-		if err != nil {
-			return nil, err
-		}
-		return &summary{ObjectMeta: metav1.ObjectMeta{Namespace: n.namespace, Name: n.name}, ObjectState: s}, nil
-	}
 }

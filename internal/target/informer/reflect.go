@@ -40,6 +40,8 @@ const (
 	slotTime = time.Minute
 	// steady is the duration of an attempt after which the pauses start from the shortest one again.
 	steady = 2 * time.Minute
+	// pageSize is the number of objects of a page of a list.
+	pageSize = 500
 )
 
 // run runs the reflector until the context ends. It does not use the reflector's own loop, which logs each failure as an
@@ -69,7 +71,9 @@ func (k *kind) run(ctx context.Context, r Resource) {
 		}
 		k.begin()
 		start := time.Now()
-		err := reflector.ListAndWatchWithContext(ctx)
+		attempt, abort := k.attemptContext(ctx)
+		err := reflector.ListAndWatchWithContext(attempt)
+		abort()
 		k.returnSlot()
 		if ctx.Err() != nil {
 			return
@@ -95,7 +99,7 @@ func (k *kind) run(ctx context.Context, r Resource) {
 // that an idle cluster gets few requests for a CRD that is never installed.
 func nextPause(last time.Duration, err error) time.Duration {
 	switch {
-	case isNoKind(err):
+	case isNoKind(err), isTooMany(err):
 		return deniedPause
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		return min(max(2*last, firstPause), deniedPause)
@@ -113,12 +117,32 @@ func (k *kind) lastError() error {
 
 func (k *kind) list(ctx context.Context, r Resource, o metav1.ListOptions) (runtime.Object, error) {
 	o.LabelSelector = k.cache.interpreter.Selector()
-	if o.Continue == "" {
-		k.listBegins()
-		mostRecent(&o)
+	o.Limit, o.Continue = pageSize, ""
+	k.listBegins()
+	mostRecent(&o)
+	out, counted := &summaries{}, k.newTally()
+	for {
+		page, err := k.cache.client.List(ctx, r, o)
+		if err == nil {
+			o.Continue, err = out.add(counted, page)
+		}
+		if isTooMany(err) {
+			k.exceeded(err)
+			return nil, err
+		}
+		if err != nil || o.Continue == "" {
+			return out, k.answered(ctx, err)
+		}
 	}
-	list, err := k.cache.client.List(ctx, r, o)
-	return list, k.answered(ctx, err)
+}
+
+// attemptContext returns a context for one attempt to list and watch, which abort ends.
+func (k *kind) attemptContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, abort := context.WithCancel(ctx)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.abort = abort
+	return ctx, abort
 }
 
 func (k *kind) watch(ctx context.Context, r Resource, o metav1.ListOptions, resumed *time.Time) (watch.Interface, error) {

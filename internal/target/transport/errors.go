@@ -41,6 +41,14 @@ type UnreachableError struct {
 	Down bool
 	// Slow is true if the request was sent, or about to be, when its time was over.
 	Slow bool
+	// TooLarge is true if the response exceeds Limits.AnswerBytes.
+	TooLarge bool
+}
+
+// IsTooLarge reports whether a response exceeded Limits.AnswerBytes. A page of a list with fewer objects may not.
+func IsTooLarge(err error) bool {
+	u := (*UnreachableError)(nil)
+	return errors.As(err, &u) && u.TooLarge
 }
 
 // Error returns one line that is equal for equal failures.

@@ -16,7 +16,7 @@ import (
 
 // Limits are the limits of one request. Zero values select the defaults.
 type Limits struct {
-	// AnswerBytes is the maximum size of a decompressed response, in bytes. The default is 256 MiB. It does not apply to
+	// AnswerBytes is the maximum size of a decompressed response, in bytes. The default is 32 MiB. It does not apply to
 	// watches, whose frames are bounded.
 	AnswerBytes int64
 	// Request is the maximum duration of a request and its response, even if the context allows more. The default is 5
@@ -27,7 +27,7 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	if l.AnswerBytes == 0 {
-		l.AnswerBytes = 256 << 20
+		l.AnswerBytes = 32 << 20
 	}
 	if l.Request == 0 {
 		l.Request = 5 * time.Minute
@@ -143,7 +143,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n, err := b.ReadCloser.Read(p)
 	if int64(n) > b.left {
-		return 0, &UnreachableError{Host: b.host, Reason: errTooLarge.Error()}
+		return 0, &UnreachableError{Host: b.host, Reason: errTooLarge.Error(), TooLarge: true}
 	}
 	b.left -= int64(n)
 	return n, err

@@ -122,7 +122,7 @@ func TestErrors(t *testing.T) {
 			if !errors.As(err, &got) {
 				t.Fatalf("%s\nwant UnreachableError, got %v", tc.reason, err)
 			}
-			want := &UnreachableError{Host: tc.rc.Host, Reason: tc.want, Down: tc.down, Slow: tc.slow}
+			want := &UnreachableError{Host: tc.rc.Host, Reason: tc.want, Down: tc.down, Slow: tc.slow, TooLarge: tc.rc == endless}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import (
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+)
+
+// Limits bound what a cache keeps in memory about its cluster. A kind that exceeds one of them isn't watched. Zero values select
+// the defaults.
+type Limits struct {
+	// Objects is the maximum number of objects of one kind. The default is 20,000.
+	Objects int
+	// Bytes is the maximum size of the states of one kind, and Total that of all kinds of the cluster. The defaults are 16 MiB and
+	// 64 MiB.
+	Bytes, Total int64
+}
+
+// overhead is the size of a state without its texts, in bytes.
+const overhead = 256
+
+func (l Limits) withDefaults() Limits {
+	if l.Objects == 0 {
+		l.Objects = 20_000
+	}
+	if l.Bytes == 0 {
+		l.Bytes = 16 << 20
+	}
+	if l.Total == 0 {
+		l.Total = 64 << 20
+	}
+	return l
+}
+
+// WithLimits sets the limits of the cache.
+func WithLimits(l Limits) Option {
+	return func(c *Cache) { c.limits = l.withDefaults() }
+}
+
+// sizeOf returns the size of a state in memory, in bytes.
+func sizeOf(n name, s *cluster.ObjectState) int64 {
+	return overhead + int64(len(n.namespace)+len(n.name)+len(s.UID)+len(s.ResourceVersion)+len(s.Set)+len(s.Owned)+len(s.Message)+len(s.Reason))
+}
+
+// A tally counts the states of one list while it arrives.
+type tally struct {
+	kind  *kind
+	names map[name]int64
+	bytes int64
+}
+
+func (k *kind) newTally() *tally { return &tally{kind: k, names: map[name]int64{}} }
+
+// add counts a state. It returns an error if the list has too many.
+func (t *tally) add(n name, s *cluster.ObjectState) error {
+	size := sizeOf(n, s)
+	t.bytes += size - t.names[n]
+	t.names[n] = size
+	return t.kind.tooMany(len(t.names), t.bytes, t.kind.cache.size.Load()-t.kind.counted.Load()+t.bytes)
+}
+
+// tooMany returns a *cluster.TooManyError if a number of objects, their size or the size of all kinds exceeds the limits.
+func (k *kind) tooMany(objects int, bytes, total int64) error {
+	l := k.cache.limits
+	if objects <= l.Objects && bytes <= l.Bytes && total <= l.Total {
+		return nil
+	}
+	return &cluster.TooManyError{Kind: k.gk.Kind, Selector: k.cache.interpreter.Selector(), Objects: l.Objects, Bytes: l.Bytes}
+}
+
+// bound counts the objects of the kind after a change. If they exceed the limits, it drops them, ends the watch, and returns what to
+// report. The caller holds the lock.
+func (k *kind) bound() []change {
+	k.count()
+	err := k.tooMany(len(k.objects.known), k.objects.size, k.cache.size.Load())
+	if err == nil {
+		return nil
+	}
+	return k.drop(err)
+}
+
+// drop removes all objects, because the kind has too many, and ends the watch. It returns one change for each set. The caller holds
+// the lock.
+func (k *kind) drop(err error) []change {
+	k.err, k.failed, k.synced = err, k.attempt, false
+	sets := map[string]bool{}
+	var changes []change
+	for _, c := range k.objects.clear() {
+		if !sets[c.old.Set] {
+			sets[c.old.Set] = true
+			changes = append(changes, c)
+		}
+	}
+	k.count()
+	k.abort()
+	k.broadcast()
+	return changes
+}
+
+// exceeded handles a list that is too large.
+func (k *kind) exceeded(err error) {
+	k.mu.Lock()
+	changes := k.drop(err)
+	k.mu.Unlock()
+	k.notify(changes)
+}
+
+// count updates the size of all kinds. The caller holds the lock.
+func (k *kind) count() {
+	k.cache.size.Add(k.objects.size - k.counted.Swap(k.objects.size))
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+)
+
+// TestManyEvents checks that what a hostile cluster sends as events does not accumulate.
+func TestManyEvents(t *testing.T) {
+	c := New(newFake(), mapping, fakeInterpreter{})
+	defer c.Close()
+	k := c.kind(secrets.GroupKind())
+	padding := strings.Repeat("x", 10_000)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range 200_000 {
+		// The store gets a string of its own, as from a decoder.
+		m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: strconv.Itoa(i), UID: types.UID(fmt.Sprint(i, padding)), ResourceVersion: strconv.Itoa(i + 1), Labels: labels("one"),
+		}}
+		if err := k.Add(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 64<<20 {
+		t.Errorf("200,000 events with UIDs of 10 kB occupy %d MiB, want at most 64", grown>>20)
+	}
+	runtime.KeepAlive(c)
+}
+
+// TestTooMany checks that a kind with too many objects isn't watched, that callers are told, and that it is watched again
+// once there are fewer.
+func TestTooMany(t *testing.T) {
+	fill := func(server *fake, from, to int) {
+		for i := from; i < to; i++ {
+			server.set(fmt.Sprint("o", i), "one", fmt.Sprint(i))
+		}
+	}
+	cases := map[string]struct {
+		reason string
+		limits Limits
+		// before is the number of objects in the first list.
+		before int
+	}{
+		"List":   {reason: "A list that is too long isn't kept.", limits: Limits{Objects: 10}, before: 11},
+		"Events": {reason: "Events that make too many objects end the watch.", limits: Limits{Objects: 10}, before: 5},
+		"Bytes":  {reason: "The size of the states counts.", limits: Limits{Bytes: 10 * (overhead + 20)}, before: 11},
+		"Total":  {reason: "The size of all kinds counts.", limits: Limits{Total: 10 * (overhead + 20)}, before: 11},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c *Cache, server *fake, n *news) {
+				c.limits = tc.limits.withDefaults()
+				fill(server, 0, tc.before)
+				err := track(t, c, secrets)
+				if tc.before < 10 && err != nil {
+					t.Fatalf("%s: Track: %v", tc.reason, err)
+				}
+				fill(server, tc.before, 15)
+				n.take()
+				many := (*cluster.TooManyError)(nil)
+				if err := track(t, c, secrets); !errors.As(err, &many) {
+					t.Fatalf("%s: Track: got %v, want a TooManyError", tc.reason, err)
+				}
+				_, known := c.Get(key("o1"))
+				expect(t, "nothing is known", false, known)
+				expect(t, "nothing is kept", 0, len(c.kind(secrets.GroupKind()).objects.known))
+				expect(t, "nothing is counted", int64(0), c.size.Load())
+				server.asked()
+				time.Sleep(time.Minute)
+				if err := track(t, c, secrets); !errors.As(err, &many) {
+					t.Errorf("%s: Track: got %v, want a TooManyError", tc.reason, err)
+				}
+				expect(t, "the list is not tried again soon", []string(nil), server.asked())
+
+				for i := 3; i < 15; i++ {
+					server.remove(fmt.Sprint("o", i))
+				}
+				time.Sleep(2 * deniedPause)
+				if err := track(t, c, secrets); err != nil {
+					t.Fatalf("%s: Track of fewer objects: %v", tc.reason, err)
+				}
+				_, known = c.Get(key("o1"))
+				expect(t, "known again", true, known)
+			})
+		})
+	}
+}
+
+// TestTooManyStreamed checks a list that arrives as events: its beginning is never taken for all of it.
+func TestTooManyStreamed(t *testing.T) {
+	c := New(newFake(), mapping, fakeInterpreter{}, WithLimits(Limits{Objects: 2}))
+	defer c.Close()
+	k := c.kind(secrets.GroupKind())
+	aborted := false
+	k.abort = func() { aborted = true }
+	shrink, items := k.Transformer(), []any{}
+	for i := range 4 {
+		item, err := shrink(metadata(i, i+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, item)
+	}
+	expect(t, "the attempt ends", true, aborted)
+	if err := k.Replace(items, "9"); !isTooMany(err) {
+		t.Errorf("Replace(...): got %v, want a TooManyError", err)
+	}
+	expect(t, "nothing is kept", 0, len(k.objects.known))
+	expect(t, "in sync", false, k.synced)
+}
+
+// TestTooManyOwn checks that own writes count.
+func TestTooManyOwn(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
+		c.limits = Limits{Objects: 2}.withDefaults()
+		if err := track(t, c, secrets); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"a", "b", "c"} {
+			c.Put(key(name), server.make(name, "one", name))
+		}
+		many := (*cluster.TooManyError)(nil)
+		if err := track(t, c, secrets); !errors.As(err, &many) {
+			t.Errorf("Track: got %v, want a TooManyError", err)
+		}
+		_, known := c.Get(key("a"))
+		expect(t, "what isn't in sync is not known", false, known)
+	})
+}
+
+// TestListInPages checks that lists are read in pages.
+func TestListInPages(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
+		server.mu.Lock()
+		server.pages = true
+		server.mu.Unlock()
+		for i := range 1200 {
+			server.set(fmt.Sprint("o", i), "one", fmt.Sprint(i))
+		}
+		if err := track(t, c, secrets); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, "known", 1200, len(c.kind(secrets.GroupKind()).objects.known))
+		lists := 0
+		for _, r := range server.asked() {
+			if strings.HasPrefix(r, "list ") {
+				lists++
+			}
+		}
+		expect(t, "requests", 3, lists)
+	})
+}

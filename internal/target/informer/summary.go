@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+)
+
+// A summary is the state of an object on its way from the reflector's temporary store to the cache. Its metadata contains
+// only the name, which that store requires.
+type summary struct {
+	metav1.ObjectMeta
+
+	cluster.ObjectState
+}
+
+// summarize returns the name and the state of an object from a list or a watch.
+func summarize(i cluster.Interpreter, obj any) (name, cluster.ObjectState, error) {
+	switch o := obj.(type) {
+	case *summary:
+		return name{o.Namespace, o.Name}, o.ObjectState, nil
+	case *unstructured.Unstructured:
+		return name{o.GetNamespace(), o.GetName()}, i.State(o), nil
+	case *metav1.PartialObjectMetadata:
+		return name{o.Namespace, o.Name}, i.MetadataState(o), nil
+	}
+	return name{}, cluster.ObjectState{}, errors.Errorf("cannot read an object of type %T", obj)
+}
+
+// GetObjectKind returns no kind.
+func (s *summary) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+// DeepCopyObject returns a copy.
+func (s *summary) DeepCopyObject() runtime.Object {
+	out := *s
+	return &out
+}
+
+// summaries are the objects of a list, of which the reflector gets nothing but their state.
+type summaries struct {
+	metav1.TypeMeta
+	metav1.ListMeta
+
+	Items []summary
+}
+
+// DeepCopyObject returns a copy.
+func (s *summaries) DeepCopyObject() runtime.Object {
+	out := *s
+	out.Items = append([]summary(nil), s.Items...)
+	return &out
+}
+
+// add adds the objects of a page. It returns the token of the next page, which is empty after the last one.
+func (s *summaries) add(t *tally, page runtime.Object) (next string, err error) {
+	m, err := meta.ListAccessor(page)
+	if err != nil {
+		return "", err
+	}
+	before := len(s.Items)
+	if err := meta.EachListItem(page, func(obj runtime.Object) error {
+		item, err := t.shrink(obj)
+		if err == nil {
+			s.Items = append(s.Items, *item)
+		}
+		return err
+	}); err != nil {
+		return "", err
+	}
+	s.SetResourceVersion(m.GetResourceVersion())
+	next = m.GetContinue()
+	if next != "" && len(s.Items) == before {
+		return "", errors.New("the API server returned an empty page of a list that has more pages")
+	}
+	return next, nil
+}
+
+// shrink returns the summary of an object of a list, and counts it.
+func (t *tally) shrink(obj any) (*summary, error) {
+	n, s, err := summarize(t.kind.cache.interpreter, obj)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.add(n, &s); err != nil {
+		return nil, err
+	}
+	return &summary{ObjectMeta: metav1.ObjectMeta{Namespace: n.namespace, Name: n.name}, ObjectState: s}, nil
+}
