@@ -13,15 +13,34 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cli"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/sandbox"
 )
 
 func main() {
+	if sandbox.IsChild(os.Args) {
+		os.Exit(sandbox.Serve())
+	}
+	os.Exit(run())
+}
+
+// maxOutput is the maximum size of the objects of a chart or kustomization, in bytes.
+const maxOutput = 64 << 20
+
+func run() int {
 	// Libraries must not write their logs to stderr.
 	log.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal cancels ctx. Prompts, such as for a password, can't be cancelled, so a second signal ends the process.
 	context.AfterFunc(ctx, stop)
-	code := cli.Run(ctx, command.Process(), os.Args[1:])
-	stop()
-	os.Exit(int(code))
+	defer stop()
+	e := command.Process()
+	// Without spare children, no process is started before there is something to render.
+	pool, err := sandbox.New(sandbox.Options{Limits: sandbox.Limits{Output: maxOutput}})
+	if err != nil {
+		e.Warnf("charts are rendered in this process, where they can use up its memory: %s", err)
+		return int(cli.Run(ctx, e, os.Args[1:]))
+	}
+	defer pool.Close()
+	e.Renderer = pool
+	return int(cli.Run(ctx, e, os.Args[1:]))
 }

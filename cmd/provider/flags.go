@@ -63,7 +63,7 @@ type flags struct {
 
 // parse parses and validates the command line.
 func parse(args []string) (*flags, error) {
-	f := &flags{}
+	f := &flags{renderProcesses: automatic, renderMemory: automatic}
 	if _, err := application(f).Parse(args); err != nil {
 		return nil, err
 	}
@@ -78,13 +78,13 @@ func (f *flags) validate() error {
 	if f.concurrency < 1 {
 		return errors.Errorf("--max-reconcile-rate is %d and must be at least 1", f.concurrency)
 	}
-	if f.renderProcesses < 0 {
+	if f.renderProcesses < 0 && f.renderProcesses != automatic {
 		return errors.Errorf("--render-processes is %d and must be at least 0", f.renderProcesses)
 	}
 	for name, n := range map[string]int64{
 		"render-memory": f.renderMemory, "render-output": f.renderOutput, "render-objects": int64(f.renderObjects),
 	} {
-		if n <= 0 {
+		if n <= 0 && n != automatic {
 			return errors.Errorf("--%s is %d and must be more than 0", name, n)
 		}
 	}
@@ -180,9 +180,11 @@ func (f *flags) work(app *kingpin.Application) {
 
 func (f *flags) rendering(app *kingpin.Application) {
 	app.Flag("render-processes", "Maximum number of processes that render charts concurrently, half of them for one namespace. "+
-		"With 0, the provider renders charts itself, and a chart can block it or use up its memory.").Default("4").IntVar(&f.renderProcesses)
+		"With 0, the provider renders charts itself, and a chart can block it or use up its memory. "+
+		"The default is 4, or less in a container with little memory.").IntVar(&f.renderProcesses)
 	app.Flag("render-cpu", "Maximum CPU time for rendering one chart, in whole seconds.").Default("30s").DurationVar(&f.renderCPU)
-	app.Flag("render-memory", "Maximum memory for rendering one chart, in bytes.").Default("536870912").Int64Var(&f.renderMemory)
+	app.Flag("render-memory", "Maximum memory for rendering one chart, in bytes. The default is 536870912 (512 MiB), or less "+
+		"in a container with little memory: all processes take at most half of its memory limit.").Int64Var(&f.renderMemory)
 	app.Flag("render-output", "Maximum size of a rendered chart, in bytes.").Default("33554432").Int64Var(&f.renderOutput)
 	app.Flag("render-objects", "Maximum number of objects of a rendered chart.").Default("10000").IntVar(&f.renderObjects)
 }

@@ -16,7 +16,8 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.poll != 10*time.Minute || f.concurrency != 10 || f.namespace != "kyma-system" || !f.managementPolicies {
+	if f.poll != 10*time.Minute || f.concurrency != 10 || f.namespace != "kyma-system" || !f.managementPolicies ||
+		f.renderProcesses != automatic || f.renderMemory != automatic {
 		t.Errorf("parse(): defaults are %+v", f)
 	}
 	if f.allowExec || f.allowFiles || f.allowTenantIdentity {

@@ -3,6 +3,10 @@
 package main
 
 import (
+	"fmt"
+	"math"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
@@ -13,15 +17,77 @@ import (
 // spareRenderers is the number of processes that are kept ready for rendering.
 const spareRenderers = 2
 
+const (
+	// automatic is the value of --render-processes and --render-memory that are not set.
+	automatic = math.MinInt
+
+	// Processes and memory that are derived from the memory limit of the container.
+	fewestRenderers, mostRenderers       = 2, 4
+	leastRender, usualRender, mostRender = 64 << 20, 256 << 20, 512 << 20
+	// renderShare is the part of the memory of the container that all renderings may take together: a half.
+	renderShare = 2
+)
+
+// A renderBudget is how many charts are rendered at a time, and how much memory each may take.
+type renderBudget struct {
+	processes int
+	memory    int64
+}
+
+// budgetOf returns the budget in a container with a memory limit in bytes, or 0 if it has none. It derives what is automatic,
+// so that all renderings take at most half of the memory, and keeps what is set.
+func budgetOf(processes int, memory, limit int64) renderBudget {
+	if limit <= 0 {
+		limit = math.MaxInt64
+	}
+	share := limit / renderShare
+	b := renderBudget{processes: processes, memory: memory}
+	if processes == automatic {
+		each := int64(usualRender)
+		if memory > 0 {
+			each = memory
+		}
+		b.processes = int(min(max(share/each, fewestRenderers), mostRenderers))
+	}
+	if memory == automatic {
+		b.memory = min(max(share/int64(max(b.processes, 1)), leastRender), mostRender)
+	}
+	return b
+}
+
+// excess returns why the budget does not fit into a container with a memory limit in bytes, or "".
+func (b renderBudget) excess(limit int64) string {
+	if limit <= 0 || b.processes == 0 || b.memory <= limit/renderShare/int64(b.processes) {
+		return ""
+	}
+	return fmt.Sprintf("%d processes that render charts with %d bytes each may take more than half of the %d bytes of the container, "+
+		"which can end this process; increase the memory limit of the container, or decrease --render-processes or --render-memory",
+		b.processes, b.memory, limit)
+}
+
+// containerMemory returns the memory limit of the container in bytes, or 0 if it has none.
+func containerMemory(provider memlimit.Provider) int64 {
+	n, err := provider()
+	if err != nil || n > math.MaxInt64 {
+		return 0
+	}
+	return int64(n)
+}
+
 // rendering returns the options of an engine that renders in child processes, and a function that ends them.
 func rendering(f *flags, log logging.Logger) ([]manifest.Option, func(), error) {
 	if f.renderProcesses == 0 {
 		log.Info("Charts are rendered in this process, where they can block it or use up its memory", "flag", "--render-processes")
 		return nil, func() {}, nil
 	}
+	limit := containerMemory(memlimit.FromCgroup)
+	b := budgetOf(f.renderProcesses, f.renderMemory, limit)
+	if why := b.excess(limit); why != "" {
+		log.Info("Warning: " + why)
+	}
 	pool, err := sandbox.New(sandbox.Options{
-		Limits:    sandbox.Limits{CPU: f.renderCPU, Memory: f.renderMemory, Output: f.renderOutput, Objects: f.renderObjects},
-		Processes: f.renderProcesses, Spares: min(spareRenderers, f.renderProcesses),
+		Limits:    sandbox.Limits{CPU: f.renderCPU, Memory: b.memory, Output: f.renderOutput, Objects: f.renderObjects},
+		Processes: b.processes, Spares: min(spareRenderers, b.processes),
 	})
 	if err != nil {
 		return nil, nil, err
@@ -31,6 +97,6 @@ func rendering(f *flags, log logging.Logger) ([]manifest.Option, func(), error) 
 		pool.Close()
 		return nil, nil, errors.Wrap(err, "cannot render in child processes; --render-processes=0 renders in this one")
 	}
-	log.Info("Charts are rendered in child processes", "notAvailable", confinement.Missing())
+	log.Info("Charts are rendered in child processes", "processes", b.processes, "memory", b.memory, "notAvailable", confinement.Missing())
 	return []manifest.Option{manifest.WithRenderer(pool)}, pool.Close, nil
 }

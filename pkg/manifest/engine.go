@@ -92,12 +92,12 @@ func WithPlanAge(d time.Duration) Option {
 	return func(e *Engine) { e.planAge = d }
 }
 
-// A Renderer renders charts and builds kustomizations. A sandbox.Pool of package pkg/manifest/sandbox is one.
+// A Renderer renders charts, builds kustomizations, and reads plain objects. A sandbox.Pool of package pkg/manifest/sandbox is one.
 type Renderer = compose.Renderer
 
-// WithRenderer sets what renders charts and kustomizations. By default, they are rendered in this process: a chart is then stopped when
-// the context of a call ends, unless it is in a function that takes long, and the memory that it may use is not limited. Render
-// charts that you do not trust with a sandbox.Pool.
+// WithRenderer sets what renders charts and kustomizations. By default, they are rendered in this process, which is for content that you
+// trust: a chart is then stopped when the context of a call ends, unless it is in a function that takes long, and the memory that charts,
+// kustomizations and plain objects may use is not limited. Render others with a sandbox.Pool.
 func WithRenderer(r Renderer) Option {
 	return func(e *Engine) { e.renderer = r }
 }
@@ -143,11 +143,11 @@ func (e *Engine) validate() error {
 // accepts returns an error if the engine cannot work on a cluster.
 func (e *Engine) accepts(c cluster.Cluster) error {
 	if e.invalid != nil {
-		return errors.Wrap(e.invalid, "the engine has an invalid option")
+		return errors.Wrap(e.invalid, "invalid engine option")
 	}
 	if c.Cache().Interpreter() != e.interpreter() {
-		return errors.Errorf("the connection does not watch for the identity of the engine, field manager %q and label %s=%s; "+
-			"give both the same identity", e.identity.FieldManager, object.LabelManagedBy, e.identity.ManagedBy)
+		return errors.Errorf("the connection watches objects of another identity than that of the engine, field manager %q and label %s=%s; "+
+			"configure both with the same identity", e.identity.FieldManager, object.LabelManagedBy, e.identity.ManagedBy)
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"golang.org/x/term"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 )
 
 // DefaultTimeout is the default of --timeout.
@@ -29,6 +31,8 @@ type Environment struct {
 	Quiet bool
 	// Timeout limits the duration of the whole command; 0 means no limit.
 	Timeout time.Duration
+	// Renderer renders the charts and kustomizations of modules. If it is nil, they are rendered in this process.
+	Renderer bundle.Renderer
 }
 
 // Process returns the environment of this process.

@@ -252,7 +252,7 @@ func TestErrors(t *testing.T) {
 		"ConfigName": {
 			reason: "An entry names an install.",
 			d:      definition.Definition{Charts: []definition.Chart{{Path: "c"}}, Config: &definition.Config{Configs: []definition.ConfigEntry{{Name: "other"}}}},
-			want:   `config: entry "other" names no install`,
+			want:   `config: entry "other" does not match any install`,
 		},
 		"ConfigText": {reason: "A config file is read.", files: map[string]string{"conf.yaml": "configs: a"}, d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}, Config: &definition.Config{Path: "conf.yaml"}}, want: "config: configs must not be of type string"},
 		"CR":         {reason: "A default custom resource is one object.", files: map[string]string{"cr.yaml": "a: b"}, d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}, DefaultCustomResource: "cr.yaml"}, want: "defaultCustomResource: cr.yaml: it contains an object without apiVersion"},

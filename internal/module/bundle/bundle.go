@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 // A Bundle is an open module, with its descriptors but without its layers in memory. It is safe for concurrent use once
@@ -33,6 +34,8 @@ type Bundle struct {
 	Location ocm.Location
 	// Store holds the module's own component.
 	Store store.Store
+	// Renderer renders the installs. If it is nil, they are rendered in this process.
+	Renderer Renderer
 
 	cache  *cache
 	puller *pull.Client
@@ -43,6 +46,9 @@ type Bundle struct {
 	// incomplete is the reason why Components lacks components that the module references.
 	incomplete error
 }
+
+// A Renderer renders charts and kustomizations.
+type Renderer = manifest.Renderer
 
 // agent is the user agent of requests.
 const agent = "kymactl"

@@ -54,7 +54,11 @@ func Installs(ctx context.Context, b *Bundle) ([]Install, error) {
 	if err != nil {
 		return nil, err
 	}
-	previews, err := manifest.PreviewOf(ctx, set, KubeVersion)
+	var options []manifest.Option
+	if b.Renderer != nil {
+		options = append(options, manifest.WithRenderer(b.Renderer))
+	}
+	previews, err := manifest.New(options...).Preview(ctx, set, KubeVersion)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@
 package bundle
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/sandbox"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -40,7 +42,15 @@ func show(installs []Install) []shown {
 	return out
 }
 
-// TestInstalls holds that a registry and a layout say the same of a module.
+// TestMain makes children that render of the binary of the tests.
+func TestMain(m *testing.M) {
+	if sandbox.IsChild(os.Args) {
+		os.Exit(sandbox.Serve())
+	}
+	os.Exit(m.Run())
+}
+
+// TestInstalls holds that a registry and a layout say the same of a module, wherever it is rendered.
 func TestInstalls(t *testing.T) {
 	r := startRegistry(t)
 	c := moduleOf("1.0.0")
@@ -53,8 +63,19 @@ func TestInstalls(t *testing.T) {
 		{Name: "needy", Kind: KindChart, Chart: "needy 0.1.0", Err: "set host"},
 		{Name: "custom-resource", Kind: KindCustomResource, Objects: []string{"Greeter default/greeter"}},
 	}
-	for _, reference := range []string{pushed.Repository + ":1.0.0", layoutOf(t, "greeter", pushed)} {
-		got, err := Installs(t.Context(), open(t, reference))
+	pool, err := sandbox.New(sandbox.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	for reference, renderer := range map[string]Renderer{
+		pushed.Repository + ":1.0.0":   nil,
+		layoutOf(t, "greeter", pushed): nil,
+		layoutOf(t, "again", pushed):   pool,
+	} {
+		b := open(t, reference)
+		b.Renderer = renderer
+		got, err := Installs(t.Context(), b)
 		if err == nil || !strings.Contains(err.Error(), "install needy") {
 			t.Errorf("want the error of install needy, got %v", err)
 		}

@@ -127,7 +127,7 @@ func TestModule(t *testing.T) {
 		"TwiceInOne": {
 			reason:  "An object is in an install once. The namespace of the install is meant where there is none.",
 			subject: Subject{Installs: []Install{plain("raw", configMap, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}")}},
-			want:    want{err: `install "raw": ConfigMap default/a is there twice`},
+			want:    want{err: `install "raw": ConfigMap default/a is defined twice`},
 		},
 		"TwiceInTwo": {
 			reason: "An object is in one install only. Cluster-scoped objects are the same in all namespaces.",
@@ -138,7 +138,7 @@ func TestModule(t *testing.T) {
 				},
 				Config: []config.Entry{{Name: "two", ClientConfig: "Namespace=other"}},
 			},
-			want: want{err: `install "two": ClusterRole a is part of install "one" too`},
+			want: want{err: `install "two": ClusterRole a is also part of install "one"`},
 		},
 		"SameNameElsewhere": {
 			reason: "The same name in another namespace, or of another group, is another object.",
@@ -155,17 +155,17 @@ func TestModule(t *testing.T) {
 				Installs: []Install{plain("one", "{apiVersion: example.org/v1, kind: Gadget, metadata: {name: g, namespace: a}}",
 					"{apiVersion: example.org/v1, kind: Gadget, metadata: {name: g, namespace: b}}")},
 			},
-			want: want{err: `install "one": Gadget g is there twice`},
+			want: want{err: `install "one": Gadget g is defined twice`},
 		},
 		"InstallTwice": {
 			reason:  "Names of installs are unique.",
 			subject: Subject{Installs: []Install{plain("one", configMap), plain("one", configMap)}},
-			want:    want{err: `install "one" is there twice: give one of them another name`},
+			want:    want{err: `install "one" is listed twice; rename or remove one of them`},
 		},
 		"InstallWithoutName": {
 			reason:  "An install has a name.",
 			subject: Subject{Installs: []Install{plain("", configMap)}},
-			want:    want{err: `install "" at index 0: a name is needed, and no colon in it`},
+			want:    want{err: `install at index 0: name "" must not be empty and must not contain a colon`},
 		},
 		"ReleaseTwice": {
 			reason: "Two charts cannot be one release.",
@@ -173,17 +173,17 @@ func TestModule(t *testing.T) {
 				Installs: []Install{chart("one", file("templates/cm.yaml", configMap)), chart("two", file("templates/cm.yaml", "{apiVersion: v1, kind: Secret, metadata: {name: a}}"))},
 				Config:   []config.Entry{{Name: "two", ClientConfig: "ReleaseName=one"}},
 			},
-			want: want{err: `install "two": its Helm release one in namespace default is that of install "one" too: give one of them another ReleaseName`},
+			want: want{err: `install "two": its Helm release one in namespace default is also used by install "one"; set another ReleaseName for one of them`},
 		},
 		"ConfigOfNone": {
 			reason:  "An entry of the config is for an install.",
 			subject: Subject{Installs: []Install{plain("one", configMap), plain("two", configMap)}, Config: []config.Entry{{Name: "three"}}},
-			want:    want{err: `config: entry "three" names no install; there is one, two`},
+			want:    want{err: `config: entry "three" does not match any install; the installs are one, two`},
 		},
 		"ConfigTwice": {
 			reason:  "An install has one entry.",
 			subject: Subject{Installs: []Install{plain("one", configMap)}, Config: []config.Entry{{Name: "one"}, {Name: "one"}}},
-			want:    want{err: `config: entry "one" is there twice`},
+			want:    want{err: `config: entry "one" is listed twice`},
 		},
 		"ConfigUnknown": {
 			reason:  "Unknown keys of clientConfig are refused.",
@@ -193,7 +193,7 @@ func TestModule(t *testing.T) {
 		"ConfigOfPlain": {
 			reason:  "Plain objects have no values.",
 			subject: Subject{Installs: []Install{plain("one", configMap)}, Config: []config.Entry{{Name: "one", Overrides: "a=b"}}},
-			want:    want{err: `config: entry "one": overrides are for charts, and this install is plain objects; remove them`},
+			want:    want{err: `config: entry "one": overrides are for charts only, and this install is plain objects; remove them`},
 		},
 		"Hooks": {
 			reason: "Hooks are run, and are not objects of the install.",
@@ -217,7 +217,7 @@ metadata: {name: try, annotations: {helm.sh/hook: test}}
 		"RuleOfType": {
 			reason:  "A readiness rule is true or false.",
 			subject: Subject{Readiness: []v1alpha1.ReadinessRule{{CEL: "'yes'"}}},
-			want:    want{err: `readiness[0].cel: readiness rule "'yes'" is of type string and must be of type bool`},
+			want:    want{err: `readiness[0].cel: readiness rule "'yes'" has type string; it must have type bool`},
 		},
 		"RuleEmpty": {
 			reason:  "A readiness rule says something.",

@@ -28,17 +28,17 @@ func readConfigs(entries []config.Entry, installs []Install) (map[string]config.
 	for _, e := range entries {
 		i := slices.IndexFunc(installs, func(in Install) bool { return in.Name == e.Name })
 		if i < 0 {
-			return nil, errors.Errorf("config: entry %q names no install; there is %s", oneLine(e.Name), namesOf(installs))
+			return nil, errors.Errorf("config: entry %q does not match any install; the installs are %s", oneLine(e.Name), namesOf(installs))
 		}
 		if _, ok := out[e.Name]; ok {
-			return nil, errors.Errorf("config: entry %q is there twice", e.Name)
+			return nil, errors.Errorf("config: entry %q is listed twice", e.Name)
 		}
 		parsed, err := e.Parse()
 		if err != nil {
 			return nil, errors.Errorf("config: entry %q: %s", e.Name, oneLine(err.Error()))
 		}
 		if !installs[i].Chart && len(parsed.Overrides) > 0 {
-			return nil, errors.Errorf("config: entry %q: overrides are for charts, and this install is plain objects; remove them", e.Name)
+			return nil, errors.Errorf("config: entry %q: overrides are for charts only, and this install is plain objects; remove them", e.Name)
 		}
 		out[e.Name] = parsed
 	}
@@ -66,10 +66,10 @@ func checkInstalls(
 	for i := range installs {
 		in := &installs[i]
 		if in.Name == "" || strings.Contains(in.Name, ":") {
-			return nil, errors.Errorf("install %q at index %d: a name is needed, and no colon in it", in.Name, i)
+			return nil, errors.Errorf("install at index %d: name %q must not be empty and must not contain a colon", i, in.Name)
 		}
 		if _, ok := out.Objects[in.Name]; ok {
-			return nil, errors.Errorf("install %q is there twice: give one of them another name", in.Name)
+			return nil, errors.Errorf("install %q is listed twice; rename or remove one of them", in.Name)
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -79,7 +79,7 @@ func checkInstalls(
 		if in.Chart {
 			release := settings.ReleaseName + " in namespace " + settings.Namespace
 			if other, ok := releases[release]; ok {
-				return nil, errors.Errorf("install %q: its Helm release %s is that of install %q too: give one of them another ReleaseName",
+				return nil, errors.Errorf("install %q: its Helm release %s is also used by install %q; set another ReleaseName for one of them",
 					in.Name, release, other)
 			}
 			releases[release] = in.Name

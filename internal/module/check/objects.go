@@ -44,7 +44,7 @@ type keys map[key]bool
 
 func (o keys) add(k key) error {
 	if o[k] {
-		return errors.Errorf("%s is there twice", k)
+		return errors.Errorf("%s is defined twice", k)
 	}
 	o[k] = true
 	return nil
@@ -77,7 +77,7 @@ func (c contents) add(ctx context.Context, install, namespace string, objects []
 			return err
 		}
 		if other, ok := c.installs[k]; ok {
-			return errors.Errorf("%s is part of install %q too", k, other)
+			return errors.Errorf("%s is also part of install %q", k, other)
 		}
 		warnOfImages(u, k, w)
 	}

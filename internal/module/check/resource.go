@@ -50,7 +50,7 @@ func checkCustomResource(ctx context.Context, cr *unstructured.Unstructured, fil
 		title = oneLine(file) + ": " + title
 	}
 	if other, ok := found.installs[found.keyOf(u, defaultNamespace)]; ok && u.GetName() != "" {
-		return errors.Errorf("%s: is part of install %q too", title, other)
+		return errors.Errorf("%s: is also part of install %q", title, other)
 	}
 	d := found.crds.find(gvk.GroupKind())
 	if d == nil {

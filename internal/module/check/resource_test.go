@@ -92,12 +92,12 @@ func TestCRDs(t *testing.T) {
 		"Twice": {
 			reason: "A CRD is in one part once.",
 			crds:   []archive.File{file("w.yaml", widgets), file("x.yaml", widgets)},
-			want:   want{err: "crds: x.yaml: CustomResourceDefinition widgets.example.org is there twice"},
+			want:   want{err: "crds: x.yaml: CustomResourceDefinition widgets.example.org is defined twice"},
 		},
 		"TwiceInInstall": {
 			reason:   "A CRD is in one install once.",
 			installs: []Install{plain("raw", gadgets, gadgets)},
-			want:     want{err: `install "raw": CustomResourceDefinition gadgets.example.org is there twice`},
+			want:     want{err: `install "raw": CustomResourceDefinition gadgets.example.org is defined twice`},
 		},
 		"Shared": {
 			reason:   "The same CRD may come with several parts.",
@@ -255,7 +255,7 @@ func TestCustomResource(t *testing.T) {
 			reason:   "The resource is in no install.",
 			installs: []Install{plain("raw", "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w}, spec: {size: 1}}")},
 			cr:       widget(t, "{size: 1}"),
-			want:     want{err: prefix + `is part of install "raw" too`},
+			want:     want{err: prefix + `is also part of install "raw"`},
 		},
 	}
 	for name, tc := range cases {

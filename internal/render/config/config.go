@@ -80,7 +80,7 @@ func Read(data []byte) ([]Entry, error) {
 			return nil, errors.Errorf("configs[%d] has no name", i)
 		}
 		if seen[e.Name] {
-			return nil, errors.Errorf("entry %q is there twice", e.Name)
+			return nil, errors.Errorf("entry %q is listed twice", e.Name)
 		}
 		seen[e.Name] = true
 	}

@@ -39,7 +39,7 @@ func TestRead(t *testing.T) {
 		"NoList":     {reason: "So does one without a list.", data: "configs:\n"},
 		"NoEntries":  {reason: "So does an empty list.", data: "configs: []\n"},
 		"NoName":     {reason: "No one knows whose it is.", data: "configs: [{overrides: a=b}]", want: want{Err: "configs[0] has no name"}},
-		"Twice":      {reason: "One of them would be ignored.", data: "configs: [{name: a}, {name: a}]", want: want{Err: `entry "a" is there twice`}},
+		"Twice":      {reason: "One of them would be ignored.", data: "configs: [{name: a}, {name: a}]", want: want{Err: `entry "a" is listed twice`}},
 		"UnknownKey": {reason: "A typing error must not pass unseen.", data: "configs: [{name: a, override: b=c}]", want: want{Err: `unknown field "override"`}},
 		"NotText":    {reason: "The settings are one text.", data: "configs: [{name: a, overrides: {a: b}}]", want: want{Err: "configs.overrides must not be of type object"}},
 		"List":       {reason: "It must be a map.", data: "- a", want: want{Err: "the document must not be of type array"}},

@@ -59,10 +59,13 @@ func Serve() int {
 	debug.SetMaxStack(maxStack)
 	// The zone is read from a file, which is closed to the process soon.
 	_, _ = time.Now().Zone()
-	c := &child{in: bufio.NewReaderSize(os.Stdin, pipeSize), out: os.Stdout, answers: make(chan []byte)}
+	c := newChild(l, os.Stdin, os.Stdout)
 	ready, err := json.Marshal(confine.Process(confine.Limits{CPUSeconds: l.cpuSeconds(), Memory: l.Memory}))
 	if err == nil {
-		err = writeFrame(c.out, kindReady, ready)
+		err = warmUp()
+	}
+	if err == nil {
+		err = c.tell(kindReady, ready)
 	}
 	if err == nil {
 		go watchMemory(l.Memory)
@@ -88,9 +91,32 @@ func watchMemory(limit int64) {
 
 // A child serves one request.
 type child struct {
+	limits  Limits
 	in      *bufio.Reader
-	out     io.Writer
+	out     *bufio.Writer
 	answers chan []byte
+
+	used   usage
+	result []message
+}
+
+// A message is a part of the result. The child sends none before it knows that all are within the limits: the parent would
+// have decoded much of an answer that it then refuses.
+type message struct {
+	kind    kind
+	content []byte
+}
+
+func newChild(l Limits, in io.Reader, out io.Writer) *child {
+	return &child{limits: l, in: bufio.NewReaderSize(in, pipeSize), out: bufio.NewWriterSize(out, pipeSize), answers: make(chan []byte)}
+}
+
+// tell sends a message that must not wait for others.
+func (c *child) tell(k kind, content []byte) error {
+	if err := writeFrame(c.out, k, content); err != nil {
+		return err
+	}
+	return c.out.Flush()
 }
 
 func (c *child) serve() error {
@@ -107,8 +133,11 @@ func (c *child) serve() error {
 		return err
 	}
 	go c.readAnswers()
-	if r.Chart != nil {
+	switch {
+	case r.Chart != nil:
 		return c.chart(r.Chart, files)
+	case r.Plain:
+		return c.plain(files)
 	}
 	return c.kustomization(r.Directory, files)
 }
@@ -130,16 +159,31 @@ func (c *child) chart(r *chartRequest, files []input.File) error {
 		return c.fail(err)
 	}
 	o := r.options()
-	o.Lookup, o.Begin = c.lookup, func(template string) { _ = writeFrame(c.out, kindTemplate, []byte(template)) }
+	o.Lookup, o.Begin = c.lookup, func(template string) { _ = c.tell(kindTemplate, []byte(template)) }
 	rendered, err := chart.Render(context.Background(), o)
 	if err != nil {
 		return c.fail(err)
 	}
-	if err := c.send(kindCRD, rendered.CRDs); err != nil {
-		return err
+	return c.answer(rendered)
+}
+
+// answer sends a rendered chart.
+func (c *child) answer(rendered *render.Rendered) error {
+	// The parent reads hooks when it runs them.
+	for i := range rendered.Hooks {
+		objects, err := yamldoc.ChartObjects([]byte(rendered.Hooks[i].Manifest + "\n"))
+		if err != nil {
+			continue
+		}
+		if err := c.add(0, objects); err != nil {
+			return c.end(err)
+		}
 	}
-	if err := c.send(kindObject, rendered.Objects); err != nil {
-		return err
+	if err := c.add(kindCRD, rendered.CRDs); err != nil {
+		return c.end(err)
+	}
+	if err := c.add(kindObject, rendered.Objects); err != nil {
+		return c.end(err)
 	}
 	d := rendered.Details()
 	d.Values = exact(d.Values)
@@ -155,37 +199,75 @@ func (c *child) kustomization(dir string, files []input.File) error {
 	if err != nil {
 		return c.fail(err)
 	}
-	if err := c.send(kindObject, objects); err != nil {
-		return err
+	if err := c.add(kindObject, objects); err != nil {
+		return c.end(err)
+	}
+	return c.finish(render.Details{})
+}
+
+// plain reads one file after the other, so that only one has to be in memory.
+func (c *child) plain(files []input.File) error {
+	for i := range files {
+		if err := c.tell(kindTemplate, []byte(files[i].Name)); err != nil {
+			return err
+		}
+		read, err := yamldoc.Files(files[i : i+1])
+		if err != nil {
+			return c.fail(err)
+		}
+		if err := c.add(kindObject, read[0]); err != nil {
+			return c.end(err)
+		}
+		c.result = append(c.result, message{kind: kindFile})
 	}
 	return c.finish(render.Details{})
 }
 
 // fail sends an error of the content.
 func (c *child) fail(err error) error {
-	return writeFrame(c.out, kindError, []byte(err.Error()))
+	return c.tell(kindError, []byte(err.Error()))
 }
 
-// send sends objects. If they are too many or too large, the parent kills the process.
-func (c *child) send(k kind, objects []*unstructured.Unstructured) error {
+// end sends an error of add.
+func (c *child) end(err error) error {
+	if e := (*excessError)(nil); errors.As(err, &e) {
+		return c.tell(kindExcess, []byte(e.text))
+	}
+	return c.fail(err)
+}
+
+// add adds objects to the result. Those of kind 0 are only counted. The error is an *excessError if there are too many.
+func (c *child) add(k kind, objects []*unstructured.Unstructured) error {
 	for _, u := range objects {
 		data, err := json.Marshal(exact(u.Object))
 		if err != nil {
-			return c.fail(errors.Wrapf(err, "cannot encode %s %q", u.GetKind(), u.GetName()))
+			return errors.Wrapf(err, "cannot encode %s %q", u.GetKind(), u.GetName())
 		}
-		if err := writeFrame(c.out, k, data); err != nil {
+		if err := c.used.add(c.limits, data, 1); err != nil {
 			return err
+		}
+		if k != 0 {
+			c.result = append(c.result, message{kind: k, content: data})
 		}
 	}
 	return nil
 }
 
+// finish sends the result.
 func (c *child) finish(d render.Details) error {
 	data, err := json.Marshal(d)
 	if err != nil {
 		return c.fail(errors.Wrap(err, "cannot encode the result"))
 	}
-	return writeFrame(c.out, kindDetails, data)
+	if err := c.used.add(c.limits, data, 0); err != nil {
+		return c.end(err)
+	}
+	for _, m := range c.result {
+		if err := writeFrame(c.out, m.kind, m.content); err != nil {
+			return err
+		}
+	}
+	return c.tell(kindDetails, data)
 }
 
 // lookup is the template function lookup. The parent answers.
@@ -194,7 +276,7 @@ func (c *child) lookup(apiVersion, kind, namespace, name string) (map[string]any
 	if err != nil {
 		return nil, err
 	}
-	if err := writeFrame(c.out, kindLookup, q); err != nil {
+	if err := c.tell(kindLookup, q); err != nil {
 		return nil, err
 	}
 	a := lookupAnswer{}

@@ -17,13 +17,15 @@ const (
 	kindRequest kind = 'q'
 	kindAnswer  kind = 'a'
 
-	// The child sends ready first, then any number of the others, and an error or details at the end.
+	// The child sends ready first, then any number of the others, and an error, an excess or details at the end.
 	kindReady    kind = 'r'
-	kindTemplate kind = 't'
+	kindTemplate kind = 't' // The path of the template or file that it reads now.
 	kindLookup   kind = 'l'
 	kindCRD      kind = 'c'
 	kindObject   kind = 'o'
+	kindFile     kind = 'f'
 	kindError    kind = 'e'
+	kindExcess   kind = 'x'
 	kindDetails  kind = 'd'
 )
 

@@ -92,13 +92,14 @@ func (p *Pool) Check() (confine.State, error) {
 	if err != nil {
 		return confine.State{}, err
 	}
+	defer p.refill()
 	defer c.end()
 	return c.ready, nil
 }
 
-// take returns a child that is ready: a spare one, or a new one.
+// take returns a child that is ready: a spare one, or a new one. It starts no other spare: that would slow down the
+// rendering.
 func (p *Pool) take() (*process, error) {
-	defer p.refill()
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()

@@ -98,6 +98,8 @@ func TestShares(t *testing.T) {
 		t.Errorf("a rendering of another tenant: %v", err)
 	}
 	close(end)
+	// What follows waits until the process has ended.
+	p.options.Wait = time.Minute
 	if err := <-result; err != nil {
 		t.Errorf("the first rendering: %v", err)
 	}
@@ -162,8 +164,8 @@ func TestSpares(t *testing.T) {
 }
 
 // awaitSpare returns the spare child once it is ready. It leaves it in the Pool.
-func awaitSpare(t *testing.T, p *Pool) *process {
-	t.Helper()
+func awaitSpare(tb testing.TB, p *Pool) *process {
+	tb.Helper()
 	for {
 		p.mu.Lock()
 		spares := p.spares
@@ -172,8 +174,8 @@ func awaitSpare(t *testing.T, p *Pool) *process {
 			return spares[0]
 		}
 		select {
-		case <-t.Context().Done():
-			t.Fatal("no spare child was started")
+		case <-tb.Context().Done():
+			tb.Fatal("no spare child was started")
 		case <-time.After(time.Millisecond):
 		}
 	}

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"time"
@@ -15,12 +16,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/sandbox/confine"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/templates"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
 const (
 	watchInterval = 25 * time.Millisecond
 	// patience is how long a child runs before it gives way to others.
-	patience = time.Second
+	patience = 100 * time.Millisecond
 	// memoryReserve is what a child has in addition to the limit before the parent kills it: what the Go runtime keeps
 	// for itself. The child ends before that, unless it is too busy to measure.
 	memoryReserve = 128 << 20
@@ -65,6 +67,25 @@ func (p *Pool) Kustomization(
 	return x.objects, int(x.used.bytes), nil
 }
 
+// smallPlain is the size in bytes up to which a file of plain objects without anchors is read in this process: what it
+// becomes is at most some megabytes.
+const smallPlain = 32 << 10
+
+// Plain returns the objects of each file of YAML or JSON, as yamldoc.Files does.
+func (p *Pool) Plain(ctx context.Context, tenant string, files []input.File) ([][]*unstructured.Unstructured, error) {
+	if len(files) == 0 || len(files) == 1 && len(files[0].Data) <= smallPlain && !bytes.ContainsRune(files[0].Data, '&') {
+		return yamldoc.Files(files)
+	}
+	x := &exchange{subject: "layer", limits: p.options.Limits, lookup: noLookup}
+	if err := p.exchange(ctx, tenant, x, &request{Plain: true}, files); err != nil {
+		return nil, err
+	}
+	if len(x.files) != len(files) {
+		return nil, errors.Errorf("%s: the process that read them has read %d of %d files", x.subject, len(x.files), len(files))
+	}
+	return x.files, nil
+}
+
 func noLookup() templates.LookupFunc { return templates.NewLookup(context.Background(), nil) }
 
 func quote(s string) string { return `"` + input.Line(s) + `"` }
@@ -75,18 +96,26 @@ func (p *Pool) exchange(ctx context.Context, tenant string, x *exchange, r *requ
 	if err != nil {
 		return err
 	}
-	defer leave()
 	if ctx.Err() != nil {
+		leave()
 		return stopped(ctx, x.subject, "")
 	}
 	c, err := p.take()
 	if err != nil {
+		leave()
 		return errors.Wrap(err, x.subject)
 	}
-	defer c.end()
 	done := make(chan struct{})
-	defer close(done)
-	go watch(ctx, c, p.options.Limits, done)
+	defer func() {
+		close(done)
+		// The result need not wait until the memory of the child is free. The next rendering does.
+		go func() {
+			c.end()
+			leave()
+			p.refill()
+		}()
+	}()
+	go p.watch(ctx, c, done)
 
 	x.process = c
 	written := r.write(c.in, files)
@@ -96,8 +125,9 @@ func (p *Pool) exchange(ctx context.Context, tenant string, x *exchange, r *requ
 	return x.outcome(ctx, written)
 }
 
-// watch kills a child when ctx ends, and when its memory exceeds the limit.
-func watch(ctx context.Context, c *process, l Limits, done <-chan struct{}) {
+// watch kills a child when ctx ends, and when its memory exceeds the limit. A child that takes long gives way to others,
+// and its successor is started.
+func (p *Pool) watch(ctx context.Context, c *process, done <-chan struct{}) {
 	begin := time.Now()
 	low := false
 	tick := time.NewTicker(watchInterval)
@@ -113,13 +143,14 @@ func watch(ctx context.Context, c *process, l Limits, done <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
-		if !confine.Race && memoryOf(c.cmd.Process.Pid) > l.Memory+memoryReserve {
+		if !confine.Race && memoryOf(c.cmd.Process.Pid) > p.options.Limits.Memory+memoryReserve {
 			c.kill(ReasonMemory)
 			return
 		}
 		if !low && time.Since(begin) > patience {
 			low = true
 			lowerPriority(c.cmd.Process.Pid)
+			p.refill()
 		}
 	}
 }
@@ -146,6 +177,7 @@ type exchange struct {
 	looker   templates.LookupFunc
 
 	crds, objects []*unstructured.Unstructured
+	files         [][]*unstructured.Unstructured
 	details       render.Details
 }
 
@@ -204,8 +236,14 @@ func (x *exchange) receive() error {
 			x.crds, err = x.object(x.crds, content)
 		case kindObject:
 			x.objects, err = x.object(x.objects, content)
+		case kindFile:
+			// It ends the objects of a file.
+			x.files, x.objects = append(x.files, x.objects), nil
+			err = x.used.add(x.limits, content, 0)
 		case kindError:
 			return &contentError{text: string(content[:min(len(content), maxReady)])}
+		case kindExcess:
+			return &excessError{text: input.Line(string(content[:min(len(content), maxReady)]))}
 		case kindDetails:
 			return x.decodeDetails(content)
 		default:

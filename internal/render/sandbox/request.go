@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"bufio"
 	"io"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -12,10 +13,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// A request asks a child to render a chart, or to build a kustomization if Chart is nil. The contents of the files
-// follow it.
+// A request asks a child to render a chart, to read plain objects, or otherwise to build a kustomization. The contents of
+// the files follow it.
 type request struct {
 	Chart     *chartRequest `json:"chart,omitempty"`
+	Plain     bool          `json:"plain,omitempty"`
 	Directory string        `json:"directory,omitempty"` // of the kustomization
 	Files     []fileHeader  `json:"files"`
 }
@@ -74,8 +76,9 @@ func decodeRequest(data []byte) (*request, error) {
 	return r, nil
 }
 
-// write writes the request and its files. It copies no file.
-func (r *request) write(w io.Writer, files []input.File) error {
+// write writes the request and its files, with few calls of the system.
+func (r *request) write(to io.Writer, files []input.File) error {
+	w := bufio.NewWriterSize(to, pipeSize)
 	r.Files = make([]fileHeader, len(files))
 	for i, f := range files {
 		r.Files[i] = fileHeader{Name: f.Name, Size: len(f.Data)}
@@ -92,7 +95,7 @@ func (r *request) write(w io.Writer, files []input.File) error {
 			return err
 		}
 	}
-	return nil
+	return w.Flush()
 }
 
 // readFiles reads the files that follow a request.

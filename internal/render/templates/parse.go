@@ -3,6 +3,7 @@
 package templates
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"text/template"
@@ -29,15 +30,16 @@ type source struct {
 
 // parseSource parses the text of a template and adds calls to its trees; see walker.
 func parseSource(name, text string) *source {
-	t := template.New(name).Funcs(parseFuncs())
-	if err := parseInto(t, text); err != nil {
+	if strings.Count(text, "{{") > maxActions {
+		return &source{err: &positionError{name: name, msg: errors.Errorf("more than %d actions in one template", maxActions).Error()}}
+	}
+	// A template.Template would copy all functions for each text.
+	trees, err := parse.Parse(name, text, "", "", parseFuncs(), builtins)
+	if err != nil {
 		return &source{err: err}
 	}
 
-	s := &source{}
-	for _, d := range t.Templates() {
-		s.trees = append(s.trees, d.Tree)
-	}
+	s := &source{trees: slices.Collect(maps.Values(trees))}
 	slices.SortFunc(s.trees, func(a, b *parse.Tree) int { return strings.Compare(a.Name, b.Name) })
 	for _, tree := range s.trees {
 		w := &walker{uses: &s.uses}
@@ -49,13 +51,13 @@ func parseSource(name, text string) *source {
 	return s
 }
 
-// parseInto parses text as the body of t.
-func parseInto(t *template.Template, text string) error {
-	if strings.Count(text, "{{") > maxActions {
-		return &positionError{name: t.Name(), msg: errors.Errorf("more than %d actions in one template", maxActions).Error()}
-	}
-	_, err := t.Parse(text)
-	return err
+// builtins has the names of the functions of package text/template. The parser only checks that they exist.
+//
+//nolint:gochecknoglobals // A constant.
+var builtins = map[string]any{
+	"and": true, "or": true, "not": true, "eq": true, "ne": true, "lt": true, "le": true, "gt": true, "ge": true,
+	"call": true, "index": true, "len": true, "slice": true, "html": true, "js": true, "urlquery": true,
+	"print": true, "printf": true, "println": true,
 }
 
 // The functions that a walker adds calls of.

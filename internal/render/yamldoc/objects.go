@@ -24,6 +24,18 @@ func Objects(data []byte) ([]*unstructured.Unstructured, error) {
 	return objects(data, jsonOf)
 }
 
+// Files reads the objects of each file as Objects does. Errors name the file.
+func Files(files []input.File) ([][]*unstructured.Unstructured, error) {
+	out := make([][]*unstructured.Unstructured, len(files))
+	for i, f := range files {
+		var err error
+		if out[i], err = Objects(f.Data); err != nil {
+			return nil, errors.Wrap(err, f.Name)
+		}
+	}
+	return out, nil
+}
+
 // ChartObjects reads documents as Objects does, but uses the last value of a duplicate key, like Helm: some charts
 // depend on it.
 func ChartObjects(data []byte) ([]*unstructured.Unstructured, error) {

@@ -54,11 +54,11 @@ func (f *diffFlags) run(ctx context.Context, e *command.Environment, from, to st
 	if err != nil {
 		return err
 	}
-	a, err := openSide(ctx, from, regs)
+	a, err := openSide(ctx, e, from, regs)
 	if err != nil {
 		return err
 	}
-	b, err := openSide(ctx, to, regs)
+	b, err := openSide(ctx, e, to, regs)
 	if err != nil {
 		return err
 	}
@@ -82,11 +82,12 @@ func (f *diffFlags) run(ctx context.Context, e *command.Environment, from, to st
 	return errors.New("the modules differ")
 }
 
-func openSide(ctx context.Context, reference string, regs oci.Registries) (*side, error) {
+func openSide(ctx context.Context, e *command.Environment, reference string, regs oci.Registries) (*side, error) {
 	b, err := bundle.Open(ctx, reference, regs)
 	if err != nil {
 		return nil, err
 	}
 	defer b.Close()
+	b.Renderer = e.Renderer
 	return sideOf(ctx, b)
 }

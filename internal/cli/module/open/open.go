@@ -40,5 +40,10 @@ func Module(ctx context.Context, e *command.Environment, f *command.RegistryFlag
 	if err != nil {
 		return nil, err
 	}
-	return bundle.Open(ctx, reference, regs)
+	b, err := bundle.Open(ctx, reference, regs)
+	if err != nil {
+		return nil, err
+	}
+	b.Renderer = e.Renderer
+	return b, nil
 }

@@ -68,9 +68,9 @@ func (i *Install) validate() error {
 	case i.Namespace == "":
 		return errors.New("has no namespace")
 	case i.Form != FormChart && i.Form != FormPlain && i.Form != FormKustomize:
-		return errors.Errorf("form %q is unknown", i.Form)
+		return errors.Errorf("unknown form %q", i.Form)
 	case i.Path != "" && i.Form != FormKustomize:
-		return errors.New("has a path, which is for a kustomization only")
+		return errors.New("has a path, but only kustomizations have one; remove the path")
 	}
 	return nil
 }

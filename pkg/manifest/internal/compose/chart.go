@@ -80,8 +80,8 @@ func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rend
 			return r.Objects, nil
 		}
 		if info == nil {
-			return nil, errors.Errorf("the record of release %s revision %d no longer exists, and the chart renders differently each time; "+
-				"change a value to install a new revision", home.Name, out.Record.Revision)
+			return nil, errors.Errorf("the record of release %s revision %d no longer exists, and the chart renders differently each time, "+
+				"so the revision cannot be restored; change a value to install a new one", home.Name, out.Record.Revision)
 		}
 		return release.Objects(info.Manifest, home, out.Record.Revision)
 	case out.Record.Resumes(out.Inputs(), c.Retry):

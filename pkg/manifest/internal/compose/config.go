@@ -71,7 +71,7 @@ func (s Settings) Of(in *bundle.Install) (*Installation, error) {
 	case e.err != nil:
 		return nil, errors.Wrap(e.err, "config")
 	case in.Form != bundle.FormChart && len(e.Overrides) > 0:
-		return nil, errors.Errorf("config: overrides are for charts, and this install is %s; remove them", in.Form.Title())
+		return nil, errors.Errorf("config: overrides are for charts only, and this install is %s; remove them", in.Form.Title())
 	}
 	out := newInstallation(in, e.Settings)
 	if s.bundle.Config == nil {
@@ -88,7 +88,7 @@ func (s Settings) checkRelease(in *Installation) error {
 			return nil
 		}
 		if r := newInstallation(other, s.entries[other.Name].Settings).Release; r == in.Release && !r.IsZero() {
-			return errors.Errorf("the Helm release %s in namespace %s is that of install %s too; give one of them another ReleaseName",
+			return errors.Errorf("Helm release %s in namespace %s is also used by install %s; set another ReleaseName for one of them",
 				r.Name, r.Namespace, other.Name)
 		}
 	}
@@ -105,7 +105,7 @@ func readConfig(ctx context.Context, b *bundle.Bundle) (map[string]configEntry, 
 		return nil, err
 	}
 	if len(files) > 1 {
-		return nil, errors.Errorf("the layer has %d files of YAML, and must have one", len(files))
+		return nil, errors.Errorf("the layer has %d YAML files; it must have exactly one", len(files))
 	}
 	names := installNames(b)
 	out := map[string]configEntry{}
@@ -116,7 +116,7 @@ func readConfig(ctx context.Context, b *bundle.Bundle) (map[string]configEntry, 
 		}
 		for _, e := range entries {
 			if !slices.Contains(names, e.Name) {
-				return nil, errors.Errorf("entry %q names no install; there is %s", e.Name, strings.Join(names, ", "))
+				return nil, errors.Errorf("entry %q does not match any install; the installs are %s", e.Name, strings.Join(names, ", "))
 			}
 			settings, err := e.Parse()
 			out[e.Name] = configEntry{Settings: settings, err: err}

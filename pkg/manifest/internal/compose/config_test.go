@@ -64,7 +64,7 @@ func TestConfigOf(t *testing.T) {
 			want: want{namespace: "other", release: inventory.Release{Namespace: "other", Name: "web"}, config: config.Settings{Namespace: "other"}},
 		},
 		"Down":    {reason: "If the layer cannot be fetched, each install fails.", args: args{config: down, install: 1}, want: want{err: "config: registry is down"}},
-		"Unknown": {reason: "If an entry names no install, each install fails.", args: args{config: configLayer("configs: [{name: wep}]")}, want: want{err: `config: entry "wep" names no install; there is web, raw, extra`}},
+		"Unknown": {reason: "If an entry names no install, each install fails.", args: args{config: configLayer("configs: [{name: wep}]")}, want: want{err: `config: entry "wep" does not match any install; the installs are web, raw, extra`}},
 		"Wrong": {
 			reason: "If an entry is invalid, its install fails.", args: args{config: configLayer("configs: [{name: web, clientConfig: Nonsense=1}]")},
 			want: want{err: "config: clientConfig: Nonsense: is unknown; the keys are the fields of Helm's install action"},
@@ -75,11 +75,11 @@ func TestConfigOf(t *testing.T) {
 		},
 		"Overrides": {
 			reason: "Plain objects have no values.", args: args{config: configLayer("configs: [{name: raw, overrides: a=b}]"), install: 1},
-			want: want{err: "config: overrides are for charts, and this install is plain objects; remove them"},
+			want: want{err: "config: overrides are for charts only, and this install is plain objects; remove them"},
 		},
 		"SameRelease": {
 			reason: "Two installs cannot have the same release.", args: args{config: configLayer("configs: [{name: extra, clientConfig: ReleaseName=web}]"), install: 2},
-			want: want{err: "config: the Helm release web in namespace apps is that of install web too; give one of them another ReleaseName"},
+			want: want{err: "config: Helm release web in namespace apps is also used by install web; set another ReleaseName for one of them"},
 		},
 	}
 	for name, tc := range cases {

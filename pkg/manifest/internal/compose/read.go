@@ -12,7 +12,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
@@ -22,34 +21,34 @@ import (
 func readPart(ctx context.Context, r Renderer, tenant string, caches *Caches, p *bundle.Part) ([]*unstructured.Unstructured, error) {
 	switch {
 	case p.CRDs != nil:
-		return readCRDs(ctx, p.CRDs)
+		return readCRDs(ctx, r, tenant, p.CRDs)
 	case p.Install == nil:
 		return []*unstructured.Unstructured{p.Resource.DeepCopy()}, nil
 	case len(p.Install.Values) > 0:
-		return nil, errors.Errorf("values are for charts, and this install is %s; remove them", p.Install.Form.Title())
+		return nil, errors.Errorf("values are for charts only, and this install is %s; remove them", p.Install.Form.Title())
 	case p.Install.Form == bundle.FormPlain:
-		return readPlain(ctx, p.Install)
+		return readPlain(ctx, r, tenant, p.Install)
 	}
 	return readKustomization(ctx, r, tenant, caches, p.Install)
 }
 
 // readCRDs returns the CRDs of a layer, which must contain only CRDs, and at least one.
-func readCRDs(ctx context.Context, l *source.Layer) ([]*unstructured.Unstructured, error) {
-	out, err := readObjects(ctx, l, func(u *unstructured.Unstructured) error {
+func readCRDs(ctx context.Context, r Renderer, tenant string, l *source.Layer) ([]*unstructured.Unstructured, error) {
+	out, err := readObjects(ctx, r, tenant, l, func(u *unstructured.Unstructured) error {
 		if u.GroupVersionKind().GroupKind() != object.CRDKind {
 			return errors.Errorf("%s %s is not a CustomResourceDefinition", u.GetKind(), u.GetName())
 		}
 		return nil
 	})
 	if err == nil && len(out) == 0 {
-		err = errors.New("the layer has no CustomResourceDefinition")
+		err = errors.New("the layer contains no CustomResourceDefinition")
 	}
 	return out, err
 }
 
 // readPlain returns the objects of an install in FormPlain.
-func readPlain(ctx context.Context, in *bundle.Install) ([]*unstructured.Unstructured, error) {
-	out, err := readObjects(ctx, &in.Layer, func(*unstructured.Unstructured) error { return nil })
+func readPlain(ctx context.Context, r Renderer, tenant string, in *bundle.Install) ([]*unstructured.Unstructured, error) {
+	out, err := readObjects(ctx, r, tenant, &in.Layer, func(*unstructured.Unstructured) error { return nil })
 	if err == nil && len(out) == 0 {
 		err = errors.New("it contains no objects")
 	}
@@ -57,20 +56,22 @@ func readPlain(ctx context.Context, in *bundle.Install) ([]*unstructured.Unstruc
 }
 
 // readObjects returns the objects of a layer. It returns an error if check fails for one of them.
-func readObjects(ctx context.Context, l *source.Layer, check func(*unstructured.Unstructured) error) ([]*unstructured.Unstructured, error) {
+func readObjects(
+	ctx context.Context, r Renderer, tenant string, l *source.Layer, check func(*unstructured.Unstructured) error,
+) ([]*unstructured.Unstructured, error) {
 	files, err := readYAML(ctx, l)
 	if err != nil {
 		return nil, err
 	}
+	read, err := r.Plain(ctx, tenant, renderFiles(files))
+	if err != nil {
+		return nil, err
+	}
 	var out []*unstructured.Unstructured
-	for _, f := range files {
-		objects, err := yamldoc.Objects(f.Data)
-		if err != nil {
-			return nil, errors.Wrap(err, f.Name)
-		}
+	for i, objects := range read {
 		for _, u := range objects {
 			if err := check(u); err != nil {
-				return nil, errors.Wrap(err, f.Name)
+				return nil, errors.Wrap(err, files[i].Name)
 			}
 		}
 		out = append(out, objects...)
@@ -102,7 +103,7 @@ func readYAML(ctx context.Context, l *source.Layer) ([]source.File, error) {
 func readKustomization(ctx context.Context, r Renderer, tenant string, caches *Caches, in *bundle.Install) ([]*unstructured.Unstructured, error) {
 	dir := in.Directory()
 	if path.IsAbs(dir) || slices.Contains(strings.Split(dir, "/"), "..") {
-		return nil, errors.Errorf("path %q must be a directory in the layer, without a slash in front and without ..", in.Path)
+		return nil, errors.Errorf("path %q must be a directory in the layer, without a leading slash and without ..", in.Path)
 	}
 	content, err := in.Fetch(ctx)
 	if err != nil {
@@ -110,7 +111,7 @@ func readKustomization(ctx context.Context, r Renderer, tenant string, caches *C
 	}
 	out, err := caches.buildKustomization(ctx, r, tenant, content, dir)
 	if err == nil && len(out) == 0 {
-		err = errors.New("the kustomization makes no object")
+		err = errors.New("the kustomization produces no objects")
 	}
 	return out, err
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
-// A Renderer renders charts and builds kustomizations. It is safe for concurrent use. The tenant identifies who shares its resources;
+// A Renderer renders charts, builds kustomizations, and reads plain objects. It is safe for concurrent use. The tenant identifies who shares its resources;
 // it may be empty.
 type Renderer interface {
 	// Chart returns the result of c.Render.
@@ -21,6 +21,9 @@ type Renderer interface {
 
 	// Kustomization returns the objects of the kustomization in a directory of files, and their size in bytes.
 	Kustomization(ctx context.Context, tenant string, files []input.File, dir string) (objects []*unstructured.Unstructured, size int, err error)
+
+	// Plain returns the objects of each file of YAML or JSON. Errors name the file.
+	Plain(ctx context.Context, tenant string, files []input.File) ([][]*unstructured.Unstructured, error)
 }
 
 // InProcess is the Renderer that renders in this process.
@@ -41,4 +44,9 @@ func (InProcess) Kustomization(
 	}
 	objects, err = yamldoc.Objects(text)
 	return objects, len(text), err
+}
+
+// Plain reads plain objects.
+func (InProcess) Plain(_ context.Context, _ string, files []input.File) ([][]*unstructured.Unstructured, error) {
+	return yamldoc.Files(files)
 }

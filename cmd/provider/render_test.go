@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"testing"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+func TestBudgetOf(t *testing.T) {
+	const mib, gib = int64(1) << 20, int64(1) << 30
+	type args struct {
+		processes int
+		memory    int64
+		limit     int64
+	}
+	type want struct {
+		budget renderBudget
+		fits   bool
+	}
+	cases := map[string]struct {
+		reason string
+		args   args
+		want   want
+	}{
+		"NoLimit":      {reason: "Without a limit, the defaults are those of the documentation.", args: args{automatic, automatic, 0}, want: want{renderBudget{4, 512 * mib}, true}},
+		"Large":        {reason: "A large container changes nothing.", args: args{automatic, automatic, 64 * gib}, want: want{renderBudget{4, 512 * mib}, true}},
+		"4GiB":         {reason: "The defaults take half of 4 GiB.", args: args{automatic, automatic, 4 * gib}, want: want{renderBudget{4, 512 * mib}, true}},
+		"2GiB":         {reason: "First, each takes less.", args: args{automatic, automatic, 2 * gib}, want: want{renderBudget{4, 256 * mib}, true}},
+		"1GiB":         {reason: "Then there are fewer: this is the container of our manifests.", args: args{automatic, automatic, gib}, want: want{renderBudget{2, 256 * mib}, true}},
+		"512MiB":       {reason: "There are at least two, so that a tenant cannot occupy all.", args: args{automatic, automatic, 512 * mib}, want: want{renderBudget{2, 128 * mib}, true}},
+		"128MiB":       {reason: "With less memory, few charts could be rendered.", args: args{automatic, automatic, 128 * mib}, want: want{renderBudget{2, 64 * mib}, false}},
+		"Processes":    {reason: "Memory is derived from the number of processes.", args: args{8, automatic, 4 * gib}, want: want{renderBudget{8, 256 * mib}, true}},
+		"Memory":       {reason: "The number of processes is derived from their memory.", args: args{automatic, gib, 6 * gib}, want: want{renderBudget{3, gib}, true}},
+		"MemoryAlone":  {reason: "It stays a choice without a limit.", args: args{automatic, gib, 0}, want: want{renderBudget{4, gib}, true}},
+		"Both":         {reason: "What is set is kept, and fits.", args: args{2, gib, 4 * gib}, want: want{renderBudget{2, gib}, true}},
+		"TooMany":      {reason: "What is set is kept, although it does not fit.", args: args{4, 512 * mib, gib}, want: want{renderBudget{4, 512 * mib}, false}},
+		"TooMuch":      {reason: "One process can be too much.", args: args{1, 2 * gib, gib}, want: want{renderBudget{1, 2 * gib}, false}},
+		"NoProcess":    {reason: "Without processes, there is nothing to bound.", args: args{0, automatic, gib}, want: want{renderBudget{0, 512 * mib}, true}},
+		"HugeProduct":  {reason: "A product that does not fit into 64 bits does not fit into the container.", args: args{1 << 30, 1 << 40, gib}, want: want{renderBudget{1 << 30, 1 << 40}, false}},
+		"NegativeZero": {reason: "A limit that is not known is none.", args: args{automatic, automatic, -1}, want: want{renderBudget{4, 512 * mib}, true}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := budgetOf(tc.args.processes, tc.args.memory, tc.args.limit)
+			if diff := cmp.Diff(tc.want, want{got, got.excess(tc.args.limit) == ""}, cmp.AllowUnexported(renderBudget{}, want{})); diff != "" {
+				t.Errorf("\n%s\nbudgetOf(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestContainerMemory(t *testing.T) {
+	cases := map[string]struct {
+		reason   string
+		provider memlimit.Provider
+		want     int64
+	}{
+		"Limited":   {reason: "The limit of the container.", provider: memlimit.Limit(1 << 30), want: 1 << 30},
+		"Unlimited": {reason: "No limit is 0.", provider: func() (uint64, error) { return 0, memlimit.ErrNoLimit }},
+		"Unknown":   {reason: "So is a limit that cannot be read.", provider: func() (uint64, error) { return 0, errors.New("boom") }},
+		"Huge":      {reason: "So is one that no machine reaches.", provider: memlimit.Limit(1 << 63)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := containerMemory(tc.provider); got != tc.want {
+				t.Errorf("\n%s\ncontainerMemory(...): want %d, got %d", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
