@@ -18,8 +18,12 @@ LDFLAGS := -s -w -X $(MODULE)/internal/version.Version=$(VERSION) -X $(MODULE)/i
 TOOLS   := go run ./cluster/tools/cmd/tools
 # Crossplane listens on a fixed port, so that what runs it is tested later, one by one.
 UNIT    := $(patsubst %,./%/...,$(wildcard apis cmd examples/operator hack internal pkg cluster test/boundary test/api test/render test/target test/unions)) ./test/controlplane
+EARLY   := $(filter-out ./test/% ./cluster/%,$(UNIT))
 # The race detector needs a C compiler. Go answers 0 where there is none.
 RACE    := $(if $(filter 1,$(shell env -u CGO_ENABLED go env CGO_ENABLED)),-race)
+# The linter runs vet. Without debugging information, test binaries are linked in half the time. The timeout is for
+# tests at low priority beside the suites.
+GOTEST  := $(if $(RACE),CGO_ENABLED=1) go test $(RACE) -vet=off -ldflags=-w -timeout 30m
 # As in tools.Compile: with few cores, each compiler gets one.
 CORES   := $(shell getconf _NPROCESSORS_ONLN)
 BUILD   := $(if $(filter 1 2 3 4,$(CORES)),GOMAXPROCS=1 go build -p $(CORES),go build)
@@ -40,7 +44,7 @@ NAMED   = @case "$$IMG" in "" | *[!a-zA-Z0-9._:/@-]*) echo "make $@: error: set 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-check run install uninstall deploy undeploy build docker-build docker-push image xpkg \
-	test compile-unit test-unit test-integration test-e2e test-faults faults bench manifests generate lint reviewable check-diff tools clean
+	test early-unit test-unit test-integration test-e2e test-faults faults bench manifests generate lint reviewable check-diff tools clean
 
 help: ## Print this list.
 	@echo "provider-kyma $(VERSION)"
@@ -115,19 +119,20 @@ xpkg: ## Make bin/provider-kyma.xpkg and bin/configuration-kyma.xpkg, for Crossp
 	@echo "==> xpkg: usually takes 7 minutes the first time, then 30 seconds"
 	@go run ./cluster/images -version '$(VERSION)' -commit '$(COMMIT)' xpkg
 
-test: demo-check test-unit test-integration test-e2e ## Run all tests.
+test: demo-check test-unit test-integration test-e2e test-faults ## Run all tests.
 
-# For .ci/run, which has the compiler work while the suites wait. Nothing is linked.
-compile-unit:
-	@echo "==> compile-unit: usually takes 8 minutes the first time, then seconds"
+# For .ci/run, which has the compiler and the unit tests without servers work while the suites wait. What passes here is
+# in the cache of go test. What fails, for example because it got no processor for too long, runs again in test-unit.
+early-unit:
+	@echo "==> early-unit: usually takes 15 minutes the first time, then 1 minute"
 	@$(if $(RACE),CGO_ENABLED=1) go list $(RACE) -test -export -f '{{""}}' $(UNIT) >/dev/null
+	-@$(GOTEST) $(EARLY)
 
 test-unit: ## Run the unit tests, and the tests of the layout and of the local control plane.
 	@echo "==> test-unit: usually takes 9 minutes the first time, then 1 minute"
 	$(if $(RACE),,@echo "there is no C compiler here, so the race detector is off")
 	@$(TOOLS) build $(TESTED)
-	@# The linter runs vet. Without debugging information, test binaries are linked in half the time.
-	$(if $(RACE),CGO_ENABLED=1) go test $(RACE) -vet=off -ldflags=-w $(UNIT)
+	$(GOTEST) $(UNIT)
 
 # The suites build what they run, which the cache of go test does not see: hence -count=1.
 test-integration: ## Run kymactl against real registries, the targets of this file, and the integration suite against two real API servers.
@@ -143,12 +148,12 @@ test-e2e: ## Run the end-to-end tests with Crossplane. The demo has its own targ
 	go test -count=1 -p 1 ./test/controlplane/crossplane ./test/e2e/... -timeout 30m
 
 test-faults: ## Run the specs of the suite of faults that hold on any machine.
-	@echo "==> test-faults: usually takes 3 minutes"
+	@echo "==> test-faults: usually takes 2 minutes"
 	@$(TOOLS) build $(TESTED)
 	go tool ginkgo run -no-color -v -label-filter=short -timeout=20m ./test/faults
 
 faults: ## Run the suite of faults. It compares times, so that nothing else should run on the machine.
-	@echo "==> faults: usually takes 4 minutes"
+	@echo "==> faults: usually takes 6 minutes"
 	@$(TOOLS) build $(TESTED)
 	go tool ginkgo run -no-color -v -timeout=20m ./test/faults
 

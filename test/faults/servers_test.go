@@ -4,33 +4,47 @@ package faults
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"sync/atomic"
+	"syscall"
+	"time"
 
 	. "github.com/crossplane-contrib/provider-kyma/test/integration/harness"
 
 	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/client-go/rest"
 )
 
 // A fault starts a server that does not work, and returns its URL. The server stops at the end of the spec.
 type fault func(ctx context.Context) string
 
-// hanging accepts connections and reads what it gets.
-func hanging(ctx context.Context) string {
-	return serve(ctx, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+// hanging accepts connections and requests, and never answers.
+func hanging(context.Context) string {
+	return serve(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 }
 
-// silent answers no request, after a connection without TLS. The requests of the provider get that far.
-func silent(context.Context) string {
-	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
-	DeferCleanup(func() {
-		s.CloseClientConnections()
-		s.Close()
-	})
-	return s.URL
+// blackHoled is a port whose queue of new connections is full, so that the system drops the packets of others.
+func blackHoled(ctx context.Context) string {
+	GinkgoHelper()
+	l := Must((&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"))
+	DeferCleanup(l.Close)
+	raw := Must(l.(*net.TCPListener).SyscallConn())
+	Expect(raw.Control(func(fd uintptr) { Expect(syscall.Listen(int(fd), 0)).To(Succeed()) })).To(Succeed())
+	d := net.Dialer{Timeout: 100 * time.Millisecond}
+	for range 16 {
+		c, err := d.DialContext(ctx, "tcp", l.Addr().String())
+		if err != nil {
+			return "https://" + l.Addr().String()
+		}
+		DeferCleanup(c.Close)
+	}
+	Fail("the queue of the port does not fill up")
+	return ""
 }
 
 // refusing listens on no port.
@@ -38,23 +52,37 @@ func refusing(ctx context.Context) string {
 	return "https://" + Must(FreeAddress(ctx))
 }
 
-func serve(ctx context.Context, f func(net.Conn)) string {
-	GinkgoHelper()
-	l := Must((&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"))
-	DeferCleanup(l.Close)
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				f(c)
-			}()
-		}
-	}()
-	return "https://" + l.Addr().String()
+// A slowServer is the target with a delay before each response.
+type slowServer struct {
+	url   string
+	delay atomic.Int64
 }
 
-func named(kind string, i int) string { return fmt.Sprintf("%s-%d", kind, i) }
+func slow(delay time.Duration) *slowServer {
+	GinkgoHelper()
+	s := &slowServer{}
+	s.delay.Store(int64(delay))
+	proxy := httputil.NewSingleHostReverseProxy(Must(url.Parse(Env.Target.Config().Host)))
+	proxy.Transport = Must(rest.TransportFor(Env.Target.Config()))
+	proxy.FlushInterval = -1
+	s.url = serve(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(time.Duration(s.delay.Load())):
+		case <-r.Context().Done():
+			return
+		}
+		// The transport has its own credentials.
+		r.Header.Del("Authorization")
+		proxy.ServeHTTP(w, r)
+	})
+	return s
+}
+
+func serve(f http.HandlerFunc) string {
+	s := httptest.NewServer(f)
+	DeferCleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s.URL
+}

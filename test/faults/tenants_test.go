@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	. "github.com/crossplane-contrib/provider-kyma/test/integration/harness"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// assault makes a tenant with many Manifests on a cluster that answers slowly, and edits them all the time until the end of the spec.
+func assault(ctx SpecContext, manifests int) {
+	GinkgoHelper()
+	s := NewSpace(ctx)
+	server := slow(time.Second)
+	s.Config(ctx, "slow", At(server.url)())
+	source := chart(ctx)
+	for i := range manifests {
+		name := fmt.Sprintf("hostile-%d", i)
+		s.Create(ctx, With(s.Manifest(name, s.InstallOf(name, source, nil)), "slow"))
+	}
+	Eventually(func() (float64, error) {
+		m, err := Env.Provider.Scrape(ctx)
+		return m.Sum(states, `"Connected"`), err
+	}).Should(BeNumerically(">=", 2), "the clusters of both tenants")
+	stop, cancel := context.WithCancel(context.Background())
+	var editing sync.WaitGroup
+	DeferCleanup(func() {
+		cancel()
+		editing.Wait()
+		server.delay.Store(0)
+	})
+	editing.Go(func() {
+		for i := 0; stop.Err() == nil; i++ {
+			m, err := s.Get(stop, fmt.Sprintf("hostile-%d", i%manifests))
+			if err == nil {
+				SetValues(Values{"message": fmt.Sprint(i)})(m)
+				_ = Env.ControlClient.Update(stop, m)
+			}
+			select {
+			case <-time.After(200 * time.Millisecond):
+			case <-stop.Done():
+			}
+		}
+	})
+}
+
+// undisturbed runs a function, during which no Manifest of a tenant that is Ready may change.
+func (t *tenant) undisturbed(ctx SpecContext, f func()) {
+	GinkgoHelper()
+	last := fmt.Sprintf("install-%d", t.count)
+	before := t.AwaitReady(ctx, last)
+	f()
+	Expect(Must(t.Get(ctx, last)).ResourceVersion).To(Equal(before.ResourceVersion), "a Manifest of the other tenant was written")
+}
+
+var _ = Describe("A tenant with many Manifests on a slow cluster", func() {
+	It("changes nothing of another tenant", Label("short"), func(ctx SpecContext) {
+		t := newTenant(ctx)
+		AwaitSettled(ctx)
+		t.undisturbed(ctx, func() {
+			assault(ctx, 20)
+			t.install(ctx)
+		})
+	})
+
+	It("does not delay the install of another tenant", func(ctx SpecContext) {
+		t := newTenant(ctx)
+		before := t.fastest(ctx)
+		AwaitSettled(ctx)
+		t.undisturbed(ctx, func() {
+			assault(ctx, 60)
+			during := t.fastest(ctx)
+			GinkgoWriter.Printf("an install takes %s without and %s with a hostile tenant\n", before, during)
+			Expect(during).To(BeNumerically("<=", before*12/10))
+		})
+	})
+})
+
+var _ = Describe("A custom resource whose status changes all the time", Label("short"), func() {
+	It("costs at most 12 reconciles in a minute", func(ctx SpecContext) {
+		s := NewSpace(ctx)
+		m := s.Module(ctx, "beating")
+		s.Create(ctx, m)
+		Eventually(s.GetWidget).WithContext(ctx).WithArguments("main").ShouldNot(BeNil())
+		beat := func(i int) { s.SetStatus(ctx, "main", fmt.Sprintf(`{"state": "Ready", "beat": %d}`, i)) }
+		beat(0)
+		s.AwaitReady(ctx, m.Name)
+		beats := 0
+		beatFor := func(d time.Duration) {
+			for start, tick := time.Now(), time.Tick(100*time.Millisecond); time.Since(start) < d; beats++ {
+				beat(beats)
+				<-tick
+			}
+		}
+		// A Manifest that has just become Ready is reconciled more often.
+		beatFor(6 * time.Second)
+		beats = 0
+		c := measure(ctx, func() { beatFor(20 * time.Second) })
+		GinkgoWriter.Printf("%d changes of a status in %s cost %s\n", beats, c.time, c)
+		Expect(c.reconciles).To(BeNumerically("<=", 1+c.time.Seconds()/5))
+		Expect(Must(s.Get(ctx, m.Name)).Status.AtProvider.State).To(Equal(v1alpha1.StateReady))
+	})
+})
