@@ -166,7 +166,7 @@ func TestAdoptResource(t *testing.T) {
 		b.s.deploy(manifestOf(t, "apiVersion: example.org/v1\nkind: Widget\nmetadata: {namespace: default, name: main}\nspec: {size: 7, mode: auto}\n"), who)
 		uid := b.s.uidOf(widget)
 		s := widgetBundle(t, nil)
-		if _, err := b.Apply(t.Context(), b.c, s); err == nil || !strings.Contains(err.Error(), "exists and does not belong to this module") {
+		if _, err := b.Apply(t.Context(), b.c, s); err == nil || !strings.Contains(err.Error(), "already exists and does not belong to this module") {
 			t.Errorf("%s: without adopt: %v", who, err)
 		}
 		s.Adopt = true

@@ -102,7 +102,7 @@ func TestHookThatHoldsOthers(t *testing.T) {
 	s := bundleOf(install("web", tmplConfig, hookOf("v1", "Namespace", "shared", "pre-install")))
 	s.Adopt = true
 	_, err := b.Apply(t.Context(), b.c, s)
-	if err == nil || !strings.Contains(err.Error(), "Namespace shared exists and does not belong to this module") || b.s.uidOf(foreign) != uid {
+	if err == nil || !strings.Contains(err.Error(), "Namespace shared already exists and does not belong to this module") || b.s.uidOf(foreign) != uid {
 		t.Errorf("a namespace of others must not be deleted with all that is in it: %v", err)
 	}
 }
@@ -113,7 +113,7 @@ func TestStrangersInTheWayOfUpgrade(t *testing.T) {
 	b.settle(s)
 	b.s.put(manifestOf(t, strings.Replace(fmt.Sprintf(tmplWidget, "theirs"), "name:", "namespace: default, name:", 1)).Object)
 	r := b.apply(bundleOf(install("web", tmplConfig)))
-	want := "1 object of this module's own kinds is left: Widget default/theirs; delete what is not needed"
+	want := "1 object of a kind that this module defines remains: Widget default/theirs; delete those that are not needed"
 	if r.Waiting != want {
 		t.Errorf("nothing is forced where a module stays:\nwant %q\ngot  %q", want, r.Waiting)
 	}

@@ -206,8 +206,8 @@ func TestContention(t *testing.T) {
 	if diff := cmp.Diff(want, ceded); diff != "" || repairs != ownership.MaxRepairs {
 		t.Errorf("%d repairs, -want, +got:\n%s", repairs, diff)
 	}
-	message := "web: Deployment apps/web: spec.template.spec.image was set again and again by other, and is left to it; " +
-		"stop one of the two, or take the field out of the module"
+	message := "web: Deployment apps/web: spec.template.spec.image was changed repeatedly by other, and is ceded to it; " +
+		"stop one of the two managers, or remove the field from the module"
 	b.s.took()
 	for range 3 {
 		if o := b.observe(s); !o.UpToDate || !o.Works || o.State != Warning || o.Message != message {
@@ -283,7 +283,7 @@ func TestDeletedAgainAndAgain(t *testing.T) {
 	}
 	o := b.observe(s)
 	if o.State != Warning || o.UpToDate || o.Works || o.Message !=
-		"web: ConfigMap apps/x was deleted again and again, and is restored once a minute; find the client that does this" {
+		"web: ConfigMap apps/x was deleted repeatedly, and is restored once a minute; find the client that changes it" {
 		t.Errorf("observation: %+v", o)
 	}
 	now = now.Add(ownership.RestoreInterval)

@@ -60,7 +60,7 @@ func TestCheckpointTooLarge(t *testing.T) {
 	large := WithCheckpoint(bytes.Repeat([]byte("x"), inventory.MaxData))
 	b.settle(s, large)
 	o := b.observe(s, large)
-	want := fmt.Sprintf("has %d bytes compressed, and there is no room for it in Secret kyma-system/team-a-web", inventory.MaxData)
+	want := fmt.Sprintf("(%d bytes compressed) does not fit into Secret kyma-system/team-a-web", inventory.MaxData)
 	if o.State != Ready || !o.UpToDate || o.Checkpoint != nil || !strings.Contains(o.NotKept, want) {
 		t.Errorf("Observe(...): what is too large is not kept, which fails nothing: %s %v %q", o.State, o.UpToDate, o.NotKept)
 	}

@@ -158,12 +158,12 @@ func TestOwnerOfCollision(t *testing.T) {
 	b.settle(first)
 	second := bundleOf(install("web2", tmplConfig, tmplAccount))
 	second.Name, second.Owner = "team-b-web", "Manifest team-b/web"
-	want := "web2: ConfigMap apps/web: exists and belongs to Manifest team-a/web; remove it there, or set adopt to take it over"
+	want := "web2: ConfigMap apps/web: already exists and belongs to Manifest team-a/web; remove it there, or set adopt"
 	if _, err := b.Apply(t.Context(), b.c, second); err == nil || err.Error() != want {
 		t.Errorf("want %q, got %v", want, err)
 	}
 	b.s.remove(parentSecret)
-	if _, err := b.Apply(t.Context(), b.c, second); err == nil || !strings.Contains(err.Error(), "belongs to another set of objects (label applyset.kubernetes.io/part-of: "+b.ID(first)+")") {
+	if _, err := b.Apply(t.Context(), b.c, second); err == nil || !strings.Contains(err.Error(), "belongs to another owner (label applyset.kubernetes.io/part-of: "+b.ID(first)+")") {
 		t.Errorf("want the ID where there is no inventory, got %v", err)
 	}
 }

@@ -26,14 +26,14 @@ func TestStateOfResource(t *testing.T) {
 		"Ready":   {reason: "The state counts.", status: "{state: Ready, observedGeneration: 2}", state: Ready},
 		"Warning": {reason: "A condition explains the state.", status: "{state: Warning, conditions: [{type: A, status: 'False', message: m}]}", state: Warning, message: "status.state is Warning: m"},
 		"Unknown": {reason: "An unknown state is not Ready.", status: "{state: Fine}", state: Processing, message: `status.state is "Fine"`},
-		"Old":     {reason: "A status of an older generation does not count.", status: "{state: Ready, observedGeneration: 1}", state: Processing, message: "its status is of generation 1, and it has generation 2"},
+		"Old":     {reason: "A status of an older generation does not count.", status: "{state: Ready, observedGeneration: 1}", state: Processing, message: "its status is of generation 1, but its generation is 2"},
 		"NotReady": {
 			reason: "Without a state, conditions count.", status: "{conditions: [{type: Ready, status: 'False', message: starting}]}",
 			state: Processing, message: "condition Ready is False: starting",
 		},
 		"Unavailable": {
 			reason: "Condition Available counts like Ready.", status: "{conditions: [{type: Available, status: Unknown}]}",
-			state: Processing, message: "condition Available is Unknown: it says no more",
+			state: Processing, message: "condition Available is Unknown: no message",
 		},
 		"ReadyCondition": {reason: "Condition Ready is True.", status: "{conditions: [{type: Ready, status: 'True'}]}", state: Ready},
 		"Stalled": {
@@ -44,7 +44,7 @@ func TestStateOfResource(t *testing.T) {
 		"NotFailed":   {reason: "It has not failed.", status: "{conditions: [{type: Failed, status: 'False'}]}", state: Ready},
 		"Reconciling": {reason: "kstatus knows this condition.", status: "{conditions: [{type: Reconciling, status: 'True', message: busy}]}", state: Processing, message: "busy"},
 		"Other":       {reason: "A status of any form shows that a controller processed it.", status: "{phase: Up}", state: Ready},
-		"Nonsense":    {reason: "A malformed status must not cause a panic.", status: "{conditions: [1, {type: 2}], state: ''}", state: Processing, message: "status cannot be read: cannot restore struct from: int64"},
+		"Nonsense":    {reason: "A malformed status must not cause a panic.", status: "{conditions: [1, {type: 2}], state: ''}", state: Processing, message: "cannot evaluate the status: cannot restore struct from: int64"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -109,9 +109,9 @@ func strangersIn(b *bench) (*Bundle, []cluster.ObjectRef) {
 func TestStrangersBlock(t *testing.T) {
 	b := newBench(t)
 	s, all := strangersIn(b)
-	want := Removal{State: Warning, Message: "7 objects of this module's own kinds are left: Gadget g, Widget default/w0, Widget default/w1, " +
-		"Widget default/w2, Widget default/w3 and 2 more; delete what is not needed, or set annotation kyma.m.crossplane.io/force-removal: \"true\" " +
-		"on the Manifest to have all deleted"}
+	want := Removal{State: Warning, Message: "7 objects of kinds that this module defines remain: Gadget g, Widget default/w0, Widget default/w1, " +
+		"Widget default/w2, Widget default/w3 and 2 more; delete those that are not needed, or set annotation kyma.m.crossplane.io/force-removal: \"true\" " +
+		"on the Manifest to delete all of them"}
 	if diff := cmp.Diff(want, b.take(s)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
@@ -139,7 +139,7 @@ func TestForceRemoval(t *testing.T) {
 	}
 	for range 2 {
 		r = b.take(s, ForceRemoval())
-		if want := "1 object of this module's own kinds is left: Widget default/w2 (is being deleted and waits for finalizer example.org/x); what is left is being deleted"; r.Message != want || r.State != Deleting || len(r.Forced) > 0 {
+		if want := "1 object of a kind that this module defines remains: Widget default/w2 (is being deleted and waits for finalizer example.org/x); the remaining objects are being deleted"; r.Message != want || r.State != Deleting || len(r.Forced) > 0 {
 			t.Errorf("while it waits: %+v", r)
 		}
 		if f := b.s.objects[held].u().GetFinalizers(); !slices.Equal(f, []string{"example.org/x"}) {

@@ -183,8 +183,8 @@ func TestRepairOfAnImpureChart(t *testing.T) {
 	b.s.remove(k)
 	b.s.remove(key("Secret", "apps", "sh.helm.release.v1.web.v1"))
 	_, err := b.Apply(t.Context(), b.c, s)
-	if err == nil || err.Error() != "web: the record of release web revision 1 no longer exists, and the chart renders differently each time; "+
-		"change a value to install a new revision" {
+	if err == nil || err.Error() != "web: the record of release web revision 1 no longer exists, and the chart renders differently each time, "+
+		"so the revision cannot be restored; change a value to install a new one" {
 		t.Errorf("error without the record: %v", err)
 	}
 }

@@ -73,7 +73,7 @@ func TestDriftPolicies(t *testing.T) {
 			harm:   replace(map[string]any{}),
 			want: want{
 				Drift: []observe.Drift{{Key: config, Kind: observe.DriftForeign}},
-				State: Warning, Message: "web: ConfigMap apps/web was replaced by one that does not belong to this module", Ready: 4,
+				State: Warning, Message: "web: ConfigMap apps/web was replaced by an object that does not belong to this module", Ready: 4,
 			},
 		},
 		"ReportHPA": {
@@ -233,7 +233,7 @@ func TestReplaced(t *testing.T) {
 	uid := b.s.uidOf(x)
 	b.s.remove(x)
 	b.s.put(copied.Object)
-	if o := b.observe(s); o.UpToDate || o.Message != "web: ConfigMap apps/x was replaced by another one" {
+	if o := b.observe(s); o.UpToDate || o.Message != "web: ConfigMap apps/x was replaced by another object" {
 		t.Errorf("observation: %+v", o)
 	}
 	r := b.apply(s)
@@ -248,7 +248,7 @@ func TestReplaced(t *testing.T) {
 	b.s.put(manifestOf(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: apps}\ndata: {k: mine}\n").Object)
 	version := b.s.versionOf(x)
 	_, err := b.Apply(t.Context(), b.c, s)
-	const want = "web: ConfigMap apps/x: exists and does not belong to this module; remove it, or set adopt to take it over"
+	const want = "web: ConfigMap apps/x: already exists and does not belong to this module; remove it, or set adopt"
 	if err == nil || err.Error() != want || b.s.versionOf(x) != version {
 		t.Errorf("a foreign one: %v", err)
 	}

@@ -138,7 +138,7 @@ func TestPlan(t *testing.T) {
 			bundle: changed(tmplConfig, tmplAccount),
 			want: []string{
 				"Create ServiceAccount apps/web",
-				"problem: web: ConfigMap apps/web: exists and does not belong to this module; remove it, or set adopt to take it over",
+				"problem: web: ConfigMap apps/web: already exists and does not belong to this module; remove it, or set adopt",
 			},
 		},
 		"Adopt": {
@@ -162,7 +162,7 @@ func TestPlan(t *testing.T) {
 			before: changed(tmplAccount, configMap("old")), bundle: changed(tmplAccount, fmt.Sprintf(tmplWidget, "w")),
 			want: []string{
 				"problem: web: Widget w: the cluster has no kind Widget in example.org/v1",
-				"note: nothing is pruned until all installs can be rendered",
+				"note: no objects are pruned until all installs can be rendered",
 			},
 		},
 		"NewNamespace": {
@@ -186,14 +186,14 @@ func TestPlan(t *testing.T) {
 				b.s.fault = refusing("web", refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, `admission webhook "w" does not support dry run`))
 			},
 			bundle: changed(tmplAccount),
-			want:   []string{"Create ServiceAccount apps/web", `note: ServiceAccount apps/web cannot be tried: admission webhook "w" does not support dry run`},
+			want:   []string{"Create ServiceAccount apps/web", `note: ServiceAccount apps/web cannot be checked with a dry run: admission webhook "w" does not support dry run`},
 		},
 		"Immutable": {
 			reason: "An immutable field is a problem.",
 			before: changed(tmplDeploy), bundle: changed(replicas),
 			world: func(b *bench) { b.s.fault = refusing("web", immutable("spec.selector")) },
-			want: []string{"problem: web: Deployment apps/web: spec.selector cannot be changed (field is immutable); set immutableFields: Recreate, or annotation " +
-				`kyma.m.crossplane.io/recreate: "true" on the object in the chart, to have it recreated`},
+			want: []string{"problem: web: Deployment apps/web: spec.selector cannot be changed (field is immutable); to recreate the object, set immutableFields: Recreate, or annotation " +
+				`kyma.m.crossplane.io/recreate: "true" on the object in the chart`},
 		},
 		"Recreate": {
 			reason: "It is not a problem if the bundle allows objects to be recreated.",

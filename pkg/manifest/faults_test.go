@@ -61,14 +61,14 @@ func TestFaults(t *testing.T) {
 			setup: func(b *bench) {
 				b.s.put(manifestOf(b.t, strings.ReplaceAll(configMap("bad"), `{name: "bad"}`, "{name: bad, namespace: apps}")).Object)
 			},
-			want: "bad: ConfigMap apps/bad: exists and does not belong to this module; remove it, or set adopt to take it over",
+			want: "bad: ConfigMap apps/bad: already exists and does not belong to this module; remove it, or set adopt",
 		},
 		"ForeignRelease": {
 			reason: "A Helm release of another client is not taken over.",
 			setup: func(b *bench) {
 				b.s.put(manifestOf(b.t, "apiVersion: v1\nkind: Secret\nmetadata: {name: sh.helm.release.v1.bad.v1, namespace: apps, labels: {owner: helm, name: bad}}").Object)
 			},
-			want: "bad: a Helm release bad exists in namespace apps and does not belong to this module; uninstall it, or set adopt to take it over",
+			want: "bad: a Helm release bad exists in namespace apps and does not belong to this module; uninstall it, or set adopt",
 		},
 	}
 	for name, tc := range cases {
@@ -114,7 +114,7 @@ func TestTerminatingNamespace(t *testing.T) {
 	b.s.terminate(b.s.objects[k])
 	s := bundleOf(install("web", configMap("x")))
 	_, err := b.Apply(t.Context(), b.c, s)
-	if err == nil || !strings.HasPrefix(err.Error(), "web: ConfigMap apps/x: its namespace is being deleted: ") {
+	if err == nil || !strings.HasPrefix(err.Error(), "web: ConfigMap apps/x: the namespace is being deleted: ") {
 		t.Errorf("error: %v", err)
 	}
 	b.s.remove(k)
@@ -190,7 +190,7 @@ func TestUnreadableObject(t *testing.T) {
 
 	s.Installs[1].Values = map[string]any{"a": "b"}
 	r, err := b.Apply(t.Context(), b.c, s, keep)
-	const held = "waits until install first is ready, as config asks for with Wait: "
+	const held = "waits until install first is ready, because the config layer sets Wait: "
 	if err != nil || !strings.HasPrefix(r.Waiting, held) || !strings.Contains(r.Waiting, "no answer") {
 		t.Errorf("Apply(...): want the later install to wait, and why, got %q, %v", r.Waiting, err)
 	}
@@ -210,7 +210,7 @@ func TestUnreadableObject(t *testing.T) {
 func TestObjectOfTwoInstalls(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("a", configMap("x")), install("b", configMap("x"), configMap("y")))
-	want := "b: ConfigMap apps/x is part of a too"
+	want := "b: ConfigMap apps/x is also part of a"
 	for range 2 {
 		if _, err := b.Apply(t.Context(), b.c, s); err == nil || err.Error() != want {
 			t.Errorf("error: want %q, got %v", want, err)
@@ -227,7 +227,7 @@ func TestParentIsForeign(t *testing.T) {
 	k := b.s.put(manifestOf(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: team-a-web, namespace: kyma-system}\ndata: {a: Yg==}").Object)
 	before := b.s.objects[k].u().GetResourceVersion()
 	_, err := b.Apply(t.Context(), b.c, bundleOf(install("web", configMap("x"))))
-	if err == nil || !strings.Contains(err.Error(), "Secret kyma-system/team-a-web is not the inventory of this set") {
+	if err == nil || !strings.Contains(err.Error(), "Secret kyma-system/team-a-web is not the inventory of this module") {
 		t.Errorf("error: %v", err)
 	}
 	if after := b.s.objects[k].u().GetResourceVersion(); after != before {

@@ -19,7 +19,7 @@ import (
 
 // isChanged reports whether a call ended because another client changed the inventory, and the error says so.
 func isChanged(err error) bool {
-	const want = "Secret kyma-system/team-a-web was changed by another client while this call worked with it; the next call reads it again"
+	const want = "Secret kyma-system/team-a-web was changed by another client in the meantime; the next call reads it again"
 	e := (*ChangedError)(nil)
 	return errors.As(err, &e) && e.Inventory == parentSecret && err.Error() == want
 }

@@ -119,7 +119,7 @@ func newBench(t testing.TB) *bench {
 var advised = Messages{
 	ForceRemoval: `set annotation kyma.m.crossplane.io/force-removal: "true" on the Manifest`,
 	Recreate:     `set immutableFields: Recreate, or annotation kyma.m.crossplane.io/recreate: "true" on the object in the chart`,
-	OmitResource: "customResourcePolicy to Ignore",
+	OmitResource: "set customResourcePolicy: Ignore",
 	Rename:       "choose another external name",
 	Adopt:        "set adopt",
 }

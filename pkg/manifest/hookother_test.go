@@ -35,7 +35,7 @@ func TestHookOfOtherInstall(t *testing.T) {
 			b.settle(bundleOf(install("web", tmplConfig), extra))
 			uid := b.s.uidOf(x)
 			s := bundleOf(install("web", tmplConfig, tc.hook), extra)
-			want := "web: hook " + tc.event + " ConfigMap apps/x is part of extra too; take it out of one of them"
+			want := "web: hook " + tc.event + " ConfigMap apps/x is also part of extra; remove it from one of them"
 			if diff := cmp.Diff(want, b.fails(s)); diff != "" {
 				t.Errorf("\n%s\n-want error, +got error:\n%s", tc.reason, diff)
 			}

@@ -157,7 +157,7 @@ func TestHookDefinition(t *testing.T) {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 	s.Installs[0].Values = map[string]any{"greeting": "bye"}
-	if got := b.fails(s); !strings.HasSuffix(got, "CustomResourceDefinition widgets.example.org exists already, and a CRD is never deleted to be recreated; take it out of the hooks") {
+	if got := b.fails(s); !strings.HasSuffix(got, "CustomResourceDefinition widgets.example.org already exists, and a CRD is never deleted and recreated; remove it from the hooks") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -250,7 +250,7 @@ func TestWaitBeforeLastHooks(t *testing.T) {
 		if clientConfig != "Wait=true" {
 			continue
 		}
-		want := "first: hooks post-install wait until it is ready, as config asks for with Wait: Deployment apps/web: 0 of 1 replicas available"
+		want := "first: hooks post-install run once the install is ready, because the config layer sets Wait: Deployment apps/web: 0 of 1 replicas available"
 		if o := b.observe(s); o.State != Processing || o.UpToDate || o.Message != want {
 			t.Errorf("observation: %+v", o)
 		}

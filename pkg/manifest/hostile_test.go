@@ -23,7 +23,7 @@ func TestTakeOwnershipOfOtherBundles(t *testing.T) {
 	s := bundleOf(install("web", configMap("one")))
 	s.Config = configOf(entryFor("web", "TakeOwnership=true", ""))
 	_, err := b.Apply(t.Context(), b.c, s)
-	if err == nil || !strings.Contains(err.Error(), "belongs to another set of objects") && !strings.Contains(err.Error(), "does not belong to this module") {
+	if err == nil || !strings.Contains(err.Error(), "belongs to another owner") && !strings.Contains(err.Error(), "does not belong to this module") {
 		t.Errorf("the object of another module: %v", err)
 	}
 	if o := b.observe(theirs); o.State != Ready || !o.UpToDate || len(o.Drift) > 0 {
@@ -40,7 +40,7 @@ func TestNotKeptByHelm(t *testing.T) {
 	k := b.s.put(manifestOf(t, `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: apps, name: one, labels: {app.kubernetes.io/managed-by: Helm},
 		annotations: {meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: apps}}}`).Object)
 	_, err := b.Apply(t.Context(), b.c, bundleOf(install("web", configMap("one"))))
-	if err == nil || !strings.Contains(err.Error(), "exists and does not belong to this module") || b.s.objects[k].u().GetLabels()[object.LabelPartOf] != "" {
+	if err == nil || !strings.Contains(err.Error(), "already exists and does not belong to this module") || b.s.objects[k].u().GetLabels()[object.LabelPartOf] != "" {
 		t.Errorf("want a refusal, got %v", err)
 	}
 }
@@ -55,7 +55,7 @@ func TestHookReplacesNoNamespaceOfOthers(t *testing.T) {
 	s := bundleOf(install("web", hookOf("v1", "Namespace", "theirs", "pre-install")))
 	s.Adopt = true
 	_, err := b.Apply(t.Context(), b.c, s)
-	if err == nil || !strings.Contains(err.Error(), "Namespace theirs exists and does not belong to this module") || b.s.uidOf(k) != uid {
+	if err == nil || !strings.Contains(err.Error(), "Namespace theirs already exists and does not belong to this module") || b.s.uidOf(k) != uid {
 		t.Errorf("want a refusal, got %v", err)
 	}
 }

@@ -213,7 +213,7 @@ func TestTwoIdentities(t *testing.T) {
 		t.Errorf("the other engine must not take them for its own: %+v", s)
 	}
 	_, err := two.Install(two.ctx, two.c, theirs)
-	if err == nil || !strings.Contains(err.Error(), "belongs to another set of objects") {
+	if err == nil || !strings.Contains(err.Error(), "belongs to another owner") {
 		t.Errorf("an object of another engine must be refused, got %v", err)
 	}
 	if o, err := one.Check(one.ctx, one.c, ours); err != nil || !o.UpToDate || o.State != manifest.Ready {

@@ -73,7 +73,7 @@ func (e *Engine) until(
 // retry calls try. With Wait, it repeats the call until the work is done or the context ends.
 func retry(ctx context.Context, o []CallOption, try func() (done bool, waiting string, err error)) error {
 	wait := CallOptionsOf(o...).Wait
-	pause, last := lookEvery, "nothing was done"
+	pause, last := lookEvery, "the work has not started"
 	for {
 		done, waiting, err := try()
 		if (done && err == nil) || !wait {

@@ -131,7 +131,7 @@ func TestKeptIsTakenBack(t *testing.T) {
 	b.take(of())
 	other := of()
 	other.Name = "team-b-web"
-	if _, err := b.Apply(t.Context(), b.c, other); err == nil || !strings.Contains(err.Error(), "ConfigMap apps/one: exists and does not belong to this module") {
+	if _, err := b.Apply(t.Context(), b.c, other); err == nil || !strings.Contains(err.Error(), "ConfigMap apps/one: already exists and does not belong to this module") {
 		t.Errorf("another bundle: %v", err)
 	}
 	b.take(other)

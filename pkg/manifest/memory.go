@@ -121,6 +121,6 @@ func (t *turns) take(ctx context.Context, k place) (back func(), err error) {
 		return func() { <-own.held; leave() }, nil
 	case <-ctx.Done():
 		leave()
-		return nil, errors.Wrapf(ctx.Err(), "another call works on set %s", k.name)
+		return nil, errors.Wrapf(ctx.Err(), "another call is in progress for set %s", k.name)
 	}
 }

@@ -61,7 +61,7 @@ func TestOtherOwner(t *testing.T) {
 		if !isOwned(err) || len(r.Pruned) > 0 {
 			t.Errorf("Apply(...): want an OwnedError, got %+v, %v", r, err)
 		}
-		wantErr := "Secret kyma-system/team-a-web is the inventory of Manifest team-a/web; choose another external name, or set adopt to take over all that it lists"
+		wantErr := "Secret kyma-system/team-a-web is the inventory of Manifest team-a/web; choose another external name, or set adopt to adopt all objects in it"
 		if err == nil || err.Error() != wantErr {
 			t.Errorf("want error %q, got %v", wantErr, err)
 		}
@@ -203,7 +203,7 @@ func TestTurn(t *testing.T) {
 	defer cancel()
 	// Another owner waits, too, because it may adopt the inventory.
 	for _, s := range []*Bundle{s, copyOf(s)} {
-		if _, err := b.Observe(ctx, b.c, s); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "another call works on set team-a-web") {
+		if _, err := b.Observe(ctx, b.c, s); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "another call is in progress for set team-a-web") {
 			t.Errorf("%s: want the error of the context, and why, got %v", s.Owner, err)
 		}
 	}

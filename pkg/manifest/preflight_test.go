@@ -65,8 +65,8 @@ func TestPreflight(t *testing.T) {
 		},
 		"Invalid": {
 			reason: "The error names objects that would be invalid, and no install is applied.", of: crdsOf, was: anySize, is: bigSize,
-			want: []string{"crds: CustomResourceDefinition widgets.example.org: 6 of 7 objects would be invalid with the new CRD in version v1: " +
-				"Widget default/w0 (spec.size: invalid value: spec.size in body should be greater than or equal to 3), ", "w4", " and 1 more; change them first"},
+			want: []string{"crds: CustomResourceDefinition widgets.example.org: 6 of 7 objects would be invalid under version v1 of the new CRD: " +
+				"Widget default/w0 (spec.size: invalid value: spec.size in body should be greater than or equal to 3), ", "w4", " and 1 more; fix these objects first"},
 		},
 		"OfAChart": {
 			reason: "Other installs are not applied either.", of: inChart, was: anySize, is: bigSize,
@@ -155,8 +155,8 @@ func TestPreflightOfRepair(t *testing.T) {
 	b.s.edit(crd, set(versions(definitionWith(anySize)), "spec", "versions"))
 	small := b.s.put(widgetNamed(t, "small"))
 	b.s.remove(config)
-	const want = "web: CustomResourceDefinition widgets.example.org: was changed, and is not restored: 1 of 1 objects would be invalid " +
-		"with the new CRD in version v1: Widget default/small (spec.size: invalid value: spec.size in body should be greater than or equal to 3); change them first"
+	const want = "web: CustomResourceDefinition widgets.example.org: drift is not repaired: 1 of 1 objects would be invalid " +
+		"under version v1 of the new CRD: Widget default/small (spec.size: invalid value: spec.size in body should be greater than or equal to 3); fix these objects first"
 
 	p, err := b.Plan(t.Context(), b.c, s)
 	if diff := cmp.Diff([]string{want}, p.Problems); diff != "" || err != nil {

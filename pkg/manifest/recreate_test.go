@@ -17,8 +17,8 @@ import (
 
 const (
 	tmplFixed  = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: fixed}\ndata: {k: SIZE}\n"
-	fixedError = "ConfigMap apps/fixed: data cannot be changed (field is immutable); set immutableFields: Recreate, or annotation " +
-		`kyma.m.crossplane.io/recreate: "true" on the object in the chart, to have it recreated`
+	fixedError = "ConfigMap apps/fixed: data cannot be changed (field is immutable); to recreate the object, set immutableFields: Recreate, or annotation " +
+		`kyma.m.crossplane.io/recreate: "true" on the object in the chart`
 )
 
 func invalid(causes ...metav1.StatusCause) *metav1.Status {

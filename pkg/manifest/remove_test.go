@@ -69,8 +69,8 @@ func TestRemoveWaits(t *testing.T) {
 					b.s.put(manifestOf(b.t, strings.ReplaceAll(fmt.Sprintf(tmplWidget, n), "name: "+n, "namespace: default, name: "+n)).Object)
 				}
 			},
-			want: Removal{State: Warning, Message: "2 objects of this module's own kinds are left: Widget default/mine, Widget default/yours; " +
-				"delete what is not needed, or set annotation kyma.m.crossplane.io/force-removal: \"true\" on the Manifest to have all deleted"},
+			want: Removal{State: Warning, Message: "2 objects of kinds that this module defines remain: Widget default/mine, Widget default/yours; " +
+				"delete those that are not needed, or set annotation kyma.m.crossplane.io/force-removal: \"true\" on the Manifest to delete all of them"},
 			stays: key("Deployment", "apps", "web"),
 			free: func(b *bench) {
 				b.s.remove(key("Widget", "default", "mine"))
@@ -178,7 +178,7 @@ func TestRemoveMeetsAnotherUID(t *testing.T) {
 		}
 		return nil
 	}
-	if r := b.take(s); r.Gone || r.Message != "ConfigMap apps/x: was replaced by another one" {
+	if r := b.take(s); r.Gone || r.Message != "ConfigMap apps/x: was replaced by another object" {
 		t.Errorf("removal: %+v", r)
 	}
 	if r := b.take(s); !r.Gone || b.s.uidOf(k) != "" {

@@ -181,7 +181,7 @@ func TestObserveAfterRestart(t *testing.T) {
 				return bundleOf(install("web", tmplConfig))
 			},
 			phase: observe.PhasePruning,
-			want:  "web: 1 object of this module's own kinds is left: Widget default/theirs; delete what is not needed",
+			want:  "web: 1 object of a kind that this module defines remains: Widget default/theirs; delete those that are not needed",
 		},
 		"PruneRefused": {
 			reason: "An object must not be deleted.",
@@ -208,7 +208,7 @@ func TestObserveAfterRestart(t *testing.T) {
 				return bundleOf(install("web", tmplConfig))
 			},
 			phase: observe.PhaseReady,
-			want:  "old: 1 object of this module's own kinds is left: Widget default/theirs; delete what is not needed",
+			want:  "old: 1 object of a kind that this module defines remains: Widget default/theirs; delete those that are not needed",
 		},
 	}
 	for name, tc := range cases {

@@ -89,12 +89,12 @@ func TestTransformFails(t *testing.T) {
 		"Kind": {
 			reason:     "A transform must not change the kind.",
 			transforms: func1(func(u *unstructured.Unstructured) error { u.SetKind("Secret"); return nil }),
-			want:       "web: transform mine: ConfigMap web: it makes a Secret of it, and must leave the kind as it is",
+			want:       "web: transform mine: ConfigMap web: it changed the kind to Secret, and must keep the kind",
 		},
 		"Name": {
 			reason:     "A transform must not remove the name.",
 			transforms: func1(func(u *unstructured.Unstructured) error { u.SetName(""); return nil }),
-			want:       "web: transform mine: ConfigMap web: it takes the name away",
+			want:       "web: transform mine: ConfigMap web: it removed the name",
 		},
 		"NoDigest": {reason: "Without a digest, the engine would not notice a change.", transforms: []Transform{{}}, want: "transforms[0] has no digest"},
 		"NoFunc":   {reason: "A transform needs a function.", transforms: []Transform{{Digest: "d"}}, want: "transforms[0] d has no function"},
@@ -169,9 +169,9 @@ func TestRuleFuncVerdicts(t *testing.T) {
 	}{
 		"Ready":   {reason: "Ready needs no message.", say: func() (State, string, error) { return Ready, "x", nil }, phase: observe.PhaseReady, state: Ready, calls: 1},
 		"Warning": {reason: "A function may return any state.", say: func() (State, string, error) { return Warning, "w\nx", nil }, phase: observe.PhaseDegraded, state: Warning, message: "ConfigMap apps/web: w x", calls: 1},
-		"Silent":  {reason: "There is always a message.", say: func() (State, string, error) { return Processing, "", nil }, phase: observe.PhaseProgressing, state: Processing, message: "ConfigMap apps/web: the readiness function says Processing", calls: 1},
+		"Silent":  {reason: "There is always a message.", say: func() (State, string, error) { return Processing, "", nil }, phase: observe.PhaseProgressing, state: Processing, message: "ConfigMap apps/web: the readiness function returned state Processing", calls: 1},
 		"Error":   {reason: "An error is not cached.", say: func() (State, string, error) { return Ready, "", errors.New("no") }, phase: observe.PhaseUnhealthy, state: Error, message: "ConfigMap apps/web: no", calls: 2},
-		"Unknown": {reason: "An unknown state is an error.", say: func() (State, string, error) { return "Fine", "", nil }, phase: observe.PhaseUnhealthy, state: Error, message: `ConfigMap apps/web: the readiness function gives the state "Fine", which is none`, calls: 2},
+		"Unknown": {reason: "An unknown state is an error.", say: func() (State, string, error) { return "Fine", "", nil }, phase: observe.PhaseUnhealthy, state: Error, message: `ConfigMap apps/web: the readiness function returned the unknown state "Fine"`, calls: 2},
 		"Panic":   {reason: "A panic is an error.", say: func() (State, string, error) { panic("oh") }, phase: observe.PhaseUnhealthy, state: Error, message: "ConfigMap apps/web: panic: oh", calls: 2},
 	}
 	for name, tc := range cases {
@@ -206,7 +206,7 @@ func TestRuleKinds(t *testing.T) {
 	}{
 		"Func":    {reason: "A rule needs only a function.", rule: Rule{Func: fn}},
 		"CEL":     {reason: "A rule needs only an expression.", rule: Rule{CEL: "true"}},
-		"Both":    {reason: "A rule must not have both.", rule: Rule{CEL: "true", Func: fn}, want: "has an expression and a function; take one of them out"},
+		"Both":    {reason: "A rule must not have both.", rule: Rule{CEL: "true", Func: fn}, want: "has both an expression and a function; remove one of them"},
 		"Neither": {reason: "A rule needs one of them.", want: "has neither an expression nor a function"},
 	}
 	for name, tc := range cases {

@@ -36,7 +36,7 @@ func TestConfigWait(t *testing.T) {
 	if !there("web") || there("second") || there("third") {
 		t.Errorf("only the first install must be applied: %q", b.s.keys())
 	}
-	held := "waits until install first is ready, as config asks for with Wait: Deployment apps/web: 0 of 1 replicas available"
+	held := "waits until install first is ready, because the config layer sets Wait: Deployment apps/web: 0 of 1 replicas available"
 	want := []observe.PartState{
 		{Install: "first", Phase: observe.PhaseProgressing, State: Processing, Version: "1.0.0", Message: "Deployment apps/web: 0 of 1 replicas available"},
 		{Install: "second", Phase: observe.PhaseBlocked, State: Processing, Message: held}, {Install: "third", Phase: observe.PhaseBlocked, State: Processing, Message: held},
@@ -118,7 +118,7 @@ func TestTakeOwnership(t *testing.T) {
 	s := waitingBundle("hello", "")
 	s.Config = configOf(entryFor("second", "TakeOwnership=true,Description=as asked,Labels.team=a", ""))
 	_, err := b.Apply(t.Context(), b.c, s)
-	if err == nil || !strings.Contains(err.Error(), "third: ConfigMap apps/third: exists and does not belong to this module") || strings.Contains(err.Error(), "second") {
+	if err == nil || !strings.Contains(err.Error(), "third: ConfigMap apps/third: already exists and does not belong to this module") || strings.Contains(err.Error(), "second") {
 		t.Fatalf("only the install that is named takes over: %v", err)
 	}
 	record := b.s.objects[key("Secret", "apps", "sh.helm.release.v1.second.v1")]

@@ -25,9 +25,9 @@ func (b *bench) verbsOf(s *Bundle) map[string]error {
 // move there.
 func TestWrongCluster(t *testing.T) {
 	const installed = "the module is installed in the cluster with UID a, "
-	const wrong = installed + "but the credentials lead to the cluster with UID b; nothing is changed in either: restore the credentials, " +
+	const wrong = installed + "but the credentials are for the cluster with UID b; neither cluster is changed: restore the credentials, " +
 		"or, to continue in the other cluster, set Bundle.NewClusterUID to b"
-	const unknown = installed + "and it is unknown whether this is that cluster: the credentials may not get namespace kube-system; grant that"
+	const unknown = installed + "but the credentials cannot get namespace kube-system, so it is unknown whether this is the same cluster; grant the verb get on namespace kube-system"
 	boom := errors.New("boom")
 	cases := map[string]struct {
 		reason       string
@@ -95,8 +95,8 @@ func TestCopiedInventory(t *testing.T) {
 		t.Errorf("want an observation in cluster a, got %q", seen.ClusterUID)
 	}
 	b.s.cluster = "b"
-	const want = "Secret kyma-system/team-a-web lists what is installed in the cluster with UID a, but the credentials lead to the cluster with " +
-		"UID b; nothing is changed in either: restore the credentials, or, to continue in the other cluster, set Bundle.NewClusterUID to b"
+	const want = "Secret kyma-system/team-a-web lists the objects in the cluster with UID a, but the credentials are for the cluster with " +
+		"UID b; neither cluster is changed: restore the credentials, or, to continue in the other cluster, set Bundle.NewClusterUID to b"
 	for _, restarted := range []bool{false, true} {
 		if restarted {
 			b.restart()

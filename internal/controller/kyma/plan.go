@@ -285,7 +285,7 @@ func collision(other *v1alpha1.Manifest) string {
 	if c := metav1.GetControllerOf(other); c != nil {
 		owner = fmt.Sprintf(", but to %s %s", c.Kind, c.Name)
 	}
-	return fmt.Sprintf("Manifest %s exists and does not belong to this Kyma%s; delete it, or rename one of the two", other.Name, owner)
+	return fmt.Sprintf("Manifest %s already exists and does not belong to this Kyma%s; delete it, or rename one of the two", other.Name, owner)
 }
 
 // fail sets the state Error: the module cannot reach the desired state until something else changes. Running workloads keep running.

@@ -231,7 +231,7 @@ func TestPlan(t *testing.T) {
 			"A Manifest of another owner stays as it is.", k, both, nil, installed(otherKyma(), regular),
 			want{actionNone, v1alpha1.ModuleStatus{
 				Name: "a", Channel: "regular", State: v1alpha1.StateError, Reason: "Blocked",
-				Message: "Manifest k-a exists and does not belong to this Kyma, but to Kyma other; delete it, or rename one of the two",
+				Message: "Manifest k-a already exists and does not belong to this Kyma, but to Kyma other; delete it, or rename one of the two",
 			}},
 		},
 	}

@@ -13,7 +13,7 @@ func Messages() engine.Messages {
 		Adopt:        "set adoption: Adopt",
 		ForceRemoval: "set annotation " + v1alpha1.AnnotationForceRemoval + `: "true" on the Manifest`,
 		Recreate:     "set immutableFields: Recreate, or annotation " + engine.AnnotationRecreate + `: "true" on the object in the chart`,
-		OmitResource: "customResourcePolicy to Ignore",
+		OmitResource: "set customResourcePolicy: Ignore",
 		Rename:       "choose another external name",
 		MoveTo:       "set the annotation " + v1alpha1.AnnotationClusterChanged + " of the Manifest to",
 	}

@@ -65,7 +65,7 @@ func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 	}
 	r.recordRepair(mr, res)
 	if len(res.Pruned) > 0 {
-		r.note(mr, reasonPruned, "Removed objects that are no longer part of the module: "+names(res.Pruned))
+		r.note(mr, reasonPruned, "Pruned objects that the module no longer contains: "+names(res.Pruned))
 	}
 	r.recordLeft(mr, res.LeftBehind)
 	if len(res.Released) > 0 {
@@ -106,7 +106,7 @@ func (r *reporter) recordLeft(mr *v1alpha1.Manifest, left []cluster.ObjectRef) {
 // recordKept records the objects that are kept because of an annotation.
 func (r *reporter) recordKept(mr *v1alpha1.Manifest, kept []cluster.ObjectRef) {
 	if len(kept) > 0 {
-		r.note(mr, reasonKept, "Kept because of helm.sh/resource-policy, and no longer part of the module: "+names(kept))
+		r.note(mr, reasonKept, "Kept because of helm.sh/resource-policy, and no longer managed by the module: "+names(kept))
 	}
 }
 

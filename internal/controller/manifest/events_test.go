@@ -31,7 +31,7 @@ func TestRecord(t *testing.T) {
 			},
 			want: []string{
 				"Recreated: Deleted, and will be recreated, because immutable fields changed: Job a/one",
-				"Kept: Kept because of helm.sh/resource-policy, and no longer part of the module: Job a/one",
+				"Kept: Kept because of helm.sh/resource-policy, and no longer managed by the module: Job a/one",
 			},
 		},
 		"Released": {
@@ -40,7 +40,7 @@ func TestRecord(t *testing.T) {
 				r.recordApply(mr, engine.Result{Released: []engine.Released{{Resource: one[0], Instead: cluster.ObjectRef{Kind: "Job", Namespace: "a", Name: "two"}}}})
 			},
 			want: []string{"ResourceReleased: the custom resource has another name or namespace: " +
-				"Job a/one stays, and is no longer part of the module, which has Job a/two now; delete it if it is not needed"},
+				"Job a/one is no longer managed and stays in the cluster; the module now has Job a/two; delete it if it is not needed"},
 		},
 		"HooksFailed": {
 			reason: "Hooks of installs that were pruned are named where they failed.",
@@ -62,7 +62,7 @@ func TestRecord(t *testing.T) {
 				r.recordRemoval(mr, engine.Removal{Kept: one, Forced: one})
 			},
 			want: []string{
-				"Kept: Kept because of helm.sh/resource-policy, and no longer part of the module: Job a/one",
+				"Kept: Kept because of helm.sh/resource-policy, and no longer managed by the module: Job a/one",
 				"RemovalForced: deleted remaining custom resources, as annotation kyma.m.crossplane.io/force-removal requests: Job a/one",
 			},
 		},

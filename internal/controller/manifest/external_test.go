@@ -211,7 +211,7 @@ func TestUpdate(t *testing.T) {
 	}
 	want := []string{
 		"DriftRepaired: Repaired drift: ConfigMap x/a was changed at data.k",
-		"Pruned: Removed objects that are no longer part of the module: Secret x/s",
+		"Pruned: Pruned objects that the module no longer contains: Secret x/s",
 	}
 	if diff := cmp.Diff(want, r.events); diff != "" {
 		t.Errorf("events: -want, +got:\n%s", diff)

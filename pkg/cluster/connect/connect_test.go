@@ -131,7 +131,7 @@ func TestTwoManagers(t *testing.T) {
 
 	// An object of the other program is refused and not changed.
 	_, err := b.Install(t.Context(), b.c, settings("web", "two-managers", "a"))
-	if err == nil || !strings.Contains(err.Error(), "ConfigMap two-managers/a: exists and belongs to another set of objects") {
+	if err == nil || !strings.Contains(err.Error(), "ConfigMap two-managers/a: already exists and belongs to another owner") {
 		t.Errorf("an object of another manager must be refused, got %v", err)
 	}
 
@@ -181,7 +181,7 @@ func TestNewFails(t *testing.T) {
 		"Identity": {
 			reason: "The value of a label cannot contain a slash.", config: &rest.Config{Host: "https://x"},
 			options: []connect.Option{connect.WithIdentity(manifest.Identity{FieldManager: "x", ManagedBy: "a/b"})},
-			want:    "cannot be the value of the label",
+			want:    "is not a valid value for the label",
 		},
 	}
 	for name, tc := range cases {

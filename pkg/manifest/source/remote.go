@@ -77,11 +77,11 @@ func ChartRepository(repoURL, chart, version string, o ...RemoteOption) (Layer, 
 	u, err := url.Parse(repoURL)
 	switch {
 	case err != nil, u.Host == "", u.Scheme != "https" && u.Scheme != "http":
-		return Layer{}, errors.New("the address of a chart repository is http(s)://host[:port]/path")
+		return Layer{}, errors.New("the address of a chart repository must be http(s)://host[:port]/path")
 	case u.User != nil:
-		return Layer{}, errors.New("the address of a chart repository has no credentials in it; use WithBasicAuth")
+		return Layer{}, errors.New("the address of a chart repository must not contain credentials; use WithBasicAuth")
 	case chart == "" || version == "":
-		return Layer{}, errors.New("a chart repository is asked for a chart and a version of it")
+		return Layer{}, errors.New("the chart name and the version must be set")
 	}
 	regs := registries(u.Host, o)
 	return pulled(digest.OfChart(repoURL, chart, version), func(ctx context.Context, p *pull.Client) (pull.Artifact, error) {

@@ -59,7 +59,7 @@ func TestApplyForeign(t *testing.T) {
 			others: foreign("kubectl-create", cm),
 			want:   cm,
 			out: result{
-				Err: "ConfigMap apps/web: exists and does not belong to this module; remove it, or set adopt to take it over", Refused: true,
+				Err: "ConfigMap apps/web: already exists and does not belong to this module; remove it, or set adopt", Refused: true,
 			},
 			requests: look, tries: tryLook,
 		},
@@ -69,7 +69,7 @@ func TestApplyForeign(t *testing.T) {
 			want:   cm,
 			change: func(o *object.Desired) { o.Stage = object.StageResource },
 			out: result{
-				Err: "ConfigMap apps/web: exists and does not belong to this module; set adopt to take it over, or omit it", Refused: true,
+				Err: "ConfigMap apps/web: already exists and does not belong to this module; set adopt, or omit it", Refused: true,
 			},
 			requests: look, tries: tryLook,
 		},
@@ -79,8 +79,8 @@ func TestApplyForeign(t *testing.T) {
 			want:     cm,
 			adoption: object.AdoptUnowned,
 			out: result{
-				Err: "ConfigMap apps/web: exists and belongs to another set of objects (label applyset.kubernetes.io/part-of: applyset-other); " +
-					"remove it there, or set adopt to take it over", Refused: true,
+				Err: "ConfigMap apps/web: already exists and belongs to another owner (label applyset.kubernetes.io/part-of: applyset-other); " +
+					"remove it there, or set adopt", Refused: true,
 			},
 			requests: append(look[:2:2], "list Secret kyma-system"),
 			tries:    append(tryLook[:2:2], "list Secret kyma-system"),
@@ -90,7 +90,7 @@ func TestApplyForeign(t *testing.T) {
 			others: both(inventoryOf("Kyma a/\\nb"), foreign("kubectl-create", cm, other)),
 			want:   cm,
 			out: result{
-				Err: "ConfigMap apps/web: exists and belongs to Kyma a/ b; remove it there, or set adopt to take it over", Refused: true,
+				Err: "ConfigMap apps/web: already exists and belongs to Kyma a/ b; remove it there, or set adopt", Refused: true,
 			},
 			requests: append(look[:2:2], "list Secret kyma-system"),
 			tries:    append(tryLook[:2:2], "list Secret kyma-system"),
@@ -102,8 +102,8 @@ func TestApplyForeign(t *testing.T) {
 			want:   cmNext,
 			input:  func(in *Subject) { in.State.Set, in.Drifted = ourSet, false },
 			out: result{
-				Err: "ConfigMap apps/web: exists and belongs to another set of objects (label applyset.kubernetes.io/part-of: applyset-other); " +
-					"remove it there, or set adopt to take it over", Refused: true,
+				Err: "ConfigMap apps/web: already exists and belongs to another owner (label applyset.kubernetes.io/part-of: applyset-other); " +
+					"remove it there, or set adopt", Refused: true,
 			},
 			requests: []string{"apply unforced ConfigMap apps/web", "metadata ConfigMap apps/web", "list Secret kyma-system"},
 			tries:    []string{"get ConfigMap apps/web", "list Secret kyma-system"},
@@ -115,8 +115,8 @@ func TestApplyForeign(t *testing.T) {
 			want:   cmNext,
 			input:  func(in *Subject) { in.Drifted = false },
 			out: result{
-				Err: "ConfigMap apps/web: exists and belongs to another set of objects (label applyset.kubernetes.io/part-of: applyset-other); " +
-					"remove it there, or set adopt to take it over", Refused: true,
+				Err: "ConfigMap apps/web: already exists and belongs to another owner (label applyset.kubernetes.io/part-of: applyset-other); " +
+					"remove it there, or set adopt", Refused: true,
 			},
 			requests: []string{"metadata ConfigMap apps/web", "list Secret kyma-system"},
 			tries:    []string{"get ConfigMap apps/web", "list Secret kyma-system"},
@@ -135,7 +135,7 @@ func TestApplyForeign(t *testing.T) {
 			others: foreign("kubectl-create", cm, annotate(map[string]string{object.AnnotationKeptBy: "applyset-other"})),
 			want:   cmNext,
 			out: result{
-				Err: "ConfigMap apps/web: exists and does not belong to this module; remove it, or set adopt to take it over", Refused: true,
+				Err: "ConfigMap apps/web: already exists and does not belong to this module; remove it, or set adopt", Refused: true,
 			},
 			requests: look, tries: tryLook,
 		},
@@ -144,8 +144,8 @@ func TestApplyForeign(t *testing.T) {
 			others: foreign("kubectl-create", cm, annotate(map[string]string{object.AnnotationKeptBy: ourSet}), other),
 			want:   cm,
 			out: result{
-				Err: "ConfigMap apps/web: exists and belongs to another set of objects (label applyset.kubernetes.io/part-of: applyset-other); " +
-					"remove it there, or set adopt to take it over", Refused: true,
+				Err: "ConfigMap apps/web: already exists and belongs to another owner (label applyset.kubernetes.io/part-of: applyset-other); " +
+					"remove it there, or set adopt", Refused: true,
 			},
 			requests: append(look[:2:2], "list Secret kyma-system"),
 			tries:    append(tryLook[:2:2], "list Secret kyma-system"),
@@ -182,7 +182,7 @@ labels: {owner: helm, name: web, kyma.m.crossplane.io/set: "`+set+`"}}}`)
 		}
 	}
 	unowned := result{
-		Err: "ConfigMap apps/web: exists and does not belong to this module; remove it, or set adopt to take it over", Refused: true,
+		Err: "ConfigMap apps/web: already exists and does not belong to this module; remove it, or set adopt", Refused: true,
 	}
 	ours := result{Kind: "Updated", Lost: append([]string{
 		"data.a", "metadata.annotations.meta.helm.sh/release-name", "metadata.annotations.meta.helm.sh/release-namespace",

@@ -201,12 +201,12 @@ func (a *Applier) Recreate(ctx context.Context, o *object.Desired) (out Outcome,
 		return Outcome{}, false, err
 	}
 	if m != nil && m.Labels[object.LabelPartOf] != a.Target.ID {
-		return Outcome{}, false, errors.Errorf("%s: was created by another client while it was being recreated", o.Ref)
+		return Outcome{}, false, errors.Errorf("%s: another client created the object while it was being recreated", o.Ref)
 	}
 	if m != nil && m.DeletionTimestamp == nil {
 		left, err := a.Target.Client.Delete(ctx, o.GVK(), o.Ref, string(m.UID))
 		if kerrors.IsConflict(err) {
-			return Outcome{}, false, errors.Errorf("%s: was replaced by another client while it was being recreated", o.Ref)
+			return Outcome{}, false, errors.Errorf("%s: another client replaced the object while it was being recreated", o.Ref)
 		}
 		if err != nil {
 			return Outcome{}, false, err

@@ -136,7 +136,7 @@ func TestApplyRefused(t *testing.T) {
 			reason:   "The error says that the namespace is being deleted.",
 			want:     cm,
 			meet:     refuse("apply new ConfigMap apps/web", terminating),
-			out:      result{Err: `ConfigMap apps/web: its namespace is being deleted: configmaps "web" is forbidden: it goes`, Refused: true},
+			out:      result{Err: `ConfigMap apps/web: the namespace is being deleted: configmaps "web" is forbidden: it goes`, Refused: true},
 			requests: create, tries: tryCreate,
 		},
 		"Outage": {

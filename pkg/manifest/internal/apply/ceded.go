@@ -48,7 +48,7 @@ func (c *Ceding) autoscaling(ctx context.Context, ref cluster.ObjectRef) (owners
 	})
 	switch {
 	case err != nil:
-		return ownership.Unscaled, errors.Wrapf(err, "cannot look for HorizontalPodAutoscalers in namespace %s", ref.Namespace)
+		return ownership.Unscaled, errors.Wrapf(err, "cannot list HorizontalPodAutoscalers in namespace %s", ref.Namespace)
 	case t == nil:
 		return ownership.UnknownAutoscaling, nil
 	case t[ref]:

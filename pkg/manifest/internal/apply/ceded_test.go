@@ -173,7 +173,7 @@ spec: {scaleTargetRef: {apiVersion: v1, kind: Deployment, name: web}}}`)
 			others:   scaled("kube-controller-manager"),
 			want:     deploy2,
 			meet:     refuse(listHPAs, kerrors.NewServiceUnavailable("later")),
-			out:      result{Err: "Deployment apps/web: cannot look for HorizontalPodAutoscalers in namespace apps: later"},
+			out:      result{Err: "Deployment apps/web: cannot list HorizontalPodAutoscalers in namespace apps: later"},
 			requests: requests[:2], tries: tries[:2],
 		},
 		"Remembered": {

@@ -138,7 +138,7 @@ func examine(ctx context.Context, client *ssa.Client, crd *unstructured.Unstruct
 	if f.bad == 0 {
 		return nil
 	}
-	return &ssa.RefusedError{Err: errors.Errorf("%d of %d objects would be invalid with the new CRD in version %s: %s; change them first",
+	return &ssa.RefusedError{Err: errors.Errorf("%d of %d objects would be invalid under version %s of the new CRD: %s; fix these objects first",
 		f.bad, f.all, c.Version, text.Some(f.named, int64(f.bad)))}
 }
 

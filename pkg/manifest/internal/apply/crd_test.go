@@ -44,7 +44,7 @@ func TestApplyFoundCRD(t *testing.T) {
 			reason: "The error names objects that would be invalid, and the CRD stays unchanged.",
 			others: exists, want: crd(strictSpec), adoption: object.AdoptUnowned,
 			out: result{
-				Err: name + ": 1 of 1 objects would be invalid with the new CRD in version v1: Widget apps/web-000 (spec.mode: required value); change them first",
+				Err: name + ": 1 of 1 objects would be invalid under version v1 of the new CRD: Widget apps/web-000 (spec.mode: required value); fix these objects first",
 				// A dry run reports it like any other refusal.
 				Refused: true,
 			},
@@ -95,7 +95,7 @@ func TestCheckCRD(t *testing.T) {
 	forbidden := kerrors.NewForbidden(schema.GroupResource{Group: "example.org", Resource: "widgets"}, "", errors.New("no\nway"))
 	moved := strings.Replace(crd(strictSpec), "versions: [{name: v1, served: true, storage: true,",
 		"versions: [{name: v1, served: false, storage: true, schema: {openAPIV3Schema: {type: object}}}, {name: v2, served: true, storage: false,", 1)
-	one := "1 of 1 objects would be invalid with the new CRD in version v1: Widget apps/web-000 (spec.mode: required value); change them first"
+	one := "1 of 1 objects would be invalid under version v1 of the new CRD: Widget apps/web-000 (spec.mode: required value); fix these objects first"
 	type want struct {
 		Err      string
 		Refused  bool
@@ -180,8 +180,8 @@ func TestCheckCRD(t *testing.T) {
 			reason: "All pages are read, and the first invalid objects are named.",
 			others: both(ours(crd(anySpec)), widgets(pageSize+1)), next: crd(strictSpec),
 			want: want{
-				Err: "501 of 501 objects would be invalid with the new CRD in version v1: " + strings.Join(namesOf(mostNamed), ", ") +
-					" and 496 more; change them first",
+				Err: "501 of 501 objects would be invalid under version v1 of the new CRD: " + strings.Join(namesOf(mostNamed), ", ") +
+					" and 496 more; fix these objects first",
 				Refused: true, Requests: []string{get, try, list, list},
 			},
 		},
@@ -190,8 +190,8 @@ func TestCheckCRD(t *testing.T) {
 			others: both(ours(crd(anySpec)), widgets(pageSize+1)), next: crd(strictSpec),
 			meet: second(list, kerrors.NewResourceExpired("too old")),
 			want: want{
-				Err: "501 of 501 objects would be invalid with the new CRD in version v1: " + strings.Join(namesOf(mostNamed), ", ") +
-					" and 496 more; change them first",
+				Err: "501 of 501 objects would be invalid under version v1 of the new CRD: " + strings.Join(namesOf(mostNamed), ", ") +
+					" and 496 more; fix these objects first",
 				Refused: true, Requests: []string{get, try, list, list, list, list},
 			},
 		},

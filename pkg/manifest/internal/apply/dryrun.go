@@ -143,9 +143,9 @@ func (d *dryRunner) update(ctx context.Context, in *Subject, o *object.Desired, 
 func (d *dryRunner) explain(o *object.Desired, k Kind, err error) (Outcome, error) {
 	switch {
 	case isWithoutDryRun(err):
-		return Outcome{Kind: k, Note: o.Ref.String() + " cannot be tried: " + text.OneLine(ssa.Explain(err).Error())}, nil
+		return Outcome{Kind: k, Note: o.Ref.String() + " cannot be checked with a dry run: " + text.OneLine(ssa.Explain(err).Error())}, nil
 	case ssa.IsNotServed(err) && d.assumed.Planned[o.CRD]:
-		return Outcome{Kind: k, Note: o.Ref.String() + " cannot be tried: its kind is not served in this version yet"}, nil
+		return Outcome{Kind: k, Note: o.Ref.String() + " cannot be checked with a dry run: its kind is not served in this version yet"}, nil
 	}
 	return Outcome{}, errors.Wrap(ssa.Explain(err), o.Ref.String())
 }

@@ -56,7 +56,7 @@ func TestAssumed(t *testing.T) {
 		"Version": {
 			reason: "The plan may add a version to a CRD that exists.",
 			all:    []string{widget}, planned: true,
-			want: []result{{Kind: "Created", Note: "Widget apps/web cannot be tried: its kind is not served in this version yet"}},
+			want: []result{{Kind: "Created", Note: "Widget apps/web cannot be checked with a dry run: its kind is not served in this version yet"}},
 		},
 	}
 	for name, tc := range cases {
@@ -103,7 +103,7 @@ func TestWithoutDryRun(t *testing.T) {
 		}
 	}
 	unsupported := hook(kerrors.NewBadRequest("admission webhook \"x\"\ndoes not support dry run"))
-	note := `ConfigMap apps/web cannot be tried: admission webhook "x" does not support dry run`
+	note := `ConfigMap apps/web cannot be checked with a dry run: admission webhook "x" does not support dry run`
 	cases := map[string]scenario{
 		"Created": {
 			reason: "For an object that would be created, there is a note.",

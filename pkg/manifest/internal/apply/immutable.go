@@ -59,12 +59,12 @@ func fieldNames(fields []immutable.Field) []string {
 func (r refusals) unchangeable(ctx context.Context, o *object.Desired, fields []immutable.Field) error {
 	what := errors.Errorf("%s: %s", o.Ref, r.blame(ctx, o, fields))
 	if r.mayRecreate(o) {
-		return errors.Errorf("%w; it is not recreated, because it does not belong to this module yet: delete it yourself", what)
+		return errors.Errorf("%w; it is not recreated automatically, because it does not belong to this module yet: delete it yourself", what)
 	}
 	if !o.Replaceable() {
-		return errors.Errorf("%w; it is not recreated, because its content would be lost: restore the field, or delete it yourself", what)
+		return errors.Errorf("%w; it is not recreated automatically, because its content would be lost: restore the field, or delete it yourself", what)
 	}
-	return errors.Errorf("%w; %s, to have it recreated", what, r.policy.Messages.Recreate)
+	return errors.Errorf("%w; to recreate the object, %s", what, r.policy.Messages.Recreate)
 }
 
 // blame describes which fields cannot be changed, and why.

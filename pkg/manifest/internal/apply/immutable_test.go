@@ -30,7 +30,7 @@ func TestApplyImmutable(t *testing.T) {
 		"NotAllowed": {
 			reason: "Without permission, the error says what cannot be changed, why, and what to do.",
 			was:    cmFixed, want: cmFixed2,
-			out:      result{Err: why + "set recreate, to have it recreated", Refused: true},
+			out:      result{Err: why + "to recreate the object, set recreate", Refused: true},
 			requests: append(requests[:1:1], "get ConfigMap apps/web"),
 			tries:    append(tries[:2:2], "get ConfigMap apps/web"),
 		},
@@ -56,7 +56,7 @@ immutable: true, data: {a: "2"}}`,
 			was:    cmFixed,
 			want: `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps, annotations: {kyma.m.crossplane.io/recreate: "yes"}},
 immutable: true, data: {a: "2"}}`,
-			out:      result{Err: why + "set recreate, to have it recreated", Refused: true},
+			out:      result{Err: why + "to recreate the object, set recreate", Refused: true},
 			requests: append(requests[:1:1], "get ConfigMap apps/web"),
 			tries:    append(tries[:2:2], "get ConfigMap apps/web"),
 		},
@@ -65,7 +65,7 @@ immutable: true, data: {a: "2"}}`,
 			was:    cmFixed,
 			want:   strings.Replace(cmFixed2, ", data:", ", binaryData: {b: MQ==}, data:", 1),
 			out: result{
-				Err:     strings.Replace(why, "data cannot", "data, binaryData cannot", 1) + "set recreate, to have it recreated",
+				Err:     strings.Replace(why, "data cannot", "data, binaryData cannot", 1) + "to recreate the object, set recreate",
 				Refused: true,
 			},
 			requests: append(requests[:1:1], "get ConfigMap apps/web"),
@@ -82,7 +82,7 @@ immutable: true, data: {a: "2"}}`,
 			others: foreign("some-controller", cmFixed), want: cmFixed2,
 			policy: func(p *Policy) { p.Recreate = true }, adoption: object.AdoptUnowned,
 			out: result{
-				Err:     why + "it is not recreated, because it does not belong to this module yet: delete it yourself",
+				Err:     why + "it is not recreated automatically, because it does not belong to this module yet: delete it yourself",
 				Refused: true,
 			},
 			requests: append(take[:3:3], "get ConfigMap apps/web"),
@@ -93,7 +93,7 @@ immutable: true, data: {a: "2"}}`,
 			was:    claim, want: claim2, policy: func(p *Policy) { p.Recreate = true },
 			out: result{
 				Err: "PersistentVolumeClaim apps/web: spec.storageClassName cannot be changed (spec is immutable after creation except resources.requests); " +
-					"it is not recreated, because its content would be lost: restore the field, or delete it yourself", Refused: true,
+					"it is not recreated automatically, because its content would be lost: restore the field, or delete it yourself", Refused: true,
 			},
 			requests: []string{
 				"apply unforced PersistentVolumeClaim apps/web", "get PersistentVolumeClaim apps/web", "try create PersistentVolumeClaim apps/web-",
@@ -108,7 +108,7 @@ immutable: true, data: {a: "2"}}`,
 			was:    cmFixed, want: cmFixed2, policy: func(p *Policy) { p.Recreate = true },
 			change: func(o *object.Desired) { o.Stage = object.StageResource },
 			out: result{
-				Err: why + "it is not recreated, because its content would be lost: restore the field, or delete it yourself", Refused: true,
+				Err: why + "it is not recreated automatically, because its content would be lost: restore the field, or delete it yourself", Refused: true,
 			},
 			requests: []string{"metadata ConfigMap apps/web", "apply ConfigMap apps/web", "get ConfigMap apps/web"},
 			tries:    append(tries[:2:2], "get ConfigMap apps/web"),
@@ -118,7 +118,7 @@ immutable: true, data: {a: "2"}}`,
 			was:    stateful, want: stateful2,
 			out: result{
 				Err: "StatefulSet apps/web: spec.serviceName cannot be changed " +
-					"(updates to statefulset spec for fields other than 'replicas', 'template' are forbidden); set recreate, to have it recreated",
+					"(updates to statefulset spec for fields other than 'replicas', 'template' are forbidden); to recreate the object, set recreate",
 				Refused: true,
 			},
 			requests: []string{
@@ -134,7 +134,7 @@ immutable: true, data: {a: "2"}}`,
 			meet: refuse("create StatefulSet apps/web-", kerrors.NewForbidden(schema.GroupResource{}, "web", errors.New("no"))),
 			out: result{
 				Err: "StatefulSet apps/web: spec.serviceName cannot be changed " +
-					"(updates to statefulset spec for fields other than 'replicas', 'template' are forbidden); set recreate, to have it recreated",
+					"(updates to statefulset spec for fields other than 'replicas', 'template' are forbidden); to recreate the object, set recreate",
 				Refused: true,
 			},
 			requests: []string{
@@ -150,7 +150,7 @@ immutable: true, data: {a: "2"}}`,
 			others: func(s *site) { s.c.Set("some-controller", refOf(stateful), "z", "spec", "z") },
 			out: result{
 				Err: "StatefulSet apps/web: spec.serviceName cannot be changed " +
-					"(updates to statefulset spec for fields other than 'replicas', 'template' are forbidden); set recreate, to have it recreated",
+					"(updates to statefulset spec for fields other than 'replicas', 'template' are forbidden); to recreate the object, set recreate",
 				Refused: true,
 			},
 			requests: []string{
@@ -173,8 +173,8 @@ func TestApplyClearsLeftovers(t *testing.T) {
 	fields := []string{"spec.strategy.rollingUpdate", "spec.strategy.type"}
 	cleared := result{Kind: "Updated"}
 	theirs := result{
-		Err: "Deployment apps/web: spec.strategy.rollingUpdate belongs to field manager kubectl-edit and may not stand beside spec.strategy.type Recreate; " +
-			"remove it there, or take spec.strategy.type out of the module", Refused: true,
+		Err: "Deployment apps/web: spec.strategy.rollingUpdate, which field manager kubectl-edit owns, cannot be combined with spec.strategy.type Recreate; " +
+			"remove it there, or remove spec.strategy.type from the module", Refused: true,
 	}
 	edits := func(times int) func(s *site, line string) error {
 		n, value := 0, "x"

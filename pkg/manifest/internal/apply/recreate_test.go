@@ -73,21 +73,21 @@ func TestRecreate(t *testing.T) {
 			reason: "An object without an owner is not deleted.",
 			others: replace,
 			want: want{
-				result: result{Err: "ConfigMap apps/web: was created by another client while it was being recreated"}, Requests: []string{read},
+				result: result{Err: "ConfigMap apps/web: another client created the object while it was being recreated"}, Requests: []string{read},
 			},
 		},
 		"OfAnother": {
 			reason: "An object of another bundle is not deleted.",
 			others: func(s *site) { s.c.Edit("x", refOf(cm), label(object.LabelPartOf, "applyset-other")) },
 			want: want{
-				result: result{Err: "ConfigMap apps/web: was created by another client while it was being recreated"}, Requests: []string{read},
+				result: result{Err: "ConfigMap apps/web: another client created the object while it was being recreated"}, Requests: []string{read},
 			},
 		},
 		"Replaced": {
 			reason: "An object that takes the name in the meantime is not deleted.",
 			meet:   on(remove, replace),
 			want: want{
-				result: result{Err: "ConfigMap apps/web: was replaced by another client while it was being recreated"}, Requests: []string{read, remove},
+				result: result{Err: "ConfigMap apps/web: another client replaced the object while it was being recreated"}, Requests: []string{read, remove},
 			},
 		},
 		"GoneMeanwhile": {

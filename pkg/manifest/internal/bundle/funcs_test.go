@@ -39,11 +39,11 @@ func TestTransform(t *testing.T) {
 		},
 		"Kind": {
 			reason: "A transform must not change the kind.", transforms: doing(func(u *unstructured.Unstructured) error { u.SetKind("Gadget"); return nil }),
-			want: want{Name: "r", Err: "transform t: Widget r: it makes a Gadget of it, and must leave the kind as it is"},
+			want: want{Name: "r", Err: "transform t: Widget r: it changed the kind to Gadget, and must keep the kind"},
 		},
 		"Name": {
 			reason: "A transform must not remove the name.", transforms: doing(func(u *unstructured.Unstructured) error { u.SetName(""); return nil }),
-			want: want{Err: "transform t: Widget r: it takes the name away"},
+			want: want{Err: "transform t: Widget r: it removed the name"},
 		},
 		"Panic": {
 			reason: "A panic is an error.", transforms: doing(func(*unstructured.Unstructured) error { panic("oops") }),
@@ -78,9 +78,9 @@ func TestEvaluate(t *testing.T) {
 	}{
 		"Ready":   {reason: "State Ready needs no message.", rule: rule(health.Ready, "", nil), want: want{State: health.Ready}},
 		"Warning": {reason: "The message has one line.", rule: rule(health.Warning, "a\nb", nil), want: want{State: health.Warning, Message: "a b"}},
-		"Silent":  {reason: "Other states have a message.", rule: rule(health.Processing, "", nil), want: want{State: health.Processing, Message: "the readiness function says Processing"}},
+		"Silent":  {reason: "Other states have a message.", rule: rule(health.Processing, "", nil), want: want{State: health.Processing, Message: "the readiness function returned state Processing"}},
 		"Error":   {reason: "An error leads to state Error.", rule: rule(health.Ready, "", errors.New("no")), want: want{State: health.Error, Err: "no"}},
-		"Unknown": {reason: "Only the states of the engine count.", rule: rule("Fine", "", nil), want: want{State: health.Error, Err: `the readiness function gives the state "Fine", which is none`}},
+		"Unknown": {reason: "Only the states of the engine count.", rule: rule("Fine", "", nil), want: want{State: health.Error, Err: `the readiness function returned the unknown state "Fine"`}},
 		"Panic": {
 			reason: "A panic is an error.",
 			rule:   Rule{Func: func(context.Context, *unstructured.Unstructured) (health.State, string, error) { panic("oops") }},

@@ -50,7 +50,7 @@ func (r Rule) validate() error {
 	case r.CEL == "" && r.Func == nil:
 		return errors.New("has neither an expression nor a function")
 	case r.CEL != "" && r.Func != nil:
-		return errors.New("has an expression and a function; take one of them out")
+		return errors.New("has both an expression and a function; remove one of them")
 	}
 	return nil
 }
@@ -62,10 +62,10 @@ func (r Rule) Evaluate(ctx context.Context, u *unstructured.Unstructured) (s hea
 		return health.Error, "", err
 	}
 	if !s.Valid() {
-		return health.Error, "", errors.Errorf("the readiness function gives the state %q, which is none", s)
+		return health.Error, "", errors.Errorf("the readiness function returned the unknown state %q", s)
 	}
 	if s != health.Ready {
-		message = cmp.Or(text.OneLine(message), "the readiness function says "+string(s))
+		message = cmp.Or(text.OneLine(message), "the readiness function returned state "+string(s))
 	}
 	return s, message, nil
 }

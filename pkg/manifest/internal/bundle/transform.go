@@ -32,10 +32,10 @@ func (b *Bundle) Transform(ctx context.Context, objects ...*unstructured.Unstruc
 			gk, k := u.GroupVersionKind().GroupKind(), object.RefOf(u)
 			err := t.call(ctx, u)
 			if now := u.GroupVersionKind().GroupKind(); err == nil && now != gk {
-				err = errors.Errorf("it makes a %s of it, and must leave the kind as it is", now)
+				err = errors.Errorf("it changed the kind to %s, and must keep the kind", now)
 			}
 			if err == nil && u.GetName() == "" {
-				err = errors.New("it takes the name away")
+				err = errors.New("it removed the name")
 			}
 			if err != nil {
 				return errors.Wrapf(err, "transform %s: %s", t.Digest, k)

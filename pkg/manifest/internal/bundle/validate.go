@@ -25,13 +25,13 @@ func (b *Bundle) Validate() error {
 	for i := range b.Installs {
 		in := &b.Installs[i]
 		if in.Name == "" || strings.Contains(in.Name, ":") {
-			return errors.Errorf("install %q at index %d: a name is needed, and no colon in it", in.Name, i)
+			return errors.Errorf("install at index %d: name %q must not be empty and must not contain a colon", i, in.Name)
 		}
 		if b.titled(in.Name) {
-			return errors.Errorf("install %q has the name of another part of the bundle; rename it", in.Name)
+			return errors.Errorf("install %q uses a reserved name; rename the install", in.Name)
 		}
 		if seen[in.Name] {
-			return errors.Errorf("install %q is there twice", in.Name)
+			return errors.Errorf("install %q is listed twice; rename or remove one of them", in.Name)
 		}
 		if err := in.validate(); err != nil {
 			return errors.Wrapf(err, "install %q", in.Name)

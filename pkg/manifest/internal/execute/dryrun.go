@@ -161,7 +161,7 @@ func (d *dryRun) conclude() {
 		d.out.Notes = append(d.out.Notes, reason)
 	}
 	if p.Verdicts.IsIncomplete() {
-		d.out.Notes = append(d.out.Notes, "nothing is pruned until all installs can be rendered")
+		d.out.Notes = append(d.out.Notes, "no objects are pruned until all installs can be rendered")
 	}
 	for _, c := range p.Components {
 		n := c.CountHooks()

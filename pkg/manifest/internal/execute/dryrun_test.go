@@ -79,7 +79,7 @@ func TestDryRun(t *testing.T) {
 			want: want{
 				Changes: []string{"Create Namespace new"},
 				Problems: []string{
-					"web: ConfigMap apps/f: data cannot be changed (field is immutable when `immutable` is set); set recreate, to have it recreated",
+					"web: ConfigMap apps/f: data cannot be changed (field is immutable when `immutable` is set); to recreate the object, set recreate",
 				},
 			},
 		},
@@ -92,8 +92,8 @@ func TestDryRun(t *testing.T) {
 			},
 			pieces: []piece{web(strict)},
 			want: want{Problems: []string{
-				"web: CustomResourceDefinition widgets.example.org: 1 of 1 objects would be invalid with the new CRD in version v1: " +
-					"Widget apps/w (spec: required value); change them first",
+				"web: CustomResourceDefinition widgets.example.org: 1 of 1 objects would be invalid under version v1 of the new CRD: " +
+					"Widget apps/w (spec: required value); fix these objects first",
 			}},
 		},
 		"NewVersion": {
@@ -101,7 +101,7 @@ func TestDryRun(t *testing.T) {
 			pieces: []piece{web(strings.Replace(aCRD, "versions: [", "versions: [{name: v2, served: true, storage: false}, ", 1), strings.Replace(aWidget, "/v1", "/v2", 1))},
 			want: want{
 				Changes: []string{`Change CustomResourceDefinition widgets.example.org spec.versions[name="v2"]`, "Create Widget apps/w"},
-				Notes:   []string{"Widget apps/w cannot be tried: its kind is not served in this version yet"},
+				Notes:   []string{"Widget apps/w cannot be checked with a dry run: its kind is not served in this version yet"},
 			},
 		},
 		"CRDRefused": {
@@ -111,11 +111,11 @@ func TestDryRun(t *testing.T) {
 			pieces: []piece{{name: "web", digest: "2", objects: []string{strict}, hooks: true}, {name: "db", digest: "1", objects: []string{other}}},
 			want: want{
 				Problems: []string{
-					"web: CustomResourceDefinition widgets.example.org: 1 of 1 objects would be invalid with the new CRD in version v1: " +
-						"Widget apps/w (spec: required value); change them first",
+					"web: CustomResourceDefinition widgets.example.org: 1 of 1 objects would be invalid under version v1 of the new CRD: " +
+						"Widget apps/w (spec: required value); fix these objects first",
 				},
 				Notes: []string{
-					"db waits until CustomResourceDefinition widgets.example.org of web can be applied", "nothing is pruned until all installs can be rendered",
+					"db waits until CustomResourceDefinition widgets.example.org of web can be applied", "no objects are pruned until all installs can be rendered",
 				},
 			},
 		},
@@ -162,14 +162,14 @@ func TestDryRun(t *testing.T) {
 			before: try("try apply ConfigMap apps/c", kerrors.NewBadRequest("admission webhook x does not support dry run")),
 			want: want{
 				Changes: []string{"Change ConfigMap apps/c"},
-				Notes:   []string{"ConfigMap apps/c cannot be tried: admission webhook x does not support dry run"},
+				Notes:   []string{"ConfigMap apps/c cannot be checked with a dry run: admission webhook x does not support dry run"},
 			},
 		},
 		"Unrendered": {
 			reason: "A part that cannot be rendered is a problem, and nothing is pruned.",
 			pieces: []piece{web(aConfig), {name: "db", digest: "2", fails: errors.New("no\nchart")}},
 			want: want{
-				Problems: []string{"db: no chart"}, Notes: []string{"nothing is pruned until all installs can be rendered"},
+				Problems: []string{"db: no chart"}, Notes: []string{"no objects are pruned until all installs can be rendered"},
 			},
 		},
 		"Deleting": {
@@ -198,7 +198,7 @@ func TestDryRun(t *testing.T) {
 			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, hooks: true}, {name: "bad", digest: "1", fails: errors.New("no"), hooks: true}},
 			want: want{
 				Changes: []string{"Create ConfigMap apps/c"}, Problems: []string{"bad: no"},
-				Notes: []string{"nothing is pruned until all installs can be rendered", "web: the chart has 1 hook"},
+				Notes: []string{"no objects are pruned until all installs can be rendered", "web: the chart has 1 hook"},
 			},
 		},
 		"Forbidden": {

@@ -63,7 +63,7 @@ type Released struct {
 
 // String names both resources.
 func (r Released) String() string {
-	return r.Resource.String() + " stays, and is no longer part of the module, which has " + r.Instead.String() + " now"
+	return r.Resource.String() + " is no longer managed and stays in the cluster; the module now has " + r.Instead.String()
 }
 
 // A Report is the result of a run.

@@ -76,7 +76,7 @@ func TestRunResult(t *testing.T) {
 				w.c.Create("kubectl", strings.Replace(aConfig, "{name: c", "{labels: {applyset.kubernetes.io/part-of: "+worldSet+
 					", operator.kyma-project.io/managed-by: provider-kyma}, name: c", 1))
 			},
-			want: want{Repaired: []string{"ConfigMap apps/c was replaced by another one"}, Log: []string{"apply ConfigMap apps/c", "save"}},
+			want: want{Repaired: []string{"ConfigMap apps/c was replaced by another object"}, Log: []string{"apply ConfigMap apps/c", "save"}},
 		},
 		"Reported": {
 			reason: "Another policy leaves drift as it is.", was: []string{aConfig},

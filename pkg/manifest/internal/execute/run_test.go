@@ -204,9 +204,9 @@ func TestRun(t *testing.T) {
 			before: func(w *world) { w.unready["web"] = "is not ready" },
 			want: want{
 				Log:     []string{"save", "pre web", "apply new ConfigMap apps/c", "save"},
-				Waiting: "hooks post-install wait until it is ready, as config asks for with Wait: ConfigMap apps/c: is not ready",
-				Why:     "hooks post-install wait until it is ready, as config asks for with Wait: ConfigMap apps/c: is not ready",
-				Held:    []string{"db: waits until install web is ready, as config asks for with Wait: it is being applied"},
+				Waiting: "hooks post-install run once the install is ready, because the config layer sets Wait: ConfigMap apps/c: is not ready",
+				Why:     "hooks post-install run once the install is ready, because the config layer sets Wait: ConfigMap apps/c: is not ready",
+				Held:    []string{"db: waits until install web is ready, because the config layer sets Wait: it is being applied"},
 			},
 		},
 		"Held": {
@@ -214,9 +214,9 @@ func TestRun(t *testing.T) {
 			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, wait: true}, db(other)},
 			want: want{
 				Log:     []string{"save", "apply new ConfigMap apps/c", "finish web", "save"},
-				Waiting: "waits until install web is ready, as config asks for with Wait: it is being applied",
-				Why:     "waits until install web is ready, as config asks for with Wait: it is being applied",
-				Held:    []string{"db: waits until install web is ready, as config asks for with Wait: it is being applied"},
+				Waiting: "waits until install web is ready, because the config layer sets Wait: it is being applied",
+				Why:     "waits until install web is ready, because the config layer sets Wait: it is being applied",
+				Held:    []string{"db: waits until install web is ready, because the config layer sets Wait: it is being applied"},
 			},
 		},
 		"Resource": {
@@ -256,9 +256,9 @@ func TestRun(t *testing.T) {
 			before: func(w *world) { w.c.Create("kubectl", aConfig) },
 			want: want{
 				Log: []string{"save", "apply new ConfigMap apps/c", "save"},
-				Err: "web: ConfigMap apps/c: exists and does not belong to this module; remove it, or set adopt to take it over",
+				Err: "web: ConfigMap apps/c: already exists and does not belong to this module; remove it, or set adopt",
 				Failed: []string{
-					"web: ConfigMap apps/c: exists and does not belong to this module; remove it, or set adopt to take it over",
+					"web: ConfigMap apps/c: already exists and does not belong to this module; remove it, or set adopt",
 				},
 			},
 		},

@@ -21,7 +21,7 @@ func OfCustomResource(u *unstructured.Unstructured, sum cluster.ObjectState) (St
 		return Processing, "has no status yet"
 	}
 	if seen, ok := status["observedGeneration"].(int64); ok && seen < u.GetGeneration() {
-		return Processing, fmt.Sprintf("its status is of generation %d, and it has generation %d", seen, u.GetGeneration())
+		return Processing, fmt.Sprintf("its status is of generation %d, but its generation is %d", seen, u.GetGeneration())
 	}
 	state, ok := status["state"].(string)
 	if !ok || state == "" {
@@ -51,7 +51,7 @@ func byConditions(status map[string]any, sum cluster.ObjectState) (State, string
 		m, _ := c.(map[string]any)
 		kind, _ := m["type"].(string)
 		why, _ := m["message"].(string)
-		why = fmt.Sprintf("condition %s is %v: %s", kind, m["status"], cmp.Or(text.OneLine(why), "it says no more"))
+		why = fmt.Sprintf("condition %s is %v: %s", kind, m["status"], cmp.Or(text.OneLine(why), "no message"))
 		switch {
 		case failures[kind] && m["status"] == "True":
 			return Error, why

@@ -60,6 +60,7 @@ func StateOf(manager string, u *unstructured.Unstructured) cluster.ObjectState {
 	s := metadataState(manager, u, u.GetManagedFields())
 	s.Status, s.Message = statusOf(u)
 	s.Outcome, s.Reason = outcomeOf(u)
+	s.Message, s.Reason = text.Excerpt(s.Message), text.Excerpt(s.Reason)
 	if !object.IsBuiltinGroup(u.GroupVersionKind().Group) {
 		s.Content = content(u)
 	}
@@ -100,7 +101,7 @@ func metadataState(manager string, o metav1.Object, managed []metav1.ManagedFiel
 		s.Set = o.GetLabels()[object.LabelApplySetID]
 	}
 	if o.GetDeletionTimestamp() != nil {
-		s.Status, s.Message = cluster.Terminating, Terminating(o)
+		s.Status, s.Message = cluster.Terminating, text.Excerpt(Terminating(o))
 	}
 	return s
 }
@@ -126,7 +127,7 @@ func statusOf(u *unstructured.Unstructured) (cluster.Status, string) {
 	}
 	r, err := status.Compute(u)
 	if err != nil {
-		return cluster.InProgress, "status cannot be read: " + text.OneLine(err.Error())
+		return cluster.InProgress, "cannot evaluate the status: " + text.OneLine(err.Error())
 	}
 	switch r.Status {
 	case status.CurrentStatus, status.UnknownStatus, status.NotFoundStatus:
@@ -147,7 +148,7 @@ var apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "AP
 func apiServiceStatus(u *unstructured.Unstructured) (cluster.Status, string) {
 	conditions, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
 	if err != nil {
-		return cluster.InProgress, "status cannot be read: " + text.OneLine(err.Error())
+		return cluster.InProgress, "cannot evaluate the status: " + text.OneLine(err.Error())
 	}
 	for _, c := range conditions {
 		m, ok := c.(map[string]any)

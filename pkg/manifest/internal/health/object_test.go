@@ -3,6 +3,7 @@
 package health
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -110,7 +111,7 @@ func TestStateOf(t *testing.T) {
 		},
 		"Unreadable": {
 			reason: "A malformed status does not cause a panic.",
-			object: deploy + "{conditions: 7}", status: cluster.InProgress, text: "status cannot be read",
+			object: deploy + "{conditions: 7}", status: cluster.InProgress, text: "cannot evaluate the status",
 		},
 	}
 	for name, tc := range cases {
@@ -143,6 +144,28 @@ func TestMetadataStateOf(t *testing.T) {
 	other.ResourceVersion = "8"
 	if !want.Same(other) || want.Same(cluster.ObjectState{}) {
 		t.Error("only the resource version may differ")
+	}
+}
+
+// TestStateIsBounded checks that texts of a cluster don't make a state large.
+func TestStateIsBounded(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	pod := map[string]any{
+		"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"name": "a"},
+		"status": map[string]any{"conditions": []any{map[string]any{"type": "Failed", "status": "True", "reason": long, "message": long}}},
+	}
+	gone := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{}, Finalizers: []string{long}}}
+	leaving := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{
+		"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{long},
+	}}}
+	for name, s := range map[string]cluster.ObjectState{
+		"Failed":      StateOf("m", &unstructured.Unstructured{Object: pod}),
+		"Terminating": StateOf("m", leaving),
+		"Metadata":    MetadataStateOf("m", gone),
+	} {
+		if s.Message == "" || len(s.Message) > 256 || len(s.Reason) > 256 {
+			t.Errorf("%s: the message has %d bytes and the reason %d, want 1 to 256 and at most 256", name, len(s.Message), len(s.Reason))
+		}
 	}
 }
 

@@ -97,7 +97,7 @@ type takenError struct {
 
 // Error names the hook, its object, the other part and the fix.
 func (e *takenError) Error() string {
-	return fmt.Sprintf("hook %s %s is part of %s too; take it out of one of them", e.event, e.ref, e.part)
+	return fmt.Sprintf("hook %s %s is also part of %s; remove it from one of them", e.event, e.ref, e.part)
 }
 
 func isTaken(err error) bool {

@@ -121,7 +121,7 @@ func TestPrepare(t *testing.T) {
 
 // TestPrepareChecksOwners verifies that Prepare refuses a hook that would replace an object of another part.
 func TestPrepareChecksOwners(t *testing.T) {
-	const refused = "hook pre-install Job a is part of extra too; take it out of one of them"
+	const refused = "hook pre-install Job a is also part of extra; remove it from one of them"
 	cases := map[string]struct {
 		reason string
 		event  inventory.Event

@@ -74,11 +74,11 @@ func TestRemoval(t *testing.T) {
 		"Refused": {reason: "A failed hook blocks the removal.", event: inventory.PreDelete, run: failed, want: want{standing: Standing{Progress: Refused, Message: "web: no"}, run: failed}},
 		"Taken": {
 			reason: "A hook that would replace an object of another part does not run, and blocks the removal like a failed hook.", event: inventory.PreDelete, err: taken("pre-delete"),
-			want: want{err: "web: hook pre-delete ConfigMap a/c is part of api too; take it out of one of them"},
+			want: want{err: "web: hook pre-delete ConfigMap a/c is also part of api; remove it from one of them"},
 		},
 		"TakenAfter": {
 			reason: "After the objects are deleted, a refused hook does not block the removal.", event: inventory.PostDelete, run: over, err: taken("post-delete"),
-			want: want{standing: passed("web: hook post-delete ConfigMap a/c is part of api too; take it out of one of them"), run: over},
+			want: want{standing: passed("web: hook post-delete ConfigMap a/c is also part of api; remove it from one of them"), run: over},
 		},
 		"Force":      {reason: "Force ignores a failed hook.", event: inventory.PreDelete, run: failed, force: true, want: want{standing: passed("web: no"), run: failed}},
 		"Error":      {reason: "An error names the part.", event: inventory.PreDelete, err: broken, want: want{err: "web: not reached"}},

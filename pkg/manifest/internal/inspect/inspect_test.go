@@ -254,6 +254,16 @@ func (c *cache) Track(_ context.Context, gvks []schema.GroupVersionKind) map[sch
 	return out
 }
 
+// TestUnwatched checks that the kinds with too many objects are reported, in a stable order.
+func TestUnwatched(t *testing.T) {
+	kind := func(name string) schema.GroupVersionKind { return schema.GroupVersionKind{Version: "v1", Kind: name} }
+	a, b := &cluster.TooManyError{Kind: "A"}, &cluster.TooManyError{Kind: "B"}
+	got := tooMany(map[schema.GroupVersionKind]error{kind("B"): b, kind("C"): forbidden, kind("A"): a, kind("D"): context.DeadlineExceeded})
+	if diff := cmp.Diff([]string{a.Error(), b.Error()}, got); diff != "" {
+		t.Errorf("tooMany(...): -want, +got:\n%s", diff)
+	}
+}
+
 func (c *cache) Get(r cluster.ObjectRef) (cluster.ObjectState, bool) {
 	s, ok := c.states[r]
 	return s, ok

@@ -4,12 +4,15 @@ package inspect
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
@@ -36,13 +39,15 @@ type Objects struct {
 	Asked map[cluster.ObjectRef]bool
 	// Denied holds the errors for the objects that the credentials may not read. It may be nil.
 	Denied map[cluster.ObjectRef]error
+	// TooMany has a message for each kind that isn't watched because the cluster has too many of its objects, sorted.
+	TooMany []string
 }
 
 // FindObjects returns the live state of all objects of an inventory, from the cache or, if a kind cannot be watched, by reading
 // its objects one by one.
 func FindObjects(ctx context.Context, c cluster.Cache, r Reader, inv *inventory.Inventory) (Objects, error) {
 	unsynced := Track(ctx, c, inv.Kinds())
-	out := Objects{States: make(map[cluster.ObjectRef]cluster.ObjectState, len(inv.Objects))}
+	out := Objects{States: make(map[cluster.ObjectRef]cluster.ObjectState, len(inv.Objects)), TooMany: tooMany(unsynced)}
 	for i := range inv.Objects {
 		en := &inv.Objects[i]
 		if _, blind := unsynced[en.GVK()]; blind {
@@ -56,6 +61,17 @@ func FindObjects(ctx context.Context, c cluster.Cache, r Reader, inv *inventory.
 		}
 	}
 	return out, nil
+}
+
+// tooMany returns a message for each kind that has too many objects.
+func tooMany(unsynced map[schema.GroupVersionKind]error) (out []string) {
+	for _, err := range unsynced {
+		if e := (*cluster.TooManyError)(nil); errors.As(err, &e) {
+			out = append(out, e.Error())
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // ask reads one object and records its state, or the error if the credentials may not read it.

@@ -214,7 +214,7 @@ func Unmarshal(data []byte) (*Inventory, error) {
 	}
 	i := &Inventory{}
 	if err := json.Unmarshal(b, i); err != nil {
-		return nil, errors.Wrap(err, "inventory is not JSON")
+		return nil, errors.Wrap(err, "inventory is not valid JSON")
 	}
 	if i.Parts == nil {
 		i.Parts = map[object.PartID]Part{}
@@ -238,7 +238,7 @@ func (i *Inventory) checkRuns() error {
 	}
 	for _, r := range runs {
 		if r != nil && r.Index < 0 {
-			return errors.Errorf("inventory has a run of hooks with index %d", r.Index)
+			return errors.Errorf("inventory has a hook run with the invalid index %d", r.Index)
 		}
 	}
 	return nil

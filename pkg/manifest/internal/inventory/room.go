@@ -29,7 +29,7 @@ func (i *Inventory) CheckRoom(size int, parent cluster.ObjectRef) error {
 	if size <= MaxData {
 		return nil
 	}
-	return errors.Errorf("the inventory of %d objects takes %d bytes, and %s holds %d; split the set into several with fewer objects",
+	return errors.Errorf("the inventory of %d objects takes %d bytes, but %s can hold only %d; split the module into smaller ones",
 		len(i.Objects), size, parent, MaxData)
 }
 

@@ -35,7 +35,7 @@ type ChangedError struct {
 
 // Error returns a message that names the Secret.
 func (e *ChangedError) Error() string {
-	return e.Inventory.String() + " was changed by another client while this call worked with it; the next call reads it again"
+	return e.Inventory.String() + " was changed by another client in the meantime; the next call reads it again"
 }
 
 // An OwnedError reports that the inventory with the name of the bundle belongs to another owner.
@@ -49,7 +49,7 @@ type OwnedError struct {
 
 // Error returns a message that names the Secret, its owner and the possible solutions.
 func (e *OwnedError) Error() string {
-	return fmt.Sprintf("%s is the inventory of %s; %s, or %s to take over all that it lists", e.Inventory, text.OneLine(e.Owner),
+	return fmt.Sprintf("%s is the inventory of %s; %s, or %s to adopt all objects in it", e.Inventory, text.OneLine(e.Owner),
 		e.Messages.Rename, e.Messages.Adopt)
 }
 
@@ -153,7 +153,7 @@ func (s *Store) read(u *unstructured.Unstructured, last Stored) (Stored, error) 
 	}
 	inv, err := Unmarshal(parent.Data[Key])
 	if err != nil {
-		return last, errors.Wrapf(err, "%s is damaged; restore it, or delete it to have it recreated from what is installed", s.Ref)
+		return last, errors.Wrapf(err, "%s is damaged; restore it, or delete it to recreate it from the installed objects", s.Ref)
 	}
 	inv.Good = parent.Data[GoodKey]
 	// The watch shows neither a parent without the label of the engine nor its deletion.
@@ -258,6 +258,6 @@ func (s *Store) Delete(ctx context.Context, last Stored) (Stored, error) {
 
 // foreign returns the error for a Secret that is not the inventory of this ApplySet.
 func (s *Store) foreign(u *unstructured.Unstructured) error {
-	return errors.Errorf("%s is not the inventory of this set: its label %s is %q; remove it, or %s",
+	return errors.Errorf("%s is not the inventory of this module: its label %s is %q; remove it, or %s",
 		s.Ref, object.LabelApplySetID, u.GetLabels()[object.LabelApplySetID], s.Messages.Rename)
 }

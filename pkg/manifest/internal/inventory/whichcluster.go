@@ -35,14 +35,14 @@ type WrongClusterError struct {
 func (e *WrongClusterError) Error() string {
 	expected := text.OneLine(e.Expected)
 	if e.Found == "" {
-		return fmt.Sprintf("the module is installed in the cluster with UID %s, and it is unknown whether this is that cluster: the credentials "+
-			"may not get namespace kube-system; grant that", expected)
+		return fmt.Sprintf("the module is installed in the cluster with UID %s, but the credentials cannot get namespace kube-system, so it is "+
+			"unknown whether this is the same cluster; grant the verb get on namespace kube-system", expected)
 	}
 	where := "the module is installed in the cluster with UID " + expected
 	if e.Inventory != (cluster.ObjectRef{}) {
-		where = fmt.Sprintf("%s lists what is installed in the cluster with UID %s", e.Inventory, expected)
+		where = fmt.Sprintf("%s lists the objects in the cluster with UID %s", e.Inventory, expected)
 	}
-	return fmt.Sprintf("%s, but the credentials lead to the cluster with UID %s; nothing is changed in either: restore the credentials, or, to "+
+	return fmt.Sprintf("%s, but the credentials are for the cluster with UID %s; neither cluster is changed: restore the credentials, or, to "+
 		"continue in the other cluster, %s %s", where, e.Found, e.Messages.WithDefaults().MoveTo, e.Found)
 }
 

@@ -39,13 +39,13 @@ func (i Identity) Validate() error {
 		return errors.New("the identity has no field manager")
 	}
 	if errs := metav1validation.ValidateFieldManager(i.FieldManager, field.NewPath("fieldManager")); len(errs) > 0 {
-		return errors.Wrap(errs.ToAggregate(), "the field manager of the identity cannot be used")
+		return errors.Wrap(errs.ToAggregate(), "invalid field manager of the identity")
 	}
 	if i.ManagedBy == "" {
 		return errors.Errorf("the identity has no value for the label %s", LabelManagedBy)
 	}
 	if problems := validation.IsValidLabelValue(i.ManagedBy); len(problems) > 0 {
-		return errors.Errorf("the identity has %q, which cannot be the value of the label %s: %s", i.ManagedBy, LabelManagedBy,
+		return errors.Errorf("the identity has %q, which is not a valid value for the label %s: %s", i.ManagedBy, LabelManagedBy,
 			strings.Join(problems, "; "))
 	}
 	return nil

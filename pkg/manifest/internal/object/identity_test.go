@@ -8,7 +8,7 @@ import (
 )
 
 func TestValidateIdentity(t *testing.T) {
-	const value = "cannot be the value of the label operator.kyma-project.io/managed-by"
+	const value = "is not a valid value for the label operator.kyma-project.io/managed-by"
 	cases := map[string]struct {
 		reason string
 		id     Identity

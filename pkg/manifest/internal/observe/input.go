@@ -89,6 +89,6 @@ func (c *Checkpoint) refusal() string {
 	if len(c.Wanted) == 0 || inventory.Fits(c.Inventory, c.Wanted) {
 		return ""
 	}
-	return fmt.Sprintf("what is needed to go back to this state has %d bytes compressed, and there is no room for it in %s "+
-		"beside the inventory of %d bytes, which together may have %d", len(c.Wanted), c.Parent, c.Inventory, inventory.MaxData)
+	return fmt.Sprintf("the data for a rollback to this revision (%d bytes compressed) does not fit into %s "+
+		"with the inventory (%d bytes): the limit is %d bytes", len(c.Wanted), c.Parent, c.Inventory, inventory.MaxData)
 }

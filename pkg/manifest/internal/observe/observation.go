@@ -70,6 +70,8 @@ type Observation struct {
 	// Tests lists the results of the tests for TestToken, including tests that have not run yet.
 	Tests     []TestState
 	TestToken string
+	// Unwatched has a message for each kind of the bundle that is not watched, because the cluster has too many of its objects.
+	Unwatched []string
 }
 
 // A TestState is the state of one test hook.
@@ -113,9 +115,9 @@ func (d Drift) String() string {
 	case DriftDeleted:
 		return d.Key.String() + " was deleted"
 	case DriftForeign:
-		return d.Key.String() + " was replaced by one that does not belong to this module"
+		return d.Key.String() + " was replaced by an object that does not belong to this module"
 	case DriftReplaced:
-		return d.Key.String() + " was replaced by another one"
+		return d.Key.String() + " was replaced by another object"
 	case DriftChanged:
 	}
 	if len(d.Fields) == 0 {
@@ -139,9 +141,9 @@ type CededField struct {
 // String returns a message that names the object, the field and the manager.
 func (c CededField) String() string {
 	if c.Contended {
-		return fmt.Sprintf("%s: %s was set again and again by %s, and is left to it", c.Key, c.Field, cmp.Or(c.Manager, "another client"))
+		return fmt.Sprintf("%s: %s was changed repeatedly by %s, and is ceded to it", c.Key, c.Field, cmp.Or(c.Manager, "another client"))
 	}
-	return fmt.Sprintf("%s: %s is left to %s", c.Key, c.Field, c.Manager)
+	return fmt.Sprintf("%s: %s is ceded to %s", c.Key, c.Field, c.Manager)
 }
 
 // conclude sets the state of the whole bundle to the state of its most urgent part.

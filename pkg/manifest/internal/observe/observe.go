@@ -221,7 +221,7 @@ func (o *observer) observeDrift(en *inventory.Entry, d Drift, p *part) bool {
 		p.found(phaseOfFailure(failure), failure.Message)
 	}
 	if en.Restores.Pause(o.Now) {
-		p.found(PhaseContended, d.String()+" again and again, and is restored once a minute; find the client that does this")
+		p.found(PhaseContended, d.String()+" repeatedly, and is restored once a minute; find the client that changes it")
 	}
 	p.found(PhaseDrifted, d.String())
 	return false
@@ -245,7 +245,7 @@ func (o *observer) observeCeded(en *inventory.Entry, p *part) {
 			continue
 		}
 		p.noted(PhaseCeded, f.String()+
-			"; stop one of the two, or take the field out of the module")
+			"; stop one of the two managers, or remove the field from the module")
 		if o.Drift == bundle.DriftRepair && c.IsDue(o.Now) {
 			o.out.UpToDate = o.out.UpToDate && !p.needsStep()
 		}

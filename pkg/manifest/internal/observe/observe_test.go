@@ -163,7 +163,7 @@ func TestObserve(t *testing.T) {
 			want: Observation{
 				Exists: true, UpToDate: true, State: health.Warning, Works: true, Ready: 1, Total: 1,
 				Ceded:   []CededField{{Key: ref, Field: "data.k", Manager: "them", Contended: true}},
-				Message: "web: ConfigMap apps/web: data.k was set again and again by them, and is left to it; stop one of the two, or take the field out of the module",
+				Message: "web: ConfigMap apps/web: data.k was changed repeatedly by them, and is ceded to it; stop one of the two managers, or remove the field from the module",
 			},
 		},
 		"CededDue": {
@@ -176,7 +176,7 @@ func TestObserve(t *testing.T) {
 			want: Observation{
 				Exists: true, State: health.Warning, Works: true, Ready: 1, Total: 1,
 				Ceded:   []CededField{{Key: ref, Field: "data.k", Manager: "them", Contended: true}},
-				Message: "web: ConfigMap apps/web: data.k was set again and again by them, and is left to it; stop one of the two, or take the field out of the module",
+				Message: "web: ConfigMap apps/web: data.k was changed repeatedly by them, and is ceded to it; stop one of the two managers, or remove the field from the module",
 			},
 		},
 		"CededLegitimately": {
@@ -294,8 +294,8 @@ func TestObserve(t *testing.T) {
 			phase: PhaseReady,
 			want: Observation{
 				Exists: true, UpToDate: true, State: health.Ready, Ready: 1, Total: 1,
-				NotKept: "what is needed to go back to this state has 1 bytes compressed, and there is no room for it in Secret p " +
-					"beside the inventory of 943718 bytes, which together may have 943718",
+				NotKept: "the data for a rollback to this revision (1 bytes compressed) does not fit into Secret p " +
+					"with the inventory (943718 bytes): the limit is 943718 bytes",
 			},
 		},
 	}

@@ -98,7 +98,7 @@ func withOwn(c *compose.Component, owner map[cluster.ObjectRef]object.PartID) (*
 		case o.Stage == object.StageCRDs:
 			out.Record.Shared = append(out.Record.Shared, o.Ref.Name)
 		default:
-			return nil, errors.Errorf("%s is part of %s too", o.Ref, other)
+			return nil, errors.Errorf("%s is also part of %s", o.Ref, other)
 		}
 	}
 	slices.Sort(out.Record.Shared)
@@ -118,8 +118,8 @@ func withKnown(c *compose.Component, s *Selection) (*compose.Component, Verdicts
 		case c.Purpose != compose.Repair || en.Intent == "" || en.Intent == o.Hash:
 			return false
 		case s.Repairs[o.Ref]:
-			failed = append(failed, Fail(c.Name, Spared, errors.Errorf("%s: was changed, and is not restored, because the module would be "+
-				"rendered differently now; change a value to install it again", o.Ref)))
+			failed = append(failed, Fail(c.Name, Spared, errors.Errorf("%s: drift is not repaired, because the module would be rendered "+
+				"differently now; change a value to install the module again", o.Ref)))
 		}
 		return true
 	})

@@ -46,7 +46,7 @@ func TestAssign(t *testing.T) {
 			args:   args{objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {b, a}, "ui": {b}}},
 			want: want{
 				Objects:  map[object.PartID][]cluster.ObjectRef{"web": {a}, "ui": {b}},
-				Verdicts: Verdicts{{Part: "db", Hindrance: Dropped, Reason: "ConfigMap apps/a is part of web too"}},
+				Verdicts: Verdicts{{Part: "db", Hindrance: Dropped, Reason: "ConfigMap apps/a is also part of web"}},
 			},
 		},
 		"SharedCRDs": {
@@ -62,7 +62,7 @@ func TestAssign(t *testing.T) {
 			args:   args{entries: []inventory.Entry{applied("ui", a)}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {b}}},
 			want: want{
 				Objects:  map[object.PartID][]cluster.ObjectRef{"db": {b}},
-				Verdicts: Verdicts{{Part: "web", Hindrance: Dropped, Reason: "ConfigMap apps/a is part of ui too"}},
+				Verdicts: Verdicts{{Part: "web", Hindrance: Dropped, Reason: "ConfigMap apps/a is also part of ui"}},
 			},
 		},
 		"GivenAway": {

@@ -56,7 +56,7 @@ func (d *Draft) heldBack(h *Hold) Verdicts {
 		return nil
 	}
 	var out Verdicts
-	reason := fmt.Sprintf("waits until install %s is ready, as config asks for with Wait: %s", h.Install, h.Reason)
+	reason := fmt.Sprintf("waits until install %s is ready, because the config layer sets Wait: %s", h.Install, h.Reason)
 	after := false
 	for i := range d.Parts {
 		part := &d.Parts[i]

@@ -77,7 +77,7 @@ func TestAwaited(t *testing.T) {
 
 func TestHeldBack(t *testing.T) {
 	parts := []bundle.Part{install("web", "1"), install("db", "1"), install("ui", "1")}
-	reason := "waits until install db is ready, as config asks for with Wait: it starts"
+	reason := "waits until install db is ready, because the config layer sets Wait: it starts"
 	held := Verdicts{{Part: "ui", Hindrance: Held, Reason: reason}}
 	cases := map[string]struct {
 		reason string

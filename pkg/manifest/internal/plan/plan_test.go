@@ -157,7 +157,7 @@ func TestBuild(t *testing.T) {
 				parts:   []bundle.Part{install("web", "1"), install("db", "1")},
 				objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {a, b}},
 			},
-			want: "db: Dropped: ConfigMap apps/a is part of web too\nweb: Create ConfigMap apps/a\n",
+			want: "db: Dropped: ConfigMap apps/a is also part of web\nweb: Create ConfigMap apps/a\n",
 		},
 		"SharedCRD": {
 			reason: "Several charts often contain the same CRD. It belongs to the first one.",
@@ -198,7 +198,7 @@ func TestBuild(t *testing.T) {
 				entries: []inventory.Entry{applied("web", a)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
 				hold: &Hold{Install: "web", Reason: "it starts"}, objects: map[object.PartID][]cluster.ObjectRef{"db": {b}},
 			},
-			want: "db: Held: waits until install web is ready, as config asks for with Wait: it starts\ndb: Create ConfigMap apps/b\n",
+			want: "db: Held: waits until install web is ready, because the config layer sets Wait: it starts\ndb: Create ConfigMap apps/b\n",
 		},
 		"RefusedCRD": {
 			reason: "If a CRD is refused, nothing is applied, so that a module does not end up between two versions.",
@@ -249,7 +249,7 @@ func TestBuild(t *testing.T) {
 				objects: map[object.PartID][]cluster.ObjectRef{"web": {crd("as.g"), a}},
 				refused: map[cluster.ObjectRef]error{crd("as.g"): errors.New("objects would be invalid")},
 			},
-			want: "web: Spared: CustomResourceDefinition as.g: was changed, and is not restored: objects would be invalid\n" +
+			want: "web: Spared: CustomResourceDefinition as.g: drift is not repaired: objects would be invalid\n" +
 				"web: Spare CustomResourceDefinition as.g\nweb: Repair ConfigMap apps/a\n",
 		},
 	}

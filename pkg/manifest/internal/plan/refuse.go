@@ -62,7 +62,7 @@ func (d *Draft) refusals(refused map[cluster.ObjectRef]error) (out Verdicts, blo
 			switch {
 			case err == nil:
 			case c.Purpose.Restores():
-				out = append(out, Fail(c.Name, Spared, errors.Wrapf(err, "%s: was changed, and is not restored", ref)))
+				out = append(out, Fail(c.Name, Spared, errors.Wrapf(err, "%s: drift is not repaired", ref)))
 			default:
 				out = append(out, Fail(c.Name, Dropped, errors.Wrap(err, ref.String())))
 				if !blocks {

@@ -71,7 +71,7 @@ func TestRefusals(t *testing.T) {
 		return c
 	}
 	invalid := map[cluster.ObjectRef]error{a: errors.New("invalid")}
-	spared := Verdict{Part: "web", Hindrance: Spared, Reason: "CustomResourceDefinition as.g: was changed, and is not restored: invalid"}
+	spared := Verdict{Part: "web", Hindrance: Spared, Reason: "CustomResourceDefinition as.g: drift is not repaired: invalid"}
 	type want struct {
 		Verdicts Verdicts
 		Blocks   bool

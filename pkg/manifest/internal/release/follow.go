@@ -110,7 +110,7 @@ func (d *Wanted) mayFollow(found []Revision) error {
 	for _, r := range found {
 		if !r.Ours && !d.Adopts.From(r.Owner) {
 			return errors.Errorf("a Helm release %s exists in namespace %s and does not belong to this module; "+
-				"uninstall it, or %s to take it over", d.Release.Name, d.Release.Namespace, d.Messages.Adopt)
+				"uninstall it, or %s", d.Release.Name, d.Release.Namespace, d.Messages.Adopt)
 		}
 	}
 	return nil

@@ -87,7 +87,7 @@ func (h History) FindRollback(
 	selector := fmt.Sprintf("%s,status in (%s,%s),%s=%s", selectorOf(r), record.StatusDeployed, record.StatusSuperseded, LabelSet, h.Set)
 	l, err := h.Client.List(ctx, ssa.SecretKind, r.Namespace, selector, 0)
 	if err != nil {
-		return 0, "", errors.Wrapf(err, "cannot look for the revisions of release %s in namespace %s", r.Name, r.Namespace)
+		return 0, "", errors.Wrapf(err, "cannot list the revisions of release %s in namespace %s", r.Name, r.Namespace)
 	}
 	for i := range l.Items {
 		if found := h.revisionOf(l.Items[i].Labels); found.Inputs.SharesContent(inputs) {
@@ -200,7 +200,7 @@ func (h History) HasForeign(ctx context.Context, r inventory.Release) (bool, err
 // search returns the metadata of the records of a release.
 func (h History) search(ctx context.Context, r inventory.Release) (*metav1.PartialObjectMetadataList, error) {
 	l, err := h.Client.List(ctx, ssa.SecretKind, r.Namespace, selectorOf(r), 0)
-	return l, errors.Wrapf(err, "cannot look for a Helm release %s in namespace %s", r.Name, r.Namespace)
+	return l, errors.Wrapf(err, "cannot list the records of Helm release %s in namespace %s", r.Name, r.Namespace)
 }
 
 // selectorOf returns the label selector of all records of a release.

@@ -54,7 +54,7 @@ func TestNext(t *testing.T) {
 			rec:     in(apps, inventory.Part{}),
 			want: want{
 				Requests: []string{"GET " + all},
-				Err:      "a Helm release web exists in namespace apps and does not belong to this module; uninstall it, or set adopt to take it over",
+				Err:      "a Helm release web exists in namespace apps and does not belong to this module; uninstall it, or set adopt",
 			},
 		},
 	}

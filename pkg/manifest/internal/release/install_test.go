@@ -52,7 +52,7 @@ func TestWriteDeployed(t *testing.T) {
 			next:    Next{Operation: hook.Install, Number: 1, Unsearched: true},
 			want: want{
 				Requests: []string{"POST apps/secrets", "GET " + all}, Statuses: []string{"1 deployed: said"},
-				Err: "a Helm release web exists in namespace apps and does not belong to this module; uninstall it, or set adopt to take it over",
+				Err: "a Helm release web exists in namespace apps and does not belong to this module; uninstall it, or set adopt",
 			},
 		},
 		"FirstOverOurs": {
@@ -61,7 +61,7 @@ func TestWriteDeployed(t *testing.T) {
 			next:    Next{Operation: hook.Install, Number: 1, Unsearched: true},
 			want: want{
 				Requests: []string{"POST apps/secrets", "GET " + all}, Statuses: []string{"1 deployed: said"},
-				Err: "release web has a record already; it is followed in the next step",
+				Err: "release web already has a record; the next step continues from it",
 			},
 		},
 		"Replaced": {

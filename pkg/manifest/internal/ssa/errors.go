@@ -137,10 +137,10 @@ func Explain(err error) error {
 		err = u.Err
 	}
 	if kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		err = errors.Wrap(err, "its namespace is being deleted")
+		err = errors.Wrap(err, "the namespace is being deleted")
 	}
 	if IsTooLarge(err) {
-		err = errors.Wrap(err, "it is larger than the cluster can store, about 1.5 MiB of JSON with all that the cluster adds; make it smaller")
+		err = errors.Wrap(err, "the object exceeds the size limit of the cluster (about 1.5 MiB as JSON, including the fields that the cluster adds); make it smaller")
 	}
 	if line := text.OneLine(gotValue.ReplaceAllString(err.Error(), "")); line != err.Error() {
 		return &lineError{line: line, err: err}

@@ -92,7 +92,7 @@ func TestExplainKeepsTheReason(t *testing.T) {
 		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}},
 	}}
 	err := Explain(terminating)
-	if err.Error() != "its namespace is being deleted: no way" || !kerrors.IsForbidden(err) {
+	if err.Error() != "the namespace is being deleted: no way" || !kerrors.IsForbidden(err) {
 		t.Errorf("explained: %v", err)
 	}
 	if Explain(nil) != nil {

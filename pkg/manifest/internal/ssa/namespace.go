@@ -39,7 +39,7 @@ func labelNamespace(ctx context.Context, c *Client, owner, name string, labels, 
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, Annotations: annotations},
 	})
 	if err != nil {
-		return errors.Wrap(err, "cannot encode it")
+		return errors.Wrap(err, "cannot encode namespace")
 	}
 	sum := sha256.Sum256([]byte(owner))
 	_, err = c.body(c.cluster.REST().Verb(http.MethodPatch).AbsPath(path(namespaceKind.GroupVersion(), namespaces, "", name)).

@@ -82,7 +82,7 @@ func (r *remover) awaitReplaced(ctx context.Context, e *inventory.Entry) (gone b
 		// The watch shows neither this object nor its deletion.
 		r.in.Cluster.Cache().Forget(k)
 	}
-	return false, "was replaced by another one", nil
+	return false, "was replaced by another object", nil
 }
 
 // ownKinds returns the kinds of the CRDs among the entries, each with one of its served versions. It also adds their mappings to

@@ -151,7 +151,7 @@ func TestRunIdentifies(t *testing.T) {
 			},
 			want: outcome{
 				Log: []string{hooks[0], "delete " + web, "metadata " + web}, Left: both,
-				Blocked: Blocked{State: health.Deleting, Message: web + ": was replaced by another one"},
+				Blocked: Blocked{State: health.Deleting, Message: web + ": was replaced by another object"},
 			},
 		},
 		"GoneMeanwhile": {

@@ -21,7 +21,7 @@ func TestBlockedBy(t *testing.T) {
 		"Error":   {reason: "The zero Standing that accompanies an error does not block the removal."},
 		"Due":     {reason: "Running hooks are waited for.", in: hook.Standing{Progress: hook.Due, Message: "x is running"}, want: Blocked{State: health.Deleting, Message: "x is running"}},
 		"Silent":  {reason: "Running hooks without a message are waited for, too.", in: hook.Standing{Progress: hook.Due}, want: Blocked{State: health.Deleting}},
-		"Refused": {reason: "A user must fix a failed hook.", in: hook.Standing{Progress: hook.Refused, Message: "x failed"}, want: Blocked{State: health.Warning, Message: "x failed; repair what is wrong and ask for another try, or force the removal"}},
+		"Refused": {reason: "A user must fix a failed hook.", in: hook.Standing{Progress: hook.Refused, Message: "x failed"}, want: Blocked{State: health.Warning, Message: "x failed; fix the cause and request a retry, or force the removal"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

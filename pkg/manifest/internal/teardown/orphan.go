@@ -104,7 +104,7 @@ func (r *remover) orphan(ctx context.Context, e *inventory.Entry) error {
 	if err == nil {
 		*out = append(*out, k)
 	} else if gone, err := r.in.Write.Absent(ctx, e.GVK(), m, k.Name, err); !gone {
-		return errors.Wrapf(ssa.Explain(err), "%s: cannot be kept", k)
+		return errors.Wrapf(ssa.Explain(err), "%s: cannot orphan the object", k)
 	}
 	r.in.Cluster.Cache().Forget(k)
 	r.settleGone(e)

@@ -140,7 +140,7 @@ func TestRunHooks(t *testing.T) {
 			mode:   Remove,
 			given:  given(inventory.PreDelete, hook.Standing{Progress: hook.Refused, Message: "bye failed"}),
 			want: outcome{Log: before, Left: all, Blocked: Blocked{
-				State: health.Warning, Message: "bye failed; repair what is wrong and ask for another try, or force the removal",
+				State: health.Warning, Message: "bye failed; fix the cause and request a retry, or force the removal",
 			}},
 		},
 		"After": {
@@ -189,14 +189,14 @@ func TestRunRemainingCustomResources(t *testing.T) {
 		w.c.Create("kubectl", otherWidget)
 	}
 	all := []string{"ConfigMap apps/web", "CustomResourceDefinition widgets.example.org", "Namespace apps", "Widget default/user"}
-	const one = "1 object of this module's own kinds is left: Widget default/user"
+	const one = "1 object of a kind that this module defines remains: Widget default/user"
 	runScenarios(t, map[string]scenario{
 		"Remove": {
 			reason: "Custom resources of other clients are not deleted, and the objects that serve them stay.",
 			mode:   Remove, given: given,
 			want: outcome{
 				Log: []string{readCRD, listWidget}, Left: all,
-				Blocked: Blocked{State: health.Warning, Message: one + "; delete what is not needed, or set force to have all deleted"},
+				Blocked: Blocked{State: health.Warning, Message: one + "; delete those that are not needed, or set force to delete all of them"},
 			},
 		},
 		"Prune": {
@@ -204,7 +204,7 @@ func TestRunRemainingCustomResources(t *testing.T) {
 			mode:   Prune, given: given,
 			want: outcome{
 				Log:  []string{readCRD, "hooks pre-delete", "delete ConfigMap apps/web", "hooks post-delete", listWidget},
-				Done: all[:1], Left: all[1:], Blocked: Blocked{State: health.Warning, Message: one + "; delete what is not needed"},
+				Done: all[:1], Left: all[1:], Blocked: Blocked{State: health.Warning, Message: one + "; delete those that are not needed"},
 			},
 		},
 		"Force": {
@@ -212,7 +212,7 @@ func TestRunRemainingCustomResources(t *testing.T) {
 			mode:   ForceRemove, given: given,
 			want: outcome{
 				Log: []string{readCRD, listWidget, "delete Widget default/user"}, Left: all[:3], Forced: all[3:],
-				Blocked: Blocked{State: health.Deleting, Message: one + "; what is left is being deleted"},
+				Blocked: Blocked{State: health.Deleting, Message: one + "; the remaining objects are being deleted"},
 			},
 		},
 		"ForceWaits": {
@@ -225,7 +225,7 @@ func TestRunRemainingCustomResources(t *testing.T) {
 			},
 			want: outcome{
 				Log: []string{readCRD, listWidget}, Left: all,
-				Blocked: Blocked{State: health.Deleting, Message: one + " (" + held + "); what is left is being deleted"},
+				Blocked: Blocked{State: health.Deleting, Message: one + " (" + held + "); the remaining objects are being deleted"},
 			},
 		},
 		"Many": {
@@ -243,8 +243,8 @@ func TestRunRemainingCustomResources(t *testing.T) {
 					"CustomResourceDefinition widgets.example.org", "Namespace apps", "Widget default/a", "Widget default/b", "Widget default/c",
 					"Widget default/d", "Widget default/e", "Widget default/f", "Widget default/g",
 				},
-				Blocked: Blocked{State: health.Warning, Message: "7 objects of this module's own kinds are left: Widget default/a, Widget default/b, " +
-					"Widget default/c, Widget default/d, Widget default/e and 2 more; delete what is not needed, or set force to have all deleted"},
+				Blocked: Blocked{State: health.Warning, Message: "7 objects of kinds that this module defines remain: Widget default/a, Widget default/b, " +
+					"Widget default/c, Widget default/d, Widget default/e and 2 more; delete those that are not needed, or set force to delete all of them"},
 			},
 		},
 		"ForeignCRD": {
@@ -330,7 +330,7 @@ func TestRunOrphans(t *testing.T) {
 			},
 			want: outcome{
 				Log: []string{"patch ConfigMap apps/web"}, Left: []string{"ConfigMap apps/web", "Namespace apps"},
-				Err: `ConfigMap apps/web: cannot be kept: Operation cannot be fulfilled on configmaps "web": the UID in the precondition does not match`,
+				Err: `ConfigMap apps/web: cannot orphan the object: Operation cannot be fulfilled on configmaps "web": the UID in the precondition does not match`,
 			},
 		},
 		"TooLate": {
@@ -365,7 +365,7 @@ func TestRunOrphans(t *testing.T) {
 			},
 			want: outcome{
 				Log: []string{"patch ConfigMap apps/web"}, Left: []string{"ConfigMap apps/db", "ConfigMap apps/web", "Namespace apps"},
-				Err: `ConfigMap apps/web: cannot be kept: configmaps "web" is forbidden: no`,
+				Err: `ConfigMap apps/web: cannot orphan the object: configmaps "web" is forbidden: no`,
 			},
 		},
 	})

@@ -171,7 +171,7 @@ func blockedBy(s hook.Standing) Blocked {
 	case hook.Due:
 		return Blocked{State: health.Deleting, Message: s.Message}
 	case hook.Refused:
-		return Blocked{State: health.Warning, Message: s.Message + "; repair what is wrong and ask for another try, or force the removal"}
+		return Blocked{State: health.Warning, Message: s.Message + "; fix the cause and request a retry, or force the removal"}
 	case hook.Passed:
 	}
 	return Blocked{}

@@ -44,7 +44,7 @@ var _ = Describe("Content that is trouble", Label("bad"), func() {
 		Entry("config with a key that is unknown", configured("configs: [{name: web, clientConfig: Nonsense=1}]",
 			"web: config: clientConfig: Nonsense: is unknown")),
 		Entry("config with an entry for no install", configured("configs: [{name: wep, overrides: 'a="+Password+"'}]",
-			`config: entry "wep" names no install; there is web`)),
+			`config: entry "wep" does not match any install; the installs are web`)),
 		Entry("config that cannot be read", configured("configs: [{name: web, overrides: 'password=a,"+Password+"'}]",
 			"web: config: overrides: must be in the grammar of helm --set")),
 	)
@@ -173,7 +173,7 @@ func rawWithValues(_ SpecContext, s *Space) trouble {
 	m.Spec.ForProvider.Installs[0].Values = Raw(Values{"password": Password})
 	return trouble{
 		manifest: m, twinless: true,
-		says: []string{"web: values are for charts, and this install is plain objects; remove them"},
+		says: []string{"web: values are for charts only, and this install is plain objects; remove them"},
 		cure: func(ctx SpecContext) {
 			s.Update(ctx, m.Name, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Values = nil })
 		},

@@ -25,8 +25,8 @@ var _ = Describe("An object that exists already", func() {
 		Expect(Env.TargetClient.Create(ctx, foreign)).To(Succeed())
 		s.Create(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil)))
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
-			NotSynced("ConfigMap "+s.Name+"/web-settings", "exists and does not belong to this module", "adopt"),
-			NotReady("ConfigMap "+s.Name+"/web-settings", "exists and does not belong to this module"), ReadyBecause(v1alpha1.ReasonModuleFailed),
+			NotSynced("ConfigMap "+s.Name+"/web-settings", "already exists and does not belong to this module", "adopt"),
+			NotReady("ConfigMap "+s.Name+"/web-settings", "already exists and does not belong to this module"), ReadyBecause(v1alpha1.ReasonModuleFailed),
 			HaveState(v1alpha1.StateError),
 			HaveInstall("web", v1alpha1.StateError, "web-settings")))
 		Expect(s.MustConfigMap(ctx, "web-settings").ResourceVersion).To(Equal(foreign.ResourceVersion))

@@ -172,7 +172,7 @@ metadata: {name: fine}
 		awaitPlan(ctx, s, "plain", SatisfyAll(
 			havePlan(1, 0, 0, ConsistOf(objectPlanned("Create", "ConfigMap "+s.Name+"/fine"))),
 			HaveField("Status.AtProvider.Plan.Problems", BeEquivalentTo(2)),
-			NotReady("ConfigMap "+s.Name+"/taken: exists and does not belong to this module", "Service "+s.Name+"/wrong", "spec.ports[0].port")))
+			NotReady("ConfigMap "+s.Name+"/taken: already exists and does not belong to this module", "Service "+s.Name+"/wrong", "spec.ports[0].port")))
 		Eventually(Events).WithContext(ctx).WithArguments(s, "plain").Should(ContainElement(HavePrefix("Warning Planned problems:")))
 
 		By("adopting what is there")

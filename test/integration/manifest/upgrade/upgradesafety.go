@@ -83,7 +83,7 @@ var _ = Describe("Upgrade safety", func() {
 
 		s.Update(ctx, "module", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Drift = v1alpha1.DriftPolicyRepair })
 		Eventually(s.Get).WithContext(ctx).WithArguments("module").Should(HaveState(v1alpha1.StateError,
-			"operator: CustomResourceDefinition widgets."+s.Group()+": was changed, and is not restored: 1 of 1 objects would be invalid",
+			"operator: CustomResourceDefinition widgets."+s.Group()+": drift is not repaired: 1 of 1 objects would be invalid",
 			"Widget "+s.Name+"/huge (spec.size"))
 		Eventually(Gone(s.ConfigMap)).WithContext(ctx).WithArguments("more").Should(BeFalse())
 		Expect(Env.TargetClient.Delete(ctx, s.MustWidget(ctx, "huge"))).To(Succeed())
