@@ -86,6 +86,10 @@ func (p *Provider) Start(ctx context.Context) error {
 	for {
 		_, err := fetch(ctx, "http://"+p.health+"/readyz")
 		if err == nil {
+			// The server of the metrics starts by itself, and specs read them at once.
+			_, err = fetch(ctx, "http://"+p.Metrics+"/metrics")
+		}
+		if err == nil {
 			return nil
 		}
 		select {
