@@ -5,6 +5,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -42,7 +43,7 @@ func assault(ctx SpecContext, manifests int) {
 		for i := 0; stop.Err() == nil; i++ {
 			m, err := s.Get(stop, fmt.Sprintf("hostile-%d", i%manifests))
 			if err == nil {
-				SetValues(Values{"message": fmt.Sprint(i)})(m)
+				SetValues(Values{"message": strconv.Itoa(i)})(m)
 				_ = Env.ControlClient.Update(stop, m)
 			}
 			select {

@@ -54,7 +54,7 @@ func allocated(f func()) int64 {
 	runtime.ReadMemStats(&before)
 	f()
 	runtime.ReadMemStats(&after)
-	return int64(after.TotalAlloc - before.TotalAlloc) //nolint:gosec // It is small.
+	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
 // TestBombs holds that objects with aliases, which a tenant can write into a Manifest, take little memory of this process,

@@ -49,7 +49,7 @@ func TestManyEvents(t *testing.T) {
 func TestTooMany(t *testing.T) {
 	fill := func(server *fake, from, to int) {
 		for i := from; i < to; i++ {
-			server.set(fmt.Sprint("o", i), "one", fmt.Sprint(i))
+			server.set(fmt.Sprint("o", i), "one", strconv.Itoa(i))
 		}
 	}
 	cases := map[string]struct {
@@ -152,7 +152,7 @@ func TestListInPages(t *testing.T) {
 		server.pages = true
 		server.mu.Unlock()
 		for i := range 1200 {
-			server.set(fmt.Sprint("o", i), "one", fmt.Sprint(i))
+			server.set(fmt.Sprint("o", i), "one", strconv.Itoa(i))
 		}
 		if err := track(t, c, secrets); err != nil {
 			t.Fatal(err)

@@ -104,7 +104,8 @@ func leftovers(manager string, o *object.Desired, live *unstructured.Unstructure
 	found := unions.Find(o.Ref.GroupKind(), o.Content(), live.Object, live.GetManagedFields(), ours)
 	for i := range found {
 		if l := &found[i]; len(l.Managers) > 0 {
-			return nil, &ssa.RefusedError{Err: errors.Errorf("%s, which field manager %s owns, cannot be combined with %s; remove it there, or remove %s from the module",
+			return nil, &ssa.RefusedError{Err: errors.Errorf(
+				"%s, which field manager %s owns, cannot be combined with %s; remove it there, or remove %s from the module",
 				fieldset.Text(l.Path), strings.Join(l.Managers, ", "), l.Wanted(), fieldset.Text(l.Beside))}
 		}
 	}
