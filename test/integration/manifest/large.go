@@ -97,7 +97,7 @@ data:
 		_, crds = definition(1_600_000)
 		s.Update(ctx, "definition", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.CRDs = crds })
 		Eventually(s.Get).WithContext(ctx).WithArguments("definition").Should(
-			NotSynced("CustomResourceDefinition "+key.Name, "larger than the cluster can store"))
+			NotSynced("CustomResourceDefinition "+key.Name, "exceeds the size limit of the cluster"))
 
 		s.Remove(ctx, "definition")
 		_, err := get(ctx)
