@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -55,6 +56,7 @@ type flags struct {
 	denyTargets         []string
 	services            []string
 	plainHosts          []string
+	externalNames       []string
 
 	moduleKeys           []string
 	moduleRegistryConfig string
@@ -95,6 +97,9 @@ func (f *flags) validate() error {
 		if d.value <= 0 {
 			return errors.Errorf("--%s is %s and must be more than 0", d.name, d.value)
 		}
+	}
+	if err := naming.Allowed(f.externalNames).Validate(); err != nil {
+		return errors.Wrap(err, "--allow-external-names")
 	}
 	_, err := f.guard("")
 	return err
@@ -202,6 +207,8 @@ func (f *flags) trust(app *kingpin.Application) {
 		"By default, it is guessed from KUBERNETES_SERVICE_HOST.").PlaceHolder("CIDR").StringsVar(&f.services)
 	app.Flag("allow-plain-http-host", "Allow plainHTTP in ProviderConfigs for the registry with this host or host:port. Can be repeated.").
 		PlaceHolder("HOST").StringsVar(&f.plainHosts)
+	app.Flag("allow-external-names", "Allow Manifests to use inventories whose names don't begin with their namespace. NAME is the external name; "+
+		"* stands for any characters. Can be repeated.").PlaceHolder("NAMESPACE/NAME").StringsVar(&f.externalNames)
 }
 
 func (f *flags) modules(app *kingpin.Application) {

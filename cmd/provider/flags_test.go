@@ -111,6 +111,7 @@ func TestParseArguments(t *testing.T) {
 		"NoMemory":     {reason: "A chart needs some memory.", args: []string{"--render-memory=0"}, err: "--render-memory is 0"},
 		"NoRenderers":  {reason: "Fewer than no processes cannot be.", args: []string{"--render-processes=-1"}, err: "--render-processes is -1"},
 		"InProcess":    {reason: "The provider can render charts itself.", args: []string{"--render-processes=0"}, check: func(f *flags) bool { return f.renderProcesses == 0 }},
+		"AnyNames":     {reason: "A name without a namespace would be for all.", args: []string{"--allow-external-names=legacy"}, err: `--allow-external-names: "legacy" must have the form`},
 		"NoStateCheck": {reason: "Metrics need an interval.", args: []string{"--poll-state-metric=0s"}, err: "--poll-state-metric is 0s"},
 	}
 	for name, tc := range cases {

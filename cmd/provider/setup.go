@@ -82,6 +82,7 @@ func setup(
 		Puller:   puller,
 		Verifier: module.NewVerifier(puller),
 		Limits:   limits,
+		Names:    f.externalNames,
 		Engine:   manifest.New(append(engineOptions(f, held), renderer...)...),
 	}, resolver: module.NewResolver(puller, limits), keys: keys}
 	if err := begin(ctx, mgr, c.steps(ctx), options); err != nil {

@@ -133,8 +133,8 @@ func (w *call) newStore() *store {
 		client.Guard = w.e.guard
 	}
 	return &store{last: &w.mem.stored, stop: func() {}, inventories: &inventory.Store{
-		Client: client, Cache: w.c.Cache(), SyncTimeout: inspect.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner, Adopt: w.b.Adopt,
-		Where: w.where, Identity: w.e.identity, Messages: w.e.messages,
+		Client: client, Cache: w.c.Cache(), SyncTimeout: inspect.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner,
+		OwnerRequired: w.b.OwnerRequired, Adopt: w.b.Adopt, Where: w.where, Identity: w.e.identity, Messages: w.e.messages,
 	}}
 }
 

@@ -61,7 +61,8 @@ func TestOtherOwner(t *testing.T) {
 		if !isOwned(err) || len(r.Pruned) > 0 {
 			t.Errorf("Apply(...): want an OwnedError, got %+v, %v", r, err)
 		}
-		wantErr := "Secret kyma-system/team-a-web is the inventory of Manifest team-a/web; choose another external name, or set adopt to adopt all objects in it"
+		wantErr := "Secret kyma-system/team-a-web is the inventory of Manifest team-a/web, not of Manifest team-b/web; " +
+			"choose another external name, or set adopt to adopt all objects in it"
 		if err == nil || err.Error() != wantErr {
 			t.Errorf("want error %q, got %v", wantErr, err)
 		}
@@ -87,6 +88,38 @@ func TestOtherOwner(t *testing.T) {
 	}
 	if o := b.observe(s); o.State != Ready || !o.UpToDate {
 		t.Errorf("the owner's bundle: %+v", o)
+	}
+	b.takeAll(s)
+}
+
+// TestOwnerRequired checks that an inventory without an owner is not for a bundle that requires one, not even if it is removed, and
+// that such a bundle removes what it installed itself.
+func TestOwnerRequired(t *testing.T) {
+	b := newBench(t)
+	s := bundleOf(install("web", webTemplates...))
+	library := *s
+	library.Owner = ""
+	b.settle(&library)
+	want := b.s.keys()
+	s.OwnerRequired = true
+	wantErr := "Secret kyma-system/team-a-web is the inventory of an unknown owner, not of Manifest team-a/web; " +
+		"choose another external name, or set adopt to adopt all objects in it"
+	_, observed := b.Observe(t.Context(), b.c, s)
+	_, applied := b.Apply(t.Context(), b.c, s)
+	_, exists := b.Exists(t.Context(), b.c, s)
+	_, removed := b.Remove(t.Context(), b.c, s)
+	for call, err := range map[string]error{"Observe": observed, "Apply": applied, "Exists": exists, "Remove": removed} {
+		if e := (*OwnedError)(nil); !errors.As(err, &e) || err.Error() != wantErr {
+			t.Errorf("%s(...): want error %q, got %v", call, wantErr, err)
+		}
+	}
+	if diff := cmp.Diff(want, b.s.keys()); diff != "" {
+		t.Errorf("what is there: -want, +got:\n%s", diff)
+	}
+	s.Adopt = true
+	b.settle(s)
+	if got := b.owner(); got != s.Owner {
+		t.Errorf("the inventory is of %q", got)
 	}
 	b.takeAll(s)
 }

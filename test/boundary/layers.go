@@ -111,6 +111,7 @@ func controllerLayers() []layer {
 		{path: "internal/controller/kyma", level: 73},
 		{path: "internal/controller/manifest/confine", level: 72},
 		{path: "internal/controller/manifest/access", level: 72},
+		{path: "internal/controller/manifest/naming", level: 72},
 		{path: "internal/controller/manifest", level: 73},
 		{path: "internal/controller/moduletemplate", level: 73},
 	}

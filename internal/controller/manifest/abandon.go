@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
@@ -94,7 +95,7 @@ func leftBehind(mr *v1alpha1.Manifest) string {
 	if r := mr.Status.AtProvider.Resources; r != nil {
 		out = append(out, fmt.Sprintf("%d objects", r.Total))
 	}
-	out = append(out, "inventory Secret "+externalName(mr))
+	out = append(out, "inventory Secret "+naming.InventoryOf(mr))
 	versions := map[string]string{}
 	for i := range mr.Status.AtProvider.Installs {
 		in := &mr.Status.AtProvider.Installs[i]

@@ -3,17 +3,13 @@
 package manifest
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/confine"
@@ -38,28 +34,6 @@ var labels = []string{ //nolint:gochecknoglobals // Constant.
 	v1alpha1.LabelControllerName,
 }
 
-// maxName is the maximum length of the name of a Secret.
-const maxName = 253
-
-// externalName returns the external name of a Manifest, which is the name of its inventory in the target cluster.
-func externalName(mr *v1alpha1.Manifest) string {
-	if n := meta.GetExternalName(mr); n != "" {
-		return n
-	}
-	n := mr.Namespace + "." + mr.Name
-	if len(n) <= maxName {
-		return n
-	}
-	sum := sha256.Sum256([]byte(n))
-	suffix := "." + hex.EncodeToString(sum[:8])
-	return strings.TrimRight(n[:maxName-len(suffix)], ".-") + suffix
-}
-
-// owner returns the owner of a bundle, in a form for users who find its inventory.
-func owner(mr *v1alpha1.Manifest) string {
-	return v1alpha1.ManifestKind + " " + mr.Namespace + "/" + mr.Name
-}
-
 // asked reports whether an annotation of a Manifest is set to "true".
 func asked(mr *v1alpha1.Manifest, annotation string) bool {
 	return mr.Annotations[annotation] == "true"
@@ -76,18 +50,9 @@ type content struct {
 // bundleOf returns the bundle that a Manifest wants in its cluster.
 func (s *content) bundleOf(mr *v1alpha1.Manifest) (*manifest.Bundle, error) {
 	p := &mr.Spec.ForProvider
-	out := &manifest.Bundle{
-		Name:     externalName(mr),
-		Owner:    owner(mr),
-		Tenant:   mr.Namespace,
-		Labels:   map[string]string{},
-		Adopt:    adopts(mr),
-		Drift:    driftPolicy(p.Drift),
-		Recreate: p.ImmutableFields == v1alpha1.ImmutableFieldsPolicyRecreate,
-
-		ClusterUID:    mr.Status.AtProvider.ClusterUID,
-		NewClusterUID: mr.Annotations[v1alpha1.AnnotationClusterChanged],
-	}
+	out := outlineOf(mr)
+	out.Tenant, out.Labels = mr.Namespace, map[string]string{}
+	out.Drift, out.Recreate = driftPolicy(p.Drift), p.ImmutableFields == v1alpha1.ImmutableFieldsPolicyRecreate
 	for _, l := range labels {
 		if v, ok := mr.Labels[l]; ok {
 			out.Labels[l] = v

@@ -4,8 +4,6 @@ package manifest
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 	"testing"
 
@@ -13,8 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
@@ -32,39 +28,6 @@ func named(namespace, name string, mod ...func(m *v1alpha1.Manifest)) *v1alpha1.
 		fn(m)
 	}
 	return m
-}
-
-func TestExternalName(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		mr     *v1alpha1.Manifest
-		want   string
-	}{
-		"FromName": {
-			reason: "Namespace and name make the name of the inventory.",
-			mr:     named("team-a", "web"),
-			want:   "team-a.web",
-		},
-		"FromAnnotation": {
-			reason: "The annotation wins, so that an installation can be imported.",
-			mr:     named("team-a", "web", func(m *v1alpha1.Manifest) { meta.SetExternalName(m, "other") }),
-			want:   "other",
-		},
-		"TooLong": {
-			reason: "A name that is too long for a Secret ends in a hash of it.",
-			mr:     named("team-a", strings.Repeat("a", 253)),
-			want:   "team-a." + strings.Repeat("a", 229) + ".HASH",
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			sum := sha256.Sum256([]byte("team-a." + tc.mr.Name))
-			want := strings.Replace(tc.want, "HASH", hex.EncodeToString(sum[:8]), 1)
-			if diff := cmp.Diff(want, externalName(tc.mr)); diff != "" {
-				t.Errorf("\n%s\nexternalName(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
 }
 
 // pulled records what a puller was asked for.

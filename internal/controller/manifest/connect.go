@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/access"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/ready"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/values"
@@ -51,6 +52,7 @@ type connector struct {
 	puller   Puller
 	verifier Verifier
 	limits   archive.Limits
+	names    naming.Allowed
 	engine   Engine
 	record   event.Recorder
 	requeuer *requeue.Requeuer
@@ -90,6 +92,9 @@ func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed
 func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*external, *verdict, error) {
 	if err := c.usage.Track(ctx, mr); err != nil {
 		return nil, nil, errors.Wrap(err, "cannot track usage of the ProviderConfig")
+	}
+	if err := c.names.Check(mr); err != nil {
+		return nil, nil, ready.Final(err)
 	}
 	cfg, err := config.Load(ctx, c.client, mr.Namespace, mr.Spec.ProviderConfigReference)
 	if err != nil {

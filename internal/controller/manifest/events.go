@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -217,7 +218,7 @@ func (r *reporter) recordAbandoned(mr *v1alpha1.Manifest, why error) {
 // recordOther records that the inventory that a Manifest names belongs to another owner and is kept.
 func (r *reporter) recordOther(mr *v1alpha1.Manifest, other *engine.OwnedError) {
 	if released(mr) {
-		r.warn(mr, reasonLeft, fmt.Sprintf("Nothing was removed: %s is the inventory of %s", other.Inventory, other.Owner))
+		r.warn(mr, reasonLeft, fmt.Sprintf("Nothing was removed: %s is the inventory of %s", other.Inventory, cmp.Or(other.Owner, "an unknown owner")))
 	}
 }
 

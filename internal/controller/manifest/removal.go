@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -62,7 +63,7 @@ func removalAfter(err error) removal {
 // outlineOf returns the bundle of a Manifest without its parts. It is enough to remove the objects that the inventory lists.
 func outlineOf(mr *v1alpha1.Manifest) *engine.Bundle {
 	return &engine.Bundle{
-		Name: externalName(mr), Owner: owner(mr), Adopt: adopts(mr),
+		Name: naming.InventoryOf(mr), Owner: naming.OwnerOf(mr), OwnerRequired: !naming.InNamespace(mr), Adopt: adopts(mr),
 		ClusterUID: mr.Status.AtProvider.ClusterUID, NewClusterUID: mr.Annotations[v1alpha1.AnnotationClusterChanged],
 	}
 }

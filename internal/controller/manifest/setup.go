@@ -27,6 +27,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/access"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/share"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/values"
@@ -55,6 +56,8 @@ type Options struct {
 	Limits archive.Limits
 	// Verifier verifies signatures if a ProviderConfig requires them.
 	Verifier Verifier
+	// Names lists the inventories that Manifests may use besides those whose names begin with their namespace.
+	Names naming.Allowed
 	// Engine applies, observes, plans and removes bundles.
 	Engine Engine
 }
@@ -83,6 +86,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		puller:   o.Puller,
 		verifier: o.Verifier,
 		limits:   o.Limits,
+		names:    o.Names,
 		engine:   o.Engine,
 		record:   record,
 		requeuer: requeuer,

@@ -23,6 +23,10 @@ type Bundle struct {
 	// example, to remove a bundle if you know only its name.
 	Owner string
 
+	// OwnerRequired makes the engine refuse an inventory that names no owner, like that of another owner. By default, such an inventory
+	// belongs to every bundle with its name.
+	OwnerRequired bool
+
 	// Tenant is shared by bundles that share resources of the engine: a Renderer with processes gives one tenant at most half of them. It
 	// may be empty.
 	Tenant string

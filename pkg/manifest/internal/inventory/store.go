@@ -3,6 +3,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -40,17 +41,18 @@ func (e *ChangedError) Error() string {
 
 // An OwnedError reports that the inventory with the name of the bundle belongs to another owner.
 type OwnedError struct {
-	// Inventory refers to the Secret. Owner is the Bundle.Owner that the Secret names.
-	Inventory cluster.ObjectRef
-	Owner     string
+	// Inventory refers to the Secret. Owner is the Bundle.Owner that the Secret names, or empty. Claimant is the Bundle.Owner of the
+	// bundle that was refused.
+	Inventory       cluster.ObjectRef
+	Owner, Claimant string
 	// Messages contain the instructions for using another inventory or adopting this one.
 	Messages advice.Messages
 }
 
 // Error returns a message that names the Secret, its owner and the possible solutions.
 func (e *OwnedError) Error() string {
-	return fmt.Sprintf("%s is the inventory of %s; %s, or %s to adopt all objects in it", e.Inventory, text.OneLine(e.Owner),
-		e.Messages.Rename, e.Messages.Adopt)
+	return fmt.Sprintf("%s is the inventory of %s, not of %s; %s, or %s to adopt all objects in it", e.Inventory,
+		text.OneLine(cmp.Or(e.Owner, "an unknown owner")), text.OneLine(cmp.Or(e.Claimant, "this module")), e.Messages.Rename, e.Messages.Adopt)
 }
 
 // A Client sends the requests of a Store.
@@ -86,6 +88,8 @@ type Store struct {
 	// Owner is the owner of the bundle, or empty. If Adopt is true, Load accepts the inventory of another owner.
 	Owner string
 	Adopt bool
+	// OwnerRequired makes the store refuse an inventory without an owner.
+	OwnerRequired bool
 	// Where says which cluster this is. Load refuses an inventory of another cluster.
 	Where Whereabouts
 	// Identity is the identity of the engine.
@@ -166,10 +170,10 @@ func (s *Store) read(u *unstructured.Unstructured, last Stored) (Stored, error) 
 	}, nil
 }
 
-// Owns reports whether an inventory belongs to the owner of the bundle. An inventory without an owner belongs to every owner. A
-// bundle without an owner can use every inventory, and leaves its owner unchanged.
+// Owns reports whether an inventory belongs to the owner of the bundle. An inventory without an owner belongs to every owner, unless
+// an owner is required. A bundle without an owner can use every inventory, and leaves its owner unchanged.
 func (s *Store) Owns(st Stored) bool {
-	return st.Inventory == nil || st.Owner == "" || s.Owner == "" || st.Owner == s.Owner
+	return st.Inventory == nil || s.Owner == "" || st.Owner == s.Owner || st.Owner == "" && !s.OwnerRequired
 }
 
 // CheckOwner returns an *OwnedError if the inventory belongs to another owner.
@@ -177,7 +181,7 @@ func (s *Store) CheckOwner(st Stored) error {
 	if s.Owns(st) {
 		return nil
 	}
-	return &OwnedError{Inventory: s.Ref, Owner: st.Owner, Messages: s.Messages}
+	return &OwnedError{Inventory: s.Ref, Owner: st.Owner, Claimant: s.Owner, Messages: s.Messages}
 }
 
 func (s *Store) checkLoad(st Stored) error {

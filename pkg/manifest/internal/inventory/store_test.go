@@ -133,7 +133,7 @@ func parentOf(t *testing.T, set, owner string) *unstructured.Unstructured {
 
 func TestLoad(t *testing.T) {
 	cached := Stored{Inventory: &Inventory{}, Version: "1", Owner: "a", Size: 7}
-	other := "Secret kyma-system/web is the inventory of b; choose another name, or set adopt to adopt all objects in it"
+	other := "Secret kyma-system/web is the inventory of b, not of a; choose another name, or set adopt to adopt all objects in it"
 	type want struct {
 		owner, version string
 		exists         bool

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package naming
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// maxName is the maximum length of the name of a Secret.
+const maxName = 253
+
+// separator ends the namespace at the beginning of the name of an inventory. The name of a namespace cannot contain it.
+const separator = "."
+
+// InventoryOf returns the external name of a Manifest, which is the name of its inventory in the target cluster.
+func InventoryOf(mr *v1alpha1.Manifest) string {
+	if n := meta.GetExternalName(mr); n != "" {
+		return n
+	}
+	n := mr.Namespace + separator + mr.Name
+	if len(n) <= maxName {
+		return n
+	}
+	sum := sha256.Sum256([]byte(n))
+	suffix := "." + hex.EncodeToString(sum[:8])
+	return strings.TrimRight(n[:maxName-len(suffix)], ".-") + suffix
+}
+
+// OwnerOf returns a Manifest as the owner of its inventory, in a form for users who find the inventory.
+func OwnerOf(mr *v1alpha1.Manifest) string {
+	return v1alpha1.ManifestKind + " " + mr.Namespace + "/" + mr.Name
+}
+
+// InNamespace reports whether the name of an inventory begins with the namespace of its Manifest.
+func InNamespace(mr *v1alpha1.Manifest) bool {
+	return strings.HasPrefix(InventoryOf(mr), mr.Namespace+separator)
+}
+
+// Allowed lists the inventories that Manifests may use although their names don't begin with the namespace of the Manifest, as
+// patterns of path.Match in the form NAMESPACE/NAME.
+type Allowed []string
+
+// Validate returns an error if a pattern is invalid.
+func (a Allowed) Validate() error {
+	for _, p := range a {
+		if _, err := path.Match(p, ""); err != nil || strings.Count(p, "/") != 1 {
+			return errors.Errorf("%q must have the form NAMESPACE/NAME; * stands for any characters", p)
+		}
+	}
+	return nil
+}
+
+// Check returns an error if a Manifest may not use the inventory that its annotation names.
+func (a Allowed) Check(mr *v1alpha1.Manifest) error {
+	if InNamespace(mr) {
+		return nil
+	}
+	name := InventoryOf(mr)
+	for _, p := range a {
+		if ok, err := path.Match(p, mr.Namespace+"/"+name); ok && err == nil {
+			return nil
+		}
+	}
+	return errors.Errorf("annotation %s is %q and must begin with %q; correct it, or start the provider with --allow-external-names",
+		meta.AnnotationKeyExternalName, name, mr.Namespace+separator)
+}
