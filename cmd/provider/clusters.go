@@ -62,10 +62,11 @@ type changes struct {
 	to atomic.Pointer[requeue.Requeuer]
 }
 
-// tell reports a change of an object to the controller, by the ID of the ApplySet that contains the object.
-func (c *changes) tell(id string, _ cluster.ObjectRef, _, _ *cluster.ObjectState) {
+// tell reports a change of an object to the controller, by the identity of the cluster and the ID of the ApplySet that contains the
+// object.
+func (c *changes) tell(identity, id string, _ cluster.ObjectRef, _, _ *cluster.ObjectState) {
 	if r := c.to.Load(); r != nil {
-		r.Changed(id)
+		r.Changed(identity, id)
 	}
 }
 

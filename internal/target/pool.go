@@ -17,7 +17,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
-	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/kubeconfig"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
@@ -35,7 +34,7 @@ const tokenTime = 10 * time.Second
 type Pool struct {
 	local       *rest.Config
 	userAgent   string
-	change      informer.ChangeFunc
+	change      ChangeFunc
 	outcome     func(*Cluster)
 	wake        func(consumer string)
 	slots       chan struct{}
@@ -85,9 +84,11 @@ func WithUserAgent(s string) Option {
 	return func(p *Pool) { p.userAgent = s }
 }
 
-// WithOnChange sets a function that is called when other clients change objects of bundles in any cluster. See
-// informer.ChangeFunc.
-func WithOnChange(f informer.ChangeFunc) Option {
+// A ChangeFunc is like informer.ChangeFunc, with the identity of the cluster.
+type ChangeFunc func(identity, set string, key cluster.ObjectRef, old, now *cluster.ObjectState)
+
+// WithOnChange sets a function that is called when other clients change objects of bundles in any cluster.
+func WithOnChange(f ChangeFunc) Option {
 	return func(p *Pool) { p.change = f }
 }
 

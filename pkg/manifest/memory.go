@@ -17,14 +17,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
-// A bundleKey identifies a bundle across clusters. It includes the owner, so that bundles with the same name and different owners
-// share nothing. A connection that cannot identify its cluster has an Identity of its own, and shares nothing either.
+// A bundleKey identifies a bundle across clusters. It includes the owner and its UID, so that bundles with the same name and different
+// owners share nothing. A connection that cannot identify its cluster has an Identity of its own, and shares nothing either.
 type bundleKey struct {
-	cluster, name, owner string
+	cluster, name, owner, uid string
 }
 
 func keyOf(c cluster.Cluster, b *Bundle) bundleKey {
-	return bundleKey{cluster: c.Identity(), name: b.Name, owner: b.Owner}
+	return bundleKey{cluster: c.Identity(), name: b.Name, owner: b.Owner, uid: b.OwnerUID}
 }
 
 // A place is the location of an inventory. Bundles that have the same name share it, even if their owners differ.

@@ -92,7 +92,7 @@ func (c *connected) request(verb string, code int, _ bool) {
 	c.requests = append(c.requests, fmt.Sprint(verb, " ", code))
 }
 
-func (c *connected) change(set string, key cluster.ObjectRef, old, now *cluster.ObjectState) {
+func (c *connected) change(_, set string, key cluster.ObjectRef, old, now *cluster.ObjectState) {
 	verb := "changed"
 	if old == nil {
 		verb = "new"

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
@@ -29,24 +30,44 @@ func (c checkpoint) equal(o checkpoint) bool {
 	return c.atomic == o.atomic && bytes.Equal(c.data, o.data)
 }
 
+// A subject is a Manifest in its cluster. A Manifest that is created again, or that moves to another cluster, is another one.
+type subject struct {
+	client.ObjectKey
+
+	uid     types.UID
+	cluster string
+}
+
 // A memory holds the checkpoints of Manifests between passes. Each pass compares what it takes with the inventory, so the
 // memory can be lost at any time.
 type memory struct {
-	by sync.Map // client.ObjectKey to checkpoint.
+	by sync.Map // client.ObjectKey to remembered.
 }
 
-// take removes the checkpoint of a Manifest from memory and returns it.
-func (m *memory) take(key client.ObjectKey) checkpoint {
-	v, _ := m.by.LoadAndDelete(key)
-	cp, _ := v.(checkpoint)
-	return cp
+// A remembered is the checkpoint of a subject.
+type remembered struct {
+	checkpoint
+
+	of subject
 }
+
+// take removes the checkpoint of a Manifest from memory, and returns it if it is that of the subject.
+func (m *memory) take(s subject) checkpoint {
+	v, _ := m.by.LoadAndDelete(s.ObjectKey)
+	if r, ok := v.(remembered); ok && r.of == s {
+		return r.checkpoint
+	}
+	return checkpoint{}
+}
+
+// forget removes the checkpoint of a Manifest.
+func (m *memory) forget(key client.ObjectKey) { m.by.Delete(key) }
 
 // set stores the checkpoint of a Manifest. Most Manifests have none, and need no memory.
-func (m *memory) set(key client.ObjectKey, cp checkpoint) {
+func (m *memory) set(s subject, cp checkpoint) {
 	if len(cp.data) == 0 && cp.atomic == 0 {
-		m.by.Delete(key)
+		m.forget(s.ObjectKey)
 		return
 	}
-	m.by.Store(key, cp)
+	m.by.Store(s.ObjectKey, remembered{checkpoint: cp, of: s})
 }

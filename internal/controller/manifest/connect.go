@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -200,14 +201,18 @@ func (c *connector) restrict(key client.ObjectKey, cl cluster.Cluster, cfg *conf
 
 // external returns an external client, and registers the bundle and its cluster, so that a change of its objects queues the Manifest.
 func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, bundle *manifest.Bundle, secrets []any) *external {
+	of, leave := subject{ObjectKey: key, uid: types.UID(bundle.OwnerUID)}, func() {}
 	// A removal can be without a cluster.
 	if cluster != nil {
-		c.requeuer.Add(c.engine.ID(bundle), cluster.Identity(), key)
+		of.cluster = cluster.Identity()
+		c.requeuer.Add(c.engine.ID(bundle), of.cluster, key)
+		leave = func() { c.requeuer.Leave(key) }
 	}
 	report := &reporter{recorder: c.record, redactor: redact.NewGrowing(&c.sessions.Of(key).Secrets, secrets...)}
 	return &external{
-		engine: c.engine, cluster: cluster, key: key, memory: c.memory, report: report, choice: choice{bundle: bundle, report: report},
-		again: func() { c.requeuer.Again(key) }, after: func(d time.Duration) { c.requeuer.After(key, d) },
+		engine: c.engine, cluster: cluster, subject: of, memory: c.memory, report: report, leave: leave,
+		choice: choice{bundle: bundle, report: report},
+		again:  func() { c.requeuer.Again(key) }, after: func(d time.Duration) { c.requeuer.After(key, d) },
 	}
 }
 

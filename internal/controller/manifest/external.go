@@ -7,7 +7,6 @@ import (
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -36,9 +35,9 @@ type Engine interface {
 type external struct {
 	engine  Engine
 	cluster cluster.Cluster
-	// key identifies the Manifest, and memory holds what its last pass remembered.
-	key    client.ObjectKey
-	memory *memory
+	// subject identifies the Manifest in its cluster, and memory holds what its last pass remembered.
+	subject subject
+	memory  *memory
 	// report redacts and records all texts about the content of the Manifest.
 	report *reporter
 	// verdict is the result of the verification of the sources.
@@ -47,6 +46,8 @@ type external struct {
 	again func()
 	// after requests another pass after a delay.
 	after func(time.Duration)
+	// leave ends the passes that changes of the bundle cause. It is nil if there is no cluster.
+	leave func()
 	// decider decides what to install. It is nil for a Manifest that is being deleted.
 	decider *decider
 	// choice is the decision of Observe; before Observe it is the content of the Manifest.
@@ -98,7 +99,7 @@ func isUpdatedNext(mr *v1alpha1.Manifest, o *engine.Observation) bool {
 // has another checkpoint, as after a restart, the decider decides again, and observe observes a different choice too. A pass
 // that fails remembers nothing, so that the next one reads the inventory first.
 func (e *external) observe(ctx context.Context, mr *v1alpha1.Manifest) error {
-	remembered := e.memory.take(e.key)
+	remembered := e.memory.take(e.subject)
 	c, err := e.decider.decide(mr, remembered)
 	if err != nil {
 		return err
@@ -133,7 +134,15 @@ func (e *external) observeChoice(ctx context.Context, mr *v1alpha1.Manifest, c c
 		}
 	}
 	e.observed, err = e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
+	e.stray(err)
 	return err
+}
+
+// stray makes the changes of a bundle of another owner cause no passes.
+func (e *external) stray(err error) {
+	if other := (*engine.OwnedError)(nil); errors.As(err, &other) && e.leave != nil {
+		e.leave()
+	}
 }
 
 // remember stores what the next pass needs before it observes: the checkpoint, with its snapshot while an upgrade is being
@@ -143,7 +152,7 @@ func (e *external) remember(o *engine.Observation) {
 	if e.choice.decision.Status == nil {
 		cp.data = nil
 	}
-	e.memory.set(e.key, cp)
+	e.memory.set(e.subject, cp)
 }
 
 // conclude ends a pass: it evaluates the progress of an upgrade, and reports. An upgrade that does not work in time is rolled

@@ -32,7 +32,7 @@ func key(namespace, name string) types.NamespacedName {
 func externalOf(e Engine, b *engine.Bundle, record event.Recorder, secrets ...any) *external {
 	report := &reporter{recorder: record, redactor: redact.New(secrets...)}
 	return &external{
-		engine: e, key: key("n", "m"), memory: &memory{}, report: report, choice: choice{bundle: b, report: report}, again: func() {},
+		engine: e, subject: subject{ObjectKey: key("n", "m")}, memory: &memory{}, report: report, choice: choice{bundle: b, report: report}, again: func() {},
 		decider: &decider{
 			bundle: b, report: report, now: time.Now,
 			desired: func() (*snapshot, error) { return snapshotOf(named("n", "m"), b, secrets) },

@@ -6,11 +6,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -37,8 +42,13 @@ func TestInventoryOfOther(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			record := &recorded{}
+			left := false
 			e := externalOf(&mockEngine{observe: func() (engine.Observation, error) { return engine.Observation{}, owned }}, &engine.Bundle{}, record)
+			e.leave = func() { left = true }
 			got, err := e.Observe(t.Context(), tc.mr)
+			if !left {
+				t.Errorf("%s\nchanges of the other one cause passes", tc.reason)
+			}
 			if diff := cmp.Diff(tc.want, got); diff != "" || (err != nil) != tc.err {
 				t.Errorf("%s\nObserve(...): %v, -want, +got:\n%s", tc.reason, err, diff)
 			}
@@ -46,5 +56,46 @@ func TestInventoryOfOther(t *testing.T) {
 				t.Errorf("%s\nevents: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestRemembered checks that a checkpoint is only for the Manifest and the cluster that it is of.
+func TestRemembered(t *testing.T) {
+	of := subject{ObjectKey: key("n", "m"), uid: "1", cluster: "a"}
+	cases := map[string]struct {
+		reason string
+		s      subject
+		want   bool
+	}{
+		"Same":    {reason: "The next pass gets what the last one remembered.", s: of, want: true},
+		"Again":   {reason: "A Manifest that was created again is another one.", s: subject{ObjectKey: of.ObjectKey, uid: "2", cluster: "a"}},
+		"Cluster": {reason: "What was installed in another cluster says nothing.", s: subject{ObjectKey: of.ObjectKey, uid: "1", cluster: "b"}},
+		"Name":    {reason: "Another Manifest shares nothing.", s: subject{ObjectKey: key("n", "x"), uid: "1", cluster: "a"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := &memory{}
+			m.set(of, checkpoint{data: []byte("x")})
+			if got := string(m.take(tc.s).data) == "x"; got != tc.want {
+				t.Errorf("\n%s\ntake(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestCreatedAgain checks that nothing is kept of a Manifest whose deletion the watch did not show.
+func TestCreatedAgain(t *testing.T) {
+	was, is := named("n", "m", func(m *v1alpha1.Manifest) { m.UID = "1" }), named("n", "m", func(m *v1alpha1.Manifest) { m.UID = "2" })
+	q := priorityqueue.New[reconcile.Request]("again")
+	defer q.ShutDown()
+	w := &watches{priorities: priority.NewTracker(), requeuer: requeue.New(t.Context().Done()), memory: &memory{}, clusters: &mockClusters{}}
+	w.requeuer.Add("id", "c", key("n", "m"))
+	w.own().Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: was, ObjectNew: was}, q)
+	if !w.requeuer.Has(key("n", "m")) {
+		t.Error("a Manifest that stays must be remembered")
+	}
+	w.own().Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: was, ObjectNew: is}, q)
+	if w.requeuer.Has(key("n", "m")) {
+		t.Error("a Manifest that was created again must not be remembered")
 	}
 }

@@ -118,9 +118,9 @@ func TestForgotten(t *testing.T) {
 	defer q.ShutDown()
 	w := &watches{priorities: priority.NewTracker(), requeuer: requeue.New(t.Context().Done()), memory: &memory{}, clusters: &mockClusters{}}
 	w.priorities.StartRollout(client.ObjectKeyFromObject(m))
-	w.memory.set(client.ObjectKeyFromObject(m), checkpoint{atomic: time.Minute})
+	w.memory.set(subject{ObjectKey: client.ObjectKeyFromObject(m)}, checkpoint{atomic: time.Minute})
 	w.own().Delete(t.Context(), ctrlevent.DeleteEvent{Object: m}, q)
-	if w.priorities.IsRollingOut(client.ObjectKeyFromObject(m)) || w.memory.take(client.ObjectKeyFromObject(m)).atomic != 0 {
+	if w.priorities.IsRollingOut(client.ObjectKeyFromObject(m)) || w.memory.take(subject{ObjectKey: client.ObjectKeyFromObject(m)}).atomic != 0 {
 		t.Error("a Manifest that is gone must not roll, nor be remembered")
 	}
 }
@@ -138,7 +138,7 @@ func TestForgottenBehindAPass(t *testing.T) {
 			first = false
 			w.own().Delete(ctx, ctrlevent.DeleteEvent{Object: m}, q)
 			w.requeuer.Add("id", "c", nn)
-			w.memory.set(nn, checkpoint{atomic: time.Minute})
+			w.memory.set(subject{ObjectKey: nn}, checkpoint{atomic: time.Minute})
 		}
 		return reconcile.Result{}, nil
 	}))
@@ -147,7 +147,7 @@ func TestForgottenBehindAPass(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if w.requeuer.Has(nn) || w.memory.take(nn).atomic != 0 {
+	if w.requeuer.Has(nn) || w.memory.take(subject{ObjectKey: nn}).atomic != 0 {
 		t.Error("a Manifest that is gone must not be remembered")
 	}
 	if _, left := w.gone.Load(nn); left {

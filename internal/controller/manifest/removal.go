@@ -64,6 +64,7 @@ func removalAfter(err error) removal {
 func outlineOf(mr *v1alpha1.Manifest) *engine.Bundle {
 	return &engine.Bundle{
 		Name: naming.InventoryOf(mr), Owner: naming.OwnerOf(mr), OwnerRequired: !naming.InNamespace(mr), Adopt: adopts(mr),
+		OwnerUID:   string(mr.UID),
 		ClusterUID: mr.Status.AtProvider.ClusterUID, NewClusterUID: mr.Annotations[v1alpha1.AnnotationClusterChanged],
 	}
 }
@@ -91,6 +92,7 @@ func (e *external) observeRemoval(ctx context.Context, mr *v1alpha1.Manifest) (m
 	err, exists := checkReady(e.cluster), false
 	if err == nil {
 		exists, err = e.engine.Exists(ctx, e.cluster, e.choice.bundle)
+		e.stray(err)
 	}
 	if q := quietly(e.after, err); q != nil {
 		return managed.ExternalObservation{}, q

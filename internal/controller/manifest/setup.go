@@ -143,6 +143,9 @@ func (w *watches) own() handler.EventHandler {
 			add(e.Object, q, rolling(e.Object))
 		},
 		UpdateFunc: func(_ context.Context, e ctrlevent.UpdateEvent, q priority.Queue) {
+			if e.ObjectOld.GetUID() != e.ObjectNew.GetUID() {
+				w.forget(client.ObjectKeyFromObject(e.ObjectNew)) // It was deleted and created again while the watch was interrupted.
+			}
 			add(e.ObjectNew, q, rolling(e.ObjectNew) && !priority.IsEdit(e.ObjectOld, e.ObjectNew))
 		},
 		GenericFunc: func(_ context.Context, e ctrlevent.GenericEvent, q priority.Queue) {
@@ -161,7 +164,7 @@ func (w *watches) own() handler.EventHandler {
 func (w *watches) forget(nn types.NamespacedName) {
 	w.requeuer.Remove(nn)
 	w.shares.Forget(nn)
-	w.memory.take(nn)
+	w.memory.forget(nn)
 	w.sessions.Forget(nn)
 	w.clusters.Forget(nn.String())
 	w.priorities.EndRollout(nn)

@@ -65,8 +65,8 @@ type Options struct {
 	Transport transport.Options
 	// Builtin contains the kinds whose mapping requires no discovery.
 	Builtin mapper.Table
-	// Change is called for changes by other clients; optional.
-	Change informer.ChangeFunc
+	// Change is called for changes by other clients, with the identity of the cluster; optional.
+	Change func(identity, set string, key cluster.ObjectRef, old, now *cluster.ObjectState)
 	// Log logs failing watches; optional.
 	Log logging.Logger
 	// Changed is called when the outcome of the requests or the last known version has changed; optional.
@@ -125,7 +125,9 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 		options = append(options, informer.WithSlots(o.Slots))
 	}
 	if o.Change != nil {
-		options = append(options, informer.WithChange(o.Change))
+		options = append(options, informer.WithChange(func(set string, key cluster.ObjectRef, old, now *cluster.ObjectState) {
+			o.Change(c.identity, set, key, old, now)
+		}))
 	}
 	c.informer = informer.New(watcher, c.mapper.Mapping, i, options...)
 	return c, nil

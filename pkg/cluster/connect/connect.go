@@ -10,7 +10,6 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
-	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -48,7 +47,9 @@ func WithIdentity(i manifest.Identity) Option {
 // WithOnChange sets a function that is called when another client changes an object of a bundle. The caller should then
 // reconcile that bundle.
 func WithOnChange(f ChangeFunc) Option {
-	return func(o *options) { o.Change = informer.ChangeFunc(f) }
+	return func(o *options) {
+		o.Change = func(_, bundle string, key cluster.ObjectRef, old, now *cluster.ObjectState) { f(bundle, key, old, now) }
+	}
 }
 
 // WithLogger sets the logger of failing watches, which are logged at level 1. By default, nothing is logged.

@@ -36,7 +36,7 @@ type Requeuer struct {
 	ready  func(types.NamespacedName) bool
 
 	mu          sync.Mutex
-	manifestsOf map[string]map[types.NamespacedName]bool
+	manifestsOf map[place]map[types.NamespacedName]bool
 	bundleOf    map[types.NamespacedName]place
 	// buckets bound the passes that the changes in each cluster cause.
 	buckets buckets
@@ -68,7 +68,7 @@ func New(done <-chan struct{}, o ...Option) *Requeuer {
 		done:        done,
 		events:      make(chan event.GenericEvent, eventBuffer),
 		ready:       func(types.NamespacedName) bool { return false },
-		manifestsOf: map[string]map[types.NamespacedName]bool{},
+		manifestsOf: map[place]map[types.NamespacedName]bool{},
 		bundleOf:    map[types.NamespacedName]place{},
 		buckets:     buckets{},
 		pacesOf:     map[types.NamespacedName]*pace{},
@@ -93,10 +93,10 @@ func (r *Requeuer) Add(id, cluster string, nn types.NamespacedName) {
 	}
 	r.drop(nn)
 	r.bundleOf[nn] = now
-	if r.manifestsOf[id] == nil {
-		r.manifestsOf[id] = map[types.NamespacedName]bool{}
+	if r.manifestsOf[now] == nil {
+		r.manifestsOf[now] = map[types.NamespacedName]bool{}
 	}
-	r.manifestsOf[id][nn] = true
+	r.manifestsOf[now][nn] = true
 }
 
 // Remove removes a Manifest.
@@ -105,6 +105,13 @@ func (r *Requeuer) Remove(nn types.NamespacedName) {
 	defer r.mu.Unlock()
 	r.drop(nn)
 	delete(r.pacesOf, nn)
+}
+
+// Leave removes a Manifest from its bundle, which belongs to another owner, until the Manifest is registered again.
+func (r *Requeuer) Leave(nn types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.drop(nn)
 }
 
 // Has reports whether a Manifest is registered.
@@ -121,18 +128,18 @@ func (r *Requeuer) drop(nn types.NamespacedName) {
 		return
 	}
 	delete(r.bundleOf, nn)
-	delete(r.manifestsOf[was.id], nn)
-	if len(r.manifestsOf[was.id]) == 0 {
-		delete(r.manifestsOf, was.id)
+	delete(r.manifestsOf[was], nn)
+	if len(r.manifestsOf[was]) == 0 {
+		delete(r.manifestsOf, was)
 	}
 }
 
-// Changed queues the Manifests of a bundle after an object of the bundle changed: at once, or later if the last change was a moment
-// ago. A pass begins after each change.
-func (r *Requeuer) Changed(id string) {
+// Changed queues the Manifests of a bundle in a cluster after an object of the bundle changed there: at once, or later if the last
+// change was a moment ago. A pass begins after each change. Bundles in other clusters can have the same ID.
+func (r *Requeuer) Changed(cluster, id string) {
 	r.mu.Lock()
 	var names []types.NamespacedName
-	for nn := range r.manifestsOf[id] {
+	for nn := range r.manifestsOf[place{id: id, cluster: cluster}] {
 		names = append(names, nn)
 	}
 	r.mu.Unlock()

@@ -26,11 +26,11 @@ func TestRequeuer(t *testing.T) {
 	r.Add("1", "c", a)
 	r.Add("1", "c", b)
 	r.Add("2", "c", b) // Its external name changed.
-	r.Changed("1")
-	r.Changed("2")
-	r.Changed("3")
+	r.Changed("c", "1")
+	r.Changed("c", "2")
+	r.Changed("c", "3")
 	r.Remove(a)
-	r.Changed("1")
+	r.Changed("c", "1")
 	r.Wake(key("n", "c").String())
 	close(r.events)
 	var got []string
@@ -42,6 +42,26 @@ func TestRequeuer(t *testing.T) {
 	}
 	if len(r.manifestsOf) != 1 || len(r.bundleOf) != 1 {
 		t.Errorf("Manifests are left behind: %v %v", r.manifestsOf, r.bundleOf)
+	}
+}
+
+// TestOtherCluster checks that a change queues only the Manifests of its cluster, and none that left the bundle. A tenant that writes a kubeconfig
+// chooses what its cluster says.
+func TestOtherCluster(t *testing.T) {
+	r := New(t.Context().Done())
+	r.Add("id", "a", key("team-a", "web"))
+	r.Add("id", "b", key("team-b", "web"))
+	r.Add("id", "a", key("team-c", "copy"))
+	r.Leave(key("team-c", "copy"))
+	r.Changed("a", "id")
+	r.Changed("c", "id")
+	close(r.events)
+	var got []string
+	for e := range r.events {
+		got = append(got, e.Object.GetNamespace()+"/"+e.Object.GetName())
+	}
+	if diff := cmp.Diff([]string{"team-a/web"}, got); diff != "" {
+		t.Errorf("events: -want, +got:\n%s", diff)
 	}
 }
 
@@ -90,16 +110,16 @@ func TestBeatingStatus(t *testing.T) {
 				r := New(t.Context().Done(), WithReady(func(types.NamespacedName) bool { return tc.ready }))
 				r.Add("id", "c", key("n", "m"))
 				for range 599 {
-					r.Changed("id")
+					r.Changed("c", "id")
 					time.Sleep(100 * time.Millisecond)
 				}
 				if n := len(r.events); n > tc.most || n < tc.most-1 {
 					t.Errorf("\n%s\nwant %d passes a minute, got %d", tc.reason, tc.most, n)
 				}
 				time.Sleep(2 * spacingReady)
-				r.Changed("id")
+				r.Changed("c", "id")
 				before := len(r.events)
-				r.Changed("id")
+				r.Changed("c", "id")
 				time.Sleep(2 * spacingReady)
 				if n := len(r.events) - before; n != 1 {
 					t.Errorf("\n%s\nwant a pass after the last change, got %d", tc.reason, n)
@@ -132,7 +152,7 @@ func TestBusyCluster(t *testing.T) {
 		change := func(d time.Duration) {
 			for range d / (100 * time.Millisecond) {
 				for i := range manifests {
-					r.Changed(strconv.Itoa(i))
+					r.Changed("busy", strconv.Itoa(i))
 				}
 				time.Sleep(100 * time.Millisecond)
 			}
@@ -142,14 +162,14 @@ func TestBusyCluster(t *testing.T) {
 		if most := burst + 60*perSecond + 1; queued > most || queued < most-perSecond {
 			t.Errorf("want about %d passes in the first minute, got %d", most, queued)
 		}
-		r.Changed("other")
+		r.Changed("calm", "other")
 		synctest.Wait()
 		if others != 1 {
 			t.Error("want a pass of another cluster at once")
 		}
 		before := queued
 		for i := range manifests {
-			r.Changed(strconv.Itoa(i))
+			r.Changed("busy", strconv.Itoa(i))
 		}
 		time.Sleep(manifests*time.Second/perSecond + 2*spacing)
 		synctest.Wait()

@@ -23,6 +23,10 @@ type Bundle struct {
 	// example, to remove a bundle if you know only its name.
 	Owner string
 
+	// OwnerUID is the UID of the object that owns the bundle, or empty. Bundles with different ones share nothing that the engine
+	// remembers between calls.
+	OwnerUID string
+
 	// OwnerRequired makes the engine refuse an inventory that names no owner, like that of another owner. By default, such an inventory
 	// belongs to every bundle with its name.
 	OwnerRequired bool
