@@ -77,6 +77,10 @@ func (c *controllers) templates(ctx context.Context) error {
 }
 
 func (c *controllers) setupManifests(ctx context.Context) error {
+	var err error
+	if c.manifests.Origin.ControlPlane, err = controlPlaneUIDs(ctx, c.mgr.GetAPIReader(), c.mgr.GetClient()); err != nil {
+		return err
+	}
 	requeuer, err := manifestcontroller.Setup(ctx, c.mgr, c.manifests)
 	if err != nil {
 		return err

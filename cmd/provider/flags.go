@@ -57,6 +57,7 @@ type flags struct {
 	services            []string
 	plainHosts          []string
 	externalNames       []string
+	predecessors        []string
 
 	moduleKeys           []string
 	moduleRegistryConfig string
@@ -209,6 +210,8 @@ func (f *flags) trust(app *kingpin.Application) {
 		PlaceHolder("HOST").StringsVar(&f.plainHosts)
 	app.Flag("allow-external-names", "Allow Manifests to use inventories whose names don't begin with their namespace. NAME is the external name; "+
 		"* stands for any characters. Can be repeated.").PlaceHolder("NAMESPACE/NAME").StringsVar(&f.externalNames)
+	app.Flag("take-over-control-plane", "Take over what the Manifests of a control plane installed that this one replaces, for example after a restore. "+
+		"UID is in the messages of the Manifests. Can be repeated.").PlaceHolder("UID").StringsVar(&f.predecessors)
 }
 
 func (f *flags) modules(app *kingpin.Application) {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	manifestcontroller "github.com/crossplane-contrib/provider-kyma/internal/controller/manifest"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/namespaces"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/secrets"
@@ -83,6 +84,7 @@ func setup(
 		Verifier: module.NewVerifier(puller),
 		Limits:   limits,
 		Names:    f.externalNames,
+		Origin:   naming.Origin{Predecessors: f.predecessors},
 		Engine:   manifest.New(append(engineOptions(f, held), renderer...)...),
 	}, resolver: module.NewResolver(puller, limits), keys: keys}
 	if err := begin(ctx, mgr, c.steps(ctx), options); err != nil {

@@ -134,7 +134,8 @@ func (w *call) newStore() *store {
 	}
 	return &store{last: &w.mem.stored, stop: func() {}, inventories: &inventory.Store{
 		Client: client, Cache: w.c.Cache(), SyncTimeout: inspect.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner,
-		OwnerRequired: w.b.OwnerRequired, Adopt: w.b.Adopt, Where: w.where, Identity: w.e.identity, Messages: w.e.messages,
+		OwnerRequired: w.b.OwnerRequired, Predecessors: w.b.Predecessors,
+		Origin: inventory.Origin{UID: w.b.OwnerUID, ControlPlane: w.b.ControlPlane}, Adopt: w.b.Adopt, Where: w.where, Identity: w.e.identity, Messages: w.e.messages,
 	}}
 }
 

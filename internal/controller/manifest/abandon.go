@@ -77,18 +77,6 @@ func abandoned(mr *v1alpha1.Manifest, can removal) bool {
 	return mr.Annotations[v1alpha1.AnnotationAbandon] == "true" && time.Since(since.Time) >= enough
 }
 
-// configName returns the kind and name of the ProviderConfig of a Manifest for a message.
-func configName(mr *v1alpha1.Manifest) string {
-	ref := mr.GetProviderConfigReference()
-	if ref == nil {
-		return "an unknown ProviderConfig"
-	}
-	if ref.Kind == v1alpha1.ProviderConfigKind {
-		return ref.Kind + " " + mr.Namespace + "/" + ref.Name
-	}
-	return ref.Kind + " " + ref.Name
-}
-
 // leftBehind describes the objects of a Manifest in its cluster, as far as they are known without the cluster.
 func leftBehind(mr *v1alpha1.Manifest) string {
 	var out []string

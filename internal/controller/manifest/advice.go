@@ -16,5 +16,6 @@ func Messages() engine.Messages {
 		OmitResource: "set customResourcePolicy: Ignore",
 		Rename:       "choose another external name",
 		MoveTo:       "set the annotation " + v1alpha1.AnnotationClusterChanged + " of the Manifest to",
+		TakeOver:     "start the provider with --take-over-control-plane",
 	}
 }

@@ -54,6 +54,7 @@ type connector struct {
 	verifier Verifier
 	limits   archive.Limits
 	names    naming.Allowed
+	origin   naming.Origin
 	engine   Engine
 	record   event.Recorder
 	requeuer *requeue.Requeuer
@@ -142,7 +143,8 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 			if err := c.enforce(ctx, cfg, mr); err != nil {
 				return nil, err
 			}
-			return sources.bundleOf(mr)
+			restored, err := sources.bundleOf(mr)
+			return c.origin.Mark(restored), err
 		},
 	}
 	return e, verdict, nil
@@ -201,6 +203,7 @@ func (c *connector) restrict(key client.ObjectKey, cl cluster.Cluster, cfg *conf
 
 // external returns an external client, and registers the bundle and its cluster, so that a change of its objects queues the Manifest.
 func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, bundle *manifest.Bundle, secrets []any) *external {
+	c.origin.Mark(bundle)
 	of, leave := subject{ObjectKey: key, uid: types.UID(bundle.OwnerUID)}, func() {}
 	// A removal can be without a cluster.
 	if cluster != nil {

@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
@@ -124,6 +126,7 @@ func TestConnect(t *testing.T) {
 					last: func() (cluster.Cluster, bool) { return last, tc.last },
 				},
 				engine: &mockEngine{}, record: &recorded{}, requeuer: requeue.New(t.Context().Done()), memory: &memory{},
+				origin: naming.Origin{ControlPlane: []string{"here"}, Predecessors: []string{"before"}},
 			}
 			got, before := want{}, tc.mr.DeepCopy()
 			e, err := c.Connect(t.Context(), tc.mr)
@@ -132,6 +135,9 @@ func TestConnect(t *testing.T) {
 			}
 			switch e := e.(type) {
 			case *external:
+				if b := e.choice.bundle; !slices.Equal(b.ControlPlane, []string{"here"}) || !slices.Equal(b.Predecessors, []string{"before"}) {
+					t.Errorf("\n%s\nthe control plane of the bundle is %q, before %q", tc.reason, b.ControlPlane, b.Predecessors)
+				}
 				got.cluster, got.adopts = e.cluster.(interface{ Unwrap() cluster.Cluster }).Unwrap().(*aCluster).name, e.choice.bundle.Adopt
 			case nothing:
 				o, err := e.Observe(t.Context(), tc.mr)

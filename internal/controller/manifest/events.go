@@ -3,7 +3,6 @@
 package manifest
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -13,6 +12,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -211,14 +211,14 @@ func (r *reporter) recordNotKept(mr *v1alpha1.Manifest, res engine.Result, o eng
 // recordAbandoned records what a Manifest leaves in a cluster that is gone.
 func (r *reporter) recordAbandoned(mr *v1alpha1.Manifest, why error) {
 	if released(mr) {
-		r.warn(mr, reasonAbandoned, r.text(fmt.Sprintf("Left behind in the cluster of %s: %s (%s)", configName(mr), leftBehind(mr), transport.Explain(why))))
+		r.warn(mr, reasonAbandoned, r.text(fmt.Sprintf("Left behind in the cluster of %s: %s (%s)", naming.ConfigOf(mr), leftBehind(mr), transport.Explain(why))))
 	}
 }
 
 // recordOther records that the inventory that a Manifest names belongs to another owner and is kept.
 func (r *reporter) recordOther(mr *v1alpha1.Manifest, other *engine.OwnedError) {
 	if released(mr) {
-		r.warn(mr, reasonLeft, fmt.Sprintf("Nothing was removed: %s is the inventory of %s", other.Inventory, cmp.Or(other.Owner, "an unknown owner")))
+		r.warn(mr, reasonLeft, fmt.Sprintf("Nothing was removed: %s is the inventory of %s", other.Inventory, other.Holder()))
 	}
 }
 

@@ -58,6 +58,8 @@ type Options struct {
 	Verifier Verifier
 	// Names lists the inventories that Manifests may use besides those whose names begin with their namespace.
 	Names naming.Allowed
+	// Origin is the control plane of the Manifests.
+	Origin naming.Origin
 	// Engine applies, observes, plans and removes bundles.
 	Engine Engine
 }
@@ -87,6 +89,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		verifier: o.Verifier,
 		limits:   o.Limits,
 		names:    o.Names,
+		origin:   o.Origin,
 		engine:   o.Engine,
 		record:   record,
 		requeuer: requeuer,

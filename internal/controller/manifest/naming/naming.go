@@ -72,3 +72,15 @@ func (a Allowed) Check(mr *v1alpha1.Manifest) error {
 	return errors.Errorf("annotation %s is %q and must begin with %q; correct it, or start the provider with --allow-external-names",
 		meta.AnnotationKeyExternalName, name, mr.Namespace+separator)
 }
+
+// ConfigOf returns the kind and name of the ProviderConfig of a Manifest for a message.
+func ConfigOf(mr *v1alpha1.Manifest) string {
+	ref := mr.GetProviderConfigReference()
+	if ref == nil {
+		return "an unknown ProviderConfig"
+	}
+	if ref.Kind == v1alpha1.ProviderConfigKind {
+		return ref.Kind + " " + mr.Namespace + "/" + ref.Name
+	}
+	return ref.Kind + " " + ref.Name
+}

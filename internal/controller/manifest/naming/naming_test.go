@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-func manifest(namespace, name, external string) *v1alpha1.Manifest {
+func named(namespace, name, external string) *v1alpha1.Manifest {
 	m := &v1alpha1.Manifest{}
 	m.Namespace, m.Name = namespace, name
 	if external != "" {
@@ -30,11 +30,11 @@ func TestInventoryOf(t *testing.T) {
 		mr     *v1alpha1.Manifest
 		want   string
 	}{
-		"FromName":       {reason: "Namespace and name make the name of the inventory.", mr: manifest("team-a", "web", ""), want: "team-a.web"},
-		"FromAnnotation": {reason: "The annotation wins, so that an installation can be imported.", mr: manifest("team-a", "web", "other"), want: "other"},
+		"FromName":       {reason: "Namespace and name make the name of the inventory.", mr: named("team-a", "web", ""), want: "team-a.web"},
+		"FromAnnotation": {reason: "The annotation wins, so that an installation can be imported.", mr: named("team-a", "web", "other"), want: "other"},
 		"TooLong": {
 			reason: "A name that is too long for a Secret ends in a hash of it.",
-			mr:     manifest("team-a", strings.Repeat("a", 253), ""), want: "team-a." + strings.Repeat("a", 229) + ".HASH",
+			mr:     named("team-a", strings.Repeat("a", 253), ""), want: "team-a." + strings.Repeat("a", 229) + ".HASH",
 		},
 	}
 	for name, tc := range cases {
@@ -46,7 +46,7 @@ func TestInventoryOf(t *testing.T) {
 			}
 		})
 	}
-	if got := OwnerOf(manifest("team-a", "web", "other")); got != "Manifest team-a/web" {
+	if got := OwnerOf(named("team-a", "web", "other")); got != "Manifest team-a/web" {
 		t.Errorf("OwnerOf(...): got %q", got)
 	}
 }
@@ -62,18 +62,18 @@ func TestCheck(t *testing.T) {
 		allowed Allowed
 		want    string
 	}{
-		"Default":   {reason: "The name that a Manifest gets is its own.", mr: manifest("team-b", "web", "")},
-		"Long":      {reason: "So is one that is shortened.", mr: manifest("team-b", strings.Repeat("a", 253), "")},
-		"Own":       {reason: "A Manifest can continue what another one of its namespace installed.", mr: manifest("team-b", "web", "team-b.old")},
-		"Foreign":   {reason: "A tenant must not name the inventory of another one.", mr: manifest("team-b", "web", "team-a.web"), want: refusal("team-a.web")},
-		"Similar":   {reason: "A namespace whose name begins equally is another one.", mr: manifest("team-b", "web", "team-b-2.web"), want: refusal("team-b-2.web")},
-		"Namespace": {reason: "The separator belongs to the beginning.", mr: manifest("team-b", "web", "team-b"), want: refusal("team-b")},
-		"Case":      {reason: "Names are compared exactly.", mr: manifest("team-b", "web", "Team-b.web"), want: refusal("Team-b.web")},
-		"Allowed":   {reason: "An administrator can allow one.", mr: manifest("team-b", "web", "legacy"), allowed: Allowed{"team-b/legacy"}},
-		"Pattern":   {reason: "An administrator can allow several.", mr: manifest("team-b", "web", "legacy-web"), allowed: Allowed{"x/y", "*/legacy-*"}},
-		"All":       {reason: "An administrator can allow all.", mr: manifest("team-b", "web", "team-a.web"), allowed: Allowed{"*/*"}},
-		"Other":     {reason: "A pattern is for its namespace.", mr: manifest("team-b", "web", "legacy"), allowed: Allowed{"team-a/legacy"}, want: refusal("legacy")},
-		"Slash":     {reason: "A name cannot pass for a part of the pattern.", mr: manifest("team-b", "web", "x/legacy"), allowed: Allowed{"*/legacy", "*/*"}, want: refusal("x/legacy")},
+		"Default":   {reason: "The name that a Manifest gets is its own.", mr: named("team-b", "web", "")},
+		"Long":      {reason: "So is one that is shortened.", mr: named("team-b", strings.Repeat("a", 253), "")},
+		"Own":       {reason: "A Manifest can continue what another one of its namespace installed.", mr: named("team-b", "web", "team-b.old")},
+		"Foreign":   {reason: "A tenant must not name the inventory of another one.", mr: named("team-b", "web", "team-a.web"), want: refusal("team-a.web")},
+		"Similar":   {reason: "A namespace whose name begins equally is another one.", mr: named("team-b", "web", "team-b-2.web"), want: refusal("team-b-2.web")},
+		"Namespace": {reason: "The separator belongs to the beginning.", mr: named("team-b", "web", "team-b"), want: refusal("team-b")},
+		"Case":      {reason: "Names are compared exactly.", mr: named("team-b", "web", "Team-b.web"), want: refusal("Team-b.web")},
+		"Allowed":   {reason: "An administrator can allow one.", mr: named("team-b", "web", "legacy"), allowed: Allowed{"team-b/legacy"}},
+		"Pattern":   {reason: "An administrator can allow several.", mr: named("team-b", "web", "legacy-web"), allowed: Allowed{"x/y", "*/legacy-*"}},
+		"All":       {reason: "An administrator can allow all.", mr: named("team-b", "web", "team-a.web"), allowed: Allowed{"*/*"}},
+		"Other":     {reason: "A pattern is for its namespace.", mr: named("team-b", "web", "legacy"), allowed: Allowed{"team-a/legacy"}, want: refusal("legacy")},
+		"Slash":     {reason: "A name cannot pass for a part of the pattern.", mr: named("team-b", "web", "x/legacy"), allowed: Allowed{"*/legacy", "*/*"}, want: refusal("x/legacy")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -19,6 +19,8 @@ type Messages struct {
 	Rename string
 	// MoveTo describes how to continue in another cluster, as Bundle.NewClusterUID does. The UID of that cluster follows.
 	MoveTo string
+	// TakeOver describes how to take over the inventories of another control plane, as Bundle.Predecessors does. Its UID follows.
+	TakeOver string
 }
 
 // WithDefaults returns a copy of the messages in which defaults replace empty messages.
@@ -30,5 +32,6 @@ func (m Messages) WithDefaults() Messages {
 		OmitResource: cmp.Or(m.OmitResource, "leave out Bundle.Resource"),
 		Rename:       cmp.Or(m.Rename, "choose another Bundle.Name"),
 		MoveTo:       cmp.Or(m.MoveTo, "set Bundle.NewClusterUID to"),
+		TakeOver:     cmp.Or(m.TakeOver, "add to Bundle.Predecessors the UID"),
 	}
 }

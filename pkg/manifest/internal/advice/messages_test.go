@@ -17,6 +17,7 @@ func TestWithDefaults(t *testing.T) {
 		OmitResource: "leave out Bundle.Resource",
 		Rename:       "choose another Bundle.Name",
 		MoveTo:       "set Bundle.NewClusterUID to",
+		TakeOver:     "add to Bundle.Predecessors the UID",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("what is set stays, and the rest names fields of a Bundle and options: -want, +got:\n%s", diff)

@@ -23,9 +23,17 @@ type Bundle struct {
 	// example, to remove a bundle if you know only its name.
 	Owner string
 
-	// OwnerUID is the UID of the object that owns the bundle, or empty. Bundles with different ones share nothing that the engine
-	// remembers between calls.
+	// OwnerUID is the UID of the object that owns the bundle, or empty. The inventory records it. Bundles with different ones share
+	// nothing that the engine remembers between calls.
 	OwnerUID string
+
+	// ControlPlane contains UIDs that identify the cluster that contains the owner, for example that of its namespace kube-system. The
+	// inventory records them, and a bundle of the same owner with none of them is refused, because two control planes would undo what
+	// the other one does. Without UIDs, or in an inventory without any, control planes are not compared.
+	ControlPlane []string
+
+	// Predecessors contains UIDs of control planes that no longer exist. The bundle takes over inventories of its owner there.
+	Predecessors []string
 
 	// OwnerRequired makes the engine refuse an inventory that names no owner, like that of another owner. By default, such an inventory
 	// belongs to every bundle with its name.

@@ -25,6 +25,8 @@ type Parent struct {
 	Set string
 	// Owner is the owner of the bundle, or empty.
 	Owner string
+	// Origin identifies the owner beyond its name.
+	Origin Origin
 	// ManagedBy is Identity.ManagedBy of the engine.
 	ManagedBy string
 }
@@ -47,6 +49,7 @@ func (p Parent) Secret(inv *Inventory, data []byte) *corev1.Secret {
 		},
 		Data: map[string][]byte{Key: data},
 	}
+	p.Origin.annotate(s.Annotations)
 	if len(inv.Good) > 0 {
 		s.Data[GoodKey] = inv.Good
 	}

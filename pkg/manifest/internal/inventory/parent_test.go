@@ -45,6 +45,14 @@ func TestParentSecret(t *testing.T) {
 				"kyma.m.crossplane.io/owner": "Manifest team-a/web",
 			}, map[string][]byte{Key: []byte("data"), "good": []byte("good")}),
 		},
+		"Origin": {
+			reason: "The annotations identify the owner, and its control plane.",
+			parent: Parent{Ref: p.Ref, Set: p.Set, Owner: p.Owner, ManagedBy: p.ManagedBy, Origin: Origin{UID: "1", ControlPlane: []string{"a", "b"}}},
+			want: secret(map[string]string{
+				"applyset.kubernetes.io/contains-group-kinds": "", "kyma.m.crossplane.io/owner": "Manifest team-a/web",
+				"kyma.m.crossplane.io/owner-uid": "1", "kyma.m.crossplane.io/control-plane": "a,b",
+			}, map[string][]byte{Key: []byte("data")}),
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

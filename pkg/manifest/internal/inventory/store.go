@@ -45,14 +45,30 @@ type OwnedError struct {
 	// bundle that was refused.
 	Inventory       cluster.ObjectRef
 	Owner, Claimant string
+	// ControlPlane is a UID of the control plane of the owner if it has the same name as the claimant, and ClaimantControlPlane one of
+	// the control plane of the claimant. Otherwise, both are empty.
+	ControlPlane, ClaimantControlPlane string
 	// Messages contain the instructions for using another inventory or adopting this one.
 	Messages advice.Messages
 }
 
+// Holder returns the owner of the inventory in a form for users.
+func (e *OwnedError) Holder() string {
+	out := text.OneLine(cmp.Or(e.Owner, "an unknown owner"))
+	if e.ControlPlane != "" {
+		out += " in the control plane with UID " + text.OneLine(e.ControlPlane)
+	}
+	return out
+}
+
 // Error returns a message that names the Secret, its owner and the possible solutions.
 func (e *OwnedError) Error() string {
+	if e.ControlPlane != "" {
+		return fmt.Sprintf("%s is the inventory of %s, not of that in the one with UID %s; choose one of them, or, if this control plane replaces "+
+			"the other one, %s %s", e.Inventory, e.Holder(), e.ClaimantControlPlane, e.Messages.WithDefaults().TakeOver, text.OneLine(e.ControlPlane))
+	}
 	return fmt.Sprintf("%s is the inventory of %s, not of %s; %s, or %s to adopt all objects in it", e.Inventory,
-		text.OneLine(cmp.Or(e.Owner, "an unknown owner")), text.OneLine(cmp.Or(e.Claimant, "this module")), e.Messages.Rename, e.Messages.Adopt)
+		e.Holder(), text.OneLine(cmp.Or(e.Claimant, "this module")), e.Messages.Rename, e.Messages.Adopt)
 }
 
 // A Client sends the requests of a Store.
@@ -71,6 +87,8 @@ type Stored struct {
 	UID, Version string
 	// Owner is the owner that the parent names.
 	Owner string
+	// Origin identifies that owner beyond its name.
+	Origin Origin
 	// Size is the size of the stored inventory in bytes.
 	Size int
 }
@@ -90,6 +108,9 @@ type Store struct {
 	Adopt bool
 	// OwnerRequired makes the store refuse an inventory without an owner.
 	OwnerRequired bool
+	// Origin identifies the owner beyond its name. Predecessors contains UIDs of control planes that its control plane replaces.
+	Origin       Origin
+	Predecessors []string
 	// Where says which cluster this is. Load refuses an inventory of another cluster.
 	Where Whereabouts
 	// Identity is the identity of the engine.
@@ -166,22 +187,35 @@ func (s *Store) read(u *unstructured.Unstructured, last Stored) (Stored, error) 
 	}
 	return Stored{
 		Inventory: inv, UID: string(u.GetUID()), Version: u.GetResourceVersion(), Owner: parent.Annotations[object.AnnotationOwner],
-		Size: len(parent.Data[Key]),
+		Origin: originOf(parent.Annotations), Size: len(parent.Data[Key]),
 	}, nil
 }
 
-// Owns reports whether an inventory belongs to the owner of the bundle. An inventory without an owner belongs to every owner, unless
-// an owner is required. A bundle without an owner can use every inventory, and leaves its owner unchanged.
-func (s *Store) Owns(st Stored) bool {
-	return st.Inventory == nil || s.Owner == "" || st.Owner == s.Owner || st.Owner == "" && !s.OwnerRequired
+// inherits reports whether an inventory belongs to the same owner in a control plane that the one of the bundle replaces.
+func (s *Store) inherits(st Stored) bool {
+	return s.isNamesake(st) && st.Origin.differs(s.Origin) && overlap(st.Origin.ControlPlane, s.Predecessors)
 }
 
-// CheckOwner returns an *OwnedError if the inventory belongs to another owner.
+// isNamesake reports whether an inventory names an owner with the name of the owner of the bundle.
+func (s *Store) isNamesake(st Stored) bool { return s.Owner != "" && st.Owner == s.Owner }
+
+// Owns reports whether an inventory belongs to the owner of the bundle. An inventory without an owner belongs to every owner, unless
+// an owner is required. A bundle without an owner can use every inventory, and leaves its owner unchanged. An owner with the same name
+// in another control plane is another owner, but an owner with another UID is one that was created again.
+func (s *Store) Owns(st Stored) bool {
+	return st.Inventory == nil || s.Owner == "" || st.Owner == "" && !s.OwnerRequired || s.isNamesake(st) && !st.Origin.differs(s.Origin)
+}
+
+// CheckOwner returns an *OwnedError if the inventory belongs to another owner, and the bundle may not take it over.
 func (s *Store) CheckOwner(st Stored) error {
-	if s.Owns(st) {
+	if s.Owns(st) || s.inherits(st) {
 		return nil
 	}
-	return &OwnedError{Inventory: s.Ref, Owner: st.Owner, Claimant: s.Owner, Messages: s.Messages}
+	e := &OwnedError{Inventory: s.Ref, Owner: st.Owner, Claimant: s.Owner, Messages: s.Messages}
+	if s.isNamesake(st) {
+		e.ControlPlane, e.ClaimantControlPlane = st.Origin.first(), s.Origin.first()
+	}
+	return e
 }
 
 func (s *Store) checkLoad(st Stored) error {
@@ -237,9 +271,12 @@ func (s *Store) write(last Stored, inv *Inventory, apply func(o *object.Desired)
 	if err != nil {
 		return last, err
 	}
-	parent := Parent{Ref: s.Ref, Set: s.Set, Owner: s.Owner, ManagedBy: s.Identity.ManagedBy}
-	if s.Owner == "" && last.Inventory != nil {
-		parent.Owner = last.Owner
+	parent := Parent{Ref: s.Ref, Set: s.Set, Owner: s.Owner, Origin: s.Origin, ManagedBy: s.Identity.ManagedBy}
+	switch {
+	case s.Owner == "" && last.Inventory != nil:
+		parent.Owner, parent.Origin = last.Owner, last.Origin
+	case s.isNamesake(last):
+		parent.Origin = s.Origin.or(last.Origin)
 	}
 	o, err := parent.desired(kept, data)
 	if err != nil {
@@ -249,7 +286,7 @@ func (s *Store) write(last Stored, inv *Inventory, apply func(o *object.Desired)
 	if err != nil {
 		return last, errors.Wrapf(ssa.Explain(err), "cannot write inventory %s", s.Ref)
 	}
-	return Stored{Inventory: kept, UID: state.UID, Version: state.ResourceVersion, Owner: parent.Owner, Size: len(data)}, nil
+	return Stored{Inventory: kept, UID: state.UID, Version: state.ResourceVersion, Owner: parent.Owner, Origin: parent.Origin, Size: len(data)}, nil
 }
 
 // Delete deletes the inventory if last is current. Otherwise, it returns a *ChangedError.

@@ -40,6 +40,13 @@ const (
 // AnnotationOwner names the owner of a bundle in its inventory.
 const AnnotationOwner = "kyma.m.crossplane.io/owner"
 
+// AnnotationOwnerUID contains the UID of the owner of a bundle in its inventory, and AnnotationControlPlane UIDs of the control plane of
+// the owner, separated by commas.
+const (
+	AnnotationOwnerUID     = "kyma.m.crossplane.io/owner-uid"
+	AnnotationControlPlane = "kyma.m.crossplane.io/control-plane"
+)
+
 // LabelManagedBy is set on the inventory and on each object that the engine installs. Its value is Identity.ManagedBy.
 const LabelManagedBy = "operator.kyma-project.io/managed-by"
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+)
+
+// manifestsCRD is the name of the CRD of Manifests.
+const manifestsCRD = "manifests.kyma.m.crossplane.io"
+
+// controlPlaneUIDs returns the UIDs that identify the control plane: that of the namespace kube-system, which Crossplane lets no
+// provider read, and that of the CRD of Manifests, whose deletion deletes all Manifests. Those that the provider is not allowed to read
+// are left out.
+func controlPlaneUIDs(ctx context.Context, reader client.Reader, reviews client.Writer) ([]string, error) {
+	var out []string
+	for _, o := range []struct {
+		gvk            schema.GroupVersionKind
+		resource, name string
+	}{
+		{corev1.SchemeGroupVersion.WithKind("Namespace"), "namespaces", metav1.NamespaceSystem},
+		{apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), "customresourcedefinitions", manifestsCRD},
+	} {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Group: o.gvk.Group, Resource: o.resource, Name: o.name, Verb: "get"},
+		}}
+		if err := reviews.Create(ctx, review); err != nil {
+			return nil, errors.Wrapf(err, "cannot check whether the provider is allowed to get %s %s", o.gvk.Kind, o.name)
+		}
+		if !review.Status.Allowed {
+			continue
+		}
+		m := &metav1.PartialObjectMetadata{}
+		m.SetGroupVersionKind(o.gvk)
+		if err := reader.Get(ctx, types.NamespacedName{Name: o.name}, m); err != nil {
+			if notfound.IsObject(err, o.resource, o.name) {
+				continue
+			}
+			return nil, errors.Wrapf(err, "cannot get %s %s, whose UID identifies the control plane", o.gvk.Kind, o.name)
+		}
+		out = append(out, string(m.UID))
+	}
+	return out, nil
+}
