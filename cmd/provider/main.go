@@ -62,6 +62,7 @@ func main() {
 
 func run(ctx context.Context, f *flags) error {
 	log := logger(f.debug)
+	survivePanics()
 	limitMemory(log)
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
@@ -104,6 +105,10 @@ func logger(debug bool) logging.Logger {
 	stdlog.SetOutput(io.Discard)
 	return logging.NewLogrLogger(zl.WithName("provider-kyma"))
 }
+
+// survivePanics makes the goroutines of client-go, which decode responses and call event handlers, log a panic and continue, instead of
+// ending the process again and again because of one object.
+func survivePanics() { utilruntime.ReallyCrash = false }
 
 // newClient returns the client of the controllers. It waits until the cache contains its own writes, and skips updates that
 // would change nothing.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-containerregistry/pkg/authn"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 )
 
 // isHelper matches the name of a credential helper in the error of running it.
@@ -27,7 +29,9 @@ func (e *endpoint) authenticator(ctx context.Context, target authn.Resource) (au
 	done := make(chan result, 1)
 	// A credential helper may wait for user input and cannot be interrupted.
 	go func() {
-		auth, err := authn.Resolve(ctx, authn.DefaultKeychain, target)
+		auth, err := panics.Value("the docker configuration", func() (authn.Authenticator, error) {
+			return authn.Resolve(ctx, authn.DefaultKeychain, target)
+		})
 		done <- result{auth, err}
 	}()
 	select {

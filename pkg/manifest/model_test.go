@@ -21,6 +21,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
@@ -167,7 +168,7 @@ func (m *model) engine() error {
 		clear(m.uids)
 		r, err := m.b.Remove(m.t.Context(), m.b.c, s, m.options()...)
 		m.sayf("  remove: %+v, %v", r, err)
-		return m.invariants()
+		return errors.Join(bugOf(err), m.invariants())
 	}
 	o, err := m.b.Observe(m.t.Context(), m.b.c, s, m.options()...)
 	if err == nil && o.Exists && o.UpToDate {
@@ -176,7 +177,15 @@ func (m *model) engine() error {
 	}
 	r, err := m.b.Apply(m.t.Context(), m.b.c, s, m.options()...)
 	m.sayf("  apply: %+v, %v", r, err)
-	return m.invariants()
+	return errors.Join(bugOf(err), m.invariants())
+}
+
+// bugOf returns the error of a panic, which no fault of the cluster excuses, and nil for any other error.
+func bugOf(err error) error {
+	if panics.Is(err) {
+		return err
+	}
+	return nil
 }
 
 // unwant updates the model before a step: what it may delete, and what it may adopt.

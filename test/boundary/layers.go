@@ -24,6 +24,7 @@ func layers() []layer {
 		{path: "internal/version", level: 0},
 		{path: "internal/compress", level: 0},
 		{path: "internal/notfound", level: 0},
+		{path: "internal/panics", level: 0},
 		{path: "internal/netguard", level: 1, forbidden: []string{"apis"}},
 		{path: "internal/yamlsize", level: 0},
 		{path: "internal/metrics", level: 1, forbidden: []string{"apis"}},

@@ -10,6 +10,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 )
 
 // flagTimeout is the flag that sets how long a pass may take.
@@ -73,7 +75,8 @@ func (e *explained) Unwrap() []error { return []error{e.error, e.why} }
 // none.
 const before = 10 * time.Millisecond
 
-// Limited returns a connector whose contexts end with an Error just before those of the managed reconciler end.
+// Limited returns a connector whose contexts end with an Error just before those of the managed reconciler end. Panics become errors,
+// which the managed reconciler reports in the conditions.
 func Limited[T resource.Managed](c managed.TypedExternalConnector[T], timeout time.Duration) managed.TypedExternalConnector[T] {
 	return &limited[T]{connector: c, timeout: timeout}
 }
@@ -92,7 +95,8 @@ func (l *limited[T]) limit(ctx context.Context) (context.Context, context.Cancel
 }
 
 // Connect calls the connector within the limit.
-func (l *limited[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalClient[T], error) {
+func (l *limited[T]) Connect(ctx context.Context, mg T) (_ managed.TypedExternalClient[T], err error) {
+	defer panics.Into(&err, "this object")
 	ctx, cancel := l.limit(ctx)
 	defer cancel()
 	c, err := l.connector.Connect(ctx, mg)
@@ -109,7 +113,8 @@ type limitedClient[T resource.Managed] struct {
 }
 
 // Observe calls the client within the limit.
-func (l *limitedClient[T]) Observe(ctx context.Context, mg T) (managed.ExternalObservation, error) {
+func (l *limitedClient[T]) Observe(ctx context.Context, mg T) (_ managed.ExternalObservation, err error) {
+	defer panics.Into(&err, "this object")
 	ctx, cancel := l.limit(ctx)
 	defer cancel()
 	o, err := l.client.Observe(ctx, mg)
@@ -117,7 +122,8 @@ func (l *limitedClient[T]) Observe(ctx context.Context, mg T) (managed.ExternalO
 }
 
 // Create calls the client within the limit.
-func (l *limitedClient[T]) Create(ctx context.Context, mg T) (managed.ExternalCreation, error) {
+func (l *limitedClient[T]) Create(ctx context.Context, mg T) (_ managed.ExternalCreation, err error) {
+	defer panics.Into(&err, "this object")
 	ctx, cancel := l.limit(ctx)
 	defer cancel()
 	o, err := l.client.Create(ctx, mg)
@@ -125,7 +131,8 @@ func (l *limitedClient[T]) Create(ctx context.Context, mg T) (managed.ExternalCr
 }
 
 // Update calls the client within the limit.
-func (l *limitedClient[T]) Update(ctx context.Context, mg T) (managed.ExternalUpdate, error) {
+func (l *limitedClient[T]) Update(ctx context.Context, mg T) (_ managed.ExternalUpdate, err error) {
+	defer panics.Into(&err, "this object")
 	ctx, cancel := l.limit(ctx)
 	defer cancel()
 	o, err := l.client.Update(ctx, mg)
@@ -133,7 +140,8 @@ func (l *limitedClient[T]) Update(ctx context.Context, mg T) (managed.ExternalUp
 }
 
 // Delete calls the client within the limit.
-func (l *limitedClient[T]) Delete(ctx context.Context, mg T) (managed.ExternalDelete, error) {
+func (l *limitedClient[T]) Delete(ctx context.Context, mg T) (_ managed.ExternalDelete, err error) {
+	defer panics.Into(&err, "this object")
 	ctx, cancel := l.limit(ctx)
 	defer cancel()
 	o, err := l.client.Delete(ctx, mg)

@@ -70,6 +70,11 @@ func TestLimited(t *testing.T) {
 			defer cancel()
 			return ctx.Err()
 		}},
+		"Panic": {
+			reason: "A panic is reported in the conditions, like any error.",
+			want:   "cannot process this object because of a bug (a panic of type string); the log has the stack, report it",
+			call:   func(context.Context) error { panic("a bad chart") },
+		},
 		"None": {reason: "What ends in time is not an error.", want: "", call: func(context.Context) error { return nil }},
 	}
 	for name, tc := range cases {
@@ -100,7 +105,7 @@ func TestLimited(t *testing.T) {
 					if diff := cmp.Diff(tc.want, got); diff != "" {
 						t.Errorf("\n%s\n%s(...): -want, +got:\n%s", tc.reason, call, diff)
 					}
-					if deadline := tc.want != "" && tc.want != "boom"; errors.Is(err, context.DeadlineExceeded) != deadline {
+					if deadline := tc.want != "" && tc.want != "boom" && name != "Panic"; errors.Is(err, context.DeadlineExceeded) != deadline {
 						t.Errorf("\n%s\n%s(...): whether it is a deadline must stay", tc.reason, call)
 					}
 				}

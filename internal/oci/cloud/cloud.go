@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 )
 
 const (
@@ -128,10 +129,11 @@ func (i *identity) Forget(host string) {
 func (i *identity) obtain(ctx context.Context, host string) result {
 	ctx, cancel := context.WithTimeout(ctx, loginTimeout)
 	defer cancel()
-	l, err := i.source(ctx, host)
+	l, err := panics.Value("the credentials for host "+host, func() (login, error) { return i.source(ctx, host) })
 	switch {
 	case err == nil:
 		return result{login: l, from: time.Now(), until: l.expires.Add(-early)}
+	case panics.Is(err):
 	case ctx.Err() != nil:
 		err = errors.Errorf("%s gave no credentials for host %q within %s", i.provider, host, loginTimeout)
 	default:

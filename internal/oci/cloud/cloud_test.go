@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 )
 
 const (
@@ -215,4 +217,18 @@ func TestForget(t *testing.T) {
 		i.Forget(hostOfECR)
 		want("The new ones are kept.", "2")
 	})
+}
+
+// TestCredentialsPanic checks that a source that panics is an error of the host, for all that wait for it.
+func TestCredentialsPanic(t *testing.T) {
+	i := newIdentity("x", "", func(context.Context, string) (login, error) { panic("a bad response") }, error.Error)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if _, _, err := i.Credentials(t.Context(), "h"); !panics.Is(err) || !strings.Contains(err.Error(), "host h") {
+				t.Errorf("Credentials(...): want the error of a panic that names the host, got %v", err)
+			}
+		})
+	}
+	all.Wait()
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/storetest"
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 )
 
 // TestCopyInterrupted holds that what was cut off at any request is completed by
@@ -180,5 +181,20 @@ func TestCopyCancel(t *testing.T) {
 				t.Errorf("Copy(...): %v after %s", err, time.Since(start))
 			}
 		})
+	}
+}
+
+// A panickingStore panics when it is asked for a blob.
+type panickingStore struct{ store.Store }
+
+func (panickingStore) Has(context.Context, string) (bool, error) { panic("a bad response") }
+
+// TestCopySurvivesPanics checks that a blob on which a store panics is the error of a copy.
+func TestCopySurvivesPanics(t *testing.T) {
+	s := newServer(t)
+	storetest.Artifact(t, repositoryAt(t, s, "source"), "1", "one", 3, nil)
+	_, err := store.Copy(t.Context(), repositoryAt(t, s, "source"), "1", panickingStore{repositoryAt(t, s, "to")}, store.CopyOptions{Tag: "x"})
+	if !panics.Is(err) || !strings.Contains(text(err), "blob sha256:") {
+		t.Errorf("Copy(...): want the error of a panic that names the blob, got %v", err)
 	}
 }

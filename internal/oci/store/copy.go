@@ -10,6 +10,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	v1 "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 )
 
 const (
@@ -239,7 +241,9 @@ func (c *copier) copyBlobs(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(copies)
 	for _, d := range c.blobs {
-		group.Go(func() error { return c.copyBlob(ctx, d) })
+		group.Go(func() error {
+			return panics.Do("blob "+string(d.Digest), func() error { return c.copyBlob(ctx, d) })
+		})
 	}
 	return group.Wait()
 }

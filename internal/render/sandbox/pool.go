@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/sandbox/confine"
 )
 
@@ -143,7 +144,7 @@ func (p *Pool) refill() {
 }
 
 func (p *Pool) spare() {
-	c, err := startReady(p.options)
+	c, err := panics.Value("the first message of a process that renders", func() (*process, error) { return startReady(p.options) })
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pending--

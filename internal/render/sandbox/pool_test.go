@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/sandbox/confine"
 )
@@ -190,5 +191,19 @@ func TestNoChild(t *testing.T) {
 	}
 	if _, err := p.Check(); err == nil {
 		t.Error("Check must fail")
+	}
+}
+
+// TestPanicOfLookup checks that a lookup that panics in this process is an error of the chart, and that its share is free again.
+func TestPanicOfLookup(t *testing.T) {
+	p := newPool(t, Options{Processes: 1})
+	c := chartOf(t, tree{"templates/a.yaml": configMap("a", `{{ lookup "v1" "Secret" "n" "m" | len }}`)})
+	o := render.Options{ReleaseName: "rel", Lookup: func(string, string, string, string) (map[string]any, error) { panic("a bad object") }}
+	if _, err := p.Chart(t.Context(), "", c, o); !panics.Is(err) || !strings.Contains(text(err), `chart "app"`) {
+		t.Errorf("want the error of a panic that names the chart, got %v", err)
+	}
+	o.Lookup = func(string, string, string, string) (map[string]any, error) { return map[string]any{}, nil }
+	if _, err := p.Chart(t.Context(), "", c, o); err != nil {
+		t.Errorf("the next rendering: %v", err)
 	}
 }

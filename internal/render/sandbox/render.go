@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/sandbox/confine"
@@ -120,7 +121,7 @@ func (p *Pool) exchange(ctx context.Context, tenant string, x *exchange, r *requ
 	x.process = c
 	written := r.write(c.in, files)
 	if written == nil {
-		written = x.receive()
+		written = panics.Do(x.subject, x.receive)
 	}
 	return x.outcome(ctx, written)
 }
@@ -193,6 +194,9 @@ func (x *exchange) outcome(ctx context.Context, err error) error {
 	}
 	if e := (*contentError)(nil); errors.As(err, &e) {
 		return errors.New(e.text)
+	}
+	if panics.Is(err) {
+		return err
 	}
 	template := strings.TrimPrefix(x.template, x.root)
 	if e := (*excessError)(nil); errors.As(err, &e) {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
 
@@ -76,7 +77,7 @@ func (m *monitor) run(wait time.Duration) {
 			return
 		}
 		ctx, cancel := context.WithTimeout(transport.Probe(m.root), probeTime)
-		m.probe(ctx)
+		panics.Log("the response of a cluster to a probe", func() { m.probe(ctx) })
 		cancel()
 		m.mu.Lock()
 		// The lock ensures that a failure after this starts the next goroutine.

@@ -114,3 +114,20 @@ func TestMonitorStops(t *testing.T) {
 		}
 	})
 }
+
+// TestMonitorSurvivesPanics checks that a probe that panics is repeated like one that fails.
+func TestMonitorSurvivesPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, _ := newFakeServer()
+		m := newMonitor(func(context.Context) {
+			f.probes.Add(1)
+			panic("a bad version")
+		}, func() transport.State { return f.state.Load().(transport.State) })
+		defer m.stop()
+		m.start()
+		time.Sleep(time.Hour)
+		if n := f.probes.Load(); n < 15 || n > 25 {
+			t.Errorf("want 15 to 25 probes in an hour, got %d", n)
+		}
+	})
+}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
@@ -103,7 +104,7 @@ func (k *kind) end(since time.Time) bool {
 func (k *kind) retry() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.err == nil || k.failed < k.attempt {
+	if k.err == nil || k.failed < k.attempt || panics.Is(k.err) {
 		return
 	}
 	pause := retryAfter
@@ -320,7 +321,7 @@ func (k *kind) Replace(items []any, resourceVersion string) error {
 	k.returnSlot()
 	if rewritten {
 		k.cache.log.Info("The resource versions of a cluster went back: everything known about the objects was dropped", "kind", k.gk.String())
-		k.cache.rewritten()
+		panics.Log(k.subject(), k.cache.rewritten)
 	}
 	k.notify(changes)
 	return nil
@@ -340,13 +341,21 @@ func (k *kind) notify(changes []change) {
 	for _, c := range changes {
 		key := cluster.ObjectRef{Group: k.gk.Group, Kind: k.gk.Kind, Namespace: c.name.namespace, Name: c.name.name}
 		if c.old != nil {
-			k.cache.change(c.old.Set, key, c.old, c.now)
+			k.report(c.old.Set, key, c)
 		}
 		if c.now != nil && (c.old == nil || c.old.Set != c.now.Set) {
-			k.cache.change(c.now.Set, key, c.old, c.now)
+			k.report(c.now.Set, key, c)
 		}
 	}
 }
+
+// report reports a change to a set. A receiver that panics does not prevent that others receive theirs.
+func (k *kind) report(set string, key cluster.ObjectRef, c change) {
+	panics.Log(key.String(), func() { k.cache.change(set, key, c.old, c.now) })
+}
+
+// subject names the kind in the error of a panic.
+func (k *kind) subject() string { return "the objects of kind " + k.gk.Kind }
 
 func isNoKind(err error) bool {
 	e := (*cluster.NoKindError)(nil)

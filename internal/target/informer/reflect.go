@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
@@ -49,10 +50,12 @@ const (
 func (k *kind) run(ctx context.Context, r Resource) {
 	quiet := logr.Discard()
 	ctx = klog.NewContext(ctx, quiet)
-	// resumed is the start of the last watch that continued an earlier one.
-	var resumed time.Time
+	var resumed resumption
 	lw := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return k.list(ctx, r, o) },
+		// A panic of a list is caught here, because the reflector lists in another goroutine, and loses the stack.
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return panics.Value(k.subject(), func() (runtime.Object, error) { return k.list(ctx, r, o) })
+		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			return k.watch(ctx, r, o, &resumed)
 		},
@@ -72,9 +75,12 @@ func (k *kind) run(ctx context.Context, r Resource) {
 		k.begin()
 		start := time.Now()
 		attempt, abort := k.attemptContext(ctx)
-		err := reflector.ListAndWatchWithContext(attempt)
+		err := panics.Do(k.subject(), func() error { return reflector.ListAndWatchWithContext(attempt) })
 		abort()
 		k.returnSlot()
+		if e := (*panics.Error)(nil); errors.As(err, &e) {
+			k.fail(e)
+		}
 		if ctx.Err() != nil {
 			return
 		}
@@ -101,7 +107,7 @@ func nextPause(last time.Duration, err error) time.Duration {
 	switch {
 	case isNoKind(err), isTooMany(err):
 		return deniedPause
-	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err), panics.Is(err):
 		return min(max(2*last, firstPause), deniedPause)
 	default:
 		return min(max(2*last, firstPause), mostPause)
@@ -145,7 +151,7 @@ func (k *kind) attemptContext(ctx context.Context) (context.Context, context.Can
 	return ctx, abort
 }
 
-func (k *kind) watch(ctx context.Context, r Resource, o metav1.ListOptions, resumed *time.Time) (watch.Interface, error) {
+func (k *kind) watch(ctx context.Context, r Resource, o metav1.ListOptions, resumed *resumption) (watch.Interface, error) {
 	o.LabelSelector = k.cache.interpreter.Selector()
 	if o.SendInitialEvents != nil {
 		k.listBegins()
@@ -165,15 +171,18 @@ func (k *kind) watch(ctx context.Context, r Resource, o metav1.ListOptions, resu
 
 // resume watches from the last version. While the server does not answer, it tries again from the same version, so that an
 // outage does not make all kinds of all clusters be listed again.
-func (k *kind) resume(ctx context.Context, r Resource, o metav1.ListOptions, resumed *time.Time) (watch.Interface, error) {
+func (k *kind) resume(ctx context.Context, r Resource, o metav1.ListOptions, resumed *resumption) (watch.Interface, error) {
+	if resumed.stuck(o.ResourceVersion) {
+		return nil, apierrors.NewResourceExpired("each watch from this version ends before its first event")
+	}
 	var pause time.Duration
 	// A server that ends each watch at once gets one a second.
-	wait := firstPause - time.Since(*resumed)
+	wait := firstPause - time.Since(resumed.at)
 	for start := time.Now(); ; {
 		if !k.sleep(ctx, wait) {
 			return nil, ctx.Err()
 		}
-		*resumed = time.Now()
+		resumed.at = time.Now()
 		w, err := k.cache.client.Watch(ctx, r, o)
 		if err == nil && pause > 0 && k.wentBack(ctx, r, o.ResourceVersion) {
 			w.Stop()

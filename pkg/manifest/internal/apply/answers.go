@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"golang.org/x/sync/singleflight"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 )
 
 // answers caches the answers to questions of one kind during one call. Callers that ask the same question at the same time share
@@ -25,7 +27,7 @@ func (a *answers[T]) of(question string, ask func() (T, error)) (T, error) {
 		if ok {
 			return known, nil
 		}
-		answer, err := ask()
+		answer, err := panics.Value(question, ask)
 		if err != nil {
 			return answer, err
 		}

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 )
 
 // Callers that ask the same question at the same time share the answer; callers that ask other questions do not wait for them.
@@ -59,6 +61,20 @@ func TestOwnersConcurrently(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, id := range []string{"applyset-a", "applyset-b"} {
 		wg.Go(func() { w.Permissions.nameOf(t.Context(), id) })
+	}
+	wg.Wait()
+}
+
+// TestAnswersPanic checks that a question whose answer panics is an error for all that ask it.
+func TestAnswersPanic(t *testing.T) {
+	var c answers[string]
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if got, err := c.of("a", func() (string, error) { panic("a bad answer") }); !panics.Is(err) || got != "" {
+				t.Errorf("of(a): want the error of a panic, got %q, %v", got, err)
+			}
+		})
 	}
 	wg.Wait()
 }

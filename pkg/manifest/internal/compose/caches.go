@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/lru"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
@@ -49,7 +50,7 @@ func (c *Caches) loadChart(ctx context.Context, in *bundle.Install) (*render.Cha
 		return chart.(*render.Chart), nil //nolint:forcetypeassert // The cache has only charts.
 	}
 	chart, err, _ := c.loading.Do(content.Digest, func() (any, error) {
-		chart, err := parseChart(content)
+		chart, err := panics.Value("the chart "+content.Digest, func() (*render.Chart, error) { return parseChart(content) })
 		if err == nil {
 			c.charts.Add(content.Digest, chart)
 		}

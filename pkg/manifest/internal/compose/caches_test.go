@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -65,5 +66,16 @@ func TestCaches(t *testing.T) {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestPanicOfChart checks that a chart whose content panics is an error of the chart.
+func TestPanicOfChart(t *testing.T) {
+	in := chartOf("web")
+	in.Layer = source.Layer{Digest: "sha256:a", Fetch: func(context.Context) (source.Content, error) {
+		return source.Content{Digest: "sha256:a", Files: func() ([]source.File, error) { panic("a bad archive") }}, nil
+	}}
+	if _, err := NewCaches().loadChart(t.Context(), &in); !panics.Is(err) || !strings.Contains(err.Error(), "chart sha256:a") {
+		t.Errorf("loadChart(...): want the error of a panic that names the chart, got %v", err)
 	}
 }

@@ -355,3 +355,22 @@ func TestRunOutOfTime(t *testing.T) {
 		t.Errorf("it is applied again: %v", w.log)
 	}
 }
+
+// TestRunSurvivesPanics checks that an object on which a library panics fails alone.
+func TestRunSurvivesPanics(t *testing.T) {
+	other := strings.Replace(aConfig, "name: c", "name: other", 1)
+	w := newWorld(t, piece{name: "web", digest: "1", objects: []string{aConfig, other}})
+	w.left = func(line string) error {
+		if line == "apply new ConfigMap apps/c" {
+			panic("a bad response")
+		}
+		return nil
+	}
+	_, err := w.run()
+	if err == nil || !strings.Contains(err.Error(), "cannot process ConfigMap apps/c because of a bug") || strings.Contains(err.Error(), "a bad response") {
+		t.Errorf("Run(...): want the error of the object, got %v", err)
+	}
+	if en := w.stored.Find(refOf(other)); en == nil || en.UID == "" {
+		t.Errorf("want the other object to be applied: %+v", w.stored)
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
@@ -72,7 +73,7 @@ func (p *progress) send(
 			Object: o, Entry: *idx[o.Ref], State: s, Exists: exists, Drifted: p.actions[o.Ref].Drifted, Restarted: p.restarted[o.Ref],
 		}
 		g.Go(func() error {
-			outs[i], errs[i] = a.Apply(ctx, one)
+			outs[i], errs[i] = panics.Value(o.Ref.String(), func() (apply.Outcome, error) { return a.Apply(ctx, one) })
 			return nil
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -43,6 +44,7 @@ func (r *remover) deleteAll(ctx context.Context, group []*inventory.Entry) (Bloc
 // its deletion waits for.
 func (r *remover) deleteOne(ctx context.Context, e *inventory.Entry) (gone bool, waiting string, err error) {
 	k := e.Ref()
+	defer panics.Into(&err, k.String())
 	d, state, err := r.decide(ctx, e)
 	if err != nil {
 		return false, "", err

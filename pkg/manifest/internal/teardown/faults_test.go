@@ -294,3 +294,43 @@ func TestReplacedInCache(t *testing.T) {
 		})
 	}
 }
+
+// TestRunSurvivesPanics checks that a response on which a library panics is an error of its object.
+func TestRunSurvivesPanics(t *testing.T) {
+	cases := map[string]struct {
+		reason, line, want string
+		mode               Mode
+		given              func(w *world)
+	}{
+		"Confirm": {
+			reason: "An object that the watch does not show is read.", line: "metadata ConfigMap apps/web", want: "cannot process ConfigMap apps/web", mode: Remove,
+			given: func(w *world) {
+				w.add("web", aConfig)
+				w.c.Set("kubectl", named(aConfig), "someone", "metadata", "labels", object.LabelManagedBy)
+			},
+		},
+		"Delete": {
+			reason: "An object is deleted.", line: "delete ConfigMap apps/web", want: "cannot process ConfigMap apps/web", mode: Remove,
+			given: func(w *world) { w.add("web", aConfig) },
+		},
+		"Remaining": {
+			reason: "Custom resources of others are deleted.", line: "delete Widget default/user", want: "cannot process Widget default/user", mode: ForceRemove,
+			given: func(w *world) { w.add(object.PartCRDs, aCRD); w.c.Create("kubectl", otherWidget) },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, tc.mode)
+			tc.given(w)
+			w.meet = func(line string) error {
+				if line == tc.line {
+					panic("a bad response")
+				}
+				return nil
+			}
+			if _, err := w.run(t.Context()); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s\nRun(...): want the error of the object, got %v", tc.reason, err)
+			}
+		})
+	}
+}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
@@ -132,8 +133,9 @@ func deleteRemaining(ctx context.Context, in Input, gvk schema.GroupVersionKind,
 		if m.DeletionTimestamp != nil {
 			continue
 		}
-		g.Go(func() error {
-			_, err := in.Write.Delete(ctx, gvk, refOf(gvk, m), string(m.UID))
+		g.Go(func() (err error) {
+			defer panics.Into(&err, refOf(gvk, m).String())
+			_, err = in.Write.Delete(ctx, gvk, refOf(gvk, m), string(m.UID))
 			if kerrors.IsConflict(err) {
 				// Another object has replaced it. The next call handles that one.
 				return nil

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
@@ -104,8 +105,8 @@ func (r *remover) confirm(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(r.in.Concurrency)
 	for i, e := range doubtful {
-		g.Go(func() error {
-			var err error
+		g.Go(func() (err error) {
+			defer panics.Into(&err, e.Ref().String())
 			found[i], err = r.in.Read.Metadata(gctx, e.GVK(), e.Ref())
 			return err
 		})

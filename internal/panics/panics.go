@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package panics
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"runtime/debug"
+
+	"k8s.io/klog/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// An Error is the error of a function that panicked.
+type Error struct {
+	// Subject is what the function was about, such as an object.
+	Subject string
+	// Cause describes the panic. It has no foreign text, which can be secret.
+	Cause string
+}
+
+// Error describes what failed and what to do.
+func (e *Error) Error() string {
+	return fmt.Sprintf("cannot process %s because of a bug (%s); the log has the stack, report it", e.Subject, e.Cause)
+}
+
+// Is reports whether an error is or wraps an *Error.
+func Is(err error) bool {
+	e := (*Error)(nil)
+	return errors.As(err, &e)
+}
+
+// Into sets err to an *Error if the function that defers Into panics.
+func Into(err *error, subject string) {
+	if r := recover(); r != nil {
+		*err = caught(subject, r)
+	}
+}
+
+// Do calls f. If f panics, Do returns an *Error.
+func Do(subject string, f func() error) (err error) {
+	defer Into(&err, subject)
+	return f()
+}
+
+// Value is Do for a function with a result.
+func Value[T any](subject string, f func() (T, error)) (out T, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			out, err = *new(T), caught(subject, r)
+		}
+	}()
+	return f()
+}
+
+// Log calls f. If f panics, Log only logs that.
+func Log(subject string, f func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			_ = caught(subject, r)
+		}
+	}()
+	f()
+}
+
+// caught logs a panic and returns its error.
+func caught(subject string, r any) *Error {
+	e := &Error{Subject: subject, Cause: describe(r)}
+	klog.Background().Error(e, "Recovered from a panic", "stack", string(debug.Stack()))
+	return e
+}
+
+// describe returns the text of an error of the Go runtime, and the type of any other value: its text can be foreign.
+func describe(r any) string {
+	switch v := r.(type) {
+	case runtime.Error:
+		return v.Error()
+	case *reflect.ValueError:
+		return v.Error()
+	}
+	return fmt.Sprintf("a panic of type %T", r)
+}
