@@ -38,9 +38,10 @@ var _ = Describe("What Crossplane's users see", func() {
 		))
 		m.report(ctx, `{"state":"Ready","conditions":[]}`)
 		Eventually(now(u)).WithContext(ctx).Should(beReadyComposite())
-		tree = must(env.crossplane.Crank(ctx, "beta", "trace", strings.ToLower(claimKind)+"."+platformGroup, u.GetName(), "-n", s.name))
-		AddReportEntry("crossplane beta trace", tree)
-		Expect(tree).NotTo(ContainSubstring("False"))
+		// The claim becomes Ready after its composite resource.
+		Eventually(func(ctx context.Context) (string, error) {
+			return env.crossplane.Crank(ctx, "beta", "trace", strings.ToLower(claimKind)+"."+platformGroup, u.GetName(), "-n", s.name)
+		}).WithContext(ctx).Should(SatisfyAll(ContainSubstring("Available"), Not(ContainSubstring("False"))))
 	})
 
 	It("is the metrics of managed resources", func(ctx SpecContext) {
