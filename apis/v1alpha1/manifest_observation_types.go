@@ -182,8 +182,9 @@ type PlanStatus struct {
 type DriftedObject struct {
 	ObjectReference `json:",inline"`
 
-	// change is what happened to the object: Changed, Deleted, Replaced (another object of the module has its name), or
-	// ReplacedByOther (an object that does not belong to the module has its name).
+	// change is what happened to the object: Changed, Deleted, Replaced (another object of the module has its name),
+	// ReplacedByOther (an object that does not belong to the module has its name), or TakenOver (it belongs to another Manifest
+	// now, and is left to it).
 	// +required
 	Change DriftChange `json:"change"`
 
@@ -201,7 +202,7 @@ type DriftedObject struct {
 }
 
 // A DriftChange is what another client did to an object.
-// +kubebuilder:validation:Enum=Changed;Deleted;Replaced;ReplacedByOther
+// +kubebuilder:validation:Enum=Changed;Deleted;Replaced;ReplacedByOther;TakenOver
 type DriftChange string
 
 // The changes of other clients.
@@ -210,6 +211,7 @@ const (
 	DriftChangeDeleted         DriftChange = "Deleted"
 	DriftChangeReplaced        DriftChange = "Replaced"
 	DriftChangeReplacedByOther DriftChange = "ReplacedByOther"
+	DriftChangeTakenOver       DriftChange = "TakenOver"
 )
 
 // A DriftStatus reports what other clients changed or deleted.

@@ -67,7 +67,7 @@ func (w *call) newPlanner(applier *apply.Applier, was *inventory.Inventory, obje
 		bundle: w.b, composer: w.composer, config: w.config, cache: w.c.Cache(), health: w.health(), checkCRD: applier.Permissions.CheckCRD,
 		holds: holds,
 		input: plan.Input{
-			Parts: w.parts, Inventory: was.In(w.where.UID), Cluster: w.where.UID, Minor: w.minor(),
+			Set: w.id, Parts: w.parts, Inventory: was.In(w.where.UID), Cluster: w.where.UID, Minor: w.minor(),
 			Objects: objects.States, Denied: objects.Denied, Drift: w.b.Drift, Retry: w.o.Retry, Now: w.e.now(),
 		},
 	}
@@ -99,7 +99,7 @@ func (w *call) newCheckpoint(
 func (w *call) basis(was *inventory.Inventory, objects inspect.Objects) string {
 	drifted, paused, now := map[cluster.ObjectRef]bool{}, map[cluster.ObjectRef]bool{}, w.e.now()
 	if was != nil {
-		drifted, paused = plan.FindDrifted(was, objects.States, objects.Denied, now), was.FindPaused(now)
+		drifted, paused = plan.FindDrifted(was, objects.States, objects.Denied, w.id, now), was.FindPaused(now)
 	}
 	b, o := w.b, w.o
 	return plan.Fingerprint(w.parts, was, objects.States, drifted, keyOf(w.c, b), w.id, w.mem.stored.Version, was != nil,

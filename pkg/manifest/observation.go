@@ -47,12 +47,14 @@ const (
 	PartKindResource = object.PartKindResource
 )
 
-// Kinds of drift. DriftForeign means that the object was replaced by one that does not belong to the bundle.
+// Kinds of drift. DriftForeign means that the object was replaced by one that does not belong to the bundle, and
+// DriftTakenOver that it belongs to another bundle.
 const (
-	DriftChanged  = observe.DriftChanged
-	DriftDeleted  = observe.DriftDeleted
-	DriftReplaced = observe.DriftReplaced
-	DriftForeign  = observe.DriftForeign
+	DriftChanged   = observe.DriftChanged
+	DriftDeleted   = observe.DriftDeleted
+	DriftReplaced  = observe.DriftReplaced
+	DriftForeign   = observe.DriftForeign
+	DriftTakenOver = observe.DriftTakenOver
 )
 
 // Phases of a part. A State groups several of them.
@@ -69,6 +71,7 @@ const (
 	PhaseCeded         = observe.PhaseCeded
 	PhaseChanged       = observe.PhaseChanged
 	PhaseBroken        = observe.PhaseBroken
+	PhaseTakenOver     = observe.PhaseTakenOver
 	PhaseContended     = observe.PhaseContended
 	PhaseDegraded      = observe.PhaseDegraded
 	PhaseFailed        = observe.PhaseFailed

@@ -20,8 +20,8 @@ import (
 // observed returns the input to observe an inventory and its objects.
 func (w *call) observed(inv *inventory.Inventory, objects inspect.Objects) observe.Input {
 	return observe.Input{
-		Outdated: w.outdated(inv),
-		Parts:    w.parts, Drift: w.b.Drift, Retry: w.o.Retry, Inventory: inv, Objects: objects.States, Denied: objects.Denied,
+		Set: w.id, Outdated: w.outdated(inv),
+		Parts: w.parts, Drift: w.b.Drift, Retry: w.o.Retry, Inventory: inv, Objects: objects.States, Denied: objects.Denied,
 		Now: w.e.now(),
 	}
 }
@@ -111,6 +111,11 @@ func (r *repairer) TryRepair(
 	ctx context.Context, o *object.Desired, en *inventory.Entry, m *metav1.PartialObjectMetadata,
 ) (apply.Outcome, error) {
 	return r.applier.TryRepair(ctx, o, en, m)
+}
+
+// OwnerOf returns the owner of another ApplySet.
+func (r *repairer) OwnerOf(ctx context.Context, id string) string {
+	return r.applier.Permissions.OwnerOf(ctx, id)
 }
 
 // component renders a part. It caches the result.

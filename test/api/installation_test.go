@@ -95,8 +95,8 @@ func driftBreaches() map[string]breach {
 		at + ".objects maxItems 32": tooMany(at+".objects", 32, func(i int) any {
 			return map[string]any{"change": "Deleted", "kind": "ConfigMap", "name": fmt.Sprint("x", i)}
 		}),
-		at + ".objects[] required change":                                      missing(at + ".objects[0].change"),
-		at + ".objects[].change enum Changed,Deleted,Replaced,ReplacedByOther": unknown(at + ".objects[0].change"),
+		at + ".objects[] required change":                                                missing(at + ".objects[0].change"),
+		at + ".objects[].change enum Changed,Deleted,Replaced,ReplacedByOther,TakenOver": unknown(at + ".objects[0].change"),
 	}
 }
 

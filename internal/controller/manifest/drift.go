@@ -16,10 +16,11 @@ import (
 
 // changes maps the kinds of drift to their names in the status.
 var changes = map[engine.DriftKind]v1alpha1.DriftChange{ //nolint:gochecknoglobals // Constant.
-	engine.DriftChanged:  v1alpha1.DriftChangeChanged,
-	engine.DriftDeleted:  v1alpha1.DriftChangeDeleted,
-	engine.DriftReplaced: v1alpha1.DriftChangeReplaced,
-	engine.DriftForeign:  v1alpha1.DriftChangeReplacedByOther,
+	engine.DriftChanged:   v1alpha1.DriftChangeChanged,
+	engine.DriftDeleted:   v1alpha1.DriftChangeDeleted,
+	engine.DriftReplaced:  v1alpha1.DriftChangeReplaced,
+	engine.DriftForeign:   v1alpha1.DriftChangeReplacedByOther,
+	engine.DriftTakenOver: v1alpha1.DriftChangeTakenOver,
 }
 
 // driftStatus returns the status of drift that was detected now. Its order does not depend on the order of the argument.

@@ -44,6 +44,7 @@ func TestDriftStatus(t *testing.T) {
 			reason: "The order of objects and fields is always the same.",
 			drift: []engine.Drift{
 				{Key: key("Secret", "b"), Kind: engine.DriftReplaced}, {Key: key("Secret", "a"), Kind: engine.DriftForeign},
+				{Key: key("Secret", "c"), Kind: engine.DriftTakenOver, Owner: "Manifest n/x"},
 				{Key: cluster.ObjectRef{Group: "apps", Kind: "Deployment", Namespace: "a", Name: "web"}, Fields: []string{"spec.replicas", "metadata.labels"}},
 			},
 			want: v1alpha1.DriftStatus{Objects: []v1alpha1.DriftedObject{
@@ -53,6 +54,7 @@ func TestDriftStatus(t *testing.T) {
 				},
 				{ObjectReference: ref("Secret", "a"), Change: "ReplacedByOther"},
 				{ObjectReference: ref("Secret", "b"), Change: "Replaced"},
+				{ObjectReference: ref("Secret", "c"), Change: "TakenOver"},
 			}},
 		},
 		"ManyObjects": {

@@ -68,6 +68,7 @@ func TestGitOps(t *testing.T) {
 		"Ready":      {Reason: "All is well.", Object: after(observes(in(engine.PhaseApplying), ok), ready), OK: true, Want: gitopstest.Works},
 		"Works":      {Reason: "Others own fields, and it works.", Object: after(observes(works, ok)), OK: true, Want: gitopstest.Works},
 		"Degraded":   {Reason: "An object has lost replicas.", Object: after(ready, observes(in(engine.PhaseDegraded), ok)), Want: gitopstest.Waits},
+		"TakenOver":  {Reason: "An object belongs to another Manifest.", Object: after(ready, observes(in(engine.PhaseTakenOver), ok)), Want: gitopstest.Failed},
 		"Broken":     {Reason: "An object is missing, which is only reported.", Object: after(ready, observes(in(engine.PhaseBroken), ok)), Want: gitopstest.Failed},
 		"Failed":     {Reason: "An object has failed.", Object: after(ready, observes(in(engine.PhaseUnhealthy), ok)), Want: gitopstest.Failed},
 		"Refused": {

@@ -32,7 +32,7 @@ func isStalled(reason xpv2.ConditionReason, o *engine.Observation) bool {
 		return firstPhase(o) != engine.PhaseRetrying
 	}
 	// Drifted and broken means that an object is missing, and that the drift policy only reports this.
-	return reason == v1alpha1.ReasonRolledBack || reason == v1alpha1.ReasonDrifted && firstPhase(o) == engine.PhaseBroken
+	return reason == v1alpha1.ReasonRolledBack || reason == v1alpha1.ReasonDrifted && (firstPhase(o) == engine.PhaseBroken || firstPhase(o) == engine.PhaseTakenOver)
 }
 
 // Not returns the condition Ready with the status False.
@@ -82,7 +82,7 @@ func reasonOfPhase(p engine.Phase, s engine.State) xpv2.ConditionReason {
 	switch p {
 	case engine.PhaseBlocked:
 		return v1alpha1.ReasonBlocked
-	case engine.PhaseDrifted, engine.PhaseCeded, engine.PhaseChanged, engine.PhaseBroken, engine.PhaseContended:
+	case engine.PhaseDrifted, engine.PhaseCeded, engine.PhaseChanged, engine.PhaseBroken, engine.PhaseTakenOver, engine.PhaseContended:
 		return v1alpha1.ReasonDrifted
 	default:
 		if s == engine.Warning {

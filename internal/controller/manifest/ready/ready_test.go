@@ -52,6 +52,7 @@ func TestCondition(t *testing.T) {
 		"Blocked":       {reason: "It waits for something else.", o: in(engine.PhaseBlocked), want: want{false, "Blocked", false}},
 		"Drifted":       {reason: "An object is about to be repaired.", o: in(engine.PhaseDrifted), want: want{false, "Drifted", false}},
 		"Broken":        {reason: "An object is missing, and stays so.", o: in(engine.PhaseBroken), want: want{false, "Drifted", true}},
+		"TakenOver":     {reason: "An object belongs to another Manifest until one of the two changes.", o: in(engine.PhaseTakenOver), want: want{false, "Drifted", true}},
 		"Contended":     {reason: "A repair has to wait.", o: in(engine.PhaseContended), want: want{false, "Drifted", false}},
 		"Several":       {reason: "The first part with the state of the whole counts, as for the message.", o: several, want: want{false, "Drifted", true}},
 		"Changed":       {reason: "Changed fields may keep an object from working.", o: in(engine.PhaseChanged), want: want{false, "Drifted", false}},

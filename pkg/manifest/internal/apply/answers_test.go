@@ -60,7 +60,7 @@ func TestOwnersConcurrently(t *testing.T) {
 	}
 	var wg sync.WaitGroup
 	for _, id := range []string{"applyset-a", "applyset-b"} {
-		wg.Go(func() { w.Permissions.nameOf(t.Context(), id) })
+		wg.Go(func() { w.Permissions.OwnerOf(t.Context(), id) })
 	}
 	wg.Wait()
 }

@@ -140,7 +140,7 @@ func TestOwnersAreCached(t *testing.T) {
 	w := s.writer()
 	s.c.Requests()
 	for range 2 {
-		if got := w.Permissions.nameOf(t.Context(), "applyset-other"); got != "Kyma a" {
+		if got := w.Permissions.OwnerOf(t.Context(), "applyset-other"); got != "Kyma a" {
 			t.Errorf("nameOf(...): %q", got)
 		}
 	}

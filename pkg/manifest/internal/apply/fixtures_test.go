@@ -73,7 +73,7 @@ func (s *site) input(o *object.Desired) Subject {
 		in.State, in.Exists = health.StateOf(object.DefaultFieldManager, u), true
 	}
 	if in.Entry.UID != "" {
-		_, in.Drifted = observe.FindDrift(&in.Entry, in.State, in.Exists)
+		_, in.Drifted = observe.FindDrift(&in.Entry, in.State, in.Exists, in.State.Set)
 		in.Drifted = in.Drifted || ownership.AnyDue(in.Entry.Ceded, s.now)
 	}
 	return in

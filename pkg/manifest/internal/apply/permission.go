@@ -52,7 +52,7 @@ func (p *Permissions) refusal(ctx context.Context, o *object.Desired, en invento
 	case ownership.Ours, ownership.Adoptable:
 		return nil
 	case ownership.OfAnother:
-		if name := p.nameOf(ctx, owner); name != "" {
+		if name := p.OwnerOf(ctx, owner); name != "" {
 			return errors.Errorf("already exists and belongs to %s; remove it there, or %s", name, p.messages.Adopt)
 		}
 		return errors.Errorf("already exists and belongs to another owner (label %s: %s); "+
@@ -112,9 +112,9 @@ func (p *Permissions) CheckCRD(ctx context.Context, o *object.Desired, en invent
 	return examineAll(ctx, p.target.Client, p.examined, live, next)
 }
 
-// nameOf returns the owner of an ApplySet, as named in the inventory of that ApplySet. It returns an empty string if the
+// OwnerOf returns the owner of an ApplySet, as named in the inventory of that ApplySet. It returns an empty string if the
 // namespace of inventories has no inventory with that ID, or if the inventory cannot be read.
-func (p *Permissions) nameOf(ctx context.Context, id string) string {
+func (p *Permissions) OwnerOf(ctx context.Context, id string) string {
 	name, _ := p.owners.of(id, func() (string, error) {
 		l, err := p.target.Client.List(ctx, ssa.SecretKind, p.target.Namespace, object.LabelApplySetID+"="+id, 1)
 		if err == nil && len(l.Items) > 0 {

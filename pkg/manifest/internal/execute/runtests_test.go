@@ -174,7 +174,7 @@ func TestRunRecordsOwned(t *testing.T) {
 	// The last save was cut off, too.
 	w.stored = w.last.Inventory.Clone()
 	p := w.build()
-	if drifted := plan.FindDrifted(p.Inventory, p.Objects, nil, w.now); len(drifted) > 0 {
+	if drifted := plan.FindDrifted(p.Inventory, p.Objects, nil, w.target().ID, w.now); len(drifted) > 0 {
 		t.Errorf("it counts as drift: %v", drifted)
 	}
 	w.settle()

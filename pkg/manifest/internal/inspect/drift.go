@@ -32,6 +32,8 @@ type Repairer interface {
 	TryRepair(
 		ctx context.Context, o *object.Desired, en *inventory.Entry, m *metav1.PartialObjectMetadata,
 	) (apply.Outcome, error)
+	// OwnerOf returns the owner of the ApplySet with an ID, or an empty string if it is unknown.
+	OwnerOf(ctx context.Context, id string) string
 }
 
 // Reports caches the differences of drifted objects that the engine does not repair.
@@ -40,7 +42,7 @@ type Reports map[cluster.ObjectRef]report
 // A report is the cached difference of one object. It is valid while the UID, the owned fields and the intent of the object are
 // unchanged, and no later than until, if that is not zero.
 type report struct {
-	uid, owned, intent string
+	uid, owned, intent, set string
 
 	difference observe.Difference
 	until      time.Time
@@ -48,7 +50,7 @@ type report struct {
 
 // holds reports whether the report is valid for the current state of the object.
 func (r *report) holds(en *inventory.Entry, s cluster.ObjectState, now time.Time) bool {
-	return r.uid == s.UID && r.owned == s.Owned && r.intent == en.Intent && (r.until.IsZero() || now.Before(r.until))
+	return r.uid == s.UID && r.owned == s.Owned && r.intent == en.Intent && r.set == s.Set && (r.until.IsZero() || now.Before(r.until))
 }
 
 // A DriftComparer compares drifted objects with their applied state. It sends one dry run for each drift. It is not safe for
@@ -70,11 +72,18 @@ func (c *DriftComparer) Compare(ctx context.Context, en *inventory.Entry, d obse
 	if r, ok := c.Reports[k]; ok && r.holds(en, s, c.Now) {
 		return r.difference, nil
 	}
+	if d.Kind == observe.DriftTakenOver {
+		d.Owner = c.Bundle.OwnerOf(ctx, s.Set)
+		r := report{uid: s.UID, owned: s.Owned, intent: en.Intent, set: s.Set, until: c.Now.Add(ReportAge)}
+		r.difference = observe.Difference{Drift: d, Differs: true}
+		c.Reports[k] = r
+		return r.difference, nil
+	}
 	m, err := c.Objects.Metadata(ctx, en.GVK(), k)
 	if err != nil {
 		return observe.Difference{}, err
 	}
-	r := report{uid: s.UID, owned: s.Owned, intent: en.Intent}
+	r := report{uid: s.UID, owned: s.Owned, intent: en.Intent, set: s.Set}
 	if d.Kind == observe.DriftDeleted {
 		r.until = c.Now.Add(ReportAge)
 	}

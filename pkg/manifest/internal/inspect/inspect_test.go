@@ -65,6 +65,11 @@ func (s *server) AppliedObject(context.Context, *inventory.Entry) (*object.Desir
 	return s.desired, s.renderErr
 }
 
+func (s *server) OwnerOf(_ context.Context, id string) string {
+	s.requests++
+	return "Manifest of " + id
+}
+
 func (s *server) TryRepair(context.Context, *object.Desired, *inventory.Entry, *metav1.PartialObjectMetadata) (apply.Outcome, error) {
 	s.requests++
 	return apply.Outcome{Lost: fieldset.Of(&metav1.FieldsV1{Raw: []byte(s.after)}), Ceded: s.ceded}, s.dryRun

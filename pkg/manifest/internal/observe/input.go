@@ -16,6 +16,8 @@ import (
 
 // An Input holds everything that an observation depends on.
 type Input struct {
+	// Set is the ID of the ApplySet.
+	Set string
 	// Parts lists the parts of the bundle with their digests.
 	Parts []bundle.Part
 	// Drift is the drift policy of the bundle. Retry and Test are the tokens of the call.
@@ -58,7 +60,7 @@ type Difference struct {
 
 // breaks reports whether the part lacks the object, because it was deleted or because a foreign object has its name.
 func (d *Difference) breaks() bool {
-	return d.Differs && (d.Drift.Kind == DriftDeleted || d.Drift.Kind == DriftForeign)
+	return d.Differs && (d.Drift.Kind == DriftDeleted || d.Drift.Kind == DriftForeign || d.Drift.Kind == DriftTakenOver)
 }
 
 // A Checkpoint describes the last known good revision to store next to the inventory.

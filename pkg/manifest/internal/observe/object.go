@@ -43,10 +43,12 @@ func standingOf(en *inventory.Entry, exists bool, denied error) standing {
 	return expected
 }
 
-// FindDrift returns how an object differs from its applied state, without its fields. It returns false if the object does not
-// differ.
-func FindDrift(en *inventory.Entry, state cluster.ObjectState, exists bool) (Drift, bool) {
+// FindDrift returns how an object differs from its applied state, without its fields and its owner. It returns false if the object
+// does not differ. The set is the ID of the ApplySet.
+func FindDrift(en *inventory.Entry, state cluster.ObjectState, exists bool, set string) (Drift, bool) {
 	switch {
+	case IsTakenOver(state, exists, set):
+		return Drift{Key: en.Ref(), Kind: DriftTakenOver}, true
 	case en.Stage == object.StageResource:
 		return Drift{}, false
 	case !exists:
@@ -60,6 +62,12 @@ func FindDrift(en *inventory.Entry, state cluster.ObjectState, exists bool) (Dri
 		return Drift{Key: en.Ref()}, true
 	}
 	return Drift{}, false
+}
+
+// IsTakenOver reports whether an object belongs to another bundle than that with the ID set, which is empty if it
+// is unknown. Such an object is left alone.
+func IsTakenOver(state cluster.ObjectState, exists bool, set string) bool {
+	return exists && set != "" && state.Set != "" && state.Set != set
 }
 
 // An Evaluator evaluates readiness rules.
@@ -91,8 +99,8 @@ type Comparer interface {
 	Compare(ctx context.Context, en *inventory.Entry, d Drift, state cluster.ObjectState) (Difference, error)
 }
 
-// Gather sets Health for the objects that have a rule and, with the policy Report, Differences for drifted objects. Set all other
-// fields first. Gather sends no requests for objects that do not affect the observation.
+// Gather sets Health for the objects that have a rule, and Differences for objects of other bundles and, with the policy Report, for
+// all drifted objects. Set all other fields first. Gather sends no requests for objects that do not affect the observation.
 func (in *Input) Gather(ctx context.Context, e Evaluator, c Comparer) error {
 	in.Health, in.Differences = map[cluster.ObjectRef]Health{}, map[cluster.ObjectRef]Difference{}
 	parts := make(map[object.PartID]bool, len(in.Parts))
@@ -125,21 +133,19 @@ func (in *Input) Gather(ctx context.Context, e Evaluator, c Comparer) error {
 // compare compares an object with its applied state if the policy requires it. It reports whether the health of the object is
 // relevant.
 func (in *Input) compare(ctx context.Context, c Comparer, en *inventory.Entry, state cluster.ObjectState, exists bool) (bool, error) {
-	d, ok := FindDrift(en, state, exists)
-	if !ok {
+	d, ok := FindDrift(en, state, exists, in.Set)
+	switch {
+	case !ok:
 		return true, nil
-	}
-	switch in.Drift {
-	case bundle.DriftIgnore:
+	case in.Drift == bundle.DriftIgnore && d.Kind != DriftTakenOver:
 		return d.Kind != DriftDeleted, nil
-	case bundle.DriftReport:
+	case in.Drift == bundle.DriftReport || d.Kind == DriftTakenOver:
 		found, err := c.Compare(ctx, en, d, state)
 		if err != nil {
 			return false, err
 		}
 		in.Differences[en.Ref()] = found
 		return !found.breaks(), nil
-	case bundle.DriftRepair:
 	}
 	return false, nil
 }

@@ -29,13 +29,16 @@ func TestFindDrift(t *testing.T) {
 		"Deleted":     {reason: "The object is missing.", change: func(*world) {}, gone: true, want: Drift{Key: ref, Kind: DriftDeleted}, found: true},
 		"Replaced":    {reason: "Another object has its name.", change: func(w *world) { w.obj.UID = "2" }, want: Drift{Key: ref, Kind: DriftReplaced}, found: true},
 		"Terminating": {reason: "An object that is being deleted is recreated once it is gone.", change: func(w *world) { w.obj.Status, w.obj.UID = cluster.Terminating, "2" }},
+		"TakenOver":   {reason: "Another bundle owns the object.", change: func(w *world) { w.obj.Set = "other" }, want: Drift{Key: ref, Kind: DriftTakenOver}, found: true},
+		"Exchanged":   {reason: "Another bundle replaced the object.", change: func(w *world) { w.obj.Set, w.obj.UID = "other", "2" }, want: Drift{Key: ref, Kind: DriftTakenOver}, found: true},
+		"Stripped":    {reason: "An object that lost its label is still of the bundle.", change: func(w *world) { w.obj.Set = "" }},
 		"Resource":    {reason: "The custom resource belongs to its users.", change: func(w *world) { w.en.Stage = object.StageResource }, gone: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
 			tc.change(w)
-			got, found := FindDrift(&w.en, w.obj, !tc.gone)
+			got, found := FindDrift(&w.en, w.obj, !tc.gone, "set")
 			if diff := cmp.Diff(tc.want, got); diff != "" || found != tc.found {
 				t.Errorf("\n%s\nfound %v, -want, +got:\n%s", tc.reason, found, diff)
 			}

@@ -98,6 +98,8 @@ const (
 	// the bundle has its name.
 	DriftReplaced
 	DriftForeign
+	// DriftTakenOver means that the object belongs to another bundle, which adopted or recreated it.
+	DriftTakenOver
 )
 
 // A Drift is an object that another client changed or deleted.
@@ -107,6 +109,8 @@ type Drift struct {
 	// Fields lists the paths of the changed or removed fields, without values. Observe leaves it empty if the object is about to be
 	// repaired.
 	Fields []string
+	// Owner is the owner of the bundle that the object belongs to if Kind is DriftTakenOver, or empty if it is unknown.
+	Owner string
 }
 
 // String returns a message that names the object, the kind of drift and the changed fields.
@@ -118,6 +122,8 @@ func (d Drift) String() string {
 		return d.Key.String() + " was replaced by an object that does not belong to this module"
 	case DriftReplaced:
 		return d.Key.String() + " was replaced by another object"
+	case DriftTakenOver:
+		return d.Key.String() + " belongs to " + cmp.Or(d.Owner, "another owner")
 	case DriftChanged:
 	}
 	if len(d.Fields) == 0 {

@@ -176,7 +176,7 @@ func (o *observer) observeEntry(en *inventory.Entry, p *part) {
 	case expected:
 		o.out.Total++
 		o.out.Ceded = append(o.out.Ceded, cededOf(en)...)
-		if d, ok := FindDrift(en, state, exists); !ok || o.observeDrift(en, d, p) {
+		if d, ok := FindDrift(en, state, exists, o.Set); !ok || o.observeDrift(en, d, p) {
 			o.observeCeded(en, p)
 			o.observeHealth(en, state, p)
 		}
@@ -192,8 +192,21 @@ func (o *observer) observeRecreated(en *inventory.Entry, p *part) {
 	p.found(PhaseDrifted, cmp.Or(o.last.Waiting, en.Ref().String()+" is being recreated"))
 }
 
+// observeTakenOver records an object that belongs to another bundle, whatever the drift policy.
+func (o *observer) observeTakenOver(d Drift, p *part) {
+	if found, ok := o.Differences[d.Key]; ok && found.Drift.Kind == DriftTakenOver {
+		d = found.Drift
+	}
+	o.out.Drift = append(o.out.Drift, d)
+	p.found(PhaseTakenOver, d.String()+"; remove it from one of the two modules")
+}
+
 // observeDrift records a drifted object according to the drift policy. It reports whether the health of the object is relevant.
 func (o *observer) observeDrift(en *inventory.Entry, d Drift, p *part) bool {
+	if d.Kind == DriftTakenOver {
+		o.observeTakenOver(d, p)
+		return false
+	}
 	switch o.Drift {
 	case bundle.DriftIgnore:
 		if d.Kind == DriftDeleted {

@@ -39,6 +39,8 @@ const (
 	PhaseChanged Phase = "Changed"
 	// PhaseBroken means that an object is missing or was replaced by a foreign one, which the drift policy only reports.
 	PhaseBroken Phase = "Broken"
+	// PhaseTakenOver means that an object belongs to another bundle now. It is left to that bundle.
+	PhaseTakenOver Phase = "TakenOver"
 	// PhaseContended means that an object was deleted so often that its repair must wait.
 	PhaseContended Phase = "Contended"
 	// PhaseDegraded means that an object reports a warning.
@@ -78,6 +80,7 @@ var states = map[Phase]health.State{ //nolint:gochecknoglobals // A constant tab
 	PhaseCeded:     health.Warning,
 	PhaseChanged:   health.Warning,
 	PhaseBroken:    health.Warning,
+	PhaseTakenOver: health.Warning,
 	PhaseContended: health.Warning,
 	PhaseDegraded:  health.Warning,
 

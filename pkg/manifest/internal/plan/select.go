@@ -17,6 +17,8 @@ import (
 
 // An Input holds everything that the selection of a plan depends on.
 type Input struct {
+	// Set is the ID of the ApplySet.
+	Set   string
 	Parts []bundle.Part
 	// Inventory is the inventory in the cluster, or nil. Cluster is the UID of the cluster, for a new inventory.
 	Inventory *inventory.Inventory
@@ -59,7 +61,7 @@ func Select(in Input) *Selection {
 	if in.Inventory == nil {
 		in.Inventory, in.Objects = &inventory.Inventory{Parts: map[object.PartID]inventory.Part{}, Cluster: in.Cluster}, map[cluster.ObjectRef]cluster.ObjectState{}
 	}
-	s := &Selection{Input: in, Stuck: map[object.PartID]string{}, Drifted: FindDrifted(in.Inventory, in.Objects, in.Denied, in.Now)}
+	s := &Selection{Input: in, Stuck: map[object.PartID]string{}, Drifted: FindDrifted(in.Inventory, in.Objects, in.Denied, in.Set, in.Now)}
 	s.Repairs = findRepairs(s.Drifted, &in)
 	for i := range in.Parts {
 		part := &in.Parts[i]
@@ -76,9 +78,10 @@ func Select(in Input) *Selection {
 	return s
 }
 
-// FindDrifted returns the objects of an inventory that differ from their applied state or have ceded fields whose retry is due.
+// FindDrifted returns the objects of an inventory that differ from their applied state or have ceded fields whose retry is due. It
+// omits objects of other bundles than that with the ID set: two bundles would take them from each other without end.
 func FindDrifted(
-	inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, denied map[cluster.ObjectRef]error, now time.Time,
+	inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, denied map[cluster.ObjectRef]error, set string, now time.Time,
 ) map[cluster.ObjectRef]bool {
 	out := map[cluster.ObjectRef]bool{}
 	for i := range inv.Objects {
@@ -87,7 +90,10 @@ func FindDrifted(
 			continue
 		}
 		s, exists := objects[en.Ref()]
-		if _, drifted := observe.FindDrift(en, s, exists); drifted || ownership.AnyDue(en.Ceded, now) {
+		if observe.IsTakenOver(s, exists, set) {
+			continue
+		}
+		if _, drifted := observe.FindDrift(en, s, exists, set); drifted || ownership.AnyDue(en.Ceded, now) {
 			out[en.Ref()] = true
 		}
 	}
