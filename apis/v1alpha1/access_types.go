@@ -8,7 +8,7 @@ import (
 
 // AllowedNamespaces selects namespaces. A namespace is allowed if it is listed in names, or if selector matches its labels.
 type AllowedNamespaces struct {
-	// names are the names of allowed namespaces.
+	// names lists the names of the allowed namespaces.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=256
@@ -16,8 +16,9 @@ type AllowedNamespaces struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	Names []string `json:"names,omitempty"`
 
-	// selector allows the namespaces with these labels. An empty selector allows all namespaces. For any other selector, the
-	// provider needs the permission to get namespaces, which Crossplane does not grant: see docs/permissions.md.
+	// selector allows the namespaces whose labels it matches. An empty selector allows all namespaces. Any other selector
+	// requires that the provider has permission to get namespaces, which Crossplane does not grant by default; see
+	// docs/permissions.md.
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 }
@@ -37,15 +38,15 @@ type ServiceAccountReference struct {
 	Name string `json:"name"`
 }
 
-// An Impersonation specifies on whose behalf requests are sent to the target cluster.
+// An Impersonation specifies the identity that requests to the target cluster impersonate.
 type Impersonation struct {
-	// serviceAccount is the ServiceAccount in the target cluster that is impersonated. The user of the kubeconfig needs the
-	// verb impersonate on it.
+	// serviceAccount is the ServiceAccount in the target cluster that is impersonated. The user of the kubeconfig needs
+	// permission to impersonate it.
 	// +required
 	ServiceAccount ServiceAccountReference `json:"serviceAccount"`
 }
 
-// A LookupPolicy specifies what the function lookup of charts may read in the target cluster.
+// A LookupPolicy specifies what the lookup function of charts may read in the target cluster.
 // +kubebuilder:validation:Enum=Allowed;NoSecrets;Denied
 type LookupPolicy string
 

@@ -39,7 +39,7 @@ type Module struct {
 	// +kubebuilder:validation:MaxItems=16
 	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
 
-	// values for all charts of the module. They override all other values, except those in installs.
+	// values to set in all charts of the module. They override all other values except those in installs.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -199,7 +199,7 @@ type KymaObservation struct {
 	// +kubebuilder:validation:MaxLength=16
 	ModulesReady string `json:"modulesReady,omitempty"`
 
-	// moduleCounts holds the numbers of modulesReady as integers, for programs.
+	// moduleCounts contains the counts from modulesReady as integers, for use by programs.
 	// +optional
 	ModuleCounts *ModuleCounts `json:"moduleCounts,omitempty"`
 
@@ -231,7 +231,7 @@ type ManifestReference struct {
 
 // A KymaSpec is the desired state of a Kyma.
 // +kubebuilder:validation:XValidation:rule="!has(self.providerConfigRef) || self.providerConfigRef.kind in ['ProviderConfig', 'ClusterProviderConfig']",message="providerConfigRef.kind must be ProviderConfig or ClusterProviderConfig"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.providerConfigRef) || (has(self.providerConfigRef) && self.providerConfigRef == oldSelf.providerConfigRef)",message="providerConfigRef is immutable: a Kyma cannot move to another cluster, delete it and create another"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.providerConfigRef) || (has(self.providerConfigRef) && self.providerConfigRef == oldSelf.providerConfigRef)",message="providerConfigRef is immutable: a Kyma cannot be moved to another cluster; delete it and create a new one"
 type KymaSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 

@@ -50,7 +50,7 @@ type ResourceCounts struct {
 	Total int32 `json:"total"`
 }
 
-// An ObjectReference identifies an object in the target cluster, whatever the version of its kind.
+// An ObjectReference identifies an object in the target cluster, regardless of its API version.
 type ObjectReference struct {
 	// group of the kind, such as apps. It is empty for the core group.
 	// +optional
@@ -132,7 +132,7 @@ type PlannedObject struct {
 
 	ObjectReference `json:",inline"`
 
-	// fields lists the paths of the fields that would change. Values are never shown. At most 16 are listed.
+	// fields lists the paths of the fields that would change. Values are never shown. At most 16 fields are listed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -162,13 +162,13 @@ type PlanStatus struct {
 	// +required
 	Prune int32 `json:"prune"`
 
-	// objects lists the objects that would be created, changed or deleted. At most 64 are listed.
+	// objects lists the objects that would be created, changed or deleted, up to 64.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Objects []PlannedObject `json:"objects,omitempty"`
 
-	// problems is the number of objects and installs that cannot be planned or would be refused.
+	// problems is the number of objects and installs that cannot be planned or would be rejected.
 	// +optional
 	Problems int32 `json:"problems,omitempty"`
 
@@ -182,14 +182,14 @@ type PlanStatus struct {
 type DriftedObject struct {
 	ObjectReference `json:",inline"`
 
-	// change is what happened to the object: Changed, Deleted, Replaced (another object of the module has its name),
-	// ReplacedByOther (an object that does not belong to the module has its name), or TakenOver (it belongs to another Manifest
-	// now, and is left to it).
+	// change is what happened to the object: Changed, Deleted, Replaced (by another object of the module with the same name),
+	// ReplacedByOther (by an object with the same name that does not belong to the module), or TakenOver (by another Manifest,
+	// which now owns it).
 	// +required
 	Change DriftChange `json:"change"`
 
-	// fields lists the paths of the fields that were changed or removed, if known. Values are never shown. At most 16 are
-	// listed.
+	// fields lists the paths of the fields that were changed or removed, if known. Values are never shown. At most 16 fields
+	// are listed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -220,7 +220,7 @@ type DriftStatus struct {
 	// +required
 	ObservedTime metav1.Time `json:"observedTime"`
 
-	// objects lists the objects that were changed or deleted, sorted by kind, namespace and name. At most 32 are listed.
+	// objects lists the objects that were changed or deleted, sorted by kind, namespace and name. At most 32 objects are listed.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -312,9 +312,10 @@ type ManifestObservation struct {
 	// +kubebuilder:validation:MaxItems=34
 	Installs []InstallStatus `json:"installs,omitempty"`
 
-	// clusterUID is the UID of the namespace kube-system of the cluster that the module is installed in. If the ProviderConfig
-	// leads to another cluster, nothing is changed in either cluster until the annotation kyma.m.crossplane.io/cluster-changed of
-	// the Manifest is set to the UID of the other cluster. It is empty if the credentials may not get that namespace.
+	// clusterUID is the UID of the kube-system namespace of the cluster that the module is installed in. If the ProviderConfig
+	// points to a different cluster, nothing is changed in either cluster until the annotation
+	// kyma.m.crossplane.io/cluster-changed of the Manifest is set to the UID of the new cluster. It is empty if the credentials
+	// do not grant access to that namespace.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	ClusterUID string `json:"clusterUID,omitempty"`
@@ -328,7 +329,7 @@ type ManifestObservation struct {
 	// +optional
 	Drift *DriftStatus `json:"drift,omitempty"`
 
-	// cededFields lists fields that the module sets but that the provider leaves to other field managers. At most 32 are
+	// cededFields lists fields that the module sets but that the provider leaves to other field managers. At most 32 fields are
 	// listed.
 	// +optional
 	// +listType=atomic
@@ -339,8 +340,8 @@ type ManifestObservation struct {
 	// +optional
 	OmittedCededFields int32 `json:"omittedCededFields,omitempty"`
 
-	// plan reports what applying the Manifest would do. It is set if nothing is applied, because of managementPolicies
-	// ["Observe"] or mode Plan.
+	// plan reports what applying the Manifest would do. It is set if changes are not applied because managementPolicies is
+	// ["Observe"] or mode is Plan.
 	// +optional
 	Plan *PlanStatus `json:"plan,omitempty"`
 

@@ -80,7 +80,7 @@ type ValuesReference struct {
 	Key string `json:"key,omitempty"`
 
 	// targetPath is the path of a single value to set, such as database.password. The content becomes a string at that path.
-	// Write a dot in a name as \.
+	// Escape a dot in a name as \.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=250
@@ -151,7 +151,7 @@ type Rollback struct {
 	Trigger RollbackTrigger `json:"trigger,omitempty"`
 
 	// after is how long an upgrade must stay in this state without interruption before it is rolled back, such as 90s, 10m or
-	// 1h30m. The time counts from the start of the upgrade. A newer desired version ends the rollback.
+	// 1h30m. The time is measured from the start of the upgrade. A newer desired version ends the rollback.
 	// +optional
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:Type=string
@@ -193,7 +193,7 @@ type TypeSelector struct {
 type ComponentDigest struct {
 	Component `json:",inline"`
 
-	// digest of the manifest of the component: sha256: and 64 hexadecimal digits.
+	// digest of the manifest of the component: sha256: followed by 64 hexadecimal digits.
 	// +required
 	// +kubebuilder:validation:MaxLength=71
 	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
@@ -204,17 +204,17 @@ type ComponentDigest struct {
 type ManifestAllowed struct {
 	Confinement `json:",inline"`
 
-	// moduleTemplate is the name of the ModuleTemplate that the restrictions come from, for messages.
+	// moduleTemplate is the name of the ModuleTemplate that the restrictions come from. It is used in messages.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ModuleTemplate string `json:"moduleTemplate,omitempty"`
 }
 
 // ManifestParameters specify what is installed in the target cluster.
-// +kubebuilder:validation:XValidation:rule="!has(self.descriptor) || !has(self.component)",message="a Manifest has a descriptor or a component, not both"
-// +kubebuilder:validation:XValidation:rule="(has(self.installs) && size(self.installs) > 0) || has(self.crds) || has(self.resource)",message="a Manifest needs installs, crds or a resource"
-// +kubebuilder:validation:XValidation:rule="!has(self.crds) || !has(self.installs) || self.installs.all(i, i.name != 'crds')",message="an install of a Manifest with crds must not be named crds"
-// +kubebuilder:validation:XValidation:rule="!has(self.resource) || (has(self.customResourcePolicy) && self.customResourcePolicy == 'Ignore') || !has(self.installs) || self.installs.all(i, i.name != 'resource')",message="an install of a Manifest with a resource must not be named resource"
+// +kubebuilder:validation:XValidation:rule="!has(self.descriptor) || !has(self.component)",message="descriptor and component are mutually exclusive"
+// +kubebuilder:validation:XValidation:rule="(has(self.installs) && size(self.installs) > 0) || has(self.crds) || has(self.resource)",message="at least one of installs, crds and resource must be set"
+// +kubebuilder:validation:XValidation:rule="!has(self.crds) || !has(self.installs) || self.installs.all(i, i.name != 'crds')",message="an install must not be named crds when crds is set"
+// +kubebuilder:validation:XValidation:rule="!has(self.resource) || (has(self.customResourcePolicy) && self.customResourcePolicy == 'Ignore') || !has(self.installs) || self.installs.all(i, i.name != 'resource')",message="an install must not be named resource when resource is set"
 type ManifestParameters struct {
 	// version of the module to show in the status. Defaults to the version of the first chart.
 	// +optional
@@ -226,7 +226,7 @@ type ManifestParameters struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:XValidation:rule="self.all(i, self.exists_one(j, j.name == i.name))",message="installs must have unique names: rename one of those with the same name"
+	// +kubebuilder:validation:XValidation:rule="self.all(i, self.exists_one(j, j.name == i.name))",message="the names of installs must be unique"
 	Installs []Install `json:"installs,omitempty"`
 
 	// config refers to an OCI layer with Helm install flags and values for each install, identified by its name.
@@ -244,7 +244,7 @@ type ManifestParameters struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:EmbeddedResource
-	// +kubebuilder:validation:XValidation:rule="has(self.metadata) && has(self.metadata.name) && self.metadata.name != ''",message="resource needs metadata.name"
+	// +kubebuilder:validation:XValidation:rule="has(self.metadata) && has(self.metadata.name) && self.metadata.name != ''",message="metadata.name of the resource is required"
 	Resource *runtime.RawExtension `json:"resource,omitempty"`
 
 	// customResourcePolicy specifies who manages the custom resource of the module. With CreateAndDelete, the provider creates
@@ -267,7 +267,7 @@ type ManifestParameters struct {
 	// +kubebuilder:validation:Schemaless
 	Descriptor *runtime.RawExtension `json:"descriptor,omitempty"`
 
-	// component refers to the component descriptor in a registry, instead of descriptor.
+	// component refers to a component descriptor in a registry. It is an alternative to descriptor.
 	// +optional
 	Component *ComponentDigest `json:"component,omitempty"`
 
@@ -278,16 +278,16 @@ type ManifestParameters struct {
 	// +kubebuilder:default=Repair
 	Drift DriftPolicy `json:"drift,omitempty"`
 
-	// mode specifies whether changes are applied to the target cluster. With Plan, nothing is applied and no drift is
-	// repaired: status.atProvider.plan lists what would be done.
+	// mode specifies whether changes are applied to the target cluster. With Plan, changes are not applied and drift is not
+	// repaired; instead, status.atProvider.plan lists what would be done.
 	// +optional
 	// +kubebuilder:default=Apply
 	Mode Mode `json:"mode,omitempty"`
 
 	// immutableFields specifies what happens when a change affects a field that the API server treats as immutable, such as the
-	// selector of a Deployment. Refuse reports an error. Recreate deletes the object and creates it again, but never a
-	// Namespace, a volume, a volume claim, a CRD or the custom resource. To allow this for a single object, set the annotation
-	// kyma.m.crossplane.io/recreate: "true" on the object in the chart.
+	// selector of a Deployment. Refuse reports an error. Recreate deletes and recreates the object, but never a Namespace, a
+	// PersistentVolume, a PersistentVolumeClaim, a CRD or the custom resource. To allow this for a single object, set the
+	// annotation kyma.m.crossplane.io/recreate: "true" on the object in the chart.
 	// +optional
 	// +kubebuilder:default=Refuse
 	ImmutableFields ImmutableFieldsPolicy `json:"immutableFields,omitempty"`
@@ -298,26 +298,26 @@ type ManifestParameters struct {
 	Rollback *Rollback `json:"rollback,omitempty"`
 
 	// adoption specifies what happens to objects that already exist in the target cluster, and to Helm releases of the same
-	// names. With Refuse, they are left alone and reported as ownership conflicts. With Adopt, the Manifest takes ownership of
-	// them, without restarting workloads that do not change.
+	// names. With Refuse, they are not changed and are reported as ownership conflicts. With Adopt, the Manifest takes
+	// ownership of them, without restarting workloads that do not change.
 	// +optional
 	// +kubebuilder:default=Refuse
 	Adoption AdoptionPolicy `json:"adoption,omitempty"`
 
-	// allowed restricts the objects that may be installed. A Kyma sets it from spec.allowed of the ModuleTemplate. It is no
-	// protection against users who can change the Manifest: these are restricted by the permissions of the kubeconfig.
+	// allowed restricts the objects that may be installed. A Kyma sets it from spec.allowed of the ModuleTemplate. It does not
+	// restrict users who can change the Manifest; restrict these with the permissions of the kubeconfig.
 	// +optional
 	Allowed *ManifestAllowed `json:"allowed,omitempty"`
 
 	// impersonate specifies the ServiceAccount of the target cluster whose permissions restrict what is installed and removed.
-	// Defaults to spec.impersonate of the ProviderConfig. If a ClusterProviderConfig specifies one, it cannot be changed here.
+	// Defaults to spec.impersonate of the ProviderConfig. It cannot be overridden if it is set in a ClusterProviderConfig.
 	// +optional
 	Impersonate *Impersonation `json:"impersonate,omitempty"`
 }
 
 // A ManifestSpec is the desired state of a Manifest.
 // +kubebuilder:validation:XValidation:rule="!has(self.providerConfigRef) || self.providerConfigRef.kind in ['ProviderConfig', 'ClusterProviderConfig']",message="providerConfigRef.kind must be ProviderConfig or ClusterProviderConfig"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.providerConfigRef) || (has(self.providerConfigRef) && self.providerConfigRef == oldSelf.providerConfigRef)",message="providerConfigRef is immutable: a Manifest cannot move to another cluster, delete it and create another"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.providerConfigRef) || (has(self.providerConfigRef) && self.providerConfigRef == oldSelf.providerConfigRef)",message="providerConfigRef is immutable: a Manifest cannot be moved to another cluster; delete it and create a new one"
 type ManifestSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 

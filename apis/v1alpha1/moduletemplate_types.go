@@ -50,8 +50,8 @@ type Component struct {
 	// +kubebuilder:validation:MaxLength=128
 	Version string `json:"version"`
 
-	// nameMapping specifies the repository of a component below component-descriptors/. With urlPath, it is the name of
-	// the component; with sha256-digest, the hexadecimal SHA-256 digest of the name, for registries that do not support
+	// nameMapping specifies the repository of a component below component-descriptors/. With urlPath, it is the name of the
+	// component; with sha256-digest, it is the hexadecimal SHA-256 digest of the name, for registries that do not support
 	// nested paths.
 	// +optional
 	// +kubebuilder:default=urlPath
@@ -60,10 +60,10 @@ type Component struct {
 
 // ModuleAllowed restricts what Kymas may set on a module, and what the module may consist of.
 type ModuleAllowed struct {
-	// values are the paths of values that a Kyma may set, such as replicas, resources.limits.* or podLabels. A path includes
-	// everything below it, and * stands for any one name. Write a dot in a name as \. If it is not set, a Kyma may set all
-	// values, but none with target control-plane. An empty list allows none. References in valuesFrom are allowed if targetPath
-	// is an allowed path, but never with target control-plane.
+	// values lists the paths of the values that a Kyma may set, such as replicas, resources.limits.* or podLabels. A path
+	// includes everything below it, and * matches any single name. Escape a dot in a name as \. If not set, a Kyma may set all
+	// values, or none if target is control-plane. An empty list allows no values. References in valuesFrom are allowed if
+	// targetPath is an allowed path, but never if target is control-plane.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=128
@@ -74,11 +74,11 @@ type ModuleAllowed struct {
 	Confinement `json:",inline"`
 }
 
-// A Confinement restricts the objects of a module, including its hooks and its custom resource. If an object is not allowed, the
-// install that it belongs to is refused. It restricts what a module consists of, not what its workloads do in the cluster.
+// A Confinement restricts the objects of a module, including its hooks and its custom resource. An install that contains a
+// disallowed object is rejected. It restricts what a module consists of, not what its workloads do in the cluster.
 type Confinement struct {
-	// namespaces are the only namespaces that the module may have objects in, including releases and Namespace objects. If it is
-	// not set, the module may use all namespaces.
+	// namespaces lists the namespaces in which the module may have objects, including Helm releases and the Namespace objects
+	// themselves. If not set, the module may use all namespaces.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -87,8 +87,8 @@ type Confinement struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	Namespaces []string `json:"namespaces,omitempty"`
 
-	// kinds are the only kinds of objects that the module may have, such as ConfigMap, Deployment.apps, or *.apps for all kinds
-	// of a group. If it is not set, the module may have all kinds.
+	// kinds lists the kinds of objects that the module may contain, such as ConfigMap, Deployment.apps, or *.apps for all kinds
+	// in a group. If not set, the module may contain objects of any kind.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -97,19 +97,20 @@ type Confinement struct {
 	// +kubebuilder:validation:items:Pattern=`^([A-Za-z][A-Za-z0-9]*(\.[a-z0-9]([-a-z0-9.]*[a-z0-9])?)?|\*\.[a-z0-9]([-a-z0-9.]*[a-z0-9])?)$`
 	Kinds []string `json:"kinds,omitempty"`
 
-	// clusterAdmin specifies whether the module may have objects that give rights in the whole cluster. If false, these are
-	// refused: ClusterRoles that allow everything, to escalate, bind or impersonate, to read all Secrets, or that are aggregated;
-	// bindings to built-in roles or to groups of all users; webhooks, admission policies and APIServices; and everything in
-	// kube-system, unless namespaces lists it. See docs/api/moduletemplate.md for the whole list.
+	// clusterAdmin specifies whether the module may contain objects that grant cluster-wide administrative permissions. If
+	// false, these are rejected: ClusterRoles that grant all permissions, the verbs escalate, bind or impersonate, or access to
+	// all Secrets, or that are aggregated; bindings to built-in roles or to groups of all users; webhooks, admission policies
+	// and APIServices; and everything in kube-system, unless namespaces lists it. See docs/api/moduletemplate.md for the full
+	// list.
 	// +optional
 	ClusterAdmin *bool `json:"clusterAdmin,omitempty"`
 }
 
 // A ModuleTemplateSpec specifies the version of a module in a release channel.
-// +kubebuilder:validation:XValidation:rule="has(self.descriptor) != has(self.component)",message="a ModuleTemplate needs either descriptor or component"
+// +kubebuilder:validation:XValidation:rule="has(self.descriptor) != has(self.component)",message="exactly one of descriptor and component must be set"
 type ModuleTemplateSpec struct {
 	// moduleName is the name that a Kyma uses to enable the module. Defaults to the value of the label
-	// operator.kyma-project.io/module-name, or else to the last element of the name of the component.
+	// operator.kyma-project.io/module-name if it is set, otherwise to the last element of the component name.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
@@ -123,12 +124,12 @@ type ModuleTemplateSpec struct {
 	Channel string `json:"channel"`
 
 	// target is the cluster that the module is installed in. With remote, it is the cluster of the Kyma; with
-	// control-plane, the cluster of the ClusterProviderConfig that the provider flag --control-plane-config names.
+	// control-plane, the cluster of the ClusterProviderConfig that is set by the provider flag --control-plane-config.
 	// +optional
 	// +kubebuilder:default=remote
 	Target ModuleTarget `json:"target,omitempty"`
 
-	// data is the default custom resource of the module. If it has no name, it gets the name of the module.
+	// data is the default custom resource of the module. Its name defaults to the name of the module.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields

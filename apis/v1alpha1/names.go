@@ -30,12 +30,12 @@ const (
 	// custom resources of the kinds of the module, which otherwise block the removal.
 	AnnotationForceRemoval = "kyma.m.crossplane.io/force-removal"
 
-	// AnnotationDeleteAdopted with the value "true" on a Manifest, or on a Kyma that is being deleted, deletes Namespaces, CRDs and
-	// volumes that existed before the module adopted them. Otherwise, they stay in the cluster.
+	// AnnotationDeleteAdopted with the value "true" on a Manifest, or on a Kyma that is being deleted, deletes Namespaces, CRDs
+	// and volumes that existed before the module adopted them. Otherwise, they stay in the cluster.
 	AnnotationDeleteAdopted = "kyma.m.crossplane.io/delete-adopted"
 
 	// AnnotationClusterChanged on a Manifest or a Kyma allows the Manifest to continue in another cluster than the one that it is
-	// installed in. The value is the UID of the namespace kube-system of the other cluster.
+	// installed in. The value is the UID of the kube-system namespace of the other cluster.
 	AnnotationClusterChanged = "kyma.m.crossplane.io/cluster-changed"
 
 	// AnnotationTest on a Manifest runs the tests of its charts once for each new value.

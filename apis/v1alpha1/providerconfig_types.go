@@ -75,13 +75,13 @@ type CredentialSelectors struct {
 }
 
 // Credentials for the API server of the target cluster.
-// +kubebuilder:validation:XValidation:rule="self.source != 'Secret' || has(self.secretRef)",message="source Secret needs secretRef"
-// +kubebuilder:validation:XValidation:rule="self.source != 'Environment' || has(self.env)",message="source Environment needs env"
-// +kubebuilder:validation:XValidation:rule="self.source != 'Filesystem' || has(self.fs)",message="source Filesystem needs fs"
+// +kubebuilder:validation:XValidation:rule="self.source != 'Secret' || has(self.secretRef)",message="secretRef is required when source is Secret"
+// +kubebuilder:validation:XValidation:rule="self.source != 'Environment' || has(self.env)",message="env is required when source is Environment"
+// +kubebuilder:validation:XValidation:rule="self.source != 'Filesystem' || has(self.fs)",message="fs is required when source is Filesystem"
 type Credentials struct {
-	// source of the kubeconfig: Secret, InjectedIdentity (the provider's own access to the control plane), Filesystem or
-	// Environment (both of the provider), or None. A ProviderConfig can only use Secret, unless the provider runs with
-	// --allow-tenant-identity; a ClusterProviderConfig can use all of them.
+	// source of the credentials: Secret, InjectedIdentity (the provider's own access to the control plane), Filesystem (a file
+	// of the provider), Environment (an environment variable of the provider), or None. A ProviderConfig can use only Secret,
+	// unless the provider runs with --allow-tenant-identity; a ClusterProviderConfig can use any source.
 	// +required
 	Source CredentialsSource `json:"source"`
 
@@ -107,9 +107,10 @@ type Identity struct {
 	// +required
 	Type IdentityType `json:"type"`
 
-	// server is the host of the API server, with an optional port, that gets tokens of an identity of the provider: one with
-	// another source than Secret, or of type AzureWorkloadIdentityCredentials. It is required if the kubeconfig is in a Secret,
-	// unless the host is that of a cluster in the cloud of the identity, such as *.eks.amazonaws.com.
+	// server is the host of the API server, with an optional port, that tokens of the provider's own identity are sent to. The
+	// identity is the provider's own if source is not Secret, or if type is AzureWorkloadIdentityCredentials. It is then
+	// required if the kubeconfig is in a Secret, unless the host is a cluster endpoint in the cloud of the identity, such as
+	// *.eks.amazonaws.com.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$|^\[[0-9a-fA-F:]+\](:[0-9]{1,5})?$`
@@ -130,8 +131,8 @@ const (
 )
 
 // A Registry specifies how to connect to a registry or a chart repository.
-// +kubebuilder:validation:XValidation:rule="!has(self.provider) || !has(self.pullSecretRef)",message="provider and pullSecretRef exclude each other; remove one of them"
-// +kubebuilder:validation:XValidation:rule="!has(self.provider) || !has(self.plainHTTP) || !self.plainHTTP",message="provider needs HTTPS; remove plainHTTP"
+// +kubebuilder:validation:XValidation:rule="!has(self.provider) || !has(self.pullSecretRef)",message="provider and pullSecretRef are mutually exclusive; remove one of them"
+// +kubebuilder:validation:XValidation:rule="!has(self.provider) || !has(self.plainHTTP) || !self.plainHTTP",message="provider requires HTTPS; remove plainHTTP"
 type Registry struct {
 	// host of the registry or chart repository, with an optional port, such as registry.example.org:5000.
 	// +required
@@ -144,19 +145,20 @@ type Registry struct {
 	// +optional
 	PullSecretRef *SecretReference `json:"pullSecretRef,omitempty"`
 
-	// provider is the cloud of the registry: aws (ECR), azure (ACR) or gcp (Artifact Registry). The Crossplane provider then
-	// authenticates with the identity that its pod has in that cloud, instead of a pull secret. A ProviderConfig can only set
-	// this if the Crossplane provider runs with --allow-tenant-identity; a ClusterProviderConfig always can.
+	// provider is the cloud of the registry: aws (ECR), azure (ACR) or gcp (Artifact Registry). If set, the Crossplane provider
+	// authenticates with the identity that its pod has in that cloud, instead of a pull secret. A ProviderConfig can set this
+	// only if the Crossplane provider runs with --allow-tenant-identity; a ClusterProviderConfig always can.
 	// +optional
 	Provider RegistryProvider `json:"provider,omitempty"`
 
-	// caBundleSecretRef selects the key of a Secret with PEM certificates to trust for this host, in addition to those
-	// of the system.
+	// caBundleSecretRef selects the key of a Secret that contains the PEM-encoded CA certificates to trust for this host, in
+	// addition to the system's.
 	// +optional
 	CABundleSecretRef *SecretKeySelector `json:"caBundleSecretRef,omitempty"`
 
-	// tokenHosts are other hosts, with an optional port, that get the credentials if the registry names them as its token
-	// service. The host itself and the token services of large registries, such as Docker Hub, get them without this field.
+	// tokenHosts lists additional hosts, with an optional port, that credentials may be sent to if the registry names them as
+	// its token service. The host itself and the token services of well-known registries, such as Docker Hub, are always
+	// allowed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=8
@@ -164,8 +166,8 @@ type Registry struct {
 	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$|^\[[0-9a-fA-F:]+\](:[0-9]{1,5})?$`
 	TokenHosts []string `json:"tokenHosts,omitempty"`
 
-	// plainHTTP specifies whether to connect to this host over HTTP instead of HTTPS. A ProviderConfig can only set this for
-	// hosts that --allow-plain-http-host of the Crossplane provider names; a ClusterProviderConfig always can.
+	// plainHTTP specifies whether to connect to this host over HTTP instead of HTTPS. A ProviderConfig can set this only for
+	// hosts that are listed in the flag --allow-plain-http-host of the Crossplane provider; a ClusterProviderConfig always can.
 	// +optional
 	PlainHTTP bool `json:"plainHTTP,omitempty"`
 }
@@ -173,8 +175,8 @@ type Registry struct {
 // A ProviderConfigSpec specifies how to connect to a target cluster, and which modules may be installed in it.
 type ProviderConfigSpec struct {
 	// credentials specifies how to authenticate to the API server of the target cluster: with a kubeconfig, or with the
-	// identity of the provider. A kubeconfig that contains exec, auth-provider or file paths is refused, unless flags of the
-	// provider allow it.
+	// identity of the provider. A kubeconfig that contains exec, auth-provider or file paths is rejected, unless the provider
+	// runs with flags that allow it.
 	// +required
 	Credentials Credentials `json:"credentials"`
 
@@ -183,8 +185,8 @@ type ProviderConfigSpec struct {
 	Identity *Identity `json:"identity,omitempty"`
 
 	// registries lists the registries that modules may come from, and how to connect to them. If empty, modules may come from
-	// any registry. For credentials, a ClusterProviderConfig then uses the docker configuration of the Crossplane provider, if
-	// there is one. A ProviderConfig only does so if the Crossplane provider runs with --allow-tenant-identity.
+	// any registry. A ClusterProviderConfig then uses the credentials in the Docker configuration of the Crossplane provider,
+	// if there is one; a ProviderConfig does so only if the Crossplane provider runs with --allow-tenant-identity.
 	// +optional
 	// +listType=map
 	// +listMapKey=host
@@ -196,15 +198,15 @@ type ProviderConfigSpec struct {
 	Verification *Verification `json:"verification,omitempty"`
 
 	// impersonate specifies the ServiceAccount of the target cluster whose permissions restrict what Manifests install and
-	// remove. Watches and inventories use the permissions of the kubeconfig. In a ClusterProviderConfig, Manifests cannot specify
-	// another one; in a ProviderConfig, they can. By default, no ServiceAccount is impersonated.
+	// remove. Watches and inventories use the permissions of the kubeconfig. Manifests can override it if it is set in a
+	// ProviderConfig, but not if it is set in a ClusterProviderConfig. By default, no ServiceAccount is impersonated.
 	// +optional
 	Impersonate *Impersonation `json:"impersonate,omitempty"`
 
-	// lookup specifies what the function lookup of charts may read in the target cluster. Allowed permits everything that the
-	// user of the kubeconfig, or the impersonated ServiceAccount, can read. NoSecrets refuses Secrets. Denied refuses everything.
-	// A chart that calls a refused lookup is not installed. Defaults to NoSecrets if the credentials or the identity are those of
-	// the provider, and to Allowed otherwise.
+	// lookup specifies what the lookup function of charts may read in the target cluster. Allowed permits everything that the
+	// user of the kubeconfig, or the impersonated ServiceAccount, can read. NoSecrets permits everything except Secrets. Denied
+	// permits nothing. A chart that looks up something that is not permitted is not installed. Defaults to NoSecrets if the
+	// credentials or the identity are those of the provider, and to Allowed otherwise.
 	// +optional
 	Lookup LookupPolicy `json:"lookup,omitempty"`
 }
@@ -214,15 +216,15 @@ type ProviderConfigSpec struct {
 type ClusterProviderConfigSpec struct {
 	ProviderConfigSpec `json:",inline"`
 
-	// allowedNamespaces selects the namespaces whose Kymas and Manifests may use this ClusterProviderConfig. If it is not set,
-	// all namespaces may use it, unless the credentials or the identity are those of the provider (InjectedIdentity, Filesystem,
-	// Environment, or AzureWorkloadIdentityCredentials): then no namespace may. If it is set, only the namespaces that it selects may.
-	// A Manifest of another namespace is not applied any more, but what it has installed is removed with it.
+	// allowedNamespaces selects the namespaces whose Kymas and Manifests may use this ClusterProviderConfig. If not set, all
+	// namespaces may use it, unless the credentials or the identity are those of the provider (InjectedIdentity, Filesystem,
+	// Environment, or AzureWorkloadIdentityCredentials), in which case no namespace may use it. Manifests in namespaces that
+	// are no longer allowed are not applied, but deleting one still removes what it installed.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 }
 
-// A ProviderConfigStatus reports how many resources use a ProviderConfig, and whether its cluster can be used.
+// A ProviderConfigStatus reports how many resources use a ProviderConfig, and whether its cluster is reachable.
 type ProviderConfigStatus struct {
 	xpv2.ProviderConfigStatus `json:",inline"`
 
@@ -232,8 +234,8 @@ type ProviderConfigStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 
-	// clusterUID is the UID of the namespace kube-system of the target cluster, which identifies the cluster. It is empty if the
-	// credentials may not get that namespace.
+	// clusterUID is the UID of the kube-system namespace of the target cluster, which identifies the cluster. It is empty if
+	// the credentials do not grant access to that namespace.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	ClusterUID string `json:"clusterUID,omitempty"`
@@ -266,7 +268,7 @@ type ProviderConfig struct {
 	// spec specifies how to connect to a target cluster, and which modules may be installed in it.
 	// +required
 	Spec ProviderConfigSpec `json:"spec"`
-	// status reports how many resources use a ProviderConfig, and whether the provider can reach its cluster.
+	// status reports how many resources use this config, and whether its cluster is reachable.
 	// +optional
 	Status ProviderConfigStatus `json:"status,omitempty"`
 }
@@ -306,7 +308,7 @@ type ClusterProviderConfig struct {
 	// spec specifies how to connect to a target cluster, which modules may be installed in it, and which namespaces may use it.
 	// +required
 	Spec ClusterProviderConfigSpec `json:"spec"`
-	// status reports how many resources use a ProviderConfig, and whether the provider can reach its cluster.
+	// status reports how many resources use this config, and whether its cluster is reachable.
 	// +optional
 	Status ProviderConfigStatus `json:"status,omitempty"`
 }

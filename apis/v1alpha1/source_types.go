@@ -15,21 +15,21 @@ const (
 )
 
 // A Source specifies where the content of an install comes from.
-// +kubebuilder:validation:XValidation:rule="self.type != 'oci-ref' || (has(self.repo) && has(self.name) && has(self.ref))",message="type oci-ref needs repo, name and ref"
-// +kubebuilder:validation:XValidation:rule="self.type != 'helm-chart' || (has(self.url) && has(self.chartName))",message="type helm-chart needs url and chartName"
-// +kubebuilder:validation:XValidation:rule="self.type == 'helm-chart' || (!has(self.url) && !has(self.chartName) && !has(self.version))",message="url, chartName and version belong to type helm-chart"
-// +kubebuilder:validation:XValidation:rule="self.type != 'helm-chart' || (!has(self.repo) && !has(self.name) && !has(self.ref))",message="repo, name and ref do not belong to type helm-chart"
-// +kubebuilder:validation:XValidation:rule="self.type != 'helm-chart' || !has(self.url) || !self.url.startsWith('oci://') || has(self.version)",message="a chart from an oci:// url needs a version: a tag, or a digest sha256:…"
-// +kubebuilder:validation:XValidation:rule="self.type != 'kustomize' || (has(self.repo) && has(self.name) && has(self.ref))",message="type kustomize needs repo, name and ref"
-// +kubebuilder:validation:XValidation:rule="self.type != 'raw' || (has(self.inline) ? !has(self.repo) && !has(self.name) && !has(self.ref) : has(self.repo) && has(self.name) && has(self.ref))",message="type raw needs either inline, or repo, name and ref"
-// +kubebuilder:validation:XValidation:rule="self.type == 'raw' || !has(self.inline)",message="inline belongs to type raw"
-// +kubebuilder:validation:XValidation:rule="self.type == 'kustomize' || !has(self.path)",message="path belongs to type kustomize"
+// +kubebuilder:validation:XValidation:rule="self.type != 'oci-ref' || (has(self.repo) && has(self.name) && has(self.ref))",message="repo, name and ref are required when type is oci-ref"
+// +kubebuilder:validation:XValidation:rule="self.type != 'helm-chart' || (has(self.url) && has(self.chartName))",message="url and chartName are required when type is helm-chart"
+// +kubebuilder:validation:XValidation:rule="self.type == 'helm-chart' || (!has(self.url) && !has(self.chartName) && !has(self.version))",message="url, chartName and version can be set only when type is helm-chart"
+// +kubebuilder:validation:XValidation:rule="self.type != 'helm-chart' || (!has(self.repo) && !has(self.name) && !has(self.ref))",message="repo, name and ref must not be set when type is helm-chart"
+// +kubebuilder:validation:XValidation:rule="self.type != 'helm-chart' || !has(self.url) || !self.url.startsWith('oci://') || has(self.version)",message="version is required when url begins with oci://; it must be a tag, or a digest sha256:…"
+// +kubebuilder:validation:XValidation:rule="self.type != 'kustomize' || (has(self.repo) && has(self.name) && has(self.ref))",message="repo, name and ref are required when type is kustomize"
+// +kubebuilder:validation:XValidation:rule="self.type != 'raw' || (has(self.inline) ? !has(self.repo) && !has(self.name) && !has(self.ref) : has(self.repo) && has(self.name) && has(self.ref))",message="either inline, or repo, name and ref are required when type is raw"
+// +kubebuilder:validation:XValidation:rule="self.type == 'raw' || !has(self.inline)",message="inline can be set only when type is raw"
+// +kubebuilder:validation:XValidation:rule="self.type == 'kustomize' || !has(self.path)",message="path can be set only when type is kustomize"
 type Source struct {
 	// type of the source. oci-ref is a chart identified by digest: an OCI layer, or a manifest of Helm's OCI chart type.
 	// helm-chart is a chart identified by version, in an OCI registry or a chart repository. raw is plain YAML: a layer
 	// identified by digest, or inline. kustomize is a layer identified by digest that contains a kustomization and everything
-	// that it refers to; nothing else is fetched, and no plugins run. raw and kustomize also accept a Flux artifact, identified
-	// by the digest of its manifest or of its layer.
+	// that it refers to; nothing else is fetched, and plugins are not supported. raw and kustomize also accept a Flux artifact,
+	// identified by the digest of its manifest or of its layer.
 	// +required
 	Type SourceType `json:"type"`
 
@@ -45,18 +45,18 @@ type Source struct {
 	// +kubebuilder:validation:Pattern=`^[^@:\s]+$`
 	Name string `json:"name,omitempty"`
 
-	// ref is a digest: sha256: and 64 hexadecimal digits. Tags are refused.
+	// ref is a digest: sha256: followed by 64 hexadecimal digits. Tags are not allowed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=71
-	// +kubebuilder:validation:XValidation:rule="self.matches('^sha256:[0-9a-f]{64}$')",message="ref must be a digest, sha256: and 64 hexadecimal digits; a tag is not accepted"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^sha256:[0-9a-f]{64}$')",message="ref must be a digest (sha256: followed by 64 hexadecimal digits); tags are not allowed"
 	Ref string `json:"ref,omitempty"`
 
 	// url of the chart: oci://host/path without the name of the chart, or the http:// or https:// URL of a chart
 	// repository.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
-	// +kubebuilder:validation:XValidation:rule="self.matches('^(oci|http|https)://[^\\\\s/]+')",message="url must begin with oci://, https:// or http:// and a host"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^[a-z]+://[^/]*@')",message="url must not hold credentials, which belong into the ProviderConfig's registries"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(oci|http|https)://[^\\\\s/]+')",message="url must begin with oci://, https:// or http://, followed by a host"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[a-z]+://[^/]*@')",message="url must not contain credentials; set them in spec.registries of the ProviderConfig"
 	URL string `json:"url,omitempty"`
 
 	// chartName is the name of the chart.
@@ -109,9 +109,9 @@ type LayerSource struct {
 	// +kubebuilder:validation:Pattern=`^[^@:\s]+$`
 	Name string `json:"name"`
 
-	// ref is a digest: sha256: and 64 hexadecimal digits. Tags are refused.
+	// ref is a digest: sha256: followed by 64 hexadecimal digits. Tags are not allowed.
 	// +required
 	// +kubebuilder:validation:MaxLength=71
-	// +kubebuilder:validation:XValidation:rule="self.matches('^sha256:[0-9a-f]{64}$')",message="ref must be a digest, sha256: and 64 hexadecimal digits; a tag is not accepted"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^sha256:[0-9a-f]{64}$')",message="ref must be a digest (sha256: followed by 64 hexadecimal digits); tags are not allowed"
 	Ref string `json:"ref"`
 }

@@ -21,36 +21,36 @@ type VerificationKey struct {
 	// +kubebuilder:validation:MaxLength=253
 	SignatureName string `json:"signatureName"`
 
-	// publicKeySecretRef selects the key of a Secret that holds the public key in PEM format.
+	// publicKeySecretRef selects the key of a Secret that contains the PEM-encoded public key.
 	// +required
 	PublicKeySecretRef SecretKeySelector `json:"publicKeySecretRef"`
 }
 
-// Verification specifies which signatures modules need. It applies to modules with a component descriptor.
-// +kubebuilder:validation:XValidation:rule="self.mode == 'Off' || (has(self.keys) && size(self.keys) > 0)",message="mode Enforce and mode Warn need keys"
+// Verification specifies how signatures of modules are verified. It applies to modules with a component descriptor.
+// +kubebuilder:validation:XValidation:rule="self.mode == 'Off' || (has(self.keys) && size(self.keys) > 0)",message="keys are required when mode is Enforce or Warn"
 type Verification struct {
-	// mode specifies what happens to a module without a valid signature. Enforce refuses to install it, Warn installs it
-	// and reports the problem, Off does not verify signatures.
+	// mode specifies what happens to a module without a valid signature. Enforce does not install it. Warn installs it and
+	// reports the problem. Off disables verification.
 	// +optional
 	// +kubebuilder:default=Off
 	Mode VerificationMode `json:"mode,omitempty"`
 
-	// keys are the trusted public keys, identified by the name of the signature.
+	// keys lists the trusted public keys, each identified by the name of the signature that it verifies.
 	// +optional
 	// +listType=map
 	// +listMapKey=signatureName
 	// +kubebuilder:validation:MaxItems=16
 	Keys []VerificationKey `json:"keys,omitempty"`
 
-	// minimumVersions are the lowest versions of components that may be installed. An older version is like one without a
-	// valid signature, because signatures do not expire.
+	// minimumVersions lists the lowest versions of components that may be installed. An older version is treated as if it had
+	// no valid signature. Use it to block outdated versions, whose signatures do not expire.
 	// +optional
 	// +listType=map
 	// +listMapKey=component
 	// +kubebuilder:validation:MaxItems=256
 	MinimumVersions []MinimumVersion `json:"minimumVersions,omitempty"`
 
-	// deniedDigests are digests of components and of layers that must not be installed, although they are signed.
+	// deniedDigests lists digests of components and of layers that must not be installed, even if they are signed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=256

@@ -156,7 +156,7 @@ func (r *Resolver) read(ctx context.Context, namespace string, c v1alpha1.Creden
 
 func (r *Resolver) secret(ctx context.Context, namespace string, ref *v1alpha1.SecretKeySelector) ([]byte, error) {
 	if ref == nil {
-		return nil, errors.New("source Secret needs secretRef")
+		return nil, errors.New("secretRef is required when source is Secret")
 	}
 	in, err := secretNamespace(namespace, ref.Namespace)
 	if err != nil {

@@ -126,7 +126,7 @@ func TestResolve(t *testing.T) {
 		"NoKey":              {reason: "So is the key.", spec: spec(fromSecret("team-a", "cluster", "kubeconfig")), want: `spec.credentials: secret "cluster" in namespace "team-a" has no key "kubeconfig"`},
 		"EmptyKey":           {reason: "An empty value is not a kubeconfig.", spec: spec(fromSecret("team-a", "cluster", "empty")), want: `key "empty" of secret "cluster" in namespace "team-a" is empty`},
 		"ForbiddenSecret":    {reason: "The provider may lack rights.", spec: spec(fromSecret("forbidden", "s", "k")), want: `cannot read secret "s" in namespace "forbidden": secrets "s" is forbidden`},
-		"NoRef":              {reason: "The CRD refuses it; a client of the library may not.", spec: spec(fromSource(v1alpha1.CredentialsSourceSecret)), want: "source Secret needs secretRef"},
+		"NoRef":              {reason: "The CRD refuses it; a client of the library may not.", spec: spec(fromSource(v1alpha1.CredentialsSourceSecret)), want: "secretRef is required when source is Secret"},
 		"None":               {reason: "No cluster is named.", spec: spec(fromSource(v1alpha1.CredentialsSourceNone)), want: "source None names no cluster"},
 		"Unknown":            {reason: "The CRD refuses it, too.", spec: spec(fromSource("Vault")), want: `source "Vault" is unknown`},
 		"Injected":           {reason: "An administrator may use the provider's identity.", spec: spec(injected)},

@@ -120,16 +120,16 @@ func configBreaches() map[string]breach {
 		"spec.registries[].tokenHosts[] pattern " + hostPattern: {
 			set: fields{"spec.registries[0].tokenHosts[0]": "https://auth.example.org"}, ok: fields{"spec.registries[0].tokenHosts[0]": "[::1]:5000"},
 		},
-		"spec.registries[] cel provider and pullSecretRef exclude each other; remove one of them": {
+		"spec.registries[] cel provider and pullSecretRef are mutually exclusive; remove one of them": {
 			set: fields{"spec.registries[0].provider": "aws", "spec.registries[0].plainHTTP": false}, field: "spec.registries[0]",
 			ok: fields{"spec.registries[1].provider": "gcp"},
 		},
-		"spec.registries[] cel provider needs HTTPS; remove plainHTTP": {
+		"spec.registries[] cel provider requires HTTPS; remove plainHTTP": {
 			set: fields{"spec.registries[0].provider": "aws", "spec.registries[0].pullSecretRef": gone{}}, field: "spec.registries[0]",
 			ok: fields{"spec.registries[2].provider": "azure", "spec.registries[2].plainHTTP": false},
 		},
 		"spec.registries[].provider enum aws,azure,gcp": unknown("spec.registries[2].provider"),
-		"spec.verification cel mode Enforce and mode Warn need keys": {
+		"spec.verification cel keys are required when mode is Enforce or Warn": {
 			set: fields{"spec.verification.keys": []any{}}, field: "spec.verification",
 			ok: fields{"spec.verification": map[string]any{}},
 		},
@@ -178,9 +178,9 @@ func credentialsBreaches(at string) map[string]breach {
 	out := map[string]breach{
 		at + " required source": missing(at + ".source"),
 		at + ".source enum Secret,InjectedIdentity,Filesystem,Environment,None": unknown(at + ".source"),
-		at + " cel source Secret needs secretRef":                               without("Secret", "secretRef"),
-		at + " cel source Environment needs env":                                without("Environment", "env"),
-		at + " cel source Filesystem needs fs":                                  without("Filesystem", "fs"),
+		at + " cel secretRef is required when source is Secret":                 without("Secret", "secretRef"),
+		at + " cel env is required when source is Environment":                  without("Environment", "env"),
+		at + " cel fs is required when source is Filesystem":                    without("Filesystem", "fs"),
 		at + ".env required name":                                               missing(at + ".env.name"),
 		at + ".fs required path":                                                missing(at + ".fs.path"),
 	}

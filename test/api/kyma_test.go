@@ -112,7 +112,7 @@ func TestModuleTemplateRules(t *testing.T) {
 }
 
 func templateBreaches() map[string]breach {
-	const need = "spec cel a ModuleTemplate needs either descriptor or component"
+	const need = "spec cel exactly one of descriptor and component must be set"
 	return map[string]breach{
 		"required spec":         missing("spec"),
 		"spec required channel": missing("spec.channel"),
@@ -142,7 +142,7 @@ func templateBreaches() map[string]breach {
 // A ModuleTemplate with neither descriptor nor component breaks the same rule as one with both.
 func TestModuleTemplateWithoutSource(t *testing.T) {
 	b := breach{set: fields{"spec.component": gone{}}, field: "spec"}
-	b.refused(t, object(t, fullTemplate), dryRun, "a ModuleTemplate needs either descriptor or component")
+	b.refused(t, object(t, fullTemplate), dryRun, "exactly one of descriptor and component must be set")
 }
 
 // What is signed, and what module teams write, is kept as it is, whatever is in it.

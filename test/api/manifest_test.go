@@ -16,8 +16,8 @@ const (
 	states    = " enum Ready,Processing,Warning,Error,Deleting"
 	modules   = "spec.forProvider.modules"
 	installs  = "spec.forProvider.installs"
-	immutable = "providerConfigRef is immutable: a %s cannot move to another cluster, delete it and create another"
-	notDigest = "ref must be a digest, sha256: and 64 hexadecimal digits; a tag is not accepted"
+	immutable = "providerConfigRef is immutable: a %s cannot be moved to another cluster; delete it and create a new one"
+	notDigest = "ref must be a digest (sha256: followed by 64 hexadecimal digits); tags are not allowed"
 )
 
 // sources are the paths of one source of each type, in an object that has them all in one list.
@@ -53,7 +53,7 @@ func manifestBreaches() map[string]breach {
 	}
 	return map[string]breach{
 		"spec required forProvider": missing("spec.forProvider"),
-		"spec.forProvider cel a Manifest has a descriptor or a component, not both": {
+		"spec.forProvider cel descriptor and component are mutually exclusive": {
 			set: fields{"spec.forProvider.descriptor": map[string]any{}}, field: "spec.forProvider",
 		},
 		"spec.forProvider.component required digest":     missing("spec.forProvider.component.digest"),
@@ -61,14 +61,14 @@ func manifestBreaches() map[string]breach {
 		"spec.forProvider.component.digest pattern ^sha256:[0-9a-f]{64}$": {
 			set: fields{"spec.forProvider.component.digest": "1.0.0"},
 		},
-		"spec.forProvider cel a Manifest needs installs, crds or a resource": {
+		"spec.forProvider cel at least one of installs, crds and resource must be set": {
 			set: fields{"spec.forProvider": map[string]any{"installs": []any{}}},
 			ok:  fields{"spec.forProvider": map[string]any{"installs": []any{install(0)}}},
 		},
-		"spec.forProvider cel an install of a Manifest with crds must not be named crds": {
+		"spec.forProvider cel an install must not be named crds when crds is set": {
 			set: fields{installs + "[0].name": "crds"}, field: "spec.forProvider", ok: fields{installs + "[0].name": "resource"},
 		},
-		"spec.forProvider cel an install of a Manifest with a resource must not be named resource": {
+		"spec.forProvider cel an install must not be named resource when resource is set": {
 			set:   fields{installs + "[0].name": "resource", "spec.forProvider.customResourcePolicy": "CreateAndDelete"},
 			field: "spec.forProvider", ok: fields{installs + "[0].name": "crds", "spec.forProvider.crds": gone{}},
 		},
@@ -77,7 +77,7 @@ func manifestBreaches() map[string]breach {
 		"spec.forProvider.customResourcePolicy enum CreateAndDelete,Ignore": unknown("spec.forProvider.customResourcePolicy"),
 
 		installs + " maxItems 32": tooMany(installs, 32, install),
-		installs + " cel installs must have unique names: rename one of those with the same name": {
+		installs + " cel the names of installs must be unique": {
 			set: fields{installs + "[1].name": "layer"}, field: installs, ok: fields{installs + "[1].name": "layer2"},
 		},
 		installs + "[] required name":            missing(installs + "[0].name"),
@@ -91,7 +91,7 @@ func manifestBreaches() map[string]breach {
 		installs + "[].namespace pattern " + dnsLabel: {set: fields{installs + "[0].namespace": "a."}, ok: fields{installs + "[0].namespace": "a"}},
 
 		"spec.forProvider.resource embedded": {set: fields{"spec.forProvider.resource.kind": ""}},
-		"spec.forProvider.resource cel resource needs metadata.name": {
+		"spec.forProvider.resource cel metadata.name of the resource is required": {
 			set: fields{"spec.forProvider.resource.metadata": map[string]any{"namespace": "kyma-system"}}, field: "spec.forProvider.resource",
 			ok: fields{"spec.forProvider.resource.metadata": map[string]any{"name": "default"}},
 		},
@@ -168,21 +168,21 @@ func sourceBreaches(at sources) map[string]breach {
 	is := at.schema
 	name, repo := is+".name pattern ^[^@:\\s]+$", is+".repo pattern ^[^@\\s]+$"
 	return map[string]breach{
-		is + " required type":                                            missing(at.layer + ".type"),
-		is + ".type enum oci-ref,helm-chart,kustomize,raw":               unknown(at.layer + ".type"),
-		is + " cel type oci-ref needs repo, name and ref":                {set: fields{at.layer + ".ref": gone{}}, field: at.layer},
-		is + " cel type helm-chart needs url and chartName":              {set: fields{at.registry + ".chartName": gone{}}, field: at.registry},
-		is + " cel url, chartName and version belong to type helm-chart": {set: fields{at.layer + ".version": "1.0.0"}, field: at.layer},
-		is + " cel repo, name and ref do not belong to type helm-chart":  {set: fields{at.repository + ".ref": digest}, field: at.repository},
-		is + " cel a chart from an oci:// url needs a version: a tag, or a digest sha256:…": {
+		is + " required type":                                                          missing(at.layer + ".type"),
+		is + ".type enum oci-ref,helm-chart,kustomize,raw":                             unknown(at.layer + ".type"),
+		is + " cel repo, name and ref are required when type is oci-ref":               {set: fields{at.layer + ".ref": gone{}}, field: at.layer},
+		is + " cel url and chartName are required when type is helm-chart":             {set: fields{at.registry + ".chartName": gone{}}, field: at.registry},
+		is + " cel url, chartName and version can be set only when type is helm-chart": {set: fields{at.layer + ".version": "1.0.0"}, field: at.layer},
+		is + " cel repo, name and ref must not be set when type is helm-chart":         {set: fields{at.repository + ".ref": digest}, field: at.repository},
+		is + " cel version is required when url begins with oci://; it must be a tag, or a digest sha256:…": {
 			set: fields{at.registry + ".version": gone{}}, field: at.registry,
 		},
-		is + " cel type kustomize needs repo, name and ref": {set: fields{at.kustomize + ".repo": gone{}}, field: at.kustomize},
-		is + " cel type raw needs either inline, or repo, name and ref": {
+		is + " cel repo, name and ref are required when type is kustomize": {set: fields{at.kustomize + ".repo": gone{}}, field: at.kustomize},
+		is + " cel either inline, or repo, name and ref are required when type is raw": {
 			set: fields{at.inline + ".repo": "registry.example.org/modules"}, field: at.inline,
 		},
-		is + " cel inline belongs to type raw":     {set: fields{at.layer + ".inline": "{}"}, field: at.layer},
-		is + " cel path belongs to type kustomize": {set: fields{at.raw + ".path": "config"}, field: at.raw},
+		is + " cel inline can be set only when type is raw":     {set: fields{at.layer + ".inline": "{}"}, field: at.layer},
+		is + " cel path can be set only when type is kustomize": {set: fields{at.raw + ".path": "config"}, field: at.raw},
 
 		name:                         {set: fields{at.layer + ".name": "x:latest"}, ok: fields{at.layer + ".name": "a/b"}},
 		is + ".name maxLength 255":   tooLong(at.layer+".name", "", 255),
@@ -191,10 +191,10 @@ func sourceBreaches(at sources) map[string]breach {
 		is + ".ref maxLength 71":     {elsewhere: "TestTwoComplaints"},
 		is + ".ref cel " + notDigest: {set: fields{at.layer + ".ref": "1.0.5"}},
 		is + ".url maxLength 2048":   tooLong(at.registry+".url", "oci://", 2048),
-		is + ".url cel url must begin with oci://, https:// or http:// and a host": {
+		is + ".url cel url must begin with oci://, https:// or http://, followed by a host": {
 			set: fields{at.repository + ".url": "charts.example.org"}, ok: fields{at.repository + ".url": "http://s"},
 		},
-		is + ".url cel url must not hold credentials, which belong into the ProviderConfig's registries": {
+		is + ".url cel url must not contain credentials; set them in spec.registries of the ProviderConfig": {
 			set: fields{at.repository + ".url": "https://user:password@charts.example.org"}, ok: fields{at.repository + ".url": "https://c/a@b"},
 		},
 		is + ".chartName maxLength 253": tooLong(at.registry+".chartName", "", 253),

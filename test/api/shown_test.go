@@ -282,7 +282,7 @@ func TestExplain(t *testing.T) {
 	}
 
 	for path, want := range map[string]string{
-		"manifests.kyma.m.crossplane.io.spec.forProvider.installs.source.ref": "ref is a digest: sha256: and 64 hexadecimal digits. Tags are refused.",
+		"manifests.kyma.m.crossplane.io.spec.forProvider.installs.source.ref": "ref is a digest: sha256: followed by 64 hexadecimal digits. Tags are not allowed.",
 		"kymas.kyma.m.crossplane.io.spec.forProvider.modules.channel":         "channel is the release channel of this module.",
 		"moduletemplates.kyma.m.crossplane.io.spec.component.repository":      "repository that holds the components, including the host",
 	} {

@@ -108,7 +108,7 @@ func (c *manifestConverter) chart(at string, in map[string]any) (*v1alpha1.Sourc
 	}
 	switch {
 	case !isURL.MatchString(out.URL) || len(out.URL) > maxURL:
-		return nil, errors.New("url must begin with oci://, https:// or http:// and a host, and must not hold credentials")
+		return nil, errors.New("url must begin with oci://, https:// or http://, followed by a host, and must not contain credentials")
 	case !isChart.MatchString(out.ChartName):
 		return nil, errors.Errorf("chartName %q is not a valid chart name", out.ChartName)
 	case len(out.Version) > maxChartVersion:

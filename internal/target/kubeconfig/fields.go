@@ -24,7 +24,7 @@ func setCluster(rc *rest.Config, c *api.Cluster, o Options) error {
 	}
 	hasCA := len(c.CertificateAuthorityData) > 0 || c.CertificateAuthority != ""
 	if c.InsecureSkipTLSVerify && hasCA {
-		return errors.New("insecure-skip-tls-verify and a certificate authority exclude each other")
+		return errors.New("insecure-skip-tls-verify and a certificate authority are mutually exclusive")
 	}
 	if len(c.CertificateAuthorityData) > 0 && !x509.NewCertPool().AppendCertsFromPEM(c.CertificateAuthorityData) {
 		return errors.New("certificate-authority-data holds no PEM certificate")

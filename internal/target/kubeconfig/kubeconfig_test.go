@@ -114,7 +114,7 @@ func TestParseRefuses(t *testing.T) {
 		"BadProxy":       {reason: "The proxy may hold a password.", data: config(server+", proxy-url: 'http://u:"+canary+"@[::1'", token), want: "proxy-url is not a URL"},
 		"ProxyScheme":    {reason: "The scheme is checked early.", data: config(server+", proxy-url: 'ftp://p'", token), want: "proxy-url is neither an http, an https nor a socks5 URL"},
 		"BadCA":          {reason: "The field is named.", data: config(server+", certificate-authority-data: "+noPEM, token), want: "certificate-authority-data holds no PEM certificate"},
-		"InsecureWithCA": {reason: "One of them is a mistake.", data: config(server+", insecure-skip-tls-verify: true, certificate-authority-data: "+cert, token), want: "exclude each other"},
+		"InsecureWithCA": {reason: "One of them is a mistake.", data: config(server+", insecure-skip-tls-verify: true, certificate-authority-data: "+cert, token), want: "are mutually exclusive"},
 		"CAFile":         {reason: "Files are the provider's.", data: config(server+", certificate-authority: /ca", token), want: "certificate-authority is refused"},
 		"Exec": {
 			reason: "A program would run in the provider.",
