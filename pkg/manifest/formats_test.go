@@ -65,6 +65,15 @@ func TestFormats(t *testing.T) {
 				b.settle(bundleOf(install("web", tmplConfig)))
 			},
 		},
+		"owner": {
+			reason: "An install whose owner and control plane are known.",
+			run: func(t *testing.T, b *bench) {
+				t.Helper()
+				s := bundleOf(install("web", tmplConfig))
+				s.OwnerUID, s.ControlPlane = "0c8e52c1-6d0f-4b43-9f55-2f7d1c9be7a4", []string{"5e0c6a2d-8f0a-4f57-9d55-0c4e8e7c9f11", "9a1b7c34-11d2-4e0c-8f4e-3b5a7c2d6e90"}
+				b.settle(s)
+			},
+		},
 		"moved": {
 			reason: "A release that moves to another namespace.",
 			run: func(t *testing.T, b *bench) {
