@@ -9,30 +9,29 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"k8s.io/utils/lru"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
-// verdicts is the number of results that a Verifier remembers.
-const verdicts = 10_000
+// verdicts is the size of the results that a Verifier remembers, in bytes: some 20,000.
+const verdicts = 8 << 20
 
 // A Verifier verifies that what a Manifest installs is signed. It is safe for concurrent use.
 type Verifier struct {
 	puller Puller
 	// verdicts holds the results, which are errors or nil, by the fingerprint of everything that they depend on.
-	verdicts *lru.Cache
+	verdicts *bytelru.Cache[string, error]
 }
 
 // NewVerifier returns a Verifier that fetches with p.
 func NewVerifier(p Puller) *Verifier {
-	return &Verifier{puller: p, verdicts: lru.New(verdicts)}
+	return &Verifier{puller: p, verdicts: bytelru.New[string, error](verdicts)}
 }
 
 // Verify verifies that a signature by one of the keys covers each source of p, according to the component descriptor
@@ -47,8 +46,7 @@ func (v *Verifier) Verify(ctx context.Context, regs oci.Registries, p *v1alpha1.
 	if err != nil {
 		return err
 	}
-	if have, ok := v.verdicts.Get(id); ok {
-		verdict, _ := have.(error)
+	if verdict, ok := v.verdicts.Get(id); ok {
 		return verdict
 	}
 	o, err := originOf(ctx, &registry{puller: v.puller, regs: regs}, p)

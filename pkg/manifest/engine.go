@@ -7,10 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/utils/lru"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
@@ -29,8 +28,7 @@ const (
 	// DefaultHistory is the number of revisions of a Helm release that are kept. Helm has the same default.
 	DefaultHistory = 10
 
-	minHistory    = 2
-	cachedBundles = 50_000
+	minHistory = 2
 )
 
 // An Engine installs, observes and removes bundles. It is safe for concurrent use. Calls on bundles that have the same name in
@@ -54,7 +52,7 @@ type Engine struct {
 	turns turns
 
 	mu       sync.Mutex
-	memories *lru.Cache // bundleKey to *memory.
+	memories *bytelru.Cache[bundleKey, *memory]
 }
 
 // An Option configures an Engine. If an option is invalid, each call of the Engine returns an error and does nothing.
@@ -118,7 +116,7 @@ func New(o ...Option) *Engine {
 		now:         time.Now,
 		renderer:    compose.InProcess{},
 		caches:      compose.NewCaches(),
-		memories:    lru.New(cachedBundles),
+		memories:    bytelru.New[bundleKey, *memory](memoryLimit()),
 		rules:       health.NewRules(),
 	}
 	for _, fn := range o {
@@ -185,9 +183,10 @@ func (e *Engine) newCallByName(ctx context.Context, c cluster.Cluster, b *Bundle
 	if err != nil {
 		return nil, err
 	}
+	mem := e.memoryOf(c, b)
 	w := &call{
 		client: ssa.New(c, e.identity.FieldManager), e: e, c: c, b: b, o: CallOptionsOf(o...), id: b.ID(e.namespace), parts: b.Outline(),
-		mem: e.memoryOf(c, b), end: end, where: where, config: compose.NewConfig(b),
+		mem: mem, end: func() { e.measure(keyOf(c, b), mem); end() }, where: where, config: compose.NewConfig(b),
 	}
 	w.client.Guard = e.guard
 	w.store = w.newStore()
@@ -206,11 +205,20 @@ func (e *Engine) memoryOf(c cluster.Cluster, b *Bundle) *memory {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if m, ok := e.memories.Get(k); ok {
-		return m.(*memory) //nolint:forcetypeassert // The cache has only memories.
+		return m
 	}
 	m := &memory{evaluations: inspect.Evaluations{}, reports: inspect.Reports{}, repairs: map[cluster.ObjectRef]ownership.Repairs{}}
-	e.memories.Add(k, m)
+	e.memories.AddSized(k, m, m.size())
 	return m
+}
+
+// measure updates the size of a memory at the end of a call, unless it was dropped since.
+func (e *Engine) measure(k bundleKey, m *memory) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if now, ok := e.memories.Get(k); ok && now == m {
+		e.memories.AddSized(k, m, m.size())
+	}
 }
 
 // Forget drops the state that the engine keeps in memory about a bundle.

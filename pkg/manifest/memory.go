@@ -5,10 +5,13 @@ package manifest
 import (
 	"context"
 	"maps"
+	"math"
+	"runtime/debug"
 	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
@@ -54,6 +57,38 @@ type memory struct {
 	examined apply.Examined
 	// plan is the last plan, or nil if there is none.
 	plan *keptPlan
+
+	// measured is the inventory, and measuredPlan the plan, whose size in bytes was measured last.
+	measured     *inventory.Inventory
+	measuredPlan *keptPlan
+	measuredSize int64
+}
+
+// The size of all memories is at most a quarter of the memory limit of the process, or memoryDefault bytes if it has none. A memory that
+// is lost costs a request.
+const (
+	memoryShare   = 4
+	memoryDefault = 1 << 30
+)
+
+func memoryLimit() int64 {
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		return limit / memoryShare
+	}
+	return memoryDefault
+}
+
+// The size of an evaluation and of a report is at most about this many bytes, because texts are cut.
+const perResult = 1024
+
+// size returns about how many bytes the memory takes. Inventories and plans are replaced, and never changed.
+func (m *memory) size() int64 {
+	if m.measured != m.stored.Inventory || m.measuredPlan != m.plan {
+		m.measured, m.measuredPlan = m.stored.Inventory, m.plan
+		m.measuredSize = bytelru.SizeOf(m.measured, memoryDefault) + bytelru.SizeOf(m.plan, memoryDefault)
+	}
+	results := len(m.evaluations) + len(m.reports) + len(m.repairs) + len(m.settled)
+	return perResult*int64(1+results) + m.measuredSize
 }
 
 // conclude forgets the state that a call made obsolete. The parameter inv is the inventory at the end of the call.

@@ -22,6 +22,7 @@ type layer struct {
 func layers() []layer {
 	return append([]layer{
 		{path: "internal/version", level: 0},
+		{path: "internal/bytelru", level: 0},
 		{path: "internal/compress", level: 0},
 		{path: "internal/notfound", level: 0},
 		{path: "internal/panics", level: 0},

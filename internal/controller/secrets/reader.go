@@ -9,27 +9,30 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// maxObjects is the maximum number of objects in the cache.
-const maxObjects = 20_000
+// maxBytes is the maximum size of the cache: kubeconfigs of more than 10,000 clusters.
+const maxBytes = 64 << 20
 
 // A Reader reads Secrets and ConfigMaps.
 type Reader struct {
 	metadata client.Reader
 	content  client.Reader
-	versions *lru.Cache // types.NamespacedName or configMapKey to version.
+	versions *bytelru.Cache[objectKey, version]
 }
 
-// A configMapKey is the key of a ConfigMap. It differs from the key of a Secret with the same name.
-type configMapKey types.NamespacedName
+// An objectKey identifies an object by its kind and name.
+type objectKey struct {
+	kind string
+	name types.NamespacedName
+}
 
 // A version contains the data of one version of a Secret or a ConfigMap.
 type version struct {
@@ -41,7 +44,7 @@ type version struct {
 
 // NewReader returns a Reader that reads metadata from a cache with a watch, and content from the API server.
 func NewReader(metadata, content client.Reader) *Reader {
-	return &Reader{metadata: metadata, content: content, versions: lru.New(maxObjects)}
+	return &Reader{metadata: metadata, content: content, versions: bytelru.New[objectKey, version](bytelru.Scaled(maxBytes))}
 }
 
 // Get returns the data of a Secret, which the caller must not change. If the Secret does not exist, the error is a
@@ -79,7 +82,7 @@ const (
 )
 
 func (r *Reader) getSecret(ctx context.Context, nn types.NamespacedName) (version, error) {
-	cached, ok, err := r.cachedVersion(ctx, kindSecret, nn, nn)
+	cached, ok, err := r.cachedVersion(ctx, kindSecret, nn)
 	if err != nil || ok {
 		return cached, err
 	}
@@ -88,12 +91,12 @@ func (r *Reader) getSecret(ctx context.Context, nn types.NamespacedName) (versio
 		return version{}, explain(kindSecret, nn, err)
 	}
 	v := version{uid: s.UID, resourceVersion: s.ResourceVersion, kind: s.Type, data: s.Data}
-	r.versions.Add(nn, v)
+	r.versions.Add(objectKey{kindSecret, nn}, v)
 	return v, nil
 }
 
 func (r *Reader) getConfigMap(ctx context.Context, nn types.NamespacedName) (version, error) {
-	cached, ok, err := r.cachedVersion(ctx, kindConfigMap, nn, configMapKey(nn))
+	cached, ok, err := r.cachedVersion(ctx, kindConfigMap, nn)
 	if err != nil || ok {
 		return cached, err
 	}
@@ -106,23 +109,19 @@ func (r *Reader) getConfigMap(ctx context.Context, nn types.NamespacedName) (ver
 		v.data[k] = []byte(text)
 	}
 	maps.Copy(v.data, c.BinaryData)
-	r.versions.Add(configMapKey(nn), v)
+	r.versions.Add(objectKey{kindConfigMap, nn}, v)
 	return v, nil
 }
 
 // cachedVersion returns the cached version of an object, and whether it is the current one.
-func (r *Reader) cachedVersion(ctx context.Context, kind string, nn types.NamespacedName, key lru.Key) (version, bool, error) {
+func (r *Reader) cachedVersion(ctx context.Context, kind string, nn types.NamespacedName) (version, bool, error) {
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
 	if err := r.metadata.Get(ctx, nn, m); err != nil {
 		return version{}, false, explain(kind, nn, err)
 	}
-	c, ok := r.versions.Get(key)
-	if !ok {
-		return version{}, false, nil
-	}
-	v := c.(version) //nolint:forcetypeassert // The cache has only versions.
-	return v, v.uid == m.UID && v.resourceVersion == m.ResourceVersion, nil
+	v, ok := r.versions.Get(objectKey{kind, nn})
+	return v, ok && v.uid == m.UID && v.resourceVersion == m.ResourceVersion, nil
 }
 
 func explain(kind string, nn types.NamespacedName, err error) error {

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"k8s.io/utils/lru"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/cache"
 )
@@ -18,9 +18,9 @@ const (
 	// MaxIndex bounds an index.yaml, in bytes. Parsing takes many times as much memory.
 	MaxIndex = 16 << 20
 
-	// Maximum numbers of entries kept in memory; each entry is small except for an index.
-	maxIndexes = 16
-	maxCharts  = 4096
+	// Maximum sizes of what is kept in memory, in bytes.
+	maxIndexes = 64 << 20
+	maxCharts  = 4 << 20
 
 	ociScheme = "oci://"
 )
@@ -31,13 +31,16 @@ type Client struct {
 	cache *cache.Cache
 	limit int64
 
-	indexes *lru.Cache // *cachedIndex by Site.Key
-	charts  *lru.Cache // *cachedChart by Site.Key
+	indexes *bytelru.Cache[string, *cachedIndex] // by Site.Key
+	charts  *bytelru.Cache[string, *cachedChart] // by Site.Key
 }
 
 // New returns a Client that caches archives of at most limit bytes in c.
 func New(p *oci.Pool, c *cache.Cache, limit int64) *Client {
-	return &Client{pool: p, cache: c, limit: limit, indexes: lru.New(maxIndexes), charts: lru.New(maxCharts)}
+	return &Client{
+		pool: p, cache: c, limit: limit,
+		indexes: bytelru.New[string, *cachedIndex](bytelru.Scaled(maxIndexes)), charts: bytelru.New[string, *cachedChart](bytelru.Scaled(maxCharts)),
+	}
 }
 
 // A Chart is one version of a chart that a repository offers.
@@ -107,7 +110,7 @@ func (c *Client) index(ctx context.Context, s *oci.Site) (index, error) {
 
 	known := &cachedIndex{}
 	if i, ok := c.indexes.Get(s.Key("")); ok {
-		known = i.(*cachedIndex) //nolint:forcetypeassert // Only this method adds to indexes.
+		known = i
 	}
 	page, err := c.pool.Fetch(ctx, s, known.Validators, MaxIndex, "index.yaml")
 	c.cache.Refused(s.Caller(), err)

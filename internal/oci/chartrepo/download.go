@@ -65,8 +65,7 @@ func (c *Client) unnamed(ctx context.Context, s *oci.Site) ([]byte, error) {
 
 	var known oci.Validators
 	var old []byte
-	if i, ok := c.charts.Get(s.Key("")); ok {
-		chart := i.(*cachedChart) //nolint:forcetypeassert // Only this method adds to charts.
+	if chart, ok := c.charts.Get(s.Key("")); ok {
 		if data, ok := c.cache.Get(s.Scope(), chart.digest); ok {
 			known, old = chart.Validators, data
 		}

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
@@ -40,8 +40,8 @@ const (
 	// maxBytes is the maximum size of a document with expanded aliases. maxSeparators limits its size in memory.
 	maxBytes      = 2 << 20
 	maxSeparators = 250_000
-	// maxDocuments is the maximum number of parsed documents in the cache.
-	maxDocuments = 1000
+	// maxCached is the maximum size of the parsed documents in the cache, in bytes.
+	maxCached = 64 << 20
 )
 
 // A Source reads Secrets and ConfigMaps.
@@ -54,7 +54,7 @@ type Source interface {
 // A Reader reads the values that valuesFrom of an install names. It parses each version of a document once.
 type Reader struct {
 	from   Source
-	parsed *lru.Cache // Kind, namespace, name and key to document.
+	parsed *bytelru.Cache[string, document] // Kind, namespace, name and key to document.
 }
 
 // A document is parsed from one version of an object.
@@ -66,7 +66,7 @@ type document struct {
 
 // NewReader returns a Reader of values from a Source.
 func NewReader(from Source) *Reader {
-	return &Reader{from: from, parsed: lru.New(maxDocuments)}
+	return &Reader{from: from, parsed: bytelru.New[string, document](bytelru.Scaled(maxCached))}
 }
 
 // Index adds the index of Manifests by the objects that they take values from.
@@ -221,10 +221,8 @@ func keyOf(ref *v1alpha1.ValuesReference) string { return cmp.Or(ref.Key, defaul
 
 // parseOnce parses a document, unless this version of it is cached.
 func (v *Reader) parseOnce(name, id string, text []byte) (map[string]any, error) {
-	if have, ok := v.parsed.Get(name); ok {
-		if d := have.(document); d.id == id { //nolint:forcetypeassert // The cache has only documents.
-			return d.values, d.err
-		}
+	if d, ok := v.parsed.Get(name); ok && d.id == id {
+		return d.values, d.err
 	}
 	d := document{id: id}
 	d.values, d.err = parse(text)

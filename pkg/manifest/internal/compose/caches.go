@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sync/singleflight"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/utils/lru"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
 	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	cachedCharts = 16
-	cachedBuilds = 16
+	// cachedCharts and cachedBuilds are the maximum sizes of the cached charts and kustomizations, in bytes.
+	cachedCharts = 128 << 20
+	cachedBuilds = 32 << 20
 	// maxCachedBuild is the maximum size in bytes of the objects of a kustomization that is cached.
 	maxCachedBuild = 1 << 20
 )
@@ -26,14 +27,17 @@ const (
 // Caches stores charts and kustomizations, which bundles with the same content share. It is safe for concurrent use. A nil
 // *Caches stores nothing.
 type Caches struct {
-	charts  *lru.Cache // Digest of the content to *render.Chart.
-	builds  *lru.Cache // Digest of the content and directory to the objects of a kustomization.
+	charts  *bytelru.Cache[string, *render.Chart]                // Digest of the content to the chart.
+	builds  *bytelru.Cache[string, []*unstructured.Unstructured] // Digest of the content and directory to the objects of a kustomization.
 	loading singleflight.Group
 }
 
 // NewCaches returns empty Caches.
 func NewCaches() *Caches {
-	return &Caches{charts: lru.New(cachedCharts), builds: lru.New(cachedBuilds)}
+	return &Caches{
+		charts: bytelru.New[string, *render.Chart](bytelru.Scaled(cachedCharts)),
+		builds: bytelru.New[string, []*unstructured.Unstructured](bytelru.Scaled(cachedBuilds)),
+	}
 }
 
 // loadChart returns the chart of an install. It always fetches the content, because that checks whether the bundle may read it,
@@ -47,7 +51,7 @@ func (c *Caches) loadChart(ctx context.Context, in *bundle.Install) (*render.Cha
 		return parseChart(content)
 	}
 	if chart, ok := c.charts.Get(content.Digest); ok {
-		return chart.(*render.Chart), nil //nolint:forcetypeassert // The cache has only charts.
+		return chart, nil
 	}
 	chart, err, _ := c.loading.Do(content.Digest, func() (any, error) {
 		chart, err := panics.Value("the chart "+content.Digest, func() (*render.Chart, error) { return parseChart(content) })
@@ -59,7 +63,7 @@ func (c *Caches) loadChart(ctx context.Context, in *bundle.Install) (*render.Cha
 	if err != nil {
 		return nil, err
 	}
-	return chart.(*render.Chart), nil //nolint:forcetypeassert // See above.
+	return chart.(*render.Chart), nil //nolint:forcetypeassert // The function returns nothing else.
 }
 
 // buildKustomization returns the objects of the kustomization in a directory of the content, which the caller may change. It caches
@@ -68,7 +72,7 @@ func (c *Caches) buildKustomization(ctx context.Context, r Renderer, tenant stri
 	key := content.Digest + " " + dir
 	if c != nil {
 		if built, ok := c.builds.Get(key); ok {
-			return copiesOf(built.([]*unstructured.Unstructured)), nil //nolint:forcetypeassert // The cache has only objects.
+			return copiesOf(built), nil
 		}
 	}
 	files, err := content.Files()

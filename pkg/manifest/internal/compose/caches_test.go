@@ -4,6 +4,8 @@ package compose
 
 import (
 	"context"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -78,4 +80,38 @@ func TestPanicOfChart(t *testing.T) {
 	if _, err := NewCaches().loadChart(t.Context(), &in); !panics.Is(err) || !strings.Contains(err.Error(), "chart sha256:a") {
 		t.Errorf("loadChart(...): want the error of a panic that names the chart, got %v", err)
 	}
+}
+
+// TestManyLargeCharts checks that a tenant with many large charts makes the process no larger than the bound.
+func TestManyLargeCharts(t *testing.T) {
+	c, before := NewCaches(), heap()
+	for i := range 60 {
+		in, digest := chartOf("web"), strconv.Itoa(i)
+		in.Layer = source.Layer{Digest: digest, Fetch: func(context.Context) (source.Content, error) {
+			return source.Content{Digest: digest, Files: func() ([]source.File, error) {
+				return []source.File{
+					{Name: "Chart.yaml", Data: []byte("{apiVersion: v2, name: web, version: 1.0.0}")},
+					{Name: "values.yaml", Data: []byte("many: [" + strings.Repeat("{a: b}, ", 2_000) + "]")},
+					{Name: "README.md", Data: make([]byte, 4<<20)},
+				}, nil
+			}}, nil
+		}}
+		if _, err := c.loadChart(t.Context(), &in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if grown := heap() - before; grown > cachedCharts*11/10 {
+		t.Errorf("want at most %d bytes, got %d", cachedCharts, grown)
+	}
+	if c.charts.Size() < cachedCharts/2 {
+		t.Errorf("want charts to be cached, got %d bytes", c.charts.Size())
+	}
+}
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc) //nolint:gosec // It is small.
 }

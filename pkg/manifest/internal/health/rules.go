@@ -9,16 +9,16 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/utils/lru"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// Limits of the number of cached rules, and of the CEL cost of one evaluation.
+// Limits of the size of the cached rules in bytes, and of the CEL cost of one evaluation.
 const (
-	cachedRules = 256
+	cachedRules = 16 << 20
 	ruleCost    = 100_000
 )
 
@@ -26,21 +26,21 @@ const (
 // concurrent use.
 type Rules struct {
 	env      func() (*cel.Env, error)
-	programs *lru.Cache // Expression to cel.Program.
+	programs *bytelru.Cache[string, cel.Program] // Expression to its program.
 }
 
 // NewRules returns Rules with an empty cache.
 func NewRules() *Rules {
 	return &Rules{
 		env:      sync.OnceValues(func() (*cel.Env, error) { return cel.NewEnv(cel.Variable("object", cel.DynType)) }),
-		programs: lru.New(cachedRules),
+		programs: bytelru.New[string, cel.Program](cachedRules),
 	}
 }
 
 // Program returns a compiled expression. The error explains why the expression is invalid.
 func (r *Rules) Program(expr string) (cel.Program, error) {
 	if p, ok := r.programs.Get(expr); ok {
-		return p.(cel.Program), nil //nolint:forcetypeassert // The cache has only programs.
+		return p, nil
 	}
 	env, err := r.env()
 	if err != nil {
@@ -57,9 +57,12 @@ func (r *Rules) Program(expr string) (cel.Program, error) {
 	if err != nil {
 		return nil, errors.Errorf("readiness rule %q: %s", expr, text.OneLine(err.Error()))
 	}
-	r.programs.Add(expr, p)
+	r.programs.AddSized(expr, p, sizeOfProgram(expr))
 	return p, nil
 }
+
+// sizeOfProgram returns the maximum size of a program in bytes. Its syntax tree takes some hundred bytes for each character at most.
+func sizeOfProgram(expr string) int64 { return 4096 + 512*int64(len(expr)) }
 
 // Evaluate evaluates a rule on an object. If a field is missing, the object is not ready.
 func (r *Rules) Evaluate(ctx context.Context, expr string, u *unstructured.Unstructured) (State, string) {

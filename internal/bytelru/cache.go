@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bytelru
+
+import (
+	"container/list"
+	"runtime/debug"
+	"sync"
+)
+
+// perEntry is the size of an entry without its key and value, in bytes.
+const perEntry = 256
+
+// A Cache keeps the most recently used values. It is safe for concurrent use.
+type Cache[K comparable, V any] struct {
+	limit int64
+
+	mu      sync.Mutex
+	size    int64
+	order   *list.List // of *entry, the most recently used one first
+	entries map[K]*list.Element
+}
+
+type entry[K comparable, V any] struct {
+	key   K
+	value V
+	size  int64
+}
+
+// New returns a cache of at most limit bytes.
+func New[K comparable, V any](limit int64) *Cache[K, V] {
+	return &Cache[K, V]{limit: limit, order: list.New(), entries: map[K]*list.Element{}}
+}
+
+// planned is the memory limit of a process for which the limits of caches are planned.
+const planned = 2 << 30
+
+// Scaled returns the limit of a cache that may take most bytes in a process of 2 GiB. It is smaller if the process has a lower limit.
+func Scaled(most int64) int64 {
+	limit := min(debug.SetMemoryLimit(-1), planned)
+	return int64(float64(most) * float64(limit) / planned)
+}
+
+// Get returns the value of a key.
+func (c *Cache[K, V]) Get(key K) (V, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.entries[key]
+	if !ok {
+		return *new(V), false
+	}
+	c.order.MoveToFront(e)
+	return c.entryOf(e).value, true
+}
+
+// Add adds or replaces the value of a key, and measures both. It keeps no value that is larger than half of the cache: that one would
+// displace most others.
+func (c *Cache[K, V]) Add(key K, value V) {
+	c.AddSized(key, value, SizeOf(key, c.limit)+SizeOf(value, c.limit))
+}
+
+// AddSized is Add with a known size of the key and the value in bytes.
+func (c *Cache[K, V]) AddSized(key K, value V, size int64) {
+	size += perEntry
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.entries[key]; ok {
+		c.remove(e)
+	}
+	if size > c.limit/2 {
+		return
+	}
+	c.entries[key] = c.order.PushFront(&entry[K, V]{key: key, value: value, size: size})
+	for c.size += size; c.size > c.limit; {
+		c.remove(c.order.Back())
+	}
+}
+
+// Remove removes a key.
+func (c *Cache[K, V]) Remove(key K) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.entries[key]; ok {
+		c.remove(e)
+	}
+}
+
+// Size returns the size of all entries in bytes.
+func (c *Cache[K, V]) Size() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.size
+}
+
+// remove removes an element. The caller holds the lock.
+func (c *Cache[K, V]) remove(e *list.Element) {
+	old := c.entryOf(e)
+	c.order.Remove(e)
+	delete(c.entries, old.key)
+	c.size -= old.size
+}
+
+func (c *Cache[K, V]) entryOf(e *list.Element) *entry[K, V] {
+	return e.Value.(*entry[K, V]) //nolint:forcetypeassert // The list has only entries.
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package secrets
+
+import (
+	"context"
+	"runtime"
+	"strconv"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+)
+
+// TestManyLargeSecrets checks that a tenant with many large Secrets makes the process no larger than the bound.
+func TestManyLargeSecrets(t *testing.T) {
+	r := NewReader(&test.MockClient{MockGet: func(_ context.Context, k client.ObjectKey, obj client.Object) error {
+		obj.(*metav1.PartialObjectMetadata).ObjectMeta = metav1.ObjectMeta{UID: types.UID(k.Name), ResourceVersion: "1"}
+		return nil
+	}}, &test.MockClient{MockGet: func(_ context.Context, k client.ObjectKey, obj client.Object) error {
+		s := obj.(*corev1.Secret)
+		s.UID, s.ResourceVersion, s.Data = types.UID(k.Name), "1", map[string][]byte{"k": make([]byte, 1<<20)}
+		return nil
+	}})
+	before := heap()
+	for i := range 300 {
+		if _, err := r.Get(t.Context(), "hostile", strconv.Itoa(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if grown := heap() - before; grown > maxBytes+4<<20 {
+		t.Errorf("want at most %d bytes, got %d", maxBytes, grown)
+	}
+	runtime.KeepAlive(r)
+}
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc) //nolint:gosec // It is small.
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+)
+
+// TestMemoriesAreBounded checks that what the engine keeps between calls counts by its size, and that losing it costs nothing but a
+// request.
+func TestMemoriesAreBounded(t *testing.T) {
+	b := newBench(t)
+	s := hookedWeb("one")
+	empty := b.memories.Size()
+	b.settle(s)
+	if grown := b.memories.Size() - empty; grown < 2*perResult {
+		t.Errorf("want the inventory to count, got %d bytes", grown)
+	}
+
+	const limit = 4 << 20
+	b.memories = bytelru.New[bundleKey, *memory](limit)
+	for i := range 100 {
+		m := b.memoryOf(b.c, &Bundle{Name: fmt.Sprint(i)})
+		m.stored.Inventory = &inventory.Inventory{Objects: make([]inventory.Entry, 1000)}
+		b.measure(bundleKey{cluster: b.c.Identity(), name: fmt.Sprint(i)}, m)
+	}
+	if size := b.memories.Size(); size > limit || size < limit/2 {
+		t.Errorf("want at most %d bytes, got %d", limit, size)
+	}
+	if o := b.observe(s); !o.UpToDate {
+		t.Errorf("want a bundle whose memory is lost to be up to date, got %+v", o)
+	}
+}
