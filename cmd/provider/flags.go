@@ -76,19 +76,19 @@ func parse(args []string) (*flags, error) {
 // validate returns an error if a value is out of range.
 func (f *flags) validate() error {
 	if f.pollJitter >= 100 {
-		return errors.Errorf("--poll-jitter-percentage is %d and must be less than 100", f.pollJitter)
+		return errors.Errorf("--poll-jitter-percentage must be less than 100, not %d", f.pollJitter)
 	}
 	if f.concurrency < 1 {
-		return errors.Errorf("--max-reconcile-rate is %d and must be at least 1", f.concurrency)
+		return errors.Errorf("--max-reconcile-rate must be at least 1, not %d", f.concurrency)
 	}
 	if f.renderProcesses < 0 && f.renderProcesses != automatic {
-		return errors.Errorf("--render-processes is %d and must be at least 0", f.renderProcesses)
+		return errors.Errorf("--render-processes must be at least 0, not %d", f.renderProcesses)
 	}
 	for name, n := range map[string]int64{
 		"render-memory": f.renderMemory, "render-output": f.renderOutput, "render-objects": int64(f.renderObjects),
 	} {
 		if n <= 0 && n != automatic {
-			return errors.Errorf("--%s is %d and must be more than 0", name, n)
+			return errors.Errorf("--%s must be greater than 0, not %d", name, n)
 		}
 	}
 	for _, d := range []struct {
@@ -96,7 +96,7 @@ func (f *flags) validate() error {
 		value time.Duration
 	}{{"poll", f.poll}, {"render-cpu", f.renderCPU}, {"timeout", f.timeout}, {"poll-state-metric", f.stateMetric}} {
 		if d.value <= 0 {
-			return errors.Errorf("--%s is %s and must be more than 0", d.name, d.value)
+			return errors.Errorf("--%s must be greater than 0, not %s", d.name, d.value)
 		}
 	}
 	if err := naming.Allowed(f.externalNames).Validate(); err != nil {
@@ -149,35 +149,35 @@ func variableOf(name string) string {
 
 func (f *flags) process(app *kingpin.Application) {
 	app.Flag("debug", "Log at debug level.").Short('d').BoolVar(&f.debug)
-	app.Flag("leader-election", "Elect a leader, so that only one of several processes works. Disable it only for a process that never runs beside another one.").
+	app.Flag("leader-election", "Enable leader election, so that only one replica is active. Disable it only if there is never more than one replica.").
 		Short('l').Default("true").BoolVar(&f.leaderElection)
-	app.Flag("leader-election-namespace", "Namespace of the leader election lease. Defaults to the namespace of the pod, and to \"default\" outside of a pod.").
+	app.Flag("leader-election-namespace", "Namespace of the leader election Lease. Defaults to the namespace of the pod, or \"default\" outside a pod.").
 		PlaceHolder("NAMESPACE").StringVar(&f.leaderElectionNamespace)
 	app.Flag("sync", "Interval between full resyncs of all resources.").Short('s').Default("1h").DurationVar(&f.sync)
-	app.Flag("metrics-bind-address", "Address on which metrics are served; 0 disables them.").Default(":8080").StringVar(&f.metricsAddress)
-	app.Flag("health-probe-bind-addr", "Address on which health and readiness probes are served.").Default(":8081").StringVar(&f.probeAddress)
-	app.Flag("poll-state-metric", "Interval at which the metrics of the states of managed resources are updated.").
+	app.Flag("metrics-bind-address", "Address the metrics endpoint binds to. 0 disables it.").Default(":8080").StringVar(&f.metricsAddress)
+	app.Flag("health-probe-bind-addr", "Address the health and readiness probe endpoints bind to.").Default(":8081").StringVar(&f.probeAddress)
+	app.Flag("poll-state-metric", "Interval at which the state metrics of managed resources are updated.").
 		Default("5s").DurationVar(&f.stateMetric)
-	app.Flag("enable-management-policies", "Respect spec.managementPolicies.").Default("true").BoolVar(&f.managementPolicies)
+	app.Flag("enable-management-policies", "Enable support for spec.managementPolicies.").Default("true").BoolVar(&f.managementPolicies)
 	app.Flag("enable-changelogs", "Send each change of a managed resource to a change log service.").BoolVar(&f.changeLogs)
 	app.Flag("changelogs-socket-path", "Unix socket of the change log service.").
 		Default("/var/run/changelogs/changelogs.sock").StringVar(&f.changeLogsSocket)
 }
 
 func (f *flags) work(app *kingpin.Application) {
-	app.Flag("poll", "Interval at which a Manifest is polled if no event triggers it.").Default("10m").DurationVar(&f.poll)
-	app.Flag("poll-jitter-percentage", "Percentage by which each poll interval varies at random. Less than 100.").
+	app.Flag("poll", "Interval at which a Manifest is reconciled if no event triggers a reconcile.").Default("10m").DurationVar(&f.poll)
+	app.Flag("poll-jitter-percentage", "Percentage of random jitter added to or subtracted from each poll interval. Must be less than 100.").
 		Default("10").UintVar(&f.pollJitter)
 	app.Flag("min-poll-interval", "Minimum interval that the annotation crossplane.io/poll-interval can request.").
 		Default("10s").DurationVar(&f.minPoll)
-	app.Flag("timeout", "Maximum duration of one pass over a Manifest.").Default("2m").DurationVar(&f.timeout)
+	app.Flag("timeout", "Maximum duration of a single reconcile of a Manifest.").Default("2m").DurationVar(&f.timeout)
 	app.Flag("max-reconcile-rate", "Maximum number of Manifests that are reconciled concurrently.").Default("10").IntVar(&f.concurrency)
-	app.Flag("max-object-concurrency", "Maximum number of objects of one Manifest that are applied concurrently.").
+	app.Flag("max-object-concurrency", "Maximum number of objects of a single Manifest that are applied concurrently.").
 		Default("8").IntVar(&f.objectConcurrency)
-	app.Flag("inventory-namespace", "Namespace in the target cluster that contains the inventories. Don't change it while modules are installed.").
+	app.Flag("inventory-namespace", "Namespace in the target cluster in which inventories are stored. Do not change it while modules are installed.").
 		Default(manifest.DefaultNamespace).StringVar(&f.namespace)
-	app.Flag("cache-dir", "Directory for pulled blobs.").Default(filepath.Join(os.TempDir(), "provider-kyma")).StringVar(&f.cacheDir)
-	app.Flag("cache-size", "Maximum size of the cache directory in bytes. The least recently used blobs are removed first.").
+	app.Flag("cache-dir", "Directory in which pulled blobs are cached.").Default(filepath.Join(os.TempDir(), "provider-kyma")).StringVar(&f.cacheDir)
+	app.Flag("cache-size", "Maximum size of the cache directory, in bytes. The least recently used blobs are evicted first.").
 		Default("1073741824").Int64Var(&f.cacheSize)
 	app.Flag("max-archive-size", "Maximum size of a chart or layer, in bytes.").Default("67108864").Int64Var(&f.maxArchive)
 	app.Flag("max-unpacked-size", "Maximum unpacked size of a chart or layer, in bytes.").Default("536870912").Int64Var(&f.maxUnpacked)
@@ -185,28 +185,28 @@ func (f *flags) work(app *kingpin.Application) {
 }
 
 func (f *flags) rendering(app *kingpin.Application) {
-	app.Flag("render-processes", "Maximum number of processes that render charts concurrently, half of them for one namespace. "+
-		"With 0, the provider renders charts itself, and a chart can block it or use up its memory. "+
-		"The default is 4, or less in a container with little memory.").IntVar(&f.renderProcesses)
+	app.Flag("render-processes", "Maximum number of processes that render charts concurrently. A single namespace can use half of them. "+
+		"If 0, charts are rendered in the provider process, where a chart can block the provider or exhaust its memory. "+
+		"Defaults to 4, or fewer if the memory limit of the container is low.").IntVar(&f.renderProcesses)
 	app.Flag("render-cpu", "Maximum CPU time for rendering one chart, in whole seconds.").Default("30s").DurationVar(&f.renderCPU)
-	app.Flag("render-memory", "Maximum memory for rendering one chart, in bytes. The default is 536870912 (512 MiB), or less "+
-		"in a container with little memory: all processes take at most half of its memory limit.").Int64Var(&f.renderMemory)
+	app.Flag("render-memory", "Maximum memory for rendering one chart, in bytes. Defaults to 536870912 (512 MiB), or less "+
+		"if the memory limit of the container is low: all rendering processes together use at most half of it.").Int64Var(&f.renderMemory)
 	app.Flag("render-output", "Maximum size of a rendered chart, in bytes.").Default("33554432").Int64Var(&f.renderOutput)
 	app.Flag("render-objects", "Maximum number of objects of a rendered chart.").Default("10000").IntVar(&f.renderObjects)
 }
 
 func (f *flags) trust(app *kingpin.Application) {
-	app.Flag("allow-kubeconfig-exec", "Allow kubeconfigs to name commands (exec, auth-provider) that run in the provider.").BoolVar(&f.allowExec)
-	app.Flag("allow-kubeconfig-files", "Allow kubeconfigs to refer to files of the provider.").BoolVar(&f.allowFiles)
-	app.Flag("allow-tenant-identity", "Allow a ProviderConfig to use the identity, files, environment and docker configuration of the provider.").
+	app.Flag("allow-kubeconfig-exec", "Allow kubeconfigs that run commands in the provider (exec, auth-provider).").BoolVar(&f.allowExec)
+	app.Flag("allow-kubeconfig-files", "Allow kubeconfigs that refer to files of the provider.").BoolVar(&f.allowFiles)
+	app.Flag("allow-tenant-identity", "Allow ProviderConfigs to use the identity, files, environment variables and Docker configuration of the provider.").
 		BoolVar(&f.allowTenantIdentity)
-	app.Flag("allow-target-cidr", "Allow ProviderConfigs, registries and redirects to name hosts with addresses in this range. Can be repeated.").
+	app.Flag("allow-target-cidr", "Allow connections to addresses in this range that ProviderConfigs, registries and redirects refer to. Can be repeated.").
 		PlaceHolder("CIDR").StringsVar(&f.allowTargets)
-	app.Flag("deny-target-cidr", "Refuse to connect to addresses in this range, unless a narrower range is allowed. Can be repeated.").
+	app.Flag("deny-target-cidr", "Deny connections to addresses in this range, unless a narrower range is allowed. Can be repeated.").
 		PlaceHolder("CIDR").StringsVar(&f.denyTargets)
-	app.Flag("service-cidr", "Range of Services in the cluster of the provider, which ProviderConfigs can't reach. Can be repeated. "+
-		"By default, it is guessed from KUBERNETES_SERVICE_HOST.").PlaceHolder("CIDR").StringsVar(&f.services)
-	app.Flag("allow-plain-http-host", "Allow plainHTTP in ProviderConfigs for the registry with this host or host:port. Can be repeated.").
+	app.Flag("service-cidr", "Service IP range of the provider's cluster, which ProviderConfigs cannot connect to. Can be repeated. "+
+		"By default, it is derived from KUBERNETES_SERVICE_HOST.").PlaceHolder("CIDR").StringsVar(&f.services)
+	app.Flag("allow-plain-http-host", "Allow plainHTTP in ProviderConfigs for the registry at this host or host:port. Can be repeated.").
 		PlaceHolder("HOST").StringsVar(&f.plainHosts)
 	app.Flag("allow-external-names", "Allow Manifests to use inventories whose names don't begin with their namespace. NAME is the external name; "+
 		"* stands for any characters. Can be repeated.").PlaceHolder("NAMESPACE/NAME").StringsVar(&f.externalNames)
@@ -215,10 +215,10 @@ func (f *flags) trust(app *kingpin.Application) {
 }
 
 func (f *flags) modules(app *kingpin.Application) {
-	app.Flag("module-verification-key", "PEM public key that verifies signatures of ModuleTemplates with this name. Can be repeated.").
+	app.Flag("module-verification-key", "PEM-encoded public key that verifies the ModuleTemplate signatures with this name. Can be repeated.").
 		PlaceHolder("NAME=FILE").StringsVar(&f.moduleKeys)
-	app.Flag("module-registry-config", "ClusterProviderConfig with the registries that components of ModuleTemplates can come from. "+
-		"By default, all registries are allowed, with the docker configuration of the provider or anonymously.").
+	app.Flag("module-registry-config", "ClusterProviderConfig that lists the registries from which components of ModuleTemplates can be fetched. "+
+		"By default, all registries are allowed. They are accessed with the Docker configuration of the provider, or anonymously.").
 		PlaceHolder("NAME").StringVar(&f.moduleRegistryConfig)
 	app.Flag("control-plane-config", "ClusterProviderConfig used to install modules with target control-plane.").
 		Default("control-plane").StringVar(&f.controlPlaneConfig)

@@ -42,15 +42,15 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 		}),
 		TargetStates: States{f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "provider_kyma_target_connection_states",
-			Help: "Number of open connections to target clusters in each state: Connecting, Connected, Unreachable, or Unauthorized.",
+			Help: "Number of open connections to target clusters, by state (Connecting, Connected, Unreachable or Unauthorized).",
 		}, []string{"state"})},
 		TargetRequests: Requests{f.NewCounterVec(prometheus.CounterOpts{
 			Name: "provider_kyma_target_requests_total",
-			Help: "Requests sent to target clusters, by method (WATCH for watches) and status code (0 if there was no response).",
+			Help: "Total number of requests to target clusters, by method (WATCH for watches) and status code (0 if there was no response).",
 		}, []string{"verb", "code"})},
 		ControlPlaneRequests: Requests{f.NewCounterVec(prometheus.CounterOpts{
 			Name: "provider_kyma_control_plane_requests_total",
-			Help: "Requests sent to the control plane, by method (WATCH for watches, REVIEW for access reviews) and status code " +
+			Help: "Total number of requests to the control plane, by method (WATCH for watches, REVIEW for access reviews) and status code " +
 				"(0 if there was no response).",
 		}, []string{"verb", "code"})},
 		BuildInfo: f.NewGauge(prometheus.GaugeOpts{

@@ -28,16 +28,16 @@ func TestMetrics(t *testing.T) {
 # HELP provider_kyma_build_info Build information as labels. Always 1.
 # TYPE provider_kyma_build_info gauge
 provider_kyma_build_info{commit="c",goversion="go1",version="v1"} 1
-# HELP provider_kyma_control_plane_requests_total Requests sent to the control plane, by method (WATCH for watches, REVIEW for access reviews) and status code (0 if there was no response).
+# HELP provider_kyma_control_plane_requests_total Total number of requests to the control plane, by method (WATCH for watches, REVIEW for access reviews) and status code (0 if there was no response).
 # TYPE provider_kyma_control_plane_requests_total counter
 provider_kyma_control_plane_requests_total{code="0",verb="WATCH"} 1
-# HELP provider_kyma_target_connection_states Number of open connections to target clusters in each state: Connecting, Connected, Unreachable, or Unauthorized.
+# HELP provider_kyma_target_connection_states Number of open connections to target clusters, by state (Connecting, Connected, Unreachable or Unauthorized).
 # TYPE provider_kyma_target_connection_states gauge
 provider_kyma_target_connection_states{state="Connecting"} 1
 # HELP provider_kyma_target_connections Number of open connections to target clusters.
 # TYPE provider_kyma_target_connections gauge
 provider_kyma_target_connections 1
-# HELP provider_kyma_target_requests_total Requests sent to target clusters, by method (WATCH for watches) and status code (0 if there was no response).
+# HELP provider_kyma_target_requests_total Total number of requests to target clusters, by method (WATCH for watches) and status code (0 if there was no response).
 # TYPE provider_kyma_target_requests_total counter
 provider_kyma_target_requests_total{code="200",verb="GET"} 1
 `
