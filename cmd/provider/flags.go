@@ -208,10 +208,10 @@ func (f *flags) trust(app *kingpin.Application) {
 		"By default, it is derived from KUBERNETES_SERVICE_HOST.").PlaceHolder("CIDR").StringsVar(&f.services)
 	app.Flag("allow-plain-http-host", "Allow plainHTTP in ProviderConfigs for the registry at this host or host:port. Can be repeated.").
 		PlaceHolder("HOST").StringsVar(&f.plainHosts)
-	app.Flag("allow-external-names", "Allow Manifests to use inventories whose names don't begin with their namespace. NAME is the external name; "+
-		"* stands for any characters. Can be repeated.").PlaceHolder("NAMESPACE/NAME").StringsVar(&f.externalNames)
-	app.Flag("take-over-control-plane", "Take over what the Manifests of a control plane installed that this one replaces, for example after a restore. "+
-		"UID is in the messages of the Manifests. Can be repeated.").PlaceHolder("UID").StringsVar(&f.predecessors)
+	app.Flag("allow-external-names", "Allow Manifests to use inventories whose names do not begin with their namespace. NAME is the external name; "+
+		"* matches any characters. Can be repeated.").PlaceHolder("NAMESPACE/NAME").StringsVar(&f.externalNames)
+	app.Flag("take-over-control-plane", "Take over what was installed by the Manifests of a control plane that this one replaces, for example after a restore. "+
+		"The messages of the Manifests contain the UID. Can be repeated.").PlaceHolder("UID").StringsVar(&f.predecessors)
 }
 
 func (f *flags) modules(app *kingpin.Application) {

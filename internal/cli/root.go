@@ -99,7 +99,7 @@ func New(e *command.Environment) *cobra.Command {
 		Long: "kymactl builds modules from charts and manifests, signs them, distributes them as OCI artifacts, " +
 			"and runs them in clusters through a control plane with provider-kyma.\n\n" +
 			"Data goes to stdout, everything else to stderr.\n\n" +
-			"Exit codes: 0 ok, 1 failure, 2 wrong usage, 3 not found, 4 verification failed, 5 exists with different content, 6 timeout, " +
+			"Exit codes: 0 success, 1 failure, 2 usage error, 3 not found, 4 verification failed, 5 exists with different content, 6 timeout, " +
 			"7 changes (plan --exit-code).",
 		Version:       build.Installed(),
 		SilenceErrors: true,

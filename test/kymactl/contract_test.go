@@ -21,7 +21,7 @@ var _ = Describe("kymactl", func() {
 		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
 		help := p.ok(ctx, "--help").stdout
 		Expect(strings.Join(strings.Fields(help), " ")).To(ContainSubstring(
-			"0 ok, 1 failure, 2 wrong usage, 3 not found, 4 verification failed, 5 exists with different content, 6 timeout"))
+			"0 success, 1 failure, 2 usage error, 3 not found, 4 verification failed, 5 exists with different content, 6 timeout"))
 		_, pub := p.hasKeys(ctx, "k")
 		p.makes(ctx, p.sample("a", "a", 0), "a")
 		p.makes(ctx, p.sample("b", "b", 0), "b")

@@ -176,7 +176,7 @@ func some(names []string) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")
 	}
-	return strings.Join(names[:most], ", ") + " and others, see 'kymactl module list'"
+	return strings.Join(names[:most], ", ") + " and others; see 'kymactl module list'"
 }
 
 // Lowers reports whether the first version is lower than the second. It returns false if the versions cannot be compared.

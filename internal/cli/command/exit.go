@@ -35,11 +35,11 @@ func (c ExitCode) String() string {
 	case ExitOK:
 		return "Success, or nothing to do."
 	case ExitFailure:
-		return "Failure. The last line on stderr says why."
+		return "Failure. The last line on stderr states the reason."
 	case ExitUsage:
-		return "Wrong usage of the command. Nothing was changed."
+		return "The command was used incorrectly. Nothing was changed."
 	case ExitNotFound:
-		return "An object or a file that you named does not exist."
+		return "A specified object or file does not exist."
 	case ExitUnverified:
 		return "Verification failed: the module is not signed, was signed with another key, or was changed after it was signed."
 	case ExitExists:
@@ -47,7 +47,7 @@ func (c ExitCode) String() string {
 	case ExitTimeout:
 		return "Timeout: the duration of `--timeout` has expired."
 	case ExitChanges:
-		return "There are changes. Only with `kymactl plan --exit-code`."
+		return "The plan contains changes. Returned only by `kymactl plan --exit-code`."
 	}
 	return "unknown"
 }

@@ -70,7 +70,7 @@ func (p *controlPlane) unserved(ctx context.Context, kind schema.GroupVersionKin
 	served, err := notfound.Served(ctx, p.get, kind)
 	switch {
 	case err != nil:
-		return errors.Wrapf(err, "cannot find out whether the control plane serves kind %s", kind.Kind)
+		return errors.Wrapf(err, "cannot determine whether the control plane serves kind %s", kind.Kind)
 	case served:
 		return &notfound.Error{}
 	}

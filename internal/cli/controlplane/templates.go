@@ -90,9 +90,9 @@ func checkTemplate(u *unstructured.Unstructured) error {
 	case gvk == v1alpha1.ModuleTemplateGroupVersionKind:
 		return nil
 	case gvk.Group == "operator.kyma-project.io" && gvk.Kind == v1alpha1.ModuleTemplateKind:
-		return errors.New("it is a ModuleTemplate of lifecycle-manager: convert it with 'kymactl module convert'")
+		return errors.New("this is a ModuleTemplate of lifecycle-manager: convert it with 'kymactl module convert'")
 	case gvk.Group == v1alpha1.Group && gvk.Kind == v1alpha1.ModuleTemplateKind:
-		return errors.Errorf("version %s is unknown: use %s", gvk.Version, v1alpha1.Version)
+		return errors.Errorf("unknown version %s: use %s", gvk.Version, v1alpha1.Version)
 	}
 	return errors.Errorf("its apiVersion is %s: deploy only accepts ModuleTemplates of %s", u.GetAPIVersion(), v1alpha1.SchemeGroupVersion)
 }

@@ -48,7 +48,7 @@ func TestReadTemplates(t *testing.T) {
 			files:  []string{strings.Replace(oneTemplate, "kyma.m.crossplane.io/v1alpha1", "operator.kyma-project.io/v1beta2", 1)},
 			err:    "convert it with 'kymactl module convert'",
 		},
-		"Version": {reason: "An unknown version is an error.", files: []string{strings.Replace(oneTemplate, "v1alpha1", "v9", 1)}, err: "version v9 is unknown"},
+		"Version": {reason: "An unknown version is an error.", files: []string{strings.Replace(oneTemplate, "v1alpha1", "v9", 1)}, err: "unknown version v9"},
 		"Empty":   {reason: "An empty file is an error.", files: []string{"---\n"}, err: "it contains no ModuleTemplate"},
 		"NoYAML":  {reason: "Invalid YAML is an error that names the file.", files: []string{"a: b: c"}, err: "--template "},
 	}

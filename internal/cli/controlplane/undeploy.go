@@ -55,7 +55,7 @@ func (o *undeployOptions) addFlags(f *pflag.FlagSet) {
 	o.cluster.AddFlags(f)
 	o.output.AddNamedFlag(f)
 	f.StringVar(&o.kyma, "kyma", "default", "`NAME` of the Kyma")
-	f.StringVar(&o.config, "provider-config", "", "`NAME` of the ProviderConfig (default that of the Kyma)")
+	f.StringVar(&o.config, "provider-config", "", "`NAME` of the ProviderConfig (default: the ProviderConfig of the Kyma)")
 	f.BoolVar(&o.templates, "templates", false, "also delete the ModuleTemplates that deploy created and no Kyma uses")
 	f.BoolVar(&o.crds, "crds", false, "also delete the CRDs")
 	f.BoolVar(&o.provider, "package", false, "also delete the provider package, including its CRDs")
@@ -170,7 +170,7 @@ func (r *removal) removeKyma(ctx context.Context) error {
 	}
 	r.ref = referenceOf(u)
 	if !ours(u) && !r.o.kymaNamed {
-		r.e.Warnf("%s was not created by kymactl: to delete it, name it with --kyma", o.words())
+		r.e.Warnf("%s was not created by kymactl: to delete it, specify it with --kyma", o.words())
 		return r.report.add(o, kept)
 	}
 	return r.remove(ctx, u, r.modulesOf)

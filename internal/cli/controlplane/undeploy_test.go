@@ -127,7 +127,7 @@ func TestUndeployOfOthers(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("undeploy of a Kyma of others: -want, +got:\n%s", diff)
 	}
-	if !strings.Contains(r.said, "Warning: Kyma others/default was not created by kymactl: to delete it, name it with --kyma") {
+	if !strings.Contains(r.said, "Warning: Kyma others/default was not created by kymactl: to delete it, specify it with --kyma") {
 		t.Errorf("undeploy of a Kyma of others: it does not say what to do: %q", r.said)
 	}
 

@@ -58,7 +58,7 @@ func NewStatus(e *command.Environment) *cobra.Command {
 	f := cmd.Flags()
 	s.cluster.AddFlags(f)
 	s.output.AddNamedFlag(f)
-	f.StringVar(&s.kyma, "kyma", "", "`NAME` of the Kyma, instead of the argument (default the only one in the namespace)")
+	f.StringVar(&s.kyma, "kyma", "", "`NAME` of the Kyma, instead of the argument (default: the only one in the namespace)")
 	f.BoolVar(&s.all, "all", false, "also show Manifests and installs that are Ready")
 	f.BoolVar(&s.exitCode, "exit-code", false, "exit with code 1 if the Kyma is not Ready")
 	complete.Flag(cmd, "kyma", complete.Kymas(&s.cluster))

@@ -81,7 +81,7 @@ func NewWait(e *command.Environment) *cobra.Command {
 	f := cmd.Flags()
 	w.cluster.AddFlags(f)
 	w.output.AddNamedFlag(f)
-	f.StringVar(&w.kyma, "kyma", "", "`NAME` of the Kyma, instead of the argument (default the only one in the namespace)")
+	f.StringVar(&w.kyma, "kyma", "", "`NAME` of the Kyma, instead of the argument (default: the only one in the namespace)")
 	f.StringVar(&w.condition, "for", forReady, "`CONDITION` to wait for: ready or deleted")
 	f.StringSliceVar(&w.modules, "module", nil, "`NAME` of a module to wait for; can be repeated")
 	f.BoolVar(&w.failFast, "fail-fast", false, "fail as soon as a state is Error")

@@ -80,7 +80,7 @@ func NewTest(e *command.Environment) *cobra.Command {
 	f := cmd.Flags()
 	t.cluster.AddFlags(f)
 	t.output.AddFlag(f, false)
-	f.StringSliceVar(&t.modules, "module", nil, "`NAME` of a module of a Kyma to test (default all modules); can be repeated")
+	f.StringSliceVar(&t.modules, "module", nil, "`NAME` of a module of a Kyma to test (default: all modules); can be repeated")
 	complete.Flag(cmd, "module", complete.EnabledIn(&t.cluster, kymaNamed))
 	return cmd
 }

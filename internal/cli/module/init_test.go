@@ -91,7 +91,7 @@ func TestInitUsage(t *testing.T) {
 // TestInitNothing checks that init works in an empty directory.
 func TestInitNothing(t *testing.T) {
 	dir := t.TempDir()
-	kymactl(t, "module", "init", dir, "--name", greeter).want(t, command.ExitOK, "contains nothing that is a module")
+	kymactl(t, "module", "init", dir, "--name", greeter).want(t, command.ExitOK, "contains nothing that can be used as a module")
 	data, err := os.ReadFile(filepath.Join(dir, definition.FileName))
 	if err != nil {
 		t.Fatal(err)

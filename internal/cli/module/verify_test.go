@@ -237,7 +237,7 @@ func TestVerify(t *testing.T) {
 		"WrongKey":    {"It is signed with another key.", []string{layout, "--key", other.pub}, command.ExitUnverified, "not made with the private key"},
 		"WrongName":   {"The signature must have the given name.", []string{signed, "--key", k.pub}, command.ExitUnverified, "no signature named " + kymaSignature},
 		"NoCosign":    {"There is no cosign signature.", []string{layout, "--key", k.pub, "--cosign"}, command.ExitUnverified, "not signed with cosign"},
-		"NoKey":       {"Nothing is verified without a key.", []string{layout}, command.ExitUsage, "--key FILE is missing"},
+		"NoKey":       {"Nothing is verified without a key.", []string{layout}, command.ExitUsage, "--key FILE is required"},
 		"NoName":      {"The name must not be empty.", []string{layout, "--key", k.pub, "--signature-name="}, command.ExitUsage, "--signature-name"},
 		"PrivateKey":  {"A private key cannot verify.", []string{layout, "--key", k.key}, command.ExitUsage, "private key"},
 		"Garbage":     {"The key must be valid.", []string{layout, "--key", garbage}, command.ExitUsage, "malformed"},
@@ -339,7 +339,7 @@ func TestSignRefuses(t *testing.T) {
 		code   command.ExitCode
 		want   string
 	}{
-		"NoKey":     {"A key is needed.", []string{layout}, command.ExitUsage, "--key FILE is missing"},
+		"NoKey":     {"A key is needed.", []string{layout}, command.ExitUsage, "--key FILE is required"},
 		"NoName":    {"The name must not be empty.", []string{layout, "--key", k.key, "--signature-name="}, command.ExitUsage, "--signature-name"},
 		"PublicKey": {"A public key cannot sign.", []string{layout, "--key", k.pub}, command.ExitUsage, "it is a public key"},
 		"NoFile":    {"The key must exist.", []string{layout, "--key", layout + "/nope"}, command.ExitUsage, "nope"},

@@ -61,8 +61,8 @@ func Command(e *command.Environment) *cobra.Command {
 			"the dependencies of a chart must be in its charts directory, and the bases of a kustomization in DIR. " +
 			"The module omits .git, .DS_Store, ._*, the files that the .helmignore of a chart excludes, image layouts, " +
 			"and the files that flags name.\n\n" +
-			"The same input always gives the same digest: the name of the directory, the user, the time and the machine do not matter. " +
-			"An existing layout is replaced. A directory that contains anything else is refused.\n\n" +
+			"Builds are reproducible: the same input always produces the same digest, regardless of the directory name, user, time and machine. " +
+			"An existing layout is replaced. A directory that contains anything else is never overwritten.\n\n" +
 			"A chart with format helm in the module.yaml becomes an artifact of Helm's own type, which helm pull understands, in the same " +
 			"layout. module push uploads it to charts/NAME:VERSION beside the module. From then on, the version of the chart is as " +
 			"immutable as the version of the module.\n\n" +
@@ -114,7 +114,7 @@ func (c *creation) check(f *pflag.FlagSet) error {
 	}
 	switch {
 	case c.to == "" && !c.dryRun:
-		return command.Usagef("-o PATH is missing: set the path of the layout, or use --dry-run")
+		return command.Usagef("-o PATH is required: specify the path of the layout, or use --dry-run")
 	case c.keyFile == "" && (f.Changed("signature-name") || f.Changed("cosign")):
 		return command.Usagef("--signature-name and --cosign require --key FILE")
 	case c.signature == "":

@@ -52,7 +52,7 @@ func NewInit(e *command.Environment) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVarP(&i.to, "output", "o", "", "`FILE` to write instead of the module.yaml in DIR; - is stdout")
 	f.StringVar(&i.over.Name, "name", "", "`NAME` of the component, such as example.org/module/greeter")
-	f.StringVar(&i.over.Version, "version", "", "semantic `VERSION` (default the version of the chart, or 0.1.0)")
+	f.StringVar(&i.over.Version, "version", "", "semantic `VERSION` (default: the version of the chart, or 0.1.0)")
 	f.BoolVar(&i.force, "force", false, "replace an existing file")
 	return cmd
 }
@@ -77,7 +77,7 @@ func (i *initiation) run(dir string) error {
 	found, err := definition.Detect(s.fsys)
 	if errors.Is(err, definition.ErrNothing) {
 		found, err = &definition.Found{Definition: &definition.Definition{}}, nil
-		i.e.Warnf("%s contains nothing that is a module by itself: list the content of the module in %s", dir, definition.FileName)
+		i.e.Warnf("%s contains nothing that can be used as a module without a module.yaml: list the content of the module in %s", dir, definition.FileName)
 	}
 	if err != nil {
 		return errors.Wrap(err, dir)

@@ -78,7 +78,7 @@ func openSource(dir string, others ...string) (*source, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		if info, serr := os.Stat(dir); serr == nil && !info.IsDir() {
-			return nil, command.Usagef("%s is not a directory: name the directory of the module", dir)
+			return nil, command.Usagef("%s is not a directory: specify the directory of the module", dir)
 		}
 		return nil, command.NotFoundf("directory %s does not exist", dir)
 	}

@@ -37,15 +37,15 @@ func Command(e *command.Environment) *cobra.Command {
 		Use:        "enable NAME...",
 		SuggestFor: []string{"add"},
 		Short:      "Enable modules in a Kyma, or change them",
-		Long: "Add modules to a Kyma, all in one write. A module that is already enabled is changed in place, and settings without a flag stay " +
+		Long: "Add modules to a Kyma, all in a single write. A module that is already enabled is changed in place, and settings without a flag stay " +
 			"as they are: without --channel, a module keeps its own channel, or follows the channel of the Kyma if it has none. If nothing " +
 			"differs, nothing is written, so you can safely enable a module again. Concurrent changes are safe.\n\n" +
 			"Each module must have a ModuleTemplate in its channel. Otherwise no module is changed, the message names the channels of the module, " +
 			"and the exit code is 3. Use --allow-missing for modules whose ModuleTemplates are created later. If a channel has a lower version " +
 			"than the installed one, a warning is printed, and the provider keeps the installed version.\n\n" +
-			"A Kyma that belongs to a Crossplane composition is refused, because the composition would revert the change: change the claim, or " +
+			"A Kyma that belongs to a Crossplane composition is not changed, because the composition would revert the change: change the claim, or " +
 			"use --force.\n\n" +
-			"For each module, a line says whether it was enabled, changed, or is unchanged. --output json and yaml write one object with " +
+			"For each module, a line says whether it was enabled, changed, or is unchanged. --output json and yaml print an object with " +
 			"namespace, kyma and the list \"modules\", whose items have name, result and channel.",
 		Example: "  kymactl module enable istio serverless --kyma cluster-a -n team-a --wait\n" +
 			"  kymactl module enable istio --channel fast\n" +
@@ -60,8 +60,8 @@ func Command(e *command.Environment) *cobra.Command {
 	f := cmd.Flags()
 	n.cluster.AddFlags(f)
 	n.output.AddNamedFlag(f)
-	f.StringVar(&n.kyma, "kyma", "", "`NAME` of the Kyma (default the only Kyma in the namespace)")
-	f.StringVarP(&n.settings.channel, "channel", "c", "", "`CHANNEL` of the modules (default their own channel, or the channel of the Kyma)")
+	f.StringVar(&n.kyma, "kyma", "", "`NAME` of the Kyma (default: the only Kyma in the namespace)")
+	f.StringVarP(&n.settings.channel, "channel", "c", "", "`CHANNEL` of the modules (default: their own channel, or the channel of the Kyma)")
 	f.StringVar(&n.settings.policy, "custom-resource-policy", "", "`POLICY` for the default custom resource: CreateAndDelete creates and deletes "+
 		"it with the module, Ignore leaves it to you (default CreateAndDelete for new modules)")
 	f.StringVar(&n.values, "values", "", "`FILE` with values for the charts of one module, - is stdin; "+
@@ -70,7 +70,7 @@ func Command(e *command.Environment) *cobra.Command {
 		"they replace the current values of this chart (can be repeated)")
 	f.BoolVar(&n.wait, "wait", false, "wait until these modules are Ready")
 	f.BoolVar(&n.settings.missing, "allow-missing", false, "enable modules that have no ModuleTemplate yet")
-	f.BoolVar(&n.settings.force, "force", false, "change a Kyma that belongs to a composition, which might revert the change")
+	f.BoolVar(&n.settings.force, "force", false, "change a Kyma even if it belongs to a composition, which might revert the change")
 	complete.Flag(cmd, "kyma", complete.Kymas(&n.cluster))
 	complete.Flag(cmd, "channel", complete.Channels(&n.cluster))
 	complete.Flag(cmd, "custom-resource-policy", cobra.FixedCompletions(policies(), cobra.ShellCompDirectiveNoFileComp))
@@ -104,7 +104,7 @@ func (n *enable) readValues() error {
 		return nil
 	}
 	if len(n.settings.names) > 1 {
-		return command.Usagef("values apply to one module, but %d are named: enable them one at a time", len(n.settings.names))
+		return command.Usagef("values apply to a single module, but %d modules are specified: enable them one at a time", len(n.settings.names))
 	}
 	stdin := 0
 	read := func(flag, file string) (map[string]any, error) {

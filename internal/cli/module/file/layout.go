@@ -10,7 +10,7 @@ import (
 )
 
 // noStream is the error for a layout on stdout.
-const noStream = "a layout cannot be written to stdout: name a directory, or a file that ends in .tar, .tar.gz or .tgz"
+const noStream = "a layout cannot be written to stdout: specify a directory, or a file that ends in .tar, .tar.gz or .tgz"
 
 // CheckLayout validates the path and the output format of a command that writes a layout. Its errors have the exit code
 // ExitUsage.

@@ -28,7 +28,7 @@ func NewDiff(e *command.Environment) *cobra.Command {
 		Short: "Show what changes between two versions of a module",
 		Long: "Show which objects are added (+), removed (-) and changed (~, field by field) between two versions of a module, rendered with " +
 			"the default values of their charts. Also show what changes in these values, in the images, and in the versions that CRDs serve. " +
-			"The output is sorted, so equal modules give equal output. The data of Secrets is compared, but never shown.\n\n" +
+			"The output is sorted, so identical modules produce identical output. The data of Secrets is compared, but never shown.\n\n" +
 			open.ReferenceHelp + "\n\n" +
 			"--username applies to the first of the two modules that is in a registry.\n\n" +
 			"A chart that renders different objects each time, for example with a random password, differs from itself. Charts that " +

@@ -73,7 +73,7 @@ func Command(e *command.Environment) *cobra.Command {
 			"With --kyma, --enabled or --all-namespaces, show the modules that Kymas have enabled: the desired channel, the version and the " +
 			"state in the cluster, other available versions, and a message if a module needs attention. Enabled modules that the provider has " +
 			"not processed yet have no state. Modules that are still being removed are in state Deleting.\n\n" +
-			"--output json and yaml write one object with the list \"modules\". An entry of the catalogue has name, channel, version, template, " +
+			"--output json and yaml print an object with the list \"modules\". An entry of the catalogue has name, channel, version, template, " +
 			"ready, resolved, verified and message. An enabled module has namespace, kyma, name, enabled, channel, activeChannel, version, state, reason, " +
 			"manifest, message and available, a list of channel, version and newer. All fields are always present.",
 		Example: "  kymactl module list --channel fast\n" +

@@ -86,7 +86,7 @@ func (s *signing) run(ctx context.Context, reference string) error {
 func (s *signing) signer() (crypto.Signer, error) {
 	switch {
 	case s.keyFile == "":
-		return nil, command.Usagef("--key FILE is missing: name the private key to sign with; kymactl module keygen creates one")
+		return nil, command.Usagef("--key FILE is required: specify the private key to sign with; kymactl module keygen creates one")
 	case s.name == "":
 		return nil, command.Usagef("--signature-name must not be empty")
 	}

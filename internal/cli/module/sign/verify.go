@@ -107,7 +107,7 @@ func (v *verifying) verify(ctx context.Context, b *bundle.Bundle, keys []ocm.Key
 func (v *verifying) keys() ([]ocm.Key, error) {
 	switch {
 	case len(v.keyFiles) == 0:
-		return nil, command.Usagef("--key FILE is missing: name the public key that belongs to the private key of the signature")
+		return nil, command.Usagef("--key FILE is required: specify the public key that matches the private key of the signature")
 	case v.name == "":
 		return nil, command.Usagef("--signature-name must not be empty")
 	}

@@ -62,8 +62,8 @@ func NewConvert(e *command.Environment) *cobra.Command {
 	}
 	c.Flags().StringVarP(&f.options.Channel, "channel", "c", "", "`CHANNEL` for ModuleTemplates and Kymas that do not name one")
 	c.Flags().StringVar(&f.options.ProviderConfig, "provider-config", "",
-		"`NAME` of the ProviderConfig for Kymas and Manifests (default the name of the Kyma)")
-	c.Flags().StringVarP(&f.options.Namespace, "namespace", "n", "", "`NAMESPACE` for Kymas and Manifests (default their own namespace)")
+		"`NAME` of the ProviderConfig for Kymas and Manifests (default: the name of the Kyma)")
+	c.Flags().StringVarP(&f.options.Namespace, "namespace", "n", "", "`NAMESPACE` for Kymas and Manifests (default: their own namespace)")
 	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to (default -, which is stdout)")
 	c.Flags().BoolVar(&f.skipUnknown, "skip-unknown", false, "skip objects of other kinds, with a warning")
 	c.Flags().BoolVar(&f.strict, "strict", false, "fail if a field cannot be carried over")
@@ -89,7 +89,7 @@ func (f *conversion) check(args []string) error {
 		}
 	}
 	if stdin > 1 {
-		return command.Usagef("- is given %d times: stdin can be read only once", stdin)
+		return command.Usagef("- is specified %d times: stdin can be read only once", stdin)
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (f *conversion) run(ctx context.Context, e *command.Environment, args []str
 		}
 	}
 	if f.strict && f.lost > 0 {
-		return errors.Errorf("nothing is written, because --strict is set and fields cannot be carried over: %d", f.lost)
+		return errors.Errorf("nothing was written, because --strict is set and fields cannot be carried over: %d", f.lost)
 	}
 	if err := f.write(e); err != nil {
 		return err

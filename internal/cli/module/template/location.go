@@ -23,7 +23,7 @@ type locationFlags struct {
 }
 
 func (l *locationFlags) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&l.repository, "repository", "", "`HOST/BASE` from which clusters get the module (default where it was read)")
+	f.StringVar(&l.repository, "repository", "", "`HOST/BASE` from which clusters pull the module (default: the registry it was read from)")
 	f.StringVar(&l.mapping, "name-mapping", string(ocm.URLPath),
 		"with --repository, the `MAPPING` from names to repositories: urlPath or sha256-digest")
 }

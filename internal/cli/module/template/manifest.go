@@ -35,7 +35,7 @@ func NewManifest(e *command.Environment) *cobra.Command {
 			"Kyma nor a ModuleTemplate, because it contains the default custom resource and the sources of all installs, CRDs and configuration. " +
 			"It names the component and each of its layers by digest. Charts use their default values; set others in installs[].values.\n\n" +
 			open.ReferenceHelp + locationHelp + "\n\n" +
-			"The same module and flags always give the same bytes.",
+			"The same module and flags always produce identical output.",
 		Example: "  kymactl module manifest registry.example.org/modules//example.org/module/greeter:1.0.0 \\\n" +
 			"    -n team-a --provider-config cluster-a | kubectl apply -f -\n" +
 			"  kymactl module manifest ./greeter.tar --repository registry.example.org/modules --name hello -o greeter.yaml",
@@ -46,8 +46,8 @@ func NewManifest(e *command.Environment) *cobra.Command {
 	}
 	f.registry.AddFlags(c.Flags())
 	f.where.addFlags(c.Flags())
-	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the Manifest (default the name of the module)")
-	c.Flags().StringVarP(&f.namespace, "namespace", "n", "", "`NAMESPACE` of the Manifest (default none, so that kubectl apply chooses it)")
+	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the Manifest (default: the name of the module)")
+	c.Flags().StringVarP(&f.namespace, "namespace", "n", "", "`NAMESPACE` of the Manifest (default: none, so that kubectl apply chooses it)")
 	c.Flags().StringVar(&f.config, "provider-config", "default", "`NAME` of the ProviderConfig in the namespace of the Manifest")
 	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to (default -, which is stdout)")
 	return c

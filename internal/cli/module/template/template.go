@@ -41,7 +41,7 @@ func Command(e *command.Environment) *cobra.Command {
 			"channel, readiness), and refers to the component in its registry or, with --inline, contains the component descriptor. The " +
 			"default custom resource stays in the module.\n\n" +
 			open.ReferenceHelp + locationHelp + "\n\n" +
-			"The same module and flags always give the same bytes.",
+			"The same module and flags always produce identical output.",
 		Example: "  kymactl module template registry.example.org/modules//example.org/module/greeter:1.0.0 --channel fast | kubectl apply -f -\n" +
 			"  kymactl module template ./greeter.tar --repository registry.example.org/modules --inline -o greeter.yaml",
 		Args: cobra.ExactArgs(1),
@@ -50,8 +50,8 @@ func Command(e *command.Environment) *cobra.Command {
 		},
 	}
 	f.registry.AddFlags(c.Flags())
-	c.Flags().StringVarP(&f.channel, "channel", "c", "", "`CHANNEL` to offer the module in (default the channel of the module, or regular)")
-	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the ModuleTemplate (default the name of the module, a dash and the channel)")
+	c.Flags().StringVarP(&f.channel, "channel", "c", "", "`CHANNEL` to offer the module in (default: the channel of the module, or regular)")
+	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the ModuleTemplate (default: the name of the module, a dash and the channel)")
 	c.Flags().BoolVar(&f.inline, "inline", false, "write the component descriptor into the ModuleTemplate instead of a reference to it")
 	f.where.addFlags(c.Flags())
 	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to (default -, which is stdout)")

@@ -21,12 +21,12 @@ func NewCopy(e *command.Environment) *cobra.Command {
 		Use:   "copy SRC DST",
 		Short: "Copy a module from one registry to another, byte for byte",
 		Long: "Copy a module with everything that belongs to it: referenced components, signatures including those of cosign, and " +
-			"other attachments. No byte is changed, so the digest stays the same and signatures stay valid.\n\n" +
+			"other attachments. The content is copied byte for byte, so the digest stays the same and signatures stay valid.\n\n" +
 			"SRC is the reference of a module, or an OCI image layout. DST is the base below which modules are stored, host[:port]/path, " +
 			"or the complete reference, or the path of a layout: a directory, whose path must begin with ./ or / if it does not exist, or " +
 			"a file that ends in .tar, .tar.gz or .tgz.\n\n" +
 			"Content that the destination already has is not written again, and copying again completes an interrupted copy. If the " +
-			"destination already has this version with different content, nothing is replaced and the exit code is 5, unless you set --overwrite.\n\n" +
+			"destination already has this version with different content, nothing is replaced and the exit code is 5, unless --overwrite is set.\n\n" +
 			"--username and --password-stdin apply to the registry of DST, or to the registry of SRC if DST is a layout. The docker " +
 			"configuration, --registry-config and the flags for TLS and plain HTTP apply to both.\n\n" +
 			"The last line on stdout is the digest of the manifest, and the line before it is the new location of the module.",

@@ -35,7 +35,7 @@ func NewPull(e *command.Environment) *cobra.Command {
 			"REF is host[:port]/path/component-descriptors/NAME:VERSION, or host[:port]/path//NAME:VERSION as OCM writes it. " +
 			"@sha256:… can replace or follow the version.\n\n" +
 			"Pulling again into a directory completes an interrupted pull, and skips the content that is already there. If the layout " +
-			"has another module, nothing is replaced and the exit code is 5, unless you set --overwrite. Anything other than a layout is " +
+			"has another module, nothing is replaced and the exit code is 5, unless --overwrite is set. Anything other than a layout is " +
 			"never replaced.\n\n" +
 			"With --key, the module is verified first, as by kymactl module verify, and nothing is written unless this succeeds.\n\n" +
 			"The last line on stdout is the digest of the manifest, and the line before it is the path.",

@@ -26,7 +26,7 @@ func NewPush(e *command.Environment) *cobra.Command {
 			"the module: host[:port]/path/charts/NAME:VERSION. Signatures are pushed too, including those of cosign. " +
 			"Content that the registry already has is not sent again: pushing twice succeeds and changes nothing, and pushing again " +
 			"completes an interrupted push. If the registry already has this version with different content, nothing is replaced and the exit code is 5, " +
-			"unless you set --overwrite. A module that was signed in the registry differs from the unsigned module: sign it " +
+			"unless --overwrite is set. A module that was signed in the registry differs from the unsigned module: sign it " +
 			"before you push it, with module sign or module create --key.\n\n" +
 			"The last line on stdout is the digest of the manifest, and the line before it is the reference.",
 		Example: "  kymactl module push greeter registry.example.org/modules\n" +

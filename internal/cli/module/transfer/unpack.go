@@ -63,7 +63,7 @@ func NewUnpack(e *command.Environment) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVarP(&u.to, "output", "o", "", "`DIR` to create (default the last element of the name of the module)")
+	f.StringVarP(&u.to, "output", "o", "", "`DIR` to create (default: the last element of the name of the module)")
 	f.BoolVar(&u.force, "force", false, "replace a module that was unpacked there")
 	u.registry.AddFlags(f)
 	u.check.addFlags(f)
