@@ -120,8 +120,8 @@ func TestPermissions(t *testing.T) {
 
 // exampleHeader is above the example, which is for readers.
 const exampleHeader = `# SPDX-License-Identifier: Apache-2.0
-# What the module template-operator needs in a target cluster, on top of target-cluster.yaml. A test makes it from the
-# objects of the module and holds it up to date: go test ./internal/module -run TestExampleRole -update. See
+# Permissions that the module template-operator needs in a target cluster, in addition to target-cluster.yaml. The
+# file is generated from the objects of the module: go test ./internal/module -run TestExampleRole -update. See
 # docs/permissions.md for why each verb is needed.
 `
 
