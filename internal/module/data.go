@@ -12,7 +12,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -96,10 +95,10 @@ func oneObject(data []byte) (map[string]any, error) {
 
 // decodeObject decodes one document. It preserves numbers as they are written.
 func decodeObject(document []byte) (map[string]any, error) {
-	if err := (yamlsize.Limits{Bytes: maxData}).Check(document); err != nil {
+	b, err := yamlsize.Limits{Bytes: maxData}.JSON(document)
+	if yamlsize.Exceeds(err) {
 		return nil, err
 	}
-	b, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
 		return nil, errors.Errorf("it is not YAML: %s", strings.Join(strings.Fields(err.Error()), " "))
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	v2 "github.com/gardener/component-spec/bindings-go/apis/v2"
 	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
@@ -78,10 +77,10 @@ func parse(data []byte) (map[string]any, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && json.Valid(data) {
 		return parseJSON(data)
 	}
-	if err := (yamlsize.Limits{Bytes: MaxDescriptor}).Check(data); err != nil {
+	converted, err := yamlsize.Limits{Bytes: MaxDescriptor}.JSON(data)
+	if yamlsize.Exceeds(err) {
 		return nil, err
 	}
-	converted, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {
 		return nil, errors.New(oneLine(err.Error()))
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
 // Limits bound what Load accepts, with dependencies in charts/*.tgz unpacked.
@@ -136,9 +136,9 @@ func chartName(files []input.File) string {
 		Name string `json:"name"`
 	}
 	for _, f := range files {
-		if f.Name == chartfile && len(f.Data) <= input.MaxFile && checkParsed(f) == nil {
+		if f.Name == chartfile && len(f.Data) <= input.MaxFile {
 			// The loader reports metadata that cannot be read here.
-			_ = yaml.Unmarshal(input.TrimBOM(f.Data), &md)
+			_ = yamlsize.Limits{Bytes: input.MaxFile}.Unmarshal(input.TrimBOM(f.Data), &md)
 		}
 	}
 	return input.Line(md.Name)

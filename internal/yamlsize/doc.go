@@ -2,5 +2,5 @@
 
 // Package yamlsize limits the size of untrusted YAML and JSON in memory. A few kilobytes can expand to gigabytes, because
 // an alias is replaced by all that its anchor contains. Libraries limit the number of nodes that aliases produce, but not
-// the size of the nodes.
+// the size of the nodes. It is the only package that decodes YAML.
 package yamlsize

@@ -22,6 +22,13 @@ type Limits struct {
 // Check returns an error if data exceeds a limit. Invalid YAML passes if it is short enough and has no aliases, because
 // its parser returns a better error. Check takes time proportional to the length of data.
 func (l Limits) Check(data []byte) error {
+	if err := l.check(data); err != nil {
+		return &limitError{err}
+	}
+	return nil
+}
+
+func (l Limits) check(data []byte) error {
 	if l.Values > 0 && separators(data) > l.Values {
 		return errors.Errorf("it holds too many values: more than %d commas, colons and line breaks", l.Values)
 	}

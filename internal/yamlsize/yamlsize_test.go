@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 )
 
@@ -76,4 +77,52 @@ func FuzzCheck(f *testing.F) {
 			t.Errorf("Check(...): %d bytes became %d", len(data), len(out))
 		}
 	})
+}
+
+// TestDecoders checks that each decoder refuses what exceeds a limit, before it decodes, and how each reads duplicate keys.
+func TestDecoders(t *testing.T) {
+	decoders := map[string]func(l Limits, data []byte) (string, error){
+		"JSON":      func(l Limits, data []byte) (string, error) { j, err := l.JSON(data); return string(j), err },
+		"LooseJSON": func(l Limits, data []byte) (string, error) { j, err := l.LooseJSON(data); return string(j), err },
+		"Unmarshal": func(l Limits, data []byte) (string, error) {
+			var into any
+			err := l.Unmarshal(data, &into)
+			return fmt.Sprint(into), err
+		},
+		"NewDecoder": func(l Limits, data []byte) (string, error) {
+			d, err := l.NewDecoder(data)
+			if err != nil {
+				return "", err
+			}
+			var n yamlv3.Node
+			err = d.Decode(&n)
+			return "nodes", err
+		},
+	}
+	cases := map[string]struct {
+		reason, data string
+		// want is what each decoder returns; the empty text is an error.
+		want    map[string]string
+		exceeds bool
+	}{
+		"Fine":      {reason: "A document within the limits is decoded.", data: "a: 1", want: map[string]string{"JSON": `{"a":1}`, "LooseJSON": `{"a":1}`, "Unmarshal": "map[a:1]", "NewDecoder": "nodes"}},
+		"Duplicate": {reason: "Only one of them is strict about keys.", data: "a: 1\na: 2", want: map[string]string{"LooseJSON": `{"a":2}`, "Unmarshal": "map[a:2]", "NewDecoder": "nodes"}},
+		"Invalid":   {reason: "An error of the parser is not one of a limit.", data: "a: ["},
+		"Values":    {reason: "Too many values are not decoded.", data: "[" + strings.Repeat("0,", 200) + "0]", exceeds: true},
+		"Bytes":     {reason: "Too many bytes are not decoded.", data: strings.Repeat("x", 2000), exceeds: true},
+		"Aliases":   {reason: "Aliases that become too large are not decoded.", data: nested(9), exceeds: true},
+	}
+	for name, tc := range cases {
+		for decoder, decode := range decoders {
+			t.Run(name+"/"+decoder, func(t *testing.T) {
+				got, err := decode(Limits{Values: 100, Bytes: 1000}, []byte(tc.data))
+				if want := tc.want[decoder]; want != "" && (err != nil || got != want) || want == "" && err == nil {
+					t.Errorf("%s\nwant %q, got %q, %v", tc.reason, want, got, err)
+				}
+				if Exceeds(err) != tc.exceeds {
+					t.Errorf("%s\nExceeds(%v): want %t", tc.reason, err, tc.exceeds)
+				}
+			})
+		}
+	}
 }

@@ -3,14 +3,12 @@
 package argument
 
 import (
-	"bytes"
 	"io"
 	"os"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	yamlv3 "go.yaml.in/yaml/v3"
 	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
@@ -55,14 +53,19 @@ func readBounded(in io.Reader, path string) ([]byte, error) {
 // parseObject parses one YAML document as the API server does: whole numbers become int64 and are not rounded. An empty
 // document becomes an empty object.
 func parseObject(data []byte, kind string) (map[string]any, error) {
-	if err := (yamlsize.Limits{Bytes: maxObject}).Check(data); err != nil {
+	limits := yamlsize.Limits{Bytes: maxObject}
+	encoded, err := limits.JSON(data)
+	if yamlsize.Exceeds(err) {
 		return nil, err
 	}
-	encoded, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {
 		return nil, errors.Wrap(err, "invalid YAML")
 	}
-	if err := checkSingle(data); err != nil {
+	documents, err := limits.NewDecoder(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSingle(documents); err != nil {
 		return nil, err
 	}
 	object := map[string]any{}
@@ -76,10 +79,9 @@ func parseObject(data []byte, kind string) (map[string]any, error) {
 	return object, nil
 }
 
-// checkSingle returns an error if data contains a second YAML document, which YAMLToJSONStrict would ignore. It ignores empty
+// checkSingle returns an error if there is a second YAML document, which YAMLToJSONStrict would ignore. It ignores empty
 // documents.
-func checkSingle(data []byte) error {
-	d := yamlv3.NewDecoder(bytes.NewReader(data))
+func checkSingle(d *yamlv3.Decoder) error {
 	for first := true; ; first = false {
 		var n yamlv3.Node
 		switch err := d.Decode(&n); {

@@ -12,9 +12,9 @@ import (
 	kmeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 	"github.com/crossplane-contrib/provider-kyma/package/crds"
 )
 
@@ -32,7 +32,7 @@ func readCRDs() ([]*unstructured.Unstructured, error) {
 			return nil, errors.Wrap(err, "cannot read a CRD")
 		}
 		u := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(data, &u.Object); err != nil {
+		if err := (yamlsize.Limits{}).Unmarshal(data, &u.Object); err != nil {
 			return nil, errors.Wrapf(err, "cannot read CRD %s", f)
 		}
 		unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
@@ -174,10 +173,10 @@ func placeOf(r *ocm.Resource) place {
 func readSkeleton(data []byte) skeleton {
 	var s skeleton
 	files, err := archive.ReadLayer(data, archive.Limits{Uncompressed: maxSkeleton, Files: 8})
-	if err != nil || len(files) != 1 || (yamlsize.Limits{Bytes: maxSkeleton}).Check(files[0].Data) != nil {
+	if err != nil || len(files) != 1 {
 		return skeleton{}
 	}
-	if yaml.Unmarshal(files[0].Data, &s) != nil || s.APIVersion != v1alpha1.SchemeGroupVersion.String() {
+	if (yamlsize.Limits{Bytes: maxSkeleton}).Unmarshal(files[0].Data, &s) != nil || s.APIVersion != v1alpha1.SchemeGroupVersion.String() {
 		return skeleton{}
 	}
 	return s

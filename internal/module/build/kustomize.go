@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
@@ -150,11 +149,8 @@ func (r *reachable) file(name string) ([]byte, error) {
 
 // named adds the files and directories that a kustomization names: every string in it that is an existing path.
 func (r *reachable) named(dir, file string, data []byte) error {
-	if err := (yamlsize.Limits{Bytes: maxKustomization}).Check(data); err != nil {
-		return errors.Wrap(err, file)
-	}
 	var tree any
-	if err := yaml.Unmarshal(data, &tree); err != nil {
+	if err := (yamlsize.Limits{Bytes: maxKustomization}).Unmarshal(data, &tree); err != nil {
 		return errors.Errorf("%s: %s", file, strings.Join(strings.Fields(err.Error()), " "))
 	}
 	for _, text := range texts(nil, tree) {

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -141,10 +140,10 @@ func readSkeleton(layer []byte) (*v1alpha1.ModuleTemplate, error) {
 		return nil, errors.Errorf("it holds %d files: want one", len(files))
 	}
 	data := files[0].Data
-	if err := (yamlsize.Limits{Bytes: maxSkeleton}).Check(data); err != nil {
+	converted, err := yamlsize.Limits{Bytes: maxSkeleton}.JSON(data)
+	if yamlsize.Exceeds(err) {
 		return nil, err
 	}
-	converted, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {
 		return nil, errors.New("it is not YAML")
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -50,10 +49,10 @@ func decode(data []byte) (map[string]any, error) { return decodeUpTo(data, maxSi
 
 // decodeUpTo decodes a document of at most limit bytes, including its expanded aliases.
 func decodeUpTo(data []byte, limit int) (map[string]any, error) {
-	if err := (yamlsize.Limits{Bytes: limit}).Check(data); err != nil {
+	b, err := yamlsize.Limits{Bytes: limit}.JSON(data)
+	if yamlsize.Exceeds(err) {
 		return nil, err
 	}
-	b, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {
 		return nil, errors.Errorf("it is not YAML: %s", strings.Join(strings.Fields(err.Error()), " "))
 	}

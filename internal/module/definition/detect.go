@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
@@ -168,10 +167,7 @@ func decode(fsys fs.FS, name string, into any) (bool, error) {
 	if err != nil {
 		return false, errors.Errorf("%s: it cannot be read", name)
 	}
-	if err := (yamlsize.Limits{Bytes: maxSize, Values: maxValues}).Check(data); err != nil {
-		return false, errors.Wrap(err, name)
-	}
-	if err := yaml.Unmarshal(data, into); err != nil {
+	if err := (yamlsize.Limits{Bytes: maxSize, Values: maxValues}).Unmarshal(data, into); err != nil {
 		return false, errors.Errorf("%s: %s", name, oneLine(err.Error()))
 	}
 	return true, nil

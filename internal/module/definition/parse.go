@@ -11,7 +11,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	yamlv3 "go.yaml.in/yaml/v3"
 	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
@@ -25,13 +24,15 @@ const (
 // Parse parses module.yaml. Unknown and duplicate fields are errors. Errors are one line that names the field. Name and
 // version may be missing, as they can be set by other means.
 func Parse(data []byte) (*Definition, error) {
-	if err := (yamlsize.Limits{Bytes: maxSize, Values: maxValues}).Check(data); err != nil {
+	limits := yamlsize.Limits{Bytes: maxSize, Values: maxValues}
+	dec, err := limits.NewDecoder(data)
+	if err != nil {
 		return nil, err
 	}
-	if err := single(data); err != nil {
+	if err := single(dec); err != nil {
 		return nil, err
 	}
-	b, err := yaml.YAMLToJSONStrict(data)
+	b, err := limits.JSON(data)
 	if err != nil {
 		return nil, errors.New(oneLine(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")))
 	}
@@ -50,8 +51,7 @@ func Parse(data []byte) (*Definition, error) {
 }
 
 // single returns an error if there is a second document, which would be ignored.
-func single(data []byte) error {
-	dec := yamlv3.NewDecoder(bytes.NewReader(data))
+func single(dec *yamlv3.Decoder) error {
 	var n yamlv3.Node
 	if err := dec.Decode(&n); err != nil {
 		if errors.Is(err, io.EOF) {

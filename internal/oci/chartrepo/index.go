@@ -8,7 +8,6 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
@@ -36,13 +35,10 @@ func parseIndex(data []byte) (index, error) {
 	if n > maxSeparators {
 		return nil, errors.Errorf("index.yaml holds too many values: more than %d separators", maxSeparators)
 	}
-	if err := (yamlsize.Limits{Bytes: 2 * MaxIndex}).Check(data); err != nil {
-		return nil, errors.Wrap(err, "malformed index.yaml")
-	}
 	var doc struct {
 		Entries index `json:"entries"`
 	}
-	if err := yaml.Unmarshal(data, &doc); err != nil {
+	if err := (yamlsize.Limits{Bytes: 2 * MaxIndex}).Unmarshal(data, &doc); err != nil {
 		return nil, errors.Errorf("malformed index.yaml: %s", oci.OneLine(err.Error()))
 	}
 	if doc.Entries == nil {

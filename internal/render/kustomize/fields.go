@@ -10,9 +10,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
 // generators checks the generators of ConfigMaps and Secrets.
@@ -120,9 +120,9 @@ func (f *kustomization) replacement(field string, r types.ReplacementField) erro
 			return err
 		}
 		// Like kustomize, accept either a list or a single replacement.
-		if err := sigsyaml.Unmarshal(data, &list); err != nil {
+		if err := (yamlsize.Limits{Bytes: input.MaxFile}).Unmarshal(data, &list); err != nil {
 			list = make([]types.Replacement, 1)
-			if err := sigsyaml.Unmarshal(data, &list[0]); err != nil {
+			if err := (yamlsize.Limits{Bytes: input.MaxFile}).Unmarshal(data, &list[0]); err != nil {
 				return errors.Errorf("%s: %s.path: %s", f.name, field, input.Line(err.Error()))
 			}
 		}
@@ -205,7 +205,7 @@ func (f *kustomization) plugin(field, text string) error {
 	}
 	for _, n := range nodes {
 		var p pluginConfig
-		if err := sigsyaml.Unmarshal(n.json, &p); err != nil {
+		if err := (yamlsize.Limits{Bytes: input.MaxFile}).Unmarshal(n.json, &p); err != nil {
 			return errors.Errorf("%s: %s: %s", f.name, field, input.Line(err.Error()))
 		}
 		if p.APIVersion != konfig.BuiltinPluginApiVersion || !slices.Contains(allowedPlugins, p.Kind) {

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	"sigs.k8s.io/kustomize/kyaml/utils"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
@@ -124,7 +123,8 @@ func (m *meter) size(n *yaml.Node) int {
 // patch checks a patch, which applies to several objects if many is true. A JSON patch must not use copy: a few
 // copies of an object into itself exceed any memory.
 func (f *kustomization) patch(field, text string, many bool) error {
-	if err := (yamlsize.Limits{Bytes: input.MaxFile}).Check([]byte(text)); err != nil {
+	j, err := yamlsize.Limits{Bytes: input.MaxFile}.JSON([]byte(text))
+	if yamlsize.Exceeds(err) {
 		return errors.Wrapf(err, "%s: %s", f.name, field)
 	}
 	f.check.steps++
@@ -132,7 +132,6 @@ func (f *kustomization) patch(field, text string, many bool) error {
 		f.check.perObject += len(text)
 	}
 	f.check.text = append(f.check.text, text...)
-	j, err := sigsyaml.YAMLToJSONStrict([]byte(text))
 	if err != nil || !bytes.HasPrefix(j, []byte("[")) {
 		// It is a strategic merge patch of one or more documents.
 		_, err := f.check.nodes(f.name+": "+field, []byte(text))

@@ -109,10 +109,7 @@ func fromYAML(s string) map[string]any {
 
 // unmarshal parses YAML that a template was given or has created, within the size limit of a file of the chart.
 func unmarshal(s string, into any) error {
-	if err := (yamlsize.Limits{Bytes: input.MaxFile}).Check([]byte(s)); err != nil {
-		return err
-	}
-	return yaml.Unmarshal([]byte(s), into)
+	return yamlsize.Limits{Bytes: input.MaxFile}.Unmarshal([]byte(s), into)
 }
 
 func fromYAMLArray(s string) []any {

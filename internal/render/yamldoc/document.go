@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
@@ -83,16 +82,16 @@ func placed(err error, number, of, begin int) error {
 }
 
 // jsonOf converts a YAML document to JSON and fails on duplicate keys.
-func jsonOf(doc []byte) ([]byte, error) { return convertWith(yaml.YAMLToJSONStrict, doc) }
+func jsonOf(doc []byte) ([]byte, error) { return convertWith(yamlsize.Limits.JSON, doc) }
 
 // jsonOfChart converts a YAML document to JSON and accepts duplicate keys.
-func jsonOfChart(doc []byte) ([]byte, error) { return convertWith(yaml.YAMLToJSON, doc) }
+func jsonOfChart(doc []byte) ([]byte, error) { return convertWith(yamlsize.Limits.LooseJSON, doc) }
 
-func convertWith(toJSON func(doc []byte) ([]byte, error), doc []byte) ([]byte, error) {
-	if err := (yamlsize.Limits{Bytes: maxDocument}).Check(doc); err != nil {
+func convertWith(toJSON func(l yamlsize.Limits, doc []byte) ([]byte, error), doc []byte) ([]byte, error) {
+	j, err := toJSON(yamlsize.Limits{Bytes: maxDocument}, doc)
+	if yamlsize.Exceeds(err) {
 		return nil, err
 	}
-	j, err := toJSON(doc)
 	if err != nil {
 		return nil, &syntaxError{input.Line(strings.ReplaceAll(err.Error(), "error converting YAML to JSON: ", ""))}
 	}

@@ -12,6 +12,7 @@ import (
 	yamlv2 "go.yaml.in/yaml/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
 // A document is one document of a text, with the line of the text, from 1, in which it begins.
@@ -128,6 +129,9 @@ func single(doc []byte) error {
 	}
 	if len(doc) == 0 || isLetter(doc[0]) {
 		return nil
+	}
+	if err := (yamlsize.Limits{Bytes: maxDocument}).Check(doc); err != nil {
+		return err
 	}
 	d := yamlv2.NewDecoder(bytes.NewReader(doc))
 	var skip struct{}

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -235,10 +234,10 @@ var lineOf = regexp.MustCompile(`line \d+`)
 
 // parse returns the values of a YAML document. Its errors do not contain the content.
 func parse(text []byte) (map[string]any, error) {
-	if err := (yamlsize.Limits{Bytes: maxBytes, Values: maxSeparators}).Check(text); err != nil {
+	j, err := yamlsize.Limits{Bytes: maxBytes, Values: maxSeparators}.JSON(text)
+	if yamlsize.Exceeds(err) {
 		return nil, err
 	}
-	j, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
 		if line := lineOf.FindString(err.Error()); line != "" {
 			return nil, errors.Errorf("is not YAML, see %s", line)
