@@ -21,34 +21,47 @@ import (
 // manifestsCRD is the name of the CRD of Manifests.
 const manifestsCRD = "manifests.kyma.m.crossplane.io"
 
+// authenticationConfig is the name of the ConfigMap in kube-system that each API server creates when its cluster is new.
+const authenticationConfig = "extension-apiserver-authentication"
+
 // controlPlaneUIDs returns the UIDs that identify the control plane: that of the namespace kube-system, which Crossplane lets no
-// provider read, and that of the CRD of Manifests, whose deletion deletes all Manifests. Those that the provider is not allowed to read
-// are left out.
+// provider read, that of a ConfigMap in it which outlives the package of the provider, and that of the CRD of Manifests. Those that the
+// provider is not allowed to read are left out.
 func controlPlaneUIDs(ctx context.Context, reader client.Reader, reviews client.Writer) ([]string, error) {
 	var out []string
 	for _, o := range []struct {
-		gvk            schema.GroupVersionKind
-		resource, name string
+		gvk      schema.GroupVersionKind
+		resource string
+		name     types.NamespacedName
 	}{
-		{corev1.SchemeGroupVersion.WithKind("Namespace"), "namespaces", metav1.NamespaceSystem},
-		{apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), "customresourcedefinitions", manifestsCRD},
+		{corev1.SchemeGroupVersion.WithKind("Namespace"), "namespaces", types.NamespacedName{Name: metav1.NamespaceSystem}},
+		{
+			corev1.SchemeGroupVersion.WithKind("ConfigMap"), "configmaps",
+			types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: authenticationConfig},
+		},
+		{
+			apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), "customresourcedefinitions",
+			types.NamespacedName{Name: manifestsCRD},
+		},
 	} {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Group: o.gvk.Group, Resource: o.resource, Name: o.name, Verb: "get"},
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Group: o.gvk.Group, Resource: o.resource, Namespace: o.name.Namespace, Name: o.name.Name, Verb: "get",
+			},
 		}}
 		if err := reviews.Create(ctx, review); err != nil {
-			return nil, errors.Wrapf(err, "cannot check whether the provider is allowed to get %s %s", o.gvk.Kind, o.name)
+			return nil, errors.Wrapf(err, "cannot check whether the provider is allowed to get %s %s", o.gvk.Kind, o.name.Name)
 		}
 		if !review.Status.Allowed {
 			continue
 		}
 		m := &metav1.PartialObjectMetadata{}
 		m.SetGroupVersionKind(o.gvk)
-		if err := reader.Get(ctx, types.NamespacedName{Name: o.name}, m); err != nil {
-			if notfound.IsObject(err, o.resource, o.name) {
+		if err := reader.Get(ctx, o.name, m); err != nil {
+			if notfound.IsObject(err, o.resource, o.name.Name) {
 				continue
 			}
-			return nil, errors.Wrapf(err, "cannot get %s %s, whose UID identifies the control plane", o.gvk.Kind, o.name)
+			return nil, errors.Wrapf(err, "cannot get %s %s, whose UID identifies the control plane", o.gvk.Kind, o.name.Name)
 		}
 		out = append(out, string(m.UID))
 	}

@@ -21,6 +21,7 @@ import (
 
 func TestControlPlaneUIDs(t *testing.T) {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: "ns"}}
+	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "extension-apiserver-authentication", UID: "config"}}
 	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "manifests.kyma.m.crossplane.io", UID: "crd"}}
 	type want struct {
 		UIDs   []string
@@ -33,9 +34,15 @@ func TestControlPlaneUIDs(t *testing.T) {
 		fails   error
 		want    want
 	}{
-		"Both":      {reason: "The namespace comes first.", objects: []client.Object{ns, crd}, want: want{UIDs: []string{"ns", "crd"}}},
-		"Granted":   {reason: "Crossplane grants CRDs only. A request that is denied is not sent.", objects: []client.Object{crd}, denied: map[string]bool{"namespaces": true}, want: want{UIDs: []string{"crd"}}},
-		"None":      {reason: "Without permissions, control planes are not compared.", denied: map[string]bool{"namespaces": true, "customresourcedefinitions": true}},
+		"All": {reason: "The namespace comes first.", objects: []client.Object{ns, config, crd}, want: want{UIDs: []string{"ns", "config", "crd"}}},
+		"Granted": {
+			reason:  "Crossplane grants ConfigMaps and CRDs. A request that is denied is not sent.",
+			objects: []client.Object{config, crd}, denied: map[string]bool{"namespaces": true}, want: want{UIDs: []string{"config", "crd"}},
+		},
+		"None": {
+			reason: "Without permissions, control planes are not compared.",
+			denied: map[string]bool{"namespaces": true, "configmaps": true, "customresourcedefinitions": true},
+		},
 		"Missing":   {reason: "A control plane without a namespace kube-system has the CRD.", objects: []client.Object{crd}, want: want{UIDs: []string{"crd"}}},
 		"Transient": {reason: "An error must not pass for a control plane without UIDs.", objects: []client.Object{ns, crd}, fails: errors.New("no"), want: want{Failed: true}},
 	}

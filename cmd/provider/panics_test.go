@@ -26,7 +26,6 @@ func (noReporter) AsObject(error) runtime.Object { return nil }
 
 // TestSurvivePanics checks that a panic in a goroutine of client-go ends its watch, and not the process.
 func TestSurvivePanics(t *testing.T) {
-	defer func(before bool) { utilruntime.ReallyCrash = before }(utilruntime.ReallyCrash)
 	survivePanics()
 	d := &panickingDecoder{closed: make(chan struct{})}
 	w := watch.NewStreamWatcher(d, noReporter{})

@@ -265,21 +265,23 @@ func TestDeployKilledAnywhere(t *testing.T) {
 
 func TestDeployWaits(t *testing.T) {
 	defined(t)
+	// The definitions are applied in this time, too.
+	const wait = 10 * time.Second
 	args := []string{"-n", "waits", "--in-cluster", "--wait"}
-	r := runFor(t, 4*time.Second, NewDeploy, args...)
+	r := runFor(t, wait, NewDeploy, args...)
 	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "Kyma waits/default to become Ready: the provider has not reconciled its current spec") {
 		t.Errorf("deploy --wait: want exit code %d and why, got %v", command.ExitTimeout, r.err)
 	}
 	setCondition(t, kymaIn("waits"), "Synced", "True", "")
 	setCondition(t, kymaIn("waits"), "Ready", "False", "module istio: waits for Deployment")
-	r = runFor(t, 4*time.Second, NewDeploy, args...)
+	r = runFor(t, wait, NewDeploy, args...)
 	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "module istio: waits for Deployment") {
 		t.Errorf("deploy --wait: want exit code %d and the last message, got %v", command.ExitTimeout, r.err)
 	}
 	setCondition(t, kymaIn("waits"), "Ready", "True", "")
 	succeed(t, NewDeploy, args...)
 	// The Kyma was Ready with its previous spec.
-	r = runFor(t, 4*time.Second, NewDeploy, append(args, "--module", "istio")...)
+	r = runFor(t, wait, NewDeploy, append(args, "--module", "istio")...)
 	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "the provider has not reconciled its current spec") {
 		t.Errorf("deploy --wait after a change: want exit code %d, got %v", command.ExitTimeout, r.err)
 	}

@@ -61,8 +61,7 @@ type connector struct {
 	memory   *memory
 }
 
-// Connect connects a Manifest to its target cluster. It reports only why there is no external client, because Observe is not
-// called then.
+// Connect connects a Manifest to its target cluster. It reports why there is no client, because Observe is not called then.
 func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed.TypedExternalClient[*v1alpha1.Manifest], error) {
 	// There is no redactor before the external client exists. Until then, functions that read Secrets must keep their values
 	// out of their errors.
@@ -89,20 +88,13 @@ func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed
 	return e, nil
 }
 
-// connect returns the external client of a Manifest to install. The verdict on its signatures is nil if an error occurred
-// before the verification.
+// connect returns the external client of a Manifest to install, and the verdict on its signatures, nil before the verification.
 func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*external, *verdict, error) {
 	if err := c.usage.Track(ctx, mr); err != nil {
 		return nil, nil, errors.Wrap(err, "cannot track usage of the ProviderConfig")
 	}
-	if err := c.names.Check(mr); err != nil {
-		return nil, nil, ready.Final(err)
-	}
-	cfg, err := config.Load(ctx, c.client, mr.Namespace, mr.Spec.ProviderConfigReference)
+	cfg, err := c.config(ctx, mr)
 	if err != nil {
-		return nil, nil, err
-	}
-	if err := cfg.Allow(ctx, c.spaces, mr.Namespace); err != nil {
 		return nil, nil, err
 	}
 	key := client.ObjectKeyFromObject(mr)
@@ -187,6 +179,18 @@ func (c *connector) connectRemoval(ctx context.Context, mr *v1alpha1.Manifest) (
 	bundle.Adopt = bundle.Adopt && !refused
 	e := c.external(key, cluster, bundle, c.values.Secrets(ctx, mr))
 	return e, removalOf(mr, found, err), err
+}
+
+// config returns the ProviderConfig of a Manifest that is allowed to use it, and whose inventory has an allowed name.
+func (c *connector) config(ctx context.Context, mr *v1alpha1.Manifest) (*config.Config, error) {
+	if err := c.names.Check(mr); err != nil {
+		return nil, ready.Final(err)
+	}
+	cfg, err := config.Load(ctx, c.client, mr.Namespace, mr.Spec.ProviderConfigReference)
+	if err != nil {
+		return nil, err
+	}
+	return cfg, cfg.Allow(ctx, c.spaces, mr.Namespace)
 }
 
 // restrict returns a cluster that a Manifest uses as a user, and with the lookups that its config allows. cfg is nil if the config

@@ -33,8 +33,7 @@ const (
 	lost removal = "Lost"
 )
 
-// removalOf returns the removal of a Manifest after the attempt to find its cluster. found is set if a cluster was found; err
-// is the error of the attempt.
+// removalOf returns the removal of a Manifest. found is set if its cluster was found, and err is the error of the attempt.
 func removalOf(mr *v1alpha1.Manifest, found bool, err error) removal {
 	switch {
 	case found:
