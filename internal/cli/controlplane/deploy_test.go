@@ -265,7 +265,7 @@ func TestDeployKilledAnywhere(t *testing.T) {
 
 func TestDeployWaits(t *testing.T) {
 	defined(t)
-	// The definitions are applied in this time, too.
+	// The CRDs are applied in this time, too.
 	const wait = 10 * time.Second
 	args := []string{"-n", "waits", "--in-cluster", "--wait"}
 	r := runFor(t, wait, NewDeploy, args...)
