@@ -64,12 +64,7 @@ func (m *meter) measure(v reflect.Value, depth int) {
 			m.measure(v.Elem(), depth+1)
 		}
 	case reflect.Interface:
-		if e := v.Elem(); e.IsValid() {
-			if e.Kind() != reflect.Pointer && e.Kind() != reflect.Map {
-				m.total += sizeOf(e.Type())
-			}
-			m.measure(e, depth+1)
-		}
+		m.dynamic(v.Elem(), depth)
 	case reflect.Slice:
 		if m.first(v.UnsafePointer(), v.Type(), int64(v.Cap())*sizeOf(v.Type().Elem())) {
 			m.elements(v, depth)
@@ -79,10 +74,25 @@ func (m *meter) measure(v reflect.Value, depth int) {
 	case reflect.Map:
 		m.entries(v, depth)
 	case reflect.Struct:
-		for _, f := range v.Fields() {
-			m.measure(f, depth+1)
-		}
+		m.fields(v, depth)
 	default:
+	}
+}
+
+// dynamic adds the value of an interface, which is invalid if the interface is nil.
+func (m *meter) dynamic(v reflect.Value, depth int) {
+	if !v.IsValid() {
+		return
+	}
+	if v.Kind() != reflect.Pointer && v.Kind() != reflect.Map {
+		m.total += sizeOf(v.Type())
+	}
+	m.measure(v, depth+1)
+}
+
+func (m *meter) fields(v reflect.Value, depth int) {
+	for _, f := range v.Fields() {
+		m.measure(f, depth+1)
 	}
 }
 

@@ -3,7 +3,7 @@
 package manifest
 
 import (
-	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
@@ -24,9 +24,9 @@ func TestMemoriesAreBounded(t *testing.T) {
 	const limit = 4 << 20
 	b.memories = bytelru.New[bundleKey, *memory](limit)
 	for i := range 100 {
-		m := b.memoryOf(b.c, &Bundle{Name: fmt.Sprint(i)})
+		m := b.memoryOf(b.c, &Bundle{Name: strconv.Itoa(i)})
 		m.stored.Inventory = &inventory.Inventory{Objects: make([]inventory.Entry, 1000)}
-		b.measure(bundleKey{cluster: b.c.Identity(), name: fmt.Sprint(i)}, m)
+		b.measure(bundleKey{cluster: b.c.Identity(), name: strconv.Itoa(i)}, m)
 	}
 	if size := b.memories.Size(); size > limit || size < limit/2 {
 		t.Errorf("want at most %d bytes, got %d", limit, size)

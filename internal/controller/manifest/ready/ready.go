@@ -32,7 +32,8 @@ func isStalled(reason xpv2.ConditionReason, o *engine.Observation) bool {
 		return firstPhase(o) != engine.PhaseRetrying
 	}
 	// Drifted and broken means that an object is missing, and that the drift policy only reports this.
-	return reason == v1alpha1.ReasonRolledBack || reason == v1alpha1.ReasonDrifted && (firstPhase(o) == engine.PhaseBroken || firstPhase(o) == engine.PhaseTakenOver)
+	lasts := firstPhase(o) == engine.PhaseBroken || firstPhase(o) == engine.PhaseTakenOver
+	return reason == v1alpha1.ReasonRolledBack || reason == v1alpha1.ReasonDrifted && lasts
 }
 
 // Not returns the condition Ready with the status False.

@@ -113,5 +113,5 @@ func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc) //nolint:gosec // It is small.
+	return int64(m.HeapAlloc)
 }
