@@ -44,7 +44,7 @@ var _ = Describe("A registry that is trouble", Label("bad"), func() {
 		source := WebChart().PushLayer(ctx)
 		source.Ref = "v1.0.0"
 		Expect(Env.ControlClient.Create(ctx, Web(s, source))).To(MatchError(SatisfyAll(
-			ContainSubstring("spec.forProvider.installs[0].source.ref"), ContainSubstring("a tag is not accepted"))))
+			ContainSubstring("spec.forProvider.installs[0].source.ref"), ContainSubstring("tags are not allowed"))))
 	})
 })
 
