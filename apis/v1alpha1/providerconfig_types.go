@@ -218,8 +218,8 @@ type ClusterProviderConfigSpec struct {
 
 	// allowedNamespaces selects the namespaces whose Kymas and Manifests may use this ClusterProviderConfig. If not set, all
 	// namespaces may use it, unless the credentials or the identity are those of the provider (InjectedIdentity, Filesystem,
-	// Environment, or AzureWorkloadIdentityCredentials), in which case no namespace may use it. Manifests in namespaces that
-	// are no longer allowed are not applied, but deleting one still removes what it installed.
+	// Environment, or AzureWorkloadIdentityCredentials), in which case no namespace may use it. If a namespace is no
+	// longer allowed, its Manifests are no longer applied. Deleting such a Manifest still removes what it installed.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 }

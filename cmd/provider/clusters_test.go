@@ -16,7 +16,7 @@ import (
 // same ID.
 func TestTell(t *testing.T) {
 	c := &changes{}
-	c.tell("a", "id", cluster.ObjectRef{}, nil, nil) // There is no controller yet.
+	c.tell("a", "id", cluster.ObjectRef{}, nil, nil) // Before the controller starts, changes are dropped.
 	r := requeue.New(t.Context().Done())
 	c.to.Store(r)
 	r.Add("id", "a", types.NamespacedName{Namespace: "team-a", Name: "web"})

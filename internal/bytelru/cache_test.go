@@ -13,6 +13,8 @@ import (
 	"text/template"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/heaptest"
 )
 
 func TestCache(t *testing.T) {
@@ -71,11 +73,11 @@ func TestCache(t *testing.T) {
 func TestBoundOfBytes(t *testing.T) {
 	const limit = 8 << 20
 	c := New[int, map[string][]byte](limit)
-	before := heap()
+	before := heaptest.Bytes()
 	for i := range 1000 {
 		c.Add(i, map[string][]byte{"value": make([]byte, 1<<20)})
 	}
-	if grown := heap() - before; grown > limit+1<<20 {
+	if grown := heaptest.Bytes() - before; grown > limit+1<<20 {
 		t.Errorf("want at most %d bytes, got %d", limit, grown)
 	}
 	runtime.KeepAlive(c)
@@ -110,9 +112,9 @@ func TestSizeOf(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			before := heap()
+			before := heaptest.Bytes()
 			v := tc.make()
-			grown := heap() - before
+			grown := heaptest.Bytes() - before
 			got := SizeOf(v, 1<<40)
 			if got < grown*6/10 || got > grown*2 {
 				t.Errorf("%s\nwant about %d bytes, got %d", tc.reason, grown, got)
@@ -142,14 +144,6 @@ func parsed(n int) *template.Template {
 		fmt.Fprintf(&text, "{{ if .Values.a%d }}some text {{ .Values.b | printf \"%%s\" }}{{ end }}\n", i)
 	}
 	return template.Must(template.New("t").Parse(text.String()))
-}
-
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }
 
 func TestScaled(t *testing.T) {

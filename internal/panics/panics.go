@@ -59,7 +59,7 @@ func Value[T any](subject string, f func() (T, error)) (out T, err error) {
 func Log(subject string, f func()) {
 	defer func() {
 		if r := recover(); r != nil {
-			_ = caught(subject, r)
+			log(subject, r)
 		}
 	}()
 	f()
@@ -67,9 +67,17 @@ func Log(subject string, f func()) {
 
 // caught logs a panic and returns its error.
 func caught(subject string, r any) *Error {
-	e := &Error{Subject: subject, Cause: describe(r)}
-	klog.Background().Error(e, "Recovered from a panic", "stack", string(debug.Stack()))
-	return e
+	log(subject, r)
+	return errorOf(subject, r)
+}
+
+// log logs a panic. It must be called by the goroutine that recovered, whose stack it logs.
+func log(subject string, r any) {
+	klog.Background().Error(errorOf(subject, r), "Recovered from a panic", "stack", string(debug.Stack()))
+}
+
+func errorOf(subject string, r any) *Error {
+	return &Error{Subject: subject, Cause: describe(r)}
 }
 
 // describe returns the text of an error of the Go runtime, and the type of any other value: its text can be foreign.

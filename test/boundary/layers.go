@@ -22,7 +22,8 @@ type layer struct {
 func layers() []layer {
 	return append([]layer{
 		{path: "internal/version", level: 0},
-		{path: "internal/bytelru", level: 0},
+		{path: "internal/bytelru", level: 1},
+		{path: "internal/heaptest", level: 0},
 		{path: "internal/compress", level: 0},
 		{path: "internal/notfound", level: 0},
 		{path: "internal/panics", level: 0},

@@ -14,6 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/heaptest"
 )
 
 // TestManyLargeSecrets checks that a tenant with many large Secrets makes the process no larger than the bound.
@@ -26,22 +28,14 @@ func TestManyLargeSecrets(t *testing.T) {
 		s.UID, s.ResourceVersion, s.Data = types.UID(k.Name), "1", map[string][]byte{"k": make([]byte, 1<<20)}
 		return nil
 	}})
-	before := heap()
+	before := heaptest.Bytes()
 	for i := range 300 {
 		if _, err := r.Get(t.Context(), "hostile", strconv.Itoa(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if grown := heap() - before; grown > maxBytes+4<<20 {
+	if grown := heaptest.Bytes() - before; grown > maxBytes+4<<20 {
 		t.Errorf("want at most %d bytes, got %d", maxBytes, grown)
 	}
 	runtime.KeepAlive(r)
-}
-
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }

@@ -97,7 +97,7 @@ func TestValidate(t *testing.T) {
 		"None":    {reason: "By default, none is allowed."},
 		"Valid":   {reason: "Both parts may be patterns.", allowed: Allowed{"*/*", "team-a/old-[0-9]"}},
 		"NoSlash": {reason: "A name without a namespace would be for all.", allowed: Allowed{"legacy"}, want: `"legacy" must have the form NAMESPACE/NAME; * stands for any characters`},
-		"Slashes": {reason: "There is no name with a slash.", allowed: Allowed{"*/a/b"}, want: `"*/a/b" must have the form NAMESPACE/NAME; * stands for any characters`},
+		"Slashes": {reason: "Names cannot contain a slash.", allowed: Allowed{"*/a/b"}, want: `"*/a/b" must have the form NAMESPACE/NAME; * stands for any characters`},
 		"Bracket": {reason: "A pattern that never ends matches nothing.", allowed: Allowed{"*/[a"}, want: `"*/[a" must have the form NAMESPACE/NAME; * stands for any characters`},
 	}
 	for name, tc := range cases {

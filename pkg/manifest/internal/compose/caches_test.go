@@ -4,13 +4,13 @@ package compose
 
 import (
 	"context"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/heaptest"
 	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
@@ -84,7 +84,7 @@ func TestPanicOfChart(t *testing.T) {
 
 // TestManyLargeCharts checks that a tenant with many large charts makes the process no larger than the bound.
 func TestManyLargeCharts(t *testing.T) {
-	c, before := NewCaches(), heap()
+	c, before := NewCaches(), heaptest.Bytes()
 	for i := range 60 {
 		in, digest := chartOf("web"), strconv.Itoa(i)
 		in.Layer = source.Layer{Digest: digest, Fetch: func(context.Context) (source.Content, error) {
@@ -100,18 +100,10 @@ func TestManyLargeCharts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if grown := heap() - before; grown > cachedCharts*11/10 {
+	if grown := heaptest.Bytes() - before; grown > cachedCharts*11/10 {
 		t.Errorf("want at most %d bytes, got %d", cachedCharts, grown)
 	}
 	if c.charts.Size() < cachedCharts/2 {
 		t.Errorf("want charts to be cached, got %d bytes", c.charts.Size())
 	}
-}
-
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }

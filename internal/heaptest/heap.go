@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package heaptest
+
+import "runtime"
+
+// Bytes returns the size of the heap after a garbage collection. Objects of other goroutines count, so that tests that run in
+// parallel disturb each other.
+func Bytes() int64 {
+	// The second collection frees what the first one finalized.
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
