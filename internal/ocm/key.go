@@ -89,7 +89,7 @@ func parseBlock(block *pem.Block) (any, error) {
 		}
 	default:
 		if strings.HasSuffix(block.Type, "PRIVATE KEY") {
-			return nil, errors.New("it is a private key: give the public one, and keep this one elsewhere")
+			return nil, errors.New("it is a private key: use the public key, and keep the private key secret")
 		}
 		return nil, errors.Errorf("it is a PEM block %.50q: want PUBLIC KEY, RSA PUBLIC KEY or CERTIFICATE", block.Type)
 	}

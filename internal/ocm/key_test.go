@@ -43,7 +43,7 @@ func TestParseKey(t *testing.T) {
 		"NoName":      {reason: "A key is for signatures of a name.", data: pkix, err: "the name of its signatures is empty"},
 		"Empty":       {reason: "A secret may be empty.", name: "a", err: `cannot read public key of signature "a": it is not PEM`},
 		"Two":         {reason: "Which one would count?", name: "a", data: slices.Concat(pkix, pkix), err: "more than one block"},
-		"Private":     {reason: "A private key has no place here.", name: "a", data: block("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(k)), err: "it is a private key: give the public one"},
+		"Private":     {reason: "A private key has no place here.", name: "a", data: block("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(k)), err: "it is a private key: use the public key"},
 		"Malformed":   {reason: "The block is named.", name: "a", data: block("PUBLIC KEY", []byte("x")), err: `its PEM block "PUBLIC KEY" is malformed`},
 		"Other":       {reason: "Other blocks are not keys.", name: "a", data: block("SIGNATURE", []byte("x")), err: `it is a PEM block "SIGNATURE"`},
 		"Curve":       {reason: "Only RSA is known.", name: "a", data: publicPEM(t, curve.Public()), err: "it is a *ecdsa.PublicKey: want RSA"},

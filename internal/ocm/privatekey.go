@@ -78,7 +78,7 @@ func checkBlock(block *pem.Block) error {
 	case "OPENSSH PRIVATE KEY":
 		return errors.New("it is a key of OpenSSH: write it as PEM first, with ssh-keygen -p -m PEM on a copy of it")
 	case "CERTIFICATE":
-		return errors.New("it is a certificate: give the private key that belongs to it")
+		return errors.New("it is a certificate: use the private key that matches it")
 	}
 	if strings.HasSuffix(block.Type, "PUBLIC KEY") {
 		return errors.New("it is a public key: give the private one")

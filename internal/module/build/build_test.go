@@ -246,8 +246,8 @@ func TestErrors(t *testing.T) {
 		"Template":      {reason: "A chart renders.", files: map[string]string{"c/templates/a.yaml": "{{ fail \"no\" }}"}, d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}}, want: `install "greeter"`},
 		"YAML":          {reason: "YAML holds objects, and the file is named.", files: map[string]string{"sub/a.yaml": "a: b\n"}, d: definition.Definition{Manifests: []definition.Manifest{{Path: "sub"}}}, want: `install "raw-manifest": sub/a.yaml: apiVersion is missing`},
 		"Kustomization": {reason: "A kustomization is not an object.", files: map[string]string{"sub/kustomization.yaml": "resources: []"}, d: definition.Definition{Manifests: []definition.Manifest{{Path: "sub"}}}, want: "sub/kustomization.yaml: it is not an object: list the directory under kustomizations"},
-		"NoYAML":        {reason: "A directory without YAML is a mistake.", files: map[string]string{"docs/a.md": "x"}, d: definition.Definition{Manifests: []definition.Manifest{{Path: "docs"}}}, want: "manifests[0]: docs: it holds no file that ends in"},
-		"NoKustomize":   {reason: "A kustomization is one.", d: definition.Definition{Kustomizations: []definition.Kustomization{{Path: "sub"}}}, want: "kustomizations[0]: sub: it holds no kustomization.yaml"},
+		"NoYAML":        {reason: "A directory without YAML is a mistake.", files: map[string]string{"docs/a.md": "x"}, d: definition.Definition{Manifests: []definition.Manifest{{Path: "docs"}}}, want: "manifests[0]: docs: it contains no file that ends in"},
+		"NoKustomize":   {reason: "A kustomization is one.", d: definition.Definition{Kustomizations: []definition.Kustomization{{Path: "sub"}}}, want: "kustomizations[0]: sub: it contains no kustomization.yaml"},
 		"RemoteBase":    {reason: "Nothing is fetched.", files: map[string]string{"sub/kustomization.yaml": "resources: [https://example.org/a.yaml]"}, d: definition.Definition{Kustomizations: []definition.Kustomization{{Path: "sub"}}}, want: "https://example.org/a.yaml"},
 		"ConfigName": {
 			reason: "An entry names an install.",

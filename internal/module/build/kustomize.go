@@ -126,7 +126,7 @@ func (r *reachable) folder(dir string) error {
 		}
 	}
 	if !found && len(r.out) == 0 {
-		return errors.Errorf("%s: it holds no kustomization.yaml", dir)
+		return errors.Errorf("%s: it contains no kustomization.yaml", dir)
 	}
 	return nil
 }

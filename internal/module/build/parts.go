@@ -207,7 +207,7 @@ func readYAML(fsys fs.FS, name string) ([]archive.File, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, errors.Errorf("%s: it holds no file that ends in .yaml, .yml or .json", name)
+		return nil, errors.Errorf("%s: it contains no file that ends in .yaml, .yml or .json", name)
 	}
 	for i, f := range files {
 		if base := path.Base(f.Name); definition.IsKustomization(base) {

@@ -53,9 +53,9 @@ func destinationOCM(base, component string, mapping ocm.Mapping, d *ocm.Descript
 	case strings.Contains(component, "@"):
 		return ocm.Location{}, digestGiven(base + ocmMark + component)
 	case name != d.Name():
-		return ocm.Location{}, errors.Errorf("the destination names component %.255q, and this one is %q", name, d.Name())
+		return ocm.Location{}, errors.Errorf("the destination names component %.255q, but the component is %q", name, d.Name())
 	case tagged && version != d.Version():
-		return ocm.Location{}, errors.Errorf("the destination names version %.140q, and this one is %q", version, d.Version())
+		return ocm.Location{}, errors.Errorf("the destination names version %.140q, but the version is %q", version, d.Version())
 	}
 	return ocm.Location{BaseURL: base, Mapping: mapping}, nil
 }
@@ -89,5 +89,5 @@ func destination(to, tag string, mapping ocm.Mapping, d *ocm.Descriptor) (ocm.Lo
 }
 
 func digestGiven(to string) error {
-	return errors.Errorf("the destination %.500q has a digest, which follows from the content: leave it out", to)
+	return errors.Errorf("the destination %.500q contains a digest, which is computed from the content: omit it", to)
 }

@@ -114,7 +114,7 @@ func (c *converter) channel(given string) error {
 	c.out.Spec.Channel = own
 	if own == "" {
 		if given == "" {
-			return errors.New("spec.channel is missing: give the channel that the template is released in")
+			return errors.New("spec.channel is missing: specify the channel that the template is released in")
 		}
 		c.out.Spec.Channel = given
 		if !strings.HasSuffix(c.out.Name, "-"+given) {

@@ -66,7 +66,7 @@ func TestModuleTemplate(t *testing.T) {
 		"NoChannel": {
 			reason: "A channel is needed.",
 			in:     head + "spec:\n  moduleName: sample" + descriptor,
-			want:   want{err: `cannot convert ModuleTemplate "sample": spec.channel is missing: give the channel that the template is released in`},
+			want:   want{err: `cannot convert ModuleTemplate "sample": spec.channel is missing: specify the channel that the template is released in`},
 		},
 		"Data": {
 			reason: "A null means nothing, and is left out; numbers stay as they are.",

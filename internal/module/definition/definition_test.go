@@ -220,7 +220,7 @@ func TestDetect(t *testing.T) {
 					"set defaultCustomResource in module.yaml to one of config/samples/a.yaml, config/samples/b.yaml"},
 			},
 		},
-		"NoDefault": {reason: "A project is built by its kustomization.", fsys: fstest.MapFS{"PROJECT": file("domain: a.org")}, err: "config/default holds no kustomization.yaml"},
+		"NoDefault": {reason: "A project is built by its kustomization.", fsys: fstest.MapFS{"PROJECT": file("domain: a.org")}, err: "config/default contains no kustomization.yaml"},
 		"Kustomization": {
 			reason: "A kustomization is built.",
 			fsys:   fstest.MapFS{"kustomization.yml": file("resources: []"), "a.yaml": file("")},

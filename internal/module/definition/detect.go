@@ -77,7 +77,7 @@ func project(fsys fs.FS) (*Found, error) {
 		return nil, err
 	}
 	if !hasKustomization(fsys, defaultFolder) {
-		return nil, errors.Errorf("it is a kubebuilder project (%s), but %s holds no kustomization.yaml", projectFile, defaultFolder)
+		return nil, errors.Errorf("it is a kubebuilder project (%s), but %s contains no kustomization.yaml", projectFile, defaultFolder)
 	}
 	d := &Definition{Kustomizations: []Kustomization{{Path: defaultFolder, SplitCRDs: true}}}
 	if name := p.Domain + "/module/" + p.ProjectName; CheckName(name) == nil {
