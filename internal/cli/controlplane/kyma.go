@@ -49,7 +49,7 @@ func (d *deployment) refer(ctx context.Context) error {
 		return nil
 	}
 	if has := referenceOf(kyma); has != d.ref {
-		return command.WithCode(command.ExitExists, errors.Errorf("%s uses %s %s and cannot move to %s %s: undeploy it first, or use another --kyma",
+		return command.WithCode(command.ExitExists, errors.Errorf("%s uses %s %s and cannot be changed to %s %s: undeploy it first, or use another --kyma",
 			d.kymaObject().words(), has.kind, has.name, d.ref.kind, d.ref.name))
 	}
 	return nil

@@ -80,7 +80,7 @@ func NewUndeploy(e *command.Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:        "undeploy",
 		SuggestFor: []string{"uninstall", "delete"},
-		Short:      "Remove a Kyma with its modules, and what else deploy created, from a control plane",
+		Short:      "Remove a Kyma, its modules, and everything else that deploy created, from a control plane",
 		Long:       undeployLong,
 		Example:    undeployExample,
 		Args:       cobra.NoArgs,

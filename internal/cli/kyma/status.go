@@ -39,7 +39,7 @@ func NewStatus(e *command.Environment) *cobra.Command {
 			"follow below the tree.\n\n" +
 			"The exit code is 0 in every state, unless --exit-code is set.\n\n" +
 			"--output json and yaml print an object with namespace, kyma, channel, composedBy, observed (true if the provider has reconciled the current " +
-			"spec), state, message, conditions, modules and events. Each module has the fields of kymactl module list --kyma, and the field live with its " +
+			"spec), state, message, conditions, modules and events. Each module has the fields of kymactl module list --kyma, and the field live, which describes its " +
 			"Manifest: name, state, version, message, conditions, objectsReady, objectsTotal, drift (as in the status of the Manifest), and installs with " +
 			"name, state, version and message. " +
 			"The lists also contain modules and installs that are Ready.",

@@ -93,7 +93,7 @@ func TestConvert(t *testing.T) {
 		"Strict": {
 			reason: "With --strict, a lost field is an error, and nothing is written.",
 			args:   []string{"-", "--strict"}, in: oldKyma + "---\n" + oldManifest,
-			want: want{code: command.ExitFailure, err: "--strict is set and fields cannot be carried over: 1"},
+			want: want{code: command.ExitFailure, err: "--strict is set and some fields cannot be converted (1 in total)"},
 		},
 		"Unknown": {
 			reason: "An object of another kind is an error, and nothing is written.",

@@ -47,7 +47,7 @@ func NewConvert(e *command.Environment) *cobra.Command {
 		Long: "Convert ModuleTemplates, Kymas and Manifests of Kyma's lifecycle-manager and module-manager " +
 			"(operator.kyma-project.io/v1alpha1, v1beta1 and v1beta2) to the objects of this provider, as a YAML stream in the same order. " +
 			"A file can contain several documents, and lists as printed by kubectl get; - is stdin.\n\n" +
-			"Fields that cannot be carried over are reported on stderr, one line per field, with the document and the object. With --strict, " +
+			"Fields that cannot be converted are reported on stderr, one line per field, with the document and the object. With --strict, " +
 			"they are an error. If anything fails, nothing is written.\n\n" +
 			"Kymas and Manifests refer to a ProviderConfig in their namespace. It replaces the Secret with the kubeconfig that " +
 			"lifecycle-manager finds by its label operator.kyma-project.io/kyma-name. Create the ProviderConfig from that Secret; credentials " +
@@ -66,7 +66,7 @@ func NewConvert(e *command.Environment) *cobra.Command {
 	c.Flags().StringVarP(&f.options.Namespace, "namespace", "n", "", "`NAMESPACE` for Kymas and Manifests (default: their own namespace)")
 	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to (default -, which is stdout)")
 	c.Flags().BoolVar(&f.skipUnknown, "skip-unknown", false, "skip objects of other kinds, with a warning")
-	c.Flags().BoolVar(&f.strict, "strict", false, "fail if a field cannot be carried over")
+	c.Flags().BoolVar(&f.strict, "strict", false, "fail if a field cannot be converted")
 	return c
 }
 
@@ -111,7 +111,7 @@ func (f *conversion) run(ctx context.Context, e *command.Environment, args []str
 		}
 	}
 	if f.strict && f.lost > 0 {
-		return errors.Errorf("nothing was written, because --strict is set and fields cannot be carried over: %d", f.lost)
+		return errors.Errorf("nothing was written, because --strict is set and some fields cannot be converted (%d in total)", f.lost)
 	}
 	if err := f.write(e); err != nil {
 		return err
