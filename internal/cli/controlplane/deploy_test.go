@@ -188,7 +188,7 @@ func TestDeployConfigs(t *testing.T) {
 		t.Errorf("namespaces that may use the config: want those of both deploys, got %v", names)
 	}
 	r = run(t, NewDeploy, "-n", "configs", "--target-kubeconfig", target(t))
-	if command.CodeOf(r.err) != command.ExitExists || !strings.Contains(r.err.Error(), "cannot move") || get(t, secretIn("configs")) != nil {
+	if command.CodeOf(r.err) != command.ExitExists || !strings.Contains(r.err.Error(), "cannot be changed to") || get(t, secretIn("configs")) != nil {
 		t.Errorf("deploy to another cluster: want exit code %d and nothing done, got %v", command.ExitExists, r.err)
 	}
 	succeed(t, NewDeploy, "-n", "configs", "--kyma", "second", "--provider-config", "control-plane")
