@@ -43,11 +43,11 @@ data:
 			GinkgoHelper()
 			before := Must(Env.Provider.Scrape(ctx))
 			do()
-			all := 0.0
-			for _, n := range Must(Env.Provider.Scrape(ctx)).RequestsSince(before, TargetRequests) {
+			all, requests := 0.0, Must(Env.Provider.Scrape(ctx)).RequestsSince(before, TargetRequests)
+			for _, n := range requests {
 				all += n
 			}
-			Expect(all).To(BeNumerically("<=", most))
+			Expect(all).To(BeNumerically("<=", most), "%v", requests)
 		}
 		cost(objects+more, func() {
 			m := s.Install(ctx, s.Manifest("many", s.InstallOf("many", c.PushLayer(ctx), Values{"message": "one"})))
