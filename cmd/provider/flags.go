@@ -200,7 +200,7 @@ func (f *flags) trust(app *kingpin.Application) {
 	app.Flag("allow-kubeconfig-files", "Allow kubeconfigs that refer to files of the provider.").BoolVar(&f.allowFiles)
 	app.Flag("allow-tenant-identity", "Allow ProviderConfigs to use the identity, files, environment variables and Docker configuration of the provider.").
 		BoolVar(&f.allowTenantIdentity)
-	app.Flag("allow-target-cidr", "Allow connections to API servers and registries with an address in this range, which would otherwise be denied. Can be repeated.").
+	app.Flag("allow-target-cidr", "Allow connections to servers with an address in this range, even if it is denied by default. Can be repeated.").
 		PlaceHolder("CIDR").StringsVar(&f.allowTargets)
 	app.Flag("deny-target-cidr", "Deny connections to addresses in this range, unless a narrower range is allowed. Can be repeated.").
 		PlaceHolder("CIDR").StringsVar(&f.denyTargets)
@@ -210,8 +210,8 @@ func (f *flags) trust(app *kingpin.Application) {
 		PlaceHolder("HOST").StringsVar(&f.plainHosts)
 	app.Flag("allow-external-names", "Allow Manifests to use inventories whose names do not begin with their namespace. NAME is the external name; "+
 		"* matches any characters. Can be repeated.").PlaceHolder("NAMESPACE/NAME").StringsVar(&f.externalNames)
-	app.Flag("take-over-control-plane", "Take over the inventories of the control plane with this UID, which this control plane replaces, for example after a restore. "+
-		"The conditions of the Manifests contain the UID. Can be repeated.").PlaceHolder("UID").StringsVar(&f.predecessors)
+	app.Flag("take-over-control-plane", "Take over the inventories of the control plane with this UID, which this control plane replaces, "+
+		"for example after a restore. The conditions of the Manifests contain the UID. Can be repeated.").PlaceHolder("UID").StringsVar(&f.predecessors)
 }
 
 func (f *flags) modules(app *kingpin.Application) {

@@ -12,5 +12,5 @@ func Bytes() int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
+	return int64(m.HeapAlloc) //nolint:gosec // The memory of a test is small.
 }
