@@ -154,21 +154,21 @@ func (f *flags) process(app *kingpin.Application) {
 	app.Flag("leader-election-namespace", "Namespace of the leader election Lease. Defaults to the namespace of the pod, or \"default\" outside a pod.").
 		PlaceHolder("NAMESPACE").StringVar(&f.leaderElectionNamespace)
 	app.Flag("sync", "Interval between full resyncs of all resources.").Short('s').Default("1h").DurationVar(&f.sync)
-	app.Flag("metrics-bind-address", "Address the metrics endpoint binds to. 0 disables it.").Default(":8080").StringVar(&f.metricsAddress)
-	app.Flag("health-probe-bind-addr", "Address the health and readiness probe endpoints bind to.").Default(":8081").StringVar(&f.probeAddress)
+	app.Flag("metrics-bind-address", "Address that the metrics endpoint binds to. 0 disables the endpoint.").Default(":8080").StringVar(&f.metricsAddress)
+	app.Flag("health-probe-bind-addr", "Address that the health and readiness probe endpoints bind to.").Default(":8081").StringVar(&f.probeAddress)
 	app.Flag("poll-state-metric", "Interval at which the state metrics of managed resources are updated.").
 		Default("5s").DurationVar(&f.stateMetric)
 	app.Flag("enable-management-policies", "Enable support for spec.managementPolicies.").Default("true").BoolVar(&f.managementPolicies)
-	app.Flag("enable-changelogs", "Send each change of a managed resource to a change log service.").BoolVar(&f.changeLogs)
+	app.Flag("enable-changelogs", "Send every change to managed resources to a change log service.").BoolVar(&f.changeLogs)
 	app.Flag("changelogs-socket-path", "Unix socket of the change log service.").
 		Default("/var/run/changelogs/changelogs.sock").StringVar(&f.changeLogsSocket)
 }
 
 func (f *flags) work(app *kingpin.Application) {
-	app.Flag("poll", "Interval at which a Manifest is reconciled if no event triggers a reconcile.").Default("10m").DurationVar(&f.poll)
-	app.Flag("poll-jitter-percentage", "Percentage of random jitter added to or subtracted from each poll interval. Must be less than 100.").
+	app.Flag("poll", "Interval at which a Manifest is reconciled if no event triggers a reconcile earlier.").Default("10m").DurationVar(&f.poll)
+	app.Flag("poll-jitter-percentage", "Random jitter that is added to or subtracted from each poll interval, as a percentage of it. Must be less than 100.").
 		Default("10").UintVar(&f.pollJitter)
-	app.Flag("min-poll-interval", "Minimum interval that the annotation crossplane.io/poll-interval can request.").
+	app.Flag("min-poll-interval", "Minimum value of the annotation crossplane.io/poll-interval. Shorter intervals are raised to it.").
 		Default("10s").DurationVar(&f.minPoll)
 	app.Flag("timeout", "Maximum duration of a single reconcile of a Manifest.").Default("2m").DurationVar(&f.timeout)
 	app.Flag("max-reconcile-rate", "Maximum number of Manifests that are reconciled concurrently.").Default("10").IntVar(&f.concurrency)
@@ -197,29 +197,29 @@ func (f *flags) rendering(app *kingpin.Application) {
 
 func (f *flags) trust(app *kingpin.Application) {
 	app.Flag("allow-kubeconfig-exec", "Allow kubeconfigs that run commands in the provider (exec, auth-provider).").BoolVar(&f.allowExec)
-	app.Flag("allow-kubeconfig-files", "Allow kubeconfigs that refer to files of the provider.").BoolVar(&f.allowFiles)
+	app.Flag("allow-kubeconfig-files", "Allow kubeconfigs that refer to files in the file system of the provider.").BoolVar(&f.allowFiles)
 	app.Flag("allow-tenant-identity", "Allow ProviderConfigs to use the identity, files, environment variables and Docker configuration of the provider.").
 		BoolVar(&f.allowTenantIdentity)
-	app.Flag("allow-target-cidr", "Allow connections to servers with an address in this range, even if it is denied by default. Can be repeated.").
+	app.Flag("allow-target-cidr", "Allow connections to addresses in this range, even if they are denied by default. Can be repeated.").
 		PlaceHolder("CIDR").StringsVar(&f.allowTargets)
 	app.Flag("deny-target-cidr", "Deny connections to addresses in this range, unless a narrower range is allowed. Can be repeated.").
 		PlaceHolder("CIDR").StringsVar(&f.denyTargets)
-	app.Flag("service-cidr", "Service IP range of the provider's cluster, which ProviderConfigs cannot connect to. Can be repeated. "+
-		"By default, it is derived from KUBERNETES_SERVICE_HOST.").PlaceHolder("CIDR").StringsVar(&f.services)
-	app.Flag("allow-plain-http-host", "Allow plainHTTP in ProviderConfigs for the registry at this host or host:port. Can be repeated.").
+	app.Flag("service-cidr", "Service IP range of the cluster in which the provider runs. ProviderConfigs cannot connect to addresses in it. "+
+		"Can be repeated. By default, the range is derived from KUBERNETES_SERVICE_HOST.").PlaceHolder("CIDR").StringsVar(&f.services)
+	app.Flag("allow-plain-http-host", "Allow ProviderConfigs to set plainHTTP for the registry at this host or host:port. Can be repeated.").
 		PlaceHolder("HOST").StringsVar(&f.plainHosts)
-	app.Flag("allow-external-names", "Allow Manifests to use inventories whose names do not begin with their namespace. NAME is the external name; "+
-		"* matches any characters. Can be repeated.").PlaceHolder("NAMESPACE/NAME").StringsVar(&f.externalNames)
-	app.Flag("take-over-control-plane", "Take over the inventories of the control plane with this UID, which this control plane replaces, "+
-		"for example after a restore. The conditions of the Manifests contain the UID. Can be repeated.").PlaceHolder("UID").StringsVar(&f.predecessors)
+	app.Flag("allow-external-names", "Allow Manifests in NAMESPACE to use the inventory with the external name NAME, even if NAME does not begin "+
+		"with the namespace. * matches any characters. Can be repeated.").PlaceHolder("NAMESPACE/NAME").StringsVar(&f.externalNames)
+	app.Flag("take-over-control-plane", "Take over the inventories of the control plane with this UID if this control plane replaces it, "+
+		"for example after a restore. The conditions of the affected Manifests contain the UID. Can be repeated.").PlaceHolder("UID").StringsVar(&f.predecessors)
 }
 
 func (f *flags) modules(app *kingpin.Application) {
-	app.Flag("module-verification-key", "PEM-encoded public key that verifies the ModuleTemplate signatures with this name. Can be repeated.").
+	app.Flag("module-verification-key", "PEM file with the public key that verifies ModuleTemplate signatures with the name NAME. Can be repeated.").
 		PlaceHolder("NAME=FILE").StringsVar(&f.moduleKeys)
-	app.Flag("module-registry-config", "ClusterProviderConfig that lists the registries from which components of ModuleTemplates can be fetched. "+
-		"By default, all registries are allowed. They are accessed with the Docker configuration of the provider, or anonymously.").
+	app.Flag("module-registry-config", "Name of the ClusterProviderConfig that lists the registries from which components of ModuleTemplates can be "+
+		"fetched. By default, all registries are allowed, and are accessed with the Docker configuration of the provider or anonymously.").
 		PlaceHolder("NAME").StringVar(&f.moduleRegistryConfig)
-	app.Flag("control-plane-config", "ClusterProviderConfig used to install modules with target control-plane.").
+	app.Flag("control-plane-config", "Name of the ClusterProviderConfig for modules whose target is control-plane.").
 		Default("control-plane").StringVar(&f.controlPlaneConfig)
 }

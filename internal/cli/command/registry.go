@@ -31,13 +31,13 @@ type RegistryFlags struct {
 
 // AddFlags adds the flags to a command.
 func (r *RegistryFlags) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&r.username, "username", "", "`USER` name for the registry; requires --password-stdin")
+	f.StringVar(&r.username, "username", "", "`USER` for the registry; requires --password-stdin")
 	f.BoolVar(&r.passwordStdin, "password-stdin", false, "read the password or token for the registry from stdin")
 	f.StringVar(&r.config, "registry-config", "", "Docker configuration `FILE` with credentials (default: your Docker configuration)")
 	f.BoolVar(&r.plainHTTP, "plain-http", false, "connect to the registry without TLS")
 	f.BoolVar(&r.skipTLSVerify, "insecure-skip-tls-verify", false, "don't verify the certificate of the registry")
 	f.StringArrayVar(&r.tokenHosts, "token-host", nil,
-		"additional `HOST` that credentials may be sent to if the registry names it as its token service; can be repeated")
+		"additional `HOST` to which credentials can be sent if the registry uses it as its token service; can be repeated")
 	f.StringVar(&r.caFile, "ca-file", "", "`FILE` with PEM-encoded CA certificates to trust, in addition to the system's")
 }
 

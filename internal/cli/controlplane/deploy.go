@@ -19,25 +19,25 @@ import (
 const deployLong = `Set up a control plane for modules. The command installs the CRDs, or with --package the whole
 provider, and creates a ProviderConfig with the kubeconfig of the target cluster, ModuleTemplates and a Kyma.
 
-The command uses server-side apply, and only sets the fields that the command line specifies. Running it again changes
-nothing, and modules that were enabled in the meantime stay enabled. If a run is interrupted, run the command again to
-complete it. If another client has set a field to a different value, the command fails and names the field. To take it
-over, use --force-conflicts.
+The command uses server-side apply, and only sets the fields that you specify on the command line. If you run it again,
+nothing changes, and modules that were enabled in the meantime stay enabled. If the command is interrupted, run it again
+to complete the setup. If another client has set a field to a different value, the command fails and names the field. To
+take over the field, use --force-conflicts.
 
-The CRDs are those of this version of kymactl. CRDs that belong to a package are not changed. Without --package, the
-command doesn't start the provider: run it as a process, or let Crossplane run it.
+The command installs the CRDs of this version of kymactl. It does not change CRDs that belong to a package. Without
+--package, the command doesn't start the provider: run the provider as a process, or let Crossplane run it.
 
 The command reduces the kubeconfig of --target-kubeconfig to a single context, embeds the files that it refers to, and
-stores it in the Secret NAME-kubeconfig. It rejects a kubeconfig with exec or auth-provider, because the provider would
-reject it too. It never prints the content. With --in-cluster, modules are installed in the control plane itself.
-With neither flag, an existing Kyma keeps its config, and a new one uses the ProviderConfig or ClusterProviderConfig
-with the name of --provider-config, which must exist.
+stores it in the Secret NAME-kubeconfig. It never prints the content. Like the provider, it rejects kubeconfigs that use
+exec or auth-provider. With --in-cluster, modules are installed in the control plane itself. With neither flag, an
+existing Kyma keeps its ProviderConfig, and a new Kyma uses the ProviderConfig or ClusterProviderConfig that you name
+with --provider-config, which must exist.
 
-The command creates the namespace if it doesn't exist. --module enables modules in addition to those that are already
-enabled. If no ModuleTemplate offers a module yet, the command prints a warning.
+If the namespace doesn't exist, the command creates it. --module enables modules in addition to the modules that are
+already enabled. If a module has no ModuleTemplate yet, the command prints a warning.
 
---output json and yaml print an object with the list objects. Each item has kind, namespace, name, and an action: created,
-configured or unchanged.`
+--output json and yaml print an object with the list objects. Each item has kind, namespace, name and action, which is
+created, configured or unchanged.`
 
 const deployExample = `  # Install the CRDs, and create a Kyma for the cluster of a kubeconfig
   kymactl deploy -n team-a --target-kubeconfig cluster-a.kubeconfig
@@ -55,7 +55,7 @@ func NewDeploy(e *command.Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:        "deploy",
 		SuggestFor: []string{"install", "apply"},
-		Short:      "Set up a control plane with the CRDs or the provider, a ProviderConfig, ModuleTemplates and a Kyma",
+		Short:      "Set up a control plane: CRDs or the provider, a ProviderConfig, ModuleTemplates and a Kyma",
 		Long:       deployLong,
 		Example:    deployExample,
 		Args:       cobra.NoArgs,

@@ -43,18 +43,18 @@ func (o *deployOptions) addFlags(f *pflag.FlagSet) {
 	o.cluster.AddFlags(f)
 	o.output.AddNamedFlag(f)
 	f.BoolVar(&o.skipCRDs, "skip-crds", false, "don't install or change the CRDs")
-	f.StringVar(&o.image, "package", "", "package `IMAGE` of the provider that Crossplane installs, instead of only the CRDs")
+	f.StringVar(&o.image, "package", "", "package `IMAGE` of the provider; installs it with Crossplane instead of only the CRDs")
 	f.StringVar(&o.config, "provider-config", "",
 		"`NAME` of the ProviderConfig (default: the name of the Kyma, or "+inClusterConfig+" with --in-cluster)")
 	f.StringVar(&o.target, "target-kubeconfig", "", "kubeconfig `FILE` of the target cluster; stored in a Secret")
 	f.StringVar(&o.context, "target-context", "", "`CONTEXT` in --target-kubeconfig (default: the current context)")
 	f.BoolVar(&o.inCluster, "in-cluster", false, "install modules in the control plane itself, with the identity of the provider")
-	f.StringArrayVar(&o.templates, "template", nil, "`FILE` with ModuleTemplates to apply, - means stdin; can be repeated")
+	f.StringArrayVar(&o.templates, "template", nil, "`FILE` with ModuleTemplates to apply; - means stdin; can be repeated")
 	f.StringVar(&o.kyma, "kyma", "default", "`NAME` of the Kyma")
 	f.StringVar(&o.channel, "channel", "", "`CHANNEL` of the Kyma (default: the current channel, or regular)")
-	f.StringArrayVar(&o.moduleArgs, "module", nil, "`NAME[=CHANNEL]` of a module to enable in addition to the enabled ones; can be repeated")
+	f.StringArrayVar(&o.moduleArgs, "module", nil, "`NAME[=CHANNEL]` of an additional module to enable; can be repeated")
 	f.BoolVar(&o.wait, "wait", false, "wait until the Kyma is Ready")
-	f.BoolVar(&o.dryRun, "dry-run", false, "show what the command would do, with server-side dry runs, and change nothing")
+	f.BoolVar(&o.dryRun, "dry-run", false, "use server-side dry runs to show what the command would do, without changing anything")
 	f.BoolVar(&o.force, "force-conflicts", false, "take over fields that other clients have set to different values")
 }
 

@@ -16,19 +16,19 @@ import (
 )
 
 const undeployLong = `Remove what deploy created in a control plane. The command deletes the Kyma, so that the provider
-removes all its modules from the target cluster. Then it deletes the ProviderConfig and its Secret, unless something
-else uses them. It waits until each object is deleted. Objects that don't exist are not an error.
+removes all its modules from the target cluster. It then deletes the ProviderConfig and its Secret, unless they are still
+in use. The command waits until each object is deleted. If an object doesn't exist, this is not an error.
 
-The command only deletes objects that deploy created. To delete a Kyma or a ProviderConfig of another owner, name it
-with --kyma or --provider-config.
+The command only deletes objects that deploy created. To delete a Kyma or a ProviderConfig that was created in another
+way, specify it with --kyma or --provider-config.
 
-ModuleTemplates, CRDs and the provider package are shared by the whole control plane, so they are kept unless you set
-the corresponding flag. ModuleTemplates are also kept while a Kyma uses their module. CRDs and the package can't be
-deleted while Kymas, Manifests, ModuleTemplates or configs exist: these would be deleted too, and no provider would be
-left to remove modules from their clusters. Namespaces are always kept.
+ModuleTemplates, CRDs and the provider package are shared by the whole control plane, so the command keeps them unless
+you set the corresponding flag. It also keeps a ModuleTemplate as long as a Kyma uses its module. You can't delete the
+CRDs or the package as long as there are Kymas, Manifests, ModuleTemplates or ProviderConfigs: Kubernetes would delete
+these too, and no provider would be left to remove the modules from their clusters. The command never deletes namespaces.
 
---output json and yaml print an object with the list objects. Each item has kind, namespace, name, and an action: deleted,
-kept or unchanged.`
+--output json and yaml print an object with the list objects. Each item has kind, namespace, name and action, which is
+deleted, kept or unchanged.`
 
 const undeployExample = `  # Remove the Kyma default in namespace team-a, with its modules and its access to the cluster
   kymactl undeploy -n team-a
@@ -80,7 +80,7 @@ func NewUndeploy(e *command.Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:        "undeploy",
 		SuggestFor: []string{"uninstall", "delete"},
-		Short:      "Remove a Kyma, its modules, and everything else that deploy created, from a control plane",
+		Short:      "Remove a Kyma, its modules and everything else that deploy created",
 		Long:       undeployLong,
 		Example:    undeployExample,
 		Args:       cobra.NoArgs,

@@ -34,15 +34,15 @@ func NewStatus(e *command.Environment) *cobra.Command {
 		Use:        "status [KYMA]",
 		SuggestFor: []string{"get", "describe", "show"},
 		Short:      "Show the state of a Kyma and its modules as a tree",
-		Long: "Show a Kyma and its modules with their channels. For modules that are not Ready, also show the Manifest and its installs that are not " +
-			"Ready, with the reasons. The columns SYNCED, READY and VERIFIED show conditions. The latest warning events of the Kyma and its Manifests " +
-			"follow below the tree.\n\n" +
-			"The exit code is 0 in every state, unless --exit-code is set.\n\n" +
-			"--output json and yaml print an object with namespace, kyma, channel, composedBy, observed (true if the provider has reconciled the current " +
-			"spec), state, message, conditions, modules and events. Each module has the fields of kymactl module list --kyma, and the field live, which describes its " +
-			"Manifest: name, state, version, message, conditions, objectsReady, objectsTotal, drift (as in the status of the Manifest), and installs with " +
-			"name, state, version and message. " +
-			"The lists also contain modules and installs that are Ready.",
+		Long: "Show a Kyma and its modules as a tree. For modules that are not Ready, also show the Manifest and the installs that " +
+			"are not Ready, with the reasons. The columns SYNCED, READY and VERIFIED show conditions. Below the tree, the command " +
+			"lists the latest warning events of the Kyma and its Manifests.\n\n" +
+			"The exit code is 0 in every state, unless you set --exit-code.\n\n" +
+			"--output json and yaml print an object with namespace, kyma, channel, composedBy, observed (true if the provider has " +
+			"reconciled the current spec), state, message, conditions, modules and events. Each module has the fields that kymactl " +
+			"module list --kyma prints, and the field live, which describes its Manifest: name, state, version, message, " +
+			"conditions, objectsReady, objectsTotal, drift (as in the status of the Manifest), and installs with name, state, " +
+			"version and message. The lists also contain the modules and installs that are Ready.",
 		Example: "  kymactl status cluster-a -n team-a\n" +
 			"  kymactl status --all\n" +
 			"  kymactl status --exit-code --quiet -o jsonpath='{.message}'",
@@ -58,7 +58,7 @@ func NewStatus(e *command.Environment) *cobra.Command {
 	f := cmd.Flags()
 	s.cluster.AddFlags(f)
 	s.output.AddNamedFlag(f)
-	f.StringVar(&s.kyma, "kyma", "", "`NAME` of the Kyma, instead of the argument (default: the only one in the namespace)")
+	f.StringVar(&s.kyma, "kyma", "", "`NAME` of the Kyma, as an alternative to the argument (default: the only Kyma in the namespace)")
 	f.BoolVar(&s.all, "all", false, "also show Manifests and installs that are Ready")
 	f.BoolVar(&s.exitCode, "exit-code", false, "exit with code 1 if the Kyma is not Ready")
 	complete.Flag(cmd, "kyma", complete.Kymas(&s.cluster))

@@ -60,12 +60,16 @@ func NewWait(e *command.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait [KYMA]",
 		Short: "Wait until a Kyma or its modules are Ready or deleted",
-		Long: "Wait until a Kyma is Ready: the provider has reconciled its current spec, and all of its modules are Ready. With --module, wait only for " +
-			"these modules. Once the first request has succeeded, the command also waits through restarts of the API server and broken connections.\n\n" +
-			"With --for deleted, wait until the Kyma no longer exists, or with --module, until nothing is left of these modules.\n\n" +
-			"The state Error can be temporary, so the command keeps waiting, unless --fail-fast is set (exit code 1). If --timeout expires, the exit code " +
-			"is 6, and the message says what is missing. Without --for deleted, the exit code is 3 if the Kyma does not exist or a module is not enabled.\n\n" +
-			"After success, --output json and yaml print an object with namespace, kyma, condition and modules, a list of names.",
+		Long: "Wait until a Kyma is Ready: the provider has reconciled its current spec, and all of its modules are Ready. With " +
+			"--module, wait only for these modules. Once the first request has succeeded, the command keeps waiting even if the API " +
+			"server restarts or the connection breaks.\n\n" +
+			"With --for deleted, wait until the Kyma no longer exists. With --for deleted and --module, wait until these modules " +
+			"are removed completely.\n\n" +
+			"The state Error can be temporary, so the command keeps waiting in this state. With --fail-fast, it fails with exit " +
+			"code 1 instead. If --timeout expires, the exit code is 6, and the message lists what the command was still waiting for. If the Kyma " +
+			"does not exist or a module is not enabled, the exit code is 3, unless you set --for deleted.\n\n" +
+			"If the command succeeds, --output json and yaml print an object with namespace, kyma, condition and modules, which is " +
+			"a list of names.",
 		Example: "  kymactl wait cluster-a -n team-a --timeout 10m\n" +
 			"  kymactl wait --module istio,serverless --fail-fast\n" +
 			"  kymactl wait cluster-a --for deleted",
@@ -81,10 +85,10 @@ func NewWait(e *command.Environment) *cobra.Command {
 	f := cmd.Flags()
 	w.cluster.AddFlags(f)
 	w.output.AddNamedFlag(f)
-	f.StringVar(&w.kyma, "kyma", "", "`NAME` of the Kyma, instead of the argument (default: the only one in the namespace)")
+	f.StringVar(&w.kyma, "kyma", "", "`NAME` of the Kyma, as an alternative to the argument (default: the only Kyma in the namespace)")
 	f.StringVar(&w.condition, "for", forReady, "`CONDITION` to wait for: ready or deleted")
 	f.StringSliceVar(&w.modules, "module", nil, "`NAME` of a module to wait for; can be repeated")
-	f.BoolVar(&w.failFast, "fail-fast", false, "fail as soon as a state is Error")
+	f.BoolVar(&w.failFast, "fail-fast", false, "fail as soon as the Kyma or a module is in state Error")
 	complete.Flag(cmd, "kyma", complete.Kymas(&w.cluster))
 	complete.Flag(cmd, "module", complete.EnabledIn(&w.cluster, func(args []string) (string, bool) {
 		err := takeKyma(&w.kyma, args)

@@ -30,23 +30,28 @@ func NewPlan(e *command.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan [[KIND/]NAME]",
 		Short: "Preview what a Manifest or a Kyma would create, change and prune",
-		Long: "Show what the provider would do in the target cluster: which objects it would create, change, recreate and prune. For changes, the output " +
-			"names the fields, but never shows values. The provider uses server-side dry runs, and changes nothing in the target cluster.\n\n" +
-			"With -f FILE, the plan covers a Manifest or a Kyma with the spec, labels and annotations of the file. The spec of the file replaces the " +
-			"whole spec. Without -f, the plan covers the current object: pending changes and drift.\n\n" +
-			"To get the plan, kymactl sets " + modeField + " of the object to Plan and applies the file, in a single write. In mode Plan, the provider " +
-			"applies nothing and repairs no drift. Afterwards kymactl restores the object, even if you interrupt the command: it restores the previous spec, " +
-			"in a single write. If the object did not exist before, kymactl deletes it, without deleting anything in the target cluster. If kymactl is " +
-			"killed, the object stays in mode Plan, which is safe, and the next plan shows it. With --keep, the object stays in mode Plan. With --apply, " +
-			"kymactl sets the mode to Apply, so that the provider applies the plan, unless the plan has problems. An object that was already in mode Plan " +
-			"stays in it, unless --apply is set.\n\n" +
-			"A Manifest of a Kyma or of a composite resource cannot be planned by itself, because its mode would be reverted: plan the Kyma, or set the mode " +
-			"there.\n\n" +
-			"The exit code is 0 if there is a plan, even if it contains changes. It is 1 if the plan has problems, such as existing objects of other owners or " +
-			"objects that the API server rejects, and 6 if --timeout expires. With --exit-code, it is 7 if there are changes.\n\n" +
-			"--output json and yaml print an object with namespace, kind, name, create, change, prune, result (planned, kept or applied), removed (modules that " +
-			"the Kyma no longer enables) and manifests. Each item of manifests has name, module, create, change, prune, problems, message and objects, a list " +
-			"with action, object and fields, of at most 64 objects.",
+		Long: "Show what the provider would do in the target cluster: which objects it would create, change, recreate and prune. For " +
+			"changes, the output lists the fields, but never their values. The provider computes the plan with server-side dry runs " +
+			"and changes nothing in the target cluster.\n\n" +
+			"With -f FILE, the plan is for a Manifest or a Kyma with the spec, labels and annotations from the file. The spec in " +
+			"the file replaces the whole spec. Without -f, the plan is for the object as it is, and shows pending changes and " +
+			"drift.\n\n" +
+			"To compute the plan, kymactl sets spec.forProvider.mode of the object to Plan and applies the file, in a single write. " +
+			"In mode Plan, the provider applies nothing and repairs no drift. Afterwards, kymactl restores the previous spec in a " +
+			"single write, even if you interrupt the command. If the object did not exist before, kymactl deletes it without " +
+			"deleting anything in the target cluster. If kymactl is killed, the object stays in mode Plan, which is safe, and the " +
+			"next plan reports this. With --keep, the object stays in mode Plan. With --apply, kymactl sets the mode to Apply so " +
+			"that the provider applies the plan, unless the plan has problems. An object that was already in mode Plan stays in " +
+			"that mode, unless you set --apply.\n\n" +
+			"You cannot plan a Manifest that belongs to a Kyma or a composite resource directly, because its owner would revert the " +
+			"mode. Plan the Kyma instead, or set the mode in the composite resource.\n\n" +
+			"The exit code is 0 if there is a plan, even if it contains changes. It is 1 if the plan has problems, such as objects " +
+			"that already exist and belong to another owner, or objects that the API server rejects. It is 6 if --timeout expires. " +
+			"With --exit-code, it is 7 if there are changes.\n\n" +
+			"--output json and yaml print an object with namespace, kind, name, create, change, prune, result (planned, kept or " +
+			"applied), removed (modules that the Kyma no longer enables) and manifests. Each item of manifests has name, module, " +
+			"create, change, prune, problems, message and objects, which is a list of at most 64 objects with action, object and " +
+			"fields.",
 		Example: "  kymactl plan manifest/web -n team-a\n" +
 			"  kymactl plan -f web.yaml\n" +
 			"  kymactl plan -f web.yaml --apply\n" +
@@ -63,7 +68,7 @@ func NewPlan(e *command.Environment) *cobra.Command {
 	f := cmd.Flags()
 	p.cluster.AddFlags(f)
 	p.output.AddFlag(f, false)
-	f.StringVarP(&p.file, "file", "f", "", "`FILE` with one Manifest or Kyma; - means stdin")
+	f.StringVarP(&p.file, "file", "f", "", "`FILE` with the Manifest or Kyma to plan; - means stdin")
 	f.BoolVar(&p.apply, "apply", false, "apply the plan, unless it has problems")
 	f.BoolVar(&p.keep, "keep", false, "leave the object in mode Plan")
 	f.BoolVar(&p.exitCode, "exit-code", false, "exit with code 7 if there are changes")

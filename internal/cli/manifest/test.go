@@ -62,12 +62,14 @@ func NewTest(e *command.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test [KIND/]NAME",
 		Short: "Run the chart tests of a Manifest or a Kyma",
-		Long: "Run the test hooks of the charts of a Manifest, or of all modules of a Kyma, and wait for their results, as helm test does. kymactl " +
-			"requests the tests with a new value of the annotation " + v1alpha1.AnnotationTest + ", and the provider runs them in the target cluster.\n\n" +
-			"The exit code is 0 if all tests succeeded or there are none, 1 if a test failed, and 6 if --timeout expires. The tests continue after a timeout " +
-			"or an interrupt. To see their results, check status.atProvider.tests of the Manifest: kymactl status does not show them.\n\n" +
-			"--output json and yaml print an object with namespace, kind, name, state (Ready or Error) and tests. Each item of tests has manifest, install, " +
-			"kind, namespace, name, state and message.",
+		Long: "Run the test hooks of the charts of a Manifest, or of all modules of a Kyma, and wait for the results, as helm test " +
+			"does. kymactl requests the tests by changing the annotation kyma.m.crossplane.io/test, and the provider runs them in " +
+			"the target cluster.\n\n" +
+			"The exit code is 0 if all tests succeed or there are none, 1 if a test fails, and 6 if --timeout expires. If the " +
+			"command times out or you interrupt it, the tests continue. To see their results, check status.atProvider.tests of the " +
+			"Manifest. kymactl status does not show them.\n\n" +
+			"--output json and yaml print an object with namespace, kind, name, state (Ready or Error) and tests. Each item of " +
+			"tests has manifest, install, kind, namespace, name, state and message.",
 		Example: "  kymactl test manifest/web -n team-a\n" +
 			"  kymactl test kyma/cluster-a --module istio --timeout 10m",
 		Args: cobra.ExactArgs(1),
@@ -80,7 +82,7 @@ func NewTest(e *command.Environment) *cobra.Command {
 	f := cmd.Flags()
 	t.cluster.AddFlags(f)
 	t.output.AddFlag(f, false)
-	f.StringSliceVar(&t.modules, "module", nil, "`NAME` of a module of a Kyma to test (default: all modules); can be repeated")
+	f.StringSliceVar(&t.modules, "module", nil, "`NAME` of the module to test, if the argument is a Kyma (default: all modules); can be repeated")
 	complete.Flag(cmd, "module", complete.EnabledIn(&t.cluster, kymaNamed))
 	return cmd
 }

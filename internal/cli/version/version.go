@@ -61,11 +61,12 @@ func Command(e *command.Environment) *cobra.Command {
 	o := &options{environment: e}
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Print the versions of kymactl, and of the provider in a control plane",
-		Long: "Print the version of kymactl. With --provider, also print the version of the provider that Crossplane runs in the control plane, " +
-			"and of the API server. If kymactl can't reach the control plane, it still prints its own version, and the exit code is 1.\n\n" +
+		Short: "Print the version of kymactl and of the provider in a control plane",
+		Long: "Print the version of kymactl. With --provider, also print the version of the provider that Crossplane runs in the " +
+			"control plane, and the version of the API server. If kymactl can't reach the control plane, it still prints its own " +
+			"version, and fails with exit code 1.\n\n" +
 			"--output json and yaml print an object with clientVersion, and with --provider also providerVersion and serverVersion. " +
-			"Each has a field gitVersion.",
+			"Each of them has the field gitVersion.",
 		Example: "  kymactl version\n" +
 			"  kymactl version --provider\n" +
 			"  kymactl version -o jsonpath='{.clientVersion.gitVersion}'",

@@ -51,24 +51,25 @@ func Command(e *command.Environment) *cobra.Command {
 		Use:        "create [DIR]",
 		SuggestFor: []string{"build", "package"},
 		Short:      "Build a module from charts, manifests and kustomizations",
-		Long: "Build a module from the content that the module.yaml in DIR (default: the working directory) lists, and write it to an OCI " +
-			"image layout. kymactl module init writes a module.yaml. Without one, DIR must be one of these: a chart; a kubebuilder project, " +
-			"from which config/default is built with the CRDs first, and whose only sample becomes the default custom resource; " +
-			"a kustomization; or a directory of YAML files, including subdirectories whose names do not begin with a dot.\n\n" +
-			"Everything is checked before anything is written: names and versions are valid, charts render, YAML contains objects, " +
-			"the default custom resource matches its CRD, and readiness rules compile. A warning names each image that is not pinned by " +
-			"digest. Nothing is fetched except the module or image of --from, no other program is started, and DIR is only read: " +
-			"the dependencies of a chart must be in its charts directory, and the bases of a kustomization in DIR. " +
-			"The module omits .git, .DS_Store, ._*, the files that the .helmignore of a chart excludes, image layouts, " +
-			"and the files that flags name.\n\n" +
-			"Builds are reproducible: the same input always produces the same digest, regardless of the directory name, user, time and machine. " +
-			"An existing layout is replaced. A directory that contains anything else is never overwritten.\n\n" +
-			"A chart with format helm in the module.yaml becomes an artifact of Helm's own type, which helm pull understands, in the same " +
-			"layout. module push uploads it to charts/NAME:VERSION beside the module. From then on, the version of the chart is as " +
-			"immutable as the version of the module.\n\n" +
-			"With --from, the module is built on top of another module or an image. The resources of a base module stay, unless there is one " +
-			"of the same name, but its signatures do not. The layers of a base image are kept. DIR is then only read if you name it, or " +
-			"if it has a module.yaml.\n\n" +
+		Long: "Build a module from the content that module.yaml in DIR (default: the working directory) lists, and write it to an OCI " +
+			"image layout. To create a module.yaml, use kymactl module init. Without a module.yaml, DIR must be one of the " +
+			"following: a chart; a kubebuilder project; a kustomization; or a directory of YAML files, including subdirectories " +
+			"whose names do not begin with a dot. For a kubebuilder project, the command builds config/default, installs its CRDs " +
+			"first, and uses the sample as the default custom resource if there is exactly one.\n\n" +
+			"The command checks everything before it writes anything: names and versions must be valid, charts must render, YAML " +
+			"files must contain objects, the default custom resource must match its CRD, and readiness rules must compile. It " +
+			"prints a warning for each image that is not pinned by digest. It fetches nothing except the module or image of --from, " +
+			"starts no other program, and does not modify DIR. The dependencies of a chart must be in its charts directory, and the " +
+			"bases of a kustomization must be in DIR. The module omits .git, .DS_Store, ._*, image layouts, the files that the " +
+			".helmignore of a chart excludes, and the files that you specify in flags.\n\n" +
+			"Builds are reproducible: the same input always produces the same digest, regardless of the directory name, user, time " +
+			"and machine. The command replaces an existing layout, but never a directory that contains anything else.\n\n" +
+			"If module.yaml sets the format of a chart to helm, the layout also contains the chart as a regular Helm OCI artifact, " +
+			"which you can pull with helm pull. module push uploads it to charts/NAME:VERSION beside the module. From then on, the " +
+			"version of the chart is as immutable as the version of the module.\n\n" +
+			"With --from, the module is built on top of another module or of an image. It keeps the resources of a base module, " +
+			"unless it defines a resource with the same name, but not its signatures. It keeps all layers of a base image. In this " +
+			"case, DIR is only read if you specify it, or if it contains a module.yaml.\n\n" +
 			"The last line on stdout is the digest of the manifest.",
 		Example: "  kymactl module create ./greeter -o greeter-layout\n" +
 			"  kymactl module create ./chart --name example.org/module/greeter --version 1.2.3 -o greeter.tar\n" +
@@ -92,16 +93,16 @@ func Command(e *command.Environment) *cobra.Command {
 
 func (c *creation) addFlags(f *pflag.FlagSet) {
 	f.StringVarP(&c.to, "output", "o", "", "`PATH` of the layout: a tar file if it ends in .tar, .tar.gz or .tgz, otherwise a directory")
-	f.StringVarP(&c.file, "file", "f", "", "`FILE` to use instead of the module.yaml in DIR; without DIR, its directory is used")
-	f.StringVar(&c.over.Name, "name", "", "`NAME` of the component, such as example.org/module/greeter; overrides the input")
-	f.StringVar(&c.over.Version, "version", "", "semantic `VERSION`; overrides the input")
-	f.StringVar(&c.over.Channel, "channel", "", "`CHANNEL` for ModuleTemplates; overrides the input (default regular)")
-	f.StringVar(&c.over.Provider, "provider", "", "`NAME` of the provider of the module; overrides the input (default internal)")
-	f.StringVar(&c.from, "from", "", "module or `IMAGE` to build on")
+	f.StringVarP(&c.file, "file", "f", "", "`FILE` to use instead of module.yaml in DIR; if you omit DIR, the directory of FILE is used")
+	f.StringVar(&c.over.Name, "name", "", "`NAME` of the component, such as example.org/module/greeter; overrides module.yaml")
+	f.StringVar(&c.over.Version, "version", "", "semantic `VERSION` of the module; overrides module.yaml")
+	f.StringVar(&c.over.Channel, "channel", "", "`CHANNEL` to offer the module in; overrides module.yaml (default regular)")
+	f.StringVar(&c.over.Provider, "provider", "", "`NAME` of the provider of the module; overrides module.yaml (default internal)")
+	f.StringVar(&c.from, "from", "", "`IMAGE` or module to build on top of")
 	f.BoolVar(&c.dryRun, "dry-run", false, "check everything and print the digest, but write nothing")
 	f.StringVar(&c.keyFile, "key", "", "PEM `FILE` with the private RSA key to sign with")
 	f.StringVar(&c.signature, "signature-name", bundle.DefaultSignature, "`NAME` of the signature; clusters select the key by this name")
-	f.BoolVar(&c.cosign, "cosign", true, "with --key, also sign the manifest as cosign does")
+	f.BoolVar(&c.cosign, "cosign", true, "with --key, also create a cosign signature of the manifest")
 	f.BoolVar(&c.strictness, "warnings-as-errors", false, "fail if there are warnings")
 	c.registry.AddFlags(f)
 	c.output.AddFlag(f, true)

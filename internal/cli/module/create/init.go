@@ -30,10 +30,11 @@ func NewInit(e *command.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a module.yaml to start from",
-		Long: "Write a module.yaml with comments into DIR (default: the working directory), filled in with what is found there: " +
-			"a chart, a kubebuilder project, a kustomization, or YAML files. kymactl module create accepts it as it is, " +
-			"but check the name and the version first. If nothing is found, comments show what a module.yaml can contain.\n\n" +
-			"An existing module.yaml is not replaced unless you set --force: the exit code is then 5, or 0 if the content is the same.",
+		Long: "Write a commented module.yaml to DIR (default: the working directory), based on what DIR contains: a chart, a " +
+			"kubebuilder project, a kustomization, or YAML files. You can pass the result to kymactl module create as it is, but " +
+			"check the name and the version first. If DIR contains none of these, comments show what you can put in a module.yaml.\n\n" +
+			"If there is already a module.yaml with different content, the command fails with exit code 5. Use --force to replace " +
+			"it.",
 		Example: "  kymactl module init\n" +
 			"  kymactl module init ./chart --name example.org/module/greeter --version 1.2.3\n" +
 			"  kymactl module init -o - | less",
@@ -50,10 +51,10 @@ func NewInit(e *command.Environment) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&i.to, "output", "o", "", "`FILE` to write instead of the module.yaml in DIR; - is stdout")
+	f.StringVarP(&i.to, "output", "o", "", "`FILE` to write instead of module.yaml in DIR; - means stdout")
 	f.StringVar(&i.over.Name, "name", "", "`NAME` of the component, such as example.org/module/greeter")
-	f.StringVar(&i.over.Version, "version", "", "semantic `VERSION` (default: the version of the chart, or 0.1.0)")
-	f.BoolVar(&i.force, "force", false, "replace an existing file")
+	f.StringVar(&i.over.Version, "version", "", "semantic `VERSION` of the module (default: the version of the chart, or 0.1.0)")
+	f.BoolVar(&i.force, "force", false, "replace an existing module.yaml")
 	return cmd
 }
 

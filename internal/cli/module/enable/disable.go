@@ -31,14 +31,14 @@ func NewDisable(e *command.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "disable NAME...",
 		SuggestFor: []string{"remove"},
-		Short:      "Disable modules in a Kyma, which removes them from its cluster",
-		Long: "Remove modules from a Kyma, all in a single write. The provider then removes the objects that they installed. A module that is not " +
-			"enabled is unchanged, which is not an error. Concurrent changes are safe.\n\n" +
-			"With --wait, the command ends when nothing is left of the modules. Until then, it shows what blocks their removal.\n\n" +
-			"A Kyma that belongs to a Crossplane composition is not changed, because the composition would revert the change: change the claim, or " +
-			"use --force.\n\n" +
-			"For each module, a line says whether it was disabled, or is unchanged. --output json and yaml print an object with " +
-			"namespace, kyma and the list \"modules\", whose items have name, result and channel.",
+		Short:      "Disable modules in a Kyma and remove them from its cluster",
+		Long: "Disable modules in a Kyma, all in a single write. The provider then removes the objects that the modules installed. " +
+			"Disabling a module that is not enabled is not an error. Concurrent changes to the Kyma are safe.\n\n" +
+			"With --wait, the command waits until the modules are removed completely, and shows what blocks their removal.\n\n" +
+			"If the Kyma belongs to a Crossplane composition, the command fails, because the composition would revert the change. " +
+			"Change the claim instead, or use --force.\n\n" +
+			"For each module, the command prints a line that says whether the module was disabled or is unchanged. --output json " +
+			"and yaml print an object with namespace, kyma and the list modules. Each item has name, result and channel.",
 		Example: "  kymactl module disable istio serverless --kyma cluster-a -n team-a --wait",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,7 +51,7 @@ func NewDisable(e *command.Environment) *cobra.Command {
 	d.output.AddNamedFlag(f)
 	f.StringVar(&d.kyma, "kyma", "", "`NAME` of the Kyma (default: the only Kyma in the namespace)")
 	f.BoolVar(&d.wait, "wait", false, "wait until these modules are removed completely")
-	f.BoolVar(&d.force, "force", false, "change a Kyma even if it belongs to a composition, which might revert the change")
+	f.BoolVar(&d.force, "force", false, "change the Kyma even if it belongs to a composition, which might revert the change")
 	complete.Flag(cmd, "kyma", complete.Kymas(&d.cluster))
 	return cmd
 }

@@ -36,17 +36,20 @@ func Command(e *command.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "enable NAME...",
 		SuggestFor: []string{"add"},
-		Short:      "Enable modules in a Kyma, or change them",
-		Long: "Add modules to a Kyma, all in a single write. A module that is already enabled is changed in place, and settings without a flag stay " +
-			"as they are: without --channel, a module keeps its own channel, or follows the channel of the Kyma if it has none. If nothing " +
-			"differs, nothing is written, so you can safely enable a module again. Concurrent changes are safe.\n\n" +
-			"Each module must have a ModuleTemplate in its channel. Otherwise no module is changed, the message names the channels of the module, " +
-			"and the exit code is 3. Use --allow-missing for modules whose ModuleTemplates are created later. If a channel has a lower version " +
-			"than the installed one, a warning is printed, and the provider keeps the installed version.\n\n" +
-			"A Kyma that belongs to a Crossplane composition is not changed, because the composition would revert the change: change the claim, or " +
-			"use --force.\n\n" +
-			"For each module, a line says whether it was enabled, changed, or is unchanged. --output json and yaml print an object with " +
-			"namespace, kyma and the list \"modules\", whose items have name, result and channel.",
+		Short:      "Enable modules in a Kyma, or change their settings",
+		Long: "Enable modules in a Kyma, all in a single write. If a module is already enabled, only the settings that you specify " +
+			"are changed. For example, without --channel, a module keeps its own channel, or follows the channel of the Kyma if it " +
+			"has none. If nothing changes, nothing is written, so you can safely enable a module again. Concurrent changes to the " +
+			"Kyma are safe.\n\n" +
+			"Each module must have a ModuleTemplate in its channel. Otherwise, the command changes no module, lists the channels " +
+			"that offer the module, and fails with exit code 3. Use --allow-missing for modules whose ModuleTemplates you create " +
+			"later. If a channel offers a lower version than the installed one, the command prints a warning, and the provider " +
+			"keeps the installed version.\n\n" +
+			"If the Kyma belongs to a Crossplane composition, the command fails, because the composition would revert the change. " +
+			"Change the claim instead, or use --force.\n\n" +
+			"For each module, the command prints a line that says whether the module was enabled, was changed or is unchanged. " +
+			"--output json and yaml print an object with namespace, kyma and the list modules. Each item has name, result and " +
+			"channel.",
 		Example: "  kymactl module enable istio serverless --kyma cluster-a -n team-a --wait\n" +
 			"  kymactl module enable istio --channel fast\n" +
 			"  kymactl module enable monitoring --values values.yaml --install-values grafana=grafana.yaml",
@@ -63,14 +66,14 @@ func Command(e *command.Environment) *cobra.Command {
 	f.StringVar(&n.kyma, "kyma", "", "`NAME` of the Kyma (default: the only Kyma in the namespace)")
 	f.StringVarP(&n.settings.channel, "channel", "c", "", "`CHANNEL` of the modules (default: their own channel, or the channel of the Kyma)")
 	f.StringVar(&n.settings.policy, "custom-resource-policy", "", "`POLICY` for the default custom resource: CreateAndDelete creates and deletes "+
-		"it with the module, Ignore leaves it to you (default CreateAndDelete for new modules)")
-	f.StringVar(&n.values, "values", "", "`FILE` with values for the charts of one module, - is stdin; "+
-		"they replace its current values, and an empty file removes these")
-	f.StringArrayVar(&n.installValues, "install-values", nil, "`INSTALL=FILE` with values for one chart of the module, which override --values; "+
-		"they replace the current values of this chart (can be repeated)")
+		"it with the module, Ignore leaves both to you (default CreateAndDelete for new modules)")
+	f.StringVar(&n.values, "values", "", "`FILE` with values for the charts of one module, which replace its current values; "+
+		"an empty file removes all values; - means stdin")
+	f.StringArrayVar(&n.installValues, "install-values", nil, "`INSTALL=FILE` with values for one chart of the module, which replace its current values "+
+		"and override --values; can be repeated")
 	f.BoolVar(&n.wait, "wait", false, "wait until these modules are Ready")
 	f.BoolVar(&n.settings.missing, "allow-missing", false, "enable modules that have no ModuleTemplate yet")
-	f.BoolVar(&n.settings.force, "force", false, "change a Kyma even if it belongs to a composition, which might revert the change")
+	f.BoolVar(&n.settings.force, "force", false, "change the Kyma even if it belongs to a composition, which might revert the change")
 	complete.Flag(cmd, "kyma", complete.Kymas(&n.cluster))
 	complete.Flag(cmd, "channel", complete.Channels(&n.cluster))
 	complete.Flag(cmd, "custom-resource-policy", cobra.FixedCompletions(policies(), cobra.ShellCompDirectiveNoFileComp))

@@ -26,13 +26,14 @@ func NewDiff(e *command.Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff FROM TO",
 		Short: "Show what changes between two versions of a module",
-		Long: "Show which objects are added (+), removed (-) and changed (~, field by field) between two versions of a module, rendered with " +
-			"the default values of their charts. Also show what changes in these values, in the images, and in the versions that CRDs serve. " +
-			"The output is sorted, so identical modules produce identical output. The data of Secrets is compared, but never shown.\n\n" +
-			open.ReferenceHelp + "\n\n" +
+		Long: "Show which objects are added (+), removed (-) and changed (~, field by field) between two versions of a module, " +
+			"rendered with the default values of their charts. Also show changes to these values, to the images, and to the " +
+			"versions that CRDs serve. The output is sorted, so identical modules produce identical output. The data of Secrets is " +
+			"compared, but never shown.\n\n" + open.ReferenceHelp + "\n\n" +
 			"--username applies to the first of the two modules that is in a registry.\n\n" +
-			"A chart that renders different objects each time, for example with a random password, differs from itself. Charts that " +
-			"cannot be rendered without values are named on stderr, and their objects are not compared.",
+			"If a chart renders different objects each time, for example because it generates a password, these objects are always " +
+			"shown as changed. If a chart cannot be rendered without additional values, the command prints a warning and does not " +
+			"compare its objects.",
 		Example: "  kymactl module diff registry.example.org/modules//example.org/module/greeter:1.0.0 ./greeter.tar\n" +
 			"  kymactl module diff --exit-code old.tar new.tar",
 		Args: cobra.ExactArgs(2),
@@ -42,7 +43,7 @@ func NewDiff(e *command.Environment) *cobra.Command {
 	}
 	f.registry.AddFlags(c.Flags())
 	f.output.AddFlag(c.Flags(), false)
-	c.Flags().BoolVar(&f.exitCode, "exit-code", false, "exit with 1 if the modules differ or cannot be compared completely")
+	c.Flags().BoolVar(&f.exitCode, "exit-code", false, "exit with code 1 if the modules differ or cannot be compared completely")
 	return c
 }
 

@@ -26,12 +26,13 @@ func Command(e *command.Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "inspect MODULE",
 		Aliases: []string{"show"},
-		Short:   "Show what a module is and what it would install",
-		Long: "Show the name, version and digest of a module, where it comes from, its layers, its signatures (which are listed, but " +
-			"not verified), the objects that it would install with the default values of its charts, and the images that they run.\n\n" +
+		Short:   "Show details of a module and what it installs",
+		Long: "Show the name, version, digest and origin of a module, its layers, its signatures (without verifying them), the " +
+			"objects that it installs with the default values of its charts, and the images that these objects run.\n\n" +
 			open.ReferenceHelp + "\n\n" +
-			"Charts are rendered for a cluster with Kubernetes " + bundle.KubeVersion + " in which nothing is installed yet. A chart that " +
-			"cannot be rendered without values is not an error: the output shows the reason instead of its objects.",
+			"Charts are rendered as for an empty cluster with Kubernetes " + bundle.KubeVersion +
+			". A chart that cannot be rendered without additional values is not an error: the output shows the reason instead of " +
+			"the objects.",
 		Example: "  kymactl module inspect registry.example.org/modules//example.org/module/greeter:1.0.0\n" +
 			"  kymactl module inspect ./greeter.tar -o jsonpath='{.images}'\n" +
 			"  kymactl module inspect ./greeter.tar --show-objects",
@@ -44,7 +45,7 @@ func Command(e *command.Environment) *cobra.Command {
 	f.output.AddFlag(c.Flags(), false)
 	c.Flags().BoolVar(&f.descriptor, "descriptor", false, "write only the component descriptor, unchanged")
 	c.Flags().BoolVar(&f.showObjects, "show-objects", false,
-		"write only the objects that would be installed, as YAML, including Secrets of the module")
+		"write only the objects that the module installs, as YAML, including Secrets")
 	return c
 }
 

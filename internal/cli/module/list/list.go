@@ -66,16 +66,17 @@ func Command(e *command.Environment) *cobra.Command {
 		Use:        "list",
 		SuggestFor: []string{"catalog"},
 		Aliases:    []string{"ls"},
-		Short:      "List the available modules, or the enabled ones",
-		Long: "Show the catalogue of a control plane: each module and channel with the version from its ModuleTemplate, " +
-			"and whether Kymas can use it (READY). --output wide also shows whether the component descriptor could be read (RESOLVED), and whether " +
-			"its signature is valid (VERIFIED).\n\n" +
-			"With --kyma, --enabled or --all-namespaces, show the modules that Kymas have enabled: the desired channel, the version and the " +
-			"state in the cluster, other available versions, and a message if a module needs attention. Enabled modules that the provider has " +
-			"not processed yet have no state. Modules that are still being removed are in state Deleting.\n\n" +
-			"--output json and yaml print an object with the list \"modules\". An entry of the catalogue has name, channel, version, template, " +
-			"ready, resolved, verified and message. An enabled module has namespace, kyma, name, enabled, channel, activeChannel, version, state, reason, " +
-			"manifest, message and available, a list of channel, version and newer. All fields are always present.",
+		Short:      "List the available or the enabled modules",
+		Long: "List the modules that a control plane offers: each module and channel, with the version from its ModuleTemplate, and " +
+			"whether Kymas can use it (READY). --output wide also shows whether the component descriptor could be read (RESOLVED), " +
+			"and whether its signature is valid (VERIFIED).\n\n" +
+			"With --kyma, --enabled or --all-namespaces, list the modules that Kymas have enabled instead: the channel, the version " +
+			"and the state in the cluster, other available versions, and a message if a module needs attention. The state is empty " +
+			"until the provider has processed the module. Modules that are being removed are in state Deleting.\n\n" +
+			"--output json and yaml print an object with the list modules. An offered module has name, channel, version, template, " +
+			"ready, resolved, verified and message. An enabled module has namespace, kyma, name, enabled, channel, activeChannel, " +
+			"version, state, reason, manifest, message and available, which is a list with channel, version and newer. All fields " +
+			"are always present.",
 		Example: "  kymactl module list --channel fast\n" +
 			"  kymactl module list --kyma cluster-a -n team-a\n" +
 			"  kymactl module list -A -o jsonpath='{.modules[?(@.state==\"Error\")].name}'",
@@ -85,10 +86,10 @@ func Command(e *command.Environment) *cobra.Command {
 	f := cmd.Flags()
 	l.cluster.AddFlags(f)
 	l.output.AddNamedFlag(f)
-	f.StringVar(&l.kyma, "kyma", "", "list the modules that the Kyma `NAME` has enabled")
-	f.BoolVar(&l.enabled, "enabled", false, "list the modules that all Kymas in the namespace have enabled")
-	f.BoolVarP(&l.all, "all-namespaces", "A", false, "list the modules that the Kymas in all namespaces have enabled")
-	f.StringVarP(&l.channel, "channel", "c", "", "list only modules in this `CHANNEL`")
+	f.StringVar(&l.kyma, "kyma", "", "list the modules that are enabled in the Kyma `NAME`")
+	f.BoolVar(&l.enabled, "enabled", false, "list the modules that are enabled in all Kymas in the namespace")
+	f.BoolVarP(&l.all, "all-namespaces", "A", false, "list the modules that are enabled in all Kymas in all namespaces")
+	f.StringVarP(&l.channel, "channel", "c", "", "list only the modules in this `CHANNEL`")
 	complete.Flag(cmd, "kyma", complete.Kymas(&l.cluster))
 	complete.Flag(cmd, "channel", complete.Channels(&l.cluster))
 	return cmd

@@ -14,8 +14,8 @@ import (
 )
 
 // ReferenceHelp describes how users name modules. It is part of the help of commands.
-const ReferenceHelp = "Name a module by the path of an OCI image layout (a directory or a tar file), or by its reference in a registry: " +
-	"HOST/BASE/component-descriptors/NAME:VERSION, HOST/BASE//NAME:VERSION, or with @sha256:… instead of the version."
+const ReferenceHelp = "Specify a module by the path of an OCI image layout (a directory or a tar file), or by its reference in a registry: " +
+	"HOST/BASE/component-descriptors/NAME:VERSION or HOST/BASE//NAME:VERSION. You can use @sha256:… instead of the version."
 
 // Registries returns the configuration of the registries that references name. --username applies to the first reference that is
 // in a registry. Call it only once per command, because it reads the password from stdin.

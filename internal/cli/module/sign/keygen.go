@@ -24,9 +24,10 @@ func NewKeygen(e *command.Environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "keygen PREFIX",
 		Short: "Create a key pair for signing modules",
-		Long: "Create an RSA key pair of 3072 bits. PREFIX.key is the private key (PKCS#8, not encrypted, readable only by its owner), " +
-			"for kymactl module sign. PREFIX.pub is the public key (PKIX), for kymactl module verify and for the Secret that " +
-			"verification.keys of a ProviderConfig names. Both are PEM files. Existing files are not replaced; they are an error.\n\n" +
+		Long: "Create a 3072-bit RSA key pair. PREFIX.key is the private key for kymactl module sign (PKCS#8, not encrypted, readable " +
+			"only by its owner). PREFIX.pub is the public key (PKIX) for kymactl module verify, and for the Secret to which " +
+			"verification.keys of a ProviderConfig refers. Both are PEM files. If one of the files already exists, the command " +
+			"fails and does not replace it.\n\n" +
 			"You can also use any other RSA key of at least 2048 bits, such as the key of a certificate.",
 		Example: "  kymactl module keygen release",
 		Args:    cobra.ExactArgs(1),

@@ -32,15 +32,15 @@ func Command(e *command.Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sign MODULE",
 		Short: "Sign a module",
-		Long: "Sign a module in place, in a registry or in a layout. The signature is part of the component descriptor, which is what clusters " +
-			"verify: it covers the name and the version of the component, and the digests of all its resources and of all components that it " +
-			"references. Signing changes the digest of the module, but not its layers. The tag moves to the signed module, unless another " +
-			"client moves it at the same time. If you name the module only by its digest, use its new digest from then on.\n\n" +
-			"In addition, the digest of the signed module is signed in the same way as by cosign sign --key, under a separate tag, for " +
-			"admission controllers that require this. --cosign=false omits this signature.\n\n" +
-			"Signing again with the same key changes nothing. A signature with the same name by another key is never replaced: use another " +
-			"--signature-name, and the module has both signatures.\n\n" +
-			open.ReferenceHelp + "\n\n" +
+		Long: "Sign a module in place, in a registry or in a layout. The signature is stored in the component descriptor, and " +
+			"clusters verify it there. It covers the name and the version of the component, and the digests of all its resources " +
+			"and of all components that it references. Signing changes the digest of the module, but not its layers. The tag moves " +
+			"to the signed module, unless another client moves the tag at the same time. If you refer to the module by digest, use " +
+			"the new digest from then on.\n\n" +
+			"The command also signs the digest of the signed module in the same way as cosign sign --key, under a separate tag, for " +
+			"admission controllers that require a cosign signature. To skip this, use --cosign=false.\n\n" +
+			"If you sign a module again with the same key, nothing changes. A signature with the same name by another key is never " +
+			"replaced. To add a second signature, use a different --signature-name.\n\n" + open.ReferenceHelp + "\n\n" +
 			"The last line on stdout is the digest of the signed module.",
 		Example: "  kymactl module keygen release\n" +
 			"  kymactl module sign greeter.tar --key release.key\n" +
@@ -53,7 +53,7 @@ func Command(e *command.Environment) *cobra.Command {
 	s.registry.AddFlags(c.Flags())
 	c.Flags().StringVar(&s.keyFile, "key", "", "PEM `FILE` with the private RSA key, without a passphrase (required)")
 	c.Flags().StringVar(&s.name, "signature-name", bundle.DefaultSignature, "`NAME` of the signature; clusters select the key by this name")
-	c.Flags().BoolVar(&s.cosign, "cosign", true, "also sign the manifest as cosign does")
+	c.Flags().BoolVar(&s.cosign, "cosign", true, "also create a cosign signature of the manifest")
 	s.output.AddFlag(c.Flags(), false)
 	return c
 }

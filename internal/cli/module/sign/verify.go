@@ -46,14 +46,14 @@ func NewVerify(e *command.Environment) *cobra.Command {
 	v := &verifying{e: e}
 	c := &cobra.Command{
 		Use:   "verify MODULE",
-		Short: "Verify the signature of a module and everything that it covers",
-		Long: "Verify a module with the same code as a cluster that verifies its modules: its component descriptor has a signature of " +
-			"the given name by one of the given keys, the signature matches the current content of the descriptor, and every layer and every " +
-			"referenced component matches what was signed, byte for byte.\n\n" +
-			"A module without a signature fails verification. If anything is wrong with the module, the exit code is 4, and the line on stderr " +
-			"names the problem.\n\n" +
-			open.ReferenceHelp + "\n\n" +
-			"The last line on stdout is the digest of the verified module. Install the module by that digest to get exactly what was verified.",
+		Short: "Verify the signature and the content of a module",
+		Long: "Verify a module in the same way as a cluster with signature verification does. The component descriptor must have a " +
+			"signature with the given name by one of the given keys, the signature must match the current content of the " +
+			"descriptor, and every layer and every referenced component must match the signed digests.\n\n" +
+			"A module without a signature fails verification. If verification fails, the exit code is 4, and a line on stderr names " +
+			"the problem.\n\n" + open.ReferenceHelp + "\n\n" +
+			"The last line on stdout is the digest of the verified module. To install exactly the module that was verified, refer " +
+			"to it by this digest.",
 		Example: "  kymactl module verify registry.example.org/modules//example.org/module/greeter:1.0.0 --key release.pub\n" +
 			"  kymactl module verify ./greeter --key old.pub --key new.pub --signature-name acme --cosign -o json",
 		Args: cobra.ExactArgs(1),

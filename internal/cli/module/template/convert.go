@@ -43,15 +43,16 @@ func NewConvert(e *command.Environment) *cobra.Command {
 	f := &conversion{}
 	c := &cobra.Command{
 		Use:   "convert FILE...",
-		Short: "Convert ModuleTemplates, Kymas and Manifests of Kyma's own operators",
-		Long: "Convert ModuleTemplates, Kymas and Manifests of Kyma's lifecycle-manager and module-manager " +
-			"(operator.kyma-project.io/v1alpha1, v1beta1 and v1beta2) to the objects of this provider, as a YAML stream in the same order. " +
-			"A file can contain several documents, and lists as printed by kubectl get; - is stdin.\n\n" +
-			"Fields that cannot be converted are reported on stderr, one line per field, with the document and the object. With --strict, " +
-			"they are an error. If anything fails, nothing is written.\n\n" +
-			"Kymas and Manifests refer to a ProviderConfig in their namespace. It replaces the Secret with the kubeconfig that " +
-			"lifecycle-manager finds by its label operator.kyma-project.io/kyma-name. Create the ProviderConfig from that Secret; credentials " +
-			"are never converted.",
+		Short: "Convert ModuleTemplates, Kymas and Manifests of lifecycle-manager and module-manager",
+		Long: "Convert ModuleTemplates, Kymas and Manifests of the Kyma operators lifecycle-manager and module-manager " +
+			"(operator.kyma-project.io/v1alpha1, v1beta1 and v1beta2) to the objects of this provider, and write them as a YAML " +
+			"stream in the same order. A file can contain several documents, and lists such as kubectl get prints. To read from " +
+			"stdin, use -.\n\n" +
+			"For each field that cannot be converted, the command prints a line with the document and the object on stderr. With " +
+			"--strict, such a field is an error. If anything fails, nothing is written.\n\n" +
+			"Converted Kymas and Manifests refer to a ProviderConfig in their namespace. It replaces the kubeconfig Secret that " +
+			"lifecycle-manager finds by the label operator.kyma-project.io/kyma-name. Create the ProviderConfig yourself, with the " +
+			"kubeconfig from that Secret: credentials are never converted.",
 		Example: "  kubectl get moduletemplates.operator.kyma-project.io -A -o yaml | kymactl module convert - --channel regular\n" +
 			"  kymactl module convert kyma.yaml manifest.yaml --provider-config cluster-a -n team-a -o ours.yaml",
 		Args:              cobra.MinimumNArgs(1),
@@ -60,11 +61,11 @@ func NewConvert(e *command.Environment) *cobra.Command {
 			return f.run(cmd.Context(), e, args)
 		},
 	}
-	c.Flags().StringVarP(&f.options.Channel, "channel", "c", "", "`CHANNEL` for ModuleTemplates and Kymas that do not name one")
+	c.Flags().StringVarP(&f.options.Channel, "channel", "c", "", "`CHANNEL` for ModuleTemplates and Kymas that do not specify one")
 	c.Flags().StringVar(&f.options.ProviderConfig, "provider-config", "",
 		"`NAME` of the ProviderConfig for Kymas and Manifests (default: the name of the Kyma)")
 	c.Flags().StringVarP(&f.options.Namespace, "namespace", "n", "", "`NAMESPACE` for Kymas and Manifests (default: their own namespace)")
-	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to (default -, which is stdout)")
+	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to (default -, which means stdout)")
 	c.Flags().BoolVar(&f.skipUnknown, "skip-unknown", false, "skip objects of other kinds, with a warning")
 	c.Flags().BoolVar(&f.strict, "strict", false, "fail if a field cannot be converted")
 	return c

@@ -14,7 +14,7 @@ import (
 )
 
 // locationHelp is the part about layouts in the help of commands with locationFlags.
-const locationHelp = " A layout is not in a registry, so it needs --repository, the location to which you will push the module."
+const locationHelp = " For a layout, you must also set --repository to the location to which you will push the module."
 
 // locationFlags holds the flags for the location from which clusters get a module.
 type locationFlags struct {
@@ -25,7 +25,7 @@ type locationFlags struct {
 func (l *locationFlags) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&l.repository, "repository", "", "`HOST/BASE` from which clusters pull the module (default: the registry it was read from)")
 	f.StringVar(&l.mapping, "name-mapping", string(ocm.URLPath),
-		"with --repository, the `MAPPING` from names to repositories: urlPath or sha256-digest")
+		"with --repository, the `MAPPING` of component names to repositories: urlPath or sha256-digest")
 }
 
 // check validates and normalizes the flags. Its errors have the exit code ExitUsage.

@@ -31,10 +31,10 @@ func NewManifest(e *command.Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "manifest MODULE",
 		Short: "Write the Manifest that installs a module in one cluster",
-		Long: "Write the Manifest that installs a module in the cluster of a ProviderConfig, as YAML for kubectl apply. It needs neither a " +
-			"Kyma nor a ModuleTemplate, because it contains the default custom resource and the sources of all installs, CRDs and configuration. " +
-			"It names the component and each of its layers by digest. Charts use their default values; set others in installs[].values.\n\n" +
-			open.ReferenceHelp + locationHelp + "\n\n" +
+		Long: "Write the Manifest that installs a module in the cluster of a ProviderConfig, as YAML for kubectl apply. You need " +
+			"neither a Kyma nor a ModuleTemplate, because the Manifest contains the default custom resource and the sources of all " +
+			"installs, CRDs and configuration. The component and each of its layers are pinned by digest. Charts use their default " +
+			"values. To override them, set installs[].values.\n\n" + open.ReferenceHelp + locationHelp + "\n\n" +
 			"The same module and flags always produce identical output.",
 		Example: "  kymactl module manifest registry.example.org/modules//example.org/module/greeter:1.0.0 \\\n" +
 			"    -n team-a --provider-config cluster-a | kubectl apply -f -\n" +
@@ -47,9 +47,9 @@ func NewManifest(e *command.Environment) *cobra.Command {
 	f.registry.AddFlags(c.Flags())
 	f.where.addFlags(c.Flags())
 	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the Manifest (default: the name of the module)")
-	c.Flags().StringVarP(&f.namespace, "namespace", "n", "", "`NAMESPACE` of the Manifest (default: none, so that kubectl apply chooses it)")
+	c.Flags().StringVarP(&f.namespace, "namespace", "n", "", "`NAMESPACE` of the Manifest (default: none, so that kubectl apply uses its current namespace)")
 	c.Flags().StringVar(&f.config, "provider-config", "default", "`NAME` of the ProviderConfig in the namespace of the Manifest")
-	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to (default -, which is stdout)")
+	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to (default -, which means stdout)")
 	return c
 }
 

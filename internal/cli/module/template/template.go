@@ -37,9 +37,9 @@ func Command(e *command.Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "template MODULE",
 		Short: "Write the ModuleTemplate that offers a module in a channel",
-		Long: "Write the ModuleTemplate that offers a module in a channel, as YAML. It starts from the settings in the module (labels, " +
-			"channel, readiness), and refers to the component in its registry or, with --inline, contains the component descriptor. The " +
-			"default custom resource stays in the module.\n\n" +
+		Long: "Write the ModuleTemplate that offers a module in a channel, as YAML. It contains the settings of the module (labels, " +
+			"channel and readiness rules), and a reference to the component in its registry. With --inline, it contains the " +
+			"component descriptor instead of a reference. The default custom resource stays in the module.\n\n" +
 			open.ReferenceHelp + locationHelp + "\n\n" +
 			"The same module and flags always produce identical output.",
 		Example: "  kymactl module template registry.example.org/modules//example.org/module/greeter:1.0.0 --channel fast | kubectl apply -f -\n" +
@@ -51,10 +51,10 @@ func Command(e *command.Environment) *cobra.Command {
 	}
 	f.registry.AddFlags(c.Flags())
 	c.Flags().StringVarP(&f.channel, "channel", "c", "", "`CHANNEL` to offer the module in (default: the channel of the module, or regular)")
-	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the ModuleTemplate (default: the name of the module, a dash and the channel)")
-	c.Flags().BoolVar(&f.inline, "inline", false, "write the component descriptor into the ModuleTemplate instead of a reference to it")
+	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the ModuleTemplate (default: MODULE-CHANNEL)")
+	c.Flags().BoolVar(&f.inline, "inline", false, "include the component descriptor in the ModuleTemplate instead of a reference to it")
 	f.where.addFlags(c.Flags())
-	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to (default -, which is stdout)")
+	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to (default -, which means stdout)")
 	return c
 }
 

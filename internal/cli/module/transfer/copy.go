@@ -21,14 +21,15 @@ func NewCopy(e *command.Environment) *cobra.Command {
 		Use:   "copy SRC DST",
 		Short: "Copy a module from one registry to another, byte for byte",
 		Long: "Copy a module with everything that belongs to it: referenced components, signatures including those of cosign, and " +
-			"other attachments. The content is copied byte for byte, so the digest stays the same and signatures stay valid.\n\n" +
-			"SRC is the reference of a module, or an OCI image layout. DST is the base below which modules are stored, host[:port]/path, " +
-			"or the complete reference, or the path of a layout: a directory, whose path must begin with ./ or / if it does not exist, or " +
-			"a file that ends in .tar, .tar.gz or .tgz.\n\n" +
-			"Content that the destination already has is not written again, and copying again completes an interrupted copy. If the " +
-			"destination already has this version with different content, nothing is replaced and the exit code is 5, unless --overwrite is set.\n\n" +
-			"--username and --password-stdin apply to the registry of DST, or to the registry of SRC if DST is a layout. The docker " +
-			"configuration, --registry-config and the flags for TLS and plain HTTP apply to both.\n\n" +
+			"other attachments. The content is copied byte for byte, so the digest does not change and signatures stay valid.\n\n" +
+			"SRC is the reference of a module or the path of an OCI image layout. DST is one of the following: the base below which " +
+			"modules are stored, host[:port]/path; a complete reference; or the path of a layout. A layout is a directory, or a " +
+			"file that ends in .tar, .tar.gz or .tgz. If the directory does not exist yet, its path must begin with ./ or /.\n\n" +
+			"Content that already exists in the destination is not written again. To complete an interrupted copy, run the command " +
+			"again. If the destination already has this version with different content, the command replaces nothing and fails with " +
+			"exit code 5, unless you set --overwrite.\n\n" +
+			"--username and --password-stdin apply to the registry of DST, or to the registry of SRC if DST is a layout. The Docker " +
+			"configuration, --registry-config, and the flags for TLS and plain HTTP apply to both.\n\n" +
 			"The last line on stdout is the digest of the manifest, and the line before it is the new location of the module.",
 		Example: "  kymactl module copy registry.example.org/modules/component-descriptors/example.org/module/greeter:1.0.0 mirror.example.org/modules\n" +
 			"  kymactl module copy registry.example.org/modules//example.org/module/greeter:1.0.0 ./greeter.tar",

@@ -29,16 +29,18 @@ func NewPull(e *command.Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pull REF",
 		Short: "Pull a module into an OCI image layout",
-		Long: "Pull a module from a registry into an OCI image layout, a directory or a tar file, byte for byte: its layers, referenced " +
-			"components, the charts with format helm that are stored beside it, and its signatures including those of cosign. " +
-			"kymactl module push pushes it to another registry, even from a machine that cannot reach the first one.\n\n" +
-			"REF is host[:port]/path/component-descriptors/NAME:VERSION, or host[:port]/path//NAME:VERSION as OCM writes it. " +
-			"@sha256:… can replace or follow the version.\n\n" +
-			"Pulling again into a directory completes an interrupted pull, and skips the content that is already there. If the layout " +
-			"has another module, nothing is replaced and the exit code is 5, unless --overwrite is set. Anything other than a layout is " +
-			"never replaced.\n\n" +
-			"With --key, the module is verified first, as by kymactl module verify, and nothing is written unless this succeeds.\n\n" +
-			"The last line on stdout is the digest of the manifest, and the line before it is the path.",
+		Long: "Pull a module from a registry into an OCI image layout, which is a directory or a tar file. The copy is byte for byte " +
+			"and includes the layers, the referenced components, the charts with format helm that are stored beside the module, and " +
+			"all signatures including those of cosign. You can then use kymactl module push to push the module to another registry, " +
+			"even from a machine that cannot reach the first one.\n\n" +
+			"REF is host[:port]/path/component-descriptors/NAME:VERSION, or host[:port]/path//NAME:VERSION, the notation of OCM. " +
+			"You can replace the version with @sha256:…, or append @sha256:… to it.\n\n" +
+			"If you pull into the same directory again, the command completes an interrupted pull and skips content that already " +
+			"exists. If the layout contains a different module, the command replaces nothing and fails with exit code 5, unless you " +
+			"set --overwrite. Files and directories that are not layouts are never replaced.\n\n" +
+			"With --key, the command first verifies the module in the same way as kymactl module verify, and writes nothing if " +
+			"verification fails.\n\n" +
+			"The last line on stdout is the digest of the manifest, and the line before it is the path of the layout.",
 		Example: "  kymactl module pull registry.example.org/modules/component-descriptors/example.org/module/greeter:1.0.0\n" +
 			"  kymactl module pull registry.example.org/modules//example.org/module/greeter:1.0.0 -o greeter.tar --key release.pub",
 		Args: cobra.ExactArgs(1),
@@ -135,7 +137,7 @@ type verification struct {
 func (v *verification) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&v.key, "key", "", "PEM `FILE` with the public RSA key or a certificate; the module must be signed with its private key")
 	f.StringVar(&v.name, "signature-name", bundle.DefaultSignature, "`NAME` of the signature to verify with --key")
-	f.BoolVar(&v.wanted, "verify", false, "verify the module; requires --key, which already implies it")
+	f.BoolVar(&v.wanted, "verify", false, "verify the module; implied by --key, and requires it")
 }
 
 // read returns the key of --key, or no keys if the flag is not set. Its errors have the exit code ExitUsage.

@@ -17,17 +17,19 @@ func NewPush(e *command.Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "push LAYOUT REF",
 		Short: "Push a module to a registry",
-		Long: "Push the module of an OCI image layout to a registry. The layout is a directory or a tar file, as written by module create " +
-			"and module pull. Layout and reference can be in either order: the one that exists on disk is the layout.\n\n" +
-			"REF is the base below which modules are stored, host[:port]/path, to which the name of the component and the version are added; " +
-			"or the complete reference, host[:port]/path/component-descriptors/NAME:VERSION, which must then match the module. " +
-			"In a tag, the + of a version is written as .build-.\n\n" +
-			"Referenced components that are in the layout are pushed first, and so are charts with format helm, which are stored beside " +
-			"the module: host[:port]/path/charts/NAME:VERSION. Signatures are pushed too, including those of cosign. " +
-			"Content that the registry already has is not sent again: pushing twice succeeds and changes nothing, and pushing again " +
-			"completes an interrupted push. If the registry already has this version with different content, nothing is replaced and the exit code is 5, " +
-			"unless --overwrite is set. A module that was signed in the registry differs from the unsigned module: sign it " +
-			"before you push it, with module sign or module create --key.\n\n" +
+		Long: "Push a module from an OCI image layout to a registry. The layout is a directory or a tar file that module create or " +
+			"module pull has written. You can specify LAYOUT and REF in either order: the argument that exists on disk is the " +
+			"layout.\n\n" +
+			"REF is the base below which modules are stored, host[:port]/path, to which the command adds the name of the component " +
+			"and the version. It can also be the complete reference, host[:port]/path/component-descriptors/NAME:VERSION, which " +
+			"must match the module. In tags, the + of a version is replaced by .build-.\n\n" +
+			"The command first pushes referenced components that are in the layout, and charts with format helm, which are stored " +
+			"beside the module as host[:port]/path/charts/NAME:VERSION. It also pushes signatures, including those of cosign. " +
+			"Content that already exists in the registry is not uploaded again, so you can safely push a module twice, or push it " +
+			"again to complete an interrupted push. If the registry already has this version with different content, the command " +
+			"replaces nothing and fails with exit code 5, unless you set --overwrite. A module that was signed in the registry has " +
+			"different content than the unsigned module. To avoid this conflict, sign the module before you push it, with module " +
+			"sign or module create --key.\n\n" +
 			"The last line on stdout is the digest of the manifest, and the line before it is the reference.",
 		Example: "  kymactl module push greeter registry.example.org/modules\n" +
 			"  kymactl module push greeter.tar registry.example.org/modules --name-mapping sha256-digest\n" +

@@ -33,7 +33,7 @@ type transfer struct {
 }
 
 func (t *transfer) addOverwrite(f *pflag.FlagSet, what string) {
-	f.BoolVar(&t.overwrite, "overwrite", false, "replace "+what+" that has other content")
+	f.BoolVar(&t.overwrite, "overwrite", false, "replace "+what+" that has different content")
 }
 
 // mappings lists the values of --name-mapping.
@@ -41,8 +41,8 @@ var mappings = []string{string(ocm.URLPath), string(ocm.SHA256Digest)} //nolint:
 
 func (t *transfer) addMapping(c *cobra.Command) {
 	c.Flags().StringVar(&t.mapping, "name-mapping", string(ocm.URLPath),
-		"`MAPPING` from the component to a repository of the destination: urlPath, or sha256-digest for registries that allow only two "+
-			"path elements")
+		"`MAPPING` of component names to repositories in the destination: urlPath, or sha256-digest for registries that allow only "+
+			"two path elements")
 	// The registration fails only for flags that do not exist.
 	_ = c.RegisterFlagCompletionFunc("name-mapping", cobra.FixedCompletions(mappings, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -43,18 +43,18 @@ func NewUnpack(e *command.Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "unpack MODULE",
 		Short: "Unpack a module into files: charts, manifests, CRDs and the default custom resource",
-		Long: "Unpack the content of a module into a directory. charts/INSTALL contains a chart in the form that helm reads; " +
-			"manifests/INSTALL contains plain manifests; crds, config and default-cr.yaml are the CRDs, the configuration and the default " +
-			"custom resource; resources contains the resources that are not installed, unchanged; and component-descriptor.json is the " +
-			"component descriptor. A layer with a single file becomes that file, such as config.yaml. Referenced components, and charts in " +
-			"other registries, are unpacked too. Images are not.\n\n" +
-			open.ReferenceHelp + "\n\n" +
-			"The directory is written completely or not at all. If it exists and is not empty, the exit code is 5. With --force, a directory " +
-			"with an unpacked module is replaced completely. A directory with anything else is never replaced.\n\n" +
-			"With --key, the module is verified first, as by kymactl module verify, and nothing is written unless this succeeds. " +
-			"The limits are 50000 files and 1 GiB. No file is written outside the directory.\n\n" +
-			"To get a module with its signatures, byte for byte, use kymactl module pull. " +
-			"The last line on stdout is the digest of the manifest, and the line before it is the path.",
+		Long: "Unpack the content of a module into a directory with these entries: charts/INSTALL contains a chart that helm can " +
+			"read; manifests/INSTALL contains plain manifests; crds, config and default-cr.yaml contain the CRDs, the configuration " +
+			"and the default custom resource; resources contains the resources that are not installed, unchanged; and " +
+			"component-descriptor.json is the component descriptor. A layer that consists of a single file is unpacked as that " +
+			"file, for example config.yaml. Referenced components, and charts in other registries, are also unpacked. Images are " +
+			"not.\n\n" + open.ReferenceHelp + "\n\n" +
+			"The directory is written completely or not at all. If it exists and is not empty, the command fails with exit code 5. " +
+			"With --force, it replaces a previously unpacked module, but never a directory that contains anything else.\n\n" +
+			"With --key, the command first verifies the module in the same way as kymactl module verify, and writes nothing if " +
+			"verification fails. A module can contain at most 50000 files and 1 GiB. No file is written outside the directory.\n\n" +
+			"To get an exact copy of a module with its signatures, use kymactl module pull. The last line on stdout is the digest " +
+			"of the manifest, and the line before it is the path of the directory.",
 		Example: "  kymactl module unpack registry.example.org/modules//example.org/module/greeter:1.0.0\n" +
 			"  kymactl module unpack greeter.tar -o greeter-files --force && helm template greeter-files/charts/greeter",
 		Args: cobra.ExactArgs(1),
@@ -63,8 +63,8 @@ func NewUnpack(e *command.Environment) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVarP(&u.to, "output", "o", "", "`DIR` to create (default: the last element of the name of the module)")
-	f.BoolVar(&u.force, "force", false, "replace a module that was unpacked there")
+	f.StringVarP(&u.to, "output", "o", "", "`DIR` to create (default: the last element of the module name)")
+	f.BoolVar(&u.force, "force", false, "replace a previously unpacked module")
 	u.registry.AddFlags(f)
 	u.check.addFlags(f)
 	u.output.AddFlag(f, true)
