@@ -11,7 +11,7 @@ import (
 // perEntry is the size of an entry without its key and value, in bytes.
 const perEntry = 256
 
-// A Cache keeps the most recently used values. It is safe for concurrent use.
+// A Cache contains the most recently used values. It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	limit int64
 
@@ -32,10 +32,11 @@ func New[K comparable, V any](limit int64) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, order: list.New(), entries: map[K]*list.Element{}}
 }
 
-// planned is the memory limit of a process for which the limits of caches are planned.
+// planned is the memory limit of the process for which the sizes of caches are designed.
 const planned = 2 << 30
 
-// Scaled returns the limit of a cache that may take most bytes in a process of 2 GiB. It is smaller if the process has a lower limit.
+// Scaled returns the limit of a cache that can take most bytes in a process with 2 GiB. The limit is smaller if the process has
+// a lower memory limit.
 func Scaled(most int64) int64 {
 	limit := min(debug.SetMemoryLimit(-1), planned)
 	return int64(float64(most) * float64(limit) / planned)
@@ -53,13 +54,13 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 	return c.entryOf(e).value, true
 }
 
-// Add adds or replaces the value of a key, and measures both. It keeps no value that is larger than half of the cache: that one would
-// displace most others.
+// Add adds or replaces the value of a key, and measures both. It does not add values that are larger than half of the cache,
+// because they would displace most others.
 func (c *Cache[K, V]) Add(key K, value V) {
 	c.AddSized(key, value, SizeOf(key, c.limit)+SizeOf(value, c.limit))
 }
 
-// AddSized is Add with a known size of the key and the value in bytes.
+// AddSized is like Add, but takes the size of the key and the value in bytes.
 func (c *Cache[K, V]) AddSized(key K, value V, size int64) {
 	size += perEntry
 	c.mu.Lock()

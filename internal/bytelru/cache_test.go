@@ -69,7 +69,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestBoundOfBytes checks that a tenant with many large values does not make the heap larger than the bound.
+// TestBoundOfBytes checks that many large values of a tenant don't make the heap larger than the limit.
 func TestBoundOfBytes(t *testing.T) {
 	const limit = 8 << 20
 	c := New[int, map[string][]byte](limit)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bytelru caches values in memory up to a number of bytes, whatever the number and the size of the values: large values of
-// one tenant displace others, but never make the process larger than planned.
+// Package bytelru caches values in memory up to a total number of bytes, regardless of their number and individual sizes. Large
+// values of one tenant displace other values, but never make the process larger than planned.
 package bytelru

@@ -7,17 +7,18 @@ import (
 	"unsafe"
 )
 
-// perMap is the size of a map without its slots, in bytes, and group is the number of slots that it gets at once.
+// perMap is the size of a map without its slots, in bytes. group is the number of slots that are allocated together.
 const (
 	perMap = 48
 	group  = 8
 )
 
-// maxDepth bounds the nesting that is measured. Nothing that a parser returns is nested that deeply.
+// maxDepth limits the depth to which values are measured. Parsers return no values that are nested more deeply.
 const maxDepth = 10_000
 
-// SizeOf returns about how many bytes a value takes in memory with everything that it refers to, each once. It stops counting above
-// most, and does not count what functions refer to. The value must not change during the call.
+// SizeOf returns the approximate size in bytes of a value and everything that it refers to, each counted once. It stops
+// counting when the size exceeds most, and does not count values that functions refer to. The value must not change during the
+// call.
 func SizeOf(v any, most int64) int64 {
 	m := &meter{most: most, seen: map[seen]bool{}}
 	r := reflect.ValueOf(v)
@@ -29,7 +30,7 @@ func SizeOf(v any, most int64) int64 {
 	return m.total
 }
 
-// A seen identifies what a pointer refers to. A struct and its first field have the same address.
+// A seen identifies the target of a pointer. It includes the type, because a struct and its first field have the same address.
 type seen struct {
 	at unsafe.Pointer
 	of reflect.Type
@@ -41,7 +42,7 @@ type meter struct {
 	seen        map[seen]bool
 }
 
-// first reports whether an address was not measured yet, and adds a size if so.
+// first reports whether an address has not been measured yet. If so, it adds the size.
 func (m *meter) first(at unsafe.Pointer, of reflect.Type, size int64) bool {
 	s := seen{at, of}
 	if at == nil || m.seen[s] {
@@ -106,7 +107,7 @@ func (m *meter) elements(v reflect.Value, depth int) {
 }
 
 func (m *meter) entries(v reflect.Value, depth int) {
-	// A map has at least one free slot in eight, and doubles.
+	// At least one in eight slots of a map is free, and maps grow by doubling.
 	slots := group
 	for slots > group && slots*7/8 < v.Len() || slots < v.Len() {
 		slots *= 2
@@ -121,7 +122,7 @@ func (m *meter) entries(v reflect.Value, depth int) {
 	}
 }
 
-// plain reports whether values of a kind refer to nothing.
+// plain reports whether values of a kind never refer to other values.
 func plain(k reflect.Kind) bool { return k >= reflect.Bool && k <= reflect.Complex128 }
 
 func sizeOf(t reflect.Type) int64 { return int64(t.Size()) } //nolint:gosec // Sizes of types are small.

@@ -133,7 +133,8 @@ func New(e *command.Environment) *cobra.Command {
 // group prints the help of a command that only groups other commands.
 func group(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-// helpCommand returns the command help. It returns a usage error for an unknown command, where the one of cobra prints the help.
+// helpCommand returns the command help. For an unknown command, it returns a usage error, while the help command of cobra
+// prints the help.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND]", Short: "Help about any command",

@@ -96,7 +96,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunHelp checks that the command help prints what the flag --help prints.
+// TestRunHelp checks that the command help and the flag --help print the same text.
 func TestRunHelp(t *testing.T) {
 	for _, path := range []string{"", "module", "module inspect", "status"} {
 		var byCommand, byFlag, err bytes.Buffer

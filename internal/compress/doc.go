@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package compress compresses and decompresses small blobs with gzip, with a bound on what a blob may decompress to.
-// It keeps the tables of finished compressors for the next call: they are much larger than most blobs.
+// Package compress compresses and decompresses small blobs with gzip, and limits the size of decompressed blobs. It reuses the
+// tables of compressors, because they are much larger than most blobs.
 package compress

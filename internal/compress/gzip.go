@@ -11,13 +11,13 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// writers has a pool of idle compressors for each level, from gzip.HuffmanOnly (-2) to gzip.BestCompression (9).
+// writers contains a pool of idle compressors for each level, from gzip.HuffmanOnly (-2) to gzip.BestCompression (9).
 var writers [gzip.BestCompression - gzip.HuffmanOnly + 1]sync.Pool //nolint:gochecknoglobals // Pools are safe for concurrent use.
 
-// readers has idle decompressors.
+// readers contains idle decompressors.
 var readers sync.Pool //nolint:gochecknoglobals // See writers.
 
-// Gzip compresses data at level, which is one of compress/gzip. Equal data and levels result in equal bytes.
+// Gzip compresses data at a compression level of package compress/gzip. Equal data and levels result in equal bytes.
 func Gzip(data []byte, level int) ([]byte, error) {
 	if level < gzip.HuffmanOnly || level > gzip.BestCompression {
 		return nil, errors.Errorf("invalid compression level %d", level)
@@ -43,7 +43,7 @@ func Gzip(data []byte, level int) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Gunzip decompresses data to at most limit bytes, and returns an error if there are more.
+// Gunzip decompresses data. It returns an error if the result exceeds limit bytes.
 func Gunzip(data []byte, limit int) ([]byte, error) {
 	in := bytes.NewReader(data)
 	r, ok := readers.Get().(*gzip.Reader)

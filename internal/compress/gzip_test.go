@@ -32,7 +32,7 @@ func standard(tb testing.TB, data []byte, level int) []byte {
 func TestGzip(t *testing.T) {
 	inputs := [][]byte{nil, []byte("a"), bytes.Repeat([]byte("kind: ConfigMap\n"), 5000), []byte("b")}
 	for level := gzip.HuffmanOnly; level <= gzip.BestCompression; level++ {
-		// The second round works with compressors that were used before.
+		// The second round reuses the compressors of the first one.
 		for range 2 {
 			for _, in := range inputs {
 				got, err := Gzip(in, level)
@@ -69,7 +69,7 @@ func TestGunzip(t *testing.T) {
 		"Other":     {reason: "Other data is not gzip.", data: []byte("plain text, not compressed"), err: "invalid header"},
 		"Truncated": {reason: "Truncated data is refused.", data: ten[:len(ten)-3], limit: 10, err: "unexpected EOF"},
 	}
-	// The second round works with decompressors that were used, and failed, before.
+	// The second round reuses decompressors, including ones that failed.
 	for range 2 {
 		for name, tc := range cases {
 			t.Run(name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestConcurrently(t *testing.T) {
 	calls.Wait()
 }
 
-// BenchmarkGzip shows what reuse saves: the tables of a compressor take 800 kB.
+// BenchmarkGzip shows how much memory the reuse saves: the tables of a compressor take 800 kB.
 func BenchmarkGzip(b *testing.B) {
 	data := []byte(strings.Repeat("{\"kind\":\"ConfigMap\",\"name\":\"a\"}\n", 30))
 	b.ReportAllocs()

@@ -4,10 +4,10 @@ package heaptest
 
 import "runtime"
 
-// Bytes returns the size of the heap after a garbage collection. Objects of other goroutines count, so that tests that run in
-// parallel disturb each other.
+// Bytes returns the size of the heap after a garbage collection. It includes objects of other goroutines, so don't use it in
+// parallel tests.
 func Bytes() int64 {
-	// The second collection frees what the first one finalized.
+	// The second collection frees the objects that the first one finalized.
 	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats

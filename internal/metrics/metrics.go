@@ -66,7 +66,7 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 // States counts connections by state.
 type States struct{ *prometheus.GaugeVec }
 
-// Add adds to the number of connections in a state. A connection without a state is Connecting.
+// Add adds to the number of connections in a state. An empty state counts as Connecting.
 func (s States) Add(state string, n float64) {
 	s.WithLabelValues(cmp.Or(state, "Connecting")).Add(n)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// confinement returns the restrictions that the Manifest of a module carries, or nil if there are none.
+// confinement returns the restrictions for the Manifest of a module, or nil if there are none.
 func confinement(t *v1alpha1.ModuleTemplate) *v1alpha1.ManifestAllowed {
 	a := t.Spec.Allowed
 	if a == nil || a.Namespaces == nil && a.Kinds == nil && a.ClusterAdmin == nil {
@@ -24,8 +24,8 @@ func confinement(t *v1alpha1.ModuleTemplate) *v1alpha1.ManifestAllowed {
 	return &v1alpha1.ManifestAllowed{Confinement: *a.Confinement.DeepCopy(), ModuleTemplate: t.Name}
 }
 
-// checkAllowed returns an error if a Kyma sets a field of a module that the ModuleTemplate does not allow. In the control plane,
-// a module is installed with rights that the users of the Kyma don't have.
+// checkAllowed returns an error if a Kyma sets a field of a module that the ModuleTemplate does not allow. In the control
+// plane, a module is installed with permissions that the users of the Kyma don't have.
 func checkAllowed(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) error {
 	central := t.Spec.Target == v1alpha1.ModuleTargetControlPlane
 	c := settings{template: t.Name, central: central, restricted: central}
@@ -62,7 +62,7 @@ type settings struct {
 	allowed             [][]string
 }
 
-// refuse returns an error about a field of the module in a Kyma.
+// refuse returns an error about a field of the module in the Kyma.
 func (c *settings) refuse(field string) error {
 	if c.central {
 		return errors.Errorf("%s is not allowed: ModuleTemplate %s has target control-plane, and spec.allowed there does not allow it", field, c.template)
@@ -73,7 +73,7 @@ func (c *settings) refuse(field string) error {
 // check checks values and references to values. prefix is the path of their parent.
 func (c *settings) check(prefix string, values *runtime.RawExtension, from []v1alpha1.ValuesReference) error {
 	for i := range from {
-		// Without a path, the Secret or ConfigMap contains any values.
+		// Without a path, the Secret or ConfigMap can contain any values.
 		if c.central || from[i].TargetPath == "" || !c.allows(splitPath(from[i].TargetPath)) {
 			return c.refuse(prefix + "valuesFrom")
 		}
@@ -91,8 +91,8 @@ func (c *settings) check(prefix string, values *runtime.RawExtension, from []v1a
 	return nil
 }
 
-// firstRefused returns the path of the first value in v that is not allowed, or nil. A list is one value, because it replaces
-// the list of the chart, and so is an empty map.
+// firstRefused returns the path of the first value in v that is not allowed, or nil. A list counts as one value, because it
+// replaces the list of the chart. An empty map counts as one value too.
 func (c *settings) firstRefused(at []string, v any) []string {
 	if c.allows(at) {
 		return nil
@@ -114,7 +114,7 @@ func (c *settings) firstRefused(at []string, v any) []string {
 	return nil
 }
 
-// allows reports whether an allowed path is at, or one of its parents.
+// allows reports whether at or one of its parents is an allowed path.
 func (c *settings) allows(at []string) bool {
 	return slices.ContainsFunc(c.allowed, func(p []string) bool {
 		if len(p) > len(at) {
@@ -142,7 +142,7 @@ func splitPath(p string) []string {
 	return out
 }
 
-// joinPath is the opposite of splitPath.
+// joinPath is the inverse of splitPath.
 func joinPath(p []string) string {
 	escaped := make([]string, 0, len(p))
 	for _, name := range p {

@@ -26,7 +26,8 @@ func central() *v1alpha1.ModuleTemplate {
 
 func valuesOf(text string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(text)} }
 
-// TestControlPlaneSettings sets on a module of the control plane what would be applied with the rights of the provider.
+// TestControlPlaneSettings sets fields of a module of the control plane that would be applied with the permissions of the
+// provider.
 func TestControlPlaneSettings(t *testing.T) {
 	secret := []v1alpha1.ValuesReference{{Kind: "Secret", Name: "s", TargetPath: "replicas"}}
 	cases := map[string]struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 )
 
-// TestTooManyInstalls checks that a module that no Manifest can install is refused when it is resolved.
+// TestTooManyInstalls checks that a module with more installs than a Manifest can have is refused when it is resolved.
 func TestTooManyInstalls(t *testing.T) {
 	for n, want := range map[int]string{
 		maxInstalls:     "",

@@ -10,9 +10,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
-// CheckLimits returns an *ocm.VerificationError if a Manifest installs what a config excludes, although it is signed: a version of
-// a component below the minimum, or a digest that is denied. A signature has no date, so an old version stays valid. CheckLimits
-// verifies no signature: call Verifier.Verify before.
+// CheckLimits returns an *ocm.VerificationError if a Manifest installs something that a config excludes even if it is signed: a
+// version of a component below the minimum, or a denied digest. Signatures don't expire, so the signature of an old version
+// stays valid. CheckLimits does not verify signatures: call Verifier.Verify first.
 func CheckLimits(v *v1alpha1.Verification, p *v1alpha1.ManifestParameters) error {
 	if err := checkVersion(v.MinimumVersions, p); err != nil {
 		return err

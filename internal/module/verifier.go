@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
-// verdicts is the size of the results that a Verifier remembers, in bytes: some 20,000.
+// verdicts is the maximum size of the results that a Verifier caches, in bytes. This is enough for about 20,000 results.
 const verdicts = 8 << 20
 
 // A Verifier verifies that what a Manifest installs is signed. It is safe for concurrent use.

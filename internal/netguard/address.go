@@ -6,7 +6,7 @@ import (
 	"net/netip"
 )
 
-// A class is a set of addresses that are refused for one reason.
+// A class is a set of addresses that are refused for the same reason.
 type class struct {
 	reason string
 	ranges []netip.Prefix
@@ -20,12 +20,12 @@ func prefixes(texts ...string) []netip.Prefix {
 	return out
 }
 
-// never returns the addresses that are always refused. No API server and no registry uses them.
+// never returns the addresses that are always refused. They are not used for API servers and registries.
 func never() []class {
 	return []class{
 		{reason: "unspecified", ranges: prefixes("0.0.0.0/8", "::/128")},
 		{reason: "that of a metadata service", ranges: prefixes(
-			// The metadata service of most clouds. Other link-local addresses follow below.
+			// The metadata service of most clouds. Other link-local addresses are listed below.
 			"169.254.169.254/32", "fe80::a9fe:a9fe/128",
 			"fd00:ec2::/32",      // Amazon EC2: metadata, time, DNS, and identities of pods.
 			"fd20:ce::254/128",   // Google Cloud.
@@ -47,8 +47,7 @@ func private() []netip.Prefix {
 	return prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7", "fec0::/10")
 }
 
-// forms returns an address in its simplest form, followed by the IPv4 addresses that gateways on the way may translate it
-// to.
+// forms returns an address in its simplest form, followed by the IPv4 addresses to which gateways can translate it.
 func forms(a netip.Addr) []netip.Addr {
 	// A range never contains an address with a zone.
 	a = a.WithZone("").Unmap()
@@ -58,7 +57,7 @@ func forms(a netip.Addr) []netip.Addr {
 	}
 	b := a.As16()
 	embedded := func(i ...int) {
-		// Zeros fill what a layout does not use.
+		// Bytes that a layout does not use are zero.
 		if b[i[0]] != 0 {
 			out = append(out, netip.AddrFrom4([4]byte{b[i[0]], b[i[1]], b[i[2]], b[i[3]]}))
 		}
@@ -67,10 +66,10 @@ func forms(a netip.Addr) []netip.Addr {
 		prefix string
 		bytes  [][]int
 	}{
-		// Compatible addresses, and those of RFC 2765.
+		// IPv4-compatible addresses, and the addresses of RFC 2765.
 		{"::/96", [][]int{{12, 13, 14, 15}}},
 		{"::ffff:0:0:0/96", [][]int{{12, 13, 14, 15}}},
-		// NAT64: the well-known prefix, and the one for local use in the layouts of RFC 6052 that fit into it.
+		// NAT64: the well-known prefix, and the prefix for local use in the layouts of RFC 6052 that fit into it.
 		{"64:ff9b::/96", [][]int{{12, 13, 14, 15}}},
 		{"64:ff9b:1::/48", [][]int{{12, 13, 14, 15}, {6, 7, 9, 10}, {7, 9, 10, 11}, {9, 10, 11, 12}}},
 		// 6to4.
@@ -84,7 +83,7 @@ func forms(a netip.Addr) []netip.Addr {
 		}
 	}
 	if netip.MustParsePrefix("2001::/32").Contains(a) {
-		// Teredo contains the address of a server, and that of a client with all bits flipped.
+		// A Teredo address contains the address of a server, and the address of a client with all bits flipped.
 		embedded(4, 5, 6, 7)
 		out = append(out, netip.AddrFrom4([4]byte{^b[12], ^b[13], ^b[14], ^b[15]}))
 	}

@@ -21,16 +21,16 @@ const (
 	keepAlive   = 30 * time.Second
 )
 
-// A Dialer connects to hosts that one side named.
+// A Dialer connects to hosts. Which addresses it refuses depends on who specified the hosts.
 type Dialer struct {
 	guard *Guard
 	trust Trust
-	// referred means that a server named the host, for example in a redirect.
+	// referred is true if a server specified the host, for example in a redirect.
 	referred bool
 }
 
-// Referred returns the Dialer for hosts that a server names, for example in a redirect, which may be anywhere on the
-// Internet. In addition to what is refused to a tenant, it refuses private networks.
+// Referred returns the Dialer for hosts that a server specifies, for example in a redirect. The server can be anywhere on the
+// Internet. In addition to the addresses that are refused to tenants, this Dialer refuses private networks.
 func (d *Dialer) Referred() *Dialer {
 	if d.trust == Own {
 		return d
@@ -38,21 +38,21 @@ func (d *Dialer) Referred() *Dialer {
 	return &Dialer{guard: d.guard, trust: d.trust, referred: true}
 }
 
-// Trust returns who named the hosts.
+// Trust returns who specified the hosts.
 func (d *Dialer) Trust() Trust { return d.trust }
 
 // DialContext connects to an address, host:port. If the host resolves to refused addresses only, the error is a
 // *RefusedError.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	n := net.Dialer{Timeout: connectTime, KeepAlive: keepAlive, Resolver: d.guard.resolver}
-	// The administrator names the proxy, which may be in the same pod. Proxy checks where it leads.
+	// The administrator configures the proxy, which can be in the same pod. The method Proxy checks the hosts behind it.
 	if !d.guard.proxies[strings.ToLower(address)] {
 		n.Control = d.control
 	}
 	return n.DialContext(ctx, network, address)
 }
 
-// control is called with each resolved address before it is connected to.
+// control is called with each resolved address before a connection to it is opened.
 func (d *Dialer) control(_, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -61,9 +61,9 @@ func (d *Dialer) control(_, address string, _ syscall.RawConn) error {
 	return d.Check(a.Addr())
 }
 
-// Proxy returns the function that selects the proxy of a request: own, or that of the environment if own is nil. It
-// checks the host of the request before a proxy of the environment gets it. A host that cannot be resolved here is left
-// to the proxy.
+// Proxy returns the function that selects the proxy of a request: own, or the function for the environment if own is nil. It
+// checks the host of a request before the request is sent to a proxy from the environment. Hosts that cannot be resolved
+// locally are not checked.
 func (d *Dialer) Proxy(own func(*http.Request) (*url.URL, error)) func(*http.Request) (*url.URL, error) {
 	if own == nil {
 		own = func(r *http.Request) (*url.URL, error) { return d.guard.proxyFor(r.URL) }
@@ -83,14 +83,14 @@ func (d *Dialer) lookup(ctx context.Context, host string) error {
 		return d.Check(a)
 	}
 	if d.trust != Own && endsInNumber(host) {
-		// Some proxies read 0x7f.1 as an address.
+		// Some proxies interpret 0x7f.1 as an address.
 		return &RefusedError{Class: "not written as usual"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
 	addresses, err := d.guard.resolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
-		return nil // The proxy may have another resolver.
+		return nil // The proxy might use a different resolver.
 	}
 	for _, a := range addresses {
 		if err := d.Check(a); err != nil {
@@ -100,7 +100,7 @@ func (d *Dialer) lookup(ctx context.Context, host string) error {
 	return nil
 }
 
-// endsInNumber reports whether the last label of a host is a number, in a notation that old programs accept in addresses.
+// endsInNumber reports whether the last label of a host is a number, in a notation that old programs accept as an address.
 func endsInNumber(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	last := host[strings.LastIndex(host, ".")+1:]
@@ -111,8 +111,8 @@ func endsInNumber(host string) bool {
 	return strings.Trim(last, digits) == ""
 }
 
-// Client returns an HTTP client for small requests to one server, such as those for tokens. It does not follow redirects,
-// so that no other server gets what is sent.
+// Client returns an HTTP client for small requests to one server, such as those for tokens. It does not follow redirects, so
+// that no other server receives the request.
 func (d *Dialer) Client(timeout time.Duration) *http.Client {
 	return &http.Client{
 		Timeout:       timeout,
@@ -128,7 +128,7 @@ func (d *Dialer) Client(timeout time.Duration) *http.Client {
 	}
 }
 
-// plain returns a *RefusedError without the resolved address, because libraries for tokens make one text of all errors.
+// plain returns a *RefusedError without the resolved address, because token libraries convert all errors to text.
 type plain struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -140,5 +140,5 @@ func (p plain) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// maxIdle bounds the idle connections of a Client.
+// maxIdle limits the idle connections of a Client.
 const maxIdle = 8

@@ -13,33 +13,33 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Trust says who named the hosts that a Dialer connects to. The zero value is the strictest one.
+// Trust specifies who chose the hosts that a Dialer connects to. The zero value is the strictest one.
 type Trust int
 
 const (
-	// Tenant means that a user of one namespace named the host. In addition to what is always refused, these are refused:
-	// loopback addresses, and the Services of the cluster in which the provider runs.
+	// Tenant means that a user of a single namespace chose the host. In addition to the addresses that are always refused,
+	// loopback addresses and the Services of the cluster in which the provider runs are refused.
 	Tenant Trust = iota
-	// Platform means that an administrator named the host, or the user of a command. Refused are the addresses of
-	// metadata services, and link-local, multicast and unspecified addresses.
+	// Platform means that an administrator or the user of a command chose the host. Metadata services, and link-local,
+	// multicast and unspecified addresses are refused.
 	Platform
-	// Own means the API server of the provider's own control plane. Nothing is refused.
+	// Own means the API server of the provider's own control plane. No addresses are refused.
 	Own
 )
 
-// Options are the options of a Guard. The zero value is valid. Of the ranges that contain an address, the most specific one
-// decides. Of equal ranges, Deny takes precedence over Allow, and Allow over what is refused to tenants. No range allows
-// an address that is always refused.
+// Options are the options of a Guard. The zero value is valid. If several ranges contain an address, the most specific one
+// decides. For equal ranges, Deny takes precedence over Allow, and Allow takes precedence over the addresses that are refused
+// to tenants. Addresses that are always refused cannot be allowed.
 type Options struct {
 	// Allow lists ranges that are not refused.
 	Allow []netip.Prefix
-	// Deny lists ranges that are refused to a tenant and to the platform.
+	// Deny lists ranges that are refused to tenants and to the platform.
 	Deny []netip.Prefix
 	// Services lists the ranges of Services in the cluster of the provider.
 	Services []netip.Prefix
-	// Resolver resolves names. The default is that of the process.
+	// Resolver resolves names. The default is the resolver of the process.
 	Resolver *net.Resolver
-	// Proxy is the proxy for all connections that have no other one. The default is the environment of the process.
+	// Proxy is the proxy for all connections without their own proxy. The default is the environment of the process.
 	Proxy *httpproxy.Config
 }
 
@@ -68,7 +68,7 @@ func New(o Options) *Guard {
 	return g
 }
 
-// Dialer returns the Dialer for hosts that the given one named.
+// Dialer returns the Dialer for hosts with the given trust.
 func (g *Guard) Dialer(t Trust) *Dialer { return &Dialer{guard: g, trust: t} }
 
 // ParseRanges parses ranges of addresses, such as 10.0.0.0/8 or 10.0.0.1.
@@ -87,8 +87,8 @@ func ParseRanges(texts []string) ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// ServicesOf returns a guess at the range of Services of a cluster, from the address of the Service kubernetes, which is
-// the first one in that range. It returns nothing for other texts.
+// ServicesOf guesses the Service IP range of a cluster from the address of the Service kubernetes, which is the first address
+// in this range. It returns nil for any other text.
 func ServicesOf(kubernetes string) []netip.Prefix {
 	a, err := netip.ParseAddr(kubernetes)
 	if err != nil || a.IsLoopback() {
@@ -97,7 +97,7 @@ func ServicesOf(kubernetes string) []netip.Prefix {
 	bits := 20 // Ranges of public addresses are small, as in GKE.
 	switch {
 	case a.Is6():
-		bits = 108 // No API server accepts a larger one.
+		bits = 108 // API servers accept no larger range.
 	case netip.MustParsePrefix("10.96.0.0/24").Contains(a):
 		bits = 12 // The default of kubeadm.
 	case a.IsPrivate(), netip.MustParsePrefix("100.64.0.0/10").Contains(a):
@@ -131,7 +131,8 @@ const allowFlag = "--allow-target-cidr"
 // Private returns the ranges of private networks, which Dialer.Referred refuses.
 func Private() []netip.Prefix { return private() }
 
-// Check returns nil or a *RefusedError. DialContext checks by itself; this is for an address that is known before.
+// Check returns a *RefusedError if the address is refused. DialContext does this check itself. Use Check for an address that is
+// known earlier.
 func (d *Dialer) Check(a netip.Addr) error {
 	if d.trust == Own {
 		return nil
@@ -149,7 +150,7 @@ func (d *Dialer) Check(a netip.Addr) error {
 	return nil
 }
 
-// denied checks the ranges of the options, and those that are refused unless the options allow them.
+// denied checks the ranges of the options, and the ranges that are refused unless the options allow them.
 func (d *Dialer) denied(a netip.Addr) error {
 	o := d.guard.options
 	allow := longest(o.Allow, a)
@@ -174,7 +175,7 @@ func (d *Dialer) denied(a netip.Addr) error {
 	return nil
 }
 
-// parseProxy parses a proxy as the environment names it, which may be without a scheme.
+// parseProxy parses a proxy in the form of the environment variables, in which the scheme is optional.
 func parseProxy(text string) (*url.URL, error) {
 	if text != "" && !strings.Contains(text, "://") {
 		text = "http://" + text

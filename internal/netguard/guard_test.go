@@ -55,7 +55,7 @@ func classOf(t *testing.T, err error) string {
 	return r.Class
 }
 
-// TestAlways checks the addresses that are refused, whatever the flags allow, in each notation.
+// TestAlways checks the addresses that are refused regardless of flags, in each notation.
 func TestAlways(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -110,14 +110,14 @@ func TestAlways(t *testing.T) {
 	}
 }
 
-// TestRanges checks what the ranges of the flags do, for each one that may name a host.
+// TestRanges checks the effect of the ranges in flags, for each level of trust.
 func TestRanges(t *testing.T) {
 	const tenant, platform, referred = 0, 1, 2
 	cases := map[string]struct {
 		reason      string
 		allow, deny []string
 		address     string
-		// want is the class for a tenant, for the platform, and for what a registry of the platform refers to.
+		// want is the class for a tenant, for the platform, and for hosts to which a registry of the platform refers.
 		want [3]string
 	}{
 		"Loopback":       {reason: "The own programs are not for tenants.", address: "127.0.0.1", want: [3]string{local, "", local}},
@@ -156,7 +156,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestDial checks that names are judged by the addresses that they have when they are dialed.
+// TestDial checks that names are checked by the addresses to which they resolve when they are dialed.
 func TestDial(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	defer s.Close()
@@ -199,7 +199,7 @@ func TestDial(t *testing.T) {
 	}
 }
 
-// TestRebinding checks that a name that resolves differently the second time is refused then.
+// TestRebinding checks that a name is refused if it resolves to a refused address the second time.
 func TestRebinding(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	defer s.Close()
@@ -221,7 +221,7 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// TestProxy checks what a proxy of the environment gets.
+// TestProxy checks which requests are sent to a proxy from the environment.
 func TestProxy(t *testing.T) {
 	names := netguardtest.Names{
 		"metadata.example.test": {"198.51.100.1", "169.254.169.254"},
@@ -282,7 +282,7 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// TestProxyAddress checks that the proxy itself may be anywhere, and nothing else on its machine.
+// TestProxyAddress checks that the proxy itself can have any address, but that other ports of its machine are refused.
 func TestProxyAddress(t *testing.T) {
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 	defer proxy.Close()
@@ -308,7 +308,7 @@ func TestProxyAddress(t *testing.T) {
 	}
 }
 
-// TestClient checks that a client for tokens follows no redirect.
+// TestClient checks that a client for tokens follows no redirects.
 func TestClient(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/" {
@@ -379,7 +379,7 @@ func TestParseRanges(t *testing.T) {
 	}
 }
 
-// FuzzForms checks that each address of a metadata service is refused, wherever an IPv6 address contains it.
+// FuzzForms checks that the address of each metadata service is refused, wherever it is embedded in an IPv6 address.
 func FuzzForms(f *testing.F) {
 	f.Add([]byte{0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0, 169, 254, 169, 254})
 	f.Add([]byte{0x20, 0x02, 169, 254, 169, 254, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1})

@@ -128,10 +128,10 @@ type explainedError struct {
 // Unwrap returns the error.
 func (e *explainedError) Unwrap() error { return e.error }
 
-// Retryable reports whether a retry may succeed although nothing was changed: the server did not answer, or failed.
+// Retryable reports whether a retry might succeed without any change, because the server did not respond, or failed.
 func (e *explainedError) Retryable() bool { return e.retryable }
 
-// mayEnd reports whether the cause of an error of a request may end although nothing was changed.
+// mayEnd reports whether the cause of a failed request might disappear without any change.
 func mayEnd(err error) bool {
 	var dns *net.DNSError
 	var network net.Error

@@ -63,7 +63,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestRetryable checks which errors may end although nothing was changed.
+// TestRetryable checks which errors might disappear without any change.
 func TestRetryable(t *testing.T) {
 	cases := map[string]struct {
 		reason string

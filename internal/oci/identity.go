@@ -17,12 +17,12 @@ type Identity interface {
 	// Credentials returns the credentials for the registry at host. It is called for each request, so implementations
 	// keep credentials until they expire. Errors are one line without secrets that does not differ between attempts.
 	Credentials(ctx context.Context, host string) (user, password string, err error)
-	// Forget is called after the registry at host refused the credentials. Unless they are new, the next call of Credentials
-	// gets others.
+	// Forget is called after the registry at host has rejected the credentials. Unless they are new, the next call of
+	// Credentials requests new ones.
 	Forget(host string)
 }
 
-// forget drops credentials that the server has refused, if err says so.
+// forget drops the credentials if err means that the server has rejected them.
 func forget(e *endpoint, err error) {
 	if a, ok := e.auth.(*identityAuth); ok && Status(err) == http.StatusUnauthorized {
 		a.identity.Forget(a.host)

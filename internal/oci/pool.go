@@ -50,8 +50,9 @@ type Pool struct {
 	clients *lru.Cache // *login by endpoint.wire, endpoint.caller, repository and action
 }
 
-// NewPool returns a Pool. agent is the User-Agent of requests, and limit bounds every body, in bytes. The guard opens all
-// connections. If it is nil, the pool works for the user of this process: registries can also refer to private networks.
+// NewPool returns a Pool. agent is the User-Agent of requests, and limit is the maximum size of a body in bytes. The guard
+// opens all connections. If it is nil, the pool works for the user of this process: registries can also refer to private
+// networks.
 func NewPool(agent string, limit int64, g *netguard.Guard) *Pool {
 	if g == nil {
 		g = netguard.New(netguard.Options{Allow: netguard.Private()})
@@ -120,7 +121,7 @@ func (p *Pool) wire(e *endpoint) (*wire, error) {
 		IdleConnTimeout:       idleTimeout,
 		MaxIdleConns:          maxIdle,
 		MaxConnsPerHost:       maxConns,
-		// A digest covers the bytes as they are stored.
+		// Digests cover the stored bytes.
 		DisableCompression: true,
 	}
 	p.wires.Add(e.wire, w)

@@ -14,14 +14,14 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A realm is where the credentials of some registries are exchanged for tokens.
+// A realm is a server where credentials for some registries are exchanged for tokens.
 type realm struct {
 	registry *regexp.Regexp
-	// tokens is the host of the token service. It may use groups of the expression.
+	// tokens is the host of the token service. It can refer to groups of the expression.
 	tokens string
 }
 
-// realms returns the known registries whose token service has another host. Most registries have it at their own host.
+// realms returns the known registries whose token service has a different host. For most registries, it has the same host.
 func realms() []realm {
 	out := []realm{}
 	for _, r := range []struct{ registry, tokens string }{
@@ -48,17 +48,18 @@ func tokenHostsOf(registry string) []string {
 	return nil
 }
 
-// A keeper keeps the credentials of a registry to the hosts that they are for. A registry names the host of its token service
-// in a header, which must not be enough to get them. Other token services are asked without credentials.
+// A keeper restricts the credentials of a registry to the hosts that they are intended for. A registry specifies the host of
+// its token service in a header, which must not be enough to obtain the credentials. Requests to other token services are sent
+// without credentials.
 type keeper struct {
 	wire *wire
 	next http.RoundTripper
 
-	// withheld is the last host that did not get the credentials.
+	// withheld is the last host to which the credentials were not sent.
 	withheld atomic.Pointer[string]
 }
 
-// RoundTrip sends a request, without credentials if its host is not one that they are for.
+// RoundTrip sends a request. If the credentials are not intended for the host, it removes them.
 func (k *keeper) RoundTrip(in *http.Request) (*http.Response, error) {
 	if k.wire.trusts(in.URL.Host) {
 		return k.next.RoundTrip(in)
@@ -70,7 +71,7 @@ func (k *keeper) RoundTrip(in *http.Request) (*http.Response, error) {
 		r.Header.Del("Authorization")
 		return k.next.RoundTrip(r)
 	case isForm(in):
-		// It contains a token that gets other tokens. A service that does not know this request is asked without.
+		// The form contains a refresh token. A service that does not support this request is asked without credentials.
 		k.withheld.Store(&in.URL.Host)
 		if err := in.Body.Close(); err != nil {
 			return nil, err
@@ -83,13 +84,13 @@ func (k *keeper) RoundTrip(in *http.Request) (*http.Response, error) {
 	return k.next.RoundTrip(in)
 }
 
-// isForm reports whether a request contains a form, as only a request for a token does.
+// isForm reports whether a request contains a form. Only token requests do.
 func isForm(r *http.Request) bool {
 	t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return err == nil && t == "application/x-www-form-urlencoded" && r.Body != nil
 }
 
-// A withheldError reports that a registry refused a request, after its credentials were not sent to its token service.
+// A withheldError reports that a registry rejected a request after its credentials were not sent to its token service.
 type withheldError struct {
 	// host is the host of the token service.
 	host string
@@ -103,7 +104,7 @@ func (e *withheldError) Error() string { return e.cause.Error() }
 // Unwrap returns the error of the registry.
 func (e *withheldError) Unwrap() error { return e.cause }
 
-// explain adds to a refusal that credentials were not sent.
+// explain adds the information that credentials were not sent to the error of a rejected request.
 func (k *keeper) explain(err error) error {
 	host := k.withheld.Load()
 	if code := Status(err); host == nil || code != http.StatusUnauthorized && code != http.StatusForbidden {
@@ -112,7 +113,7 @@ func (k *keeper) explain(err error) error {
 	return &withheldError{host: *host, cause: err}
 }
 
-// explainWithheld returns what to do if a token service has not got the credentials, or nil.
+// explainWithheld returns an error that explains what to do if the credentials were not sent to a token service, or nil.
 func (a *advice) explainWithheld(err error, host string) error {
 	w := (*withheldError)(nil)
 	if !errors.As(err, &w) {
@@ -122,7 +123,7 @@ func (a *advice) explainWithheld(err error, host string) error {
 		"if that host belongs to the registry, %s", host, Status(err), http.StatusText(Status(err)), OneLine(w.host), a.tokens)
 }
 
-// trusts reports whether the credentials of the registry may be sent to host[:port].
+// trusts reports whether the credentials of the registry can be sent to host[:port].
 func (w *wire) trusts(host string) bool {
 	if w.owns(host) {
 		return true

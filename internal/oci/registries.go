@@ -47,12 +47,11 @@ type Registry struct {
 	// cluster can set it.
 	SkipTLSVerify bool
 
-	// TokenHosts lists hosts, host[:port], that get the credentials if the registry names them for tokens. Host itself, and the
-	// token services of known registries, get them anyway.
+	// TokenHosts lists additional hosts, host[:port], to which credentials can be sent if the registry uses them as its token
+	// service. Credentials are always sent to Host itself and to the token services of known registries.
 	TokenHosts []string
 
-	// Tenant is true if a tenant wrote the entry. The addresses that are refused to tenants are then refused, see
-	// netguard.Trust.
+	// Tenant is true if a tenant wrote the entry. Addresses that are refused to tenants are then refused; see netguard.Trust.
 	Tenant bool
 
 	// Ambient uses credentials from the docker configuration of this process, including its credential helpers, if
@@ -87,10 +86,10 @@ type endpoint struct {
 	// insecure accepts any certificate.
 	insecure bool
 
-	// trust says who named the host.
+	// trust specifies who chose the host.
 	trust netguard.Trust
 
-	// tokens lists the other hosts that credentials are for.
+	// tokens lists the other hosts to which credentials can be sent.
 	tokens []string
 
 	// listed lists all hosts of the list of registries.
@@ -102,10 +101,10 @@ type endpoint struct {
 	// server identifies the server: host, scheme and trusted certificates.
 	server string
 
-	// wire identifies the connections to the server, and the other servers that it can send us to.
+	// wire identifies the connections to the server, and to the other servers to which it can refer.
 	wire string
 
-	// caller identifies server and credentials together, and whether they are those of a tenant.
+	// caller identifies the server together with the credentials, and whether they belong to a tenant.
 	caller string
 }
 
@@ -151,8 +150,8 @@ func (rs Registries) hosts() []string {
 	return out
 }
 
-// endpoint returns the endpoint of host with the settings of this entry. lenient allows plain HTTP for a loopback
-// host. listed lists all hosts that the author of the entry names.
+// endpoint returns the endpoint of host with the settings of this entry. lenient allows plain HTTP for a loopback host. listed
+// lists all hosts in the author's list of registries.
 func (r *Registry) endpoint(host, path string, lenient bool, listed []string) (*endpoint, error) {
 	e := &endpoint{
 		host: host, ca: r.CABundle, insecure: r.SkipTLSVerify, trust: netguard.Platform,

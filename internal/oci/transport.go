@@ -30,9 +30,9 @@ type wire struct {
 	agent  string
 	limit  int64
 	dialer *netguard.Dialer
-	// tokens lists the other hosts that credentials are for.
+	// tokens lists the other hosts to which credentials can be sent.
 	tokens []string
-	// listed lists the hosts that a redirect may name wherever they are.
+	// listed lists the hosts to which redirects are allowed regardless of their addresses.
 	listed []string
 	next   *http.Transport
 }
@@ -63,9 +63,9 @@ func (w *wire) RoundTrip(in *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// check refuses an address that a registry could use to make us send requests to a service that only we can reach, such as
-// the metadata service of a cloud: an internal address in a redirect, or of a token service. A name is checked when it is
-// dialed; here it would be judged before a proxy and the resolver see it.
+// check refuses internal addresses in redirects and of token services. A registry could otherwise use them to make the provider
+// send requests to a service that only the provider can reach, such as a cloud metadata service. Names are only checked when
+// they are dialed, because the resolver, or a proxy, determines their addresses.
 func (w *wire) check(u *url.URL) error {
 	if w.named(u.Host) {
 		return nil
@@ -82,7 +82,7 @@ func (w *wire) check(u *url.URL) error {
 	return nil
 }
 
-// owns reports whether host[:port] is the configured host. Another port of the same machine is another server.
+// owns reports whether host[:port] is the configured host. A different port on the same machine is a different server.
 func (w *wire) owns(host string) bool { return w.normal(host) == w.normal(w.host) }
 
 // normal returns the normal form of host[:port], without the port of the scheme.
@@ -94,7 +94,7 @@ func (w *wire) normal(host string) string {
 	return host
 }
 
-// dialerFor returns what connects to host[:port], which a redirect may have named.
+// dialerFor returns the Dialer for host[:port], which can come from a redirect.
 func (w *wire) dialerFor(host string) *netguard.Dialer {
 	if w.named(host) {
 		return w.dialer
@@ -102,7 +102,7 @@ func (w *wire) dialerFor(host string) *netguard.Dialer {
 	return w.dialer.Referred()
 }
 
-// named reports whether the list of registries names host[:port], so that it isn't only the registry that refers to it.
+// named reports whether the list of registries contains host[:port], so that the host was not only specified by a registry.
 func (w *wire) named(host string) bool {
 	return w.trusts(host) || slices.ContainsFunc(w.listed, func(l string) bool { return w.normal(l) == w.normal(host) })
 }

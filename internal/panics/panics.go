@@ -15,13 +15,13 @@ import (
 
 // An Error is the error of a function that panicked.
 type Error struct {
-	// Subject is what the function was about, such as an object.
+	// Subject is the subject of the function, such as an object.
 	Subject string
-	// Cause describes the panic. It has no foreign text, which can be secret.
+	// Cause describes the panic. It contains no foreign text, because this could be confidential.
 	Cause string
 }
 
-// Error describes what failed and what to do.
+// Error returns a message that describes what failed and what to do.
 func (e *Error) Error() string {
 	return fmt.Sprintf("cannot process %s because of a bug (%s); the log has the stack, report it", e.Subject, e.Cause)
 }
@@ -45,7 +45,7 @@ func Do(subject string, f func() error) (err error) {
 	return f()
 }
 
-// Value is Do for a function with a result.
+// Value is like Do, for a function with a result.
 func Value[T any](subject string, f func() (T, error)) (out T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -55,7 +55,7 @@ func Value[T any](subject string, f func() (T, error)) (out T, err error) {
 	return f()
 }
 
-// Log calls f. If f panics, Log only logs that.
+// Log calls f. If f panics, Log only logs the panic.
 func Log(subject string, f func()) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -71,7 +71,7 @@ func caught(subject string, r any) *Error {
 	return errorOf(subject, r)
 }
 
-// log logs a panic. It must be called by the goroutine that recovered, whose stack it logs.
+// log logs a panic with the stack of its goroutine, so call it in the goroutine that recovered.
 func log(subject string, r any) {
 	klog.Background().Error(errorOf(subject, r), "Recovered from a panic", "stack", string(debug.Stack()))
 }
@@ -80,7 +80,8 @@ func errorOf(subject string, r any) *Error {
 	return &Error{Subject: subject, Cause: describe(r)}
 }
 
-// describe returns the text of an error of the Go runtime, and the type of any other value: its text can be foreign.
+// describe returns the text of an error of the Go runtime. For any other value, it returns only the type, because the text can
+// be foreign.
 func describe(r any) string {
 	switch v := r.(type) {
 	case runtime.Error:

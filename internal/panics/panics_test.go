@@ -49,7 +49,7 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// TestLog checks that the stack is logged, and that foreign text is not.
+// TestLog checks that the stack is logged, but not foreign text.
 func TestLog(t *testing.T) {
 	var lines []string
 	klog.SetLogger(funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))

@@ -60,7 +60,7 @@ func (c *Chart) NeedsAPIVersions(values ...map[string]any) bool {
 }
 
 // NeedsKubeVersion reports whether a template of the chart or of one of its dependencies mentions .Capabilities.KubeVersion. It
-// checks values like Pure.
+// also checks the values, in the same way as Pure.
 func (c *Chart) NeedsKubeVersion(values ...map[string]any) bool {
 	return c.templates.Uses.KubeVersion || c.tplMentions(templates.MayUseKubeVersion, values)
 }

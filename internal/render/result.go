@@ -10,14 +10,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 )
 
-// Details are what a Rendered has besides its objects, in a form that another process can send as JSON.
+// Details contains the content of a Rendered except for its objects, in a form that another process can send as JSON.
 type Details struct {
 	Pure     bool            `json:"pure,omitempty"`
 	Notes    string          `json:"notes,omitempty"`
 	Manifest string          `json:"manifest,omitempty"`
 	Hooks    []*release.Hook `json:"hooks,omitempty"`
 
-	// Metadata and Values are those of the chart, after its dependencies were enabled and disabled.
+	// Metadata and Values are the metadata and the values of the chart, after its dependencies have been enabled and disabled.
 	Metadata *chart.Metadata `json:"metadata"`
 	Values   map[string]any  `json:"values,omitempty"`
 }
@@ -48,8 +48,8 @@ func (c *Chart) Rendered(o Options, d Details) *Rendered {
 	return out
 }
 
-// Files returns the files of the chart, with its dependencies unpacked. The caller must not change them. Load makes the
-// same chart of them.
+// Files returns the files of the chart, with its dependencies unpacked. The caller must not change them. Loading them with Load
+// results in the same chart.
 func (c *Chart) Files() []input.File {
 	out := make([]input.File, len(c.chart.Raw))
 	for i, f := range c.chart.Raw {

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/netguard/netguardtest"
 )
 
-// TestAddresses checks which API servers a kubeconfig can name, by the addresses that their names resolve to.
+// TestAddresses checks to which API servers a kubeconfig can refer, by the addresses to which their names resolve.
 func TestAddresses(t *testing.T) {
 	s := newAPIServer(t)
 	_, port, err := net.SplitHostPort(s.Listener.Addr().String())

@@ -20,8 +20,9 @@ type Cluster interface {
 	Cache() Cache
 }
 
-// A Delegate is a Cluster whose requests are sent as another user than that of the connection, for example with impersonation.
-// The engine uses it for the objects of a bundle, and the Owner for the inventory: that user needs no access to inventories.
+// A Delegate is a Cluster that sends requests as a different user than its connection, for example with impersonation. The
+// engine uses the Delegate for the objects of a bundle, and its Owner for the inventory, so the other user doesn't need access
+// to inventories.
 type Delegate interface {
 	Cluster
 
@@ -36,8 +37,9 @@ type Access interface {
 	// connection that proves nothing has a unique identity. The identity of a Cluster never changes.
 	Identity() string
 
-	// UID returns the UID of the namespace kube-system, which tells clusters apart even if they have the same address. It sends at
-	// most one request per connection. The result is empty if the cluster has no such namespace, or the credentials may not read it.
+	// UID returns the UID of the namespace kube-system, which distinguishes clusters even if they have the same address. It
+	// sends at most one request per connection. The result is empty if the cluster has no such namespace, or if the credentials
+	// don't allow reading it.
 	UID(ctx context.Context) (string, error)
 
 	// REST returns a client for requests to absolute paths, without a rate limit. Errors in responses of the API server are those
@@ -85,17 +87,18 @@ func (e *NoKindError) Error() string {
 	return fmt.Sprintf("the cluster has no kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
 }
 
-// A TooManyError reports a kind that a cache does not watch, because the cluster has too many of its objects, or too large ones.
+// A TooManyError reports that a cache does not watch a kind, because the cluster contains too many objects of this kind, or
+// because they are too large.
 type TooManyError struct {
 	// Kind is the kind, and Selector the label selector of the objects.
 	Kind, Selector string
-	// Objects is the maximum number of objects of a kind, and Bytes the maximum size of what the cache keeps of them. One of them
-	// was exceeded, or the maximum size for all kinds.
+	// Objects is the maximum number of objects of a kind, and Bytes is the maximum size of the data that the cache keeps for
+	// them. One of these limits was exceeded, or the limit for all kinds together.
 	Objects int
 	Bytes   int64
 }
 
-// Error returns a message that names the kind and the limits, and what to do.
+// Error returns a message that contains the kind and the limits, and explains what to do.
 func (e *TooManyError) Error() string {
 	return fmt.Sprintf("the cluster has too many or too large objects of kind %s with the label %s to watch them (%d and %d MiB are the maximum), "+
 		"so that they are read one by one: delete those that belong to no module", e.Kind, e.Selector, e.Objects, e.Bytes>>20)
@@ -111,8 +114,8 @@ type Cache interface {
 	// kinds that are not in sync, with the reason.
 	Track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error
 
-	// Get returns the state of an object of a kind that is in sync. False means that the object does not exist, or that nothing is
-	// known because its kind is not in sync. Get never returns a state that is known to be outdated.
+	// Get returns the state of an object of a kind that is in sync. False means that the object does not exist, or that its
+	// state is unknown because the kind is not in sync. Get never returns a state that is known to be outdated.
 	Get(r ObjectRef) (ObjectState, bool)
 
 	// Put stores a state from a response of the API server. The newest resource version wins.

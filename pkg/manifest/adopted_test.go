@@ -11,15 +11,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// TestRemoveAdopted checks that removal and pruning keep a Namespace and a CRD that existed before they were adopted, unless they
-// must be deleted, and that what the engine created goes.
+// TestRemoveAdopted checks that removal and pruning keep a Namespace and a CRD that existed before they were adopted, unless
+// the caller asks to delete them, and that they delete everything that the engine created.
 func TestRemoveAdopted(t *testing.T) {
 	namespace, crd := key("Namespace", "", "shared"), key("CustomResourceDefinition", "", "widgets.example.org")
 	both := []cluster.ObjectRef{crd, namespace}
 	cases := map[string]struct {
 		reason  string
 		existed bool
-		// again installs and removes the bundle once more, without adopting.
+		// again installs and removes the bundle a second time, without adopting.
 		again, prune bool
 		options      []CallOption
 		want         []cluster.ObjectRef

@@ -47,9 +47,9 @@ const (
 func ConfigOf(flags map[string]Flags) source.Layer { return bundle.ConfigOf(flags) }
 
 // PreviewOf returns a preview of each part of a bundle, in the order in which the parts are applied. It renders charts as for a
-// first install into a cluster of the given version, such as v1.36.3, and lookups find nothing. It returns an error if the bundle
-// as a whole is invalid; the Preview of a part contains the error of that part. It renders in this process, which is for content that you
-// trust; use the method Preview of an Engine to render with its Renderer.
+// first install into a cluster of the given version, such as v1.36.3, and lookups find nothing. It returns an error if the
+// bundle as a whole is invalid; the Preview of a part contains the error of that part. PreviewOf renders in this process, so
+// use it only for content that you trust. To use the Renderer of an Engine, call its method Preview.
 func PreviewOf(ctx context.Context, b *Bundle, kubeVersion string) ([]Preview, error) {
 	return compose.PreviewOf(ctx, compose.InProcess{}, b, kubeVersion)
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// retractTimeout limits how long a call undoes what it wrote.
+// retractTimeout limits the time that a call takes to undo its writes.
 const retractTimeout = 15 * time.Second
 
 // A call is the call of one Engine method on one bundle. It builds the components that do the work, and configures them with the
@@ -113,8 +113,8 @@ func (w *call) parentKey() cluster.ObjectRef {
 	return cluster.ObjectRef{Kind: "Secret", Namespace: w.e.namespace, Name: w.b.Name}
 }
 
-// retract undoes what the call wrote after another client had changed the inventory, and returns the error of the call. It does so
-// even if the context has ended, because the call cancels it.
+// retract undoes the writes of the call after another client has changed the inventory, and returns the error of the call. It
+// works even if the context has ended, because the call itself cancels the context.
 func (w *call) retract(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), retractTimeout)
 	defer cancel()
@@ -139,7 +139,7 @@ func (w *call) newStore() *store {
 	}}
 }
 
-// located returns an observation with the cluster in which it was made.
+// located adds the cluster in which an observation was made.
 func (w *call) located(o Observation) Observation {
 	o.ClusterUID = w.where.UID
 	return o

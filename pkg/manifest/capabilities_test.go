@@ -18,11 +18,11 @@ const (
 	tmplByVersion = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ if semverCompare \">=1.37-0\" .Capabilities.KubeVersion.Version }}new{{ else }}old{{ end }}}\n"
 	// tmplByAPI renders ConfigMap old, and ConfigMap new once the cluster serves example.org/v1.
 	tmplByAPI = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ if .Capabilities.APIVersions.Has \"example.org/v1\" }}new{{ else }}old{{ end }}}\n"
-	// tmplAsks asks for both, and renders the same objects.
+	// tmplAsks uses both, but always renders the same objects.
 	tmplAsks = "{{ if .Capabilities.APIVersions.Has \"x\" }}{{ end }}apiVersion: v1\nkind: ConfigMap\nmetadata: {name: old}\ndata: {k: {{ if .Capabilities.KubeVersion.Major }}v{{ end }}}\n"
 )
 
-// forgetCapabilities rewrites the stored inventory as versions wrote it that did not store capabilities.
+// forgetCapabilities rewrites the stored inventory in the form of versions that did not store capabilities.
 func (b *bench) forgetCapabilities(s *Bundle) {
 	b.t.Helper()
 	inv := b.inventory(s)
@@ -39,12 +39,13 @@ func (b *bench) forgetCapabilities(s *Bundle) {
 	})
 }
 
-// TestRepairRepairs checks what a repair does after the capabilities of the cluster changed: it never creates or prunes anything. If
-// the chart renders differently, that is an upgrade, with its hooks and its record.
+// TestRepairRepairs checks a repair after the capabilities of the cluster have changed: it never creates or prunes anything. If
+// the chart renders differently, this is an upgrade, with hooks and a record.
 func TestRepairRepairs(t *testing.T) {
 	type args struct {
 		template string
-		// old removes what older versions did not store. kept is true if the account is not deleted, so that nothing needs a repair.
+		// old removes the data that older versions did not store. kept is true if the account is not deleted, so that nothing
+		// needs to be repaired.
 		old, kept bool
 		// known is true if the connection knows the new version without a request.
 		known bool

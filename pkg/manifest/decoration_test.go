@@ -24,7 +24,7 @@ func channelBundle(channel string) *Bundle {
 	return s
 }
 
-// forgetContents rewrites the stored inventory as versions wrote it that knew one digest only.
+// forgetContents rewrites the stored inventory in the form of versions that stored only one digest.
 func (b *bench) forgetContents(s *Bundle) {
 	b.t.Helper()
 	inv := b.inventory(s)
@@ -41,8 +41,8 @@ func (b *bench) forgetContents(s *Bundle) {
 	})
 }
 
-// TestLabelIsDecoration checks that a change of the labels of a bundle, such as another channel of a module, reaches the objects,
-// and neither runs a hook nor installs a revision.
+// TestLabelIsDecoration checks that a change to the labels of a bundle, such as a different channel of a module, is applied to
+// the objects, but neither runs hooks nor installs a revision.
 func TestLabelIsDecoration(t *testing.T) {
 	password := key("ConfigMap", "apps", "password")
 	type state struct {
@@ -61,7 +61,7 @@ func TestLabelIsDecoration(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason string
-		// between changes what the cluster or the engine has before the channel changes.
+		// between changes the state of the cluster or of the engine before the channel changes.
 		between func(b *bench)
 	}{
 		"Now":     {reason: "The inventory has both digests.", between: func(*bench) {}},
@@ -114,7 +114,7 @@ func TestLabelIsDecoration(t *testing.T) {
 	}
 }
 
-// TestLabelDuringHooks checks that a change of labels does not begin again what a hook has begun.
+// TestLabelDuringHooks checks that a change to the labels does not restart hooks that are already running.
 func TestLabelDuringHooks(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true

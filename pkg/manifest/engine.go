@@ -90,18 +90,20 @@ func WithPlanAge(d time.Duration) Option {
 	return func(e *Engine) { e.planAge = d }
 }
 
-// A Renderer renders charts, builds kustomizations, and reads plain objects. A sandbox.Pool of package pkg/manifest/sandbox is one.
+// A Renderer renders charts, builds kustomizations, and reads plain objects. The type Pool of package pkg/manifest/sandbox
+// implements it.
 type Renderer = compose.Renderer
 
-// WithRenderer sets what renders charts and kustomizations. By default, they are rendered in this process, which is for content that you
-// trust: a chart is then stopped when the context of a call ends, unless it is in a function that takes long, and the memory that charts,
-// kustomizations and plain objects may use is not limited. Render others with a sandbox.Pool.
+// WithRenderer sets the Renderer for charts, kustomizations and plain objects. By default, they are rendered in this process.
+// Use the default only for content that you trust: a chart stops when the context of the call ends, except within a single
+// long-running template function, and memory is not limited. For all other content, use a sandbox.Pool.
 func WithRenderer(r Renderer) Option {
 	return func(e *Engine) { e.renderer = r }
 }
 
-// WithGuard sets a function that is called before each request that changes a cluster. If it returns an error, the request is not
-// sent. Use it to stop a process that no longer leads, even if it was suspended in the middle of a call.
+// WithGuard sets a function that is called before each request that changes a cluster. If it returns an error, the request is
+// not sent. Use it to stop the writes of a process that is no longer the leader, even if it was suspended in the middle of a
+// call.
 func WithGuard(f func() error) Option {
 	return func(e *Engine) { e.guard = f }
 }
@@ -212,7 +214,7 @@ func (e *Engine) memoryOf(c cluster.Cluster, b *Bundle) *memory {
 	return m
 }
 
-// measure updates the size of a memory at the end of a call, unless it was dropped since.
+// measure updates the size of a memory at the end of a call, unless the memory has been dropped in the meantime.
 func (e *Engine) measure(k bundleKey, m *memory) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -31,7 +31,8 @@ type fakeCluster struct {
 
 	mu      sync.Mutex
 	learned map[schema.GroupVersionKind]cluster.Mapping
-	// version and apis are what the cluster offers. known is the version that is known without a request.
+	// version and apis are the version and the API groups that the cluster serves. known is the version that is known without a
+	// request.
 	version, known string
 	apis           []string
 	// blind are kinds that cannot be watched.

@@ -41,7 +41,8 @@ type fakeServer struct {
 	logs map[string]string
 	// made counts how often each object was created.
 	made map[cluster.ObjectRef]int
-	// cluster is the UID of the cluster, or empty if it cannot be read. clusterErr is the error of asking for it.
+	// cluster is the UID of the cluster, or empty if it cannot be read. clusterErr is the error that is returned when the UID
+	// is requested.
 	cluster    string
 	clusterErr error
 	// unready leaves objects without a status, if their kind has one.

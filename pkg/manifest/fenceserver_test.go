@@ -78,7 +78,7 @@ func TestServerFence(t *testing.T) {
 	must(s.Delete(ctx, holds("d")))
 }
 
-// TestServerApplyTo checks how a real API server refuses to apply an object that is gone, or that was replaced.
+// TestServerApplyTo checks how a real API server rejects an apply of an object that was deleted or replaced.
 func TestServerApplyTo(t *testing.T) {
 	c := connected()
 	defer c.Close()

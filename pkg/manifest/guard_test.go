@@ -18,15 +18,15 @@ type delegated struct{ *fakeCluster }
 
 func (d delegated) Owner() cluster.Cluster { return d.fakeCluster }
 
-// TestGuard checks that an engine sends no write once its guard refuses, at each write of an upgrade and of a removal, and that the
-// error of the guard is returned.
+// TestGuard checks, for each write of an upgrade and of a removal, that an engine sends no writes after its guard has returned
+// an error, and that the call returns this error.
 func TestGuard(t *testing.T) {
 	errGuard := errors.New("this process no longer leads")
 	old, wanted := bundleOf(install("web", tmplConfig, tmplRole)), bundleOf(install("web", tmplConfig, tmplDeploy, hookJob("first", "pre-upgrade")))
 	acts := map[string]func(b *bench) error{
 		"Apply":  func(b *bench) error { _, err := b.Apply(b.t.Context(), b.c, wanted); return err },
 		"Remove": func(b *bench) error { _, err := b.Remove(b.t.Context(), b.c, old); return err },
-		// The inventory of a bundle that is applied as another user is saved by another client.
+		// If a bundle is applied as another user, a different client saves the inventory.
 		"Delegated": func(b *bench) error { _, err := b.Apply(b.t.Context(), delegated{b.c}, wanted); return err },
 	}
 	for name, act := range acts {

@@ -20,8 +20,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
-// A bundleKey identifies a bundle across clusters. It includes the owner and its UID, so that bundles with the same name and different
-// owners share nothing. A connection that cannot identify its cluster has an Identity of its own, and shares nothing either.
+// A bundleKey identifies a bundle across clusters. It includes the owner and its UID, so that bundles with the same name and
+// different owners share nothing. A connection that cannot identify its cluster has a unique Identity, so it shares nothing
+// either.
 type bundleKey struct {
 	cluster, name, owner, uid string
 }
@@ -58,14 +59,14 @@ type memory struct {
 	// plan is the last plan, or nil if there is none.
 	plan *keptPlan
 
-	// measured is the inventory, and measuredPlan the plan, whose size in bytes was measured last.
+	// measured and measuredPlan are the inventory and the plan whose sizes in bytes were measured last.
 	measured     *inventory.Inventory
 	measuredPlan *keptPlan
 	measuredSize int64
 }
 
-// The size of all memories is at most a quarter of the memory limit of the process, or memoryDefault bytes if it has none. A memory that
-// is lost costs a request.
+// All memories together take at most a quarter of the memory limit of the process, or memoryDefault bytes if there is no limit.
+// A dropped memory costs one additional request.
 const (
 	memoryShare   = 4
 	memoryDefault = 1 << 30
@@ -78,10 +79,10 @@ func memoryLimit() int64 {
 	return memoryDefault
 }
 
-// The size of an evaluation and of a report is at most about this many bytes, because texts are cut.
+// An evaluation or a report takes at most about this many bytes, because texts are truncated.
 const perResult = 1024
 
-// size returns about how many bytes the memory takes. Inventories and plans are replaced, and never changed.
+// size returns the approximate size of the memory in bytes. Inventories and plans are replaced, but never modified.
 func (m *memory) size() int64 {
 	if m.measured != m.stored.Inventory || m.measuredPlan != m.plan {
 		m.measured, m.measuredPlan = m.stored.Inventory, m.plan

@@ -10,8 +10,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// TestMemoriesAreBounded checks that what the engine keeps between calls counts by its size, and that losing it costs nothing but a
-// request.
+// TestMemoriesAreBounded checks that the state that the engine keeps between calls is limited by its size, and that losing it
+// only costs a request.
 func TestMemoriesAreBounded(t *testing.T) {
 	b := newBench(t)
 	s := hookedWeb("one")

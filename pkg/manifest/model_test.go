@@ -180,7 +180,8 @@ func (m *model) engine() error {
 	return errors.Join(bugOf(err), m.invariants())
 }
 
-// bugOf returns the error of a panic, which no fault of the cluster excuses, and nil for any other error.
+// bugOf returns an error that was caused by a panic, which is a bug regardless of faults of the cluster, and nil for any other
+// error.
 func bugOf(err error) error {
 	if panics.Is(err) {
 		return err

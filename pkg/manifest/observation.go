@@ -15,7 +15,7 @@ import (
 // A Result contains what Apply did.
 type Result = execute.Result
 
-// Released is a custom resource that a bundle released because its resource has another name or namespace.
+// Released describes a custom resource that a bundle released because the name or namespace of its resource has changed.
 type Released = execute.Released
 
 // A Preview contains what one part of a bundle would apply, as far as that is known without a cluster.
@@ -47,8 +47,8 @@ const (
 	PartKindResource = object.PartKindResource
 )
 
-// Kinds of drift. DriftForeign means that the object was replaced by one that does not belong to the bundle, and
-// DriftTakenOver that it belongs to another bundle.
+// Kinds of drift. DriftForeign means that the object was replaced with an object that does not belong to the bundle.
+// DriftTakenOver means that the object belongs to another bundle.
 const (
 	DriftChanged   = observe.DriftChanged
 	DriftDeleted   = observe.DriftDeleted
@@ -83,7 +83,7 @@ const (
 	PhaseTerminating   = observe.PhaseTerminating
 )
 
-// A WrongClusterError means that the connection leads to another cluster than the one that contains the bundle.
+// A WrongClusterError means that the connection leads to a different cluster than the one that contains the bundle.
 type WrongClusterError = inventory.WrongClusterError
 
 // An OwnedError means that the inventory does not belong to the owner of the bundle.

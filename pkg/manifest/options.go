@@ -13,7 +13,7 @@ package manifest
 //	Check             options of Observe, and Wait
 //	Uninstall         options of Remove, and Wait
 //
-// Observe reports what is left to do for an Apply with the same options. Pass the options of Plan to ApplyPlan as well.
+// Observe reports what an Apply with the same options still has to do. Pass the options of Plan to ApplyPlan as well.
 type CallOption func(*CallOptions)
 
 // CallOptions contains the options of one call as a value. A fake Engine in a test gets it from CallOptionsOf.
@@ -85,8 +85,9 @@ func ForceRemoval() CallOption {
 	return func(o *CallOptions) { o.ForceRemoval = true }
 }
 
-// DeleteAdopted makes Remove and Apply delete Namespaces, CRDs and volumes that existed before the bundle adopted them, with everything
-// that other clients have in them. By default, they stay in the cluster, and are no longer part of the bundle.
+// DeleteAdopted makes Remove and Apply delete Namespaces, CRDs and volumes that existed before the bundle adopted them, with
+// everything that they contain, including objects of other clients. By default, they stay in the cluster, and are no longer
+// part of the bundle.
 func DeleteAdopted() CallOption {
 	return func(o *CallOptions) { o.DeleteAdopted = true }
 }

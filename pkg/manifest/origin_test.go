@@ -29,8 +29,9 @@ func of(s *Bundle, uid string, controlPlane ...string) *Bundle {
 	return &out
 }
 
-// TestOtherControlPlane checks that a Manifest with the same name in another control plane changes nothing, and that it takes over
-// what was installed once the other control plane is named: with one write, of the inventory, and without pruning.
+// TestOtherControlPlane checks that a Manifest with the same name in another control plane changes nothing, and that it takes
+// over the installed objects once the other control plane is named as its predecessor, with a single write of the inventory and
+// without pruning.
 func TestOtherControlPlane(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
@@ -92,14 +93,14 @@ func TestOtherControlPlane(t *testing.T) {
 	b.takeAll(restored)
 }
 
-// TestOriginIsRecorded checks when an inventory is written because of its owner, and when it is not.
+// TestOriginIsRecorded checks in which cases a change of the owner causes a write of the inventory.
 func TestOriginIsRecorded(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		was, now func(s *Bundle) *Bundle
-		// strip removes what an older version does not write.
+		// strip removes the data that older versions did not write.
 		strip bool
-		// Want is the origin after the next change. Before, nothing is written.
+		// want is the origin after the next change. Before that change, nothing is written.
 		want string
 	}{
 		"Older": {

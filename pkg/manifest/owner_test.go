@@ -92,8 +92,8 @@ func TestOtherOwner(t *testing.T) {
 	b.takeAll(s)
 }
 
-// TestOwnerRequired checks that an inventory without an owner is not for a bundle that requires one, not even if it is removed, and
-// that such a bundle removes what it installed itself.
+// TestOwnerRequired checks that a bundle that requires an owner cannot use or remove an inventory without an owner, but can
+// remove what it has installed itself.
 func TestOwnerRequired(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))

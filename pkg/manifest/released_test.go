@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// TestRenamedResourceIsReleased checks that another name or namespace of the custom resource of a bundle releases the existing one,
-// like a bundle that no longer has a custom resource: its operator may manage something that must not go away.
+// TestRenamedResourceIsReleased checks that a change of the name or namespace of the custom resource of a bundle releases the
+// existing one, as if the bundle no longer had a custom resource: its operator might manage something that must not be deleted.
 func TestRenamedResourceIsReleased(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -50,13 +50,13 @@ func TestRenamedResourceIsReleased(t *testing.T) {
 	}
 }
 
-// TestResourceComesBack checks that the custom resource of a bundle is created again if it went away with its CRD or its namespace,
-// which a repair restores. A resource that its users deleted stays away, see TestResourceIsItsUsers.
+// TestResourceComesBack checks that the custom resource of a bundle is recreated if it was deleted together with its CRD or its
+// namespace, which a repair restores. If users delete the resource itself, it is not recreated; see TestResourceIsItsUsers.
 func TestResourceComesBack(t *testing.T) {
 	crd, ns := key("CustomResourceDefinition", "", "widgets.example.org"), key("Namespace", "", "space")
 	cases := map[string]struct {
 		reason string
-		// gone is deleted, and the widget with it. again creates it before the engine does.
+		// gone is deleted together with the widget. again recreates it before the engine does.
 		gone  cluster.ObjectRef
 		again bool
 		// namespaced is true if the chart has the namespace.
@@ -89,8 +89,8 @@ func TestResourceComesBack(t *testing.T) {
 	}
 }
 
-// TestNamespaceOfInventories checks that the labels and annotations that charts give the namespace of the inventories arrive there,
-// from several bundles, and that no bundle prunes or deletes the namespace.
+// TestNamespaceOfInventories checks that the labels and annotations that several bundles set on the namespace of the
+// inventories are applied, and that no bundle prunes or deletes the namespace.
 func TestNamespaceOfInventories(t *testing.T) {
 	space := func(label string) string {
 		return fmt.Sprintf("apiVersion: v1\nkind: Namespace\nmetadata: {name: %s, labels: {%s: enabled}, annotations: {note-%s: a}}\n", DefaultNamespace, label, label)

@@ -13,7 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
-// ofBundle returns everything in the cluster that belongs to a bundle: its members and hooks, its release records, its inventory.
+// ofBundle returns everything in the cluster that belongs to a bundle: its members and hooks, its release records, and its
+// inventory.
 func (b *bench) ofBundle(s *Bundle) []string {
 	b.t.Helper()
 	b.s.mu.Lock()
@@ -69,8 +70,9 @@ func TestStaleStepLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestStaleStepIsRepaired upgrades the bundle from another process at each request of a step with an older content. The older content
-// does not stay: the process that upgraded sees what the step wrote after it, and no object is left that its inventory does not list.
+// TestStaleStepIsRepaired upgrades the bundle from another process at each request of a step with older content. The older
+// content does not stay: the process that upgraded the bundle detects what the step wrote afterwards, and no object remains
+// that its inventory does not list.
 func TestStaleStepIsRepaired(t *testing.T) {
 	config := func(mode string) string {
 		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {mode: " + mode + "}\n"

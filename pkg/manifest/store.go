@@ -46,7 +46,7 @@ func (s *store) loadUnwatched(ctx context.Context) (*inventory.Inventory, error)
 // loaded remembers the result of a load, even if the load failed.
 func (s *store) loaded(stored inventory.Stored, err error) (*inventory.Inventory, error) {
 	if stored.Inventory != nil {
-		// Only the memory changes: what older versions stored is written again with the next change.
+		// This only changes the inventory in memory: inventories that older versions stored are rewritten with the next change.
 		stored.Inventory = stored.Inventory.WithContents(s.inputs)
 	}
 	*s.last = stored
@@ -72,7 +72,7 @@ func (s *store) loadOwn(ctx context.Context) (*inventory.Inventory, error) {
 // owns reports whether the last loaded inventory belongs to the owner of the bundle.
 func (s *store) owns() bool { return s.inventories.Owns(*s.last) }
 
-// isMoved reports whether the last loaded inventory names another cluster, from which it was copied.
+// isMoved reports whether the last loaded inventory was copied from another cluster.
 func (s *store) isMoved() bool { return s.inventories.IsMoved(*s.last) }
 
 // save saves the inventory, and returns it as stored. If none was loaded, save creates one, and returns inventory.ErrExists if

@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// TestTakenOver checks that an object that another bundle adopted is reported as such under each policy, makes the bundle not Ready,
-// and is left to the other bundle: by repairs, by upgrades of other objects, by pruning, and by the removal.
+// TestTakenOver checks that an object that another bundle adopted is reported as such with each drift policy, that it prevents
+// the bundle from being Ready, and that repairs, upgrades of other objects, pruning and removal do not change it.
 func TestTakenOver(t *testing.T) {
 	config := key("ConfigMap", "apps", "web")
 	for _, policy := range []DriftPolicy{DriftRepair, DriftReport, DriftIgnore} {
@@ -99,7 +99,7 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
-// TestTakenOverReturns checks that an object is repaired once the other bundle has given it up.
+// TestTakenOverReturns checks that an object is repaired once the other bundle no longer contains it.
 func TestTakenOverReturns(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))

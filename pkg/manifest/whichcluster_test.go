@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// verbsOf returns all calls that a bundle can be passed to.
+// verbsOf makes each call that takes a bundle, and returns the errors.
 func (b *bench) verbsOf(s *Bundle) map[string]error {
 	ctx, errs := b.t.Context(), map[string]error{}
 	_, errs["Observe"] = b.Observe(ctx, b.c, s)
@@ -21,8 +21,8 @@ func (b *bench) verbsOf(s *Bundle) map[string]error {
 	return errs
 }
 
-// TestWrongCluster checks that nothing is read or written in a cluster that a bundle is not installed in, unless the bundle may
-// move there.
+// TestWrongCluster checks that nothing is read or written in a cluster other than the one that contains the bundle, unless the
+// bundle may move to it.
 func TestWrongCluster(t *testing.T) {
 	const installed = "the module is installed in the cluster with UID a, "
 	const wrong = installed + "but the credentials are for the cluster with UID b; neither cluster is changed: restore the credentials, " +
@@ -84,8 +84,8 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// TestCopiedInventory checks that an inventory that was copied from another cluster, with the objects that it lists, is not used
-// until the bundle may move here, and names this cluster from then on.
+// TestCopiedInventory checks that an inventory that was copied from another cluster, with the objects that it lists, is not
+// used until the bundle may move to this cluster, and contains the UID of this cluster from then on.
 func TestCopiedInventory(t *testing.T) {
 	b := newBench(t)
 	b.s.cluster = "a"
@@ -130,8 +130,8 @@ func TestCopiedInventory(t *testing.T) {
 	}
 }
 
-// TestClusterLearned checks that an inventory from before its cluster was known needs no write of its own, and names the cluster
-// with the next step.
+// TestClusterLearned checks that an inventory without a cluster UID does not cause an additional write, and that the next step
+// adds the UID.
 func TestClusterLearned(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", tmplConfig))

@@ -136,7 +136,7 @@ func (i *installation) served(ctx context.Context, crd *unstructured.Unstructure
 	if status, message := condition(u, "NamesAccepted"); status == "False" {
 		return false, "", errors.Wrapf(kerrors.NewBadRequest(message), "the names of %s are not accepted", name)
 	}
-	// The CRD is one of the embedded ones. Without a kind, the mapping below is not found.
+	// The CRD is embedded in kymactl. If it had no kind, the mapping below would not be found.
 	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
 	_, err = i.plane.client.RESTMapper().RESTMapping(schema.GroupKind{Group: v1alpha1.Group, Kind: kind}, v1alpha1.Version)
 	if kmeta.IsNoMatchError(err) {

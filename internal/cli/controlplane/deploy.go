@@ -193,7 +193,8 @@ func (d *deployment) configure(ctx context.Context) error {
 	}}))
 }
 
-// allowedNamespaces returns the namespaces that may use the ClusterProviderConfig: those that it has, and that of the Kyma.
+// allowedNamespaces returns the namespaces that can use the ClusterProviderConfig: its current namespaces, and the namespace of
+// the Kyma.
 func (d *deployment) allowedNamespaces(ctx context.Context, config object) ([]any, error) {
 	live, err := d.plane.found(ctx, config)
 	if err != nil || live == nil {

@@ -183,7 +183,7 @@ func TestDeployConfigs(t *testing.T) {
 	names, _, _ := unstructured.NestedStringSlice(mustGet(t, object{
 		GroupVersionKind: v1alpha1.ClusterProviderConfigGroupVersionKind, Name: "control-plane",
 	}).Object, "spec", "allowedNamespaces", "names")
-	// The config is that of the control plane, which other tests share.
+	// The config belongs to the control plane, which other tests share.
 	if !slices.Contains(names, "configs") || !slices.Contains(names, "configs-of-others") {
 		t.Errorf("namespaces that may use the config: want those of both deploys, got %v", names)
 	}
@@ -265,7 +265,7 @@ func TestDeployKilledAnywhere(t *testing.T) {
 
 func TestDeployWaits(t *testing.T) {
 	defined(t)
-	// The CRDs are applied in this time, too.
+	// The CRDs are applied within this time too.
 	const wait = 10 * time.Second
 	args := []string{"-n", "waits", "--in-cluster", "--wait"}
 	r := runFor(t, wait, NewDeploy, args...)

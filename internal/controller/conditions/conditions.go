@@ -48,8 +48,8 @@ func Mark(s *xpv2.ConditionedStatus, generation int64, conditions ...xpv2.Condit
 	slices.SortStableFunc(s.Conditions, func(a, b xpv2.Condition) int { return rank(a) - rank(b) })
 }
 
-// MarkReady sets the condition Ready like Mark, and with it the condition Stalled: if stalled is true, Stalled has the reason and
-// the message of Ready, and otherwise there is none.
+// MarkReady sets the condition Ready in the same way as Mark. If stalled is true, it also sets the condition Stalled, with the
+// reason and the message of Ready. Otherwise, it removes Stalled.
 func MarkReady(s *xpv2.ConditionedStatus, generation int64, ready xpv2.Condition, stalled bool) {
 	if stalled {
 		MarkStalled(s, generation, ready.Reason, ready.Message)
@@ -59,7 +59,7 @@ func MarkReady(s *xpv2.ConditionedStatus, generation int64, ready xpv2.Condition
 	Mark(s, generation, ready)
 }
 
-// MarkStalled sets the condition Stalled to True, like Mark.
+// MarkStalled sets the condition Stalled to True in the same way as Mark.
 func MarkStalled(s *xpv2.ConditionedStatus, generation int64, reason xpv2.ConditionReason, message string) {
 	Mark(s, generation, xpv2.Condition{
 		Type: v1alpha1.TypeStalled, Status: corev1.ConditionTrue, Reason: reason, Message: message, LastTransitionTime: metav1.Now(),

@@ -28,7 +28,7 @@ func TestTruncate(t *testing.T) {
 	}
 }
 
-// TestMarkReady checks the condition Stalled, and that it keeps its time while nothing changes.
+// TestMarkReady checks the condition Stalled, and that its transition time stays the same while nothing changes.
 func TestMarkReady(t *testing.T) {
 	long := metav1.Time{Time: time.Unix(1, 0)}
 	failed := xpv2.Condition{Type: xpv2.TypeReady, Status: "False", Reason: "ModuleFailed", Message: "no", LastTransitionTime: long}

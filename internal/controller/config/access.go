@@ -21,14 +21,14 @@ type Namespaces interface {
 	Labels(ctx context.Context, name string) (map[string]string, error)
 }
 
-// A RefusedError reports that a namespace may not use a ClusterProviderConfig.
+// A RefusedError reports that a namespace is not allowed to use a ClusterProviderConfig.
 type RefusedError struct{ message string }
 
-// Error returns the message in one line.
+// Error returns the message, which is a single line.
 func (e *RefusedError) Error() string { return e.message }
 
-// Allow returns a *RefusedError if the objects of a namespace may not use the config, and another error if this cannot be
-// determined. A ProviderConfig may be used in its own namespace, which is the only one that can refer to it.
+// Allow returns a *RefusedError if objects in a namespace are not allowed to use the config, and a different error if this
+// cannot be determined. A ProviderConfig can always be used, because only objects in its own namespace can refer to it.
 func (c *Config) Allow(ctx context.Context, n Namespaces, namespace string) error {
 	allowed := c.AllowedNamespaces
 	switch {
@@ -65,12 +65,12 @@ func (c *Config) refuse(namespace, why string) error {
 		"or use a ProviderConfig", c.Kind, c.Name, namespace, why)}
 }
 
-// usesProvider reports whether a config authenticates as the provider, or with credentials from its files or its environment.
+// usesProvider reports whether a config uses the identity of the provider, or credentials from its files or its environment.
 func usesProvider(s *v1alpha1.ProviderConfigSpec) bool {
 	if isProviders(s.Credentials.Source) {
 		return true
 	}
-	// The token of a workload identity is that of the provider's pod, wherever the names in it come from.
+	// The token of a workload identity always belongs to the provider's pod, regardless of the source of the JSON.
 	return s.Identity != nil && (isProviders(s.Identity.Source) || s.Identity.Type == v1alpha1.IdentityTypeAzureWorkloadIdentityCredentials)
 }
 

@@ -21,7 +21,7 @@ type Connection interface {
 	LastVersion() string
 	// Version returns the version of the cluster. It may send a request.
 	Version(ctx context.Context) (string, error)
-	// UID returns the UID of the cluster, or an empty string if the credentials may not read it. It may send a request.
+	// UID returns the UID of the cluster, or an empty string if the credentials don't allow reading it. It can send a request.
 	UID(ctx context.Context) (string, error)
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// User returns the user that requests for a Manifest are sent as, or an empty string for the user of the credentials. own is what
-// the Manifest specifies. A ClusterProviderConfig decides for all of its Manifests: if own names another ServiceAccount, the
-// result is that of the ClusterProviderConfig, with an error.
+// User returns the user as which requests for a Manifest are sent, or an empty string for the user of the credentials. own is
+// the impersonation that the Manifest specifies. A ClusterProviderConfig decides for all of its Manifests: if own specifies a
+// different ServiceAccount, User returns the user of the ClusterProviderConfig and an error.
 func (c *Config) User(namespace string, own *v1alpha1.Impersonation) (string, error) {
 	user := userOf(namespace, c.Spec.Impersonate)
 	switch {
@@ -32,7 +32,8 @@ func userOf(namespace string, i *v1alpha1.Impersonation) string {
 	return "system:serviceaccount:" + cmp.Or(i.ServiceAccount.Namespace, namespace) + ":" + i.ServiceAccount.Name
 }
 
-// Lookup returns what charts may look up in the cluster. What the provider itself can read includes the Secrets of all tenants.
+// Lookup returns which objects charts can look up in the cluster. With credentials of the provider, the default excludes
+// Secrets, because the provider can read the Secrets of all tenants.
 func (c *Config) Lookup() v1alpha1.LookupPolicy {
 	if c.Spec.Lookup == "" && usesProvider(&c.Spec) {
 		return v1alpha1.LookupNoSecrets

@@ -29,20 +29,20 @@ type Secrets interface {
 	GetTyped(ctx context.Context, namespace, name string) (corev1.SecretType, map[string][]byte, error)
 }
 
-// Access is what flags of the provider allow for registries.
+// Access contains the permissions for registries that flags of the provider grant.
 type Access struct {
 	// Get returns the provider's identity at a cloud, for the registry at a host. If Get is nil, there are no identities.
 	Get func(provider, host string) (oci.Identity, error)
 	// AllowTenants lets a ProviderConfig use these identities and the provider's docker configuration. A ProviderConfig
 	// belongs to a namespace, which would then use credentials of the provider.
 	AllowTenants bool
-	// PlainHTTP lists the hosts, host[:port], that a ProviderConfig may connect to without TLS. A host without a port stands
-	// for all ports.
+	// PlainHTTP lists the hosts, host[:port], to which a ProviderConfig can connect without TLS. A host without a port matches
+	// all ports.
 	PlainHTTP []string
 }
 
-// allowsPlainHTTP reports whether a ProviderConfig may connect to a host without TLS. A tenant could otherwise send requests to any
-// HTTP server that the provider reaches.
+// allowsPlainHTTP reports whether a ProviderConfig can connect to a host without TLS. Without this check, tenants could send
+// requests to any HTTP server that the provider can reach.
 func (a Access) allowsPlainHTTP(host string) bool {
 	host = strings.ToLower(host)
 	name := strings.Trim(regexp.MustCompile(`:[0-9]+$`).ReplaceAllString(host, ""), "[]")
@@ -62,12 +62,12 @@ type Config struct {
 	// Generation is the generation of the spec.
 	Generation int64
 	Spec       v1alpha1.ProviderConfigSpec
-	// AllowedNamespaces selects the namespaces that may use a ClusterProviderConfig; see Allow.
+	// AllowedNamespaces selects the namespaces that can use a ClusterProviderConfig; see Allow.
 	AllowedNamespaces *v1alpha1.AllowedNamespaces
 }
 
-// Load returns the config that an object in a namespace refers to. It does not check whether the namespace may use the config:
-// that is what Allow does.
+// Load returns the config that an object in a namespace refers to. It does not check whether the namespace is allowed to use
+// the config. Use Allow to check this.
 func Load(ctx context.Context, c client.Reader, namespace string, ref *xpv2.ProviderConfigReference) (*Config, error) {
 	if ref == nil {
 		return nil, errors.New("spec.providerConfigRef is missing")
@@ -112,7 +112,8 @@ func explain(err error, kind, name string) error {
 func (c *Config) Registries(ctx context.Context, s Secrets, clouds Access) (oci.Registries, error) {
 	tenant := c.Namespace != ""
 	if len(c.Spec.Registries) == 0 && tenant {
-		// An empty list would allow all registries to the platform, with the docker configuration of the provider.
+		// An empty list would allow all registries with the Docker configuration of the provider, which is only meant for the
+		// platform.
 		return oci.Registries{{Host: "*", Tenant: true, Ambient: clouds.AllowTenants}}, nil
 	}
 	out := make(oci.Registries, 0, len(c.Spec.Registries))

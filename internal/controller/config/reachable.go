@@ -145,8 +145,9 @@ func (r *reachable) report(ctx context.Context, s *v1alpha1.ProviderConfigStatus
 	return 0
 }
 
-// isStalled reports whether a cluster stays unreachable until a person changes the config or its credentials. A cluster that does
-// not answer can answer later, and a Secret that does not exist can be created after the config.
+// isStalled reports whether a cluster stays unreachable until someone changes the config or its credentials. This is not the
+// case if the cluster does not respond, because it can respond later, or if a Secret does not exist, because it can be created
+// after the config.
 func isStalled(at attempt, c xpv2.Condition) bool {
 	if c.Reason == v1alpha1.ReasonInvalidCredentials {
 		missing := (*target.MissingSecretError)(nil)

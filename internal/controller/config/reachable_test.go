@@ -89,7 +89,7 @@ func up(version string) reported {
 	}
 }
 
-// stalled returns the conditions of a config that does not work until a person changes something.
+// stalled returns the conditions of a config that does not work until someone changes something.
 func stalled(reason, message string) []string {
 	c := conditionsOf(reason, message)
 	return slices.Insert(c, len(c)-1, fmt.Sprintf("Stalled True %s %s", reason, message))

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// Health is the health of an object according to kstatus, which Flux uses, and to Argo CD with its built-in rule.
+// Health is the health of an object according to kstatus, which Flux uses, and according to the built-in rule of Argo CD.
 type Health struct {
 	Kstatus, ArgoCD string
 }
@@ -25,8 +25,8 @@ var (
 	Works = Health{Kstatus: "Current", ArgoCD: healthy} //nolint:gochecknoglobals // Constant.
 	// Waits is the health of an object that does not work yet.
 	Waits = Health{Kstatus: "InProgress", ArgoCD: progressing} //nolint:gochecknoglobals // Constant.
-	// Failed is the health of an object that does not work until a person changes something. The built-in rule of Argo CD does
-	// not know the condition Stalled, and waits.
+	// Failed is the health of an object that does not work until someone changes something. The built-in rule of Argo CD
+	// ignores the condition Stalled, and waits.
 	Failed = Health{Kstatus: "Failed", ArgoCD: progressing} //nolint:gochecknoglobals // Constant.
 	// Refused is the health of an object for which the provider could not do its work.
 	Refused = Health{Kstatus: "InProgress", ArgoCD: degraded} //nolint:gochecknoglobals // Constant.

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRule checks that the documented rule for Argo CD goes by the conditions that the provider sets.
+// TestRule checks that the documented rule for Argo CD works with the conditions that the provider sets.
 func TestRule(t *testing.T) {
 	data, err := os.ReadFile("../../../docs/gitops.md")
 	if err != nil {

@@ -30,7 +30,7 @@ type intent struct {
 	execute bool
 	// abandon leaves behind the objects in a cluster that is no longer reachable.
 	abandon bool
-	// deleteAdopted deletes what existed before the modules adopted it.
+	// deleteAdopted is true if objects that existed before the modules adopted them must be deleted too.
 	deleteAdopted bool
 	// newCluster is the UID of the cluster in which the Manifests may continue, or empty.
 	newCluster string

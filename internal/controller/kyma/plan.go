@@ -57,7 +57,7 @@ type step struct {
 	// planned is set if the module is only planned: the Kyma or the module is in mode Plan.
 	planned bool
 	status  v1alpha1.ModuleStatus
-	// stalled is set if the module stays as it is until a person changes something.
+	// stalled is true if the module does not change until someone changes something.
 	stalled bool
 }
 
@@ -294,13 +294,15 @@ func (s *step) fail(message string) {
 	s.stalled = false
 }
 
-// refuse sets the state Error, like fail, and the module is stalled: a person must change the Kyma or a Manifest of another owner.
+// refuse sets the state Error, like fail, and marks the module as stalled: someone must change the Kyma or a Manifest of
+// another owner.
 func (s *step) refuse(message string) {
 	s.fail(message)
 	s.stalled = true
 }
 
-// holdBack sets the state Warning, unless the state is worse. The module is stalled: a person must allow the downgrade.
+// holdBack sets the state Warning, unless the state is worse, and marks the module as stalled: someone must allow the
+// downgrade.
 func (s *step) holdBack(message string) {
 	if isWorse(v1alpha1.StateWarning, s.status.State) {
 		setState(&s.status, v1alpha1.StateWarning, v1alpha1.ReasonDowngradeBlocked, message)

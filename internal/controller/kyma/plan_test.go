@@ -287,7 +287,7 @@ func TestDemand(t *testing.T) {
 	}
 }
 
-// TestPlanStalled checks which modules stay as they are until a person changes something.
+// TestPlanStalled checks which modules are stalled until someone changes something.
 func TestPlanStalled(t *testing.T) {
 	k, regular, fast := newKyma(v1alpha1.Module{Name: "a"}), newTemplate("a", "regular", "1.0.0"), newTemplate("a", "fast", "2.0.0")
 	stalled := func(generation int64) func(*v1alpha1.Manifest) {

@@ -8,7 +8,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// TestStatusOfRollback checks that the status of a module shows the version that runs while its Manifest is rolled back.
+// TestStatusOfRollback checks that the status of a module shows the running version while its Manifest is rolled back.
 func TestStatusOfRollback(t *testing.T) {
 	rolled := func(st *v1alpha1.RollbackStatus) func(*v1alpha1.Manifest) {
 		return func(m *v1alpha1.Manifest) { m.Status.AtProvider.Rollback = st }

@@ -57,7 +57,8 @@ func statusOf(m *v1alpha1.Manifest) v1alpha1.ModuleStatus {
 	return out
 }
 
-// runningVersion returns the version that a Manifest installs: the desired one, or the one that a rollback of it restored.
+// runningVersion returns the version that is running: the desired version of the Manifest, or the version that a rollback
+// restored.
 func runningVersion(m *v1alpha1.Manifest) string {
 	st, observed := m.Status.AtProvider.Rollback, m.GetCondition(xpv2.TypeSynced).ObservedGeneration
 	if st != nil && st.RolledBack && observed == m.Generation {
@@ -102,8 +103,8 @@ func report(k *v1alpha1.Kyma, steps []step) {
 	setReady(k, readyBy(first, meta.WasDeleted(k)).WithMessage(at.Message), steps)
 }
 
-// setReady sets the condition Ready of a Kyma. It also sets the condition Stalled if a module that the Kyma has is stalled, with
-// the reason and the message of the first one.
+// setReady sets the condition Ready of a Kyma. It also sets the condition Stalled if a module of the Kyma is stalled, with the
+// reason and the message of the first stalled module.
 func setReady(k *v1alpha1.Kyma, ready xpv2.Condition, steps []step) {
 	i := slices.IndexFunc(steps, func(s step) bool { return s.stalled && s.demand != unwanted })
 	if i < 0 || meta.WasDeleted(k) {
@@ -116,7 +117,7 @@ func setReady(k *v1alpha1.Kyma, ready xpv2.Condition, steps []step) {
 	k.Status.ObservedGeneration = k.Generation
 }
 
-// isStalled reports whether a Manifest is stalled in its current generation. After a change, it may work.
+// isStalled reports whether a Manifest is stalled in its current generation. After a change, it might work again.
 func isStalled(m *v1alpha1.Manifest) bool {
 	c := m.GetCondition(v1alpha1.TypeStalled)
 	return c.Status == corev1.ConditionTrue && c.ObservedGeneration == m.Generation

@@ -244,7 +244,7 @@ func TestReportGeneration(t *testing.T) {
 	}
 }
 
-// TestStalled checks when a Kyma is stalled, and with which message.
+// TestStalled checks in which cases a Kyma is stalled, and the message.
 func TestStalled(t *testing.T) {
 	one := func(name string, state v1alpha1.State, reason xpv2.ConditionReason, stalled bool) step {
 		return step{demand: wanted, stalled: stalled, status: v1alpha1.ModuleStatus{Name: name, State: state, Reason: string(reason), Message: "no"}}

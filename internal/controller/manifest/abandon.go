@@ -24,8 +24,8 @@ import (
 )
 
 // lasting is how long a cluster must be unreachable before a Manifest is abandoned, so that a short outage leaves nothing
-// behind, even if the annotation is set on all Manifests beforehand. A cluster that does answer, and does not let the provider read
-// the inventory, gets lastingDenied.
+// behind, even if the annotation is set on all Manifests beforehand. For a cluster that responds but denies access to the
+// inventory, the time is lastingDenied.
 const (
 	lasting       = 10 * time.Second
 	lastingDenied = 5 * time.Minute
@@ -43,8 +43,8 @@ func missing(err error) bool {
 	return errors.As(err, &e)
 }
 
-// unreachable reports whether a cluster does not answer, refuses the credentials, or another server or cluster answers in its
-// place. Any other error is a reason to retry.
+// unreachable reports whether an error means that a cluster does not respond or rejects the credentials, or that a different
+// server or cluster responds in its place. For any other error, retry.
 func unreachable(err error) bool {
 	if isWrongCluster(err) {
 		return true
@@ -53,7 +53,7 @@ func unreachable(err error) bool {
 	return errors.As(err, &e) || errors.As(err, &n) || errors.As(err, &s) || kerrors.IsUnauthorized(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// isWrongCluster reports whether an error says that the cluster is not the one that the Manifest is installed in.
+// isWrongCluster reports whether an error means that the cluster is not the one that the Manifest is installed in.
 func isWrongCluster(err error) bool {
 	e := (*engine.WrongClusterError)(nil)
 	return errors.As(err, &e)

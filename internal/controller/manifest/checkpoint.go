@@ -30,7 +30,8 @@ func (c checkpoint) equal(o checkpoint) bool {
 	return c.atomic == o.atomic && bytes.Equal(c.data, o.data)
 }
 
-// A subject is a Manifest in its cluster. A Manifest that is created again, or that moves to another cluster, is another one.
+// A subject is a Manifest in its cluster. A Manifest that is recreated, or that moves to another cluster, is a different
+// subject.
 type subject struct {
 	client.ObjectKey
 
@@ -51,7 +52,7 @@ type remembered struct {
 	of subject
 }
 
-// take removes the checkpoint of a Manifest from memory, and returns it if it is that of the subject.
+// take removes the checkpoint of a Manifest from memory, and returns it if it belongs to the subject.
 func (m *memory) take(s subject) checkpoint {
 	v, _ := m.by.LoadAndDelete(s.ObjectKey)
 	if r, ok := v.(remembered); ok && r.of == s {

@@ -61,7 +61,8 @@ type connector struct {
 	memory   *memory
 }
 
-// Connect connects a Manifest to its target cluster. It reports why there is no client, because Observe is not called then.
+// Connect connects a Manifest to its target cluster. If this fails, it reports the reason itself, because Observe is not called
+// then.
 func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed.TypedExternalClient[*v1alpha1.Manifest], error) {
 	// There is no redactor before the external client exists. Until then, functions that read Secrets must keep their values
 	// out of their errors.
@@ -88,7 +89,8 @@ func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed
 	return e, nil
 }
 
-// connect returns the external client of a Manifest to install, and the verdict on its signatures, nil before the verification.
+// connect returns the external client of a Manifest to install, and the result of its signature verification, which is nil
+// before the verification.
 func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*external, *verdict, error) {
 	if err := c.usage.Track(ctx, mr); err != nil {
 		return nil, nil, errors.Wrap(err, "cannot track usage of the ProviderConfig")
@@ -102,7 +104,7 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 	if err != nil {
 		return nil, nil, errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
 	}
-	// Everything below can send requests, which a Manifest that has to wait anyway must not cost.
+	// The following calls can send requests. A Manifest that has to wait anyway must not cause any.
 	if err := checkReady(cluster); err != nil {
 		return nil, nil, &waitError{err}
 	}
@@ -143,8 +145,8 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 }
 
 // connectRemoval connects a Manifest that is being deleted. Its dependencies may be deleted at the same time, as with its
-// namespace, and a mistake in them must not block the removal: the last connection and the name of the inventory are enough.
-// A namespace that may not use the config any more can still remove what it has installed, and nothing else.
+// namespace, and a mistake in them must not block the removal: the last connection and the name of the inventory are enough. A
+// namespace that is no longer allowed to use the config can still remove what it has installed, but nothing else.
 func (c *connector) connectRemoval(ctx context.Context, mr *v1alpha1.Manifest) (*external, removal, error) {
 	key := client.ObjectKeyFromObject(mr)
 	bundle := outlineOf(mr)
@@ -193,8 +195,8 @@ func (c *connector) config(ctx context.Context, mr *v1alpha1.Manifest) (*config.
 	return cfg, cfg.Allow(ctx, c.spaces, mr.Namespace)
 }
 
-// restrict returns a cluster that a Manifest uses as a user, and with the lookups that its config allows. cfg is nil if the config
-// no longer exists; a removal renders nothing.
+// restrict returns a cluster that sends requests as a user and only allows the lookups that the config of a Manifest allows.
+// cfg is nil if the config no longer exists, as can happen for removals, which render nothing.
 func (c *connector) restrict(key client.ObjectKey, cl cluster.Cluster, cfg *config.Config, user string) (cluster.Cluster, error) {
 	session := c.sessions.Of(key)
 	session.SetUser(user)
@@ -209,7 +211,7 @@ func (c *connector) restrict(key client.ObjectKey, cl cluster.Cluster, cfg *conf
 func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, bundle *manifest.Bundle, secrets []any) *external {
 	c.origin.Mark(bundle)
 	of, leave := subject{ObjectKey: key, uid: types.UID(bundle.OwnerUID)}, func() {}
-	// A removal can be without a cluster.
+	// There might be no cluster for a removal.
 	if cluster != nil {
 		of.cluster = cluster.Identity()
 		c.requeuer.Add(c.engine.ID(bundle), of.cluster, key)

@@ -222,8 +222,8 @@ func (r *reporter) recordOther(mr *v1alpha1.Manifest, other *engine.OwnedError) 
 	}
 }
 
-// recordMoved records that a Manifest that is being deleted leaves its objects in another cluster than the one that it was asked
-// to continue in. Call it once the inventory does not exist.
+// recordMoved records that a Manifest that is being deleted leaves objects behind in its previous cluster, because an
+// annotation moved it to another cluster. Call it once the inventory no longer exists.
 func (r *reporter) recordMoved(mr *v1alpha1.Manifest) {
 	was, meant := mr.Status.AtProvider.ClusterUID, mr.Annotations[v1alpha1.AnnotationClusterChanged]
 	if was == "" || meant == "" || was == meant || !released(mr) {

@@ -35,7 +35,7 @@ type Engine interface {
 type external struct {
 	engine  Engine
 	cluster cluster.Cluster
-	// subject identifies the Manifest in its cluster, and memory holds what its last pass remembered.
+	// subject identifies the Manifest in its cluster. memory contains the state that its last pass stored.
 	subject subject
 	memory  *memory
 	// report redacts and records all texts about the content of the Manifest.
@@ -46,7 +46,7 @@ type external struct {
 	again func()
 	// after requests another pass after a delay.
 	after func(time.Duration)
-	// leave ends the passes that changes of the bundle cause. It is nil if there is no cluster.
+	// leave stops changes of the bundle from causing passes. It is nil if there is no cluster.
 	leave func()
 	// decider decides what to install. It is nil for a Manifest that is being deleted.
 	decider *decider
@@ -74,12 +74,12 @@ func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.
 	o := &e.observed
 	switch {
 	case !o.Exists && !allows(mr, xpv2.ManagementActionCreate):
-		// The managed reconciler would call Update, which would create it.
+		// Otherwise, the managed reconciler would call Update, which would create it.
 		o.Message = "is not installed, because spec.managementPolicies does not have Create"
 		e.conclude(mr, *o, rollback.Pending)
 		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 	case o.Installing && !o.UpToDate && !allows(mr, xpv2.ManagementActionUpdate):
-		// A first install takes several steps, and only Create may do them.
+		// A first install takes several steps, which only Create is allowed to perform.
 		e.conclude(mr, *o, rollback.Pending)
 		return managed.ExternalObservation{Diff: e.choice.report.diff(*o)}, nil
 	case o.UpToDate:
@@ -138,7 +138,7 @@ func (e *external) observeChoice(ctx context.Context, mr *v1alpha1.Manifest, c c
 	return err
 }
 
-// stray makes the changes of a bundle of another owner cause no passes.
+// stray stops changes of the bundle from causing passes if the bundle belongs to another owner.
 func (e *external) stray(err error) {
 	if other := (*engine.OwnedError)(nil); errors.As(err, &other) && e.leave != nil {
 		e.leave()

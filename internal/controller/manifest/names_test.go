@@ -18,14 +18,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// TestExternalNames checks that a Manifest does not connect to its cluster with the name of an inventory that it may not use, and
-// that its removal then touches only an inventory that names it as the owner.
+// TestExternalNames checks that a Manifest does not connect to its cluster if it is not allowed to use the name of its
+// inventory, and that its removal then only touches an inventory that it owns.
 func TestExternalNames(t *testing.T) {
 	calls := func(name string) func(*v1alpha1.Manifest) {
 		return func(m *v1alpha1.Manifest) { meta.SetExternalName(m, name) }
 	}
 	type want struct {
-		// Bundle and Required are those of the bundle. They are empty if the name is refused.
+		// Bundle and Required are the name and OwnerRequired of the bundle. They are empty if the name is refused.
 		Bundle   string
 		Required bool
 		Synced   string

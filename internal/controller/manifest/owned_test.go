@@ -59,7 +59,7 @@ func TestInventoryOfOther(t *testing.T) {
 	}
 }
 
-// TestRemembered checks that a checkpoint is only for the Manifest and the cluster that it is of.
+// TestRemembered checks that a checkpoint is only used for its own Manifest and cluster.
 func TestRemembered(t *testing.T) {
 	of := subject{ObjectKey: key("n", "m"), uid: "1", cluster: "a"}
 	cases := map[string]struct {
@@ -83,7 +83,8 @@ func TestRemembered(t *testing.T) {
 	}
 }
 
-// TestCreatedAgain checks that nothing is kept of a Manifest whose deletion the watch did not show.
+// TestCreatedAgain checks that no state of a Manifest is kept if it was deleted and recreated, and the watch did not deliver
+// the deletion.
 func TestCreatedAgain(t *testing.T) {
 	was, is := named("n", "m", func(m *v1alpha1.Manifest) { m.UID = "1" }), named("n", "m", func(m *v1alpha1.Manifest) { m.UID = "2" })
 	q := priorityqueue.New[reconcile.Request]("again")

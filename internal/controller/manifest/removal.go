@@ -27,7 +27,7 @@ const (
 	needless removal = "Needless"
 	// blocked means that a temporary problem blocks the removal.
 	blocked removal = "Blocked"
-	// denied means that the cluster does not let the provider read the inventory, so a user may abandon its objects.
+	// denied means that the cluster does not let the provider read the inventory, so a user can abandon its objects.
 	denied removal = "Denied"
 	// lost means that the cluster may be gone for good, so a user may abandon its objects.
 	lost removal = "Lost"

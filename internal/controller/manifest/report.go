@@ -70,7 +70,7 @@ func (r *reporter) observation(mr *v1alpha1.Manifest, o engine.Observation) {
 	at.Tests = r.tests(&o)
 	at.CededFields, at.OmittedCededFields = r.ceded(o.Ceded)
 	at.Resources = &v1alpha1.ResourceCounts{Ready: count(o.Ready), Total: count(o.Total)}
-	// A redacted UID would be that of another cluster.
+	// A redacted UID would identify a different cluster.
 	if uid := o.ClusterUID; o.Exists && uid != "" && r.redactor.Text(uid) == uid {
 		at.ClusterUID = uid
 	}
@@ -78,7 +78,7 @@ func (r *reporter) observation(mr *v1alpha1.Manifest, o engine.Observation) {
 	markReady(mr, c, stalled)
 }
 
-// messageOf returns the message of an observation, with what is not watched.
+// messageOf returns the message of an observation, including the kinds that are not watched.
 func messageOf(o *engine.Observation) string {
 	if o.Message == "" {
 		return strings.Join(o.Unwatched, "; ")

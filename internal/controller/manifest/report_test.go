@@ -147,7 +147,8 @@ func TestReportFailure(t *testing.T) {
 	}
 }
 
-// TestReportWrongCluster checks that a Manifest whose cluster is another one keeps what is known of its own cluster, and says why.
+// TestReportWrongCluster checks that if the credentials of a Manifest lead to a different cluster, its status still describes
+// its own cluster, and its message explains the problem.
 func TestReportWrongCluster(t *testing.T) {
 	wrong := &engine.WrongClusterError{Expected: "a", Found: "b", Messages: Messages()}
 	const message = "the module is installed in the cluster with UID a, but the credentials are for the cluster with UID b; neither cluster is " +

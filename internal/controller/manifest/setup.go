@@ -41,11 +41,11 @@ import (
 type Options struct {
 	settings.Options
 
-	// Namespaces reads the namespaces that may use a ClusterProviderConfig.
+	// Namespaces reads the namespaces that can use a ClusterProviderConfig.
 	Namespaces config.Namespaces
 	// Secrets reads the Secrets that ProviderConfigs name.
 	Secrets config.Secrets
-	// Access is what flags allow for registries.
+	// Access contains the permissions for registries that flags grant.
 	Access config.Access
 	// Values reads the Secrets and ConfigMaps that Manifests take values from.
 	Values values.Source
@@ -56,7 +56,7 @@ type Options struct {
 	Limits archive.Limits
 	// Verifier verifies signatures if a ProviderConfig requires them.
 	Verifier Verifier
-	// Names lists the inventories that Manifests may use besides those whose names begin with their namespace.
+	// Names lists the inventories that Manifests can use in addition to the ones whose names begin with their namespace.
 	Names naming.Allowed
 	// Origin is the control plane of the Manifests.
 	Origin naming.Origin
@@ -64,8 +64,8 @@ type Options struct {
 	Engine Engine
 }
 
-// Setup adds the controller of Manifests. Tell the Requeuer that it returns when an object of a bundle has changed in a target
-// cluster, and when a cluster can be used.
+// Setup adds the controller of Manifests. Notify the Requeuer that it returns when an object of a bundle changes in a target
+// cluster, and when a cluster becomes usable.
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer, error) {
 	name := managed.ControllerName(v1alpha1.ManifestGroupKind)
 	requeuer, memory := requeue.New(ctx.Done(), requeue.WithReady(isReady(ctx, mgr.GetClient()))), &memory{}
@@ -147,7 +147,7 @@ func (w *watches) own() handler.EventHandler {
 		},
 		UpdateFunc: func(_ context.Context, e ctrlevent.UpdateEvent, q priority.Queue) {
 			if e.ObjectOld.GetUID() != e.ObjectNew.GetUID() {
-				w.forget(client.ObjectKeyFromObject(e.ObjectNew)) // It was deleted and created again while the watch was interrupted.
+				w.forget(client.ObjectKeyFromObject(e.ObjectNew)) // The Manifest was deleted and recreated while the watch was interrupted.
 			}
 			add(e.ObjectNew, q, rolling(e.ObjectNew) && !priority.IsEdit(e.ObjectOld, e.ObjectNew))
 		},

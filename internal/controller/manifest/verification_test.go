@@ -296,7 +296,7 @@ func schemeOf(t *testing.T) *runtime.Scheme {
 	return s
 }
 
-// TestVerifyLimits checks that a version below the minimum is not applied, although it is signed.
+// TestVerifyLimits checks that a version below the minimum is not applied even if it is signed.
 func TestVerifyLimits(t *testing.T) {
 	cases := map[string]struct {
 		reason  string

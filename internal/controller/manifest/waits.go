@@ -20,8 +20,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// checkReady returns an error if a cluster cannot be used now. It does not wait, so that a cluster that does not answer holds no
-// worker.
+// checkReady returns an error if a cluster cannot be used now. It does not wait, so that a cluster that does not respond does
+// not occupy a worker.
 func checkReady(c cluster.Cluster) error {
 	if r, ok := c.(interface{ Ready() error }); ok {
 		return r.Ready()
@@ -38,10 +38,10 @@ func isReady(ctx context.Context, c client.Reader) func(types.NamespacedName) bo
 	}
 }
 
-// A waitError is the error of connecting to a cluster that cannot be used now.
+// A waitError reports that a connection failed because the cluster cannot be used at the moment.
 type waitError struct{ error }
 
-// waiting is the external client of a Manifest whose cluster cannot be used now.
+// waiting is the external client of a Manifest whose cluster cannot be used at the moment.
 type waiting struct {
 	managed.TypedExternalClient[*v1alpha1.Manifest]
 
@@ -58,8 +58,8 @@ func (w *waiting) Observe(_ context.Context, mr *v1alpha1.Manifest) (managed.Ext
 // Disconnect does nothing.
 func (*waiting) Disconnect(context.Context) error { return nil }
 
-// wait is like failure, but keeps quiet about an error that only means that the Manifest waits, and about a cluster that cannot
-// be reached if the status says so already. The connection to the cluster queues the Manifest when it can be reached.
+// wait is like failure, but reports nothing if the error only means that the Manifest waits, or if the status already contains
+// the error about an unreachable cluster. The connection queues the Manifest when the cluster is reachable again.
 func (r *reporter) wait(mr *v1alpha1.Manifest, after func(time.Duration), err error) error {
 	if q := quietly(after, err); q != nil {
 		return q
@@ -70,15 +70,15 @@ func (r *reporter) wait(mr *v1alpha1.Manifest, after func(time.Duration), err er
 	return r.failure(mr, transport.Explain(err))
 }
 
-// says reports whether the conditions of a Manifest have an error already.
+// says reports whether the conditions of a Manifest already contain an error.
 func (r *reporter) says(mr *v1alpha1.Manifest, err error) bool {
 	is := mr.GetCondition(xpv2.TypeReady)
 	return is.Status == corev1.ConditionFalse && is.Message == r.text(err.Error()) && is.ObservedGeneration == mr.Generation &&
 		mr.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse
 }
 
-// quietly returns a *requeue.QuietError for an error that only means that a Manifest waits, and nil for any other. If the error
-// says how long, the Manifest is queued after that time.
+// quietly returns a *requeue.QuietError if an error only means that a Manifest waits, and nil for all other errors. If the
+// error specifies how long to wait, the Manifest is queued after that time.
 func quietly(after func(time.Duration), err error) error {
 	if t := (*transport.ThrottledError)(nil); errors.As(err, &t) {
 		after(t.After)

@@ -20,21 +20,21 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// An unready cluster cannot be used now.
+// An unready cluster cannot be used at the moment.
 type unready struct {
 	cluster.Cluster
 
 	err error
 }
 
-// Identity returns nothing.
+// Identity returns an empty string.
 func (*unready) Identity() string { return "" }
 
-// Ready returns why.
+// Ready returns the error.
 func (u *unready) Ready() error { return u.err }
 
-// TestUnreachableIsQuiet holds that a pass over a Manifest whose cluster cannot be used asks no registry, sends nothing and reads no
-// values, and that it says so once.
+// TestUnreachableIsQuiet checks that a pass over a Manifest whose cluster cannot be used sends no requests to registries or
+// clusters, reads no values, and reports the reason only once.
 func TestUnreachableIsQuiet(t *testing.T) {
 	away := &transport.NotConnectedError{State: transport.Unreachable, Message: "API server x: connection refused"}
 	said := func(m *v1alpha1.Manifest) {

@@ -37,7 +37,7 @@ type Options struct {
 	RegistryConfig string
 	// Secrets reads the Secrets that the RegistryConfig names.
 	Secrets config.Secrets
-	// Access is what flags allow for registries.
+	// Access contains the permissions for registries that flags grant.
 	Access config.Access
 	// Timeout is the timeout of one pass.
 	Timeout time.Duration

@@ -64,7 +64,7 @@ func setReady(t *v1alpha1.ModuleTemplate) {
 	if worst.Status != corev1.ConditionTrue {
 		ready.Status, ready.Reason, ready.Message = corev1.ConditionFalse, worst.Reason, worst.Message
 	}
-	// ResolveFailed can end without a change: the registry is reachable again.
+	// ResolveFailed can disappear without a change, when the registry is reachable again.
 	stalled := worst.Status == corev1.ConditionFalse && worst.Reason != v1alpha1.ReasonResolveFailed
 	conditions.MarkReady(&t.Status.ConditionedStatus, t.Generation, ready, stalled)
 	t.Status.ObservedGeneration = t.Generation

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// lifetime is how long labels are cached. A change of the labels takes effect in the first pass after it.
+// lifetime is how long labels are cached. A change to the labels takes effect in the first pass after this time.
 const lifetime = 15 * time.Second
 
 // A Reader reads the labels of namespaces. It is safe for concurrent use.

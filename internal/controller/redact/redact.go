@@ -16,12 +16,13 @@ const Mark = "(hidden)"
 // text unchanged. A Redactor is safe for concurrent use.
 type Redactor struct {
 	values []any
-	// late contains values that are added while the Redactor is used; nil for none.
+	// late contains values that are added while the Redactor is in use. It can be nil.
 	late *Values
 
 	mu sync.Mutex
-	// forms contains the forms of the values by their first bytes. They are collected for the first text, because most passes
-	// have no text, and again after late has grown. seen is the number of values of late that they contain.
+	// forms contains the forms of the values by their first bytes. They are collected when the first text is redacted, because
+	// most passes have no texts, and again after values are added to late. seen is the number of values of late that they
+	// include.
 	forms map[prefix][]string
 	seen  int
 }
@@ -34,7 +35,7 @@ func New(values ...any) *Redactor {
 	return &Redactor{values: values}
 }
 
-// NewGrowing returns a Redactor for values, and for those that late has when a text is redacted.
+// NewGrowing returns a Redactor for values, and for the values that late contains at the time when a text is redacted.
 func NewGrowing(late *Values, values ...any) *Redactor {
 	return &Redactor{values: values, late: late}
 }
@@ -140,7 +141,7 @@ func match(forms map[prefix][]string, s string) int {
 	return best
 }
 
-// collected returns the forms of all values. It collects them if there are new ones.
+// collected returns the forms of all values. If there are new values, it collects the forms again.
 func (r *Redactor) collected() map[prefix][]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,8 +20,8 @@ type Values struct {
 	bytes int
 }
 
-// Add adds a value. It returns an error if the set would become too large: texts could then not be redacted, so the caller must
-// not use the value.
+// Add adds a value. If the set would become too large, it returns an error. The caller must then not use the value, because it
+// could not be redacted from texts.
 func (v *Values) Add(value string) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestNewGrowing adds a value after texts were redacted, as lookup does while a chart is rendered.
+// TestNewGrowing adds a value after texts have been redacted, as lookup does while a chart is rendered.
 func TestNewGrowing(t *testing.T) {
 	late := &Values{}
 	r := NewGrowing(late, hunter)
@@ -29,7 +29,7 @@ func TestNewGrowing(t *testing.T) {
 	if err := late.Add("later-value"); err != nil {
 		t.Fatal(err)
 	}
-	// As toJson prints a Secret.
+	// The output of toJson for a Secret.
 	if diff := cmp.Diff(`{"a":"(hidden)"} (hidden)`, with.Text(`{"a":"bGF0ZXItdmFsdWU="} third-value`)); diff != "" {
 		t.Errorf("of another redactor: -want, +got:\n%s", diff)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/heaptest"
 )
 
-// TestManyLargeSecrets checks that a tenant with many large Secrets makes the process no larger than the bound.
+// TestManyLargeSecrets checks that many large Secrets of a tenant don't make the process larger than the limit.
 func TestManyLargeSecrets(t *testing.T) {
 	r := NewReader(&test.MockClient{MockGet: func(_ context.Context, k client.ObjectKey, obj client.Object) error {
 		obj.(*metav1.PartialObjectMetadata).ObjectMeta = metav1.ObjectMeta{UID: types.UID(k.Name), ResourceVersion: "1"}

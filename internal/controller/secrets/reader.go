@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// maxBytes is the maximum size of the cache: kubeconfigs of more than 10,000 clusters.
+// maxBytes is the maximum size of the cache, which is enough for the kubeconfigs of more than 10,000 clusters.
 const maxBytes = 64 << 20
 
 // A Reader reads Secrets and ConfigMaps.

@@ -42,7 +42,7 @@ func show(installs []Install) []shown {
 	return out
 }
 
-// TestMain makes children that render of the binary of the tests.
+// TestMain lets the test binary also run as a child process that renders.
 func TestMain(m *testing.M) {
 	if sandbox.IsChild(os.Args) {
 		os.Exit(sandbox.Serve())
@@ -50,7 +50,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestInstalls holds that a registry and a layout say the same of a module, wherever it is rendered.
+// TestInstalls checks that a module has the same installs in a registry and in a layout, regardless of the process that renders
+// it.
 func TestInstalls(t *testing.T) {
 	r := startRegistry(t)
 	c := moduleOf("1.0.0")

@@ -17,8 +17,8 @@ import (
 // Names are the addresses of hosts. A host that is not listed does not exist.
 type Names map[string][]string
 
-// Resolver returns a resolver that knows these names only. It needs no network. Each name is looked up in the map each
-// time, and the function is called with it before that; it may be nil.
+// Resolver returns a resolver that only knows these names. It needs no network. It looks up each name in the map each time, and
+// calls the function, which can be nil, with the name before that.
 func (n Names) Resolver(asked func(host string)) *net.Resolver {
 	var mu sync.Mutex
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
@@ -45,7 +45,7 @@ func (n Names) Resolver(asked func(host string)) *net.Resolver {
 	}}
 }
 
-// receive reads one message, which its length precedes as in DNS over TCP.
+// receive reads one message with its length in front, as in DNS over TCP.
 func receive(r io.Reader) ([]byte, error) {
 	length := make([]byte, 2)
 	if _, err := io.ReadFull(r, length); err != nil {

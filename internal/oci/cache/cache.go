@@ -70,10 +70,10 @@ type Request struct {
 	Get func(context.Context) ([]byte, error)
 }
 
-// Content returns the content of q from the cache if the caller may have it, and otherwise fetches and caches it.
-// Equal requests wait for each other, so that content is pulled once. It returns a *DigestError if other content was
-// delivered. If the server refuses the credentials, all proofs of the caller are dropped. The caller must not change the
-// bytes.
+// Content returns the content of q from the cache if the caller is allowed to have it, and otherwise fetches and caches it.
+// Equal requests wait for each other, so that content is pulled once. It returns a *DigestError if the server delivers
+// different content. If the server rejects the credentials, all proofs of the caller are dropped. The caller must not change
+// the bytes.
 func (c *Cache) Content(ctx context.Context, q Request) ([]byte, error) {
 	unlock, err := c.Lock(ctx, q.Proof.Caller+" "+q.Proof.Content)
 	if err != nil {
@@ -118,10 +118,10 @@ func (c *Cache) Get(scope, digest string) ([]byte, bool) { return c.store.get(sc
 // Put stores content that scope has just delivered.
 func (c *Cache) Put(scope, digest string, data []byte) { c.store.put(scope, digest, data) }
 
-// Prove remembers for an hour that a caller may have some content.
+// Prove records, for one hour, that a caller is allowed to have some content.
 func (c *Cache) Prove(p Proof) { c.proofs.add(p) }
 
-// Refused drops the proofs of a caller if err is that of a server that refuses its credentials.
+// Refused drops the proofs of a caller if err means that the server rejects its credentials.
 func (c *Cache) Refused(caller string, err error) {
 	if code := oci.Status(err); code == http.StatusUnauthorized || code == http.StatusForbidden {
 		c.proofs.drop(caller)

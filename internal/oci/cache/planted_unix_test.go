@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
-// TestPlanted checks that files that others put into the cache directory are not read.
+// TestPlanted checks that files that other users put into the cache directory are not read.
 func TestPlanted(t *testing.T) {
 	data := []byte("content")
 	cases := map[string]struct {
@@ -53,7 +53,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestPlantedLarge checks that a file that is larger than the cache may be is not read.
+// TestPlantedLarge checks that a file that exceeds the maximum size of the cache is not read.
 func TestPlantedLarge(t *testing.T) {
 	d, err := newDisk(t.TempDir(), 100)
 	if err != nil {
@@ -69,7 +69,7 @@ func TestPlantedLarge(t *testing.T) {
 	}
 }
 
-// TestOthersDirectory checks that the cache is in a directory of its own where others may write.
+// TestOthersDirectory checks that the cache uses its own subdirectory if other users can write to the directory.
 func TestOthersDirectory(t *testing.T) {
 	shared := t.TempDir()
 	if err := os.Chmod(shared, 0o777); err != nil {

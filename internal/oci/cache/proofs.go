@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// validity is how long a proof counts. After that, the server is asked again.
+// validity is how long a proof is valid. After that, the server is asked again.
 const validity = time.Hour
 
-// A Proof says that a caller may have some content.
+// A Proof states that a caller is allowed to have some content.
 type Proof struct {
 	// Caller identifies a server and credentials for it.
 	Caller string
-	// Content identifies the content and where it is.
+	// Content identifies the content and its location.
 	Content string
 }
 
-// proofs remembers what servers allowed. The oldest proofs are dropped first. A server that refuses the credentials of a
-// caller may have withdrawn any of the rights, so that all proofs of that caller are dropped.
+// proofs records what servers have allowed. The oldest proofs are dropped first. If a server rejects the credentials of a
+// caller, it might have withdrawn any of its permissions, so all proofs of this caller are dropped.
 type proofs struct {
 	now  func() time.Time
 	most int

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
-// TestProofs checks when the server is asked again whether a caller may have what is in the cache.
+// TestProofs checks when the server is asked again whether a caller is allowed to have cached content.
 func TestProofs(t *testing.T) {
 	data := []byte("content")
 	digest := oci.DigestOf(data)
@@ -30,7 +30,7 @@ func TestProofs(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		after  time.Duration
-		// refused is the status code of a request of the caller, in between.
+		// refused is the status code of a request that the caller sends in between.
 		caller  string
 		refused int
 		want    int
@@ -82,7 +82,7 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// TestProofsBound checks that the oldest proofs are dropped, and that nothing is left of them.
+// TestProofsBound checks that the oldest proofs are dropped completely.
 func TestProofsBound(t *testing.T) {
 	p := newProofs(3, time.Now)
 	for i := range 10 {

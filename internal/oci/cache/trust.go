@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// openDirectory creates a directory for a user, and returns it. If the directory exists and other users own it or may write to
-// it, such as a mounted volume, openDirectory returns a directory below it that belongs to the user. It follows no symbolic link.
+// openDirectory creates a directory for a user, and returns it. If the directory exists and other users own it or can write to
+// it, as with a mounted volume, openDirectory returns a subdirectory that belongs to the user. It follows no symbolic links.
 func openDirectory(dir string, user int) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -41,17 +41,17 @@ func openDirectory(dir string, user int) (string, error) {
 	return own, nil
 }
 
-// unknownOwner is the owner of a file on a system that has no numbers for users.
+// unknownOwner is the owner of a file on a system without numeric user IDs.
 const unknownOwner = -1
 
-// isTrusted reports whether only a user may put files into a directory: it belongs to the user, and neither its group nor others
-// may write to it.
+// isTrusted reports whether only a user can write files to a directory: the directory belongs to the user, and neither its
+// group nor other users can write to it.
 func isTrusted(mode fs.FileMode, owner, user int) bool {
 	return mode.IsDir() && (owner == unknownOwner || owner == user && mode.Perm()&0o022 == 0)
 }
 
-// readRegular returns the content of a regular file of at most limit bytes. It follows no symbolic link, and does not wait for a
-// pipe.
+// readRegular returns the content of a regular file of at most limit bytes. It follows no symbolic links, and does not wait for
+// pipes.
 func readRegular(path string, limit int64) ([]byte, error) {
 	f, err := openFile(path)
 	if err != nil {

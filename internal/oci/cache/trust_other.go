@@ -14,5 +14,5 @@ func openFile(path string) (*os.File, error) {
 	return os.Open(path) //nolint:gosec // The path is made of hexadecimal digits.
 }
 
-// ownerOf returns unknownOwner, because the system has no numbers for users.
+// ownerOf returns unknownOwner, because the system has no numeric user IDs.
 func ownerOf(fs.FileInfo) int { return unknownOwner }

@@ -10,12 +10,12 @@ import (
 	"syscall"
 )
 
-// openFile opens a file for reading. It follows no symbolic link, and does not wait for the writer of a pipe.
+// openFile opens a file for reading. It follows no symbolic links, and does not wait for the writer of a pipe.
 func openFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) //nolint:gosec // The path is made of hexadecimal digits.
 }
 
-// ownerOf returns the number of the user that owns a file.
+// ownerOf returns the ID of the user who owns a file.
 func ownerOf(info fs.FileInfo) int {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(s.Uid)

@@ -18,7 +18,7 @@ const (
 	// MaxIndex bounds an index.yaml, in bytes. Parsing takes many times as much memory.
 	MaxIndex = 16 << 20
 
-	// Maximum sizes of what is kept in memory, in bytes.
+	// Maximum sizes of the caches in memory, in bytes.
 	maxIndexes = 64 << 20
 	maxCharts  = 4 << 20
 

@@ -113,8 +113,8 @@ func (i *identity) Credentials(ctx context.Context, host string) (user, password
 	}
 }
 
-// Forget implements oci.Identity. Credentials that are a few seconds old are kept, so that a registry that refuses all of them does
-// not cause a login for each request.
+// Forget implements oci.Identity. Credentials that are only a few seconds old are kept, so that a registry that rejects all
+// credentials does not cause a login for each request.
 func (i *identity) Forget(host string) {
 	known, ok := i.logins.Get(host)
 	if !ok {

@@ -192,7 +192,7 @@ func TestCredentialsAtOnce(t *testing.T) {
 	})
 }
 
-// TestForget checks that credentials that a registry refuses are replaced, but not for each refusal.
+// TestForget checks that credentials that a registry rejects are replaced, but not after each rejection.
 func TestForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logins := 0
@@ -219,7 +219,7 @@ func TestForget(t *testing.T) {
 	})
 }
 
-// TestCredentialsPanic checks that a source that panics is an error of the host, for all that wait for it.
+// TestCredentialsPanic checks that if a source panics, all callers that wait for the credentials of the host get an error.
 func TestCredentialsPanic(t *testing.T) {
 	i := newIdentity("x", "", func(context.Context, string) (login, error) { panic("a bad response") }, error.Error)
 	var all sync.WaitGroup

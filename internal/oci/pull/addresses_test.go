@@ -18,8 +18,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/ocitest"
 )
 
-// TestAddressesOfRegistries checks where a registry or chart repository can send us, and which one a config can name, by the
-// addresses that names resolve to.
+// TestAddressesOfRegistries checks to which addresses a registry or chart repository can refer the provider, and which
+// addresses a config can specify.
 func TestAddressesOfRegistries(t *testing.T) {
 	var reached atomic.Int32
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
@@ -53,7 +53,7 @@ func TestAddressesOfRegistries(t *testing.T) {
 		host   string
 		tenant bool
 		listed bool
-		// to is where the registry sends us, and by what.
+		// to is the host to which the registry refers, and by is the way in which it does so.
 		to, by string
 		want   string
 	}{
@@ -105,7 +105,7 @@ func TestAddressesOfRegistries(t *testing.T) {
 				t.Errorf("%s\nBlob(...): error %q does not contain %q", tc.reason, text(err), tc.want)
 			}
 			if tc.by == "" && tc.want != "" {
-				// A chart repository goes the same way.
+				// Chart repositories use the same code.
 				if _, err := c.RepoChart(t.Context(), regs, "http://"+host, "sample", ""); !strings.Contains(text(err), tc.want) {
 					t.Errorf("%s\nRepoChart(...): error %q does not contain %q", tc.reason, text(err), tc.want)
 				}

@@ -62,7 +62,7 @@ func WithUserAgent(agent string) Option {
 	return func(c *config) { c.agent = agent }
 }
 
-// WithGuard sets the guard that opens all connections. The default is that of oci.NewPool.
+// WithGuard sets the guard that opens all connections. The default is the same as in oci.NewPool.
 func WithGuard(g *netguard.Guard) Option {
 	return func(c *config) { c.guard = g }
 }

@@ -18,20 +18,20 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/ocitest"
 )
 
-// TestRealm checks which token services get the credentials of a registry.
+// TestRealm checks to which token services the credentials of a registry are sent.
 func TestRealm(t *testing.T) {
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 	identity := func(host string) []byte { return fmt.Appendf(nil, `{"auths":{%q:{"identitytoken":"canary"}}}`, host) }
 	cases := map[string]struct {
 		reason string
-		// own means that the registry names itself.
+		// own is true if the registry is its own token service.
 		own    bool
 		listed bool
-		// identity uses a token that gets other tokens, instead of a password.
+		// identity is true if the credentials are a refresh token instead of a password.
 		identity bool
-		// public means that the token service needs no credentials.
+		// public is true if the token service needs no credentials.
 		public bool
-		// asked is what the token service gets: credentials, or the form of a request.
+		// asked lists what the token service receives: credentials, or the form of a request.
 		asked []string
 		err   string
 	}{

@@ -66,7 +66,7 @@ func (r *repository) tagged(ctx context.Context, tag string) ([]byte, error) {
 	return data, nil
 }
 
-// proof is what allows the caller to have content of the repository.
+// proof returns the proof that allows the caller to have content of the repository.
 func (r *repository) proof(digest string) cache.Proof {
 	return cache.Proof{Caller: r.at.Caller(), Content: r.at.Key(digest)}
 }

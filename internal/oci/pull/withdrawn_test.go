@@ -9,7 +9,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/ocitest"
 )
 
-// TestBlobWithdrawn checks that the cache serves nothing to credentials that the registry has begun to refuse.
+// TestBlobWithdrawn checks that the cache serves no content once the registry has started to reject the credentials.
 func TestBlobWithdrawn(t *testing.T) {
 	s := ocitest.NewRegistry(t)
 	known, other := s.Push(t, repo, ocitest.Chart(t, "known")), s.Push(t, repo, ocitest.Chart(t, "other"))

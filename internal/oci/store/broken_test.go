@@ -184,12 +184,12 @@ func TestCopyCancel(t *testing.T) {
 	}
 }
 
-// A panickingStore panics when it is asked for a blob.
+// A panickingStore panics when a blob is requested.
 type panickingStore struct{ store.Store }
 
 func (panickingStore) Has(context.Context, string) (bool, error) { panic("a bad response") }
 
-// TestCopySurvivesPanics checks that a blob on which a store panics is the error of a copy.
+// TestCopySurvivesPanics checks that if a store panics on a blob, the copy returns an error.
 func TestCopySurvivesPanics(t *testing.T) {
 	s := newServer(t)
 	storetest.Artifact(t, repositoryAt(t, s, "source"), "1", "one", 3, nil)

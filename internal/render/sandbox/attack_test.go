@@ -19,20 +19,20 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 )
 
-// aliases is a document that aliases make times 10 kB large.
+// aliases returns a document that expands to times 10 kB.
 func aliases(name string, times int) string {
 	return configMap(name, "x") + "a: &a " + strings.Repeat("x", 10_000) + "\nb: [" + strings.TrimSuffix(strings.Repeat("*a,", times), ",") + "]\n"
 }
 
-// endless is a template that does not end, and needs little memory.
+// endless is a template that never ends and needs little memory.
 const endless = `{{ range until 10000 }}{{ range until 10000 }}{{ range until 10000 }}{{ end }}{{ end }}{{ end }}`
 
-// attacks are charts that would hurt the process that renders them.
+// attacks returns charts that would harm the process that renders them.
 func attacks() map[string]struct {
 	reason  string
 	files   tree
-	reasons []Reason // The machine decides which limit is reached first.
-	err     string   // If the chart has an error that does not depend on a limit.
+	reasons []Reason // Which limit is reached first depends on the machine.
+	err     string   // Set if the chart has an error that does not depend on a limit.
 } {
 	of := func(template string) tree { return tree{"templates/a.yaml": template} }
 	documents := tree{}
@@ -63,13 +63,13 @@ func attacks() map[string]struct {
 	}
 }
 
-// attackLimits are limits that each attack reaches soon.
+// attackLimits returns limits that each attack reaches quickly.
 func attackLimits() Limits {
 	return Limits{CPU: 3 * time.Second, Memory: 128 << 20, Output: 8 << 20, Objects: 1000, Values: 200_000}
 }
 
-// TestAttacks holds that each attack ends with an error of its own while other charts are rendered, and that it takes
-// no memory of this process.
+// TestAttacks checks that each attack ends with a specific error while other charts are rendered, and that it uses no memory of
+// this process.
 func TestAttacks(t *testing.T) {
 	all := attacks()
 	p := newPool(t, Options{Limits: attackLimits(), Processes: 24, Spares: 1, Wait: time.Hour})
@@ -108,7 +108,7 @@ func TestAttacks(t *testing.T) {
 		err := errs[name]
 		e := (*Error)(nil)
 		switch {
-		case errors.As(err, &e) && e.Reason == ReasonCPU: // On a slow machine, the time may end first.
+		case errors.As(err, &e) && e.Reason == ReasonCPU: // On a slow machine, the CPU time can be exceeded first.
 		case tc.reasons == nil && (err == nil) != (tc.err == ""), !strings.Contains(text(err), tc.err):
 			t.Errorf("\n%s: %s\nwant error %q, got %v", name, tc.reason, tc.err, err)
 		case tc.reasons != nil && !errors.As(err, &e):
@@ -124,7 +124,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// TestReceive holds that the parent bounds what a child sends, even if the child has been taken over.
+// TestReceive checks that the parent limits the output of a child, even if an attacker has taken over the child.
 func TestReceive(t *testing.T) {
 	frame := func(k kind, content string) string {
 		var b bytes.Buffer
@@ -169,7 +169,7 @@ func TestReceive(t *testing.T) {
 	}
 }
 
-// TestLookups holds that a chart cannot send the parent on errands without an end.
+// TestLookups checks that a chart cannot make the parent do an unlimited number of lookups.
 func TestLookups(t *testing.T) {
 	p := newPool(t, Options{Limits: Limits{Lookups: 10}})
 	calls := 0

@@ -78,7 +78,7 @@ func BenchmarkChart(b *testing.B) {
 	}
 }
 
-// measure runs f again and again, after ready, and reports the median of its times beside their mean.
+// measure runs f repeatedly, each time after ready, and reports the median of the durations in addition to their mean.
 func measure(b *testing.B, ready func(), f func() error) {
 	b.Helper()
 	var times []time.Duration
@@ -96,8 +96,8 @@ func measure(b *testing.B, ready func(), f func() error) {
 	b.ReportMetric(float64(times[len(times)/2])/1e6, "median-ms")
 }
 
-// BenchmarkAttacks compares renderings of a tenant without attacks, and while another tenant renders ten attack charts
-// again and again, with the limits of the provider. It reports the ratio of the medians, and how much the memory of this
+// BenchmarkAttacks measures renderings of a tenant, with the limits of the provider, first without attacks, and then while
+// another tenant repeatedly renders ten attack charts. It reports the ratio of the medians, and how much the memory of this
 // process grows.
 func BenchmarkAttacks(b *testing.B) {
 	p := newPool(b, Options{Spares: 2})

@@ -11,7 +11,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
-	_ "time/tzdata" // A child reads no file.
+	_ "time/tzdata" // A child cannot read files.
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,14 +35,14 @@ const (
 )
 
 const (
-	// maxStack bounds the stack of a goroutine of a child, in bytes. Go cannot recover from a stack overflow.
+	// maxStack limits the stack of a goroutine in a child, in bytes. Go cannot recover from a stack overflow.
 	maxStack = 128 << 20
-	// memoryInterval is the time between two looks of a child at its memory.
+	// memoryInterval is the interval at which a child checks its memory.
 	memoryInterval = 10 * time.Millisecond
 )
 
-// IsChild reports whether the arguments of the process, with its name, are those of a child. Call Serve then, before
-// anything else.
+// IsChild reports whether the arguments of the process, including its name, are the arguments of a child. If so, call Serve
+// before anything else.
 func IsChild(args []string) bool {
 	return len(args) == 2 && args[1] == Command && os.Getenv(envLimits) != ""
 }
@@ -54,10 +54,10 @@ func Serve() int {
 		return exitFailed
 	}
 	os.Clearenv()
-	// Libraries log values, which can be secret.
+	// Libraries log values, which can be confidential.
 	stdlog.SetOutput(io.Discard)
 	debug.SetMaxStack(maxStack)
-	// The zone is read from a file, which is closed to the process soon.
+	// The time zone is read from a file, which the process will not be able to open later.
 	_, _ = time.Now().Zone()
 	c := newChild(l, os.Stdin, os.Stdout)
 	ready, err := json.Marshal(confine.Process(confine.Limits{CPUSeconds: l.cpuSeconds(), Memory: l.Memory}))
@@ -77,8 +77,8 @@ func Serve() int {
 	return exitDone
 }
 
-// watchMemory ends the process when its memory exceeds the limit. The limits of the kernel are a second line: they
-// count what the Go runtime reserves, too.
+// watchMemory ends the process when its memory exceeds the limit. The kernel limits are a second line of defense, because they
+// also include memory that the Go runtime only reserves.
 func watchMemory(limit int64) {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
 	for range time.Tick(memoryInterval) {
@@ -100,8 +100,8 @@ type child struct {
 	result []message
 }
 
-// A message is a part of the result. The child sends none before it knows that all are within the limits: the parent would
-// have decoded much of an answer that it then refuses.
+// A message is a part of the result. The child sends no message before it knows that all of them are within the limits.
+// Otherwise, the parent could decode a large part of a result that it then rejects.
 type message struct {
 	kind    kind
 	content []byte
@@ -111,7 +111,7 @@ func newChild(l Limits, in io.Reader, out io.Writer) *child {
 	return &child{limits: l, in: bufio.NewReaderSize(in, pipeSize), out: bufio.NewWriterSize(out, pipeSize), answers: make(chan []byte)}
 }
 
-// tell sends a message that must not wait for others.
+// tell sends a message immediately, before the messages of the result.
 func (c *child) tell(k kind, content []byte) error {
 	if err := writeFrame(c.out, k, content); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (c *child) tell(k kind, content []byte) error {
 func (c *child) serve() error {
 	k, head, err := readFrame(c.in, maxFrame)
 	if err != nil || k != kindRequest {
-		return err // The parent has closed the pipe: it needs no child any more.
+		return err // The parent has closed the pipe, because it no longer needs the child.
 	}
 	r, err := decodeRequest(head)
 	if err != nil {
@@ -142,7 +142,7 @@ func (c *child) serve() error {
 	return c.kustomization(r.Directory, files)
 }
 
-// readAnswers reads what the parent sends, and ends the process if the parent ends.
+// readAnswers reads the answers of the parent, and ends the process if the parent exits.
 func (c *child) readAnswers() {
 	for {
 		k, content, err := readFrame(c.in, maxFrame)
@@ -169,7 +169,7 @@ func (c *child) chart(r *chartRequest, files []input.File) error {
 
 // answer sends a rendered chart.
 func (c *child) answer(rendered *render.Rendered) error {
-	// The parent reads hooks when it runs them.
+	// The parent decodes hooks when it runs them.
 	for i := range rendered.Hooks {
 		objects, err := yamldoc.ChartObjects([]byte(rendered.Hooks[i].Manifest + "\n"))
 		if err != nil {
@@ -205,7 +205,7 @@ func (c *child) kustomization(dir string, files []input.File) error {
 	return c.finish(render.Details{})
 }
 
-// plain reads one file after the other, so that only one has to be in memory.
+// plain reads the files one after the other, so that only one of them is in memory at a time.
 func (c *child) plain(files []input.File) error {
 	for i := range files {
 		if err := c.tell(kindTemplate, []byte(files[i].Name)); err != nil {
@@ -223,12 +223,12 @@ func (c *child) plain(files []input.File) error {
 	return c.finish(render.Details{})
 }
 
-// fail sends an error of the content.
+// fail sends an error in the content.
 func (c *child) fail(err error) error {
 	return c.tell(kindError, []byte(err.Error()))
 }
 
-// end sends an error of add.
+// end sends an error that add returned.
 func (c *child) end(err error) error {
 	if e := (*excessError)(nil); errors.As(err, &e) {
 		return c.tell(kindExcess, []byte(e.text))
@@ -236,7 +236,8 @@ func (c *child) end(err error) error {
 	return c.fail(err)
 }
 
-// add adds objects to the result. Those of kind 0 are only counted. The error is an *excessError if there are too many.
+// add adds objects to the result. Objects of kind 0 are only counted. If there are too many objects, it returns an
+// *excessError.
 func (c *child) add(k kind, objects []*unstructured.Unstructured) error {
 	for _, u := range objects {
 		data, err := json.Marshal(exact(u.Object))

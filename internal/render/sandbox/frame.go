@@ -17,9 +17,9 @@ const (
 	kindRequest kind = 'q'
 	kindAnswer  kind = 'a'
 
-	// The child sends ready first, then any number of the others, and an error, an excess or details at the end.
+	// The child first sends ready, then any number of other frames, and finally an error, an excess or details.
 	kindReady    kind = 'r'
-	kindTemplate kind = 't' // The path of the template or file that it reads now.
+	kindTemplate kind = 't' // The path of the template or file that it is reading.
 	kindLookup   kind = 'l'
 	kindCRD      kind = 'c'
 	kindObject   kind = 'o'
@@ -31,7 +31,7 @@ const (
 
 const frameHeader = 5
 
-// maxFrame bounds a frame of the parent, and the length of a frame of the child that the parent always accepts.
+// maxFrame limits the length of frames from the parent, and the length of frames from the child that the parent can accept.
 const maxFrame = 1 << 30
 
 // writeFrame writes a frame in one call of Write.
@@ -46,7 +46,7 @@ func writeFrame(w io.Writer, k kind, content []byte) error {
 	return err
 }
 
-// A tooLargeError is the error of a frame that is longer than the reader accepts.
+// A tooLargeError reports that a frame is longer than the reader accepts.
 type tooLargeError struct{ most int64 }
 
 func (e *tooLargeError) Error() string { return "a message is too long" }

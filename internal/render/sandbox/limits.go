@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// Limits bound what rendering one chart or kustomization may use. A zero value means the default.
+// Limits limits the resources for rendering one chart or kustomization. A zero value means the default.
 type Limits struct {
 	CPU     time.Duration // CPU time, a multiple of a second; default 30 s
 	Memory  int64         // bytes; default 512 MiB
@@ -32,10 +32,10 @@ const (
 	DefaultLookups = 1_000
 )
 
-// minMemory is the least memory with which a child can start.
+// minMemory is the minimum memory with which a child can start.
 const minMemory = 16 << 20
 
-// withDefaults returns the limits with defaults in place of zero values.
+// withDefaults returns the limits with zero values replaced by defaults.
 func (l Limits) withDefaults() Limits {
 	l.CPU = or(l.CPU, DefaultCPU)
 	l.Memory = max(or(l.Memory, DefaultMemory), minMemory)
@@ -53,15 +53,15 @@ func or[T int | int64 | time.Duration](v, otherwise T) T {
 	return v
 }
 
-// cpuSeconds returns the limit of CPU time as the kernel counts it.
+// cpuSeconds returns the limit of CPU time in seconds, as the kernel counts it.
 func (l Limits) cpuSeconds() uint64 {
 	return uint64(max((l.CPU+time.Second-1)/time.Second, 1))
 }
 
-// envLimits is the environment variable that passes the limits to a child as JSON. Nothing else passes it.
+// envLimits is the environment variable that passes the limits to a child as JSON. It is the only way to set them.
 const envLimits = "RENDER_LIMITS"
 
-// environment returns the environment of a child. Its Go runtime collects garbage rarely while there is memory.
+// environment returns the environment of a child. It makes the Go runtime collect garbage rarely while there is enough memory.
 func (l Limits) environment() ([]string, error) {
 	text, err := json.Marshal(l)
 	if err != nil {

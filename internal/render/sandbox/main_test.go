@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/sandbox/confine"
 )
 
-// probeCommand makes the binary of the tests try what a child must not do.
+// probeCommand makes the test binary try actions that a child must not be able to do.
 const probeCommand = "probe"
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A probed is what a confined process could do.
+// A probed lists the actions that a confined process was able to do.
 type probed struct {
 	Confinement confine.State
 	Opened      bool
@@ -43,7 +43,7 @@ type probed struct {
 	Removed     bool
 }
 
-// probe confines the process, and tries what it can do then.
+// probe confines the process, and then tries forbidden actions.
 func probe() {
 	victim := os.Getenv("VICTIM")
 	var out probed
@@ -65,7 +65,7 @@ func probe() {
 	_, _ = os.Stdout.Write(append(text, '\n'))
 }
 
-// A tree is the files of a chart or kustomization by path.
+// A tree contains the files of a chart or kustomization by path.
 type tree map[string]string
 
 func (t tree) files() []input.File {
@@ -89,16 +89,16 @@ func chartOf(tb testing.TB, files tree) *render.Chart {
 	return c
 }
 
-// configMap is a ConfigMap with a text under data.v.
+// configMap returns a ConfigMap with a text in data.v.
 func configMap(name, text string) string {
 	return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\ndata:\n  v: " + text + "\n"
 }
 
-// newPool returns a Pool that ends with the test.
+// newPool returns a Pool that is closed at the end of the test.
 func newPool(tb testing.TB, o Options) *Pool {
 	tb.Helper()
 	if o.Executable == "" {
-		// A binary of a test may be started from a path that ends with the test.
+		// A test binary can be started from a path that is deleted at the end of the test.
 		path, err := os.Executable()
 		if err != nil {
 			tb.Fatal(err)

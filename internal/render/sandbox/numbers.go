@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// A float is a float64 whose JSON is not that of an integer. JSON is read with the functions of Kubernetes, which make
-// an int64 of 1 and a float64 of 1.0; templates can tell them apart.
+// A float is a float64 whose JSON never looks like an integer. JSON is decoded with the functions of Kubernetes, which convert
+// 1 to an int64 and 1.0 to a float64, and templates can distinguish the two types.
 type float float64
 
 // MarshalJSON returns the number with a fraction or an exponent.
@@ -30,7 +30,7 @@ func (f float) MarshalJSON() ([]byte, error) {
 	return []byte(s), nil
 }
 
-// exact returns values that keep the types of their numbers in JSON. It copies only what it must change.
+// exact returns values whose numbers keep their types in JSON. It only copies the parts that it must change.
 func exact(in map[string]any) map[string]any {
 	if !hasWhole(in) {
 		return in
@@ -60,7 +60,7 @@ func exactValue(v any) any {
 	}
 }
 
-// hasWhole reports whether v has a float64 that encoding/json would write like an integer.
+// hasWhole reports whether v contains a float64 that encoding/json would write like an integer.
 func hasWhole(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -87,7 +87,7 @@ func decodeMap(data []byte) (map[string]any, error) {
 	return out, err
 }
 
-// decodeNumbers decodes JSON and leaves the numbers in values of type any as they are, for json.ConvertMapNumbers.
+// decodeNumbers decodes JSON and does not convert the numbers in values of type any. Pass them to json.ConvertMapNumbers.
 func decodeNumbers(data []byte, into any) error {
 	d := encodingjson.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
-// TestPlain holds that a child reads what this process reads.
+// TestPlain checks that a child reads the same objects as this process.
 func TestPlain(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -48,7 +48,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// allocated returns the memory that f allocates in this process, in bytes, whether it is freed or not.
+// allocated returns the memory that f allocates in this process, in bytes, including memory that is freed again.
 func allocated(f func()) int64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -57,8 +57,8 @@ func allocated(f func()) int64 {
 	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// TestBombs holds that objects with aliases, which a tenant can write into a Manifest, take little memory of this process,
-// also in hooks of a chart, and in total: one would take more if it was read here.
+// TestBombs checks that objects with aliases, which a tenant can put into a Manifest or into hooks of a chart, take little
+// memory of this process in total. If they were read in this process, a single one would take more.
 func TestBombs(t *testing.T) {
 	const documents, most = 12, 64 << 20
 	hook := "metadata:\n  annotations: {helm.sh/hook: pre-install}\n"

@@ -23,11 +23,11 @@ const (
 
 // Options are the options of a Pool.
 type Options struct {
-	Limits Limits // of each rendering
+	Limits Limits // limits of each rendering
 
-	Processes int           // renderings at a time, of which one tenant gets at most half; default 4
-	Spares    int           // children that are kept ready; default 0
-	Wait      time.Duration // maximum wait for others to finish; default 10 s
+	Processes int           // concurrent renderings, of which a single tenant can use at most half; default 4
+	Spares    int           // child processes that are kept ready; default 0
+	Wait      time.Duration // maximum time to wait for other renderings to finish; default 10 s
 
 	Executable string // binary of the children, which calls Serve; default this one
 }
@@ -45,7 +45,7 @@ type Pool struct {
 	freed   chan struct{}  // closed when one ends
 }
 
-// NewPool returns a Pool, and starts its spare children. Call Close at the end.
+// NewPool returns a Pool, and starts its spare children. Call Close when you no longer need it.
 func NewPool(o Options) (*Pool, error) {
 	o.Limits = o.Limits.withDefaults()
 	if o.Processes <= 0 {
@@ -64,7 +64,7 @@ func NewPool(o Options) (*Pool, error) {
 	return p, nil
 }
 
-// executable returns a path of the running binary. On Linux, it is one that stays valid if the binary is replaced.
+// executable returns a path of the running binary. On Linux, the path stays valid if the binary is replaced.
 func executable() (string, error) {
 	const self = "/proc/self/exe"
 	if runtime.GOOS == "linux" {
@@ -75,7 +75,7 @@ func executable() (string, error) {
 	return os.Executable()
 }
 
-// Close ends the spare children. Renderings that have begun end as usual; others fail.
+// Close ends the spare children. Renderings that are already running complete as usual, and new renderings fail.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -87,7 +87,7 @@ func (p *Pool) Close() {
 	}
 }
 
-// Check starts a child and returns how it is confined on this machine. The error says that no child can be started.
+// Check starts a child and returns how it is confined on this machine. It returns an error if no child can be started.
 func (p *Pool) Check() (confine.State, error) {
 	c, err := p.take()
 	if err != nil {
@@ -98,8 +98,8 @@ func (p *Pool) Check() (confine.State, error) {
 	return c.ready, nil
 }
 
-// take returns a child that is ready: a spare one, or a new one. It starts no other spare: that would slow down the
-// rendering.
+// take returns a child that is ready: a spare child, or a new one. It does not start another spare child, because this would
+// slow down the rendering.
 func (p *Pool) take() (*process, error) {
 	p.mu.Lock()
 	if p.closed {
@@ -133,7 +133,7 @@ func startReady(o Options) (*process, error) {
 	return c, nil
 }
 
-// refill starts spare children that are missing, without waiting for them.
+// refill starts missing spare children, without waiting for them.
 func (p *Pool) refill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,7 +149,7 @@ func (p *Pool) spare() {
 	defer p.mu.Unlock()
 	p.pending--
 	switch {
-	case err != nil: // The next rendering tries it again, and reports the error.
+	case err != nil: // The next rendering tries again, and reports the error.
 	case p.closed:
 		go c.end()
 	default:
@@ -157,7 +157,7 @@ func (p *Pool) spare() {
 	}
 }
 
-// share returns how many renderings a tenant may have at a time.
+// share returns how many renderings a tenant can run concurrently.
 func (p *Pool) share(tenant string) int {
 	if tenant == "" {
 		return p.options.Processes
@@ -165,7 +165,7 @@ func (p *Pool) share(tenant string) int {
 	return max(p.options.Processes/2, 1)
 }
 
-// enter waits for the turn of a rendering. It returns a function that ends it.
+// enter waits until a rendering can begin. It returns a function to call at the end of the rendering.
 func (p *Pool) enter(ctx context.Context, subject, tenant string) (func(), error) {
 	wait := time.NewTimer(p.options.Wait)
 	defer wait.Stop()
@@ -184,7 +184,7 @@ func (p *Pool) enter(ctx context.Context, subject, tenant string) (func(), error
 	}
 }
 
-// tryEnter reports whether a rendering may begin. If not, the channel is closed when another one has ended.
+// tryEnter reports whether a rendering can begin. If not, the channel is closed when another rendering has ended.
 func (p *Pool) tryEnter(tenant string) (<-chan struct{}, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

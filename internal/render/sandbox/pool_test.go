@@ -21,8 +21,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/sandbox/confine"
 )
 
-// TestConfinement holds that a child can neither open a file, nor reach the network, nor start a process, whatever the
-// machine offers.
+// TestConfinement checks that a child can neither open files, nor reach the network, nor start processes, regardless of what
+// the machine supports.
 func TestConfinement(t *testing.T) {
 	victim := filepath.Join(t.TempDir(), "victim")
 	if err := os.WriteFile(victim, nil, 0o600); err != nil {
@@ -52,7 +52,7 @@ func TestConfinement(t *testing.T) {
 	}
 }
 
-// TestNothingPassed holds that a child gets nothing of the environment of the parent.
+// TestNothingPassed checks that a child does not inherit the environment of the parent.
 func TestNothingPassed(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	c, err := startReady(newPool(t, Options{}).options)
@@ -68,7 +68,7 @@ func TestNothingPassed(t *testing.T) {
 	}
 }
 
-// block returns the options of a rendering that begins, and then waits until the channel is closed.
+// block returns the options for a rendering that begins, and then waits until the channel is closed.
 func block() (render.Options, <-chan struct{}, chan struct{}) {
 	began, end := make(chan struct{}), make(chan struct{})
 	return render.Options{ReleaseName: "rel", Lookup: func(string, string, string, string) (map[string]any, error) {
@@ -78,7 +78,7 @@ func block() (render.Options, <-chan struct{}, chan struct{}) {
 	}}, began, end
 }
 
-// TestShares holds that a tenant gets at most half of the processes.
+// TestShares checks that a tenant gets at most half of the processes.
 func TestShares(t *testing.T) {
 	p := newPool(t, Options{Processes: 2, Wait: time.Millisecond})
 	asking := chartOf(t, tree{"templates/a.yaml": configMap("a", `{{ lookup "v1" "Secret" "n" "m" | len }}`)})
@@ -99,7 +99,7 @@ func TestShares(t *testing.T) {
 		t.Errorf("a rendering of another tenant: %v", err)
 	}
 	close(end)
-	// What follows waits until the process has ended.
+	// The following code waits until the process has ended.
 	p.options.Wait = time.Minute
 	if err := <-result; err != nil {
 		t.Errorf("the first rendering: %v", err)
@@ -109,7 +109,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestDeadline holds that a rendering ends with the context, whatever its template does.
+// TestDeadline checks that a rendering ends when the context ends, regardless of what its template does.
 func TestDeadline(t *testing.T) {
 	p := newPool(t, Options{})
 	blocked, began, end := block()
@@ -141,7 +141,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestSpares holds that spare children are started, replaced when they die, and ended.
+// TestSpares checks that spare children are started, replaced when they die, and ended.
 func TestSpares(t *testing.T) {
 	p := newPool(t, Options{Spares: 1})
 	c := chartOf(t, tree{"templates/a.yaml": configMap("a", "x")})
@@ -164,7 +164,7 @@ func TestSpares(t *testing.T) {
 	}
 }
 
-// awaitSpare returns the spare child once it is ready. It leaves it in the Pool.
+// awaitSpare returns the spare child once it is ready. The child stays in the Pool.
 func awaitSpare(tb testing.TB, p *Pool) *process {
 	tb.Helper()
 	for {
@@ -182,7 +182,7 @@ func awaitSpare(tb testing.TB, p *Pool) *process {
 	}
 }
 
-// TestNoChild holds that the error of a binary that cannot be started names it.
+// TestNoChild checks that if a binary cannot be started, the error contains its path.
 func TestNoChild(t *testing.T) {
 	p := newPool(t, Options{Executable: filepath.Join(t.TempDir(), "missing")})
 	_, err := p.Chart(t.Context(), "", chartOf(t, tree{}), render.Options{ReleaseName: "rel"})
@@ -194,7 +194,8 @@ func TestNoChild(t *testing.T) {
 	}
 }
 
-// TestPanicOfLookup checks that a lookup that panics in this process is an error of the chart, and that its share is free again.
+// TestPanicOfLookup checks that a lookup that panics in this process is an error of the chart, and that the share of the
+// rendering is released.
 func TestPanicOfLookup(t *testing.T) {
 	p := newPool(t, Options{Processes: 1})
 	c := chartOf(t, tree{"templates/a.yaml": configMap("a", `{{ lookup "v1" "Secret" "n" "m" | len }}`)})

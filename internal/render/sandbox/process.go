@@ -21,18 +21,18 @@ import (
 const (
 	// pipeSize is the usual size of a pipe, in bytes.
 	pipeSize = 64 << 10
-	// maxReady bounds the first message of a child.
+	// maxReady limits the size of the first message of a child.
 	maxReady = 4 << 10
-	// maxCrash bounds what is kept of what a dying child writes to stderr.
+	// maxCrash limits the stored output that a dying child writes to stderr.
 	maxCrash = 4 << 10
 )
 
-// A process is a child.
+// A process is a child process.
 type process struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	out   *bufio.Reader
-	pipe  io.Closer // of out
+	pipe  io.Closer // closes out
 	crash *head
 	ready confine.State
 
@@ -52,7 +52,7 @@ func start(executable string, l Limits) (*process, error) {
 	// A spare outlives the rendering that starts it.
 	cmd := exec.Command(executable, Command) //nolint:noctx // See above.
 	p := &process{cmd: cmd, crash: &head{most: maxCrash}, ended: make(chan struct{})}
-	// It gets no variable of this process, because credentials can be among them.
+	// It inherits no environment variables of this process, because these can contain credentials.
 	p.cmd.Env, p.cmd.Dir, p.cmd.Stderr, p.cmd.SysProcAttr = env, "/", p.crash, processAttributes()
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, errors.Wrap(err, "cannot create a pipe")
@@ -61,7 +61,7 @@ func start(executable string, l Limits) (*process, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot create a pipe")
 	}
-	// Wait would close a pipe of the package while it is being read.
+	// Wait would close a pipe that package exec created while it is being read.
 	p.cmd.Stdout, p.pipe, p.out = w, out, bufio.NewReaderSize(out, pipeSize)
 	err = p.cmd.Start()
 	_ = w.Close()
@@ -70,7 +70,7 @@ func start(executable string, l Limits) (*process, error) {
 		return nil, errors.Wrap(err, "cannot start a process that renders")
 	}
 	go func() {
-		_ = p.cmd.Wait() // The state of the process has more than the error.
+		_ = p.cmd.Wait() // The state of the process contains more than the error.
 		close(p.ended)
 	}()
 	return p, nil
@@ -87,14 +87,14 @@ func (p *process) awaitReady() error {
 	return errors.Errorf("a process that renders ended before it was ready: %s", p.lastWords())
 }
 
-// kill kills the process, if it still runs. The first reason counts.
+// kill kills the process if it is still running. Only the first reason is stored.
 func (p *process) kill(r Reason) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.killed == "" {
 		p.killed = r
 	}
-	_ = p.cmd.Process.Kill() // It fails if the process has ended.
+	_ = p.cmd.Process.Kill() // It fails if the process has already ended.
 }
 
 func (p *process) killedFor() Reason {
@@ -103,10 +103,10 @@ func (p *process) killedFor() Reason {
 	return p.killed
 }
 
-// reason returns why the process, which has ended, ended without an answer.
+// reason returns the reason why a process has ended without an answer.
 func (p *process) reason(l Limits) Reason {
 	state := p.cmd.ProcessState
-	// The kernel counts the time that ends a process more exactly than the time that it reports.
+	// The kernel measures the time at which it ends a process more exactly than the time that it reports.
 	almost := time.Duration(l.cpuSeconds()) * time.Second * 9 / 10 //nolint:gosec // It is small.
 	switch used := state.UserTime() + state.SystemTime(); {
 	case p.killedFor() != "":
@@ -135,7 +135,7 @@ func (p *process) end() {
 	_ = p.pipe.Close()
 }
 
-// A head keeps the beginning of what is written to it.
+// A head is a writer that stores only the beginning of its input.
 type head struct {
 	most int
 
@@ -158,8 +158,8 @@ func (h *head) line() string {
 	return first
 }
 
-// mentions reports whether the Go runtime of the child has written one of the texts. It has no other way to say why a
-// process ends.
+// mentions reports whether the Go runtime of the child has written one of the texts. The runtime has no other way to report why
+// a process ends.
 func (h *head) mentions(texts ...string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -13,9 +13,9 @@ import (
 // lowestPriority is the lowest priority of a process.
 const lowestPriority = 19
 
-// processAttributes puts a child into a process group of its own: an interrupt of a terminal is for the parent, and
-// lowerPriority applies to all threads of the group.
+// processAttributes puts a child into its own process group, so that an interrupt from a terminal only reaches the parent, and
+// lowerPriority applies to all threads of the child.
 func processAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// lowerPriority makes a child give way to all other processes.
+// lowerPriority gives a child the lowest priority of all processes.
 func lowerPriority(pid int) { _ = unix.Setpriority(unix.PRIO_PGRP, pid, lowestPriority) }

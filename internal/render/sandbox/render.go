@@ -22,15 +22,15 @@ import (
 
 const (
 	watchInterval = 25 * time.Millisecond
-	// patience is how long a child runs before it gives way to others.
+	// patience is how long a child runs before its priority is lowered.
 	patience = 100 * time.Millisecond
-	// memoryReserve is what a child has in addition to the limit before the parent kills it: what the Go runtime keeps
-	// for itself. The child ends before that, unless it is too busy to measure.
+	// memoryReserve is the memory that a child can use in addition to its limit before the parent kills it, for example memory
+	// that the Go runtime reserves. Usually, the child ends itself before that, unless it is too busy to measure its memory.
 	memoryReserve = 128 << 20
 )
 
-// Chart renders a chart with the same result as c.Render, in a child. If the child does not answer, the error is an
-// *Error. The tenant is what the rendering shares the processes with; it may be empty.
+// Chart renders a chart in a child, with the same result as c.Render. If the child does not answer, Chart returns an *Error.
+// Renderings with the same tenant, which can be empty, share processes.
 func (p *Pool) Chart(ctx context.Context, tenant string, c *render.Chart, o render.Options) (*render.Rendered, error) {
 	x := &exchange{
 		subject: "chart " + quote(c.Name()), root: c.Name() + "/", limits: p.options.Limits,
@@ -68,8 +68,8 @@ func (p *Pool) Kustomization(
 	return x.objects, int(x.used.bytes), nil
 }
 
-// smallPlain is the size in bytes up to which a file of plain objects without anchors is read in this process: what it
-// becomes is at most some megabytes.
+// smallPlain is the size in bytes up to which a file of plain objects without anchors is read in this process. The objects in
+// such a file take at most a few megabytes.
 const smallPlain = 32 << 10
 
 // Plain returns the objects of each file of YAML or JSON, as yamldoc.Files does.
@@ -91,7 +91,7 @@ func noLookup() templates.LookupFunc { return templates.NewLookup(context.Backgr
 
 func quote(s string) string { return `"` + input.Line(s) + `"` }
 
-// exchange sends a request to a child, and stores the answer in x.
+// exchange sends a request to a child, and stores the answers in x.
 func (p *Pool) exchange(ctx context.Context, tenant string, x *exchange, r *request, files []input.File) error {
 	leave, err := p.enter(ctx, x.subject, tenant)
 	if err != nil {
@@ -109,7 +109,7 @@ func (p *Pool) exchange(ctx context.Context, tenant string, x *exchange, r *requ
 	done := make(chan struct{})
 	defer func() {
 		close(done)
-		// The result need not wait until the memory of the child is free. The next rendering does.
+		// The result does not have to wait until the memory of the child is freed. The next rendering does.
 		go func() {
 			c.end()
 			leave()
@@ -126,8 +126,8 @@ func (p *Pool) exchange(ctx context.Context, tenant string, x *exchange, r *requ
 	return x.outcome(ctx, written)
 }
 
-// watch kills a child when ctx ends, and when its memory exceeds the limit. A child that takes long gives way to others,
-// and its successor is started.
+// watch kills a child when ctx ends, or when its memory exceeds the limit. If a child takes long, watch lowers its priority,
+// and starts its successor.
 func (p *Pool) watch(ctx context.Context, c *process, done <-chan struct{}) {
 	begin := time.Now()
 	low := false
@@ -182,7 +182,7 @@ type exchange struct {
 	details       render.Details
 }
 
-// A contentError is an error of the chart or kustomization, which rendering it in this process has, too.
+// A contentError is an error in the chart or kustomization, which would also occur if it was rendered in this process.
 type contentError struct{ text string }
 
 func (e *contentError) Error() string { return e.text }
@@ -208,7 +208,7 @@ func (x *exchange) outcome(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return stopped(ctx, x.subject, template)
 	}
-	// What remains is a pipe that ends, because the process has.
+	// In the remaining case, the pipe has ended because the process has ended.
 	x.process.kill("")
 	<-x.process.ended
 	r := x.process.reason(x.limits)
@@ -241,7 +241,7 @@ func (x *exchange) receive() error {
 		case kindObject:
 			x.objects, err = x.object(x.objects, content)
 		case kindFile:
-			// It ends the objects of a file.
+			// This message marks the end of the objects of a file.
 			x.files, x.objects = append(x.files, x.objects), nil
 			err = x.used.add(x.limits, content, 0)
 		case kindError:

@@ -25,7 +25,7 @@ func found(_, kind, namespace, name string) (map[string]any, error) {
 	return map[string]any{"kind": kind, "at": namespace + "/" + name, "whole": int64(3), "float": float64(3)}, nil
 }
 
-// TestChart holds that a child renders what this process renders.
+// TestChart checks that a child renders the same objects as this process.
 func TestChart(t *testing.T) {
 	const crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: a.b.c\n"
 	sub := "charts/sub/"
@@ -97,7 +97,7 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// TestKustomization holds that a child builds what this process builds.
+// TestKustomization checks that a child builds the same objects as this process.
 func TestKustomization(t *testing.T) {
 	cases := map[string]struct {
 		reason string

@@ -27,7 +27,7 @@ type fileHeader struct {
 	Size int    `json:"size"`
 }
 
-// A chartRequest has the render.Options that a child needs.
+// A chartRequest contains the render.Options that a child needs.
 type chartRequest struct {
 	Digest      string         `json:"digest"`
 	ReleaseName string         `json:"releaseName"`
@@ -37,7 +37,7 @@ type chartRequest struct {
 	Values      map[string]any `json:"values,omitempty"`
 	Overrides   map[string]any `json:"overrides,omitempty"`
 	KubeVersion string         `json:"kubeVersion,omitempty"`
-	APIVersions []string       `json:"apiVersions"` // null is not the same as empty
+	APIVersions []string       `json:"apiVersions"` // null differs from an empty list
 	SkipCRDs    bool           `json:"skipCRDs,omitempty"`
 	SkipSchema  bool           `json:"skipSchema,omitempty"`
 	MaxBytes    int            `json:"maxBytes,omitempty"`
@@ -76,7 +76,7 @@ func decodeRequest(data []byte) (*request, error) {
 	return r, nil
 }
 
-// write writes the request and its files, with few calls of the system.
+// write writes the request and its files with few system calls.
 func (r *request) write(to io.Writer, files []input.File) error {
 	w := bufio.NewWriterSize(to, pipeSize)
 	r.Files = make([]fileHeader, len(files))
@@ -110,7 +110,7 @@ func (r *request) readFiles(in io.Reader) ([]input.File, error) {
 	return out, nil
 }
 
-// A lookupRequest has the arguments of the template function lookup.
+// A lookupRequest contains the arguments of the template function lookup.
 type lookupRequest struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// A usage is what an answer has used of the limits.
+// A usage is the part of the limits that an answer has used.
 type usage struct {
 	bytes   int64
 	objects int
@@ -14,7 +14,7 @@ type usage struct {
 	lookups int
 }
 
-// An excessError is the error of an answer that exceeds a limit.
+// An excessError reports that an answer exceeds a limit.
 type excessError struct{ text string }
 
 func (e *excessError) Error() string { return e.text }
@@ -41,7 +41,7 @@ func (l Limits) tooManyLookups() string {
 	return fmt.Sprintf("it calls lookup more than %d times", l.Lookups)
 }
 
-// bytesOf returns a size in MiB, or in bytes if it is not a multiple of that.
+// bytesOf formats a size in MiB, or in bytes if it is not a multiple of 1 MiB.
 func bytesOf(n int64) string {
 	const mib = 1 << 20
 	if n%mib == 0 {
@@ -50,8 +50,7 @@ func bytesOf(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// valuesIn returns the number of values in JSON: there is a comma, a colon or a bracket for each. What is in texts does
-// not count.
+// valuesIn returns the number of values in JSON. It counts the commas, colons and brackets outside of strings.
 func valuesIn(data []byte) int {
 	n, quoted := 0, false
 	for i := 0; i < len(data); i++ {

@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// warmUp renders a chart of this package, before there is a request. A process pays for the first use of its code: the
-// kernel maps each page of the binary, and libraries compile expressions and fill tables.
+// warmUp renders a chart of this package before the first request. The first use of code is slow, because the kernel maps each
+// page of the binary, and libraries compile expressions and fill tables.
 func warmUp() error {
 	chart, err := render.Load([]input.File{
 		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: warm\nversion: 1.0.0\n")},
@@ -42,7 +42,7 @@ spec:
 	if err := newChild(Limits{}.withDefaults(), strings.NewReader(""), io.Discard).answer(r); err != nil {
 		return err
 	}
-	// The memory is used again.
+	// The memory is reused.
 	runtime.GC()
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// memoryOf returns the memory of a process that is its own, in bytes, or 0 if it is not known.
+// memoryOf returns the private memory of a process in bytes, or 0 if it is unknown.
 func memoryOf(pid int) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	fields := bytes.Fields(text)

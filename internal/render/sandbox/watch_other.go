@@ -4,5 +4,5 @@
 
 package sandbox
 
-// memoryOf returns 0: the memory of another process is not known.
+// memoryOf returns 0, because the memory of another process is unknown.
 func memoryOf(int) int64 { return 0 }

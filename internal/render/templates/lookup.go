@@ -17,17 +17,17 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// LookupFunc is the template function lookup. Without a name it lists objects, without a namespace in all namespaces.
-// For a missing object it returns an empty map, so that {{ if lookup … }} works; that includes a kind that its API
-// version does not have. It fails on an API version that is not served, as in Helm.
+// LookupFunc is the template function lookup. Without a name, it lists objects, and without a namespace, it lists them in all
+// namespaces. For a missing object, or for a kind that does not exist in a served API version, it returns an empty map, so that
+// {{ if lookup … }} works. As in Helm, it fails if the API version is not served.
 type LookupFunc func(apiVersion, kind, namespace, name string) (map[string]any, error)
 
 func noLookup(string, string, string, string) (map[string]any, error) {
 	return map[string]any{}, nil
 }
 
-// NewLookup returns lookup in the cluster of cfg. It creates its clients at the first call, and caches the resources
-// of an API version for the rendering, which runs in one goroutine.
+// NewLookup returns a lookup function for the cluster of cfg. It creates its clients at the first call, and caches the
+// resources of an API version for one rendering, which runs in a single goroutine.
 func NewLookup(ctx context.Context, cfg *rest.Config) LookupFunc {
 	if cfg == nil {
 		return noLookup

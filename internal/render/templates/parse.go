@@ -33,7 +33,7 @@ func parseSource(name, text string) *source {
 	if strings.Count(text, "{{") > maxActions {
 		return &source{err: &positionError{name: name, msg: errors.Errorf("more than %d actions in one template", maxActions).Error()}}
 	}
-	// A template.Template would copy all functions for each text.
+	// A template.Template would copy all functions for each template.
 	trees, err := parse.Parse(name, text, "", "", parseFuncs(), builtins)
 	if err != nil {
 		return &source{err: err}
@@ -51,7 +51,7 @@ func parseSource(name, text string) *source {
 	return s
 }
 
-// builtins has the names of the functions of package text/template. The parser only checks that they exist.
+// builtins contains the names of the functions of package text/template. The parser only checks that they exist.
 //
 //nolint:gochecknoglobals // A constant.
 var builtins = map[string]any{

@@ -34,7 +34,7 @@ func hasAction(text string) bool { return strings.Contains(text, "{{") }
 // MayBeImpure reports whether text is a template that may use an impure function; see Uses.Impure.
 func MayBeImpure(text string) bool { return hasAction(text) && impureWord.MatchString(text) }
 
-// MayUseKubeVersion reports whether text is a template that may use a field named KubeVersion.
+// MayUseKubeVersion reports whether text is a template that might use a field named KubeVersion.
 func MayUseKubeVersion(text string) bool { return hasAction(text) && kubeVersionWord.MatchString(text) }
 
 // MayUseAPIVersions reports whether text is a template that may use a field named APIVersions.

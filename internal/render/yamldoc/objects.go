@@ -24,7 +24,7 @@ func Objects(data []byte) ([]*unstructured.Unstructured, error) {
 	return objects(data, jsonOf)
 }
 
-// Files reads the objects of each file as Objects does. Errors name the file.
+// Files reads the objects of each file in the same way as Objects. Errors contain the name of the file.
 func Files(files []input.File) ([][]*unstructured.Unstructured, error) {
 	out := make([][]*unstructured.Unstructured, len(files))
 	for i, f := range files {

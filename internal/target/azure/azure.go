@@ -49,7 +49,7 @@ func Parse(data []byte) (*Credentials, error) {
 	return c, nil
 }
 
-// CheckAuthority returns an error if authorityHost is not a server of Microsoft Entra ID, which gets the secrets.
+// CheckAuthority returns an error if authorityHost, to which secrets are sent, is not a server of Microsoft Entra ID.
 func (c *Credentials) CheckAuthority() error {
 	if c.AuthorityHost == "" {
 		return nil

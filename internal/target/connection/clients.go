@@ -41,7 +41,7 @@ func newWatchClient(rc *rest.Config, client *http.Client, get notfound.GetFunc) 
 	return &watchClient{objects: o, metadata: m, get: get}, nil
 }
 
-// listTime is the maximum duration of a list, which can be large. No worker waits for it.
+// listTime is the maximum duration of a list request. Lists can be large, but no worker waits for them.
 const listTime = time.Minute
 
 // List lists the objects of all namespaces. If a page is too large, it requests a smaller one.
@@ -55,7 +55,7 @@ func (c *watchClient) List(ctx context.Context, r informer.Resource, o metav1.Li
 	}
 }
 
-// smaller is how many times smaller a page is than one that was too large.
+// smaller is the factor by which the size of a page is reduced if the page is too large.
 const smaller = 10
 
 func (c *watchClient) page(ctx context.Context, r informer.Resource, o metav1.ListOptions) (runtime.Object, error) {

@@ -57,10 +57,10 @@ func WithLogger(l logr.Logger) Option {
 	return func(o *options) { o.Log = logging.NewLogrLogger(l) }
 }
 
-// New creates a connection from a REST config. It uses the authentication, TLS, proxy, impersonation, user agent,
-// Transport and WrapTransport of the config. It ignores the rate limits, because the API server has its own, and the
-// timeout, which would end watches. Connections to link-local addresses and to the metadata services of clouds are refused,
-// unless the config has a Dial of its own. New sends no requests. Errors describe what is wrong with the config or the identity.
+// New creates a connection from a REST config. It uses the authentication, TLS, proxy, impersonation, user agent, Transport and
+// WrapTransport of the config. It ignores the rate limits, because the API server has its own, and the timeout, which would end
+// watches. Connections to link-local addresses and to cloud metadata services are refused, unless the config has its own Dial
+// function. New sends no requests. Errors describe what is wrong with the config or the identity.
 func New(rc *rest.Config, o ...Option) (*Connection, error) {
 	opts := options{
 		Options: connection.Options{

@@ -51,7 +51,7 @@ func TestPages(t *testing.T) {
 			}
 			defer c.Close()
 			bundle, engine := &manifest.Bundle{Name: "web"}, manifest.New()
-			// The page may come for the first request of a connection, or only later.
+			// The page can be the response to the first request of a connection, or to a later one.
 			for _, later := range []bool{false, true} {
 				identified.Store(later)
 				exists, err := engine.Exists(t.Context(), c, bundle)

@@ -13,16 +13,16 @@ type Pool = sandbox.Pool
 // Options are the options of a Pool.
 type Options = sandbox.Options
 
-// Limits bound what one rendering may use.
+// Limits limits the resources of a single rendering.
 type Limits = sandbox.Limits
 
 // An Error is the error of a rendering that was stopped, for example because it reached a limit.
 type Error = sandbox.Error
 
-// A Confinement says how the child processes are confined on this machine.
+// A Confinement describes how the child processes are confined on this machine.
 type Confinement = confine.State
 
-// A Reason says why a rendering was stopped.
+// A Reason is the reason why a rendering was stopped.
 type Reason = sandbox.Reason
 
 // Reasons.
@@ -35,11 +35,12 @@ const (
 	ReasonEnded    = sandbox.ReasonEnded
 )
 
-// IsChild reports whether the process, given its arguments with its name, is a child of a Pool. It must then only call Serve.
+// IsChild reports whether the process with these arguments, such as os.Args, is a child process of a Pool. Such a process must
+// only call Serve.
 func IsChild(args []string) bool { return sandbox.IsChild(args) }
 
-// Serve serves one request of the parent, and returns the exit code of the process.
+// Serve serves one request of the parent process, and returns the exit code for this process.
 func Serve() int { return sandbox.Serve() }
 
-// New returns a Pool, and starts its spare children.
+// New returns a Pool, and starts its spare child processes.
 func New(o Options) (*Pool, error) { return sandbox.NewPool(o) }

@@ -36,8 +36,9 @@ func WithCABundle(pem []byte) RemoteOption {
 	return func(r *remote) { r.CABundle = pem }
 }
 
-// WithTokenHost names a host that also gets the credentials, if the registry names it for tokens. The host of the registry, and the
-// token services of well-known registries, get them without this option. It can be used repeatedly.
+// WithTokenHost adds a host to which the credentials can be sent if the registry uses it as its token service. Credentials are
+// always sent to the host of the registry and to the token services of well-known registries. You can use this option
+// repeatedly.
 func WithTokenHost(host string) RemoteOption {
 	return func(r *remote) { r.TokenHosts = append(r.TokenHosts, host) }
 }

@@ -18,9 +18,9 @@ import (
 
 // Options are the restrictions of a Manifest.
 type Options struct {
-	// User is the user that requests are sent as. If it is empty, that is the user of the credentials.
+	// User is the user as which requests are sent. If it is empty, requests are sent as the user of the credentials.
 	User string
-	// Lookup specifies what charts may look up, and Origin names the config that specifies it, for messages.
+	// Lookup specifies which objects charts can look up. Origin is the config that specifies this, for messages.
 	Lookup v1alpha1.LookupPolicy
 	Origin string
 	// Secrets receives the values of the Secrets that charts look up.
@@ -35,7 +35,7 @@ type restricted struct {
 	rest    func() rest.Interface
 }
 
-// owned is a restricted cluster whose requests are sent as another user.
+// owned is a restricted cluster that sends requests as a different user.
 type owned struct{ *restricted }
 
 // New returns a cluster with restrictions. It sends no requests.
@@ -44,7 +44,7 @@ func New(c cluster.Cluster, o Options) (cluster.Cluster, error) {
 	if o.User == "" {
 		return out, nil
 	}
-	// Otherwise, the user of the kubeconfig would get permissions that it gives up by impersonating another one.
+	// Otherwise, requests would have permissions that the kubeconfig gives up by impersonating another user.
 	if i, ok := c.(interface{ Impersonates() string }); ok && i.Impersonates() != "" {
 		return nil, errors.Errorf("impersonate: the kubeconfig already impersonates %q; remove one of the two", i.Impersonates())
 	}
@@ -63,7 +63,7 @@ func (c *restricted) LastVersion() string {
 	return ""
 }
 
-// Ready returns why the cluster cannot be used now, or nil.
+// Ready returns an error if the cluster cannot be used at the moment.
 func (c *restricted) Ready() error {
 	if r, ok := c.Cluster.(interface{ Ready() error }); ok {
 		return r.Ready() //nolint:wrapcheck // It is the error of the cluster.
@@ -87,8 +87,8 @@ func (c *restricted) Config() *rest.Config {
 	return rc
 }
 
-// Owner returns the cluster with the user of the credentials, for inventories. A module must not change the inventory with which
-// the provider decides what it may delete, and its ServiceAccount needs no access to it.
+// Owner returns the cluster with the user of the credentials, for inventories. A module must not change the inventory, because
+// it determines which objects the provider can delete, and its ServiceAccount needs no access to the inventory.
 func (c *owned) Owner() cluster.Cluster { return c.Cluster }
 
 // impersonating returns a REST client that impersonates the user. It uses the transport of the connection.
@@ -105,7 +105,7 @@ func (c *restricted) impersonating() rest.Interface {
 	return out
 }
 
-// failing returns a REST client whose requests fail.
+// failing returns a REST client on which all requests fail.
 func failing(rc *rest.Config, err error) rest.Interface {
 	out, failed := connection.RESTClient(&rest.Config{Host: rc.Host, QPS: -1}, &http.Client{Transport: refusal{err}})
 	if failed != nil {

@@ -29,7 +29,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// requests are the requests that a server got, each with its user.
+// requests are the requests that a server received, each with its user.
 type requests struct {
 	mu  sync.Mutex
 	all []string
@@ -47,7 +47,7 @@ func (r *requests) list() []string {
 	return r.all
 }
 
-// serve starts an API server that has one Secret, and returns a connection to it and the requests that it got.
+// serve starts an API server with one Secret, and returns a connection to it and the requests that it receives.
 func serve(t *testing.T, as string) (cluster.Cluster, *requests) {
 	t.Helper()
 	got := &requests{}
@@ -104,7 +104,8 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// TestTwoUsers holds that nothing replaces the user that a kubeconfig impersonates: it could be given up for that of the kubeconfig.
+// TestTwoUsers checks that a ServiceAccount cannot replace the user that a kubeconfig impersonates, because that could grant
+// more permissions.
 func TestTwoUsers(t *testing.T) {
 	c, _ := serve(t, "limited")
 	if _, err := New(c, Options{User: "system:serviceaccount:apps:installer"}); err == nil || !strings.Contains(err.Error(), `the kubeconfig already impersonates "limited"`) {
@@ -140,7 +141,7 @@ func TestLookups(t *testing.T) {
 	type want struct {
 		Err      string
 		Requests int
-		// Text is what a message about the Secret and the ConfigMap shows.
+		// Text is the expected text of a message about the Secret and the ConfigMap.
 		Text string
 	}
 	const text = "hunter2-is-a-secret aHVudGVyMi1pcy1hLXNlY3JldA== not-a-secret"

@@ -17,8 +17,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// gate passes the requests of lookups that are allowed, and remembers the values of Secrets in the responses. It decides by the
-// path, because a hostile cluster can give any kind the resource secrets.
+// gate forwards lookup requests that are allowed, and stores the values of Secrets in the responses. It decides by the path,
+// because a malicious cluster can map any kind to the resource secrets.
 type gate struct {
 	next    http.RoundTripper
 	options *Options
@@ -38,7 +38,7 @@ func (g *gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil || !secrets || resp.StatusCode != http.StatusOK {
 		return resp, err
 	}
-	// The transport bounds the size of the body.
+	// The transport limits the size of the body.
 	body, err := io.ReadAll(resp.Body)
 	if closed := resp.Body.Close(); err == nil {
 		err = closed
@@ -53,8 +53,8 @@ func (g *gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// segments returns the part of a path after the API version: the resource and a name, with the namespace before them if there is
-// one. It returns nothing for discovery. The path of the server may have a prefix, as with a proxy.
+// segments returns the part of a path after the API version: the resource and a name, with the namespace before them if there
+// is one. It returns nothing for discovery. The path of the server can have a prefix, for example behind a proxy.
 func segments(path string) []string {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	for i, p := range parts {
@@ -68,10 +68,10 @@ func segments(path string) []string {
 	return nil
 }
 
-// isObject reports whether a request is for objects.
+// isObject reports whether a request is about objects.
 func isObject(path string) bool { return len(segments(path)) > 0 }
 
-// isSecrets reports whether a request is for Secrets. It errs on the side of Secrets: any segment may be the resource.
+// isSecrets reports whether a request is for Secrets. If in doubt, it returns true: any segment can be the resource.
 func isSecrets(path string) bool {
 	for i, p := range segments(path) {
 		if p == "secrets" && i%2 == 0 {
@@ -81,7 +81,7 @@ func isSecrets(path string) bool {
 	return false
 }
 
-// deny returns the response of an API server that denies a request.
+// deny returns a response like that of an API server that denies a request.
 func (g *gate) deny(req *http.Request, message string) *http.Response {
 	status := metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
@@ -98,7 +98,7 @@ func (g *gate) deny(req *http.Request, message string) *http.Response {
 	}
 }
 
-// remember adds the values of the Secrets in a response to those that messages must not show.
+// remember adds the values of the Secrets in a response to the values that are redacted from messages.
 func (g *gate) remember(body []byte) error {
 	type secret struct {
 		Data map[string]string `json:"data"`

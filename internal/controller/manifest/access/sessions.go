@@ -10,23 +10,23 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/redact"
 )
 
-// A Session is what must be known about a Manifest between passes.
+// A Session contains the state of a Manifest that is kept between passes.
 type Session struct {
-	// Secrets contains the values of Secrets that charts looked up. A later pass may report what an earlier one rendered.
+	// Secrets contains the values of Secrets that charts looked up. A later pass can report what an earlier pass rendered.
 	Secrets redact.Values
 
 	mu   sync.Mutex
 	user string
 }
 
-// SetUser stores the user that requests of a pass were sent as.
+// SetUser stores the user as which the requests of a pass are sent.
 func (s *Session) SetUser(user string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.user = user
 }
 
-// User returns the user that the latest pass had. It is needed to remove what is installed after the config is gone.
+// User returns the user of the latest pass. It is needed to remove installed objects after the config has been deleted.
 func (s *Session) User() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,7 +38,7 @@ type Sessions struct {
 	by sync.Map // types.NamespacedName to *Session.
 }
 
-// Of returns the session of a Manifest. A nil *Sessions keeps none.
+// Of returns the session of a Manifest. A nil *Sessions stores no sessions.
 func (s *Sessions) Of(name types.NamespacedName) *Session {
 	if s == nil {
 		return &Session{}

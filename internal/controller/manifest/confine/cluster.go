@@ -15,11 +15,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// aggregation is part of the labels that add the rules of a ClusterRole to others, such as
+// aggregation is part of the labels that add the rules of a ClusterRole to other ClusterRoles, such as
 // rbac.authorization.k8s.io/aggregate-to-admin.
 const aggregation = "/aggregate-to-"
 
-// powerful contains kinds that give rights in the whole cluster by their mere existence, with the reasons.
+// powerful contains kinds whose objects always grant cluster-wide permissions, with the reasons.
 var powerful = map[schema.GroupKind]string{ //nolint:gochecknoglobals // Constant.
 	{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}:     webhook,
 	{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}:   webhook,
@@ -36,13 +36,13 @@ var powerful = map[schema.GroupKind]string{ //nolint:gochecknoglobals // Constan
 	{Group: v1alpha1.Group, Kind: v1alpha1.ClusterProviderConfigKind}:                 "it lends the credentials of the provider",
 }
 
-// These are reasons that several kinds have.
+// Reasons that apply to several kinds.
 const (
 	webhook  = "it sees or changes requests of all users"
 	packages = "Crossplane grants the code of a package access to all Secrets"
 )
 
-// cluster returns an error if an object gives rights in the whole cluster.
+// cluster returns an error if an object grants cluster-wide permissions.
 func (r *rules) cluster(gk schema.GroupKind, u *unstructured.Unstructured) error {
 	if why, ok := powerful[gk]; ok {
 		return r.grants("kind", why)
@@ -87,12 +87,12 @@ func (r *rules) clusterRole(o *rbacv1.ClusterRole) error {
 	return nil
 }
 
-// builtIn reports whether Kubernetes creates a ClusterRole.
+// builtIn reports whether a ClusterRole is created by Kubernetes.
 func builtIn(name string) bool {
 	return slices.Contains([]string{"cluster-admin", "admin", "edit", "view"}, name) || strings.HasPrefix(name, "system:")
 }
 
-// harmless contains the built-in ClusterRoles that extension API servers and operators are bound to.
+// harmless contains the built-in ClusterRoles to which extension API servers and operators are usually bound.
 var harmless = []string{"system:auth-delegator", "system:discovery", "system:basic-user", "system:public-info-viewer"} //nolint:gochecknoglobals // Constant.
 
 func (r *rules) clusterRoleBinding(o *rbacv1.ClusterRoleBinding) error {
@@ -110,7 +110,7 @@ func (r *rules) clusterRoleBinding(o *rbacv1.ClusterRoleBinding) error {
 	return nil
 }
 
-// has returns the first of names that a list contains, or an empty string.
+// has returns the first of the names that is in the list, or an empty string.
 func has(list []string, names ...string) string {
 	for _, n := range names {
 		if slices.Contains(list, n) {
@@ -120,7 +120,7 @@ func has(list []string, names ...string) string {
 	return ""
 }
 
-// excess returns why a rule allows to act as an administrator of the cluster, or an empty string.
+// excess returns the reason why a rule grants administrative permissions in the cluster, or an empty string.
 func excess(p *rbacv1.PolicyRule) string {
 	if v := has(p.Verbs, "*", "escalate", "bind", "impersonate"); v != "" {
 		return fmt.Sprintf("it has the verb %q", v)
@@ -149,7 +149,7 @@ func excess(p *rbacv1.PolicyRule) string {
 	return ""
 }
 
-// coreExcess is excess for a rule about the core API group.
+// coreExcess is like excess, for a rule about the core API group.
 func coreExcess(p *rbacv1.PolicyRule) string {
 	switch {
 	case has(p.Verbs, "get", "list", "watch") != "" && has(p.Resources, "secrets") != "" && len(p.ResourceNames) == 0:

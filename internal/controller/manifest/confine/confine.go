@@ -18,10 +18,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// format is increased when the rules change, so that installed modules are checked by the new ones.
+// format is increased when the rules change, so that installed modules are checked against the new rules.
 const format = 1
 
-// namespaceKind is the kind of namespaces, and systemNamespace the one whose objects have rights in the whole cluster.
+// namespaceKind is the kind of namespaces. systemNamespace is the namespace whose objects have cluster-wide permissions.
 const (
 	namespaceKind   = "Namespace"
 	systemNamespace = "kube-system"
@@ -32,7 +32,7 @@ func New(a *v1alpha1.ManifestAllowed) (*manifest.Confinement, error) {
 	if a == nil || len(a.Namespaces) == 0 && len(a.Kinds) == 0 && a.ClusterAdmin == nil {
 		return nil, nil //nolint:nilnil // As documented.
 	}
-	// The name of the ModuleTemplate is for messages only.
+	// The name of the ModuleTemplate is only used in messages.
 	data, err := json.Marshal(a.Confinement)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot encode spec.forProvider.allowed")
@@ -52,7 +52,7 @@ type rules struct {
 	origin string
 }
 
-// admin reports whether objects may give rights in the whole cluster.
+// admin reports whether objects can grant cluster-wide permissions.
 func (r *rules) admin() bool { return r.allowed.ClusterAdmin == nil || *r.allowed.ClusterAdmin }
 
 // namespace returns an error if a module must not use a namespace.
@@ -68,7 +68,7 @@ func (r *rules) namespace(name string) error {
 	return nil
 }
 
-// object returns an error if a module must not have an object.
+// object returns an error if a module must not contain an object.
 func (r *rules) object(u *unstructured.Unstructured) error {
 	gk := u.GroupVersionKind().GroupKind()
 	if len(r.allowed.Kinds) > 0 && !slices.ContainsFunc(r.allowed.Kinds, func(k string) bool { return matches(k, gk) }) {
@@ -91,7 +91,7 @@ func matches(pattern string, gk schema.GroupKind) bool {
 	return group == gk.Group && (kind == "*" || strings.EqualFold(kind, gk.Kind))
 }
 
-// grants returns an error about a field that gives rights in the whole cluster.
+// grants returns an error about a field that grants cluster-wide permissions.
 func (r *rules) grants(field, why string) error {
 	return errors.Errorf("%s: %s, and clusterAdmin is false in %s", field, why, r.origin)
 }

@@ -59,7 +59,7 @@ func TestKindsAndNamespaces(t *testing.T) {
 	}
 }
 
-// TestClusterAdmin tries what would make a module an administrator of the cluster.
+// TestClusterAdmin checks objects that would give a module administrative permissions in the cluster.
 func TestClusterAdmin(t *testing.T) {
 	const suffix = ", and clusterAdmin is false in spec.forProvider.allowed"
 	role := func(rest string) string {

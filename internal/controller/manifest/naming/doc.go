@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package naming decides what the inventory of a Manifest is called, and which names a Manifest may choose. Tenants can share a
-// cluster, and a tenant that knows the name of an inventory could otherwise claim what another one installed.
+// Package naming determines the name of the inventory of a Manifest, and which names a Manifest can choose. Tenants can share a
+// cluster, and without restrictions, a tenant who knows the name of an inventory could take over what another tenant installed.
 package naming

@@ -34,7 +34,7 @@ func InventoryOf(mr *v1alpha1.Manifest) string {
 	return strings.TrimRight(n[:maxName-len(suffix)], ".-") + suffix
 }
 
-// OwnerOf returns a Manifest as the owner of its inventory, in a form for users who find the inventory.
+// OwnerOf returns a description of a Manifest as the owner of its inventory, for users who read the inventory.
 func OwnerOf(mr *v1alpha1.Manifest) string {
 	return v1alpha1.ManifestKind + " " + mr.Namespace + "/" + mr.Name
 }
@@ -44,8 +44,8 @@ func InNamespace(mr *v1alpha1.Manifest) bool {
 	return strings.HasPrefix(InventoryOf(mr), mr.Namespace+separator)
 }
 
-// Allowed lists the inventories that Manifests may use although their names don't begin with the namespace of the Manifest, as
-// patterns of path.Match in the form NAMESPACE/NAME.
+// Allowed lists the inventories that Manifests can use even if their names don't begin with the namespace of the Manifest, as
+// patterns for path.Match in the form NAMESPACE/NAME.
 type Allowed []string
 
 // Validate returns an error if a pattern is invalid.
@@ -58,7 +58,7 @@ func (a Allowed) Validate() error {
 	return nil
 }
 
-// Check returns an error if a Manifest may not use the inventory that its annotation names.
+// Check returns an error if a Manifest is not allowed to use the inventory that its annotation names.
 func (a Allowed) Check(mr *v1alpha1.Manifest) error {
 	if InNamespace(mr) {
 		return nil
@@ -73,7 +73,7 @@ func (a Allowed) Check(mr *v1alpha1.Manifest) error {
 		meta.AnnotationKeyExternalName, name, mr.Namespace+separator)
 }
 
-// ConfigOf returns the kind and name of the ProviderConfig of a Manifest for a message.
+// ConfigOf returns the kind and name of the ProviderConfig of a Manifest, for messages.
 func ConfigOf(mr *v1alpha1.Manifest) string {
 	ref := mr.GetProviderConfigReference()
 	if ref == nil {

@@ -4,9 +4,9 @@ package naming
 
 import "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 
-// An Origin is the control plane of Manifests, as their inventories record it.
+// An Origin identifies the control plane of Manifests, as recorded in their inventories.
 type Origin struct {
-	// ControlPlane contains UIDs of this control plane, and Predecessors those of the control planes that it replaces.
+	// ControlPlane contains UIDs of this control plane. Predecessors contains UIDs of the control planes that it replaces.
 	ControlPlane, Predecessors []string
 }
 

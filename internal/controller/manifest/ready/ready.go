@@ -25,13 +25,13 @@ func Condition(o *engine.Observation, at *v1alpha1.ManifestObservation) (c xpv2.
 	return c, isStalled(c.Reason, o)
 }
 
-// isStalled reports whether a Manifest that is not Ready stays so until a person changes something. A Manifest whose fields were
-// changed or ceded can become Ready, and one that waits for another object can too.
+// isStalled reports whether a Manifest that is not Ready stays in this state until someone changes something. A Manifest whose
+// fields were changed or ceded, or that waits for another object, can become Ready by itself.
 func isStalled(reason xpv2.ConditionReason, o *engine.Observation) bool {
 	if reason == v1alpha1.ReasonModuleFailed {
 		return firstPhase(o) != engine.PhaseRetrying
 	}
-	// Drifted and broken means that an object is missing, and that the drift policy only reports this.
+	// If a broken object has drifted, it is missing, and the drift policy only reports this.
 	lasts := firstPhase(o) == engine.PhaseBroken || firstPhase(o) == engine.PhaseTakenOver
 	return reason == v1alpha1.ReasonRolledBack || reason == v1alpha1.ReasonDrifted && lasts
 }

@@ -8,18 +8,19 @@ import (
 )
 
 const (
-	// perSecond is how many passes the changes in one cluster cause in a second, and burst how many at once. A cluster with very many
-	// Manifests, or with an operator that changes all of them, would otherwise use the queue alone.
+	// perSecond limits the number of passes per second that changes in one cluster cause, and burst limits the number of passes
+	// at the same time. Otherwise, a cluster with very many Manifests, or with an operator that changes all of them, would fill
+	// the queue.
 	perSecond = 50
 	burst     = 200
-	// mostIdle is the number of clusters that are remembered before those at rest are forgotten.
+	// mostIdle is the number of clusters at which the buckets of idle clusters are deleted.
 	mostIdle = 1024
 )
 
-// Buckets hold, for each cluster, the time at which its bucket is full again. They are not safe for concurrent use.
+// buckets contains, for each cluster, the time at which its bucket is full again. It is not safe for concurrent use.
 type buckets map[string]time.Time
 
-// take takes a turn of a cluster, and returns how long to wait for it.
+// take reserves a turn of a cluster, and returns how long to wait for it.
 func (b buckets) take(cluster string, now time.Time) time.Duration {
 	full := b[cluster]
 	if full.Before(now) {

@@ -15,14 +15,15 @@ import (
 )
 
 const (
-	// eventBuffer is the capacity of the channel. The controller moves events to its queue at once, so the channel rarely
-	// contains many.
+	// eventBuffer is the capacity of the channel. The controller moves events to its queue immediately, so the channel rarely
+	// contains many events.
 	eventBuffer = 1024
 	// cacheDelay is the time that the cache needs to receive a write. A pass that begins earlier uses an old Manifest, ends
 	// in a conflict, and is retried with the delay of a failure.
 	cacheDelay = 250 * time.Millisecond
-	// spacing is the shortest time between two passes over a Manifest that changes in its cluster cause, and spacingReady the same
-	// for a Manifest that is Ready. An operator that updates a status all the time would otherwise cause a pass each time.
+	// spacing is the minimum time between two passes over a Manifest that are caused by changes in its cluster. spacingReady is
+	// the minimum time for a Manifest that is Ready. Otherwise, an operator that constantly updates a status would cause a pass
+	// for each update.
 	spacing      = time.Second
 	spacingReady = 5 * time.Second
 )
@@ -38,9 +39,9 @@ type Requeuer struct {
 	mu          sync.Mutex
 	manifestsOf map[place]map[types.NamespacedName]bool
 	bundleOf    map[types.NamespacedName]place
-	// buckets bound the passes that the changes in each cluster cause.
+	// buckets limits the passes that changes in each cluster cause.
 	buckets buckets
-	// pacesOf holds when changes queued each Manifest.
+	// pacesOf contains the time at which changes last queued each Manifest.
 	pacesOf map[types.NamespacedName]*pace
 }
 
@@ -49,7 +50,7 @@ type place struct{ id, cluster string }
 
 // A pace is the state of the spacing of one Manifest.
 type pace struct {
-	// last is the time of the last pass that a change caused. pending is true if a timer is about to cause the next one.
+	// last is the time of the last pass that a change caused. pending is true if a timer for the next pass is running.
 	last    time.Time
 	pending bool
 }
@@ -57,7 +58,7 @@ type pace struct {
 // An Option configures a Requeuer.
 type Option func(*Requeuer)
 
-// WithReady sets a function that reports whether a Manifest is Ready. Without it, none is.
+// WithReady sets a function that reports whether a Manifest is Ready. Without it, no Manifest counts as Ready.
 func WithReady(f func(types.NamespacedName) bool) Option {
 	return func(r *Requeuer) { r.ready = f }
 }
@@ -82,8 +83,8 @@ func New(done <-chan struct{}, o ...Option) *Requeuer {
 // Events returns the channel from which the controller receives the Manifests to queue.
 func (r *Requeuer) Events() chan event.GenericEvent { return r.events }
 
-// Add registers a Manifest with the ID of its bundle and the identity of its cluster, which replace those that the Manifest had
-// before.
+// Add registers a Manifest with the ID of its bundle and the identity of its cluster. They replace the previous values of the
+// Manifest.
 func (r *Requeuer) Add(id, cluster string, nn types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,8 +135,8 @@ func (r *Requeuer) drop(nn types.NamespacedName) {
 	}
 }
 
-// Changed queues the Manifests of a bundle in a cluster after an object of the bundle changed there: at once, or later if the last
-// change was a moment ago. A pass begins after each change. Bundles in other clusters can have the same ID.
+// Changed queues the Manifests of a bundle in a cluster after an object of the bundle changed there: immediately, or later if
+// the last change was very recent. A pass begins after each change. Bundles in other clusters can have the same ID.
 func (r *Requeuer) Changed(cluster, id string) {
 	r.mu.Lock()
 	var names []types.NamespacedName
@@ -148,7 +149,7 @@ func (r *Requeuer) Changed(cluster, id string) {
 	}
 }
 
-// pace queues a Manifest at once, or when its spacing is over and it is the turn of its cluster.
+// pace queues a Manifest immediately, or when its spacing is over and it is the turn of its cluster.
 func (r *Requeuer) pace(nn types.NamespacedName) {
 	r.mu.Lock()
 	p := r.pacesOf[nn]
@@ -175,7 +176,7 @@ func (r *Requeuer) pace(nn types.NamespacedName) {
 	time.AfterFunc(time.Until(last.Add(distance)), func() { r.take(nn, p) })
 }
 
-// take queues a Manifest whose spacing is over, at once or when it is the turn of its cluster.
+// take queues a Manifest whose spacing is over, immediately or when it is the turn of its cluster.
 func (r *Requeuer) take(nn types.NamespacedName, p *pace) {
 	r.mu.Lock()
 	wait := r.buckets.take(r.bundleOf[nn].cluster, time.Now())
@@ -193,7 +194,7 @@ func (r *Requeuer) take(nn types.NamespacedName, p *pace) {
 	time.AfterFunc(wait, queue)
 }
 
-// Wake queues a Manifest, by its name as a consumer of a cluster: namespace/name.
+// Wake queues a Manifest. The parameter is its name as a consumer of a cluster, namespace/name.
 func (r *Requeuer) Wake(consumer string) {
 	namespace, name, _ := strings.Cut(consumer, string(types.Separator))
 	r.Queue(types.NamespacedName{Namespace: namespace, Name: name})

@@ -45,8 +45,8 @@ func TestRequeuer(t *testing.T) {
 	}
 }
 
-// TestOtherCluster checks that a change queues only the Manifests of its cluster, and none that left the bundle. A tenant that writes a kubeconfig
-// chooses what its cluster says.
+// TestOtherCluster checks that a change queues only the Manifests of its cluster, and no Manifest that left the bundle. This
+// matters because tenants control the responses of the clusters in their kubeconfigs.
 func TestOtherCluster(t *testing.T) {
 	r := New(t.Context().Done())
 	r.Add("id", "a", key("team-a", "web"))
@@ -93,8 +93,8 @@ func TestQuietError(t *testing.T) {
 	}
 }
 
-// TestBeatingStatus holds how many passes a custom resource costs whose status changes each 100 ms, and that the last change is
-// followed by one.
+// TestBeatingStatus checks how many passes a custom resource causes if its status changes every 100 ms, and that a pass follows
+// the last change.
 func TestBeatingStatus(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -129,7 +129,7 @@ func TestBeatingStatus(t *testing.T) {
 	}
 }
 
-// TestBusyCluster holds how many passes the changes in one cluster cause, and that another cluster does not wait for them.
+// TestBusyCluster checks how many passes the changes in one cluster cause, and that another cluster does not wait for them.
 func TestBusyCluster(t *testing.T) {
 	const manifests = 1000
 	synctest.Test(t, func(t *testing.T) {
@@ -179,7 +179,7 @@ func TestBusyCluster(t *testing.T) {
 	})
 }
 
-// TestBuckets holds that a cluster at rest is forgotten.
+// TestBuckets checks that the bucket of an idle cluster is deleted.
 func TestBuckets(t *testing.T) {
 	b, now := buckets{}, time.Unix(1_700_000_000, 0)
 	for i := range mostIdle + 1 {

@@ -16,21 +16,21 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 )
 
-// errTurn ends a pass over a Manifest that waits for others of its ProviderConfig.
+// errTurn ends a pass over a Manifest that waits for other Manifests of its ProviderConfig.
 var errTurn = errors.New("other Manifests of the ProviderConfig are being reconciled")
 
-// Shares are the workers of a controller. Each ProviderConfig can always use its share of them, an eighth, and at least one. It
-// can use more while half of the workers are free. It is safe for concurrent use.
+// Shares manages the workers of a controller. Each ProviderConfig can always use its share of one eighth of the workers, but at
+// least one. It can use more while half of the workers are free. It is safe for concurrent use.
 type Shares struct {
 	share, half int
 	wake        func(types.NamespacedName)
 
 	mu sync.Mutex
-	// total is the number of workers in use, and used their number by ProviderConfig. mu guards them and all fields below.
+	// total is the number of workers in use, and used is the number per ProviderConfig. mu protects them and all fields below.
 	total int
 	used  map[string]int
-	// waiting holds the Manifests that found no worker, in their order, by ProviderConfig, and queued the ProviderConfig of each.
-	// A Manifest that is only in waiting no longer waits.
+	// waiting contains the Manifests without a worker for each ProviderConfig, in the order of their arrival. queued contains
+	// the ProviderConfig of each of them. A Manifest that is only in waiting no longer waits.
 	waiting map[string][]types.NamespacedName
 	queued  map[types.NamespacedName]string
 }
@@ -43,7 +43,8 @@ func New(workers int, wake func(types.NamespacedName)) *Shares {
 	}
 }
 
-// Acquire takes a worker of a ProviderConfig for a Manifest. If it returns false, the Manifest is woken when a worker is free.
+// Acquire reserves a worker of a ProviderConfig for a Manifest. If it returns false, wake is called for the Manifest when a
+// worker is free.
 func (s *Shares) Acquire(config string, nn types.NamespacedName) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +61,7 @@ func (s *Shares) Acquire(config string, nn types.NamespacedName) bool {
 	return true
 }
 
-// Release returns the worker of a ProviderConfig, and wakes a Manifest that waits for it.
+// Release releases a worker of a ProviderConfig, and wakes a Manifest that waits for it.
 func (s *Shares) Release(config string) {
 	s.mu.Lock()
 	s.total--
@@ -105,8 +106,8 @@ func (s *Shares) next(config string) (types.NamespacedName, bool) {
 	return types.NamespacedName{}, false
 }
 
-// Limited returns a connector whose passes each hold a worker of their ProviderConfig from Connect to Disconnect. A pass that
-// gets none ends quietly.
+// Limited returns a connector whose passes each hold a worker of their ProviderConfig from Connect to Disconnect. A pass
+// without a worker ends, and nothing is reported.
 func Limited[T resource.ModernManaged](c managed.TypedExternalConnector[T], s *Shares) managed.TypedExternalConnector[T] {
 	return &limited[T]{connector: c, shares: s}
 }
@@ -116,7 +117,7 @@ type limited[T resource.ModernManaged] struct {
 	shares    *Shares
 }
 
-// Connect calls the connector if it gets a worker.
+// Connect calls the connector if a worker is available.
 func (l *limited[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalClient[T], error) {
 	config := configOf(mg)
 	if !l.shares.Acquire(config, types.NamespacedName{Namespace: mg.GetNamespace(), Name: mg.GetName()}) {
@@ -124,7 +125,7 @@ func (l *limited[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalCl
 	}
 	release := func() { l.shares.Release(config) }
 	connected := false
-	// Also after a panic, which the controller recovers.
+	// This also runs after a panic, which the controller recovers.
 	defer func() {
 		if !connected {
 			release()
@@ -138,7 +139,7 @@ func (l *limited[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalCl
 	return &client[T]{TypedExternalClient: c, release: release}, nil
 }
 
-// configOf returns a text that identifies the ProviderConfig of a managed resource.
+// configOf returns a string that identifies the ProviderConfig of a managed resource.
 func configOf(mg resource.ModernManaged) string {
 	switch ref := mg.GetProviderConfigReference(); {
 	case ref == nil:
@@ -156,7 +157,7 @@ type client[T resource.Managed] struct {
 	release func()
 }
 
-// Disconnect returns the worker.
+// Disconnect releases the worker.
 func (c *client[T]) Disconnect(ctx context.Context) error {
 	defer c.release()
 	return c.TypedExternalClient.Disconnect(ctx)

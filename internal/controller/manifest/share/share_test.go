@@ -29,7 +29,7 @@ func TestShares(t *testing.T) {
 	const workers = 16
 	cases := map[string]struct {
 		reason string
-		// before is the number of passes of config a that want a worker before b wants one.
+		// before is the number of passes of config a that request a worker before config b does.
 		before int
 		a, b   bool
 	}{
@@ -52,8 +52,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestSharesTurns plays a tenant with a thousand Manifests and fifty with one each on ten workers, and counts how many passes of the
-// first end before the last of the others has had its turn.
+// TestSharesTurns simulates a tenant with a thousand Manifests and fifty tenants with one Manifest each, on ten workers. It
+// counts how many passes of the first tenant complete before the last of the other tenants has had its turn.
 func TestSharesTurns(t *testing.T) {
 	const workers, many, others = 10, 1000, 50
 	var queue []types.NamespacedName
@@ -94,7 +94,7 @@ func TestSharesTurns(t *testing.T) {
 	}
 }
 
-// TestSharesForget holds that a Manifest that is gone does not take the turn of another one.
+// TestSharesForget checks that a deleted Manifest does not take the turn of another Manifest.
 func TestSharesForget(t *testing.T) {
 	var woken []types.NamespacedName
 	s := New(1, func(nn types.NamespacedName) { woken = append(woken, nn) })
@@ -108,7 +108,7 @@ func TestSharesForget(t *testing.T) {
 	}
 }
 
-// TestSharesRace takes and returns workers concurrently.
+// TestSharesRace acquires and releases workers concurrently.
 func TestSharesRace(t *testing.T) {
 	s := New(8, func(types.NamespacedName) {})
 	var wg sync.WaitGroup

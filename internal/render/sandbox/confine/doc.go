@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package confine takes away from a process what it does not need for a computation: files, the network, other processes,
-// and unlimited CPU time and memory. It needs no privileges, and does what the machine offers.
+// Package confine removes everything from a process that it does not need for a computation: files, the network, other
+// processes, and unlimited CPU time and memory. It needs no privileges, and uses what the machine supports.
 package confine
 
 // Limits are the limits of a process.

@@ -13,7 +13,8 @@ const (
 	landlockScopes   = 6
 )
 
-// landlockRules returns a set of all rights that this kernel knows, with no exception, or false if it has no Landlock.
+// landlockRules returns a set of all rights that this kernel supports, without exceptions, or false if it does not support
+// Landlock.
 func landlockRules() (unix.LandlockRulesetAttr, bool) {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 || version < 1 {

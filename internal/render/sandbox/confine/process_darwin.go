@@ -4,8 +4,7 @@ package confine
 
 import "golang.org/x/sys/unix"
 
-// Process takes away from this process what it does not need. The system has neither seccomp nor Landlock, and its
-// limits of memory have no effect.
+// Process confines this process. The system has neither seccomp nor Landlock, and its memory limits have no effect.
 func Process(l Limits) State {
 	c := State{CPU: limit(unix.RLIMIT_CPU, l.CPUSeconds)}
 	limit(unix.RLIMIT_FSIZE, 0)
@@ -14,7 +13,7 @@ func Process(l Limits) State {
 	return c
 }
 
-// limit sets a limit that the process cannot raise again.
+// limit sets a resource limit that the process cannot raise again.
 func limit(resource int, n uint64) bool {
 	return unix.Setrlimit(resource, &unix.Rlimit{Cur: n, Max: n}) == nil
 }

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// dataReserve is what a process needs in addition to its memory: the data of the binary, stacks, and what the Go
-	// runtime keeps for itself.
+	// dataReserve is the memory that a process needs in addition to its limit: the data of the binary, stacks, and memory that
+	// the Go runtime reserves.
 	dataReserve = 192 << 20
 	// fullScore makes the kernel choose the process first when the machine has no memory left.
 	fullScore = "1000"
 	scoreFile = "/proc/self/oom_score_adj"
 )
 
-// Process takes away from this process what it does not need. It needs no privileges, and does what is possible.
+// Process confines this process. It needs no privileges, and uses what the machine supports.
 func Process(l Limits) State {
-	_ = os.WriteFile(scoreFile, []byte(fullScore), 0) // Not all machines have it.
+	_ = os.WriteFile(scoreFile, []byte(fullScore), 0) // Not all machines have this file.
 	c := State{Landlock: denyPaths()}
 	c.CPU = limit(unix.RLIMIT_CPU, l.CPUSeconds)
 	c.Memory = !Race && limit(unix.RLIMIT_DATA, uint64(l.Memory)+dataReserve) //nolint:gosec // It is positive.
@@ -32,13 +32,13 @@ func Process(l Limits) State {
 	return c
 }
 
-// limit sets a limit that the process cannot raise again.
+// limit sets a resource limit that the process cannot raise again.
 func limit(resource int, n uint64) bool {
 	return unix.Setrlimit(resource, &unix.Rlimit{Cur: n, Max: n}) == nil
 }
 
-// denyPaths denies all threads the use of any path, with Landlock. It opens a file, which the limit of open files would
-// not allow.
+// denyPaths uses Landlock to deny all threads access to any path. It opens a file, so call it before the limit of open files is
+// set.
 func denyPaths() bool {
 	attr, ok := landlockRules()
 	if !ok {
@@ -52,7 +52,7 @@ func denyPaths() bool {
 	return onAllThreads(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0) && onAllThreads(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0)
 }
 
-// onAllThreads makes a system call in each thread of the process. A binary with C code cannot do it.
+// onAllThreads makes a system call in each thread of the process. It does not work in a binary with C code.
 func onAllThreads(call, a, b, c uintptr) bool {
 	_, _, errno := syscall.AllThreadsSyscall6(call, a, b, c, 0, 0, 0)
 	return errno == 0

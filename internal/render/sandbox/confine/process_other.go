@@ -4,5 +4,5 @@
 
 package confine
 
-// Process does nothing: the process can only be killed.
+// Process does nothing, because this system supports no limits. The process can only be killed.
 func Process(Limits) State { return State{} }

@@ -4,6 +4,6 @@
 
 package confine
 
-// Race is true if the race detector is part of the binary. It reserves terabytes of memory, so that no limit of
-// memory of the kernel can be used.
+// Race is true if the race detector is part of the binary. The race detector reserves terabytes of memory, so kernel memory
+// limits cannot be used with it.
 const Race = true

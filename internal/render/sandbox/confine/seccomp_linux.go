@@ -15,11 +15,11 @@ import (
 const (
 	offsetNumber   = 0
 	offsetArch     = 4
-	offsetArgument = 16 // low half of the first argument, on little-endian machines
+	offsetArgument = 16 // lower half of the first argument, on little-endian machines
 )
 
-// allowedCalls returns the numbers of the system calls that the Go runtime makes in a process that only computes, reads
-// and writes, without those of one architecture.
+// allowedCalls returns the numbers of the system calls that the Go runtime makes in a process that only computes, reads and
+// writes, except for calls that exist only on a single architecture.
 func allowedCalls() []uint32 {
 	return append([]uint32{
 		unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_CLOSE, unix.SYS_FSTAT, unix.SYS_LSEEK, unix.SYS_FCNTL,
@@ -34,12 +34,12 @@ func allowedCalls() []uint32 {
 	}, allowedOnArch()...)
 }
 
-// filterCalls allows all threads of the process only the system calls of the list, and threads, but no processes. Any
-// other call fails with EPERM.
+// filterCalls restricts all threads of the process to the system calls in the list. The process can start threads, but no
+// processes. Any other call fails with EPERM.
 func filterCalls() bool {
 	f := filterProgram()
 	p := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]} //nolint:gosec // It is some hundred long.
-	// The attribute is one of the thread, and the filter spreads it.
+	// The attribute applies to the thread, and the filter applies it to all threads.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -65,7 +65,7 @@ func filterProgram() []unix.SockFilter {
 	for _, n := range allowedCalls() {
 		out = append(out, unless(n), allow)
 	}
-	// C libraries try clone3 first, whose arguments a filter cannot see.
+	// C libraries first try clone3, whose arguments a filter cannot inspect.
 	out = append(out, unless(unix.SYS_CLONE3), unix.SockFilter{
 		Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS),
 	})

@@ -4,5 +4,5 @@
 
 package confine
 
-// filterCalls does nothing: the numbers of the system calls of this architecture are not listed.
+// filterCalls does nothing, because the numbers of the system calls of this architecture are not listed.
 func filterCalls() bool { return false }

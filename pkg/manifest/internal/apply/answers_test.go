@@ -65,7 +65,7 @@ func TestOwnersConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// TestAnswersPanic checks that a question whose answer panics is an error for all that ask it.
+// TestAnswersPanic checks that if answering a question panics, all callers that ask it get an error.
 func TestAnswersPanic(t *testing.T) {
 	var c answers[string]
 	var wg sync.WaitGroup

@@ -80,7 +80,7 @@ func (f *finding) take(ctx context.Context, gvk schema.GroupVersionKind, items [
 	return context.Cause(ctx)
 }
 
-// A resumption is the place where the progress of a check is kept.
+// A resumption stores the progress of a check.
 type resumption struct {
 	examined *Examined
 	name, of string
@@ -104,8 +104,8 @@ func changeOf(live, next *unstructured.Unstructured) (string, error) {
 	return fmt.Sprintf("%s %s %x", live.GetUID(), live.GetResourceVersion(), sha256.Sum256(spec)), nil
 }
 
-// examine checks all objects of a CRD in one version. The error names the objects that would become invalid. A check that is
-// interrupted continues where it was.
+// examine checks all objects of a CRD in one version. The error names the objects that would become invalid. An interrupted
+// check resumes where it stopped.
 func examine(ctx context.Context, client *ssa.Client, crd *unstructured.Unstructured, c *crdcheck.Check, r *resumption) error {
 	gvk, m, ok := kindIn(crd, c.Version)
 	if !ok {

@@ -261,7 +261,7 @@ func namesOf(n int) []string {
 	return out
 }
 
-// TestCheckResumes checks that a check of the objects of a CRD that was interrupted continues where it was.
+// TestCheckResumes checks that an interrupted check of the objects of a CRD resumes where it stopped.
 func TestCheckResumes(t *testing.T) {
 	const list = "list Widget"
 	cases := map[string]struct {

@@ -6,19 +6,19 @@ import (
 	"sync"
 )
 
-// Examined keeps how far the objects of CRDs were examined, so that a check that is interrupted continues in the next call. The zero
-// value is ready to use. It is safe for concurrent use, and a nil *Examined keeps nothing.
+// Examined stores the progress of checks of the objects of CRDs, so that an interrupted check resumes in the next call. The
+// zero value is ready to use. It is safe for concurrent use, and a nil *Examined stores nothing.
 type Examined struct {
 	mu sync.Mutex
-	// by contains the progress by the name and the version of the CRD.
+	// by maps the name and the version of a CRD to the progress.
 	by map[string]progress
 }
 
-// A progress is how far the objects of a CRD were examined.
+// A progress describes how many objects of a CRD have been checked.
 type progress struct {
-	// of identifies the existing and the new CRD. The progress of a check of others is not used.
+	// of identifies the existing and the new CRD. The progress is only used for a check of the same two CRDs.
 	of string
-	// token continues the list, and found is what was found before.
+	// token is the continue token of the list, and found contains the findings so far.
 	token string
 	found finding
 }
@@ -36,7 +36,7 @@ func (e *Examined) get(name, of string) progress {
 	return progress{}
 }
 
-// set replaces the progress for a CRD. Without a token, it forgets the progress.
+// set replaces the progress for a CRD. If the token is empty, it deletes the progress.
 func (e *Examined) set(name string, p progress) {
 	if e == nil {
 		return

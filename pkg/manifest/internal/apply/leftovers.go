@@ -25,8 +25,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/unions"
 )
 
-// applyClearing applies an object that has the given UID, and no other. If the API server rejects it as invalid, applyClearing reads the object, takes
-// ownership of leftovers of unions, and applies the object again, so that server-side apply removes the leftovers.
+// applyClearing applies an object only if it has the given UID. If the API server rejects it as invalid, applyClearing reads
+// the object, takes ownership of leftovers of unions, and applies the object again, so that server-side apply removes the
+// leftovers.
 func (w *writer) applyClearing(ctx context.Context, o *object.Desired, en *inventory.Entry, uid string, how ssa.Mode) (applied, error) {
 	now, fields, err := w.target.Client.ApplyTo(ctx, o, uid, how)
 	if ssa.IsReplaced(err) || !kerrors.IsInvalid(err) || !unions.Known(o.Ref.GroupKind()) {

@@ -55,8 +55,9 @@ type Outcome struct {
 	Note string
 }
 
-// IsAdopted reports whether the object existed before the ApplySet with the given ID applied it for the first time. An object that
-// has the label of the ApplySet was applied by an earlier call whose end is unknown, so that its entry in the inventory decides.
+// IsAdopted reports whether the object existed before the ApplySet with the given ID applied it for the first time. If an
+// object has the label of the ApplySet, it was applied by an earlier call whose outcome is unknown, so its entry in the
+// inventory decides.
 func (o *Outcome) IsAdopted(entry bool, set string) bool {
 	switch {
 	case o.Kind == Created || o.Before == nil:
@@ -64,7 +65,7 @@ func (o *Outcome) IsAdopted(entry bool, set string) bool {
 	case o.Before.Labels[object.LabelPartOf] == set:
 		return entry
 	}
-	// The ApplySet kept an object of its own earlier.
+	// Earlier, the ApplySet kept an object that it had created itself.
 	keptOwn := o.Before.Annotations[object.AnnotationKeptBy] == set && o.Before.Annotations[object.AnnotationAdopted] == ""
 	return !keptOwn
 }

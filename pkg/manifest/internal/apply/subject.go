@@ -18,7 +18,7 @@ type Policy struct {
 	CheckedCRDs bool
 	// Messages contains the advice to users.
 	Messages advice.Messages
-	// Examined keeps the progress of checks of CRDs between calls. Nil keeps nothing.
+	// Examined stores the progress of checks of CRDs between calls. If it is nil, nothing is stored.
 	Examined *Examined
 }
 

@@ -96,7 +96,7 @@ func (w *writer) update(ctx context.Context, in *Subject, o *object.Desired, l *
 	now, err := w.applyClearing(ctx, o, &in.Entry, string(l.UID), ssa.Force)
 	if isReplaced(err) {
 		if m, failed := w.target.Client.Metadata(ctx, o.GVK(), o.Ref); failed == nil && (m == nil || m.UID != l.UID) {
-			// It was deleted after it was read. Only the next call knows whether it must exist.
+			// The object was deleted after it was read. Only the next call knows whether it must exist.
 			return deleting(nil), nil
 		}
 	}
@@ -110,7 +110,7 @@ func (w *writer) update(ctx context.Context, in *Subject, o *object.Desired, l *
 	return out, nil
 }
 
-// isReplaced reports whether an object was not applied because it is gone or was replaced. The conflicts of other requests do not
+// isReplaced reports whether an object was not applied because it was deleted or replaced. Conflicts of other requests do not
 // count.
 func isReplaced(err error) bool {
 	named := (*namedError)(nil)

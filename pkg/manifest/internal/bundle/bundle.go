@@ -23,29 +23,31 @@ type Bundle struct {
 	// example, to remove a bundle if you know only its name.
 	Owner string
 
-	// OwnerUID is the UID of the object that owns the bundle, or empty. The inventory records it. Bundles with different ones share
-	// nothing that the engine remembers between calls.
+	// OwnerUID is the UID of the object that owns the bundle, or empty. The inventory records it. Bundles with different owner
+	// UIDs share no state that the engine caches between calls.
 	OwnerUID string
 
-	// ControlPlane contains UIDs that identify the cluster that contains the owner, for example that of its namespace kube-system. The
-	// inventory records them, and a bundle of the same owner with none of them is refused, because two control planes would undo what
-	// the other one does. Without UIDs, or in an inventory without any, control planes are not compared.
+	// ControlPlane contains UIDs that identify the cluster that contains the owner, for example that of its namespace
+	// kube-system. The inventory records them. A bundle with the same owner but without any of these UIDs is refused, because
+	// two control planes would revert each other's changes. If the bundle or the inventory has no UIDs, control planes are not
+	// compared.
 	ControlPlane []string
 
-	// Predecessors contains UIDs of control planes that no longer exist. The bundle takes over inventories of its owner there.
+	// Predecessors contains UIDs of control planes that no longer exist. The bundle takes over the inventories of its owner in
+	// these control planes.
 	Predecessors []string
 
-	// OwnerRequired makes the engine refuse an inventory that names no owner, like that of another owner. By default, such an inventory
-	// belongs to every bundle with its name.
+	// OwnerRequired makes the engine refuse inventories without an owner, like inventories of another owner. By default, an
+	// inventory without an owner belongs to every bundle with its name.
 	OwnerRequired bool
 
 	// Tenant is shared by bundles that share resources of the engine: a Renderer with processes gives one tenant at most half of them. It
 	// may be empty.
 	Tenant string
 
-	// ClusterUID is the UID of the cluster that contains the bundle, as Observation.ClusterUID returned it. In another cluster, each
-	// call returns a *WrongClusterError and changes nothing, unless NewClusterUID is the UID of that cluster. An empty ClusterUID is
-	// not compared.
+	// ClusterUID is the UID of the cluster that contains the bundle, as Observation.ClusterUID returned it. In any other
+	// cluster, each call returns a *WrongClusterError and changes nothing, unless NewClusterUID is the UID of this cluster. If
+	// ClusterUID is empty, it is not compared.
 	ClusterUID, NewClusterUID string
 
 	// Labels are added to each object, along with the labels of the engine.

@@ -10,8 +10,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Confinement restricts the objects of a bundle, including hooks. A part with an object that is not allowed is not applied. It
-// does not restrict what is removed.
+// A Confinement restricts the objects of a bundle, including hooks. A part with an object that is not allowed is not applied. A
+// Confinement does not restrict the removal of objects.
 type Confinement struct {
 	// Digest identifies the behavior of the functions, and must not be empty. If it changes, all objects are checked and applied again.
 	Digest string

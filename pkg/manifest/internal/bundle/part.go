@@ -19,8 +19,9 @@ import (
 // A Part is a piece of a bundle that is rendered, applied and pruned on its own, so that its failure does not affect other parts.
 type Part struct {
 	Name object.PartID
-	// Digest is the digest of the inputs. Equal digests mean equal desired objects. Content is a digest of the inputs without the
-	// labels of the bundle: if only Digest changes, the objects get other labels, and no hook runs. Both are empty in an Outline.
+	// Digest is the digest of the inputs. Equal digests mean equal desired objects. Content is a digest of the inputs without
+	// the labels of the bundle: if only Digest changes, the labels of the objects are updated, and no hook runs. Both are empty
+	// in an Outline.
 	Digest, Content string
 
 	// Exactly one of CRDs, Install and Resource is set.

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// cachedCharts and cachedBuilds are the maximum sizes of the cached charts and kustomizations, in bytes.
+	// cachedCharts and cachedBuilds limit the sizes of the cached charts and kustomizations, in bytes.
 	cachedCharts = 128 << 20
 	cachedBuilds = 32 << 20
-	// maxCachedBuild is the maximum size in bytes of the objects of a kustomization that is cached.
+	// maxCachedBuild is the maximum size of the objects of a cached kustomization, in bytes.
 	maxCachedBuild = 1 << 20
 )
 

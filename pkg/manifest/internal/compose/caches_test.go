@@ -71,7 +71,7 @@ func TestCaches(t *testing.T) {
 	}
 }
 
-// TestPanicOfChart checks that a chart whose content panics is an error of the chart.
+// TestPanicOfChart checks that a panic that the content of a chart causes is an error of this chart.
 func TestPanicOfChart(t *testing.T) {
 	in := chartOf("web")
 	in.Layer = source.Layer{Digest: "sha256:a", Fetch: func(context.Context) (source.Content, error) {
@@ -82,7 +82,7 @@ func TestPanicOfChart(t *testing.T) {
 	}
 }
 
-// TestManyLargeCharts checks that a tenant with many large charts makes the process no larger than the bound.
+// TestManyLargeCharts checks that many large charts of a tenant don't make the process larger than the limit.
 func TestManyLargeCharts(t *testing.T) {
 	c, before := NewCaches(), heaptest.Bytes()
 	for i := range 60 {

@@ -14,12 +14,12 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// Capabilities identifies the properties of a cluster that a chart asks for, in the form in which they are stored: "v1.36", or
-// "v1.36 apis=" and a digest. It is empty for a chart that asks for none.
+// Capabilities identifies the properties of a cluster that a chart uses, in the form in which they are stored: "v1.36", or
+// "v1.36 apis=" and a digest. It is empty if a chart uses none.
 type Capabilities string
 
-// capabilitiesOf returns the capabilities that a chart asks for. The API versions of the cluster change with each CRD. They count
-// only if the chart renders the same objects each time, so that the objects show whether a change matters.
+// capabilitiesOf returns the capabilities that a chart uses. The API versions of a cluster change with each CRD, so they count
+// only if the chart always renders the same objects: the objects then show whether a change matters.
 func capabilitiesOf(chart *render.Chart, o *render.Options, pure bool) Capabilities {
 	var out []string
 	if minor := MinorOf(o.KubeVersion); minor != "" && chart.NeedsKubeVersion(o.Values, o.Overrides) {
@@ -32,7 +32,7 @@ func capabilitiesOf(chart *render.Chart, o *render.Options, pure bool) Capabilit
 	return Capabilities(strings.Join(out, " "))
 }
 
-// MinorOf returns the minor version of a version, such as v1.36 of v1.36.3. It is empty if the version cannot be read.
+// MinorOf returns the minor version of a version, such as v1.36 of v1.36.3. It is empty if the version cannot be parsed.
 func MinorOf(version string) string {
 	v, err := k8sversion.ParseGeneric(version)
 	if err != nil {
@@ -41,8 +41,8 @@ func MinorOf(version string) string {
 	return fmt.Sprintf("v%d.%d", v.Major(), v.Minor())
 }
 
-// Outdates reports whether a cluster of a minor version is another input than the one of the record of a part. The minor version is
-// empty if it is not known. A part that does not ask for the version does not depend on it.
+// Outdates reports whether a part was rendered for a different minor version of the cluster than the given one, which is empty
+// if it is unknown. The result is false for a part that does not use the version.
 func Outdates(minor string, rec *inventory.Part) bool {
 	before, _, _ := strings.Cut(rec.Capabilities, " ")
 	return minor != "" && strings.HasPrefix(before, "v") && before != minor

@@ -65,7 +65,8 @@ func (c *Composer) optionsOf(ctx context.Context, out *Component) (render.Option
 }
 
 // objectsOf returns the objects of a rendered chart. If the chart renders differently each time, for example because of random
-// values, it returns the recorded objects of the revision to repair, to decorate or to continue. Hooks come from the same record.
+// values, it returns the recorded objects of the revision that is repaired, decorated or continued. Hooks come from the same
+// record.
 func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rendered) ([]*unstructured.Unstructured, error) {
 	home := out.Installation.Release
 	switch {

@@ -24,12 +24,12 @@ const (
 	Advance Purpose = "Advance"
 	// Repair means that the part was last applied with the same inputs, so the desired objects are the same.
 	Repair Purpose = "Repair"
-	// Decorate means that the part was last applied with the same inputs except for the labels of the bundle. The objects get other
-	// labels; no hook runs and no revision is installed.
+	// Decorate means that the part was last applied with the same inputs, except for the labels of the bundle. The labels of
+	// the objects are updated, but no hook runs and no revision is installed.
 	Decorate Purpose = "Decorate"
 )
 
-// Restores reports whether the purpose is to bring back or to decorate what was applied, so that nothing is added or given up.
+// Restores reports whether the purpose is to repair or decorate the applied objects, so that no objects are added or given up.
 func (p Purpose) Restores() bool { return p == Repair || p == Decorate }
 
 // PurposeOf returns the purpose of applying a part, given its record in the inventory.
@@ -61,24 +61,24 @@ type Component struct {
 	// Chart and Rendered are set for charts.
 	Chart    *render.Chart
 	Rendered *render.Rendered
-	// Space contains what the part says about the namespace of the inventories, or is nil.
+	// Space contains the labels and annotations that the part sets on the namespace of the inventories. It can be nil.
 	Space *Space
 	// Hooks contains the hooks of the chart if any of them run while it is applied; otherwise nil.
 	Hooks []record.Hook
-	// Capabilities are those that the chart asked for. Recorded is true if a chart that renders the same each time uses its release
-	// record, too.
+	// Capabilities are the capabilities that the chart used. Recorded is true if the objects are taken from the release record
+	// even though the chart always renders the same objects.
 	Capabilities Capabilities
 	Recorded     bool
 }
 
-// A Space contains the labels and annotations that a part gives the namespace of the inventories. Many modules contain that
-// namespace, which belongs to no bundle: it gets the labels and annotations of all of them, and is never pruned or deleted.
+// A Space contains the labels and annotations that a part sets on the namespace of the inventories. Many modules contain this
+// namespace, but it belongs to no bundle: it gets the labels and annotations of all modules, and is never pruned or deleted.
 type Space struct {
 	Name                string
 	Labels, Annotations map[string]string
 }
 
-// IsEmpty reports whether there is nothing to set. The space may be nil.
+// IsEmpty reports whether there is nothing to set. The space can be nil.
 func (s *Space) IsEmpty() bool { return s == nil || len(s.Labels) == 0 && len(s.Annotations) == 0 }
 
 // hooksToRun returns the hooks of the chart if any of them run while it is applied, and nil otherwise. No hooks run if drift is

@@ -70,8 +70,9 @@ type Composer struct {
 // Compose fetches and renders a part. The parameter rec is the record of the part in the inventory. Compose sends no requests to
 // the cluster except through Environment and Releases, and for objects that the chart looks up.
 //
-// A repair returns the objects that were applied. If a chart renders others by now, other capabilities of the cluster are other
-// inputs, and the component advances to a new revision. If they are not the reason, the objects are those of the release record.
+// A repair returns the objects that were applied. If the chart now renders different objects because the capabilities of the
+// cluster have changed, the inputs count as changed, and the component gets a new revision. If it renders different objects for
+// any other reason, Compose returns the objects in the release record.
 func (c *Composer) Compose(ctx context.Context, p *bundle.Part, rec inventory.Part) (*Component, error) {
 	out, err := c.compose(ctx, p, rec, false)
 	switch {
@@ -89,7 +90,7 @@ func (c *Composer) Compose(ctx context.Context, p *bundle.Part, rec inventory.Pa
 	return out, nil
 }
 
-// reproduces reports whether the objects of a component are those that were applied, as far as the stored inventory tells.
+// reproduces reports whether the objects of a component are the applied ones, according to the stored inventory.
 func (c *Composer) reproduces(out *Component) bool {
 	if c.Stored == nil {
 		return true

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// TestConfinement checks that a bundle with an object that is not allowed is refused before anything is applied.
+// TestConfinement checks that a bundle with a forbidden object is refused before anything is applied.
 func TestConfinement(t *testing.T) {
 	confinement := &bundle.Confinement{
 		Digest: "apps-only",

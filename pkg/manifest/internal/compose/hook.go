@@ -46,8 +46,8 @@ func (c *Composer) BuildHook(ctx context.Context, in *Installation, part object.
 	return o, err
 }
 
-// confineHooks returns an error if a hook of the chart is not allowed, before anything is applied. It leaves hooks that cannot be
-// read, and those of kinds that the cluster does not have yet, to BuildHook, which checks all hooks before they are created.
+// confineHooks returns an error if a hook of the chart is not allowed, before anything is applied. It skips hooks that cannot
+// be read, and hooks of kinds that the cluster does not serve yet. BuildHook checks them before they are created.
 func (c *Composer) confineHooks(ctx context.Context, out *Component) error {
 	if c.Bundle.Confinement == nil || out.Rendered == nil || out.Installation.Config.DisableHooks {
 		return nil

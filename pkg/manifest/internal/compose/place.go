@@ -24,8 +24,8 @@ func setNamespace(u *unstructured.Unstructured, namespaced bool, in *Installatio
 	}
 }
 
-// holdsInventories reports whether an object is the namespace of all inventories, which many modules include. That namespace
-// belongs to no bundle, because removing that bundle would remove the inventories of all bundles. See Space.
+// holdsInventories reports whether an object is the namespace of all inventories, which many modules include. This namespace
+// belongs to no bundle, because the removal of that bundle would delete the inventories of all bundles. See Space.
 func holdsInventories(u *unstructured.Unstructured, namespace string) bool {
 	return u.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"} && u.GetName() == namespace
 }

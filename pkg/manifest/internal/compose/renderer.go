@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
-// A Renderer renders charts, builds kustomizations, and reads plain objects. It is safe for concurrent use. The tenant identifies who shares its resources;
-// it may be empty.
+// A Renderer renders charts, builds kustomizations, and reads plain objects. It is safe for concurrent use. Renderings with the
+// same tenant share resources. The tenant can be empty.
 type Renderer interface {
 	// Chart returns the result of c.Render.
 	Chart(ctx context.Context, tenant string, c *render.Chart, o render.Options) (*render.Rendered, error)
@@ -22,7 +22,7 @@ type Renderer interface {
 	// Kustomization returns the objects of the kustomization in a directory of files, and their size in bytes.
 	Kustomization(ctx context.Context, tenant string, files []input.File, dir string) (objects []*unstructured.Unstructured, size int, err error)
 
-	// Plain returns the objects of each file of YAML or JSON. Errors name the file.
+	// Plain returns the objects in each YAML or JSON file. Errors contain the name of the file.
 	Plain(ctx context.Context, tenant string, files []input.File) ([][]*unstructured.Unstructured, error)
 }
 

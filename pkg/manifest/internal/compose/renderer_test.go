@@ -40,7 +40,7 @@ func (r *recorder) Plain(ctx context.Context, tenant string, files []input.File)
 	return r.InProcess.Plain(ctx, tenant, files)
 }
 
-// TestRenderer holds that everything that a bundle installs is read by its Renderer, which may be another process.
+// TestRenderer checks that only the Renderer, which can be another process, reads what a bundle installs.
 func TestRenderer(t *testing.T) {
 	crds := layerOf("crd.yaml", "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: as.example.org}}")
 	b := &bundle.Bundle{CRDs: &crds, Installs: []bundle.Install{

@@ -33,7 +33,8 @@ type Result struct {
 	// LeftBehind contains the objects that the bundle no longer contains, and that are not the objects that were applied. They are
 	// not changed.
 	LeftBehind []cluster.ObjectRef
-	// Released contains the custom resources that the bundle no longer contains because its resource has another name or namespace.
+	// Released contains the custom resources that the bundle no longer contains, because the name or namespace of its resource
+	// has changed.
 	Released []Released
 	// HookFailures contains the failures of deletion hooks of pruned installs that did not block the deletion. They are reported
 	// once all objects to prune are gone.
@@ -55,8 +56,8 @@ type Result struct {
 	Tested []observe.TestState
 }
 
-// A Released is the custom resource of a bundle that has another name or namespace now. It stays in the cluster and is no longer
-// part of the bundle, which has the other resource instead.
+// A Released describes a custom resource whose name or namespace has changed in the bundle. The old resource stays in the
+// cluster and is no longer part of the bundle, which contains the new resource instead.
 type Released struct {
 	Resource, Instead cluster.ObjectRef
 }

@@ -34,7 +34,7 @@ type progress struct {
 	// runs contains the runs of the hooks of components by part, if they have begun.
 	runs     map[object.PartID]*inventory.Run
 	verdicts plan.Verdicts
-	// released contains the custom resources that stay because the bundle has another one now.
+	// released contains the custom resources that stay because the bundle now has a different one.
 	released []Released
 }
 

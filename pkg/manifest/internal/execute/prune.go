@@ -60,8 +60,8 @@ func (p *progress) giveUp(actions []plan.ObjectAction) {
 	p.inventory.Drop(func(en *inventory.Entry) bool { return orphaned[en.Ref()] })
 }
 
-// release records that the custom resource of the bundle stays because the bundle has another one now. It records nothing for a
-// bundle without a custom resource, whose author took it out, or if users deleted the resource.
+// release records that the custom resource of the bundle stays because the bundle now has a different one. It records nothing
+// if the bundle no longer has a custom resource, or if users deleted the resource.
 func (p *progress) release(ref cluster.ObjectRef) {
 	if _, exists := p.objects[ref]; !exists {
 		return

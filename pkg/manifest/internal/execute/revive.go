@@ -11,9 +11,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// revive makes the next step create the custom resource of the bundle again if it went away with an object that was deleted and is
-// now restored: its CRD or its namespace. It updates the inventory, and the known objects.
-// Otherwise a missing custom resource means that its users deleted it, and it stays away.
+// revive makes the next step recreate the custom resource of the bundle if it was deleted together with its CRD or its
+// namespace, which are now restored. It updates the inventory and the known objects. In all other cases, a missing custom
+// resource means that its users deleted it, so it is not recreated.
 func revive(inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, restored *object.Desired) {
 	for i := range inv.Objects {
 		en := &inv.Objects[i]
@@ -21,7 +21,7 @@ func revive(inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.Obje
 			continue
 		}
 		if s, exists := objects[en.Ref()]; exists && s.UID != en.UID {
-			continue // Another client created it again.
+			continue // Another client has recreated it.
 		}
 		en.UID, en.Intent, en.Owned, en.Ceded, en.Restores = "", "", "", nil, nil
 		delete(objects, en.Ref())

@@ -356,7 +356,7 @@ func TestRunOutOfTime(t *testing.T) {
 	}
 }
 
-// TestRunSurvivesPanics checks that an object on which a library panics fails alone.
+// TestRunSurvivesPanics checks that if a library panics on an object, only this object fails.
 func TestRunSurvivesPanics(t *testing.T) {
 	other := strings.Replace(aConfig, "name: c", "name: other", 1)
 	w := newWorld(t, piece{name: "web", digest: "1", objects: []string{aConfig, other}})

@@ -45,8 +45,8 @@ func (r *run) applyStage(ctx context.Context, s object.Stage) {
 	}
 }
 
-// labelSpace gives the namespace of the inventories the labels and annotations that components have for it. A repair leaves them as
-// they are.
+// labelSpace sets the labels and annotations that components contain for the namespace of the inventories. A repair does not
+// change them.
 func (r *run) labelSpace(ctx context.Context) {
 	p := r.progress
 	for _, c := range p.components {
@@ -130,7 +130,7 @@ func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Ou
 	}
 }
 
-// recordAdopted records whether an object existed before the bundle adopted it, if it is another object than before.
+// recordAdopted records whether an object existed before the bundle adopted it, unless it is still the same object.
 func (r *run) recordAdopted(o *object.Desired, en *inventory.Entry, out apply.Outcome, replaced bool) {
 	if en.UID == "" || replaced || out.Kind == apply.Created {
 		en.Adopted = out.IsAdopted(en.Adopted, r.Applier.Target.ID) && !object.IsReplaceable(o.Ref.GroupKind())

@@ -97,7 +97,7 @@ func (c *Cluster) Config() *rest.Config {
 	}}
 }
 
-// UID returns that the UID is unknown.
+// UID returns an empty UID, which means that it is unknown.
 func (c *Cluster) UID(context.Context) (string, error) { return "", nil }
 
 // Mapping returns the mapping of a kind that is served or was added with Learn.

@@ -100,7 +100,7 @@ func (c *Cluster) apply(r *request) (*unstructured.Unstructured, error) {
 	return c.applied(r, want, r.query.Get("fieldManager"))
 }
 
-// precondition returns an error if the object in the cluster has another version or UID than an apply requires.
+// precondition returns an error if the version or UID of the object in the cluster differs from what an apply requires.
 func (c *Cluster) precondition(r *request, want *unstructured.Unstructured) error {
 	old := c.objects[r.ref]
 	if v := want.GetResourceVersion(); old != nil && v != "" && v != old.GetResourceVersion() {

@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// TestAPIService checks that an APIService is ready once its server answers, which kstatus does not know.
+// TestAPIService checks that an APIService is ready once its server responds. kstatus does not support this.
 func TestAPIService(t *testing.T) {
 	type want struct {
 		Status  cluster.Status

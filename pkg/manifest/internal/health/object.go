@@ -144,7 +144,8 @@ func statusOf(u *unstructured.Unstructured) (cluster.Status, string) {
 
 var apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"} //nolint:gochecknoglobals // Constant.
 
-// apiServiceStatus returns the status of an APIService, which is ready once its server answers. kstatus does not know its condition.
+// apiServiceStatus returns the status of an APIService, which is ready once its server responds. kstatus does not evaluate its
+// condition.
 func apiServiceStatus(u *unstructured.Unstructured) (cluster.Status, string) {
 	conditions, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
 	if err != nil {

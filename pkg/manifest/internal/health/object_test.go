@@ -147,7 +147,7 @@ func TestMetadataStateOf(t *testing.T) {
 	}
 }
 
-// TestStateIsBounded checks that texts of a cluster don't make a state large.
+// TestStateIsBounded checks that long texts from a cluster don't make a state large.
 func TestStateIsBounded(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	pod := map[string]any{

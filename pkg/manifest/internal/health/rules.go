@@ -61,7 +61,8 @@ func (r *Rules) Program(expr string) (cel.Program, error) {
 	return p, nil
 }
 
-// sizeOfProgram returns the maximum size of a program in bytes. Its syntax tree takes some hundred bytes for each character at most.
+// sizeOfProgram returns the maximum size of a program in bytes. Its syntax tree takes at most a few hundred bytes per
+// character.
 func sizeOfProgram(expr string) int64 { return 4096 + 512*int64(len(expr)) }
 
 // Evaluate evaluates a rule on an object. If a field is missing, the object is not ready.

@@ -9,28 +9,30 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// A Stopwatch measures how long hooks have been running, in a way that a change of the clock of the process does not affect. The
-// zero value is ready to use. It must not be used concurrently.
+// A Stopwatch measures how long hooks have been running, independently of changes to the system clock. The zero value is ready
+// to use. It must not be used concurrently.
 type Stopwatch struct {
-	// since returns the time since an earlier one. Nil means the difference, which is monotonic for times of time.Now.
+	// since returns the duration since an earlier time. If it is nil, the difference of the times is used, which is monotonic
+	// for times from time.Now.
 	since func(now, earlier time.Time) time.Duration
-	// laps contains the current hook of each run, by the ID of the run.
+	// laps maps the ID of each run to its current hook.
 	laps map[string]lap
 }
 
 // A lap is one hook of a run, or the deletion after an event.
 type lap struct {
 	hook string
-	// began is when this process saw the hook first, and before how long it had been running then.
+	// began is the time when this process first saw the hook, and before is how long the hook had been running at that time.
 	began  time.Time
 	before time.Duration
 }
 
-// mostLaps bounds the laps of runs that are over. A lap that is dropped begins again by the clock.
+// mostLaps limits the number of laps, because laps of completed runs are not deleted. A dropped lap is restarted from the
+// system clock.
 const mostLaps = 64
 
-// Elapsed returns how long the current hook of a run, or the deletion after an event, has been running. What happened before this
-// process saw the hook counts by the clock; from then on, the clock does not count.
+// Elapsed returns how long the current hook of a run, or the deletion after an event, has been running. The time before this
+// process first saw the hook is based on the system clock, and the time after that is not.
 func (s *Stopwatch) Elapsed(run *inventory.Run, now time.Time) time.Duration {
 	hook := fmt.Sprint(run.Event, run.Index, run.Started)
 	l, known := s.laps[run.ID]

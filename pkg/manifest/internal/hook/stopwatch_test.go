@@ -15,7 +15,8 @@ func TestClockOfHooks(t *testing.T) {
 	job := aHook("Job", "a")
 	cases := map[string]struct {
 		reason string
-		// jump is how much the clock shows after really, which is how long the hook ran. restart loses what the process knows.
+		// really is how long the hook runs, and jump is how far the clock advances in this time. restart discards the state of
+		// the process.
 		jump, really time.Duration
 		restart      bool
 		// other is true if a hook of another install runs at the same time.

@@ -259,7 +259,7 @@ func (c *cache) Track(_ context.Context, gvks []schema.GroupVersionKind) map[sch
 	return out
 }
 
-// TestUnwatched checks that the kinds with too many objects are reported, in a stable order.
+// TestUnwatched checks that kinds with too many objects are reported in a stable order.
 func TestUnwatched(t *testing.T) {
 	kind := func(name string) schema.GroupVersionKind { return schema.GroupVersionKind{Version: "v1", Kind: name} }
 	a, b := &cluster.TooManyError{Kind: "A"}, &cluster.TooManyError{Kind: "B"}

@@ -39,7 +39,7 @@ type Objects struct {
 	Asked map[cluster.ObjectRef]bool
 	// Denied holds the errors for the objects that the credentials may not read. It may be nil.
 	Denied map[cluster.ObjectRef]error
-	// TooMany has a message for each kind that isn't watched because the cluster has too many of its objects, sorted.
+	// TooMany contains a message for each kind that isn't watched because the cluster has too many objects of it, sorted.
 	TooMany []string
 }
 

@@ -4,10 +4,10 @@ package inventory
 
 import "github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 
-// Inputs identifies what a part is applied from.
+// Inputs identifies the inputs from which a part is applied.
 type Inputs struct {
-	// Digest is the digest of all inputs. Content is the digest of the inputs without the labels of the bundle, which only decorate
-	// the objects. What older versions stored has no Content.
+	// Digest is the digest of all inputs. Content is the digest of the inputs without the labels of the bundle, which only
+	// decorate the objects. Inputs that older versions stored have no Content.
 	Digest, Content string
 }
 
@@ -25,8 +25,8 @@ func (r *Part) Invalidate() { r.Digest, r.Content = "", "" }
 // Of returns the inputs for which the run began.
 func (r *Run) Of() Inputs { return Inputs{Digest: r.Inputs, Content: r.Content} }
 
-// WithContents returns the inventory with the Content of each part and run that has none and the given inputs, so that an
-// inventory of an older version is like a new one. It returns the inventory itself if there is nothing to add.
+// WithContents returns the inventory with the Content added to each part and run that has the given inputs but no Content, so
+// that an inventory of an older version equals a new one. If there is nothing to add, it returns the inventory itself.
 func (i *Inventory) WithContents(inputs map[object.PartID]Inputs) *Inventory {
 	out := i
 	for name, rec := range i.Parts {

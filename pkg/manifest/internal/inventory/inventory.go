@@ -69,8 +69,8 @@ type Entry struct {
 	Owned  string `json:"o,omitempty"`
 	// Keep is true if the object stays in the cluster when the bundle no longer contains it.
 	Keep bool `json:"kp,omitempty"`
-	// Adopted is true if the object existed before the bundle, or may have, and cannot be replaced. It stays in the cluster like a kept
-	// object, because other clients may depend on it.
+	// Adopted is true if the object existed before the bundle, or might have existed, and cannot be replaced. Like a kept
+	// object, it stays in the cluster, because other clients might depend on it.
 	Adopted bool `json:"a,omitempty"`
 	// Ceded lists the fields that the engine cedes to other managers.
 	Ceded []ownership.Ceded `json:"y,omitempty"`
@@ -99,7 +99,7 @@ func EntryOf(o *object.Desired) Entry {
 	return Entry{
 		Group: o.Ref.Group, Version: o.Version, Kind: o.Ref.Kind, Namespace: o.Ref.Namespace, Name: o.Ref.Name,
 		Part: o.Part, Stage: o.Stage, Keep: o.Keep,
-		// The response of the API server shows whether it did exist. It counts as adopted until then.
+		// Only the response of the API server shows whether the object existed. Until then, it counts as adopted.
 		Adopted: o.Adoption != object.AdoptNone && !object.IsReplaceable(o.Ref.GroupKind()),
 	}
 }
@@ -113,8 +113,8 @@ func (i *Inventory) Clone() *Inventory {
 	return c
 }
 
-// In returns the inventory with the UID of the cluster that contains its members. It returns the same inventory if nothing
-// changes, and otherwise a copy. Nil stays nil.
+// In returns a copy of the inventory with the UID of the cluster that contains its members, or the same inventory if nothing
+// changes. For a nil inventory, it returns nil.
 func (i *Inventory) In(cluster string) *Inventory {
 	if i == nil || cluster == "" || i.Cluster == cluster {
 		return i

@@ -9,12 +9,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// An Origin identifies the owner of an inventory beyond its name. It is stored in annotations of the parent, beside the name. Either
-// part can be empty: inventories of older versions have none.
+// An Origin identifies the owner of an inventory beyond its name. It is stored in annotations of the parent, in addition to the
+// name. Both fields can be empty, as in inventories of older versions.
 type Origin struct {
 	// UID is the UID of the owner.
 	UID string
-	// ControlPlane contains UIDs that identify the control plane of the owner. Two origins with a common one are of one control plane.
+	// ControlPlane contains UIDs that identify the control plane of the owner. Two origins with a common UID belong to the same
+	// control plane.
 	ControlPlane []string
 }
 
@@ -33,7 +34,7 @@ func (o Origin) annotate(annotations map[string]string) {
 	}
 }
 
-// or returns the origin with the parts of another one where it has none.
+// or returns the origin, with empty fields set from another origin.
 func (o Origin) or(other Origin) Origin {
 	if o.UID == "" {
 		o.UID = other.UID
@@ -44,7 +45,7 @@ func (o Origin) or(other Origin) Origin {
 	return o
 }
 
-// differs reports whether an origin is known to be in another control plane.
+// differs reports whether an origin is known to belong to another control plane.
 func (o Origin) differs(other Origin) bool {
 	return len(o.ControlPlane) > 0 && len(other.ControlPlane) > 0 && !overlap(o.ControlPlane, other.ControlPlane)
 }

@@ -18,8 +18,8 @@ type Part struct {
 	// Content is the digest of the inputs that were applied completely, without the labels of the bundle. Older versions did not
 	// store it. It stays when only labels are being applied.
 	Content string `json:"content,omitempty"`
-	// Capabilities contains the properties of the cluster that a chart asked for when it was rendered, in the form of
-	// compose.Capabilities. It is empty if it asked for none, and in what older versions stored.
+	// Capabilities contains the properties of the cluster that a chart used when it was rendered, in the form of
+	// compose.Capabilities. It is empty if the chart used none, or if an older version stored the part.
 	Capabilities string `json:"capabilities,omitempty"`
 	// Namespace is the namespace of the release, or empty if there is no release. Release is the name of the release, if it differs
 	// from the name of the part. Former and FormerRelease are the namespace and the name of the release before a move, until its
@@ -91,8 +91,8 @@ func (r *Part) HookTimeoutOf() time.Duration {
 	return DefaultHookTimeout
 }
 
-// Resumes reports whether the run of hooks is for these inputs, whatever their labels, and can continue. A run whose revision is not recorded cannot
-// continue: no hook has run, and the next revision must be determined again.
+// Resumes reports whether the run of hooks is for these inputs, regardless of labels, and can continue. A run whose revision is
+// not recorded cannot continue: no hook has run, and the next revision must be determined again.
 func (r *Part) Resumes(inputs Inputs, retry string) bool {
 	return r.Run != nil && r.Run.Recorded && r.Run.Of().SharesContent(inputs) && (r.Run.Failed == "" || r.Run.Retry == retry)
 }

@@ -28,7 +28,7 @@ type Failure struct {
 	Digest string `json:"digest,omitempty"`
 	// Message is the error on one line.
 	Message string `json:"message"`
-	// Transient is true if the next step may succeed although the inputs are the same.
+	// Transient is true if the next step might succeed with the same inputs.
 	Transient bool `json:"transient,omitempty"`
 }
 

@@ -19,8 +19,8 @@ type Run struct {
 	ID string `json:"id"`
 	// Event is the event whose hooks run.
 	Event Event `json:"event"`
-	// Inputs is the digest of the inputs of the part, and Content the one without labels, which older versions did not store. Retry
-	// is the retry token of the call that began the run.
+	// Inputs is the digest of the inputs of the part. Content is the digest without labels, which older versions did not store.
+	// Retry is the retry token of the call that began the run.
 	Inputs  string `json:"inputs,omitempty"`
 	Content string `json:"content,omitempty"`
 	Retry   string `json:"retry,omitempty"`

@@ -45,14 +45,14 @@ type OwnedError struct {
 	// bundle that was refused.
 	Inventory       cluster.ObjectRef
 	Owner, Claimant string
-	// ControlPlane is a UID of the control plane of the owner if it has the same name as the claimant, and ClaimantControlPlane one of
-	// the control plane of the claimant. Otherwise, both are empty.
+	// If the owner has the same name as the claimant, ControlPlane is a UID of the control plane of the owner, and
+	// ClaimantControlPlane is a UID of the control plane of the claimant. Otherwise, both are empty.
 	ControlPlane, ClaimantControlPlane string
 	// Messages contain the instructions for using another inventory or adopting this one.
 	Messages advice.Messages
 }
 
-// Holder returns the owner of the inventory in a form for users.
+// Holder returns the owner of the inventory as it is shown to users.
 func (e *OwnedError) Holder() string {
 	out := text.OneLine(cmp.Or(e.Owner, "an unknown owner"))
 	if e.ControlPlane != "" {
@@ -87,7 +87,7 @@ type Stored struct {
 	UID, Version string
 	// Owner is the owner that the parent names.
 	Owner string
-	// Origin identifies that owner beyond its name.
+	// Origin identifies this owner beyond its name.
 	Origin Origin
 	// Size is the size of the stored inventory in bytes.
 	Size int
@@ -111,7 +111,7 @@ type Store struct {
 	// Origin identifies the owner beyond its name. Predecessors contains UIDs of control planes that its control plane replaces.
 	Origin       Origin
 	Predecessors []string
-	// Where says which cluster this is. Load refuses an inventory of another cluster.
+	// Where describes the current cluster. Load refuses inventories of other clusters.
 	Where Whereabouts
 	// Identity is the identity of the engine.
 	Identity object.Identity
@@ -191,22 +191,24 @@ func (s *Store) read(u *unstructured.Unstructured, last Stored) (Stored, error) 
 	}, nil
 }
 
-// inherits reports whether an inventory belongs to the same owner in a control plane that the one of the bundle replaces.
+// inherits reports whether an inventory belongs to the same owner in a control plane that the control plane of the bundle
+// replaces.
 func (s *Store) inherits(st Stored) bool {
 	return s.isNamesake(st) && st.Origin.differs(s.Origin) && overlap(st.Origin.ControlPlane, s.Predecessors)
 }
 
-// isNamesake reports whether an inventory names an owner with the name of the owner of the bundle.
+// isNamesake reports whether the owner of an inventory has the same name as the owner of the bundle.
 func (s *Store) isNamesake(st Stored) bool { return s.Owner != "" && st.Owner == s.Owner }
 
-// Owns reports whether an inventory belongs to the owner of the bundle. An inventory without an owner belongs to every owner, unless
-// an owner is required. A bundle without an owner can use every inventory, and leaves its owner unchanged. An owner with the same name
-// in another control plane is another owner, but an owner with another UID is one that was created again.
+// Owns reports whether an inventory belongs to the owner of the bundle. An inventory without an owner belongs to every owner,
+// unless an owner is required. A bundle without an owner can use every inventory, and leaves its owner unchanged. An owner with
+// the same name in another control plane is a different owner. An owner with a different UID in the same control plane is the
+// same owner, which was recreated.
 func (s *Store) Owns(st Stored) bool {
 	return st.Inventory == nil || s.Owner == "" || st.Owner == "" && !s.OwnerRequired || s.isNamesake(st) && !st.Origin.differs(s.Origin)
 }
 
-// CheckOwner returns an *OwnedError if the inventory belongs to another owner, and the bundle may not take it over.
+// CheckOwner returns an *OwnedError if the inventory belongs to another owner, and the bundle must not take it over.
 func (s *Store) CheckOwner(st Stored) error {
 	if s.Owns(st) || s.inherits(st) {
 		return nil

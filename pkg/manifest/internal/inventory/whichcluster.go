@@ -10,9 +10,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// A Whereabouts says which cluster a call works in, and which one it is meant for. UIDs are those of the namespace kube-system.
+// A Whereabouts identifies the cluster in which a call works, and the cluster that it is intended for. Clusters are identified
+// by the UID of the namespace kube-system.
 type Whereabouts struct {
-	// UID identifies the cluster that the connection leads to. It is empty if the credentials may not read it.
+	// UID identifies the cluster of the connection. It is empty if the credentials don't allow reading it.
 	UID string
 	// Expected identifies the cluster that contains the bundle, or is empty if that is unknown.
 	Expected string
@@ -20,10 +21,10 @@ type Whereabouts struct {
 	MoveTo string
 }
 
-// A WrongClusterError reports that the connection leads to another cluster than the one that contains the bundle.
+// A WrongClusterError reports that the connection leads to a different cluster than the one that contains the bundle.
 type WrongClusterError struct {
-	// Expected is the UID of the cluster that contains the bundle. Found is the UID of the cluster that the connection leads to, or
-	// empty if the credentials may not read it.
+	// Expected is the UID of the cluster that contains the bundle. Found is the UID of the cluster of the connection, or empty
+	// if the credentials don't allow reading it.
 	Expected, Found string
 	// Inventory refers to the inventory that names the expected cluster. It is the zero value if the caller named it.
 	Inventory cluster.ObjectRef
@@ -31,7 +32,7 @@ type WrongClusterError struct {
 	Messages advice.Messages
 }
 
-// Error returns a message that names both clusters and the possible solutions.
+// Error returns a message that contains both clusters and the possible solutions.
 func (e *WrongClusterError) Error() string {
 	expected := text.OneLine(e.Expected)
 	if e.Found == "" {
@@ -62,8 +63,8 @@ func (w Whereabouts) check(expected string, ref cluster.ObjectRef, m advice.Mess
 // isMeant reports whether the bundle may move to this cluster.
 func (w Whereabouts) isMeant() bool { return w.UID != "" && w.UID == w.MoveTo }
 
-// IsMoved reports whether an inventory that was loaded names another cluster than the current one, because it was copied. The
-// next save corrects that.
+// IsMoved reports whether a loaded inventory contains the UID of a different cluster, because it was copied. The next save
+// corrects the UID.
 func (s *Store) IsMoved(st Stored) bool {
 	return st.Inventory != nil && st.Inventory.Cluster != "" && s.Where.UID != "" && st.Inventory.Cluster != s.Where.UID
 }

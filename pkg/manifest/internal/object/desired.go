@@ -107,8 +107,8 @@ func (o *Desired) ApplyPatch() []byte { return o.patch("") }
 // server returns a conflict if the object exists.
 func (o *Desired) CreatePatch() []byte { return o.patch(noResourceVersion) }
 
-// PatchTo returns the patch that applies the object if it has this UID. Otherwise, the API server refuses the patch, even if the
-// object does not exist. If the UID is empty, PatchTo is the same as ApplyPatch.
+// PatchTo returns a patch that applies the object only if it has this UID. Otherwise, even if the object does not exist, the
+// API server rejects the patch. If the UID is empty, PatchTo is the same as ApplyPatch.
 func (o *Desired) PatchTo(uid string) []byte {
 	if uid == "" {
 		return o.ApplyPatch()

@@ -40,8 +40,8 @@ const (
 // AnnotationOwner names the owner of a bundle in its inventory.
 const AnnotationOwner = "kyma.m.crossplane.io/owner"
 
-// AnnotationOwnerUID contains the UID of the owner of a bundle in its inventory, and AnnotationControlPlane UIDs of the control plane of
-// the owner, separated by commas.
+// Annotations of an inventory. AnnotationOwnerUID contains the UID of the owner of the bundle. AnnotationControlPlane contains
+// UIDs of the control plane of the owner, separated by commas.
 const (
 	AnnotationOwnerUID     = "kyma.m.crossplane.io/owner-uid"
 	AnnotationControlPlane = "kyma.m.crossplane.io/control-plane"

@@ -23,7 +23,7 @@ type Input struct {
 	// Drift is the drift policy of the bundle. Retry and Test are the tokens of the call.
 	Drift       bundle.DriftPolicy
 	Retry, Test string
-	// Outdated contains the installs that were rendered for another version of the cluster and ask for it.
+	// Outdated contains the installs that use the version of the cluster and were rendered for a different version.
 	Outdated map[object.PartID]bool
 	// Inventory is the inventory in the cluster, or nil.
 	Inventory *inventory.Inventory

@@ -43,8 +43,8 @@ func standingOf(en *inventory.Entry, exists bool, denied error) standing {
 	return expected
 }
 
-// FindDrift returns how an object differs from its applied state, without its fields and its owner. It returns false if the object
-// does not differ. The set is the ID of the ApplySet.
+// FindDrift returns the kind of difference between an object and its applied state, without fields and owner. It returns false
+// if there is no difference. set is the ID of the ApplySet.
 func FindDrift(en *inventory.Entry, state cluster.ObjectState, exists bool, set string) (Drift, bool) {
 	switch {
 	case IsTakenOver(state, exists, set):
@@ -64,8 +64,8 @@ func FindDrift(en *inventory.Entry, state cluster.ObjectState, exists bool, set 
 	return Drift{}, false
 }
 
-// IsTakenOver reports whether an object belongs to another bundle than that with the ID set, which is empty if it
-// is unknown. Such an object is left alone.
+// IsTakenOver reports whether an object belongs to a different bundle than the one with the ID set, which is empty if it is
+// unknown. The engine does not change such an object.
 func IsTakenOver(state cluster.ObjectState, exists bool, set string) bool {
 	return exists && set != "" && state.Set != "" && state.Set != set
 }

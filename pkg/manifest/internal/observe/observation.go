@@ -39,11 +39,12 @@ func (p *PartState) Title() string {
 type Observation struct {
 	// Exists is true if the cluster has an inventory of the bundle.
 	Exists bool
-	// ClusterUID is the UID of the cluster, or empty if the credentials may not read it. Pass it as Bundle.ClusterUID from then on.
+	// ClusterUID is the UID of the cluster, or empty if the credentials don't allow reading it. Pass it as Bundle.ClusterUID to
+	// all further calls.
 	ClusterUID string
 	// UpToDate is true if Apply has nothing to do.
 	UpToDate bool
-	// Installing is true until all parts of the first install were applied completely.
+	// Installing is true until all parts have been applied completely for the first time.
 	Installing bool
 	// State is the state of the whole bundle. For any State except Ready, Message describes what to check first.
 	State   health.State
@@ -70,7 +71,8 @@ type Observation struct {
 	// Tests lists the results of the tests for TestToken, including tests that have not run yet.
 	Tests     []TestState
 	TestToken string
-	// Unwatched has a message for each kind of the bundle that is not watched, because the cluster has too many of its objects.
+	// Unwatched contains a message for each kind of the bundle that is not watched because the cluster has too many objects of
+	// it.
 	Unwatched []string
 }
 

@@ -115,7 +115,8 @@ func (o *observer) observeParts() {
 	}
 }
 
-// isInstalling reports whether a part in the inventory was never applied completely, or one that is not there failed in the last step.
+// isInstalling reports whether a part in the inventory was never applied completely, or whether a part that is not in the
+// inventory failed in the last step.
 func (o *observer) isInstalling() bool {
 	for _, rec := range o.Inventory.Parts {
 		if rec.Digest == "" && rec.Content == "" && rec.Revision == 0 {
@@ -192,7 +193,7 @@ func (o *observer) observeRecreated(en *inventory.Entry, p *part) {
 	p.found(PhaseDrifted, cmp.Or(o.last.Waiting, en.Ref().String()+" is being recreated"))
 }
 
-// observeTakenOver records an object that belongs to another bundle, whatever the drift policy.
+// observeTakenOver records an object that belongs to another bundle, regardless of the drift policy.
 func (o *observer) observeTakenOver(d Drift, p *part) {
 	if found, ok := o.Differences[d.Key]; ok && found.Drift.Kind == DriftTakenOver {
 		d = found.Drift

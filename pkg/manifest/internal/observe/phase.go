@@ -39,7 +39,7 @@ const (
 	PhaseChanged Phase = "Changed"
 	// PhaseBroken means that an object is missing or was replaced by a foreign one, which the drift policy only reports.
 	PhaseBroken Phase = "Broken"
-	// PhaseTakenOver means that an object belongs to another bundle now. It is left to that bundle.
+	// PhaseTakenOver means that an object now belongs to another bundle, which manages it from then on.
 	PhaseTakenOver Phase = "TakenOver"
 	// PhaseContended means that an object was deleted so often that its repair must wait.
 	PhaseContended Phase = "Contended"
@@ -48,8 +48,8 @@ const (
 
 	// PhaseFailed means that the last step could not apply the part, or could not delete objects that it no longer contains.
 	PhaseFailed Phase = "Failed"
-	// PhaseRetrying means that the last step could not apply the part because something did not answer. The next step may succeed
-	// although nothing is changed.
+	// PhaseRetrying means that the last step could not apply the part because a server did not respond. The next step might
+	// succeed without any change.
 	PhaseRetrying Phase = "Retrying"
 	// PhaseHookFailed means that a hook failed. The engine does nothing more for these inputs.
 	PhaseHookFailed Phase = "HookFailed"

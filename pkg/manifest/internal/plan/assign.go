@@ -105,8 +105,9 @@ func withOwn(c *compose.Component, owner map[cluster.ObjectRef]object.PartID) (*
 	return &out, nil
 }
 
-// withKnown returns the component of a repair, or of a change of labels, with the objects that the inventory has. A repair has only
-// those that would be sent as they were applied. An object that must be repaired and is not among them is a failure.
+// withKnown reduces the component of a repair, or of a change of labels, to the objects in the inventory. A repair contains
+// only objects that would be applied in the same form as before. It is a failure if an object that needs a repair is not among
+// them.
 func withKnown(c *compose.Component, s *Selection) (*compose.Component, Verdicts) {
 	idx := s.Inventory.Index()
 	var failed Verdicts

@@ -26,7 +26,7 @@ func Prunes(parts []bundle.Part, inv *inventory.Inventory, components ...*compos
 			continue
 		}
 		if en.Part.Kind() == object.PartKindResource {
-			// The custom resource now belongs to its users. Older versions marked a renamed one for pruning.
+			// The custom resource now belongs to its users. Older versions marked a renamed custom resource for pruning.
 			a.Verb = Orphan
 		} else if heir, inherited := heirOf(parts, inv, en); inherited && (dropped || !en.Pruned) {
 			a.Verb, a.Heir = HandOver, heir
@@ -36,7 +36,7 @@ func Prunes(parts []bundle.Part, inv *inventory.Inventory, components ...*compos
 	return out
 }
 
-// refsOf returns the objects of each component that may give objects up. A repair gives nothing up.
+// refsOf returns the objects of each component that can give up objects. A repair gives up no objects.
 func refsOf(components []*compose.Component) map[object.PartID]map[cluster.ObjectRef]bool {
 	out := make(map[object.PartID]map[cluster.ObjectRef]bool, len(components))
 	for _, c := range components {

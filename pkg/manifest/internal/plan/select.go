@@ -55,8 +55,8 @@ type Due struct {
 	Record inventory.Part
 }
 
-// Select selects the parts to process: those whose inputs differ from the applied ones, also because
-// the cluster has another version, and those with an object to repair.
+// Select selects the parts to process: parts whose inputs differ from the applied ones, possibly because the version of the
+// cluster has changed, and parts with an object to repair.
 func Select(in Input) *Selection {
 	if in.Inventory == nil {
 		in.Inventory, in.Objects = &inventory.Inventory{Parts: map[object.PartID]inventory.Part{}, Cluster: in.Cluster}, map[cluster.ObjectRef]cluster.ObjectState{}
@@ -78,8 +78,9 @@ func Select(in Input) *Selection {
 	return s
 }
 
-// FindDrifted returns the objects of an inventory that differ from their applied state or have ceded fields whose retry is due. It
-// omits objects of other bundles than that with the ID set: two bundles would take them from each other without end.
+// FindDrifted returns the objects of an inventory that differ from their applied state or have ceded fields whose retry is due.
+// It omits objects that belong to a different bundle than the one with the ID set: otherwise, two bundles would take them from
+// each other forever.
 func FindDrifted(
 	inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, denied map[cluster.ObjectRef]error, set string, now time.Time,
 ) map[cluster.ObjectRef]bool {

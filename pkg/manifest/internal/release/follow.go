@@ -69,7 +69,7 @@ func (d *Wanted) NeedsSearch(rec *inventory.Part) bool {
 	return !d.repairs(rec) && !d.stays(rec) && !d.unsearched(rec) && !d.Release.IsZero()
 }
 
-// repairs reports whether the inputs are already applied, at least except for labels, so that no revision is installed.
+// repairs reports whether the inputs, except for labels, are already applied, so that no revision is installed.
 func (d *Wanted) repairs(rec *inventory.Part) bool { return rec.Applied().SharesContent(d.Inputs) }
 
 // stays reports whether the inventory records the last deployed revision and the release does not move.

@@ -34,8 +34,8 @@ const (
 	// LabelRevision and LabelStatus are labels of Helm.
 	LabelRevision = "version"
 	LabelStatus   = "status"
-	// LabelSet contains the ID of the ApplySet that wrote the record. LabelInputs contains the digest of the installed inputs, and
-	// LabelContent the digest without the labels of the bundle, which older versions did not record.
+	// LabelSet contains the ID of the ApplySet that wrote the record. LabelInputs contains the digest of the installed inputs.
+	// LabelContent contains the digest without the labels of the bundle, which older versions did not record.
 	LabelSet     = "kyma.m.crossplane.io/set"
 	LabelInputs  = "kyma.m.crossplane.io/inputs"
 	LabelContent = "kyma.m.crossplane.io/content"

@@ -26,27 +26,27 @@ const attempts = 5
 type Client interface {
 	// Metadata returns the metadata of an object, or nil if it does not exist.
 	Metadata(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error)
-	// Delete deletes the object with a UID, and no other.
+	// Delete deletes an object only if it has the given UID.
 	Delete(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid string) (*metav1.PartialObjectMetadata, error)
 }
 
-// An Input describes what a call wrote.
+// An Input describes the writes of a call.
 type Input struct {
 	Client Client
 	// Inventories is the store of the call.
 	Inventories *inventory.Store
-	// Written lists what the call wrote.
+	// Written lists the objects that the call wrote.
 	Written []ssa.Written
 }
 
-// Run undoes what a call wrote, as far as the current inventory does not account for it:
+// Run undoes the writes of a call that the current inventory does not account for:
 //
 //   - If the bundle was removed, Run deletes everything that the call created.
 //   - If the inventory no longer lists an object that the call created, Run deletes the object.
 //   - If the inventory lists an object that the call wrote in another form, Run marks the object as changed, so that the process that
 //     saved the inventory repairs it.
 //
-// Objects that were replaced, or that another bundle adopted since, are left alone.
+// Run does not change objects that were replaced, or that another bundle has adopted in the meantime.
 func Run(ctx context.Context, in Input) error {
 	// Without an owner, the store accepts any owner and does not change it.
 	store := *in.Inventories
@@ -79,8 +79,8 @@ func Run(ctx context.Context, in Input) error {
 	return failed
 }
 
-// mark returns a copy of the inventory in which the objects that were written in another form than the inventory has count as
-// changed. It returns nil if there are none.
+// mark returns a copy of the inventory in which an object counts as changed if the call wrote it in a different form than the
+// inventory contains. It returns nil if there are no such objects.
 func mark(inv *inventory.Inventory, written []ssa.Written) *inventory.Inventory {
 	if inv == nil {
 		return nil
@@ -114,8 +114,9 @@ func (in *Input) delete(ctx context.Context, inv *inventory.Inventory, o ssa.Wri
 	return nil
 }
 
-// isOurs reports whether an object belongs to the bundle, so that it must be deleted if the inventory does not list it. If there is
-// an inventory, hooks and release records are left: an inventory does not list them, and the process that saved it knows them.
+// isOurs reports whether an object belongs to the bundle, so that it must be deleted if the inventory does not list it. If
+// there is an inventory, hooks and release records stay: an inventory does not list them, but the process that saved it manages
+// them.
 func (in *Input) isOurs(m *metav1.PartialObjectMetadata, inv *inventory.Inventory) bool {
 	member, set := m.Labels[object.LabelPartOf] == in.Inventories.Set, m.Labels[release.LabelSet] == in.Inventories.Set
 	if inv == nil {

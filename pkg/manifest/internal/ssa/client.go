@@ -26,7 +26,7 @@ const (
 	MergePatch = "application/merge-patch+json"
 )
 
-// A Client sends requests to one cluster. Its only state is the list of what it wrote.
+// A Client sends requests to one cluster. Its only state is the list of its writes.
 type Client struct {
 	// FieldManager is the field manager of everything that the client writes.
 	FieldManager string
@@ -51,8 +51,8 @@ func New(c Cluster, fieldManager string) *Client {
 	return &Client{FieldManager: fieldManager, cluster: c}
 }
 
-// Written returns the objects that the client wrote, in the order of the responses. It does not contain namespaces that the client
-// created because they were missing, and writes whose response was lost.
+// Written returns the objects that the client wrote, in the order of the responses. It does not contain namespaces that the
+// client created because they were missing, or writes whose response was lost.
 func (c *Client) Written() []Written { return c.written.list() }
 
 // path returns the URL path of an object, or the path of the collection if the name is empty.

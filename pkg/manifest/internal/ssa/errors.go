@@ -49,8 +49,8 @@ func IsOwnershipConflict(err error) bool {
 	})
 }
 
-// IsReplaced reports whether ApplyTo was probably refused because the object is gone, which is a conflict, or because it has another
-// UID, which is invalid. Admission can cause other conflicts, so read the object to be sure.
+// IsReplaced reports whether ApplyTo was probably rejected because the object was deleted, which is a conflict, or because it
+// has a different UID, which is invalid. Admission can cause other conflicts, so read the object to be sure.
 func IsReplaced(err error) bool {
 	if kerrors.IsConflict(err) {
 		return !IsOwnershipConflict(err)
@@ -72,8 +72,8 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// IsRefused reports whether the API server or the engine refuses one object. Any other error means that the cluster is
-// unreachable or temporarily unavailable, or that a webhook of it is.
+// IsRefused reports whether the API server or the engine rejects a single object. Any other error means that the cluster or one
+// of its webhooks is unreachable or temporarily unavailable.
 func IsRefused(err error) bool {
 	if r := (*RefusedError)(nil); errors.As(err, &r) {
 		return true
@@ -93,15 +93,15 @@ func IsRefused(err error) bool {
 	}
 }
 
-// retryable is implemented by errors of sources and of connections that know whether a retry may succeed.
+// retryable is implemented by errors of sources and connections that know whether a retry might succeed.
 type retryable interface {
 	error
-	// Retryable reports whether a retry may succeed although nothing was changed.
+	// Retryable reports whether a retry might succeed without any change.
 	Retryable() bool
 }
 
-// IsTransient reports whether an error may end although no one changes the bundle or the object: the cluster, a webhook of it or
-// the server of a source does not answer, or another client changed the object at the same time.
+// IsTransient reports whether an error might disappear without a change to the bundle or the object: the cluster, one of its
+// webhooks or the server of a source does not respond, or another client changed the object at the same time.
 func IsTransient(err error) bool {
 	if r := retryable(nil); errors.As(err, &r) {
 		return r.Retryable()

@@ -100,13 +100,13 @@ func TestExplainKeepsTheReason(t *testing.T) {
 	}
 }
 
-// A retryableError is an error of a source that says whether a retry may succeed.
+// A retryableError is an error of a source that reports whether a retry might succeed.
 type retryableError bool
 
 func (retryableError) Error() string     { return "no" }
 func (e retryableError) Retryable() bool { return bool(e) }
 
-// TestVerdicts checks which errors are verdicts on an object, and which may end by themselves.
+// TestVerdicts checks which errors reject an object, and which errors are transient.
 func TestVerdicts(t *testing.T) {
 	pods, code := schema.GroupResource{Resource: "pods"}, func(code int) error {
 		return kerrors.NewGenericServerResponse(code, "patch", schema.GroupResource{Resource: "pods"}, "a", "no", 0, true)

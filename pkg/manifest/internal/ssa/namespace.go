@@ -20,8 +20,9 @@ import (
 
 var namespaceKind = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"} //nolint:gochecknoglobals // Constant.
 
-// LabelNamespace adds labels and annotations to a namespace that belongs to several owners, and creates it if it is missing. Each
-// owner has a field manager of its own, so that none removes what another one set. A label that has another value stays.
+// LabelNamespace adds labels and annotations to a namespace that belongs to several owners, and creates it if it is missing.
+// Each owner has its own field manager, so that no owner removes what another owner has set. An existing label with a different
+// value is not changed.
 func LabelNamespace(ctx context.Context, c *Client, owner, name string, labels, annotations map[string]string) error {
 	err := labelNamespace(ctx, c, owner, name, labels, annotations)
 	if IsOwnershipConflict(err) {
@@ -50,7 +51,7 @@ func labelNamespace(ctx context.Context, c *Client, owner, name string, labels, 
 
 var namespaces = cluster.Mapping{Resource: "namespaces"} //nolint:gochecknoglobals // Constant.
 
-// agreed returns the entries of want that have no other value in have.
+// agreed returns the entries of want that are missing in have or have the same value there.
 func agreed(want, have map[string]string) map[string]string {
 	out := maps.Clone(want)
 	maps.DeleteFunc(out, func(k, v string) bool {

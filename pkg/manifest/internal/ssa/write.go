@@ -42,8 +42,8 @@ func (c *Client) Apply(ctx context.Context, o *object.Desired, how Mode) (cluste
 	return c.apply(ctx, o, patchOf(o, how), how != NoForce)
 }
 
-// ApplyTo is like Apply, but refuses the write unless the object has this UID. In particular, it does not create an object that is
-// gone; see IsReplaced. If the UID is empty, ApplyTo is the same as Apply.
+// ApplyTo is like Apply, but only writes the object if it has this UID. In particular, it does not recreate an object that was
+// deleted; see IsReplaced. If the UID is empty, ApplyTo is the same as Apply.
 func (c *Client) ApplyTo(ctx context.Context, o *object.Desired, uid string, how Mode) (cluster.ObjectState, *metav1.FieldsV1, error) {
 	return c.apply(ctx, o, o.PatchTo(uid), how != NoForce)
 }

@@ -22,7 +22,7 @@ type Written struct {
 	Created bool
 }
 
-// writes lists what a Client wrote. It is safe for concurrent use.
+// writes lists the objects that a Client wrote. It is safe for concurrent use.
 type writes struct {
 	mu  sync.Mutex
 	all []Written

@@ -67,7 +67,7 @@ type Facts struct {
 	Known Knowledge
 	// State is the state of the object, or nil if it is unknown.
 	State *cluster.ObjectState
-	// DeleteAdopted is true if adopted objects are deleted like others.
+	// DeleteAdopted is true if adopted objects are deleted like all others.
 	DeleteAdopted bool
 }
 

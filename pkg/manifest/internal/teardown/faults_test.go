@@ -295,7 +295,7 @@ func TestReplacedInCache(t *testing.T) {
 	}
 }
 
-// TestRunSurvivesPanics checks that a response on which a library panics is an error of its object.
+// TestRunSurvivesPanics checks that if a library panics on a response, this is an error of the object.
 func TestRunSurvivesPanics(t *testing.T) {
 	cases := map[string]struct {
 		reason, line, want string

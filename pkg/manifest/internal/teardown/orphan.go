@@ -63,8 +63,8 @@ func Shelters(entries, orphans []*inventory.Entry, needed map[cluster.ObjectRef]
 	return filter(entries, func(e *inventory.Entry) bool { return needed[e.Ref()] && !slices.Contains(orphans, e) })
 }
 
-// mustOrphan reports whether an object must be kept. If the watch does not show an object, it is read only if it was applied with
-// the keep policy or may have been adopted.
+// mustOrphan reports whether an object must be kept. If the watch does not contain the object, it is read only if it was
+// applied with the keep policy or might have been adopted.
 func (r *remover) mustOrphan(ctx context.Context, e *inventory.Entry) (bool, error) {
 	if !e.Keep && !isReleased(e, r.in.DeleteAdopted) {
 		return Decide(e, r.facts(e), r.in.Set) == Orphan, nil

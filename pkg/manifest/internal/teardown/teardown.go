@@ -100,7 +100,7 @@ type Input struct {
 	Denied map[cluster.ObjectRef]error
 	// Settled holds the entries that an earlier call found gone or not to be members, with their UID in the inventory at that time.
 	Settled map[cluster.ObjectRef]string
-	// DeleteAdopted makes the removal delete objects that existed before the bundle adopted them, like others.
+	// DeleteAdopted makes the removal also delete objects that existed before the bundle adopted them.
 	DeleteAdopted bool
 	// Concurrency limits the number of concurrent requests.
 	Concurrency int
@@ -115,8 +115,8 @@ type Result struct {
 	Blocked Blocked
 	// Done contains the entries that require no more work: their objects are gone, orphaned, or not members.
 	Done map[cluster.ObjectRef]bool
-	// Kept lists the orphaned objects, KeptAdopted the orphaned objects that were adopted, LeftBehind the objects that are not the
-	// applied ones, and Forced the deleted custom resources of other clients.
+	// Kept lists the orphaned objects, KeptAdopted lists the orphaned objects that were adopted, LeftBehind lists the objects
+	// that are not the applied ones, and Forced lists the deleted custom resources of other clients.
 	Kept, KeptAdopted, LeftBehind, Forced []cluster.ObjectRef
 	// HookFailures lists the errors of failed hooks that do not block the removal.
 	HookFailures []string
