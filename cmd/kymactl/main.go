@@ -34,7 +34,7 @@ func run() int {
 	context.AfterFunc(ctx, stop)
 	defer stop()
 	e := command.Process()
-	// Without spare children, no process is started before there is something to render.
+	// Without spare children, no process is started until there is something to render.
 	pool, err := sandbox.New(sandbox.Options{Limits: sandbox.Limits{Output: maxOutput}})
 	if err != nil {
 		e.Warnf("charts are rendered in this process, where they can exhaust its memory: %s", err)

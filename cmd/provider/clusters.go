@@ -70,7 +70,7 @@ func (c *changes) tell(identity, id string, _ cluster.ObjectRef, _, _ *cluster.O
 	}
 }
 
-// wake reports to the controller that a cluster can be used now, by the name of a consumer.
+// wake reports to the controller that the cluster of a consumer can be used again.
 func (c *changes) wake(consumer string) {
 	if r := c.to.Load(); r != nil {
 		r.Wake(consumer)

@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// TestTell checks that a change in a cluster queues the Manifests of that cluster only, even if another cluster has a bundle with the
-// same ID.
+// TestTell checks that a change in a cluster only queues the Manifests of that cluster, even if another cluster has a bundle
+// with the same ID.
 func TestTell(t *testing.T) {
 	c := &changes{}
 	c.tell("a", "id", cluster.ObjectRef{}, nil, nil) // Before the controller starts, changes are dropped.

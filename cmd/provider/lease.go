@@ -16,11 +16,11 @@ import (
 const (
 	// namespaceFile contains the namespace of the pod.
 	namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
-	// outsideNamespace is the namespace of the lease of a process outside of a pod. Each cluster has it.
+	// outsideNamespace is the namespace of the lease for processes outside of a pod. It exists in every cluster.
 	outsideNamespace = "default"
-	// leaseDuration is the time after which another process takes over a lease that is not renewed.
+	// leaseDuration is the time after which another process takes over a lease that has not been renewed.
 	leaseDuration = 60 * time.Second
-	// renewDeadline is the time after which a leader that cannot renew its lease ends.
+	// renewDeadline is the time after which a leader exits if it cannot renew its lease.
 	renewDeadline = 50 * time.Second
 )
 
@@ -35,20 +35,20 @@ func (f *flags) leaseNamespace() string {
 	return ""
 }
 
-// A lease knows until when this process leads. A process that was suspended continues where it was, before the leader election of
-// this process notices that another one leads: check stops it there. A lease is safe for concurrent use.
+// A lease records until when this process is the leader. A process that was suspended resumes its work before its leader
+// election detects that another process is the leader. check stops it in this case. A lease is safe for concurrent use.
 type lease struct {
 	now func() time.Time
-	// renewed is the time of the request that renewed the lease last, or nil.
+	// renewed is the time of the request that last renewed the lease, or nil.
 	renewed atomic.Pointer[time.Time]
 }
 
-// observe returns a copy of a REST config. The requests of its clients that renew the lease tell the lease.
+// observe returns a copy of a REST config. The lease records the requests of its clients that renew it.
 func (l *lease) observe(cfg *rest.Config) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			// The lease begins when the API server receives the request, or later.
+			// The lease begins at this time or later, when the API server receives the request.
 			begun := l.now()
 			resp, err := next.RoundTrip(r)
 			if err == nil && r.Method != http.MethodGet && resp.StatusCode < http.StatusMultipleChoices {
@@ -60,14 +60,14 @@ func (l *lease) observe(cfg *rest.Config) *rest.Config {
 	return cfg
 }
 
-// check returns an error if another process may lead.
+// check returns an error if another process might be the leader.
 func (l *lease) check() error {
 	renewed := l.renewed.Load()
 	if renewed == nil {
 		return errors.New("this process does not lead: it has no lease")
 	}
 	now := l.now()
-	// The monotonic clock stands still while a machine is suspended, and the other one can be set back.
+	// The monotonic clock stops while a machine is suspended, and the wall clock can be set back.
 	age := max(now.Sub(*renewed), now.Round(0).Sub(renewed.Round(0)))
 	if age >= leaseDuration {
 		return errors.Errorf("this process no longer leads: its lease was renewed %s ago, and another process may lead since then",

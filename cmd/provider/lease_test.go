@@ -12,13 +12,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestLease checks that a process leads for no longer than its last renewal allows, whether or not the leader election of this
-// process has noticed.
+// TestLease checks that a process stops leading when its last renewal expires, even if its leader election has not detected
+// this yet.
 func TestLease(t *testing.T) {
 	const renew, refuse, read = http.MethodPut, http.MethodPatch, http.MethodGet
 	cases := map[string]struct {
 		reason string
-		// requests are sent one minute apart from each other.
+		// requests are sent at intervals of one minute.
 		requests []string
 		after    time.Duration
 		want     bool
@@ -72,7 +72,7 @@ func send(ctx context.Context, t *testing.T, c *http.Client, method, url string)
 	_ = resp.Body.Close()
 }
 
-// TestLeaseNamespace checks that a process outside of a pod needs no flag.
+// TestLeaseNamespace checks that a process outside of a pod doesn't need the flag.
 func TestLeaseNamespace(t *testing.T) {
 	f := &flags{leaderElectionNamespace: "a"}
 	if got := f.leaseNamespace(); got != "a" {

@@ -106,8 +106,8 @@ func logger(debug bool) logging.Logger {
 	return logging.NewLogrLogger(zl.WithName("provider-kyma"))
 }
 
-// survivePanics makes the goroutines of client-go, which decode responses and call event handlers, log a panic and continue, instead of
-// ending the process again and again because of one object.
+// survivePanics makes the goroutines of client-go, which decode responses and call event handlers, log a panic and continue, so
+// that a single object cannot end the process repeatedly.
 func survivePanics() { utilruntime.ReallyCrash = false }
 
 // newClient returns the client of the controllers. It waits until the cache contains its own writes, and skips updates that

@@ -21,12 +21,12 @@ import (
 // manifestsCRD is the name of the CRD of Manifests.
 const manifestsCRD = "manifests.kyma.m.crossplane.io"
 
-// authenticationConfig is the name of the ConfigMap in kube-system that each API server creates when its cluster is new.
+// authenticationConfig is the name of a ConfigMap in kube-system that the API server creates in each new cluster.
 const authenticationConfig = "extension-apiserver-authentication"
 
-// controlPlaneUIDs returns the UIDs that identify the control plane: that of the namespace kube-system, which Crossplane lets no
-// provider read, that of a ConfigMap in it which outlives the package of the provider, and that of the CRD of Manifests. Those that the
-// provider is not allowed to read are left out.
+// controlPlaneUIDs returns the UIDs that identify the control plane: the UID of the namespace kube-system, which Crossplane
+// does not let providers read by default, the UID of a ConfigMap in this namespace, which still exists when the package of the
+// provider is reinstalled, and the UID of the Manifest CRD. It omits UIDs that the provider is not allowed to read.
 func controlPlaneUIDs(ctx context.Context, reader client.Reader, reviews client.Writer) ([]string, error) {
 	var out []string
 	for _, o := range []struct {

@@ -24,7 +24,7 @@ type noReporter struct{}
 
 func (noReporter) AsObject(error) runtime.Object { return nil }
 
-// TestSurvivePanics checks that a panic in a goroutine of client-go ends its watch, and not the process.
+// TestSurvivePanics checks that a panic in a goroutine of client-go only ends its watch, and not the process.
 func TestSurvivePanics(t *testing.T) {
 	survivePanics()
 	d := &panickingDecoder{closed: make(chan struct{})}

@@ -18,24 +18,24 @@ import (
 const spareRenderers = 2
 
 const (
-	// automatic is the value of --render-processes and --render-memory that are not set.
+	// automatic is the value of --render-processes and --render-memory if they are not set.
 	automatic = math.MinInt
 
-	// Processes and memory that are derived from the memory limit of the container.
+	// Bounds of the values that are derived from the memory limit of the container.
 	fewestRenderers, mostRenderers       = 2, 4
 	leastRender, usualRender, mostRender = 64 << 20, 256 << 20, 512 << 20
-	// renderShare is the part of the memory of the container that all renderings may take together: a half.
+	// renderShare is the divisor for the part of the container's memory that all renderings together can use: one half.
 	renderShare = 2
 )
 
-// A renderBudget is how many charts are rendered at a time, and how much memory each may take.
+// A renderBudget is the number of charts that are rendered concurrently, and the memory that each of them can use.
 type renderBudget struct {
 	processes int
 	memory    int64
 }
 
-// budgetOf returns the budget in a container with a memory limit in bytes, or 0 if it has none. It derives what is automatic,
-// so that all renderings take at most half of the memory, and keeps what is set.
+// budgetOf returns the budget in a container with a memory limit in bytes, or 0 if there is no limit. It keeps values that are
+// set, and derives automatic values so that all renderings together take at most half of the memory.
 func budgetOf(processes int, memory, limit int64) renderBudget {
 	if limit <= 0 {
 		limit = math.MaxInt64
@@ -55,7 +55,7 @@ func budgetOf(processes int, memory, limit int64) renderBudget {
 	return b
 }
 
-// excess returns why the budget does not fit into a container with a memory limit in bytes, or "".
+// excess returns the reason why the budget does not fit into a container with a memory limit in bytes, or "" if it fits.
 func (b renderBudget) excess(limit int64) string {
 	if limit <= 0 || b.processes == 0 || b.memory <= limit/renderShare/int64(b.processes) {
 		return ""
@@ -65,7 +65,7 @@ func (b renderBudget) excess(limit int64) string {
 		b.processes, b.memory, limit)
 }
 
-// containerMemory returns the memory limit of the container in bytes, or 0 if it has none.
+// containerMemory returns the memory limit of the container in bytes, or 0 if there is no limit.
 func containerMemory(provider memlimit.Provider) int64 {
 	n, err := provider()
 	if err != nil || n > math.MaxInt64 {

@@ -35,7 +35,7 @@ import (
 )
 
 // setup sets up the controllers. local configures access to the control plane, and held is the lease of a leader. The returned
-// function closes what the manager doesn't close.
+// function closes resources that the manager doesn't close.
 func setup(
 	ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics.Metrics, f *flags, held *lease, log logging.Logger,
 ) (func(), error) {

@@ -61,11 +61,11 @@ type Credentials struct {
 	policy     Policy
 	// platform is true if an administrator wrote the provider config, and false if a tenant did.
 	platform bool
-	// stored is true if the kubeconfig is in a Secret, which users of the control plane may be able to change.
+	// stored is true if the kubeconfig is in a Secret, which users of the control plane might be able to change.
 	stored bool
 }
 
-// trust returns who named the API server.
+// trust returns who chose the API server.
 func (c Credentials) trust() netguard.Trust {
 	switch {
 	case c.injected:
@@ -115,7 +115,7 @@ func (r *Resolver) identity(ctx context.Context, namespace string, spec *v1alpha
 		return nil, errors.Wrap(err, "spec.identity")
 	}
 	id := &identity{kind: spec.Type, injected: injected, data: data, server: spec.Server}
-	// The token of a workload identity is a file of the provider.
+	// The token of a workload identity is in a file of the provider.
 	id.lent = spec.Source != v1alpha1.CredentialsSourceSecret || spec.Type == v1alpha1.IdentityTypeAzureWorkloadIdentityCredentials
 	return id, errors.Wrap(id.check(namespace != "", r.policy), "spec.identity")
 }
@@ -247,7 +247,7 @@ func digest(c Credentials) string {
 		part(data)
 	}
 	source(c.injected, c.kubeconfig)
-	// A tenant and an administrator do not share a connection, because different addresses are refused.
+	// Tenants and administrators do not share connections, because different addresses are refused for them.
 	if c.platform && !c.injected {
 		part([]byte("platform"))
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
 
-// TestForeignText checks that errors don't quote the pages of servers that aren't API servers. A tenant could otherwise read the
-// pages of servers that only the provider reaches.
+// TestForeignText checks that errors don't quote the pages of servers that aren't API servers. Otherwise, a tenant could read
+// the pages of servers that only the provider can reach.
 func TestForeignText(t *testing.T) {
 	const page, status = "canary", `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no permission","reason":"Forbidden","code":403}`
 	cases := map[string]struct {
@@ -35,7 +35,7 @@ func TestForeignText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newAPIServer(t)
 			s.instead = func(w http.ResponseWriter, _ *http.Request) {
-				// Without an own type, the server would guess one.
+				// Otherwise, the server would guess a content type.
 				w.Header()["Content-Type"] = nil
 				if tc.contentType != "" {
 					w.Header().Set("Content-Type", tc.contentType)

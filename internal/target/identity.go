@@ -30,7 +30,7 @@ type identity struct {
 	data     []byte
 	// lent is true if the identity belongs to the provider, and is not in a Secret.
 	lent bool
-	// server is the host that the tokens of a lent identity are for, or empty.
+	// server is the host to which the tokens of a lent identity can be sent, or empty.
 	server string
 }
 
@@ -86,8 +86,8 @@ func (i *identity) checkGoogle(p Policy) error {
 		"of the provider; start it with --allow-kubeconfig-files to accept all")
 }
 
-// tokenURIs returns the servers that exchange a key of Google for a token. Google's library would send it to any other one, and
-// the answer to the API server.
+// tokenURIs returns the servers that exchange a Google key for a token. Without this list, Google's library would send the key
+// to any server, and its response to the API server.
 func tokenURIs() []string {
 	return []string{
 		"https://oauth2.googleapis.com/token", "https://accounts.google.com/o/oauth2/token", "https://www.googleapis.com/oauth2/v4/token",
@@ -126,9 +126,9 @@ func refusedFile(field string) error {
 	return errors.Errorf("%s is refused, as it names a file of the provider; start it with --allow-kubeconfig-files to accept it", field)
 }
 
-// wrap adds the tokens of the identity to the requests of a REST config. The context must live as long as the config is
-// used. The client requests tokens, except for the provider's own identity, which the libraries of clouds get from the
-// metadata service or from the environment of the provider. Some identities take parameters from exec, which wrap then removes.
+// wrap adds the tokens of the identity to the requests of a REST config. The context must live as long as the config is used.
+// The client is used to request tokens, except for the provider's own identity, which cloud libraries get from the metadata
+// service or from the environment of the provider. Some identities take parameters from exec, which wrap then removes.
 func (i *identity) wrap(ctx context.Context, rc *rest.Config, cluster string, client *http.Client) error {
 	var err error
 	switch i.kind {

@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// serversOf returns an expression for the hosts of API servers in the cloud of an identity. The clouds run these servers, and show
-// their owners no tokens.
+// serversOf returns an expression for the hosts of API servers in the cloud of an identity. The clouds run these servers, and
+// don't reveal tokens to their owners.
 func serversOf(kind v1alpha1.IdentityType) string {
 	switch kind {
 	case v1alpha1.IdentityTypeGoogleApplicationCredentials:
@@ -31,8 +31,8 @@ func serversOf(kind v1alpha1.IdentityType) string {
 	return `$^`
 }
 
-// checkServer returns an error if tokens of the provider's own identity must not be sent to the server of a kubeconfig. The kubeconfig
-// is in a Secret, and a user who may write that Secret would choose which server gets the tokens.
+// checkServer returns an error if tokens of the provider's own identity must not be sent to the server of a kubeconfig in a
+// Secret. Otherwise, users who can write this Secret could choose the server that receives the tokens.
 func (i *identity) checkServer(rc *rest.Config) error {
 	u, err := url.Parse(rc.Host)
 	if err != nil || u.Scheme != "https" {

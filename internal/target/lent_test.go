@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// TestLentIdentity checks which servers get tokens of the provider's own identity.
+// TestLentIdentity checks to which servers tokens of the provider's own identity are sent.
 func TestLentIdentity(t *testing.T) {
 	const (
 		google  = v1alpha1.IdentityTypeGoogleApplicationCredentials
@@ -59,7 +59,7 @@ func TestLentIdentity(t *testing.T) {
 	}
 }
 
-// TestLentIdentityOfSecret checks that Resolve finds out whose identity and whose kubeconfig it is.
+// TestLentIdentityOfSecret checks that Resolve determines to whom the identity and the kubeconfig belong.
 func TestLentIdentityOfSecret(t *testing.T) {
 	s := newAPIServer(t)
 	store := secrets{"ns/s": {"kubeconfig": s.credentials("", "").kubeconfig, "token": []byte("token")}}

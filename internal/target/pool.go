@@ -27,7 +27,7 @@ import (
 // A Cluster is the connection to one target cluster. The pool that returned it closes it.
 type Cluster = connection.Cluster
 
-// tokenTime is the timeout of a request for a token.
+// tokenTime is the timeout of token requests.
 const tokenTime = 10 * time.Second
 
 // A Pool holds a connection for each set of credentials that is in use. It is safe for concurrent use.
@@ -59,11 +59,11 @@ type Pool struct {
 // requestTime is the maximum duration of a request.
 const requestTime = 15 * time.Second
 
-// mostLists is the maximum number of kinds, of all clusters, that are listed at the same time. After an outage of the network,
-// the lists of a fleet would otherwise be decoded all at once.
+// mostLists is the maximum number of kinds of all clusters that are listed at the same time. Otherwise, all lists of a fleet
+// would be decoded at the same time after a network outage.
 const mostLists = 64
 
-// An entry is a cluster with its consumers, and its state as counted in the metrics.
+// An entry is a cluster with its consumers and the state with which it is counted in the metrics.
 type entry struct {
 	cluster   *Cluster
 	consumers map[string]bool
@@ -103,8 +103,8 @@ func WithOnOutcome(f func(*Cluster)) Option {
 	return func(p *Pool) { p.outcome = f }
 }
 
-// WithOnSettled sets a function that is called for each consumer of a cluster that got an error from Cluster.Ready or from Track,
-// and should try again. The function must not block.
+// WithOnSettled sets a function that is called for each consumer of a cluster that got an error from Cluster.Ready or from
+// Track and should try again. The function must not block.
 func WithOnSettled(f func(consumer string)) Option {
 	return func(p *Pool) { p.wake = f }
 }
@@ -115,7 +115,7 @@ func WithLimits(l transport.Limits) Option {
 	return func(p *Pool) { p.limits = l }
 }
 
-// WithGuard sets the guard that opens all connections. The default is that of netguard.Options.
+// WithGuard sets the guard that opens all connections. The default is a guard with the zero value of netguard.Options.
 func WithGuard(g *netguard.Guard) Option {
 	return func(p *Pool) { p.guard = g }
 }
@@ -279,7 +279,7 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 	return cluster, nil
 }
 
-// changed counts the state of a cluster, and reports it.
+// changed updates the metrics for the state of a cluster, and reports the state.
 func (p *Pool) changed(digest string, c *Cluster) {
 	p.mu.Lock()
 	if e := p.clusters[digest]; e != nil && e.cluster == c {

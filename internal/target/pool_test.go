@@ -331,7 +331,7 @@ func TestLast(t *testing.T) {
 	}
 }
 
-// want401 is the message about refused credentials.
+// want401 is the message about rejected credentials.
 const want401 = "API server refuses the credentials (401 Unauthorized); check the user of the kubeconfig, or the identity"
 
 func TestCluster(t *testing.T) {

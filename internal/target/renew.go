@@ -10,29 +10,29 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// renewPause is the minimum time between two attempts to replace a token that the API server refuses.
+// renewPause is the minimum time between two attempts to replace a token that the API server rejects.
 const renewPause = time.Minute
 
-// A renewer adds the tokens of an identity to requests. The libraries of clouds keep a token until it expires. If the API server
-// refuses it before that, because the account or the permission has changed, the renewer starts over with the credentials, so
-// that the next request gets a new token.
+// A renewer adds the tokens of an identity to requests. Cloud libraries cache a token until it expires. If the API server
+// rejects it earlier, because the account or a permission has changed, the renewer starts again from the credentials, so that
+// the next request uses a new token.
 type renewer struct {
-	// add returns a transport that adds tokens, with no token yet.
+	// add returns a transport that adds tokens, without a cached token.
 	add func(base http.RoundTripper) (http.RoundTripper, error)
 	now func() time.Time
 
 	base http.RoundTripper
 
-	// mu guards the fields below.
+	// mu protects the fields below.
 	mu      sync.Mutex
 	current http.RoundTripper
-	renewed int // How often current was replaced.
+	renewed int // Number of times that current was replaced.
 	since   time.Time
 }
 
-// renewing wraps the tokens that wrap adds to a REST config.
+// renewing makes the tokens that wrap adds to a REST config renewable.
 func renewing(rc *rest.Config, wrap func(rc *rest.Config) error) error {
-	// The parameters of an identity are in exec, which wrap removes.
+	// Parameters of an identity can be in exec, which wrap removes.
 	template, before := rest.CopyConfig(rc), rc.WrapTransport
 	if err := wrap(rc); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (r *renewer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// renew replaces the transport whose token was refused, unless that has happened since.
+// renew replaces the transport whose token was rejected, unless it has already been replaced.
 func (r *renewer) renew(renewed int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

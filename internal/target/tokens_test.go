@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// serviceAccount returns a key of Google that names a token server.
+// serviceAccount returns a Google key with a token server.
 func serviceAccount(t *testing.T, tokenURI string) []byte {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -38,8 +38,8 @@ func serviceAccount(t *testing.T, tokenURI string) []byte {
 	return data
 }
 
-// TestTokenServer checks that requests for tokens go through the guard, and follow no redirects. Resolve refuses other token
-// servers than those of Google before.
+// TestTokenServer checks that token requests go through the guard, and follow no redirects. Resolve already rejects token
+// servers that don't belong to Google.
 func TestTokenServer(t *testing.T) {
 	cases := map[string]struct {
 		reason   string

@@ -17,8 +17,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
 )
 
-// TestPoolWakes holds that a cluster that is not connected is probed by its connection only, and that its consumers are called
-// when it answers.
+// TestPoolWakes checks that only its connection probes a cluster that is not connected, and that the consumers of the cluster
+// are called when it responds.
 func TestPoolWakes(t *testing.T) {
 	s := newAPIServer(t)
 	woken := make(chan string, 10)
@@ -28,7 +28,7 @@ func TestPoolWakes(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	c := must[*Cluster](t)(p.Get("ns/a", s.credentials("t", "")))
 	must[*Cluster](t)(p.Get("ns/b", s.credentials("t", "")))
-	if n := runtime.NumGoroutine(); n > goroutines { // Those of other tests can still end.
+	if n := runtime.NumGoroutine(); n > goroutines { // Goroutines of other tests can still end.
 		t.Errorf("want no goroutine before the cluster is used, got %d", n-goroutines)
 	}
 	for range 100 {

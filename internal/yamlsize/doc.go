@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package yamlsize limits the size of untrusted YAML and JSON in memory. A few kilobytes can expand to gigabytes, because
-// an alias is replaced by all that its anchor contains. Libraries limit the number of nodes that aliases produce, but not
-// the size of the nodes. It is the only package that decodes YAML.
+// Package yamlsize limits the size of untrusted YAML and JSON in memory. A few kilobytes can expand to gigabytes, because each
+// alias is replaced with the content of its anchor. Libraries limit the number of nodes that aliases produce, but not the size
+// of the nodes. It is the only package that decodes YAML.
 package yamlsize

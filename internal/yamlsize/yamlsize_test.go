@@ -79,7 +79,8 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// TestDecoders checks that each decoder refuses what exceeds a limit, before it decodes, and how each reads duplicate keys.
+// TestDecoders checks that each decoder rejects a document that exceeds a limit before decoding it, and how it handles
+// duplicate keys.
 func TestDecoders(t *testing.T) {
 	decoders := map[string]func(l Limits, data []byte) (string, error){
 		"JSON":      func(l Limits, data []byte) (string, error) { j, err := l.JSON(data); return string(j), err },
@@ -101,7 +102,7 @@ func TestDecoders(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason, data string
-		// want is what each decoder returns; the empty text is an error.
+		// want is the result of each decoder. An empty string means an error.
 		want    map[string]string
 		exceeds bool
 	}{

@@ -45,7 +45,7 @@ func TestClusterProviderConfigRules(t *testing.T) {
 	}
 	for _, at := range namespaces {
 		if strings.HasPrefix(at, "spec.impersonate.") {
-			continue // That is a namespace of the target cluster.
+			continue // This is a namespace of the target cluster.
 		}
 		t.Run(at, func(t *testing.T) {
 			o := full.DeepCopy()

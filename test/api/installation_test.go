@@ -136,7 +136,7 @@ func referenceBreaches(list string) map[string]breach {
 
 const kindPattern = `^([A-Za-z][A-Za-z0-9]*(\.[a-z0-9]([-a-z0-9.]*[a-z0-9])?)?|\*\.[a-z0-9]([-a-z0-9.]*[a-z0-9])?)$`
 
-// confinementBreaches are those of the restrictions of the objects of a module.
+// confinementBreaches returns the breaches of rules for the restrictions on the objects of a module.
 func confinementBreaches(at string) map[string]breach {
 	return map[string]breach{
 		at + ".namespaces minItems 1":          {set: fields{at + ".namespaces": []any{}}},
@@ -150,7 +150,7 @@ func confinementBreaches(at string) map[string]breach {
 	}
 }
 
-// impersonationBreaches are those of a ServiceAccount that is impersonated.
+// impersonationBreaches returns the breaches of rules for an impersonated ServiceAccount.
 func impersonationBreaches(at string) map[string]breach {
 	at += ".impersonate"
 	account := at + ".serviceAccount"

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestPolicyOfUsers applies the example that restricts which users may name which ClusterProviderConfig.
+// TestPolicyOfUsers applies the example that restricts which users can use which ClusterProviderConfig.
 func TestPolicyOfUsers(t *testing.T) {
 	resources := map[string]string{
 		"ValidatingAdmissionPolicy": "validatingadmissionpolicies", "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
@@ -43,7 +43,8 @@ rules: [{apiGroups: [kyma.m.crossplane.io], resources: [kymas, manifests, cluste
 		})
 	}
 	create("", editor, "clusterroles")
-	// All users may do everything with our kinds in the namespace: what a RoleBinding grants must not count.
+	// All users have all permissions for the provider's kinds in the namespace, because a RoleBinding must not affect the
+	// result.
 	create(metav1.NamespaceDefault, object(t, `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
@@ -89,8 +90,8 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "system:auth
 	}
 }
 
-// createAs creates an object as a user of groups, without effect, and returns the error as text. If a refusal is expected, it
-// waits for one, because an API server takes a moment to evaluate a new policy.
+// createAs creates an object in a dry run as a user with groups, and returns the error as text. If an error is expected, it
+// waits for it, because an API server takes a moment to enforce a new policy.
 func createAs(t *testing.T, o *unstructured.Unstructured, groups []string, refusal bool) string {
 	t.Helper()
 	cfg := rest.CopyConfig(server.Config())

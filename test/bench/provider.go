@@ -28,8 +28,8 @@ type provider struct {
 	metrics string
 }
 
-// startProvider starts the provider with an empty cache, and returns when it is ready. It has its defaults, except that it elects no
-// leader, because the renewals of a lease are not work.
+// startProvider starts the provider with an empty cache, and returns when it is ready. It uses the defaults, except that it
+// does not use leader election, because renewals of the lease would count as writes.
 func startProvider(ctx context.Context, binary, dir, kubeconfig string) (*provider, error) {
 	metrics, err := freeAddress(ctx)
 	if err != nil {

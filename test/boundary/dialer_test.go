@@ -13,7 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// dialing returns what dials without netguard, by the path of its package. The linter forbids most of these, too.
+// dialing returns the identifiers that dial without netguard, by the path of their package. The linter forbids most of them
+// too.
 func dialing() map[string][]string {
 	return map[string][]string{
 		"net":        {"Dial", "DialTimeout", "DialTCP", "DialUDP", "DialIP", "DialUnix", "Dialer"},
@@ -22,8 +23,8 @@ func dialing() map[string][]string {
 	}
 }
 
-// dialers returns what a file uses to connect to other machines without netguard, sorted: one of dialing, an HTTP client without a
-// transport, or a transport without a dialer.
+// dialers returns the means by which a file connects to other machines without netguard, sorted: an identifier in dialing, an
+// HTTP client without a transport, or a transport without a dialer.
 func dialers(parsed *ast.File) []string {
 	var found []string
 	imported := importsByName(parsed)

@@ -55,7 +55,7 @@ func layers() []layer {
 		{path: "pkg/manifest/internal/ssa", level: 5, forbidden: []string{"apis"}},
 		{path: "pkg/manifest/internal/inventory", level: 6, forbidden: []string{"apis"}},
 		{path: "pkg/manifest/source", level: 32, forbidden: []string{"apis"}},
-		// How a program renders in child processes.
+		// Lets programs render in child processes.
 		{path: "pkg/manifest/sandbox", level: 32, forbidden: []string{"apis"}},
 		{path: "pkg/manifest/internal/bundle", level: 34, forbidden: []string{"apis"}},
 		{path: "pkg/manifest/internal/hook", level: 34, forbidden: []string{"apis"}},

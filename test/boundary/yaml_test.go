@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// yamlDecoders returns what decodes YAML without bounds on what it becomes, by the path of its package. The linter forbids most of these,
-// too.
+// yamlDecoders returns the identifiers that decode YAML without limiting the result, by the path of their package. The linter
+// forbids most of them too.
 func yamlDecoders() map[string][]string {
 	sigs := []string{"Unmarshal", "UnmarshalStrict", "YAMLToJSON", "YAMLToJSONStrict"}
 	plain := []string{"Unmarshal", "UnmarshalStrict", "NewDecoder"}
@@ -38,7 +38,7 @@ func yamlDecoders() map[string][]string {
 	}
 }
 
-// bounded returns the uses of decoders behind a check of the size, by package.
+// bounded returns the uses of decoders that follow a check of the size, by package.
 func bounded() map[string][]string {
 	return map[string][]string{
 		"internal/yamlsize":          {"sigs.k8s.io/yaml.Unmarshal", "sigs.k8s.io/yaml.YAMLToJSON", "sigs.k8s.io/yaml.YAMLToJSONStrict", "go.yaml.in/yaml/v3.NewDecoder"},
@@ -48,7 +48,7 @@ func bounded() map[string][]string {
 	}
 }
 
-// decodersOf returns the decoders of YAML that a file uses, sorted.
+// decodersOf returns the YAML decoders that a file uses, sorted.
 func decodersOf(parsed *ast.File) []string {
 	var found []string
 	imported := importsByName(parsed)
@@ -67,7 +67,7 @@ func decodersOf(parsed *ast.File) []string {
 	return slices.Compact(found)
 }
 
-// TestYAMLDecoders checks that YAML is decoded within bounds everywhere.
+// TestYAMLDecoders checks that all code limits the YAML that it decodes.
 func TestYAMLDecoders(t *testing.T) {
 	used := map[string][]string{}
 	for _, p := range packages(t) {

@@ -156,7 +156,8 @@ func (c *Cluster) startOthers(ctx context.Context) error {
 // Dir returns the directory with the data and the log of each server.
 func (c *Cluster) Dir() string { return c.dir }
 
-// Pause freezes the API server: it accepts connections, but does not respond. A request sent at once can still be answered.
+// Pause freezes the API server: it accepts connections, but does not respond. A request that is sent immediately afterwards can
+// still be answered.
 func (c *Cluster) Pause() { c.signal(syscall.SIGSTOP) }
 
 // Resume ends a pause.

@@ -180,7 +180,7 @@ func testOutage(t *testing.T, c *Cluster) {
 		return err
 	}
 	c.Pause()
-	// The signal takes effect once each thread has received it.
+	// The signal takes effect once all threads have received it.
 	eventually(t, "a paused API server does not answer", func(context.Context) (bool, string) {
 		return list(time.Second) != nil, "it answers"
 	})

@@ -17,7 +17,7 @@ import (
 
 const states = "provider_kyma_target_connection_states"
 
-// A fleet has clusters with each fault, and Manifests on each of them.
+// A fleet contains clusters with each fault, and Manifests for each of them.
 type fleet struct {
 	*Space
 
@@ -43,7 +43,7 @@ func (f *fleet) add(ctx SpecContext) {
 	Eventually(unreachable).WithContext(ctx).Should(Equal(3 * f.each))
 }
 
-// abandon removes the Manifests although their clusters do not answer. They installed nothing.
+// abandon removes the Manifests even though their clusters do not respond. They have not installed anything.
 func (f *fleet) abandon(ctx SpecContext) {
 	list := &v1alpha1.ManifestList{}
 	Expect(Env.ControlClient.List(ctx, list, client.InNamespace(f.Name))).To(Succeed())
@@ -54,20 +54,21 @@ func (f *fleet) abandon(ctx SpecContext) {
 	}
 }
 
-// unreachable returns the number of clusters that the provider knows to be unreachable.
+// unreachable returns the number of clusters that the provider reports as unreachable.
 func unreachable(ctx SpecContext) (int, error) {
 	m, err := Env.Provider.Scrape(ctx)
 	return int(m.Sum(states, `"Unreachable"`)), err
 }
 
-// rest measures a fleet at rest for a time.
+// rest measures an idle fleet for a duration.
 func (f *fleet) rest(ctx SpecContext, d time.Duration) {
 	GinkgoHelper()
 	c := measure(ctx, func() {
 		Consistently(unreachable).WithContext(ctx).WithTimeout(d).WithPolling(2 * time.Second).Should(Equal(3 * f.each))
 	})
 	GinkgoWriter.Printf("%d clusters with %d Manifests each cost %s\n", 3*f.each, f.modules, c)
-	// The pauses of 1, 2, 4, 8, 16 and 32 seconds last a minute, and each of them is up to a quarter shorter.
+	// The pauses of 1, 2, 4, 8, 16 and 32 seconds together last about a minute, and each of them can be up to a quarter
+	// shorter.
 	Expect(c.failed).To(And(BeNumerically(">", 0), BeNumerically("<=", 3*f.each*7)))
 	Expect(c.answered).To(BeNumerically("<=", 5), "a probe needs no more")
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package faults tests what clusters and tenants that misbehave cost others: the provider as a process between two real API servers,
-// and servers that hang, drop packets, refuse connections or are slow.
+// Package faults tests how clusters and tenants that misbehave affect others. It runs the provider as a process between two
+// real API servers, and uses servers that hang, drop packets, refuse connections or are slow.
 //
-// Specs with the label short compare counts only, so that they hold on any machine, and run in make test. The others compare times,
-// and are for a machine that does nothing else.
+// Specs with the label short only compare counts, so they work on any machine, and run in make test. All other specs compare
+// times, and need a machine that runs nothing else.
 package faults

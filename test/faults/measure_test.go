@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// samples is the number of installs whose median time is compared, and tries how often they are measured again. Other processes
-	// of the machine only ever make an install slower.
+	// samples is the number of installs whose median time is compared. tries is how often they are measured, because other
+	// processes on the machine can make installs slower.
 	samples, tries = 9, 3
 	cpu            = "process_cpu_seconds_total"
 )
@@ -38,7 +38,7 @@ func newTenant(ctx SpecContext) *tenant {
 	return t
 }
 
-// chart pushes a chart of a few objects that are ready as soon as they exist.
+// chart pushes a chart with a few objects that are ready as soon as they exist.
 func chart(ctx SpecContext) v1alpha1.Source {
 	GinkgoHelper()
 	return NewChart("small", "1.0.0").With("templates/all.yaml", `
@@ -88,13 +88,13 @@ func (t *tenant) fastest(ctx SpecContext) time.Duration {
 	return best
 }
 
-// A cost is what the provider did in a time.
+// A cost describes what the provider did during a period.
 type cost struct {
 	time                                  time.Duration
 	failed, answered, reconciles, seconds float64
 }
 
-// measure returns what the provider does while a function runs.
+// measure returns the cost of the provider while a function runs.
 func measure(ctx SpecContext, f func()) cost {
 	GinkgoHelper()
 	first, start := Must(Env.Provider.Scrape(ctx)), time.Now()
@@ -108,7 +108,7 @@ func measure(ctx SpecContext, f func()) cost {
 	}
 }
 
-// String returns the cost of a minute.
+// String returns the cost per minute.
 func (c cost) String() string {
 	m := c.time.Minutes()
 	return fmt.Sprintf("%.0f requests without and %.0f with a response, %.1f s of CPU and %.0f reconciles in a minute",

@@ -20,15 +20,15 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A fault starts a server that does not work, and returns its URL. The server stops at the end of the spec.
+// A fault starts a broken server, and returns its URL. The server stops at the end of the spec.
 type fault func(ctx context.Context) string
 
-// hanging accepts connections and requests, and never answers.
+// hanging accepts connections and requests, but never responds.
 func hanging(context.Context) string {
 	return serve(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 }
 
-// blackHoled is a port whose queue of new connections is full, so that the system drops the packets of others.
+// blackHoled is a port whose queue for new connections is full, so that the system drops further packets.
 func blackHoled(ctx context.Context) string {
 	GinkgoHelper()
 	l := Must((&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"))
@@ -47,7 +47,7 @@ func blackHoled(ctx context.Context) string {
 	return ""
 }
 
-// refusing listens on no port.
+// refusing returns the URL of a port on which nothing listens.
 func refusing(ctx context.Context) string {
 	return "https://" + Must(FreeAddress(ctx))
 }

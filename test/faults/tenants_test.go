@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// assault makes a tenant with many Manifests on a cluster that answers slowly, and edits them all the time until the end of the spec.
+// assault creates a tenant with many Manifests on a slow cluster, and edits them continuously until the end of the spec.
 func assault(ctx SpecContext, manifests int) {
 	GinkgoHelper()
 	s := NewSpace(ctx)
@@ -54,7 +54,7 @@ func assault(ctx SpecContext, manifests int) {
 	})
 }
 
-// undisturbed runs a function, during which no Manifest of a tenant that is Ready may change.
+// undisturbed runs a function, and fails if a Ready Manifest of the tenant changes in the meantime.
 func (t *tenant) undisturbed(ctx SpecContext, f func()) {
 	GinkgoHelper()
 	last := fmt.Sprintf("install-%d", t.count)

@@ -115,7 +115,7 @@ var _ = Describe("A process that is killed", func() {
 				o.kill()
 				killed++
 			case <-o.done:
-				// The machine was busier before.
+				// The machine was busier during the earlier runs.
 				took = min(took, time.Since(start))
 			}
 			// Temporary files belong to the killed process, and are removed when they are older than a minute.

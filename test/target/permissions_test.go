@@ -61,7 +61,7 @@ func TestPermissions(t *testing.T) {
 		return err == nil
 	})
 	s = templateOperator(t)
-	// Other labels alone make no revision.
+	// A change that only affects labels creates no revision.
 	s.Labels, s.Installs[1].Values = map[string]string{"changed": "yes"}, map[string]any{"changed": "yes"}
 	settle(t, e, c, s)
 	takeAway(t, e, c, s, clients)
@@ -163,7 +163,7 @@ func templateOperator(t *testing.T) *manifest.Bundle {
 	return s
 }
 
-// isThrottled reports whether an API server answered 429, as it does for a moment when it begins to serve a new kind.
+// isThrottled reports whether an API server returned 429, as it briefly does when it starts to serve a new kind.
 func isThrottled(err error) bool {
 	e := (*transport.ThrottledError)(nil)
 	return errors.As(err, &e)

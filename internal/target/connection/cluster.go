@@ -73,13 +73,13 @@ type Options struct {
 	Changed func(*Cluster)
 	// Done is called after the connection was closed; optional.
 	Done func()
-	// Slots bounds how many connections with the same channel list kinds at the same time; optional.
+	// Slots limits how many kinds all connections with the same channel list at the same time; optional.
 	Slots chan struct{}
 	// Monitored means that a goroutine probes the server while it is not Connected, and that all other requests fail
-	// immediately then. The first call of Ready starts it.
+	// immediately during that time. The first call of Ready starts the goroutine.
 	Monitored bool
 	// Settled is called when callers that got an error from Ready or Track should try again, because the server is Connected
-	// again, or kinds were listed; optional. It must not block.
+	// again, or because kinds have been listed; optional. It must not block.
 	Settled func(*Cluster)
 }
 
@@ -145,8 +145,7 @@ func shared(rc *rest.Config, t *transport.Transport) *rest.Config {
 	}
 }
 
-// RESTClient returns a client for any path. Its codec decodes only the types that all API servers return, above all
-// Status.
+// RESTClient returns a client for any path. Its codec decodes only the types that all API servers return, mainly Status.
 func RESTClient(rc *rest.Config, client *http.Client) (*rest.RESTClient, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
@@ -216,8 +215,8 @@ func (c *Cluster) LastVersion() string {
 // Outcome returns the outcome of the latest requests. It sends no requests.
 func (c *Cluster) Outcome() transport.Outcome { return c.transport.Outcome() }
 
-// Ready returns nil if the cluster can be used, and otherwise the error of transport.Transport.Ready. It sends no request itself
-// and doesn't wait. If the connection is not monitored, it always returns nil.
+// Ready returns nil if the cluster can be used, and otherwise the error of transport.Transport.Ready. It sends no requests
+// itself and doesn't wait. If the connection is not monitored, it always returns nil.
 func (c *Cluster) Ready() error {
 	if !c.monitored {
 		return nil
@@ -229,7 +228,7 @@ func (c *Cluster) Ready() error {
 	return err
 }
 
-// probe requests the version, which is what a new connection needs first.
+// probe requests the version, which a new connection needs first anyway.
 func (c *Cluster) probe(ctx context.Context) {
 	// The transport records the result.
 	_, _ = c.version.get(ctx, 0, c.requestVersion)

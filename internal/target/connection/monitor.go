@@ -15,17 +15,17 @@ import (
 const (
 	// probeTime is the timeout of a probe.
 	probeTime = 8 * time.Second
-	// firstProbe and lastProbe are the shortest and the longest pause between two probes.
+	// firstProbe and lastProbe are the minimum and the maximum pause between two probes.
 	firstProbe = time.Second
 	lastProbe  = 5 * time.Minute
-	// steady is how long a server must stay Connected, so that the pauses start from the shortest one again.
+	// steady is how long a server must stay Connected before the pauses start from the minimum again.
 	steady = 2 * time.Minute
 )
 
-// A monitor probes a server while it is not Connected, and after a failure that may be one of the server. It has a goroutine
-// only during that time, so that a connected cluster at rest costs nothing.
+// A monitor probes a server while it is not Connected, and after a failure that the server might have caused. It only runs a
+// goroutine during that time, so a connected idle cluster costs nothing.
 type monitor struct {
-	// probe sends one request, and state returns what is known of the server, including the result of the probe.
+	// probe sends one request. state returns the state of the server, including the result of the probe.
 	probe func(ctx context.Context)
 	state func() transport.State
 
@@ -35,10 +35,10 @@ type monitor struct {
 	running sync.WaitGroup
 
 	mu sync.Mutex
-	// active is true while the goroutine runs. mu guards it and all fields below.
+	// active is true while the goroutine runs. mu protects it and all fields below.
 	active bool
 	closed bool
-	// pause is the last pause, and connected the time at which the server was found Connected.
+	// pause is the last pause. connected is the time at which the server was found to be Connected.
 	pause     time.Duration
 	connected time.Time
 }
@@ -49,7 +49,7 @@ func newMonitor(probe func(context.Context), state func() transport.State) *moni
 	return m
 }
 
-// start starts to probe, unless that is under way.
+// start starts probing, unless the goroutine is already running.
 func (m *monitor) start() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -62,7 +62,7 @@ func (m *monitor) start() {
 	case time.Since(m.connected) > steady:
 		m.pause = 0
 	case m.state() != transport.Connected:
-		// It was Connected for a moment only: a server that answers probes and nothing else is not used all the time.
+		// The server was Connected only briefly. If a server only answers probes, it must not be used all the time.
 		wait = m.next()
 	}
 	m.running.Go(func() { m.run(wait) })
@@ -80,7 +80,7 @@ func (m *monitor) run(wait time.Duration) {
 		panics.Log("the response of a cluster to a probe", func() { m.probe(ctx) })
 		cancel()
 		m.mu.Lock()
-		// The lock ensures that a failure after this starts the next goroutine.
+		// The lock ensures that a failure after this point starts a new goroutine.
 		if m.state() == transport.Connected {
 			m.active, m.connected = false, time.Now()
 			m.mu.Unlock()

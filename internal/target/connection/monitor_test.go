@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
 
-// A fakeServer is what a monitor probes.
+// A fakeServer is a server for a monitor.
 type fakeServer struct {
 	up     atomic.Bool
 	probes atomic.Int32
@@ -40,7 +40,7 @@ func newFakeServer() (*fakeServer, *monitor) {
 	return f, newMonitor(f.probe, func() transport.State { return f.state.Load().(transport.State) })
 }
 
-// TestMonitorHanging counts the probes of a server that never answers: their pauses grow to five minutes.
+// TestMonitorHanging counts the probes of a server that never responds. The pauses between them grow to five minutes.
 func TestMonitorHanging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, m := newFakeServer()
@@ -71,7 +71,7 @@ func TestMonitorHanging(t *testing.T) {
 	})
 }
 
-// TestMonitorFlapping counts the probes of a server that answers probes only, so that it fails again each time.
+// TestMonitorFlapping counts the probes of a server that only answers probes, so that it fails again each time.
 func TestMonitorFlapping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, m := newFakeServer()
@@ -99,7 +99,7 @@ func TestMonitorFlapping(t *testing.T) {
 	})
 }
 
-// TestMonitorStops holds that no goroutine is left, and none begins.
+// TestMonitorStops checks that no goroutine is left after stop, and that no new one is started.
 func TestMonitorStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, m := newFakeServer()
@@ -115,7 +115,7 @@ func TestMonitorStops(t *testing.T) {
 	})
 }
 
-// TestMonitorSurvivesPanics checks that a probe that panics is repeated like one that fails.
+// TestMonitorSurvivesPanics checks that a probe that panics is repeated in the same way as a failed probe.
 func TestMonitorSurvivesPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, _ := newFakeServer()

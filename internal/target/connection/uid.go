@@ -24,18 +24,18 @@ const (
 	acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 )
 
-// validUID matches the UIDs that are accepted, because a server can answer with any text.
+// validUID matches the UIDs that are accepted, because a server can return any text.
 var validUID = regexp.MustCompile(`^[0-9A-Za-z-]{1,64}$`)
 
-// A uid is what is known about the UID of a cluster.
+// A uid stores what is known about the UID of a cluster.
 type uid struct {
 	// known is the UID, or nil.
 	known atomic.Pointer[string]
 	asked *remembered[string]
 }
 
-// UID returns the UID of the namespace kube-system. It sends one request for each connection. If the credentials may not read
-// the namespace, or the cluster has none, the result is empty, and UID asks again after an hour.
+// UID returns the UID of the namespace kube-system. It sends one request for each connection. If the credentials don't allow
+// reading the namespace, or the cluster doesn't have it, the result is empty, and UID requests it again after an hour.
 func (c *Cluster) UID(ctx context.Context) (string, error) {
 	u := c.uid.Load()
 	if known := u.known.Load(); known != nil {
@@ -50,7 +50,7 @@ func (c *Cluster) UID(ctx context.Context) (string, error) {
 	})
 }
 
-// forgetUID makes the next call of UID ask again, because another cluster may have the same address.
+// forgetUID makes the next call of UID request the UID again, because a different cluster might have the same address.
 func (c *Cluster) forgetUID() { c.uid.Store(&uid{asked: newRemembered[string]()}) }
 
 func (c *Cluster) askUID(ctx context.Context) (string, error) {

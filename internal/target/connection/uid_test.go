@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// TestUID checks what each answer says about the identity of the cluster, and how often it is asked for.
+// TestUID checks the UID for each response of the server, and how often it is requested.
 func TestUID(t *testing.T) {
 	const notServer = "API server HOST: 404 Not Found does not come from a Kubernetes API server; check the server of the kubeconfig, and " +
 		"the proxies on the way to it"
@@ -108,7 +108,7 @@ func TestUID(t *testing.T) {
 	}
 }
 
-// TestUIDIsAskedOnce checks that callers at the same time share one request.
+// TestUIDIsAskedOnce checks that concurrent callers share one request.
 func TestUIDIsAskedOnce(t *testing.T) {
 	requests := atomic.Int64{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -136,12 +136,12 @@ func TestUIDIsAskedOnce(t *testing.T) {
 	}
 }
 
-// onLoopback returns the options of a connection to a server of a test.
+// onLoopback returns the options for a connection to a test server.
 func onLoopback() Options {
 	return Options{Transport: transport.Options{Dialer: netguard.New(netguard.Options{}).Dialer(netguard.Platform)}}
 }
 
-// nothing is an interpreter that keeps nothing.
+// nothing is an interpreter that returns empty states.
 type nothing struct{}
 
 func (nothing) Selector() string                                                    { return "" }

@@ -59,9 +59,9 @@ type Cache struct {
 	change      ChangeFunc
 	rewritten   func()
 	log         logging.Logger
-	// slots bounds how many caches list at the same time; nil for no bound.
+	// slots limits how many caches list at the same time. If it is nil, there is no limit.
 	slots chan struct{}
-	// limits bound what is kept, and size is the size of all objects of all kinds.
+	// limits contains the limits of the cache. size is the size of all objects of all kinds.
 	limits Limits
 	size   atomic.Int64
 
@@ -86,8 +86,9 @@ func WithChange(f ChangeFunc) Option {
 	return func(c *Cache) { c.change = f }
 }
 
-// WithRewritten sets a function that is called when the resource versions of the cluster went back: its storage was restored from a
-// backup, or it is another cluster. The goroutine of a watch calls the function without locks.
+// WithRewritten sets a function that is called when the resource versions of the cluster have decreased, because its storage
+// was restored from a backup, or because it is a different cluster. The goroutine of a watch calls the function without holding
+// locks.
 func WithRewritten(f func()) Option {
 	return func(c *Cache) { c.rewritten = f }
 }
@@ -97,7 +98,7 @@ func WithLogger(l logging.Logger) Option {
 	return func(c *Cache) { c.log = l }
 }
 
-// WithSlots sets a channel whose capacity is the number of kinds that all caches with this channel list at the same time.
+// WithSlots sets a channel whose capacity limits the number of kinds that all caches with this channel list at the same time.
 func WithSlots(slots chan struct{}) Option {
 	return func(c *Cache) { c.slots = slots }
 }
@@ -125,10 +126,10 @@ func New(client Client, m MapFunc, i cluster.Interpreter, o ...Option) *Cache {
 // Interpreter returns the interpreter of the cache.
 func (c *Cache) Interpreter() cluster.Interpreter { return c.interpreter }
 
-// Track starts watching kinds, waits until each has been listed, and returns an error for each kind that is not in sync:
-// a *cluster.NoKindError for a kind that the cluster does not serve, the error of the API server for one that the
-// credentials may not watch, a *cluster.TooManyError for one with more objects than the limits allow, and the error of the
-// context for one that was not listed in time. Track retries a failed watch after a pause.
+// Track starts watching kinds, waits until each has been listed, and returns an error for each kind that is not in sync: a
+// *cluster.NoKindError for a kind that the cluster does not serve, the error of the API server for a kind that the credentials
+// don't allow watching, a *cluster.TooManyError for a kind with more objects than the limits allow, and the error of the
+// context for a kind that was not listed in time. Track retries a failed watch after a pause.
 func (c *Cache) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
 	c.stopIdle()
 	failed := map[schema.GroupVersionKind]error{}

@@ -27,14 +27,14 @@ type fake struct {
 	version  int
 	objects  map[string]*unstructured.Unstructured
 	watchers []*watch.RaceFreeFakeWatcher
-	// log has all events, for watches from an earlier version.
+	// log contains all events, for watches that begin at an earlier version.
 	log []watch.Event
 	err error
 	// gone says that the kinds are not served any more; unasked is why that cannot be asked.
 	gone bool
-	// pages makes it list in pages, as requested.
+	// pages is true if lists are returned in pages, as requested.
 	pages bool
-	// listing is called when a list was read, before the answer is sent; nil for no call.
+	// listing is called after a list is read and before the response is sent. It can be nil.
 	listing  func(o metav1.ListOptions)
 	unasked  error
 	requests []string
@@ -81,7 +81,7 @@ func (f *fake) read(r Resource, o metav1.ListOptions) (runtime.Object, error) {
 	return l, nil
 }
 
-// make returns the summary of an object that is written now. It sends no event.
+// make returns the summary of an object that was just written. It sends no event.
 func (f *fake) make(_, set, uid string) cluster.ObjectState {
 	f.mu.Lock()
 	defer f.mu.Unlock()

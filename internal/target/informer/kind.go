@@ -46,7 +46,7 @@ type kind struct {
 	tried, used time.Time
 	// changed is closed and replaced when one of the fields above changes.
 	changed chan struct{}
-	// listed returns the slot of the first list. It is nil without a slot.
+	// listed releases the slot of the first list. It is nil if the kind has no slot.
 	listed func()
 	// retryNow ends the pause between two attempts. stop ends the watch, and abort ends the current attempt.
 	retryNow    chan struct{}
@@ -201,7 +201,7 @@ func (k *kind) broadcast() {
 	k.changed = make(chan struct{})
 }
 
-// get returns the state of an object. It returns false if the kind is not in sync: what was known then may be long outdated.
+// get returns the state of an object. It returns false if the kind is not in sync, because its known state could be outdated.
 func (k *kind) get(n name) (cluster.ObjectState, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -212,7 +212,7 @@ func (k *kind) get(n name) (cluster.ObjectState, bool) {
 	return s, ok
 }
 
-// listBegins records that a list begins.
+// listBegins records that a list is about to begin.
 func (k *kind) listBegins() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -236,15 +236,15 @@ func (k *kind) forget(n name) {
 
 var _ cache.TransformingStore = &kind{}
 
-// Transformer returns a function that shrinks the objects of a list that arrives as events, before the reflector passes them to
-// Replace. If there are too many, it ends the attempt.
+// Transformer returns a function that shrinks the objects of a streamed list before the reflector passes them to Replace. If
+// there are too many objects, it ends the attempt.
 func (k *kind) Transformer() cache.TransformFunc {
 	t := k.newTally()
 	return func(obj any) (any, error) {
 		s, err := t.shrink(obj)
 		if isTooMany(err) {
 			k.exceeded(err)
-			// An error would be logged for each further object.
+			// If an error were returned, it would be logged for each further object.
 			return &summary{}, nil
 		}
 		if err != nil {
@@ -349,12 +349,12 @@ func (k *kind) notify(changes []change) {
 	}
 }
 
-// report reports a change to a set. A receiver that panics does not prevent that others receive theirs.
+// report reports a change to a set. If one receiver panics, the others still receive their changes.
 func (k *kind) report(set string, key cluster.ObjectRef, c change) {
 	panics.Log(key.String(), func() { k.cache.change(set, key, c.old, c.now) })
 }
 
-// subject names the kind in the error of a panic.
+// subject returns the name of the kind for the error of a panic.
 func (k *kind) subject() string { return "the objects of kind " + k.gk.Kind }
 
 func isNoKind(err error) bool {

@@ -6,13 +6,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// Limits bound what a cache keeps in memory about its cluster. A kind that exceeds one of them isn't watched. Zero values select
-// the defaults.
+// Limits limits the memory that a cache uses for its cluster. A kind that exceeds one of the limits isn't watched. Zero values
+// select the defaults.
 type Limits struct {
 	// Objects is the maximum number of objects of one kind. The default is 20,000.
 	Objects int
-	// Bytes is the maximum size of the states of one kind, and Total that of all kinds of the cluster. The defaults are 16 MiB and
-	// 64 MiB.
+	// Bytes is the maximum size of the states of one kind, and Total is the maximum size for all kinds of the cluster. The
+	// defaults are 16 MiB and 64 MiB.
 	Bytes, Total int64
 }
 
@@ -51,7 +51,7 @@ type tally struct {
 
 func (k *kind) newTally() *tally { return &tally{kind: k, names: map[name]int64{}} }
 
-// add counts a state. It returns an error if the list has too many.
+// add counts a state. It returns an error if the list contains too many.
 func (t *tally) add(n name, s *cluster.ObjectState) error {
 	size := sizeOf(n, s)
 	t.bytes += size - t.names[n]
@@ -68,8 +68,8 @@ func (k *kind) tooMany(objects int, bytes, total int64) error {
 	return &cluster.TooManyError{Kind: k.gk.Kind, Selector: k.cache.interpreter.Selector(), Objects: l.Objects, Bytes: l.Bytes}
 }
 
-// bound counts the objects of the kind after a change. If they exceed the limits, it drops them, ends the watch, and returns what to
-// report. The caller holds the lock.
+// bound counts the objects of the kind after a change. If they exceed the limits, it drops them, ends the watch, and returns
+// the changes to report. The caller holds the lock.
 func (k *kind) bound() []change {
 	k.count()
 	err := k.tooMany(len(k.objects.known), k.objects.size, k.cache.size.Load())
@@ -79,8 +79,8 @@ func (k *kind) bound() []change {
 	return k.drop(err)
 }
 
-// drop removes all objects, because the kind has too many, and ends the watch. It returns one change for each set. The caller holds
-// the lock.
+// drop removes all objects of a kind with too many objects, and ends the watch. It returns one change for each set. The caller
+// holds the lock.
 func (k *kind) drop(err error) []change {
 	k.err, k.failed, k.synced = err, k.attempt, false
 	sets := map[string]bool{}

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// TestManyEvents checks that what a hostile cluster sends as events does not accumulate.
+// TestManyEvents checks that the events that a malicious cluster sends do not accumulate in memory.
 func TestManyEvents(t *testing.T) {
 	c := New(newFake(), mapping, fakeInterpreter{})
 	defer c.Close()
@@ -28,7 +28,7 @@ func TestManyEvents(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	for i := range 200_000 {
-		// The store gets a string of its own, as from a decoder.
+		// The store gets a separate string, as from a decoder.
 		m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns", Name: strconv.Itoa(i), UID: types.UID(fmt.Sprint(i, padding)), ResourceVersion: strconv.Itoa(i + 1), Labels: labels("one"),
 		}}
@@ -44,8 +44,8 @@ func TestManyEvents(t *testing.T) {
 	runtime.KeepAlive(c)
 }
 
-// TestTooMany checks that a kind with too many objects isn't watched, that callers are told, and that it is watched again
-// once there are fewer.
+// TestTooMany checks that a kind with too many objects isn't watched, that callers get an error, and that the kind is watched
+// again once there are fewer objects.
 func TestTooMany(t *testing.T) {
 	fill := func(server *fake, from, to int) {
 		for i := from; i < to; i++ {
@@ -103,7 +103,7 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// TestTooManyStreamed checks a list that arrives as events: its beginning is never taken for all of it.
+// TestTooManyStreamed checks that the beginning of a streamed list is never treated as the complete list.
 func TestTooManyStreamed(t *testing.T) {
 	c := New(newFake(), mapping, fakeInterpreter{}, WithLimits(Limits{Objects: 2}))
 	defer c.Close()
@@ -126,7 +126,7 @@ func TestTooManyStreamed(t *testing.T) {
 	expect(t, "in sync", false, k.synced)
 }
 
-// TestTooManyOwn checks that own writes count.
+// TestTooManyOwn checks that objects that the provider writes count toward the limit.
 func TestTooManyOwn(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
 		c.limits = Limits{Objects: 2}.withDefaults()

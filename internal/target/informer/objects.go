@@ -25,9 +25,9 @@ type change struct {
 
 // objects are the objects of one kind. The caller of their methods holds a lock.
 //
-// A list replaces what is known, because resource versions from before the list prove nothing. They go back
-// if the storage of the cluster is restored from a backup. Only own writes that were made after the list began can be missing in it,
-// and a local sequence number tells which these are.
+// A list replaces the known state, because earlier resource versions are not reliable: they decrease if the storage of the
+// cluster is restored from a backup. Only the provider's own writes after the list began can be missing in the list. A local
+// sequence number identifies these writes.
 type objects struct {
 	known map[name]cluster.ObjectState
 	// gone contains the forgotten objects whose deletion events have not arrived yet. Without it, earlier events would add the
@@ -43,7 +43,7 @@ type objects struct {
 	size int64
 }
 
-// A forgotten object is one that an own request deleted.
+// A forgotten object was deleted by a request of the provider.
 type forgotten struct {
 	uid string
 	// at is the sequence number of the deletion.
@@ -54,7 +54,7 @@ func newObjects() objects {
 	return objects{known: map[name]cluster.ObjectState{}, gone: map[name]forgotten{}, own: map[name]uint64{}}
 }
 
-// begin records that a list begins. Its request is sent after this call.
+// begin records that a list is about to begin. Call it before the request is sent.
 func (o *objects) begin() { o.began = o.writes }
 
 // put stores a state from a response to a write.
@@ -96,7 +96,7 @@ func (o *objects) forget(n name) {
 	}
 }
 
-// seen stores an object of an event. It returns the change, and false if another client did not change the object.
+// seen stores the object of an event. It returns the change, and false if no other client changed the object.
 func (o *objects) seen(n name, s cluster.ObjectState) (change, bool) {
 	o.saw(s.ResourceVersion)
 	have, ok := o.known[n]
@@ -133,9 +133,9 @@ func (o *objects) deleted(n name, s cluster.ObjectState) (change, bool) {
 	return change{name: n, old: &have}, ok
 }
 
-// replaced replaces all objects with those of a list at a resource version. It keeps only own writes that were made after the list
-// began. Rewritten is true if the version is older than one that was seen before: the storage of the cluster was restored, or this is
-// another cluster. Then each object counts as changed.
+// replaced replaces all objects with the objects of a list at a resource version. It only keeps the provider's own writes after
+// the list began. rewritten is true if the version is older than a version that was seen before, because the storage of the
+// cluster was restored, or because this is a different cluster. In this case, each object counts as changed.
 func (o *objects) replaced(list map[name]cluster.ObjectState, resourceVersion string) (changes []change, rewritten bool) {
 	rewritten = older(resourceVersion, o.newest)
 	o.newest = resourceVersion
@@ -159,7 +159,7 @@ func (o *objects) replaced(list map[name]cluster.ObjectState, resourceVersion st
 	return changes, rewritten
 }
 
-// listed stores an object of a list. It returns the change, and false if another client did not change the object.
+// listed stores an object of a list. It returns the change, and false if no other client changed the object.
 func (o *objects) listed(n name, s cluster.ObjectState, rewritten bool) (change, bool) {
 	if f, dead := o.gone[n]; dead {
 		if f.uid == s.UID {
@@ -168,7 +168,7 @@ func (o *objects) listed(n name, s cluster.ObjectState, rewritten bool) (change,
 		delete(o.gone, n)
 	}
 	have, ok := o.known[n]
-	// The list and the write are both from after its beginning, so that their versions can be compared.
+	// Both versions are from after the beginning of the list, so they can be compared.
 	if ok && o.own[n] > o.began && older(s.ResourceVersion, have.ResourceVersion) {
 		return change{}, false
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// A panickingInterpreter panics on objects with the name bad, until it is fixed.
+// A panickingInterpreter panics on objects with the name bad, until fixed is set.
 type panickingInterpreter struct {
 	fakeInterpreter
 
@@ -28,8 +28,8 @@ func (i panickingInterpreter) State(m *unstructured.Unstructured) cluster.Object
 	return stateOf(m)
 }
 
-// TestSurvivePanics checks that an object on which the interpreter panics is an error of its kind alone, which is retried with a
-// growing pause, and recovers.
+// TestSurvivePanics checks that an object on which the interpreter panics only causes an error of its kind, that the kind is
+// retried with a growing pause, and that it recovers.
 func TestSurvivePanics(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -85,7 +85,7 @@ func TestSurvivePanics(t *testing.T) {
 	}
 }
 
-// TestPanicOfReceiver checks that a receiver of changes that panics does not prevent that others are told.
+// TestPanicOfReceiver checks that if one receiver of changes panics, the others still receive their changes.
 func TestPanicOfReceiver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, n := newFake(), &news{}
@@ -108,11 +108,11 @@ func TestPanicOfReceiver(t *testing.T) {
 	})
 }
 
-// TestStuck checks when a kind is listed because each watch ends before its first event.
+// TestStuck checks when a kind is listed again because each watch ends before its first event.
 func TestStuck(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		// lives is how long each watch lives.
+		// lives is how long each watch lasts.
 		lives   time.Duration
 		version func(i int) string
 		want    bool

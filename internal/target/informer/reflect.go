@@ -33,15 +33,15 @@ const (
 	// deniedPause is the maximum pause for failures that only an administrator can fix: kinds that the cluster does not
 	// serve or that the credentials may not watch.
 	deniedPause = 5 * time.Minute
-	// resumeFor is how long an interrupted watch is continued from its last version. After that, its kind is listed again, which
-	// finds out whether the history of the cluster was rewritten, as by a restored backup.
+	// resumeFor is how long an interrupted watch is resumed from its last version. After that, its kind is listed again, which
+	// shows whether the history of the cluster was rewritten, for example by a restored backup.
 	resumeFor = 2 * time.Minute
 	// slotTime is the maximum time that a first list holds its slot, so that a cluster that hangs does not delay the lists of
-	// others for longer.
+	// other clusters for longer.
 	slotTime = time.Minute
 	// steady is the duration of an attempt after which the pauses start from the shortest one again.
 	steady = 2 * time.Minute
-	// pageSize is the number of objects of a page of a list.
+	// pageSize is the number of objects in a page of a list.
 	pageSize = 500
 )
 
@@ -52,7 +52,7 @@ func (k *kind) run(ctx context.Context, r Resource) {
 	ctx = klog.NewContext(ctx, quiet)
 	var resumed resumption
 	lw := &cache.ListWatch{
-		// A panic of a list is caught here, because the reflector lists in another goroutine, and loses the stack.
+		// A panic in a list is caught here, because the reflector lists in another goroutine and would lose the stack.
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return panics.Value(k.subject(), func() (runtime.Object, error) { return k.list(ctx, r, o) })
 		},
@@ -65,7 +65,7 @@ func (k *kind) run(ctx context.Context, r Resource) {
 		Name:            r.Resource,
 		MinWatchTimeout: shortestWatch,
 	})
-	// A stream that breaks is continued by the watch function below.
+	// The watch function below resumes a broken stream.
 	reflector.MaxInternalErrorRetryDuration = resumeFor
 	var pause time.Duration
 	for {
@@ -142,7 +142,7 @@ func (k *kind) list(ctx context.Context, r Resource, o metav1.ListOptions) (runt
 	}
 }
 
-// attemptContext returns a context for one attempt to list and watch, which abort ends.
+// attemptContext returns a context for one attempt to list and watch, which abort cancels.
 func (k *kind) attemptContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, abort := context.WithCancel(ctx)
 	k.mu.Lock()
@@ -169,14 +169,14 @@ func (k *kind) watch(ctx context.Context, r Resource, o metav1.ListOptions, resu
 	return w, k.answered(ctx, err)
 }
 
-// resume watches from the last version. While the server does not answer, it tries again from the same version, so that an
-// outage does not make all kinds of all clusters be listed again.
+// resume watches from the last version. While the server does not respond, it tries again from the same version, so that an
+// outage does not cause all kinds of all clusters to be listed again.
 func (k *kind) resume(ctx context.Context, r Resource, o metav1.ListOptions, resumed *resumption) (watch.Interface, error) {
 	if resumed.stuck(o.ResourceVersion) {
 		return nil, apierrors.NewResourceExpired("each watch from this version ends before its first event")
 	}
 	var pause time.Duration
-	// A server that ends each watch at once gets one a second.
+	// If a server ends each watch immediately, one watch per second is started.
 	wait := firstPause - time.Since(resumed.at)
 	for start := time.Now(); ; {
 		if !k.sleep(ctx, wait) {
@@ -201,9 +201,9 @@ func (k *kind) resume(ctx context.Context, r Resource, o metav1.ListOptions, res
 	}
 }
 
-// wentBack reports whether the resource versions of the cluster are older than the version to continue from: its storage was restored
-// during an outage. An API server accepts such a watch, and sends nothing until it has reached the version. The list contains at
-// most one object.
+// wentBack reports whether the resource versions of the cluster are older than the version to resume from, because its storage
+// was restored during an outage. An API server accepts such a watch, but sends nothing until it has reached the version.
+// wentBack sends a list request for at most one object.
 func (k *kind) wentBack(ctx context.Context, r Resource, version string) bool {
 	list, err := k.cache.client.List(ctx, r, metav1.ListOptions{Limit: 1})
 	if err != nil {
@@ -219,7 +219,7 @@ func isAnswer(err error) bool {
 	return errors.As(err, &status)
 }
 
-// sleep waits for a pause, which a request for the kind ends. It returns false if the context ends.
+// sleep waits for the duration of a pause, or until the kind is requested. It returns false if the context ends.
 func (k *kind) sleep(ctx context.Context, pause time.Duration) bool {
 	if pause <= 0 {
 		return ctx.Err() == nil
@@ -234,7 +234,7 @@ func (k *kind) sleep(ctx context.Context, pause time.Duration) bool {
 	return true
 }
 
-// takeSlot waits for a slot for the first list of the watch. It returns false if the context ends.
+// takeSlot waits for a slot for the first list of the kind. It returns false if the context ends.
 func (k *kind) takeSlot(ctx context.Context) bool {
 	slots := k.cache.slots
 	if slots == nil {
@@ -256,7 +256,7 @@ func (k *kind) takeSlot(ctx context.Context) bool {
 	return true
 }
 
-// returnSlot returns the slot, if the kind has one.
+// returnSlot releases the slot, if the kind has one.
 func (k *kind) returnSlot() {
 	k.mu.Lock()
 	f := k.listed
@@ -267,8 +267,8 @@ func (k *kind) returnSlot() {
 	}
 }
 
-// mostRecent makes a list contain everything that was written before its request. By default, the reflector accepts an older state
-// from the cache of an API server, which would not be the truth.
+// mostRecent makes a list contain everything that was written before its request. By default, the reflector accepts an older
+// state from the cache of an API server.
 func mostRecent(o *metav1.ListOptions) {
 	o.ResourceVersion, o.ResourceVersionMatch = "", ""
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// lists counts the lists among requests.
+// lists returns the number of list requests.
 func lists(requests []string) int {
 	n := 0
 	for _, r := range requests {
-		// The list of one object, which tells the version of the cluster, has no selector.
+		// The list of a single object, which returns the version of the cluster, has no selector.
 		if strings.HasPrefix(r, "list ") && !strings.HasSuffix(r, " ") {
 			n++
 		}
@@ -23,7 +23,8 @@ func lists(requests []string) int {
 	return n
 }
 
-// TestResume holds that a watch continues from its last version after a short outage, and that a long one ends in a list.
+// TestResume checks that a watch resumes from its last version after a short outage, and that the kind is listed again after a
+// long one.
 func TestResume(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -61,7 +62,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestResumeIsPaced counts the requests to a server that ends each watch at once.
+// TestResumeIsPaced counts the requests to a server that ends each watch immediately.
 func TestResumeIsPaced(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
 		if err := track(t, c, secrets); err != nil {
@@ -78,7 +79,7 @@ func TestResumeIsPaced(t *testing.T) {
 	})
 }
 
-// TestSlots holds that a first list waits for a slot, and returns it.
+// TestSlots checks that the first list of a kind waits for a slot, and releases it.
 func TestSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, slots := newFake(), make(chan struct{}, 1)

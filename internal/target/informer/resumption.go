@@ -4,21 +4,21 @@ package informer
 
 import "time"
 
-// A watch that ends before briefWatch is brief.
+// briefWatch is the duration below which a watch counts as brief.
 const briefWatch = 10 * time.Second
 
-// A resumption is what a kind knows of the watches that continued an earlier one.
+// A resumption describes the watches of a kind that resumed an earlier watch.
 type resumption struct {
-	// at is the start of the last one.
+	// at is the start of the last watch.
 	at time.Time
-	// version is the resource version that it continued from, and since is when the first of the brief ones in a row from that
-	// version ended.
+	// version is the resource version from which it resumed. since is the time at which the first of consecutive brief watches
+	// from this version ended.
 	version string
 	since   time.Time
 }
 
-// stuck reports whether all watches from a version have been brief for so long that the kind must be listed: an event that cannot be
-// decoded ends each of them, and nothing after it is seen.
+// stuck reports whether all watches from a version have been brief for so long that the kind must be listed. This happens if an
+// event cannot be decoded: it ends each watch, so later events are never received.
 func (r *resumption) stuck(version string) bool {
 	now := time.Now()
 	if r.version != version || now.Sub(r.at) >= briefWatch {

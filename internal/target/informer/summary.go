@@ -35,7 +35,7 @@ func summarize(i cluster.Interpreter, obj any) (name, cluster.ObjectState, error
 	return name{}, cluster.ObjectState{}, errors.Errorf("cannot read an object of type %T", obj)
 }
 
-// GetObjectKind returns no kind.
+// GetObjectKind returns an empty kind.
 func (s *summary) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
 // DeepCopyObject returns a copy.
@@ -44,7 +44,7 @@ func (s *summary) DeepCopyObject() runtime.Object {
 	return &out
 }
 
-// summaries are the objects of a list, of which the reflector gets nothing but their state.
+// summaries contains the objects of a list. The reflector gets only their states.
 type summaries struct {
 	metav1.TypeMeta
 	metav1.ListMeta
@@ -83,7 +83,7 @@ func (s *summaries) add(t *tally, page runtime.Object) (next string, err error) 
 	return next, nil
 }
 
-// shrink returns the summary of an object of a list, and counts it.
+// shrink counts an object of a list, and returns its summary.
 func (t *tally) shrink(obj any) (*summary, error) {
 	n, s, err := summarize(t.kind.cache.interpreter, obj)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// TestRestore checks that a cluster whose storage was restored from a backup is believed, although all its versions are older than
-// those that were known.
+// TestRestore checks that the state of a cluster whose storage was restored from a backup is accepted, even though all its
+// versions are older than the known ones.
 func TestRestore(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *Cache, server *fake, n *news) {
 		rewritten := 0
@@ -54,7 +54,8 @@ func TestRestore(t *testing.T) {
 	})
 }
 
-// TestListIsTheTruth checks that lists ask for the most recent state, and that what is written meanwhile survives them.
+// TestListIsTheTruth checks that lists request the most recent state, and that they don't discard concurrent writes of the
+// provider.
 func TestListIsTheTruth(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *Cache, server *fake, n *news) {
 		var own cluster.ObjectState
@@ -85,7 +86,8 @@ func TestListIsTheTruth(t *testing.T) {
 	})
 }
 
-// TestUnsynced checks that nothing is known of a kind that cannot be watched, not even what was written.
+// TestUnsynced checks that the cache returns no state for a kind that cannot be watched, not even for objects that the provider
+// wrote.
 func TestUnsynced(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
 		c.Put(key("a"), cluster.ObjectState{UID: "1", ResourceVersion: "1"})

@@ -15,7 +15,7 @@ import (
 // A NotConnectedError reports that no request was sent, because the server is not Connected. Its text is the message of the
 // outcome, which is equal for equal causes.
 type NotConnectedError struct {
-	// State is Unknown while the first probe is under way, and otherwise Unauthorized or Unreachable.
+	// State is Unknown while the first probe is running, and Unauthorized or Unreachable after that.
 	State State
 	// Message is one line without credentials and times.
 	Message string
@@ -38,23 +38,23 @@ func (e *ThrottledError) Error() string {
 }
 
 const (
-	// leastThrottle is the time to wait after a 429 response that does not say how long, and mostThrottle the longest time that
-	// a server can ask for.
+	// leastThrottle is the time to wait after a 429 response that does not specify one. mostThrottle is the maximum time that a
+	// server can specify.
 	leastThrottle = time.Second
 	mostThrottle  = time.Minute
-	// longestRetryAfter is the maximum Retry-After, in seconds, for which client-go waits within a call of a transport that is
-	// not monitored. If it is longer, the caller gets the error and decides.
+	// longestRetryAfter is the maximum Retry-After, in seconds, that client-go waits within a call of a transport that is not
+	// monitored. If it is longer, the caller gets the error and can decide.
 	longestRetryAfter = 5
 )
 
-// A throttle holds back requests after a 429 response, for the time that the server asks for.
+// A throttle holds back requests after a 429 response, for the time that the server specifies.
 type throttle struct {
 	mu    sync.Mutex
 	until time.Time
 }
 
-// answered reads a response and removes Retry-After from it, so that client-go does not sleep. It returns a *ThrottledError for
-// a 429 response, whose body it closes.
+// answered evaluates a response and removes Retry-After from it, so that client-go does not sleep. It returns a *ThrottledError
+// for a 429 response, whose body it closes.
 func (t *throttle) answered(host string, resp *http.Response) error {
 	after := resp.Header.Get("Retry-After")
 	resp.Header.Del("Retry-After")
@@ -62,7 +62,7 @@ func (t *throttle) answered(host string, resp *http.Response) error {
 		return nil
 	}
 	_ = resp.Body.Close()
-	// Without a number of seconds, the shortest time applies.
+	// If it is not a number of seconds, the minimum applies.
 	s, _ := strconv.Atoi(after)
 	d := min(max(time.Duration(min(s, int(mostThrottle/time.Second)))*time.Second, leastThrottle), mostThrottle)
 	t.mu.Lock()
@@ -95,8 +95,8 @@ const (
 	limitKey
 )
 
-// Probe returns a context for a request that is sent although the server is not Connected. Such a request decides alone: if
-// it fails, the server is not reachable.
+// Probe returns a context for a request that is sent even if the server is not Connected. A single such request is decisive: if
+// it fails, the server is unreachable.
 func Probe(ctx context.Context) context.Context { return context.WithValue(ctx, probeKey, true) }
 
 func isProbe(ctx context.Context) bool { return ctx.Value(probeKey) != nil }
@@ -114,8 +114,8 @@ func limitOf(ctx context.Context, usual time.Duration) time.Duration {
 	return usual
 }
 
-// Ready returns nil if requests can be sent: a *NotConnectedError if the server is not Connected, and a *ThrottledError while
-// it wants fewer requests. It sends no request.
+// Ready returns nil if requests can be sent. It returns a *NotConnectedError if the server is not Connected, and a
+// *ThrottledError while the server asks for fewer requests. It sends no requests itself.
 func (t *Transport) Ready() error {
 	switch o := t.Outcome(); {
 	case t.closed.Load():

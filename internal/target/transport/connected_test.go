@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// TestMonitored sends requests, which are probes or not, through a monitored transport.
+// TestMonitored sends requests, some of which are probes, through a monitored transport.
 func TestMonitored(t *testing.T) {
 	ok := func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "application/json") }
 	hangUp := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
@@ -25,7 +25,7 @@ func TestMonitored(t *testing.T) {
 	type step struct {
 		handler http.HandlerFunc
 		probe   bool
-		// sent is whether the server gets the request, and want the state after it.
+		// sent is true if the server receives the request. want is the state after the request.
 		sent bool
 		want State
 	}
@@ -82,7 +82,7 @@ func TestMonitored(t *testing.T) {
 					ctx = Probe(ctx)
 				}
 				before := sent.Load()
-				// A connection that breaks is not tried again for a POST.
+				// If the connection breaks, a POST is not retried.
 				req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/api/v1/x", nil)
 				if err != nil {
 					t.Fatal(err)
@@ -101,8 +101,8 @@ func TestMonitored(t *testing.T) {
 	}
 }
 
-// TestSlowRequest holds that a request that takes too long, as behind a slow webhook, does not make a connected server
-// unreachable.
+// TestSlowRequest checks that a request that takes too long, for example because of a slow webhook, does not make a connected
+// server unreachable.
 func TestSlowRequest(t *testing.T) {
 	block := make(chan struct{})
 	_, rc := newTLS(t, func(w http.ResponseWriter, r *http.Request) {
@@ -128,7 +128,7 @@ func TestSlowRequest(t *testing.T) {
 	}
 }
 
-// TestReady holds what callers learn before they send a request.
+// TestReady checks the errors that callers get before they send a request.
 func TestReady(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

@@ -39,13 +39,13 @@ type UnreachableError struct {
 	Reason string
 	// Down is true if an immediate retry would fail, too.
 	Down bool
-	// Slow is true if the request was sent, or about to be, when its time was over.
+	// Slow is true if the request timed out after it was sent, or when it was about to be sent.
 	Slow bool
 	// TooLarge is true if the response exceeds Limits.AnswerBytes.
 	TooLarge bool
 }
 
-// IsTooLarge reports whether a response exceeded Limits.AnswerBytes. A page of a list with fewer objects may not.
+// IsTooLarge reports whether a response exceeded Limits.AnswerBytes. For a list, try again with smaller pages.
 func IsTooLarge(err error) bool {
 	u := (*UnreachableError)(nil)
 	return errors.As(err, &u) && u.TooLarge
@@ -56,7 +56,7 @@ func (e *UnreachableError) Error() string {
 	return "API server " + e.Host + ": " + e.Reason
 }
 
-// Retryable returns true: the API server may answer later.
+// Retryable returns true, because the API server might respond later.
 func (e *UnreachableError) Retryable() bool { return true }
 
 // Explain converts an error of a request to the API server to one line for a condition. It returns errors of unknown

@@ -17,7 +17,7 @@ import (
 // Limits are the limits of one request. Zero values select the defaults.
 type Limits struct {
 	// AnswerBytes is the maximum size of a decompressed response, in bytes. The default is 32 MiB. It does not apply to
-	// watches, whose frames are bounded.
+	// watches, whose frames have their own limit.
 	AnswerBytes int64
 	// Request is the maximum duration of a request and its response, even if the context allows more. The default is 5
 	// minutes; the API server itself times out after one. A watch may take half a minute more than the timeout that it
@@ -80,8 +80,8 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// withoutText replaces the text of an error that does not have the form of the Kubernetes API. client-go would quote it, and
-// it may be the page of another server, which the author of a kubeconfig must not read.
+// withoutText replaces the text of an error that is not in the format of the Kubernetes API. client-go would quote this text,
+// which can be the page of a different server that the author of a kubeconfig must not be able to read.
 func withoutText(resp *http.Response) {
 	const text = "the answer does not have the form of the Kubernetes API"
 	_ = resp.Body.Close()

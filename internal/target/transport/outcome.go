@@ -69,7 +69,7 @@ func (o *outcomes) answered(u *url.URL, resp *http.Response, probe bool) {
 		o.connected(probe)
 	case !core:
 	case resp.StatusCode == http.StatusTooManyRequests:
-		// API servers send it as plain text. It proves little, but a probe must come to a result.
+		// API servers send this response as plain text. It proves little, but a probe must have a result.
 		if probe {
 			o.connected(probe)
 		}
@@ -82,8 +82,8 @@ func (o *outcomes) answered(u *url.URL, resp *http.Response, probe bool) {
 	}
 }
 
-// connected records a response of an API server. A probe that a connected server answers does not prove that it answers other
-// requests, so that it does not reset the number of failures.
+// connected records a response of an API server. A successful probe of a connected server does not prove that the server
+// responds to other requests, so it does not reset the number of failures.
 func (o *outcomes) connected(probe bool) {
 	o.mu.Lock()
 	if !probe {
@@ -93,7 +93,7 @@ func (o *outcomes) connected(probe bool) {
 	o.set(Outcome{State: Connected, Message: "API server " + o.host + " answers"})
 }
 
-// failed records a request without a response. The server is down for sure, or it may be.
+// failed records a request without a response. down is true if the server is certainly down. Otherwise, it might be down.
 func (o *outcomes) failed(err *UnreachableError, probe, down bool) {
 	if down {
 		o.set(Outcome{State: Unreachable, Message: err.Error()})

@@ -73,7 +73,7 @@ func TestOutcome(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			// A request that a client has given up can still be in the handler.
+			// The handler can still be processing a request after the client has given up.
 			var handler atomic.Pointer[http.HandlerFunc]
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*handler.Load())(w, r) }))
 			defer server.Close()

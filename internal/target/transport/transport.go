@@ -25,18 +25,18 @@ const connectTime = 10 * time.Second
 // Options are the options of a transport. The zero value is valid.
 type Options struct {
 	Limits Limits
-	// Dialer opens the connections. The default refuses what is refused to a tenant.
+	// Dialer opens the connections. The default refuses the addresses that are refused to tenants.
 	Dialer *netguard.Dialer
 	// Count is called for each request; optional.
 	Count CountFunc
 	// Changed is called when the outcome has changed; optional.
 	Changed func()
-	// Monitored means that the caller probes the server while it is not Connected, with requests in the context of Probe. All
-	// other requests fail immediately then, with the error of Ready. Without it, a circuit breaker allows one request after
-	// each pause.
+	// Monitored means that the caller probes the server while it is not Connected, with requests in the context of Probe.
+	// During that time, all other requests fail immediately with the error of Ready. If Monitored is false, a circuit breaker
+	// allows one request after each pause.
 	Monitored bool
-	// Doubted is called after a failure that may be one of the request or of the server, so that the caller probes the server;
-	// optional.
+	// Doubted is called after a failure that either the request or the server might have caused, so that the caller can probe
+	// the server; optional.
 	Doubted func()
 }
 
@@ -161,7 +161,7 @@ func (t *Transport) failed(err error, probe bool) error {
 		t.breaker.done()
 	}
 	if !t.closed.Load() {
-		// A request that takes too long, as behind a slow webhook, does not mean that the server is down.
+		// A request that takes too long, for example because of a slow webhook, does not mean that the server is down.
 		t.outcome.failed(u, probe, u.Down && (!t.monitored || !u.Slow))
 	}
 	return u

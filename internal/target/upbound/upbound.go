@@ -25,9 +25,9 @@ const (
 	maxAnswer = 64 << 10
 )
 
-// Wrap adds tokens to the requests of a REST config. The tokens are for the organization in the exec of the kubeconfig,
-// and are exchanged for the token of a session or a robot. The client exchanges them; it must have a timeout, because a
-// token source has no context, and must not follow redirects, so that other servers do not receive the token.
+// Wrap adds tokens to the requests of a REST config. The tokens are for the organization in the exec of the kubeconfig, and are
+// exchanged for the token of a session or a robot. The client is used for the exchange. It must have a timeout, because a token
+// source has no context, and it must not follow redirects, so that no other server receives the token.
 func Wrap(rc *rest.Config, token string, client *http.Client) error {
 	return wrap(rc, &exchange{client: client, url: exchangeURL, token: token})
 }

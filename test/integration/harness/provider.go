@@ -75,7 +75,7 @@ func (p *Provider) Start(ctx context.Context) error {
 		slices.Concat([]string{
 			"--metrics-bind-address=" + p.Metrics, "--health-probe-bind-addr=" + p.health,
 			"--cache-dir=" + filepath.Join(p.dir, "cache"), "--debug",
-			// Specs kill the provider, and the lease of a killed process has to expire.
+			// Specs kill the provider, and would have to wait until the lease of the killed process expires.
 			"--no-leader-election",
 		}, controlplane.LocalFlags(), p.Args)...)
 	if err != nil {
@@ -86,7 +86,7 @@ func (p *Provider) Start(ctx context.Context) error {
 	for {
 		_, err := fetch(ctx, "http://"+p.health+"/readyz")
 		if err == nil {
-			// The server of the metrics starts by itself, and specs read them at once.
+			// The metrics server starts independently, and specs read the metrics immediately.
 			_, err = fetch(ctx, "http://"+p.Metrics+"/metrics")
 		}
 		if err == nil {

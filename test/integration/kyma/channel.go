@@ -167,7 +167,7 @@ var _ = Describe("The target of a Kyma's module", func() {
 			if CurrentSpecReport().Failed() {
 				return
 			}
-			// The next spec needs the name.
+			// The next spec reuses the name.
 			Eventually(func() error { return Env.ControlClient.Get(ctx, client.ObjectKeyFromObject(pc), pc) }).WithContext(ctx).Should(BeNotFound())
 		})
 	}

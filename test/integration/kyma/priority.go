@@ -62,8 +62,8 @@ var _ = Describe("A new version for a fleet", func() {
 		}
 		Eventually(upgraded).WithContext(ctx).WithPolling(10 * time.Millisecond).ShouldNot(BeEmpty())
 		begun := Must(upgraded())
-		// Edit Kymas that the rollout has not reached.
-		// How many Manifests were planned when each of them was edited: the rollout continues in between.
+		// Edit Kymas that the rollout has not reached yet. Record how many Manifests were already planned when each of them was
+		// edited, because the rollout continues in the meantime.
 		edited := map[string]int{}
 		for i := range fleet {
 			if name := m.Manifest(fmt.Sprintf("kyma-%d", i)); len(edited) < users && !slices.Contains(begun, name) {
@@ -91,7 +91,7 @@ var _ = Describe("A new version for a fleet", func() {
 			}
 		}
 		AddReportEntry("places", fmt.Sprintf("%v of %d, edited when %v were planned", places, fleet, before))
-		// At the end of the queue, the edited ones would wait for almost all that is left of the fleet.
+		// At the end of the queue, the edited Kymas would wait for almost the whole rest of the fleet.
 		Expect(waited/users).To(BeNumerically("<", 0.5), "the edits waited for the fleet: %v of %d, edited when %v were planned", places, fleet, before)
 	})
 })

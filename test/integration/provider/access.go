@@ -56,7 +56,7 @@ var _ = Describe("A Manifest with a ServiceAccount", func() {
 		wide.Spec.ForProvider.Impersonate = as(s.Name, "installer")
 		s.Create(ctx, wide)
 		AwaitTrouble(ctx, s, "wide", "forbidden", user, "clusterroles")
-		// The account cannot read either whether the object exists, so the removal needs the permissions of the connection.
+		// The account can't even read whether the object exists, so the removal needs the permissions of the connection.
 		s.Update(ctx, "wide", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Impersonate = nil })
 		s.Remove(ctx, "wide")
 

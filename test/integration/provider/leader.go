@@ -26,13 +26,13 @@ import (
 )
 
 const (
-	// takeover is the time limit until another process leads: the lease of 60 s, and some more.
+	// takeover is the time limit within which another process must become the leader: the lease of 60 s, plus a margin.
 	takeover = 4 * time.Minute
 	// member is a label of all objects in the specs of this file, which their Manifests install.
 	member = "leader.example.org/member"
 )
 
-// configMaps returns a source of ConfigMaps with some text.
+// configMaps returns a source with ConfigMaps that contain a text.
 func configMaps(name, text string, count int) v1alpha1.Source {
 	all := make([]string, 0, count)
 	for i := range count {
@@ -80,7 +80,7 @@ func (f *freshPlane) inventories(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// leader returns the identity of the process that leads.
+// leader returns the identity of the leader.
 func (f *freshPlane) leader(ctx context.Context) (string, error) {
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "crossplane-leader-election-provider-kyma"}}
 	if err := f.client.Get(ctx, client.ObjectKeyFromObject(lease), lease); err != nil || lease.Spec.HolderIdentity == nil {
