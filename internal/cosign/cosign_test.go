@@ -30,7 +30,7 @@ const (
 	repository   = "registry.example.org/x"
 )
 
-var key = sync.OnceValue(func() *rsa.PrivateKey { // Keys take long to make.
+var key = sync.OnceValue(func() *rsa.PrivateKey { // Creating keys takes long.
 	k, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		panic(err)
@@ -47,7 +47,7 @@ func curve(tb testing.TB) *ecdsa.PrivateKey {
 	return k
 }
 
-// layers of the signatures of signedDigest.
+// layers returns the layers of the signatures of signedDigest.
 func (m *memory) layers(tb testing.TB) []layer {
 	tb.Helper()
 	l, err := readList(tb.Context(), m, signedDigest)
@@ -66,7 +66,7 @@ func sig(tb testing.TB, s store.Store, k crypto.Signer) bool {
 	return added
 }
 
-// TestSignGolden holds what is written, which is what cosign writes.
+// TestSignGolden checks that the written data is the same as with cosign.
 func TestSignGolden(t *testing.T) {
 	m := newMemory()
 	sig(t, m, key())
@@ -121,7 +121,7 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// TestSignKeeps says that what others have written stays, known or not.
+// TestSignKeeps checks that existing signatures of other clients stay, including unknown ones.
 func TestSignKeeps(t *testing.T) {
 	m := newMemory()
 	const foreign = `{"mediaType":"x/y","size":1,"digest":"` + otherDigest + `","annotations":{"a":"b"},"urls":["c"]}`
@@ -169,13 +169,13 @@ func TestSignRefuses(t *testing.T) {
 	}
 }
 
-// TestSignRaced says that a signature that someone overwrites is written again.
+// TestSignRaced checks that a signature that another client overwrites is written again.
 func TestSignRaced(t *testing.T) {
 	m := newMemory()
 	other := newMemory()
 	theirs := curve(t)
 	sig(t, other, theirs)
-	// Anyone who read before we wrote writes after that, without ours.
+	// A client that read before our write writes after it, without our signature.
 	stale := other.manifests[Tag(signedDigest)]
 	maps.Copy(m.blobs, other.blobs)
 	var once sync.Once
@@ -204,7 +204,7 @@ func TestSignRaced(t *testing.T) {
 	}
 }
 
-// TestSignTogether has many sign at once, in memory and in a registry.
+// TestSignTogether signs concurrently, in memory and in a registry.
 func TestSignTogether(t *testing.T) {
 	r, err := controlplane.StartRegistry(controlplane.WebOptions{})
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 )
 
-// A memory is a store.
+// A memory is a store in memory.
 type memory struct {
 	mu        sync.Mutex
 	manifests map[string][]byte // By tag.
 	blobs     map[string][]byte
 	writes    int
-	// before is called before a manifest is written, and may be nil.
+	// before is called before a manifest is written. It can be nil.
 	before func(m *memory)
 }
 

@@ -98,8 +98,8 @@ func mustVerifier(tb testing.TB) verifier {
 	return v
 }
 
-// FuzzList holds that no manifest does harm, that nothing is verified that was
-// not signed, and that a signature is added without a loss.
+// FuzzList checks that no manifest causes harm, that only signed content is verified, and that adding a signature loses
+// nothing.
 func FuzzList(f *testing.F) {
 	f.Add([]byte(`{"layers":[{"mediaType":"` + signatureType + `","digest":"` + otherDigest + `","annotations":{"` + annotation + `":"AA=="}}]}`))
 	f.Add([]byte(`{"layers":null,"LAYERS":[{}],"layers":[1]}`))

@@ -26,7 +26,7 @@ func parse(t testing.TB, text string) *unstructured.Unstructured {
 	return u
 }
 
-// A version in YAML, with the schema of its spec.
+// A version of a CRD in YAML, with the schema of its spec.
 func version(name, flags, spec string) string {
 	return fmt.Sprintf("{name: %s, %s, schema: {openAPIV3Schema: {type: object, properties: {spec: %s}}}}", name, flags, spec)
 }
@@ -98,7 +98,7 @@ func TestObject(t *testing.T) {
 		reason    string
 		was, is   []string
 		object    string
-		want      map[string][]string // Problems by version; a version without any is there too.
+		want      map[string][]string // Problems by version, including versions without problems.
 		wantError string
 	}{
 		"Texts": {
@@ -222,7 +222,7 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// FuzzObject checks whatever objects against whatever schemas.
+// FuzzObject checks arbitrary objects against arbitrary schemas.
 func FuzzObject(f *testing.F) {
 	f.Add(open, "{type: object, required: [mode]}", "{size: a}")
 	f.Add("{type: object, x-kubernetes-preserve-unknown-fields: true}", `{type: object, x-kubernetes-validations: [{rule: "self.a > 1"}]}`, "{a: null}")
@@ -258,7 +258,7 @@ func FuzzObject(f *testing.F) {
 	})
 }
 
-// plain is a value with the types that objects have.
+// plain returns a value with the types that decoded objects have.
 func plain(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
-// fakePuller holds content by repository and reference.
+// fakePuller contains content by repository and reference.
 type fakePuller struct {
 	content map[string][]byte
 	down    bool
@@ -59,7 +59,7 @@ func sum(data []byte) string {
 // fields of a component descriptor.
 type fields = map[string]any
 
-// resourceOf a component, with an access and a digest where there is one.
+// resourceOf returns a resource of a component, with an access and optionally a digest.
 func resourceOf(name, kind string, access fields, digest string) fields {
 	r := fields{"name": name, "version": "1.0.0", "type": kind, "relation": "local", "access": access}
 	if digest != "" {
@@ -68,18 +68,18 @@ func resourceOf(name, kind string, access fields, digest string) fields {
 	return r
 }
 
-// local is a resource in the component's own repository.
+// local returns a resource in the component's own repository.
 func local(name, kind string, content []byte) fields {
 	return resourceOf(name, kind, fields{"type": "localBlob", "localReference": sum(content), "mediaType": "text/plain"}, sum(content))
 }
 
-// excluded is a resource or a reference that signatures leave out.
+// excluded returns a resource or a reference that signatures don't cover.
 func excluded(f fields) fields {
 	f["digest"] = fields{"hashAlgorithm": "NO-DIGEST", "normalisationAlgorithm": "EXCLUDE-FROM-SIGNATURE", "value": "NO-DIGEST"}
 	return f
 }
 
-// describe a component with resources and references.
+// describe returns a component with resources and references.
 func describe(t *testing.T, name, version string, resources []fields, references ...fields) *ocm.Descriptor {
 	t.Helper()
 	if resources == nil {
@@ -106,7 +106,7 @@ func describe(t *testing.T, name, version string, resources []fields, references
 	return d
 }
 
-// refer to a component, by the digest of its descriptor.
+// refer returns a reference to a component, with the digest of its descriptor.
 func refer(t *testing.T, name string, d *ocm.Descriptor) fields {
 	t.Helper()
 	hash, err := d.Hash()
@@ -119,7 +119,7 @@ func refer(t *testing.T, name string, d *ocm.Descriptor) fields {
 	}
 }
 
-// push a component. It returns the digest of its manifest.
+// push pushes a component, and returns the digest of its manifest.
 func (p *fakePuller) push(t *testing.T, d *ocm.Descriptor, blobs ...[]byte) string {
 	t.Helper()
 	repo := "reg.example.org/modules/component-descriptors/" + d.Name()
@@ -141,19 +141,19 @@ func (p *fakePuller) push(t *testing.T, d *ocm.Descriptor, blobs ...[]byte) stri
 	return sum(manifest)
 }
 
-// inlineTemplate is a template with a descriptor in its spec.
+// inlineTemplate returns a template with a descriptor in its spec.
 func inlineTemplate(d *ocm.Descriptor) *v1alpha1.ModuleTemplate {
 	return &v1alpha1.ModuleTemplate{Spec: v1alpha1.ModuleTemplateSpec{Channel: "regular", Descriptor: &runtime.RawExtension{Raw: d.JSON()}}}
 }
 
-// componentTemplate is a template with a component in the registry.
+// componentTemplate returns a template with a component in the registry.
 func componentTemplate(name, version string) *v1alpha1.ModuleTemplate {
 	return &v1alpha1.ModuleTemplate{Spec: v1alpha1.ModuleTemplateSpec{
 		Channel: "regular", Component: &v1alpha1.Component{Repository: "reg.example.org/modules", Name: name, Version: version},
 	}}
 }
 
-// pack files into a tar.
+// pack packs files into a tar.
 func pack(t *testing.T, files ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -118,7 +118,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// exampleHeader is above the example, which is for readers.
+// exampleHeader is the header of the example file.
 const exampleHeader = `# SPDX-License-Identifier: Apache-2.0
 # Permissions that the module template-operator needs in a target cluster, in addition to target-cluster.yaml. The
 # file is generated from the objects of the module: go test ./internal/module -run TestExampleRole -update. See

@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 const sample = "example.org/module/sample"
 
-// TestFixtures holds what templates of the original, from two eras, mean here.
+// TestFixtures checks how original templates from two eras are resolved.
 func TestFixtures(t *testing.T) {
 	files, err := filepath.Glob("testdata/moduletemplates/*.yaml")
 	if err != nil || len(files) != 6 {
@@ -73,7 +73,7 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// TestResolve holds templates whose components are in a registry, or are not as they should be.
+// TestResolve checks templates whose components are in a registry, or are missing or invalid.
 func TestResolve(t *testing.T) {
 	type want struct {
 		module, version string
@@ -86,14 +86,14 @@ func TestResolve(t *testing.T) {
 		template func(t *testing.T, p *fakePuller) *v1alpha1.ModuleTemplate
 	}
 	cr := "apiVersion: example.org/v1\nkind: Sample\nspec: {size: 12345678901234567890}\n"
-	// one is a template with resources in its descriptor.
+	// one returns a template with resources in its descriptor.
 	one := func(resources ...fields) args {
 		return args{template: func(t *testing.T, _ *fakePuller) *v1alpha1.ModuleTemplate {
 			t.Helper()
 			return inlineTemplate(describe(t, sample, "1.0.0", resources))
 		}}
 	}
-	// defaultCR is a template whose component has a default custom resource.
+	// defaultCR returns a template whose component has a default custom resource.
 	defaultCR := func(layer func(t *testing.T) []byte) args {
 		return args{template: func(t *testing.T, p *fakePuller) *v1alpha1.ModuleTemplate {
 			t.Helper()
@@ -351,7 +351,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// lines say what resources are, without digests.
+// lines returns a summary of resources, without digests.
 func lines(resources []v1alpha1.ModuleResource) []string {
 	var out []string
 	for _, r := range resources {
@@ -367,7 +367,7 @@ func lines(resources []v1alpha1.ModuleResource) []string {
 	return out
 }
 
-// TestComponents holds that what was resolved is fetched by digest, whatever became of its tag.
+// TestComponents checks that resolved components are fetched by digest, regardless of changes to their tags.
 func TestComponents(t *testing.T) {
 	p := newPuller()
 	digest := p.push(t, describe(t, sample, "1.0.0", nil))

@@ -18,7 +18,7 @@ import (
 
 const treeURL = "https://trees.example.org/a"
 
-// TestNewSourceType shows that a new type of sources needs no change where modules are mapped, installed and verified.
+// TestNewSourceType shows that a new source type requires no changes to the code that maps, installs and verifies modules.
 func TestNewSourceType(t *testing.T) {
 	if err := validateSource(sourcetest.Tree(treeURL, digestA)); err != nil {
 		t.Errorf("validateSource(...): %v", err)

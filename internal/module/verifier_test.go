@@ -20,7 +20,7 @@ import (
 
 const signature = "module-signature"
 
-// keyPair for signatures of a name.
+// keyPair creates a key pair for signatures with a name.
 func keyPair(t *testing.T) (*rsa.PrivateKey, ocm.Key) {
 	t.Helper()
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -47,7 +47,7 @@ func signed(t *testing.T, d *ocm.Descriptor, private *rsa.PrivateKey) *ocm.Descr
 	return out
 }
 
-// install of a layer.
+// install returns an install of a layer.
 func install(name string, content []byte) v1alpha1.Install {
 	return v1alpha1.Install{Name: name, Source: v1alpha1.Source{Type: v1alpha1.SourceTypeOCIRef, Repo: "r.example.org/a", Name: "b", Ref: sum(content)}}
 }
@@ -75,8 +75,8 @@ func TestVerify(t *testing.T) {
 		p      v1alpha1.ManifestParameters
 		keys   []ocm.Key
 		down   bool
-		want   string // What the error has in it; nothing if there is none.
-		failed bool   // The error is one of fetching.
+		want   string // Text that the error contains; empty if there is no error.
+		failed bool   // The error occurs while fetching.
 	}{
 		"Inline":    {reason: "A signature by a key covers the source.", p: inline(good, install("chart", chart)), keys: []ocm.Key{other, key}},
 		"Reference": {reason: "It covers what is referenced too.", p: inline(root, install("low-chart", chart)), keys: []ocm.Key{key}},
@@ -134,7 +134,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestVerifyRemembered holds what results are remembered under: all that they depend on.
+// TestVerifyRemembered checks that the cache key of results includes everything that they depend on.
 func TestVerifyRemembered(t *testing.T) {
 	private, key := keyPair(t)
 	_, other := keyPair(t)

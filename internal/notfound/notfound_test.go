@@ -18,10 +18,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// canary is on each page, and must be in no error.
+// canary is part of each page, and must not be part of any error.
 const canary = "canary"
 
-// TestAnswers tries each form of 404 through a real client.
+// TestAnswers checks each form of 404 with a real client.
 func TestAnswers(t *testing.T) {
 	const status = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no","reason":"NotFound",`
 	cases := map[string]struct {

@@ -91,7 +91,7 @@ func TestRetryable(t *testing.T) {
 	}
 }
 
-// limited is a deadline that says which one it is.
+// limited is an error of a deadline that names the deadline.
 type limited struct{}
 
 func (limited) Error() string        { return "gave up after the 2m" }

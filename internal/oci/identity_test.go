@@ -24,11 +24,11 @@ func (i fakeIdentity) Name() string { return i.name }
 func (i fakeIdentity) Forget(string) {}
 
 func (i fakeIdentity) Credentials(_ context.Context, host string) (user, password string, err error) {
-	// A colon would end the user.
+	// A colon would end the user name.
 	return "user of " + strings.ReplaceAll(host, ":", " "), "password", i.err
 }
 
-// TestIdentity holds that an identity lets us in, and that its errors are told as they are.
+// TestIdentity checks that an identity grants access, and that its errors are returned unchanged.
 func TestIdentity(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()

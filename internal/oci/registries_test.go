@@ -87,7 +87,7 @@ func TestRegistriesEndpoint(t *testing.T) {
 	}
 }
 
-// TestEndpointIdentity holds that whatever makes a difference makes a difference.
+// TestEndpointIdentity checks that endpoints with different settings have different identities.
 func TestEndpointIdentity(t *testing.T) {
 	all := []Registry{
 		{Host: "h"},
@@ -114,7 +114,7 @@ func TestEndpointIdentity(t *testing.T) {
 		seen[e.caller] = i
 	}
 	for _, r := range []Registry{{Host: "*"}, {Host: "*", Username: "a", Password: "bc"}} {
-		// Whether it is listed or not, it is the same caller at the same server.
+		// Listed or not, this is the same caller at the same server.
 		e, err := Registries{r}.endpoint("h", "p")
 		if err != nil {
 			t.Fatal(err)

@@ -37,7 +37,7 @@ func newSession(tb testing.TB, repo string, regs oci.Registries) *oci.Session {
 	return s
 }
 
-// do does a call and closes its answer.
+// do sends a request and closes its response.
 func do(ctx context.Context, s *oci.Session, c oci.Call) error {
 	resp, err := s.Do(ctx, c)
 	if err != nil {
@@ -46,7 +46,7 @@ func do(ctx context.Context, s *oci.Session, c oci.Call) error {
 	return resp.Body.Close()
 }
 
-// upload is a monolithic upload of data.
+// upload sends a monolithic upload of data.
 func upload(data []byte) oci.Call {
 	return oci.Call{
 		Method: http.MethodPost, Path: "blobs/uploads/?digest=" + oci.DigestOf(data), Size: int64(len(data)),
@@ -113,8 +113,8 @@ func TestSessionErrors(t *testing.T) {
 	}
 }
 
-// TestSessionToken holds that the right to write is asked for only where it is
-// written, and that a body is sent again after a token has run out.
+// TestSessionToken checks that permission to write is only requested for writes, and that a body is sent again after a token
+// has expired.
 func TestSessionToken(t *testing.T) {
 	s := ocitest.NewRegistry(t)
 	var scopes []string
@@ -244,12 +244,11 @@ func TestSessionAmbient(t *testing.T) {
 	}
 }
 
-// TestSessionElsewhere holds that our credentials stay with the registry that
-// they are for, wherever it sends us.
+// TestSessionElsewhere checks that credentials are only sent to their registry, even if it redirects requests.
 func TestSessionElsewhere(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		// answer sends us to another server.
+		// answer redirects the request to another server.
 		answer func(w http.ResponseWriter, r *http.Request, other string)
 		path   string
 	}{

@@ -18,7 +18,7 @@ import (
 
 const trialBlob = "2dd783cc8dab86a84a7f3be1a05859d7bb265e94ec3fd72558fa0d4fbd1ce375"
 
-// blobResource is a local blob, as module create makes one.
+// blobResource returns a local blob in the form of module create.
 func blobResource(name, resourceType string) Resource {
 	return Resource{
 		Name: name, Type: resourceType,
@@ -31,7 +31,7 @@ func trial() Component {
 	return Component{Name: "kyma-project.io/module/sample", Version: "0.0.1", Resources: []Resource{blobResource("sample-operator", "helm-chart")}}
 }
 
-// full has all that a component can have.
+// full returns a component with all fields.
 func full() Component {
 	c := trial()
 	c.Version, c.Provider = "v1.2.3-rc.1+b5", "us & them"
@@ -68,8 +68,7 @@ func made(tb testing.TB, c Component) *Descriptor {
 	return d
 }
 
-// TestNewGolden holds the bytes of a descriptor. If they change, then every
-// module that is built again has another digest.
+// TestNewGolden checks the bytes of a descriptor. If they change, every rebuilt module has a different digest.
 func TestNewGolden(t *testing.T) {
 	const want = `{"component":{"componentReferences":[],"name":"kyma-project.io/module/sample","provider":"internal","repositoryContexts":[],` +
 		`"resources":[{"access":{"digest":"sha256:` + trialBlob + `","mediaType":"application/gzip","type":"localOciBlob"},` +
@@ -89,7 +88,7 @@ func TestNewGolden(t *testing.T) {
 	}
 }
 
-// TestNewLibrary says that component-spec accepts what is made, with its schema.
+// TestNewLibrary checks that component-spec accepts the descriptor, including its schema.
 func TestNewLibrary(t *testing.T) {
 	for name, c := range map[string]Component{"Trial": trial(), "Full": full()} {
 		t.Run(name, func(t *testing.T) {
@@ -188,7 +187,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestComponent says that nothing is lost that a component can have.
+// TestComponent checks that no field of a component is lost.
 func TestComponent(t *testing.T) {
 	for name, c := range map[string]Component{"Trial": trial(), "Full": full(), "Empty": {Name: "a.io/b", Version: "1"}} {
 		t.Run(name, func(t *testing.T) {
@@ -201,7 +200,7 @@ func TestComponent(t *testing.T) {
 	}
 }
 
-// TestComponentOf says what becomes of descriptors that others have made.
+// TestComponentOf checks how descriptors of other tools are converted.
 func TestComponentOf(t *testing.T) {
 	d := signed(t, decoded(t, read(t, "trial.json")), signedBy, ours())
 	c := d.Component()
@@ -259,8 +258,7 @@ func TestWithLocation(t *testing.T) {
 	}
 }
 
-// FuzzNew holds that what New makes is a descriptor that means the same, and
-// that errors are fit for a line.
+// FuzzNew checks that New returns an equivalent descriptor, and that errors are a single line.
 func FuzzNew(f *testing.F) {
 	f.Add("a.io/b", "1.2.3", "us", "name", "type", "localOciBlob", trialBlob, "os", "https://example.org/x")
 	f.Add("a.io/b", "1.2.3+b", "", "name", "type", "ociArtifact", "", "", "git@example.org:x")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestConcurrent holds, under the race detector, that a descriptor may be shared.
+// TestConcurrent checks, with the race detector, that a descriptor can be shared.
 func TestConcurrent(t *testing.T) {
 	all, keys := family(t), []Key{keyOf(t, signedBy, ours())}
 	var g sync.WaitGroup

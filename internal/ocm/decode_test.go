@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// minimal is the least that is read; %s goes into the component.
+// minimal is the smallest valid descriptor. %s is a placeholder in the component.
 const minimal = `{"meta":{"schemaVersion":"v2"},"component":{"name":"example.org/module/a","version":"1.2.3","provider":"us"%s}}`
 
 func with(fields string) string { return fmt.Sprintf(minimal, fields) }
@@ -92,7 +92,7 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// bomb is a small YAML that would take gigabytes.
+// bomb returns a small YAML document that would expand to gigabytes.
 func bomb() string {
 	var b strings.Builder
 	b.WriteString("a0: &a0 [1, 2, 3, 4, 5, 6, 7, 8, 9]\n")
@@ -180,7 +180,7 @@ func TestDecodeTemplates(t *testing.T) {
 	}
 }
 
-// TestAccess reads each type of access, also as OCM spells it.
+// TestAccess reads each type of access, also in the spelling of OCM.
 func TestAccess(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -208,7 +208,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestUnchanged holds that no one can change a descriptor by what it handed out.
+// TestUnchanged checks that callers cannot change a descriptor through its return values.
 func TestUnchanged(t *testing.T) {
 	d := decoded(t, []byte(withResource(`"type":"yaml"`, `"type":"yaml","extraIdentity":{"os":"linux"},"digest":{"hashAlgorithm":"a","normalisationAlgorithm":"b","value":"c"}`)))
 	want := string(d.JSON())

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// FuzzDecode holds that what is read can be written and read again, with the
-// same meaning, and that nothing that is read makes the rest fail badly.
+// FuzzDecode checks that a decoded descriptor can be encoded and decoded again with the same meaning, and that other functions
+// do not panic on it.
 func FuzzDecode(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.*")
 	if err != nil || len(files) == 0 {

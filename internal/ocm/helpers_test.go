@@ -22,7 +22,7 @@ const (
 	signedBy  = "kyma-project.io/module-signature"
 )
 
-// Keys take long to make.
+// Creating keys takes long.
 var (
 	ours   = sync.OnceValue(func() *rsa.PrivateKey { return newKey(2048) })
 	theirs = sync.OnceValue(func() *rsa.PrivateKey { return newKey(2048) })
@@ -72,7 +72,7 @@ func decoded(tb testing.TB, data []byte) *Descriptor {
 	return d
 }
 
-// fields returns a descriptor as maps that may be changed.
+// fields returns a descriptor as maps that the caller can change.
 func fields(tb testing.TB, d *Descriptor) map[string]any {
 	tb.Helper()
 	tree, err := parseJSON(d.JSON())
@@ -98,15 +98,15 @@ func digestFields(algorithm, normalisation, value string) map[string]any {
 	return map[string]any{"hashAlgorithm": algorithm, "normalisationAlgorithm": normalisation, "value": value}
 }
 
-// excluded are the fields of a digest that says there is none.
+// excluded returns the fields of a digest that excludes content from signatures.
 func excluded() map[string]any {
 	return digestFields("NO-DIGEST", "EXCLUDE-FROM-SIGNATURE", "NO-DIGEST")
 }
 
-// digestOfBlob returns the digest of data as registries write it.
+// digestOfBlob returns the digest of data in the format of registries.
 func digestOfBlob(data []byte) string { return "sha256:" + sum(crypto.SHA256, data) }
 
-// resource is a local blob with a digest.
+// resource returns a local blob with a digest.
 func resource(name string, data []byte) map[string]any {
 	digest := digestOfBlob(data)
 	return map[string]any{
@@ -116,7 +116,7 @@ func resource(name string, data []byte) map[string]any {
 	}
 }
 
-// reference names a component, with its hash if there is one.
+// reference returns a reference to a component, with its hash if there is one.
 func reference(name, component, hash string) map[string]any {
 	r := map[string]any{"name": name, "componentName": component, "version": "1.0.0"}
 	if hash != "" {
@@ -125,7 +125,7 @@ func reference(name, component, hash string) map[string]any {
 	return r
 }
 
-// component is a descriptor with what it consists of.
+// component returns a descriptor with resources and references.
 func component(tb testing.TB, name string, resources, references []any) *Descriptor {
 	tb.Helper()
 	data, err := encode(map[string]any{
@@ -168,7 +168,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// isOneLine reports whether the text of an error is fit for a condition.
+// isOneLine reports whether the text of an error is suitable for a condition.
 func isOneLine(err error) bool {
 	return err == nil || !strings.ContainsAny(err.Error(), "\n\r\t")
 }

@@ -20,7 +20,7 @@ func TestParseKey(t *testing.T) {
 	k := ours()
 	block := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
 	pkix := publicPEM(t, k.Public())
-	// A certificate that has expired, and that no one trusts.
+	// A self-signed certificate that has expired.
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Unix(1, 0)}, &x509.Certificate{}, k.Public(), k)
 	if err != nil {
 		t.Fatal(err)

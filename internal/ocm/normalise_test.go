@@ -16,7 +16,7 @@ const trialNormalised = `[{"component":[{"componentReferences":[]},{"name":"kyma
 	`{"value":"2dd783cc8dab86a84a7f3be1a05859d7bb265e94ec3fd72558fa0d4fbd1ce375"}]},{"extraIdentity":null},{"name":"sample-operator"},` +
 	`{"relation":"local"},{"type":"helm-chart"},{"version":"0.0.1"}]]},{"version":"0.0.1"}]},{"meta":[{"schemaVersion":"v2"}]}]`
 
-// TestNormalisedGolden holds the form for which signatures exist. It must never change.
+// TestNormalisedGolden checks the form that existing signatures cover. It must never change.
 func TestNormalisedGolden(t *testing.T) {
 	d := decoded(t, read(t, "trial.json"))
 	got, err := d.Normalised()
@@ -28,7 +28,7 @@ func TestNormalisedGolden(t *testing.T) {
 	}
 }
 
-// TestNormalisedLibrary holds the vector that component-spec itself tests,
+// TestNormalisedLibrary checks the vector that component-spec itself tests,
 // whose descriptor is not valid.
 func TestNormalisedLibrary(t *testing.T) {
 	spec := &v2.ComponentDescriptor{
@@ -56,7 +56,7 @@ func TestNormalisedLibrary(t *testing.T) {
 	}
 }
 
-// TestNormalisedMore holds forms that have no vector elsewhere.
+// TestNormalisedMore checks forms for which there are no other test vectors.
 func TestNormalisedMore(t *testing.T) {
 	res := func(fields string) string {
 		return with(`,"resources":[{"name":"ab","version":"1","type":"a<b","relation":"local",` + fields + "}]")

@@ -98,7 +98,7 @@ func TestParsePrivateKey(t *testing.T) {
 	}
 }
 
-// FuzzParsePrivateKey holds that no file does harm, nor shows up in a message.
+// FuzzParsePrivateKey checks that no file causes harm, and that no message contains its content.
 func FuzzParsePrivateKey(f *testing.F) {
 	f.Add([]byte("PRIVATE KEY"), []byte("s3cret"))
 	f.Add([]byte("RSA PRIVATE KEY"), x509.MarshalPKCS1PrivateKey(ours()))

@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A badSigner signs with another key or another algorithm than it says.
+// A badSigner signs with a key or an algorithm that differs from what it claims.
 type badSigner struct {
 	public crypto.PublicKey
 	sign   func(digest []byte) ([]byte, error)
@@ -99,8 +99,7 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// TestSignLibrary holds that component-spec, with all its checks, reads and
-// verifies what we sign.
+// TestSignLibrary checks that component-spec, with all its checks, can read and verify our signatures.
 func TestSignLibrary(t *testing.T) {
 	d := signed(t, decoded(t, read(t, "trial.json")), signedBy, ours())
 	var spec v2.ComponentDescriptor

@@ -22,8 +22,8 @@ func sig(t tree) tree        { return t["signatures"].([]any)[0].(tree) }
 func sigValue(t tree) tree   { return sig(t)["signature"].(tree) }
 func ref(t tree) tree        { return comp(t)["componentReferences"].([]any)[0].(tree) }
 
-// family is a signed component that references another one, which references
-// a third one. The blobs are named like the components.
+// family returns a signed component that references a second one, which references a third one. The blobs have the names of the
+// components.
 func family(tb testing.TB) []*Descriptor {
 	tb.Helper()
 	leaf := component(tb, leafName, []any{resource("leaf", []byte("leaf"))}, nil)
@@ -42,8 +42,8 @@ func family(tb testing.TB) []*Descriptor {
 	return []*Descriptor{signed(tb, root, signedBy, ours()), child, leaf}
 }
 
-// TestVerifyChanges goes through what an attacker, or a mistake, may change in a
-// signed descriptor. Changes that no signature covers must not matter.
+// TestVerifyChanges checks changes that an attacker or a mistake can make to a signed descriptor. Changes to fields that no
+// signature covers must have no effect.
 func TestVerifyChanges(t *testing.T) {
 	const changed = "the component was changed after it was signed"
 	cases := map[string]struct {
@@ -160,8 +160,8 @@ func TestVerifyKeys(t *testing.T) {
 	}
 }
 
-// TestVerifyCovers holds what is covered: the resources of the root and, by the
-// digests of references, those of the others.
+// TestVerifyCovers checks which resources are covered: the resources of the root and, through the digests of references, the
+// resources of referenced components.
 func TestVerifyCovers(t *testing.T) {
 	all := family(t)
 	key := []Key{keyOf(t, signedBy, ours())}
@@ -213,7 +213,7 @@ func TestVerifyCovers(t *testing.T) {
 	}
 }
 
-// signedAs adds a signature as other tools write it.
+// signedAs adds a signature in the format of another tool.
 func signedAs(tb testing.TB, d *Descriptor, h crypto.Hash, name, normalisation string) *Descriptor {
 	tb.Helper()
 	hash, err := d.hash(h)
@@ -237,8 +237,7 @@ func signedAs(tb testing.TB, d *Descriptor, h crypto.Hash, name, normalisation s
 	})
 }
 
-// TestVerifyForeign reads signatures that we do not write ourselves, and digests
-// of resources that we do not trust though they are signed.
+// TestVerifyForeign reads signatures of other tools, and digests of resources that are not trusted even though they are signed.
 func TestVerifyForeign(t *testing.T) {
 	digest := func(algorithm, normalisation, value string) func(tree) {
 		return func(t tree) { res(t, 0)["digest"] = digestFields(algorithm, normalisation, value) }
@@ -278,7 +277,7 @@ func TestVerifyForeign(t *testing.T) {
 		})
 	}
 
-	// A digest in SHA-512 is fine, but content is not pulled by it.
+	// A SHA-512 digest is valid, but content cannot be pulled by it.
 	d := component(t, rootName, []any{resource("root", []byte("root"))}, nil)
 	d = edited(t, d, digest("SHA-512", NormalisationBlob, sum(crypto.SHA512, []byte("root"))))
 	v, err := Verify([]*Descriptor{signedAs(t, d, crypto.SHA512, "SHA-512", NormalisationJSON)}, []Key{keyOf(t, signedBy, ours())})

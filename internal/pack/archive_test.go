@@ -71,7 +71,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// entries of an archive. They say nothing about who made them and when.
+// entries returns the entries of an archive, and checks that they contain neither a user nor a time.
 func entries(t *testing.T, data []byte) []string {
 	t.Helper()
 	z, err := gzip.NewReader(bytes.NewReader(data))
@@ -97,7 +97,7 @@ func entries(t *testing.T, data []byte) []string {
 	}
 }
 
-// TestArchiveProperties tries random trees: what comes out is what went in, once, and the order does not matter.
+// TestArchiveProperties packs and unpacks random trees: each file is restored exactly once, and the order has no effect.
 func TestArchiveProperties(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 40 {
@@ -138,7 +138,7 @@ func TestArchiveProperties(t *testing.T) {
 
 func randomFiles(random *rand.Rand) []archive.File {
 	names := []string{"a", "b", "a.b", "A", "é", "a b", "-", "~"}
-	known := map[string]bool{} // Files are true, directories false.
+	known := map[string]bool{} // True for files, false for directories.
 	var out []archive.File
 	for range 1 + random.IntN(20) {
 		parts := make([]string, 1+random.IntN(6))

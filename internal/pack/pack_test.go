@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 )
 
-// tree makes files in a new directory. A text that begins with -> is a link.
+// tree creates files in a new directory. A text that begins with -> is a link.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -57,7 +57,7 @@ func TestFolder(t *testing.T) {
 		files  map[string]string
 		dir    string
 		chart  bool
-		want   []string // As name=content.
+		want   []string // In the form name=content.
 		err    string
 	}{
 		"Sorted": {
@@ -126,7 +126,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestPipe holds that nothing waits for a writer of a pipe.
+// TestPipe checks that reading a pipe does not wait for its writer.
 func TestPipe(t *testing.T) {
 	dir := tree(t, map[string]string{"a": "1"})
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
@@ -141,7 +141,7 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// TestReadOnly holds that reading needs no right to write.
+// TestReadOnly checks that reading needs no write permission.
 func TestReadOnly(t *testing.T) {
 	dir := tree(t, map[string]string{"s/a": "1"})
 	for _, d := range []string{filepath.Join(dir, "s"), dir} {

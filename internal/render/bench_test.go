@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/templates"
 )
 
-// benchChart has n templates of the usual kind, and helpers.
+// benchChart returns a chart with n typical templates, and helpers.
 func benchChart(n int) tree {
 	t := tree{
 		"Chart.yaml": chartYAML("app"), "values.yaml": "labels: {a: b}\nreplicas: 2\nimage: x\n",
@@ -62,7 +62,7 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// BenchmarkEngine is the part of a rendering that Helm's engine could do.
+// BenchmarkEngine measures the part of a rendering that Helm's engine could do.
 func BenchmarkEngine(b *testing.B) {
 	c := mustLoad(b, benchChart(5))
 	inst, top, err := c.prepare(Options{ReleaseName: "rel", Revision: 1}, nil)

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/templates"
 )
 
-// both renders files with Helm's engine and with ours.
+// both renders files with Helm's engine and with our engine.
 func both(tb testing.TB, files tree, values map[string]any) (helm, ours map[string]string, helmErr, err error) {
 	tb.Helper()
 	c := mustLoad(tb, files)
@@ -31,7 +31,7 @@ func both(tb testing.TB, files tree, values map[string]any) (helm, ours map[stri
 
 	inst, top := prepare()
 	helm, helmErr = helmengine.Render(inst, top)
-	inst, top = prepare() // Templates may have changed the values.
+	inst, top = prepare() // Templates might have changed the values.
 	printed, err := c.templates.Execute(tb.Context(), inst, top, templates.Options{MaxBytes: defaultMaxBytes})
 	if err != nil {
 		return helm, nil, helmErr, err
@@ -39,7 +39,7 @@ func both(tb testing.TB, files tree, values map[string]any) (helm, ours map[stri
 	return helm, printed.Files, helmErr, nil
 }
 
-// TestEngineLikeHelm holds this package's engine to Helm's.
+// TestEngineLikeHelm compares the engine of this package with Helm's engine.
 func TestEngineLikeHelm(t *testing.T) {
 	app := tree{"Chart.yaml": chartYAML("app")}
 	child := tree{"Chart.yaml": chartYAML("child"), "values.yaml": "a: 1"}
@@ -144,7 +144,7 @@ func TestEngineLikeHelm(t *testing.T) {
 	}
 }
 
-// TestHostileTemplates has templates that would end the process, or never end.
+// TestHostileTemplates renders templates that would end the process, or never end.
 func TestHostileTemplates(t *testing.T) {
 	app := tree{"Chart.yaml": chartYAML("app")}
 	cases := map[string]struct {

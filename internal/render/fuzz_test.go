@@ -11,8 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// FuzzLoad checks that no chart ends the process, and that a chart that renders
-// does so twice with the same result.
+// FuzzLoad checks that no chart ends the process, and that rendering a chart twice has the same result.
 func FuzzLoad(f *testing.F) {
 	f.Add(chartYAML("app"), "a: 1", `{}`, configMap("a", "{{ .Values.a }}"), []byte(tree{"Chart.yaml": chartYAML("c")}.tgz(f, "c")))
 	f.Add("dependencies: [null, {alias: x}]\nname: x", "x: &x [*x]", `{"$ref":"#"}`, "{{ tpl .Values.a . }}{{ template \"x\" }}", []byte("\x1f\x8b"))

@@ -16,17 +16,17 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// A tree is the files of a chart by path.
+// A tree contains the files of a chart by path.
 type tree map[string]string
 
-// with returns a copy with more files.
+// with returns a copy with additional files.
 func (t tree) with(more tree) tree {
 	out := maps.Clone(t)
 	maps.Copy(out, more)
 	return out
 }
 
-// below returns a copy in a directory.
+// below returns a copy with all files moved into a directory.
 func (t tree) below(dir string) tree {
 	out := tree{}
 	for name, text := range t {
@@ -43,7 +43,7 @@ func (t tree) files() []input.File {
 	return out
 }
 
-// tgz packs the files below a directory, as helm package does.
+// tgz packs the files in a directory, like helm package.
 func (t tree) tgz(tb testing.TB, dir string) string {
 	tb.Helper()
 	var headers []tar.Header
@@ -83,12 +83,12 @@ func pack1(tb testing.TB, headers []tar.Header) string {
 	return b.String()
 }
 
-// chartYAML is Chart.yaml of apiVersion v2 with more lines.
+// chartYAML returns a Chart.yaml with apiVersion v2 and additional lines.
 func chartYAML(name string, lines ...string) string {
 	return strings.Join(append([]string{"apiVersion: v2", "name: " + name, "version: 1.2.3"}, lines...), "\n") + "\n"
 }
 
-// configMap is a template that prints text under data.v.
+// configMap returns a template that prints text in data.v.
 func configMap(name, text string) string {
 	return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\ndata:\n  v: " + text + "\n"
 }
@@ -114,7 +114,7 @@ func mustRender(tb testing.TB, c *Chart, o Options) *Rendered {
 	return r
 }
 
-// names of objects as Kind/name.
+// names returns the names of objects as Kind/name.
 func names(objs []*unstructured.Unstructured) []string {
 	var out []string
 	for _, o := range objs {
@@ -123,7 +123,7 @@ func names(objs []*unstructured.Unstructured) []string {
 	return out
 }
 
-// text of an error, "" for none.
+// text returns the text of an error, or "".
 func text(err error) string {
 	if err == nil {
 		return ""

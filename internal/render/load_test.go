@@ -178,7 +178,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// aliases is a chart that has another one forty times.
+// aliases returns a chart that contains the same dependency forty times.
 func aliases(name, dep string) tree {
 	lines := []string{"dependencies:"}
 	for i := range 40 {

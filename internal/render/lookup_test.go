@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// apiServer answers what lookup asks for and notes the paths.
+// apiServer responds to the requests of lookup, and records their paths.
 func apiServer(t *testing.T, paths *[]string) *rest.Config {
 	t.Helper()
 	answers := map[string]string{

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 )
 
-// printed is data.v of all objects, by name.
+// printed returns data.v of all objects by name.
 func printed(objs []*unstructured.Unstructured) map[string]string {
 	out := map[string]string{}
 	for _, o := range objs {
@@ -21,7 +21,7 @@ func printed(objs []*unstructured.Unstructured) map[string]string {
 	return out
 }
 
-// A value renders as JSON in single quotes.
+// A value is rendered as JSON in single quotes.
 func show(path string) string { return "'{{ " + path + " | toJson }}'" }
 
 func TestRenderValues(t *testing.T) {
@@ -119,7 +119,7 @@ func TestRenderValues(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := mustLoad(t, tc.files)
 			o := Options{Namespace: "ns", Upgrade: true, Revision: 4, Values: tc.values, KubeVersion: "v1.36.3+x", APIVersions: []string{"x/v1/Kind"}}
-			for range 2 { // The second time shows whether the first changed the chart.
+			for range 2 { // The second rendering shows whether the first one changed the chart.
 				r := mustRender(t, c, o)
 				if diff := cmp.Diff(tc.want, printed(r.Objects)); diff != "" {
 					t.Fatalf("\n%s\nRender(...): -want, +got:\n%s", tc.reason, diff)
@@ -155,7 +155,7 @@ func TestRenderParts(t *testing.T) {
 
 	r := mustRender(t, mustLoad(t, files), Options{})
 	want := []string{"Namespace/space", "Secret/s", "Secret/t", "ConfigMap/first", "ConfigMap/second", "Deployment/d", "Custom/cr"}
-	// Helm sorts the kind List among unknown kinds, at the end.
+	// Helm treats the kind List as an unknown kind, and sorts it to the end.
 	want = []string{want[0], want[3], want[4], want[5], want[6], want[1], want[2]}
 	if diff := cmp.Diff(want, names(r.Objects)); diff != "" {
 		t.Errorf("Objects: -want, +got:\n%s", diff)
@@ -299,7 +299,7 @@ func TestRenderErrors(t *testing.T) {
 			_, err := mustLoad(t, tc.files).Render(t.Context(), tc.opts)
 			got := text(err)
 			if tc.want != "" && strings.HasPrefix(got, tc.want) && !strings.Contains(got, "\n") {
-				got = tc.want // Helm's own text may continue.
+				got = tc.want // Helm's text can continue.
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nRender(...): -want error, +got error:\n%s", tc.reason, diff)

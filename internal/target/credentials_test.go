@@ -22,7 +22,7 @@ import (
 
 const canary = "s3cr3t-canary"
 
-// secrets of the control plane, by namespace/name.
+// secrets contains the Secrets of the control plane, by namespace/name.
 type secrets map[string]map[string][]byte
 
 func (s secrets) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
@@ -113,7 +113,7 @@ func TestResolve(t *testing.T) {
 		namespace string
 		spec      v1alpha1.ProviderConfigSpec
 		policy    Policy
-		want      string // In the error; empty for none.
+		want      string // Part of the error; empty if there is no error.
 	}{
 		"Secret":             {reason: "A ClusterProviderConfig names the namespace.", spec: spec(ok)},
 		"TenantSecret":       {reason: "A ProviderConfig may leave its own namespace out.", namespace: tenant, spec: spec(fromSecret("", "cluster", "config"))},
@@ -213,7 +213,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// failing is a control plane that answers every request for a Secret with an error.
+// failing is a control plane that returns an error for every request for a Secret.
 type failing struct{ err error }
 
 func (f failing) Get(context.Context, string, string) (map[string][]byte, error) { return nil, f.err }

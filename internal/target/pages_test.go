@@ -20,8 +20,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// TestPages holds that over a real connection a page of a proxy never counts as an answer of the API server. The engine relies on
-// it: see pkg/cluster/connect.
+// TestPages checks, with a real connection, that a page of a proxy never counts as a response of the API server. The engine
+// relies on this: see pkg/cluster/connect.
 func TestPages(t *testing.T) {
 	cases := map[string]struct{ contentType, body string }{
 		"HTML":    {contentType: "text/html", body: "<html><body>canary</body></html>"},
@@ -63,7 +63,7 @@ func check(t *testing.T, c *Cluster, what string, got bool, err error) {
 	}
 }
 
-// A fakeInterpreter watches all objects, and keeps nothing of them.
+// A fakeInterpreter watches all objects, and returns empty states.
 type fakeInterpreter struct{}
 
 func (fakeInterpreter) Selector() string { return "" }

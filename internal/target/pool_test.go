@@ -36,7 +36,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// An apiServer is as much of one as the tests need. It knows its connections.
+// An apiServer simulates the parts of an API server that the tests need. It records its connections.
 type apiServer struct {
 	*httptest.Server
 
@@ -44,7 +44,7 @@ type apiServer struct {
 	connections map[net.Conn]bool
 	requests    []string
 	tokens      map[string]bool
-	// instead of the server, if it is not nil.
+	// instead handles requests instead of the server, if it is not nil.
 	instead http.HandlerFunc
 }
 
@@ -121,7 +121,7 @@ func (s *apiServer) asked() int {
 	return len(s.requests)
 }
 
-// credentials for the server with a token, and a path.
+// credentials returns credentials for the server, with a token and a path.
 func (s *apiServer) credentials(token, path string) Credentials {
 	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
 	c := Credentials{platform: true, kubeconfig: fmt.Appendf(nil, `{apiVersion: v1, kind: Config, current-context: c,
@@ -300,7 +300,7 @@ func TestInjectedIdentity(t *testing.T) {
 func TestIdentity(t *testing.T) {
 	s := newAPIServer(t)
 	c := s.credentials("", "")
-	// The kubeconfig of a cloud: exec says what to run, and an identity stands in for it.
+	// A kubeconfig of a cloud, in which an identity replaces exec.
 	c.kubeconfig = []byte(strings.Replace(string(c.kubeconfig), "{token: }",
 		"{exec: {apiVersion: client.authentication.k8s.io/v1, command: /must/not/run, interactiveMode: Never}}", 1))
 	c.identity = &identity{kind: v1alpha1.IdentityTypeGoogleApplicationCredentials, data: []byte("access-token")}

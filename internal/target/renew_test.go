@@ -21,7 +21,7 @@ func TestRenewer(t *testing.T) {
 	type step struct {
 		after time.Duration
 		code  int
-		// want is the token that the request has.
+		// want is the token in the request.
 		want string
 	}
 	cases := map[string]struct {

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// nested is a text of a few hundred bytes in which each list holds the one before it ten times.
+// nested returns a text of a few hundred bytes in which each list contains the previous one ten times.
 func nested(depth int) string {
 	var b strings.Builder
 	b.WriteString("a0: &a0 " + strings.Repeat("x", 100) + "\n")
@@ -62,7 +62,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// FuzzCheck holds that what passes does not become much larger when it is read.
+// FuzzCheck checks that accepted documents do not become much larger when they are decoded.
 func FuzzCheck(f *testing.F) {
 	for _, s := range []string{"a: &a [1]\nb: *a", "a: &a {b: c}\nd: {<<: *a}", nested(3), "? &a b\n: *a", "--- &a x\n--- *a"} {
 		f.Add([]byte(s))
@@ -72,7 +72,7 @@ func FuzzCheck(f *testing.F) {
 		if len(data) > limit || (Limits{Bytes: limit}).Check(data) != nil {
 			return
 		}
-		// A character may become six, as in \u003c.
+		// One character can become six, as in \u003c.
 		if out, err := yaml.YAMLToJSON(data); err == nil && len(out) > 8*limit {
 			t.Errorf("Check(...): %d bytes became %d", len(data), len(out))
 		}

@@ -38,7 +38,8 @@ func TestUndeploysAtOnce(t *testing.T) {
 			t.Fatal("the Kyma is not being deleted")
 		}
 	}
-	// Nothing shows when the last one waits. If one starts later, it finds the Kyma gone, which must succeed as well.
+	// There is no sign when the last command waits. If a command starts later, the Kyma no longer exists, and the command must
+	// succeed too.
 	time.Sleep(2 * pollInterval)
 	patch(t, kymaIn("gone-at-once"), `{"metadata":{"finalizers":null}}`)
 	deletions := map[string]int{}

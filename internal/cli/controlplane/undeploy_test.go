@@ -102,7 +102,7 @@ func TestUndeployTwice(t *testing.T) {
 		got := actions(t, r)
 		for name := range got {
 			if _, ok := tc.want[name]; !ok && (strings.HasPrefix(name, "ModuleTemplate") || strings.HasPrefix(name, "ClusterProviderConfig")) {
-				// Other tests created it.
+				// It was created by other tests.
 				delete(got, name)
 			}
 		}

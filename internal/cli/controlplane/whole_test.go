@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// These tests are about what a whole control plane shares: CRDs and packages.
+// These tests cover what a whole control plane shares: CRDs and packages.
 
 // crossplaneKind installs the CRD of a kind of Crossplane, without a controller.
 func crossplaneKind(t testing.TB, kind schema.GroupVersionKind, plural string) {

@@ -63,7 +63,7 @@ spec: {forProvider: {installs: [{name: web, source: {type: helm-chart, url: http
 	return path
 }
 
-// planner stands in for the provider: it reports a plan for Manifests in plan mode.
+// planner simulates the provider: it reports a plan for Manifests in mode Plan.
 func planner(t *testing.T, m *v1alpha1.Manifest, p v1alpha1.PlanStatus) {
 	t.Helper()
 	eventually(t, "plan mode", func() bool {
@@ -87,7 +87,7 @@ func onePlan() v1alpha1.PlanStatus {
 	}}
 }
 
-// left is what a plan leaves of a Manifest.
+// left returns the state of a Manifest after a plan.
 type left struct {
 	Version string
 	Labels  map[string]string
@@ -163,7 +163,7 @@ func TestPlanNew(t *testing.T) {
 	})
 	planner(t, next, onePlan())
 	s.want(t, command.ExitOK, "Nothing was applied")
-	// What an earlier Manifest of this name has left in the cluster must stay.
+	// Objects that an earlier Manifest with this name has left in the cluster must stay.
 	if got := manifestNow(t, next); got.DeletionTimestamp == nil || len(got.Spec.ManagementPolicies) != 1 || got.Spec.ManagementPolicies[0] != "Observe" {
 		t.Errorf("deleting the draft must not delete anything in the target cluster: %+v, %v", got.ObjectMeta, got.Spec.ManagementPolicies)
 	}
@@ -204,7 +204,7 @@ func TestPlanEnds(t *testing.T) {
 	if got := leftOf(manifestNow(t, m)); got.Mode != v1alpha1.ModePlan {
 		t.Errorf("a change that was not planned must not be applied, got %+v", got)
 	}
-	// It was in plan mode before, so it stays in plan mode.
+	// It was in mode Plan before, so it stays in this mode.
 	kymactl(t, m.Namespace, "plan", "web").want(t, command.ExitOK, "Nothing was applied")
 	kymactl(t, m.Namespace, "plan", "web", "--apply").want(t, command.ExitOK, "The provider is applying it")
 	if got := leftOf(manifestNow(t, m)); got.Mode != v1alpha1.ModeApply {
@@ -282,7 +282,7 @@ func TestPlanKyma(t *testing.T) {
 	}
 }
 
-// tester stands in for the provider: it reports the results of the requested tests.
+// tester simulates the provider: it reports the results of the requested tests.
 func tester(ctx context.Context, t *testing.T, m *v1alpha1.Manifest, state v1alpha1.State, tests ...v1alpha1.TestStatus) {
 	t.Helper()
 	eventually(t, "tests", func() bool {

@@ -126,7 +126,8 @@ func rawOf(t *testing.T, k *v1alpha1.Kyma) *unstructured.Unstructured {
 	return u
 }
 
-// play stands in for the provider: it reports on the current spec of the Kyma. The state of the Kyma is that of the last module.
+// play simulates the provider: it reports a status for the current spec of the Kyma. The state of the Kyma is the state of the
+// last module.
 func play(t *testing.T, k *v1alpha1.Kyma, modules ...v1alpha1.ModuleStatus) {
 	t.Helper()
 	k = current(t, k)

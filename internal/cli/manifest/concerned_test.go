@@ -18,8 +18,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// TestAwaitKymaUnseen checks that a wait continues after a temporary error of reading the Kyma, and fails if the request is
-// refused.
+// TestAwaitKymaUnseen checks that a wait continues after a temporary error while reading the Kyma, and fails if the request is
+// denied.
 func TestAwaitKymaUnseen(t *testing.T) {
 	resource := schema.GroupResource{Group: v1alpha1.Group, Resource: "kymas"}
 	cases := map[string]struct {

@@ -36,7 +36,7 @@ func fixture(t *testing.T, name string) string {
 	return dir
 }
 
-// goldenDigest returns the digest of the module that a fixture becomes.
+// goldenDigest returns the digest of the module that is built from a fixture.
 func goldenDigest(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(fixtures, "golden", name+".txt"))

@@ -106,7 +106,7 @@ func faulty(t *testing.T, what, layout, digest string, blobs map[string]bool, n 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	if f == nil {
-		// The registry of the tests would accept half a manifest.
+		// The test registry would accept a truncated manifest.
 		f = func(w http.ResponseWriter, q *http.Request) bool {
 			cancel()
 			return resets(w, q)

@@ -210,7 +210,7 @@ func TestInspectSigned(t *testing.T) {
 	}
 }
 
-// TestInspectionUsage checks what is refused before anything is done.
+// TestInspectionUsage checks the command lines that are rejected before anything is done.
 func TestInspectionUsage(t *testing.T) {
 	r := startRegistry(t, controlplane.WebOptions{})
 	path := layoutOf(t, pushGreeting(t, r, greeting("1.0.0", false)), "1.0.0")

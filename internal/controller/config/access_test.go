@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// labelMap holds the labels of namespaces.
+// labelMap contains the labels of namespaces.
 type labelMap map[string]map[string]string
 
 func (m labelMap) Labels(_ context.Context, name string) (map[string]string, error) {

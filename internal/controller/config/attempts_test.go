@@ -102,7 +102,7 @@ func TestAttempts(t *testing.T) {
 			a.listen(kind, func(n types.NamespacedName) { got = append(got, n.Name) })
 			tc.do(a)
 			if name == "Shared" {
-				// A connection has its configs in no order.
+				// The configs of a connection have no particular order.
 				slices.Sort(got[3:])
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

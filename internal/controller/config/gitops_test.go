@@ -16,11 +16,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
 
-// TestGitOps checks what GitOps tools make of a ProviderConfig and a ProviderConfigUsage. A ClusterProviderConfig has the same
+// TestGitOps checks how GitOps tools assess a ProviderConfig and a ProviderConfigUsage. A ClusterProviderConfig has the same
 // status.
 func TestGitOps(t *testing.T) {
 	cfg := &Config{Kind: v1alpha1.ProviderConfigKind, Namespace: "n", Name: "c"}
-	// after a pass over a config that has a user.
+	// after returns the config after a pass, while it is in use.
 	after := func(arrange func(b *reachableBench)) *v1alpha1.ProviderConfig {
 		b := newReachableBench(t)
 		b.change(t, func(s *v1alpha1.ProviderConfigStatus) { s.Users = 1 })

@@ -24,7 +24,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
-// secretMap holds Secrets by namespace/name.
+// secretMap contains Secrets by namespace/name.
 type secretMap map[string]corev1.Secret
 
 func (m secretMap) Get(ctx context.Context, namespace, name string) (map[string][]byte, error) {
@@ -100,7 +100,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// cloudIdentity is named after what it was asked for.
+// cloudIdentity is an identity whose name contains what was requested.
 type cloudIdentity string
 
 func (i cloudIdentity) Name() string { return string(i) }
@@ -280,7 +280,7 @@ func TestRegistries(t *testing.T) {
 	}
 }
 
-// TestSecretsOf fills each field of a spec, so that a new reference to a Secret that is not indexed is found.
+// TestSecretsOf fills each field of a spec, so that it detects new references to Secrets that are not indexed.
 func TestSecretsOf(t *testing.T) {
 	s := &v1alpha1.ProviderConfigSpec{}
 	want := nameSecrets(reflect.ValueOf(s).Elem(), nil)
@@ -292,8 +292,8 @@ func TestSecretsOf(t *testing.T) {
 	}
 }
 
-// nameSecrets fills a value, with one item in each list and another name in each reference to a Secret, and adds the
-// references to those found before. Every second one names a namespace.
+// nameSecrets fills a value, with one item in each list and a different name in each reference to a Secret. It appends the
+// references to the ones found so far. Every second reference has a namespace.
 func nameSecrets(v reflect.Value, found []string) []string {
 	switch {
 	case v.Kind() == reflect.Pointer:

@@ -27,7 +27,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
 
-// fakeConnection has the outcome and the version that it is given.
+// fakeConnection returns a fixed outcome and version.
 type fakeConnection struct {
 	host    string
 	outcome transport.Outcome
@@ -47,7 +47,7 @@ func (c *fakeConnection) Version(context.Context) (string, error) {
 	return c.version, c.err
 }
 
-// events that were recorded, as type, reason and message.
+// events contains the recorded events, as type, reason and message.
 type events struct {
 	event.NopRecorder
 
@@ -66,7 +66,7 @@ func down() transport.Outcome {
 	return transport.Outcome{State: transport.Unreachable, Message: "API server https://a:6443: connection refused"}
 }
 
-// reported is the status of a config, with each condition as type, status, reason and message.
+// reported returns the status of a config, with each condition as type, status, reason and message.
 type reported struct {
 	Conditions []string
 	Version    string
@@ -95,7 +95,7 @@ func stalled(reason, message string) []string {
 	return slices.Insert(c, len(c)-1, fmt.Sprintf("Stalled True %s %s", reason, message))
 }
 
-// conditionsOf Reachable and Ready, both False for one reason.
+// conditionsOf returns the conditions Reachable and Ready, both False with the same reason.
 func conditionsOf(reason, message string) []string {
 	return []string{"Reachable False " + reason + " " + message, "Ready False " + reason + " " + message}
 }
@@ -242,7 +242,7 @@ func TestReachable(t *testing.T) {
 	}
 }
 
-// TestSettle checks that a connection that comes and goes causes few writes.
+// TestSettle checks that a flapping connection causes few writes.
 func TestSettle(t *testing.T) {
 	b := newReachableBench(t)
 	b.connection.outcome = connected()
@@ -307,7 +307,7 @@ func (b *reachableBench) config(t *testing.T) *v1alpha1.ProviderConfig {
 	return c
 }
 
-// change what there is before a pass.
+// change changes the objects before a pass.
 func (b *reachableBench) change(t *testing.T, f func(s *v1alpha1.ProviderConfigStatus)) {
 	t.Helper()
 	c := b.config(t)
@@ -317,7 +317,7 @@ func (b *reachableBench) change(t *testing.T, f func(s *v1alpha1.ProviderConfigS
 	}
 }
 
-// reconcile the config. It returns how long the next pass waits.
+// reconcile reconciles the config, and returns the delay of the next pass.
 func (b *reachableBench) reconcile(t *testing.T) time.Duration {
 	t.Helper()
 	res, err := b.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "n", Name: "c"}})

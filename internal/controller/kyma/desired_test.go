@@ -30,7 +30,7 @@ func TestDesiredManifest(t *testing.T) {
 	annotated := func(a annotations) func(*v1alpha1.Manifest) {
 		return func(m *v1alpha1.Manifest) { m.Annotations = a }
 	}
-	// A decision is what a desired Manifest says, in short.
+	// A decision is a summary of a desired Manifest.
 	type decision struct {
 		version     string
 		mode        v1alpha1.Mode
@@ -183,7 +183,7 @@ func TestDesiredManifestOfNew(t *testing.T) {
 	}
 }
 
-// TestNeedsUpdate holds that a Manifest that comes back from the API server does not differ from what was applied.
+// TestNeedsUpdate checks that a Manifest from the API server does not differ from what was applied.
 func TestNeedsUpdate(t *testing.T) {
 	rollback := &v1alpha1.Rollback{Trigger: v1alpha1.RollbackTriggerNotReady, After: metav1.Duration{Duration: time.Hour}}
 	k, tpl := newKyma(), newTemplate("a", "regular", "1.0.0")

@@ -100,7 +100,7 @@ func TestUpdate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k, s, r := k.DeepCopy(), &tc.server, newRecorder()
 			steps := newPlanner(k, []v1alpha1.ModuleTemplate{a, b, c}, tc.children...).plan()
-			// What refers to the Manifests is another test.
+			// References to the Manifests are covered by another test.
 			k.Spec.ResourceRefs = references(steps)
 			_, err := newExternal(s, r, steps, nil, tc.children...).Update(t.Context(), k)
 			got := want{writes: s.writes, reasons: *r.reasons, failed: err != nil}
@@ -160,7 +160,7 @@ func TestRecordEvents(t *testing.T) {
 	}
 }
 
-// TestRecordEventsInUpdate holds that the event about one module is not lost where another one changes in the same reconcile.
+// TestRecordEventsInUpdate checks that the event about a module is not lost if another module changes in the same reconcile.
 func TestRecordEventsInUpdate(t *testing.T) {
 	k := newKyma(v1alpha1.Module{Name: "a"}, v1alpha1.Module{Name: "b"})
 	meta.SetExternalName(k, "k")
@@ -181,7 +181,7 @@ func TestRecordEventsInUpdate(t *testing.T) {
 	}
 }
 
-// TestReportedOnce holds which method reports: Update where the managed reconciler calls it, and otherwise Observe.
+// TestReportedOnce checks which method reports: Update if the managed reconciler calls it, and otherwise Observe.
 func TestReportedOnce(t *testing.T) {
 	tpl := newTemplate("a", "regular", "1.0.0")
 	observe := xpv2.ManagementPolicies{xpv2.ManagementActionObserve}
@@ -219,7 +219,7 @@ func TestReportedOnce(t *testing.T) {
 	}
 }
 
-// TestFailsAgain holds that a reconcile that ends as the one before changes nothing in the status.
+// TestFailsAgain checks that a reconcile with the same result as the previous one does not change the status.
 func TestFailsAgain(t *testing.T) {
 	k := newKyma(v1alpha1.Module{Name: "a"})
 	meta.SetExternalName(k, "k")
@@ -237,13 +237,13 @@ func TestFailsAgain(t *testing.T) {
 			first = k.Status.DeepCopy()
 		}
 	}
-	// Conditions are equal for cmp whatever their times.
+	// For cmp, conditions are equal regardless of their times.
 	if !equality.Semantic.DeepEqual(first, &k.Status) {
 		t.Errorf("Update(...) again: want %v, got %v", *first, k.Status)
 	}
 }
 
-// TestShared holds that the answer of the API server does not change the templates, which the cache shares.
+// TestShared checks that a response of the API server does not change the templates, which are shared with the cache.
 func TestShared(t *testing.T) {
 	raw := `{"apiVersion":"v1","kind":"Sample","metadata":{"name":"s"}}`
 	tpl := newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) {
@@ -288,7 +288,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestDeletePaused holds that a Manifest that its Kyma paused continues before it is deleted: it would stay otherwise.
+// TestDeletePaused checks that a Manifest that its Kyma paused is resumed before it is deleted. Otherwise, it would never be
+// deleted.
 func TestDeletePaused(t *testing.T) {
 	k, s := newKyma(), &server{allowed: true}
 	a := installed(k, newTemplate("a", "regular", "1.0.0"), func(m *v1alpha1.Manifest) {

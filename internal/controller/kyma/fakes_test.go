@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// A recorder keeps the reasons of events.
+// A recorder stores the reasons of events.
 type recorder struct{ reasons *[]event.Reason }
 
 func newRecorder() recorder { return recorder{reasons: &[]event.Reason{}} }
@@ -28,17 +28,17 @@ func newRecorder() recorder { return recorder{reasons: &[]event.Reason{}} }
 func (r recorder) Event(_ runtime.Object, e event.Event)      { *r.reasons = append(*r.reasons, e.Reason) }
 func (r recorder) WithAnnotations(_ ...string) event.Recorder { return r }
 
-// A server stands for the control plane: it notes the writes.
+// A server simulates the control plane and records the writes.
 type server struct {
 	writes  []string
 	patched []*v1alpha1.Manifest
-	// allowed is the answer to the question for the right to delete; fails the error of each write.
+	// allowed specifies whether deletions are permitted. fails is the error of each write.
 	allowed bool
 	fails   error
-	// listed are the Manifests that a list shows.
+	// listed contains the Manifests that a list returns.
 	listed []metav1.PartialObjectMetadata
 	lists  error
-	// taken is the Manifest that is there by any name; without one, a Kyma's own.
+	// taken is the Manifest that exists with any name. If it is nil, this is the Kyma's own Manifest.
 	taken *v1alpha1.Manifest
 }
 
@@ -92,7 +92,7 @@ func (s *server) client() *test.MockClient {
 	}
 }
 
-// decodeManifest of an apply configuration.
+// decodeManifest decodes an apply configuration.
 func decodeManifest(o runtime.ApplyConfiguration) *v1alpha1.Manifest {
 	b, err := json.Marshal(o)
 	if err != nil {
@@ -105,7 +105,7 @@ func decodeManifest(o runtime.ApplyConfiguration) *v1alpha1.Manifest {
 	return m
 }
 
-// newConnector between a server, ModuleTemplates and Manifests.
+// newConnector returns a connector with a server, ModuleTemplates and Manifests.
 func newConnector(s *server, r recorder, templates []v1alpha1.ModuleTemplate, manifests ...*v1alpha1.Manifest) *connector {
 	c := s.client()
 	cache := s.client()
@@ -133,7 +133,7 @@ func newConnector(s *server, r recorder, templates []v1alpha1.ModuleTemplate, ma
 	}
 }
 
-// newExternal with steps, or that plans them of ModuleTemplates and Manifests.
+// newExternal returns an external client with steps, or one that plans them from ModuleTemplates and Manifests.
 func newExternal(s *server, r recorder, steps []step, templates []v1alpha1.ModuleTemplate, manifests ...*v1alpha1.Manifest) *external {
 	return &external{connector: newConnector(s, r, templates, manifests...), steps: steps}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/gitopstest"
 )
 
-// TestGitOps checks what GitOps tools make of a Kyma.
+// TestGitOps checks how GitOps tools assess a Kyma.
 func TestGitOps(t *testing.T) {
 	one := func(state v1alpha1.State, reason xpv2.ConditionReason) step {
 		return step{demand: wanted, status: v1alpha1.ModuleStatus{Name: "a", State: state, Reason: string(reason), Message: "x"}}
@@ -25,8 +25,8 @@ func TestGitOps(t *testing.T) {
 	}
 	ok := xpv2.ReconcileSuccess()
 	ready := []step{one(v1alpha1.StateReady, xpv2.ReasonAvailable)}
-	// after a pass in which all was well, and one with these steps, each of which ends with the condition that the managed
-	// reconciler sets.
+	// after returns the Kyma after a successful pass and a pass with these steps. Each pass ends with the condition that the
+	// managed reconciler sets.
 	after := func(then xpv2.Condition, steps ...step) *v1alpha1.Kyma {
 		k := newKyma()
 		k.Generation, k.Status.ObservedGeneration = 1, -1

@@ -19,7 +19,7 @@ const (
 	digest    = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 )
 
-// newKyma with modules.
+// newKyma returns a Kyma with modules.
 func newKyma(modules ...v1alpha1.Module) *v1alpha1.Kyma {
 	k := &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "k", UID: kymaUID}}
 	k.Spec.ForProvider.Channel = "regular"
@@ -29,14 +29,14 @@ func newKyma(modules ...v1alpha1.Module) *v1alpha1.Kyma {
 	return k
 }
 
-// otherKyma in the same namespace, without modules.
+// otherKyma returns a second Kyma in the same namespace, without modules.
 func otherKyma() *v1alpha1.Kyma {
 	k := newKyma()
 	k.ObjectMeta = metaOf("other")
 	return k
 }
 
-// newTemplate that is resolved, with one chart.
+// newTemplate returns a resolved template with one chart.
 func newTemplate(name, channel, version string, change ...func(*v1alpha1.ModuleTemplate)) v1alpha1.ModuleTemplate {
 	t := v1alpha1.ModuleTemplate{ObjectMeta: metav1.ObjectMeta{Name: name + "-" + channel, Generation: 1}}
 	t.Spec.ModuleName, t.Spec.Channel, t.Spec.Target = name, channel, v1alpha1.ModuleTargetRemote
@@ -55,12 +55,12 @@ func newTemplate(name, channel, version string, change ...func(*v1alpha1.ModuleT
 	return t
 }
 
-// policyOf a Kyma, where policies count.
+// policyOf returns the management policies of a Kyma, with support for policies enabled.
 func policyOf(k *v1alpha1.Kyma) managed.ManagementPoliciesChecker {
 	return managed.NewManagementPoliciesResolver(true, k.Spec.ManagementPolicies)
 }
 
-// newPlanner of a Kyma with templates and Manifests.
+// newPlanner returns a planner for a Kyma with templates and Manifests.
 func newPlanner(k *v1alpha1.Kyma, templates []v1alpha1.ModuleTemplate, manifests ...*v1alpha1.Manifest) *planner {
 	byModule := map[string][]v1alpha1.ModuleTemplate{}
 	for _, t := range templates {
@@ -72,7 +72,7 @@ func newPlanner(k *v1alpha1.Kyma, templates []v1alpha1.ModuleTemplate, manifests
 	}
 }
 
-// installed is the Manifest that a Kyma makes of a template, Ready.
+// installed returns the Manifest that a Kyma creates from a template, with state Ready.
 func installed(k *v1alpha1.Kyma, t v1alpha1.ModuleTemplate, change ...func(*v1alpha1.Manifest)) *v1alpha1.Manifest {
 	m := desiredOf(k, t, v1alpha1.Module{Name: t.Spec.ModuleName}, nil)
 	m.UID, m.Generation = types.UID("manifest-of-"+t.Spec.ModuleName), 1
@@ -84,7 +84,7 @@ func installed(k *v1alpha1.Kyma, t v1alpha1.ModuleTemplate, change ...func(*v1al
 	return m
 }
 
-// desiredOf is the desired Manifest of a module.
+// desiredOf returns the desired Manifest of a module.
 func desiredOf(k *v1alpha1.Kyma, t v1alpha1.ModuleTemplate, module v1alpha1.Module, live *v1alpha1.Manifest) *v1alpha1.Manifest {
 	p := newPlanner(k, nil)
 	c, err := p.contentOf(&t, &module)
@@ -94,7 +94,7 @@ func desiredOf(k *v1alpha1.Kyma, t v1alpha1.ModuleTemplate, module v1alpha1.Modu
 	return desiredManifest(k, p.intent, c, live)
 }
 
-// in a state, with a message.
+// in returns a Manifest in a state, with a message.
 func in(state v1alpha1.State, message string) func(*v1alpha1.Manifest) {
 	return func(m *v1alpha1.Manifest) {
 		m.Status.AtProvider.State, m.Status.AtProvider.Message = state, message

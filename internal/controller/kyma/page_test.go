@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// TestPage holds that a 404 which is not that of an API server does not count as "gone" on the control plane's side.
+// TestPage checks that a 404 that is not from an API server does not mean that an object of the control plane does not exist.
 func TestPage(t *testing.T) {
 	page := kerrors.NewGenericServerResponse(http.StatusNotFound, "GET", schema.GroupResource{Resource: "manifests"}, "k-a", "canary", 0, true)
 	k := newKyma()

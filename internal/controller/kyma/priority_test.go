@@ -25,7 +25,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 )
 
-// TestEditComesFirst holds that an edit of one Kyma is served before a fleet that something else has queued.
+// TestEditComesFirst checks that an edit of one Kyma is processed before a fleet that was queued for another reason.
 func TestEditComesFirst(t *testing.T) {
 	const many = 1000
 	fleet := make([]v1alpha1.Kyma, many)
@@ -142,7 +142,7 @@ func TestEditComesFirst(t *testing.T) {
 	}
 }
 
-// change the spec of a Kyma.
+// change changes the spec of a Kyma.
 func change(w *watches, q queue, k *v1alpha1.Kyma) {
 	is := k.DeepCopy()
 	is.ResourceVersion, is.Spec.ForProvider.Channel = "new", "fast"
@@ -156,7 +156,7 @@ func templateFlood(t *testing.T, was, is *v1alpha1.ModuleTemplate) func(w *watch
 	}
 }
 
-// TestOwnWrites holds that a write of the provider to a Kyma does not count as an edit.
+// TestOwnWrites checks that a write of the provider to a Kyma does not count as an edit.
 func TestOwnWrites(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -181,7 +181,7 @@ func TestOwnWrites(t *testing.T) {
 	}
 }
 
-// TestLaneOfManifest holds why a Manifest is written: for an edit of its Kyma, or not.
+// TestLaneOfManifest checks whether a write of a Manifest counts as the result of an edit of its Kyma.
 func TestLaneOfManifest(t *testing.T) {
 	k := newKyma(v1alpha1.Module{Name: "a"})
 	older, newer := newTemplate("a", "regular", "1.0.0"), newTemplate("a", "regular", "1.1.0")
@@ -224,7 +224,7 @@ func TestLaneOfManifest(t *testing.T) {
 	}
 }
 
-// TestCarriedOut holds which reconciles carry out an edit.
+// TestCarriedOut checks which reconciles carry out an edit.
 func TestCarriedOut(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -266,7 +266,7 @@ func TestCarriedOut(t *testing.T) {
 	}
 }
 
-// poll for something that the queue does in its own time.
+// poll waits until an asynchronous action of the queue is complete.
 func poll(t *testing.T, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); !done(); time.Sleep(time.Millisecond) {

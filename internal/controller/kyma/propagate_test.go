@@ -30,14 +30,14 @@ import (
 type outcome struct {
 	annotations map[string]string
 	policies    xpv2.ManagementPolicies
-	// mode of the Manifest, where it is not Apply.
+	// mode is the mode of the Manifest, if it is not Apply.
 	mode   v1alpha1.Mode
 	writes int
-	// called reports whether the managed reconciler was called, and finalized whether it could remove the finalizer.
+	// called is true if the managed reconciler was called. finalized is true if it could remove the finalizer.
 	called, finalized bool
 	reasons           []event.Reason
 	result            ctrl.Result
-	// ready is the message of the Kyma where its status was written.
+	// ready is the message of the Kyma, if its status was written.
 	ready string
 }
 
@@ -45,9 +45,9 @@ type outcome struct {
 type propagation struct {
 	kyma  *v1alpha1.Kyma
 	child *v1alpha1.Manifest
-	// listed are more Manifests that the API server has.
+	// listed contains additional Manifests in the API server.
 	listed []metav1.PartialObjectMetadata
-	// fails is the error of each apply, and status that of an update of the status.
+	// fails is the error of each apply. status is the error of status updates.
 	fails, status error
 }
 
@@ -86,7 +86,7 @@ func (c *propagation) client(got *outcome, seen *v1alpha1.Manifest) *test.MockCl
 	}
 }
 
-// reconcile the Kyma with a managed reconciler that removes the finalizer of a Kyma that orphans its Manifests.
+// reconcile reconciles the Kyma with a managed reconciler that removes the finalizer of a Kyma that orphans its Manifests.
 func (c *propagation) reconcile(ctx context.Context) (outcome, error) {
 	c.child.ResourceVersion = "7"
 	got, seen, r := outcome{}, c.child.DeepCopy(), newRecorder()

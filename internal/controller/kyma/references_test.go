@@ -82,8 +82,8 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// TestUpdateReferences holds that a Kyma which another client changed while its references were written is of the generation
-// that was planned: what is said of it is not of the change.
+// TestUpdateReferences checks that if another client changes a Kyma while its references are written, the reported generation
+// is the planned one, because the report does not cover the change.
 func TestUpdateReferences(t *testing.T) {
 	cases := map[string]struct {
 		reason  string

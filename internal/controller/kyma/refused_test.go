@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// TestPropagateToAll holds that a Manifest whose update is refused does not stop the others, and that the Kyma reports it.
+// TestPropagateToAll checks that a Manifest whose update is refused does not stop the others, and that the Kyma reports it.
 func TestPropagateToAll(t *testing.T) {
 	now := metav1.Now()
 	paused := map[string]string{meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: "k"}
@@ -32,7 +32,7 @@ func TestPropagateToAll(t *testing.T) {
 	type want struct {
 		applied []string
 		called  bool
-		// synced is the message of the condition Synced where the status of the Kyma was written.
+		// synced is the message of the condition Synced, if the status of the Kyma was written.
 		synced string
 		failed bool
 		result ctrl.Result
@@ -41,7 +41,7 @@ func TestPropagateToAll(t *testing.T) {
 		reason string
 		kyma   func(k *v1alpha1.Kyma)
 		child  func(m *v1alpha1.Manifest)
-		// fails are the errors of the API server, by Manifest.
+		// fails contains the errors of the API server by Manifest.
 		fails map[string]error
 		want  want
 	}{

@@ -33,7 +33,7 @@ type serverTest struct {
 	kyma   *v1alpha1.Kyma
 }
 
-// startServer with our CRDs, and make a client.
+// startServer starts an API server with our CRDs, and creates a client.
 func startServer(t *testing.T) client.Client {
 	t.Helper()
 	root, err := tools.Root()
@@ -59,7 +59,7 @@ func startServer(t *testing.T) client.Client {
 	return c
 }
 
-// get the Manifest of module a.
+// get returns the Manifest of module a.
 func (s *serverTest) get() *v1alpha1.Manifest {
 	s.Helper()
 	m := &v1alpha1.Manifest{}
@@ -69,7 +69,7 @@ func (s *serverTest) get() *v1alpha1.Manifest {
 	return m
 }
 
-// desired Manifest of module a.
+// desired returns the desired Manifest of module a.
 func (s *serverTest) desired(live *v1alpha1.Manifest, values string, change ...func(*v1alpha1.ModuleTemplate)) *v1alpha1.Manifest {
 	module := v1alpha1.Module{Name: "a"}
 	if values != "" {
@@ -78,7 +78,7 @@ func (s *serverTest) desired(live *v1alpha1.Manifest, values string, change ...f
 	return desiredOf(s.kyma, newTemplate("a", "regular", "1.0.0", change...), module, live)
 }
 
-// apply a desired Manifest, after which the live one must not differ from it.
+// apply applies a desired Manifest, after which the live Manifest must not differ from it.
 func (s *serverTest) apply(desired *v1alpha1.Manifest) *v1alpha1.Manifest {
 	s.Helper()
 	if ok, err := s.store.apply(s.Context(), s.kyma, desired); err != nil || !ok {
@@ -91,13 +91,13 @@ func (s *serverTest) apply(desired *v1alpha1.Manifest) *v1alpha1.Manifest {
 	return live
 }
 
-// create the Manifest of module a.
+// create creates the Manifest of module a.
 func (s *serverTest) create(values string, change ...func(*v1alpha1.ModuleTemplate)) *v1alpha1.Manifest {
 	s.Helper()
 	return s.apply(s.desired(nil, values, change...))
 }
 
-// edit the Manifest as a user does, with a merge patch.
+// edit edits the Manifest as a user would, with a merge patch.
 func (s *serverTest) edit(patch string) *v1alpha1.Manifest {
 	s.Helper()
 	if err := s.client.Patch(s.Context(), s.get(), client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner("kubectl-edit")); err != nil {
@@ -106,7 +106,7 @@ func (s *serverTest) edit(patch string) *v1alpha1.Manifest {
 	return s.get()
 }
 
-// values of the only install of a Manifest.
+// values returns the values of the only install of a Manifest.
 func values(m *v1alpha1.Manifest) string {
 	if v := m.Spec.ForProvider.Installs[0].Values; v != nil {
 		return string(v.Raw)
@@ -114,7 +114,7 @@ func values(m *v1alpha1.Manifest) string {
 	return ""
 }
 
-// TestServer holds what only a real API server can answer about server-side apply.
+// TestServer checks properties of server-side apply with a real API server.
 func TestServer(t *testing.T) {
 	c := startServer(t)
 	named := func(t *v1alpha1.ModuleTemplate) {
@@ -137,7 +137,7 @@ func TestServer(t *testing.T) {
 		}},
 		"AtRest": {"The same again writes nothing.", func(s *serverTest) {
 			live := s.create(`{"a":null}`)
-			// As any first update of an object, it stores the default of the status.
+			// Like any first update of an object, it stores the default of the status.
 			live = s.apply(s.desired(live, `{"a":null}`))
 			if again := s.apply(s.desired(live, `{"a":null}`)); again.ResourceVersion != live.ResourceVersion {
 				s.Errorf("want version %s, got %s", live.ResourceVersion, again.ResourceVersion)
@@ -327,7 +327,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// delete the Manifest.
+// delete deletes the Manifest.
 func (s *serverTest) delete(m *v1alpha1.Manifest) {
 	s.Helper()
 	if err := s.client.Delete(context.WithoutCancel(s.Context()), m); err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 )
 
-// TestListed is about a Kyma whose modules were replaced again and again while their removal waits.
+// TestListed checks a Kyma whose modules were replaced repeatedly while their removal is waiting.
 func TestListed(t *testing.T) {
 	var steps []step
 	for i := range 200 {
@@ -165,7 +165,7 @@ func TestVerified(t *testing.T) {
 	}
 }
 
-// TestStatusOfGeneration holds that the status of another generation of a Manifest does not make a module Ready.
+// TestStatusOfGeneration checks that the status of an old generation of a Manifest does not make a module Ready.
 func TestStatusOfGeneration(t *testing.T) {
 	seen := func(ready, synced int64) func(*v1alpha1.Manifest) {
 		return func(m *v1alpha1.Manifest) {
@@ -203,7 +203,7 @@ func TestStatusOfGeneration(t *testing.T) {
 	}
 }
 
-// TestReportGeneration holds that each condition names the generation that was examined, also where it was there before.
+// TestReportGeneration checks that each condition contains the processed generation, even if the condition existed before.
 func TestReportGeneration(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -217,7 +217,7 @@ func TestReportGeneration(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			k := newKyma()
-			// An older provider wrote no generation.
+			// Older versions of the provider wrote no generation.
 			m := &v1alpha1.Manifest{}
 			m.SetConditions(verifiedCondition(corev1.ConditionTrue, v1alpha1.ReasonVerified, ""))
 			steps := []step{{live: m, demand: wanted, status: v1alpha1.ModuleStatus{Name: "a", State: tc.state}}}

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// An indexer keeps index functions by name.
+// An indexer stores index functions by name.
 type indexer map[string]client.IndexerFunc
 
 func (i indexer) IndexField(_ context.Context, _ client.Object, name string, f client.IndexerFunc) error {

@@ -136,7 +136,7 @@ func TestManifestName(t *testing.T) {
 	}
 }
 
-// A line is a queue that keeps what was added.
+// A line is a queue that records its items.
 type line struct {
 	queue
 
@@ -215,7 +215,7 @@ func TestWatches(t *testing.T) {
 	}
 }
 
-// filtered is a handler of the events that pass predicates.
+// filtered returns a handler for the events that pass predicates.
 func filtered(of handler.MapFunc, p ...predicate.Predicate) handler.EventHandler {
 	h, pass := handler.EnqueueRequestsFromMapFunc(of), predicate.And(p...)
 	return handler.Funcs{
@@ -237,7 +237,7 @@ func filtered(of handler.MapFunc, p ...predicate.Predicate) handler.EventHandler
 	}
 }
 
-// changedTo is a template with another generation.
+// changedTo returns a template with a different generation.
 func changedTo(t v1alpha1.ModuleTemplate) *v1alpha1.ModuleTemplate {
 	t.Generation++
 	return &t

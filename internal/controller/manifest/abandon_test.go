@@ -37,14 +37,14 @@ func abandon(value string) func(*v1alpha1.Manifest) {
 	}
 }
 
-// uses a ProviderConfig that need not exist.
+// uses sets a reference to a ProviderConfig that does not have to exist.
 func uses(name string) func(*v1alpha1.Manifest) {
 	return func(m *v1alpha1.Manifest) {
 		m.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: name}
 	}
 }
 
-// waited lets the present condition be of a time ago.
+// waited moves the transition time of the current condition into the past.
 func waited(mr *v1alpha1.Manifest, d time.Duration) {
 	for i := range mr.Status.Conditions {
 		mr.Status.Conditions[i].LastTransitionTime = metav1.NewTime(time.Now().Add(-d))

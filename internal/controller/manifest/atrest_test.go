@@ -27,7 +27,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
-// aRegistry holds content by its digest, and counts who asks.
+// aRegistry contains content by digest, and counts requests.
 type aRegistry struct {
 	content  map[string][]byte
 	requests int
@@ -53,7 +53,7 @@ func (r *aRegistry) Blob(_ context.Context, _ oci.Registries, _, digest string) 
 	return nil, errors.Errorf("host has no %s", digest)
 }
 
-// oneKey is a reader that finds a public key in each Secret.
+// oneKey is a reader that returns the same public key for each Secret.
 type oneKey struct {
 	public *rsa.PublicKey
 }
@@ -68,7 +68,7 @@ func (s *oneKey) GetTyped(ctx context.Context, namespace, name string) (corev1.S
 	return corev1.SecretTypeOpaque, data, err
 }
 
-// signedComponent of one chart, pushed to a registry.
+// signedComponent pushes a signed component with one chart to a registry.
 func signedComponent(t *testing.T, r *aRegistry, chart string, key *rsa.PrivateKey) *v1alpha1.ComponentDigest {
 	t.Helper()
 	raw, err := json.Marshal(map[string]any{

@@ -30,7 +30,7 @@ func named(namespace, name string, mod ...func(m *v1alpha1.Manifest)) *v1alpha1.
 	return m
 }
 
-// pulled records what a puller was asked for.
+// pulled records the requests to a puller.
 type pulled struct {
 	calls []string
 	err   error
@@ -74,8 +74,8 @@ func TestSetOf(t *testing.T) {
 	type want struct {
 		digests []string
 		calls   []string
-		forms   []manifest.Form // Those that are not charts.
-		paths   []string        // Those that are bundle.
+		forms   []manifest.Form // Requests for content other than charts.
+		paths   []string        // Requests for bundles.
 		config  string
 		err     string
 	}
@@ -189,7 +189,7 @@ func TestSetOf(t *testing.T) {
 	}
 }
 
-// bytesPuller gives the same bytes for everything.
+// bytesPuller returns the same bytes for all requests.
 type bytesPuller struct {
 	Puller
 

@@ -23,7 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// aCluster is told apart from others by its name.
+// aCluster is a cluster that is identified by its name.
 type aCluster struct {
 	cluster.Cluster
 
@@ -33,7 +33,7 @@ type aCluster struct {
 // Identity returns the name.
 func (c *aCluster) Identity() string { return c.name }
 
-// mockClusters answers with what it is given.
+// mockClusters returns fixed results.
 type mockClusters struct {
 	get  func() (cluster.Cluster, error)
 	last func() (cluster.Cluster, bool)

@@ -89,7 +89,7 @@ func TestDriftStatus(t *testing.T) {
 	}
 }
 
-// TestRecordDrift has passes one after the other: each reports drift, and ends in a state.
+// TestRecordDrift runs several passes, each of which reports drift and ends in a state.
 func TestRecordDrift(t *testing.T) {
 	changed := engine.Drift{Key: cluster.ObjectRef{Kind: "ConfigMap", Name: "a"}, Fields: []string{"data.k", "data.l"}}
 	swapped := changed

@@ -25,13 +25,13 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// mockEngine answers with what it is given.
+// mockEngine returns fixed results.
 type mockEngine struct {
 	observe func() (engine.Observation, error)
 	apply   func() (engine.Result, error)
 	remove  func() (engine.Removal, error)
 	plan    func() (engine.Plan, error)
-	// options of the calls.
+	// options contains the options of the calls.
 	options []engine.CallOptions
 }
 
@@ -62,7 +62,7 @@ func (m *mockEngine) Remove(_ context.Context, _ cluster.Cluster, _ *engine.Bund
 	return m.remove()
 }
 
-// recorded events, as reason and message.
+// recorded contains the recorded events, as reason and message.
 type recorded struct {
 	events []string
 }
@@ -218,7 +218,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// TestUpdateCannotObserve holds that what Observe saw is reported if it cannot be seen what Update made of it.
+// TestUpdateCannotObserve checks that the observation of Observe is reported if the result of Update cannot be observed.
 func TestUpdateCannotObserve(t *testing.T) {
 	boom, observed := errors.New("cluster is unreachable"), 0
 	e := externalOf(&mockEngine{

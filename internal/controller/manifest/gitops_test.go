@@ -17,10 +17,10 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// TestGitOps checks what GitOps tools make of a Manifest.
+// TestGitOps checks how GitOps tools assess a Manifest.
 func TestGitOps(t *testing.T) {
 	r := &reporter{}
-	// after several passes, of which each ends with the condition that the managed reconciler sets.
+	// after returns the Manifest after several passes, each of which ends with the condition that the managed reconciler sets.
 	after := func(passes ...func(mr *v1alpha1.Manifest) xpv2.Condition) *v1alpha1.Manifest {
 		mr := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
 		mr.Status.ObservedGeneration = -1
@@ -79,7 +79,7 @@ func TestGitOps(t *testing.T) {
 		"Invalid":     {Reason: "A field is wrong.", Object: after(fails(readiness.Final(errors.New("no")))), Want: stalled},
 		"Unreachable": {Reason: "The cluster is away.", Object: after(ready, away), Want: gitopstest.Refused},
 		"NotApplied": {
-			// The condition Synced is listed before Ready, or Argo CD would take it for Healthy.
+			// The condition Synced must be listed before Ready, or Argo CD would consider the Manifest Healthy.
 			Reason: "What runs works, and a pass fails after it was observed.", Object: after(ready, observes(works, failed)), OK: true,
 			Want: gitopstest.Health{Kstatus: "Current", ArgoCD: "Degraded"},
 		},

@@ -31,16 +31,16 @@ func requested(token string) func(m *v1alpha1.Manifest) {
 	}
 }
 
-// A cluster of which the engine says that everything with version bad fails.
+// A cluster in which everything with version bad fails.
 type versions struct {
 	mockEngine
 
 	good    []byte
 	atomic  time.Duration
 	applied string
-	// message is what is Ready says, redacted what the engine makes of a value.
+	// message is the message of the condition Ready. redacted is the engine's output for a value.
 	message, redacted string
-	// err that observing a rollback ends with.
+	// err is the error of observing a rollback.
 	err   error
 	fails map[string]bool
 	log   []string
@@ -85,8 +85,7 @@ func (v *versions) Apply(_ context.Context, _ cluster.Cluster, b *engine.Bundle,
 	return engine.Result{Updated: 1}, nil
 }
 
-// A life is a Manifest over several passes of the reconciler, in each of which the process is another one unless memory is
-// kept.
+// A life is a Manifest over several passes of the reconciler. Each pass simulates a new process, unless memory is kept.
 type life struct {
 	t      *testing.T
 	mr     *v1alpha1.Manifest
@@ -210,7 +209,7 @@ func TestRollbackLife(t *testing.T) {
 	}
 }
 
-// While an upgrade is waited for that fails, another one gets its own time.
+// While the provider waits for a failing upgrade, a newer upgrade gets its own time.
 func TestNewerVersionCancelsTheWait(t *testing.T) {
 	l := newLife(t)
 	l.eng.fails["2.0.1"] = true
@@ -260,9 +259,9 @@ func TestNoRollback(t *testing.T) {
 	}
 }
 
-// TestCallsPerPass holds how often a pass observes and applies. A pass that applies nothing observes once: also while an upgrade
-// is watched, while it is rolled back, and for an install that asks for a rollback itself. A pass that applies observes what
-// became of it, too, and the first pass after a restart observes twice where it has to learn what the inventory keeps.
+// TestCallsPerPass checks how often a pass observes and applies. A pass that applies nothing observes once, also while an
+// upgrade is watched or rolled back, and for an install that requests rollbacks itself. A pass that applies something also
+// observes the result. The first pass after a restart observes twice if it needs data from the inventory.
 func TestCallsPerPass(t *testing.T) {
 	for name, change := range map[string]func(l *life){
 		"Manifest": func(*life) {},
@@ -312,7 +311,7 @@ func TestCallsPerPass(t *testing.T) {
 	}
 }
 
-// TestMemoryIsNotTrusted holds that what a process remembers is compared with the inventory in each pass.
+// TestMemoryIsNotTrusted checks that the state in memory is compared with the inventory in each pass.
 func TestMemoryIsNotTrusted(t *testing.T) {
 	l := newLife(t)
 	l.memory = &memory{}
@@ -326,7 +325,7 @@ func TestMemoryIsNotTrusted(t *testing.T) {
 	}
 }
 
-// TestMistakeIsNotRemembered holds that a pass which fails does not make the next one fail by what it remembers.
+// TestMistakeIsNotRemembered checks that the state of a failed pass does not make the next pass fail.
 func TestMistakeIsNotRemembered(t *testing.T) {
 	l := newLife(t)
 	l.memory = &memory{}

@@ -28,7 +28,7 @@ func key(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// externalOf an engine and a bundle is what Connect returns, with values that no text may show.
+// externalOf returns an external client for an engine and a bundle, as Connect does, with values that must not appear in texts.
 func externalOf(e Engine, b *engine.Bundle, record event.Recorder, secrets ...any) *external {
 	report := &reporter{recorder: record, redactor: redact.New(secrets...)}
 	return &external{
@@ -50,19 +50,19 @@ type countingEngine struct {
 	observed, applied, planned int
 }
 
-// Observe as the engine does.
+// Observe counts and forwards the call.
 func (c *countingEngine) Observe(ctx context.Context, cl cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Observation, error) {
 	c.observed++
 	return c.Engine.Observe(ctx, cl, b, o...)
 }
 
-// Apply as the engine does.
+// Apply counts and forwards the call.
 func (c *countingEngine) Apply(ctx context.Context, cl cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Result, error) {
 	c.applied++
 	return c.Engine.Apply(ctx, cl, b, o...)
 }
 
-// Plan as the engine does.
+// Plan counts and forwards the call.
 func (c *countingEngine) Plan(ctx context.Context, cl cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Plan, error) {
 	c.planned++
 	return c.Engine.Plan(ctx, cl, b, o...)

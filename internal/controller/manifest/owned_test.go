@@ -20,8 +20,8 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// TestInventoryOfOther holds that a Manifest which names the inventory of another one goes without it, and says so; and that
-// it is an error of one that stays.
+// TestInventoryOfOther checks a Manifest that refers to the inventory of another Manifest: its deletion leaves the inventory
+// unchanged and reports this, and otherwise it has an error.
 func TestInventoryOfOther(t *testing.T) {
 	owned := errors.Wrap(&engine.OwnedError{Inventory: cluster.ObjectRef{Kind: "Secret", Namespace: "kyma-system", Name: "n.m"}, Owner: "Manifest n/m"}, "wrapped")
 	others := func(mr *v1alpha1.Manifest) { mr.Finalizers = []string{"ours", "theirs"} }

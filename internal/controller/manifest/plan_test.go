@@ -151,7 +151,7 @@ func TestObservePlan(t *testing.T) {
 			if want := (countingEngine{Engine: calls.Engine, observed: 2, planned: 2}); *calls != want {
 				t.Errorf("%s\ntwo passes are one observation and one plan each, got %+v", tc.reason, *calls)
 			}
-			// Conditions are equal whatever their times are, and are written with them.
+			// Conditions are equal regardless of their times, but are written with their times.
 			times := cmp.Transformer("time", func(c xpv2.Condition) string {
 				return fmt.Sprint(c.Type, c.Status, c.Message, c.LastTransitionTime.UnixNano())
 			})
@@ -180,7 +180,7 @@ func TestObservePlan(t *testing.T) {
 	}
 }
 
-// TestObservePlanFails holds that a cluster that cannot be asked is an error as ever, and that a plan has its bounds.
+// TestObservePlanFails checks that an unreachable cluster is an error as usual, and that the size of a plan is limited.
 func TestObservePlanFails(t *testing.T) {
 	p := planOf(mostPlanned + 10)
 	p.Changes[0].Fields = make([]string, 100)

@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
 )
 
-// TestEditComesFirst holds that a Manifest that a user waits for is served before a fleet.
+// TestEditComesFirst checks that a Manifest that a user is waiting for is processed before a fleet.
 func TestEditComesFirst(t *testing.T) {
 	const count = 1000
 	fleet := make([]v1alpha1.Manifest, count)
@@ -97,7 +97,7 @@ func TestEditComesFirst(t *testing.T) {
 			}}}
 			tc.flood(w, q)
 			for deadline := time.Now().Add(10 * time.Second); q.Len() < count && time.Now().Before(deadline); {
-				time.Sleep(time.Millisecond) // The queue has no event to wait for.
+				time.Sleep(time.Millisecond) // The queue provides no event to wait for.
 			}
 			m := &fleet[count/2]
 			tc.user(w, q, m)
@@ -111,7 +111,7 @@ func TestEditComesFirst(t *testing.T) {
 	}
 }
 
-// TestForgotten holds that nothing is kept of a Manifest that is gone.
+// TestForgotten checks that no state is kept for a deleted Manifest.
 func TestForgotten(t *testing.T) {
 	m := named("n", "m", func(*v1alpha1.Manifest) {})
 	q := priorityqueue.New[reconcile.Request]("forgotten")
@@ -125,7 +125,7 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
-// TestForgottenBehindAPass holds that nothing is kept either of a Manifest that a pass under way has remembered after it was deleted.
+// TestForgottenBehindAPass checks that no state is kept if a running pass stores state for a Manifest after it was deleted.
 func TestForgottenBehindAPass(t *testing.T) {
 	m := named("n", "m", func(*v1alpha1.Manifest) {})
 	nn := client.ObjectKeyFromObject(m)

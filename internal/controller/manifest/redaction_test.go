@@ -18,8 +18,8 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// fill each text in a value with one that shows a value of a Secret, so that a field which the engine gets one day is
-// tested from its first day on. Texts of types other than string are enumerations.
+// fill sets each string in a value to a text that contains a value of a Secret, so that new fields of the engine are tested
+// automatically. Texts of types other than string are enumerations.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
@@ -50,8 +50,8 @@ func filled[T any](change func(*T)) T {
 	return out
 }
 
-// shown is all that a pass shows of a Manifest. It leaves out names and versions of installs and tests, which the status has
-// in fields of their own.
+// shown returns all texts of a Manifest that a pass reports. It omits names and versions of installs and tests, which have
+// separate fields in the status.
 func shown(t *testing.T, mr *v1alpha1.Manifest, r *recorded, rest ...string) string {
 	t.Helper()
 	at := mr.Status.DeepCopy().AtProvider
@@ -76,8 +76,8 @@ func shown(t *testing.T, mr *v1alpha1.Manifest, r *recorded, rest ...string) str
 	return string(b)
 }
 
-// TestNothingIsShown holds that no text which the engine returns leaves the controller with a value of a Secret, whichever
-// field of whichever result has it.
+// TestNothingIsShown checks that no text from the engine leaves the controller with a value of a Secret, regardless of the
+// field and the result that contain it.
 func TestNothingIsShown(t *testing.T) {
 	boom := errors.New("boom " + hunter)
 	states := []engine.State{engine.Ready, engine.Processing, engine.Warning, engine.Error}
@@ -176,7 +176,7 @@ func TestNothingIsShown(t *testing.T) {
 	}
 }
 
-// TestRedactedBeforeItIsCut holds that half of a short value is not shown where a message ends.
+// TestRedactedBeforeItIsCut checks that a truncated message does not end with a part of a short value.
 func TestRedactedBeforeItIsCut(t *testing.T) {
 	r, mr := &recorded{}, named("n", "m")
 	o := engine.Observation{State: engine.Error, Message: strings.Repeat("x", conditions.MaxMessage-10) + "hunter2-abc"}
@@ -186,7 +186,7 @@ func TestRedactedBeforeItIsCut(t *testing.T) {
 	}
 }
 
-// TestSnapshotIsRedacted holds that what was brought back shows none of its values, which need not be those of today.
+// TestSnapshotIsRedacted checks that a restored state shows none of its values, which can differ from the current values.
 func TestSnapshotIsRedacted(t *testing.T) {
 	l := newLife(t)
 	l.now = l.now.Add(2 * time.Minute)

@@ -177,7 +177,7 @@ func TestReportWrongCluster(t *testing.T) {
 	}
 }
 
-// TestGeneration holds that each condition names the generation that was examined, also where it was there before.
+// TestGeneration checks that each condition contains the processed generation, even if the condition existed before.
 func TestGeneration(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -201,7 +201,7 @@ func TestGeneration(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			mr := &v1alpha1.Manifest{}
 			for range 2 {
-				// The first one is as an older provider wrote it: without a generation.
+				// The first condition has the form of older versions, without a generation.
 				tc.report(mr)
 				if got := mr.GetCondition(tc.c).ObservedGeneration; got != mr.Generation {
 					t.Errorf("\n%s\ncondition %s is of generation %d, want %d", tc.reason, tc.c, got, mr.Generation)

@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// TestSourceDigestsStay holds what the inventories in target clusters depend on: the digest of each type of source. With
-// another one, an upgrade of the provider would apply everything again. The values are not to be updated.
+// TestSourceDigestsStay checks the digest of each source type, which is stored in inventories. If a digest changed, an upgrade
+// of the provider would apply everything again. Do not update the values.
 func TestSourceDigestsStay(t *testing.T) {
 	layer := func(kind v1alpha1.SourceType) v1alpha1.Source {
 		return v1alpha1.Source{Type: kind, Repo: "r.example.org/x", Name: "y/z", Ref: digest}

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// TestNewSourceType shows that a bundle takes a new type of sources as it is.
+// TestNewSourceType shows that a bundle supports a new source type without changes.
 func TestNewSourceType(t *testing.T) {
 	bundle, err := (&content{}).bundleOf(named("n", "m", installs(*sourcetest.Tree("https://trees.example.org/a", digest))))
 	if err != nil {

@@ -29,14 +29,14 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// verifierFn is a Verifier.
+// verifierFn is a function that implements Verifier.
 type verifierFn func() error
 
 func (f verifierFn) Verify(context.Context, oci.Registries, *v1alpha1.ManifestParameters, []ocm.Key) error {
 	return f()
 }
 
-// noSecrets is a reader that finds nothing.
+// noSecrets is a reader without objects.
 type noSecrets struct{}
 
 func (noSecrets) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
@@ -222,7 +222,7 @@ func TestConnectEnforced(t *testing.T) {
 	}
 }
 
-// TestObserveReportsVerdict holds that Observe reports what Connect found.
+// TestObserveReportsVerdict checks that Observe reports the verification result of Connect.
 func TestObserveReportsVerdict(t *testing.T) {
 	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "c"}}
 	pc.Spec.Verification = asks(v1alpha1.VerificationWarn)
@@ -277,7 +277,7 @@ func TestChangedKeyWakes(t *testing.T) {
 	}
 }
 
-// indexer hands indexes on to a fake client.
+// indexer adds indexes to a fake client.
 type indexer struct {
 	builder *fake.ClientBuilder
 }

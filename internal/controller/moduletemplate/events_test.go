@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// queued are the names in a queue, sorted.
+// queued returns the names in a queue, sorted.
 func queued(q queue) []string {
 	var out []string
 	for q.Len() > 0 {
@@ -30,7 +30,7 @@ func queued(q queue) []string {
 	return out
 }
 
-// TestSiblings holds which templates are reconciled when another one changes.
+// TestSiblings checks which templates are reconciled when another one changes.
 func TestSiblings(t *testing.T) {
 	deleted := template("a", "sample", "regular")
 	deleted.DeletionTimestamp = &metav1.Time{Time: time.Now()}
@@ -79,7 +79,7 @@ func TestSiblings(t *testing.T) {
 	}
 }
 
-// TestResolutionLost holds which changes of a status matter: not our own.
+// TestResolutionLost checks which changes to a status cause a reconcile: the controller's own changes don't.
 func TestResolutionLost(t *testing.T) {
 	empty := template("a", "sample", "regular")
 	resolved := template("a", "sample", "regular")

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// TestGitOps checks what GitOps tools make of a ModuleTemplate.
+// TestGitOps checks how GitOps tools assess a ModuleTemplate.
 func TestGitOps(t *testing.T) {
 	unsigned, err := ocm.Decode([]byte(descriptor))
 	if err != nil {

@@ -27,11 +27,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// descriptor of a component that is not signed.
+// descriptor is the descriptor of an unsigned component.
 const descriptor = `{"meta":{"schemaVersion":"v2"},"component":{"name":"example.org/module/sample","version":"1.0.0","provider":"internal",` +
 	`"repositoryContexts":[],"sources":[],"componentReferences":[],"resources":[]}}`
 
-// fakeResolver answers with what it is given.
+// fakeResolver returns fixed results.
 type fakeResolver struct {
 	version    string
 	err        error
@@ -56,7 +56,7 @@ func (r *fakeResolver) Components(context.Context, oci.Registries, *v1alpha1.Mod
 	return r.components, r.err
 }
 
-// recorder of events, as type, reason and message.
+// recorder records events as type, reason and message.
 type recorder struct {
 	event.NopRecorder
 
@@ -102,7 +102,7 @@ func newBench(t *testing.T, templates ...*v1alpha1.ModuleTemplate) *bench {
 	return b
 }
 
-// reconcile a template. It returns the template, and whether another try was asked for.
+// reconcile reconciles a template. It returns the template, and whether a retry was requested.
 func (b *bench) reconcile(t *testing.T, name string) (*v1alpha1.ModuleTemplate, bool) {
 	t.Helper()
 	res, err := b.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKey{Name: name}})
@@ -118,7 +118,7 @@ func (b *bench) get(t *testing.T, name string) *v1alpha1.ModuleTemplate {
 	return out
 }
 
-// change a template as a user would. A change of the spec makes a new generation.
+// change changes a template as a user would. A change to the spec results in a new generation.
 func (b *bench) change(t *testing.T, name string, f func(m *v1alpha1.ModuleTemplate)) {
 	t.Helper()
 	m := b.get(t, name)
@@ -141,7 +141,7 @@ func template(name, moduleName, channel string) *v1alpha1.ModuleTemplate {
 	}
 }
 
-// said is what a condition says.
+// said returns the conditions of a template as text.
 func said(m *v1alpha1.ModuleTemplate) string {
 	c := m.Status.GetCondition(v1alpha1.TypeResolved)
 	return string(c.Status) + " " + string(c.Reason) + " " + c.Message

@@ -29,7 +29,7 @@ import (
 const lower = "False VersionLowered version 0.9.0 is lower than 1.0.0, the previous version of the ModuleTemplate: to downgrade, annotate the ModuleTemplate with " +
 	"kyma.m.crossplane.io/allow-downgrade=0.9.0"
 
-// TestReconcile holds what a pass says, and that a second one writes nothing and says nothing again.
+// TestReconcile checks what a pass reports, and that a second pass writes and reports nothing.
 func TestReconcile(t *testing.T) {
 	type want struct {
 		said       string
@@ -37,14 +37,14 @@ func TestReconcile(t *testing.T) {
 		generation int64
 		handled    string
 		retry      bool
-		calls      int // Of the resolver, in the first pass.
+		calls      int // Error of the resolver in the first pass.
 		events     []string
 	}
 	invalid := func() error {
 		_, err := module.NewResolver(nil, archive.Limits{}).Resolve(context.Background(), nil, &v1alpha1.ModuleTemplate{})
 		return err
 	}()
-	// before is a template that was resolved.
+	// before is a resolved template.
 	before := func(t *testing.T, b *bench) {
 		t.Helper()
 		b.reconcile(t, "a")
@@ -222,7 +222,7 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// TestAmbiguous holds that of two templates of one module and channel none is picked, until one is gone.
+// TestAmbiguous checks that if two templates have the same module and channel, neither is used until one of them is deleted.
 func TestAmbiguous(t *testing.T) {
 	b := newBench(t, template("a", "sample", "regular"))
 	b.reconcile(t, "a")
@@ -252,7 +252,7 @@ func TestAmbiguous(t *testing.T) {
 	}
 }
 
-// TestVerified holds what is said of signatures.
+// TestVerified checks what is reported about signatures.
 func TestVerified(t *testing.T) {
 	private, key := publicKey(t)
 	_, other := publicKey(t)
@@ -303,7 +303,7 @@ func TestVerified(t *testing.T) {
 	}
 }
 
-// TestConflict holds that another client's write is not an error.
+// TestConflict checks that a concurrent write of another client is not an error.
 func TestConflict(t *testing.T) {
 	page := kerrors.NewGenericServerResponse(http.StatusNotFound, "GET", schema.GroupResource{}, "a", "<html>", 0, true)
 	cases := map[string]struct {

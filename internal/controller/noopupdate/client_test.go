@@ -96,7 +96,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// TestStaleCache holds that an update is sent where the cache does not have the last write yet, and looks like the update.
+// TestStaleCache checks that an update is sent if the cache does not contain the last write yet and equals the update.
 func TestStaleCache(t *testing.T) {
 	manifest := func(version string, ready bool) *v1alpha1.Manifest {
 		m := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "m", UID: "u", ResourceVersion: version}}

@@ -24,7 +24,8 @@ func request(name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "n", Name: name}}
 }
 
-// TestLow holds that what is of normal priority is served before all that is low, however much and however it was added.
+// TestLow checks that items with normal priority are processed before all items with low priority, regardless of their number
+// and of how they were added.
 func TestLow(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -44,7 +45,7 @@ func TestLow(t *testing.T) {
 				tc.add(Low(q), request(fmt.Sprintf("r%d", i)))
 			}
 			for q.Len() < many {
-				time.Sleep(time.Millisecond) // The queue has no event to wait for.
+				time.Sleep(time.Millisecond) // The queue provides no event to wait for.
 			}
 			q.Add(request("user"))
 			q.Add(request("r900"))
@@ -58,7 +59,7 @@ func TestLow(t *testing.T) {
 	}
 }
 
-// atOnce is a rate limiter that limits to one in a nanosecond.
+// atOnce is a rate limiter with a delay of one nanosecond.
 type atOnce struct{}
 
 func (atOnce) When(reconcile.Request) time.Duration { return time.Nanosecond }

@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// A laggingServer has one object. Its cache has a write only after some reads.
+// A laggingServer contains one object. Its cache contains a write only after some reads.
 type laggingServer struct {
 	version, cached, reads int
 }
@@ -47,7 +47,7 @@ func (s *laggingServer) client() *test.MockClient {
 	}
 }
 
-// TestNoConflict holds what the client is for: a reconcile that follows a write at once does not end in a conflict.
+// TestNoConflict checks the purpose of the client: a reconcile that immediately follows a write does not end in a conflict.
 func TestNoConflict(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -76,7 +76,7 @@ func TestNoConflict(t *testing.T) {
 	}
 }
 
-// TestApply holds that the version of an object that was applied is waited for.
+// TestApply checks that the client waits for the version of an applied object.
 func TestApply(t *testing.T) {
 	gets := 0
 	c := New(&test.MockClient{
@@ -105,7 +105,7 @@ func TestGet(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason string
-		// cached are the versions that the cache shows, one after the other; the last one stays.
+		// cached contains the versions that the cache returns, one after the other. The last one is repeated.
 		cached  []string
 		written string
 		stopped bool

@@ -65,7 +65,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestError holds that an error keeps its kind, so that the managed reconciler still tells a conflict or a deadline.
+// TestError checks that an error keeps its kind, so that the managed reconciler still recognizes a conflict or a deadline.
 func TestError(t *testing.T) {
 	r, kind := New(hunter), errors.New("denied: "+hunter)
 	got := r.Error(errors.Wrap(kind, "web"))
@@ -87,7 +87,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestConcurrent is for the race detector: the engine redacts what hooks of several installs say at the same time.
+// TestConcurrent is for the race detector: the engine redacts the output of hooks of several installs concurrently.
 func TestConcurrent(t *testing.T) {
 	r := New(hunter)
 	var wg sync.WaitGroup

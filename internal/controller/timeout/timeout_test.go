@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// slow does what it is told to in each call.
+// slow calls a configurable function in each call.
 type slow func(ctx context.Context) error
 
 func (s slow) Connect(_ context.Context, _ *v1alpha1.Manifest) (managed.TypedExternalClient[*v1alpha1.Manifest], error) {
@@ -43,7 +43,8 @@ func (s slowClient) Delete(ctx context.Context, _ *v1alpha1.Manifest) (managed.E
 
 func (s slowClient) Disconnect(context.Context) error { return nil }
 
-// TestLimited holds that an error of a deadline says which time is over and which flag sets it, in equal words each time.
+// TestLimited checks that an error of a deadline names the exceeded time and the flag that sets it, with the same text each
+// time.
 func TestLimited(t *testing.T) {
 	boom := errors.New("boom")
 	const gaveUp = "gave up after the 2m that --timeout allows"

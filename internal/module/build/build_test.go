@@ -24,10 +24,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/pack"
 )
 
-// update rewrites the golden digests. That changes what everyone's modules are, so there must be a reason.
+// update rewrites the golden digests. This changes the digests of all users' modules, so there must be a good reason.
 var update = flag.Bool("update", false, "write the golden files")
 
-// fixtures are directories in testdata, with what their definitions do not say.
+// fixtures lists directories in testdata, with fields that are missing in their module.yaml.
 func fixtures() map[string]definition.Definition {
 	return map[string]definition.Definition{
 		"chart":       {Name: "example.org/module/greeter"},
@@ -64,7 +64,7 @@ func build(t *testing.T, fsys fs.FS, over definition.Definition) (*Module, *Arti
 	return buildOf(t, complete(t, fsys, over), fsys)
 }
 
-// describe a module as people read it: the digest, and what is in it.
+// describe returns the digest and the content of a module in readable form.
 func describe(m *Module, a *Artifact) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n%s %s\n", a.Digest, m.Descriptor.Name(), m.Descriptor.Version())
@@ -92,7 +92,8 @@ func describe(m *Module, a *Artifact) string {
 	return out.String()
 }
 
-// TestGolden holds the digests of modules: the same input gives the same module forever, or users must be told.
+// TestGolden checks the digests of modules: the same input must always result in the same module. If a digest changes, users
+// must be informed.
 func TestGolden(t *testing.T) {
 	for name, over := range fixtures() {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +115,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// shuffled lists directories in another order.
+// shuffled lists directories in a different order.
 type shuffled struct{ fs.FS }
 
 func (s shuffled) ReadDir(name string) ([]fs.DirEntry, error) {
@@ -123,7 +124,7 @@ func (s shuffled) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// TestDeterminism holds that only names and contents of files matter.
+// TestDeterminism checks that only the names and contents of files affect a module.
 func TestDeterminism(t *testing.T) {
 	for name, over := range fixtures() {
 		t.Run(name, func(t *testing.T) {
@@ -165,7 +166,7 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// TestConcurrent builds from one definition and one tree at once.
+// TestConcurrent builds the same module concurrently.
 func TestConcurrent(t *testing.T) {
 	fsys := os.DirFS("testdata/full")
 	d := complete(t, fsys, definition.Definition{})
@@ -195,7 +196,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestPackedChart holds that a chart is the same, packed by whomever and whenever, as its directory.
+// TestPackedChart checks that a packed chart results in the same layer as its directory, regardless of the user and the time.
 func TestPackedChart(t *testing.T) {
 	files, err := pack.Chart(os.DirFS("testdata/chart"), ".")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 var pin = strings.Repeat("0123456789abcdef", 4)
 
-// buildOf builds a definition as it is.
+// buildOf builds a definition without changes.
 func buildOf(t *testing.T, d *definition.Definition, fsys fs.FS) (*Module, *Artifact) {
 	t.Helper()
 	m, err := Build(t.Context(), d, fsys)
@@ -91,7 +91,8 @@ func TestWithImages(t *testing.T) {
 	}
 }
 
-// TestListImages checks that a descriptor lists the images of charts, their hooks, and manifests, only if asked to.
+// TestListImages checks that a descriptor lists the images of charts, their hooks, and manifests, but only if listImages is
+// set.
 func TestListImages(t *testing.T) {
 	const pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: NAME\n  annotations: {HOOK}\nspec:\n  containers: [{name: a, image: \"IMAGE\"}]\n"
 	object := func(name, hook, image string) *fstest.MapFile {

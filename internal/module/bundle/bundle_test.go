@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
-// TestOpen holds each form of a reference, and where it leads.
+// TestOpen checks the location of a module for each form of a reference.
 func TestOpen(t *testing.T) {
 	r := startRegistry(t)
 	pushed := push(t, r, moduleOf("1.0.0+b5"))
@@ -66,7 +66,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses holds what is not a module, and how that is said.
+// TestOpenRefuses checks the errors for references that are not modules.
 func TestOpenRefuses(t *testing.T) {
 	r := startRegistry(t)
 	pushed := push(t, r, moduleOf("1.0.0"))
@@ -130,7 +130,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestFolderAsHost holds that a directory does not stand in the way of a registry of its name.
+// TestFolderAsHost checks that a directory with the name of a registry does not hide the registry.
 func TestFolderAsHost(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("registry", 0o700); err != nil {
@@ -146,7 +146,7 @@ func TestFolderAsHost(t *testing.T) {
 	}
 }
 
-// TestKinds holds that artifacts of other kinds are known.
+// TestKinds checks that artifacts of other kinds are recognized.
 func TestKinds(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
@@ -170,7 +170,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestDestination holds where a component goes.
+// TestDestination checks the location to which a component is pushed.
 func TestDestination(t *testing.T) {
 	d, err := ocm.Decode([]byte(`{"meta":{"schemaVersion":"v2"},"component":{"name":"` + greeter + `","version":"1.0.0+b5","provider":"internal",` +
 		`"repositoryContexts":[],"sources":[],"componentReferences":[],"resources":[]}}`))

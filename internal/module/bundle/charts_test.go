@@ -49,7 +49,7 @@ func relative(reference string, d *ocm.Digest) ocm.Resource {
 	return ocm.Resource{Type: "helm-chart", Access: ocm.Access{Type: ocm.AccessRelativeOCI, Reference: reference}, Digest: d}
 }
 
-// FuzzChartOf holds that whatever a descriptor says, a chart that is carried along stays in its directory.
+// FuzzChartOf checks that, regardless of the descriptor, a chart that is transferred with a module stays in its directory.
 func FuzzChartOf(f *testing.F) {
 	for _, s := range []string{"charts/web:1.0.0@sha256:" + strings.Repeat("a", 64), "charts/../x@", "/charts/a:b:c", "charts//a", "component-descriptors/x"} {
 		f.Add(s)

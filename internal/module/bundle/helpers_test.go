@@ -25,7 +25,7 @@ const (
 	signatureName = "kyma-module-signature"
 )
 
-// chart that renders a Deployment, and refuses to without a name if it must have one.
+// chart returns a chart that renders a Deployment. If a name is required, rendering fails without it.
 func chart(name string, needs bool) controlplane.Files {
 	f := controlplane.Files{
 		"Chart.yaml":  []byte("apiVersion: v2\nname: " + name + "\nversion: 0.1.0\nkubeVersion: '>=1.30'\n"),
@@ -59,7 +59,7 @@ spec:
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
 `
 
-// module with all kinds of resources.
+// module pushes a module with all kinds of resources.
 func moduleOf(version string) controlplane.Component {
 	return controlplane.Component{
 		Name: greeter, Version: version,
@@ -94,7 +94,7 @@ func push(t *testing.T, r *controlplane.Registry, c controlplane.Component) cont
 	return p
 }
 
-// layoutOf what was pushed, in a new directory.
+// layoutOf copies what was pushed to a layout in a new directory.
 func layoutOf(t *testing.T, path string, pushed ...controlplane.PushedComponent) string {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), path)
@@ -143,7 +143,7 @@ func openWith(ctx context.Context, t *testing.T, reference string, regs oci.Regi
 	return b
 }
 
-// keyPair is made once, as it takes long.
+// keyPair is created only once, because this takes long.
 var keyPair = sync.OnceValue(func() *rsa.PrivateKey {
 	k, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

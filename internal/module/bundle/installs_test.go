@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// shown is an install in short.
+// shown is a summary of an install.
 type shown struct {
 	Name, Kind, Chart string
 	Objects           []string
@@ -102,8 +102,8 @@ func TestInstalls(t *testing.T) {
 	}
 }
 
-// TestReferences holds that components which a module references are found in a
-// registry and in a layout, and missed in a layout only when they are needed.
+// TestReferences checks that referenced components are found in a registry and in a layout, and that a component that is
+// missing in a layout is only an error when it is needed.
 func TestReferences(t *testing.T) {
 	r := startRegistry(t)
 	child := push(t, r, controlplane.Component{
@@ -148,7 +148,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// TestOutside holds that charts in registries of their own are pulled.
+// TestOutside checks that charts in other registries are pulled.
 func TestOutside(t *testing.T) {
 	r := startRegistry(t)
 	pushed, err := r.PushChart(t.Context(), "charts", chart("outside", false))

@@ -9,7 +9,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// TestRefuse says that schemes and credentials are told from what OCM writes, wherever a reference is read, and that no
+// TestRefuse checks that schemes and credentials in references are rejected, that the notation of OCM is accepted, and that no
 // password is printed.
 func TestRefuse(t *testing.T) {
 	d, err := ocm.New(ocm.Component{Name: "example.org/module/greeter", Version: "1.0.0"})

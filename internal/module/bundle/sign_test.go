@@ -36,7 +36,7 @@ func remoteOf(t *testing.T, p controlplane.PushedComponent) store.Store {
 	return s
 }
 
-// layersOf a manifest, less the descriptor.
+// layersOf returns the layers of a manifest except for the descriptor.
 func layersOf(t *testing.T, s store.Store, reference string) []any {
 	t.Helper()
 	data, _, err := s.Manifest(t.Context(), reference)
@@ -52,7 +52,7 @@ func layersOf(t *testing.T, s store.Store, reference string) []any {
 	return m.Layers[1:]
 }
 
-// TestSign says that a signed module is the same module, signed, wherever it lies.
+// TestSign checks that signing changes nothing else in a module, in a layout and in a registry.
 func TestSign(t *testing.T) {
 	r := startRegistry(t)
 	c := moduleOf("1.0.0+b1")
@@ -105,7 +105,7 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// TestSignDigest says what becomes of a module without a tag.
+// TestSignDigest checks how a module without a tag is signed.
 func TestSignDigest(t *testing.T) {
 	r := startRegistry(t)
 	p := push(t, r, moduleOf("1.0.0"))
@@ -187,7 +187,7 @@ func TestSignRefuses(t *testing.T) {
 	}
 }
 
-// A movingStore is one whose tag another client moves after it was read.
+// A movingStore is a store in which another client moves the tag after it was read.
 type movingStore struct {
 	store.Store
 
@@ -201,7 +201,7 @@ func (m *movingStore) Manifest(ctx context.Context, reference string) (data []by
 	return data, digest, err
 }
 
-// TestSignMoved says that a tag that another client has moved stays there.
+// TestSignMoved checks that a tag that another client has moved is not moved back.
 func TestSignMoved(t *testing.T) {
 	r := startRegistry(t)
 	s := remoteOf(t, push(t, r, moduleOf("1.0.0")))
@@ -219,8 +219,8 @@ func TestSignMoved(t *testing.T) {
 	}
 }
 
-// TestSignTogether says that of two that sign at once with different names none
-// is lost in silence.
+// TestSignTogether checks that if two clients sign at the same time with different names, no signature is lost without an
+// error.
 func TestSignTogether(t *testing.T) {
 	r := startRegistry(t)
 	p := push(t, r, moduleOf("1.0.0"))
@@ -236,7 +236,7 @@ func TestSignTogether(t *testing.T) {
 	b := open(t, p.Repository+":1.0.0")
 	for i, name := range names {
 		found, err := ocm.SignedBy(b.Descriptor(), name, keyPair().Public())
-		// One that was signed on top of is told that the tag moved, and its signature is there all the same.
+		// A client whose signed module was signed again gets a message that the tag has moved, and its signature still exists.
 		if err != nil || !found && failed[i] == nil {
 			t.Errorf("signature %s: found %t, %v, and Sign(...) said %v", name, found, err, failed[i])
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
 )
 
-// TestSignLeavesNothing says that a signed layout holds what is signed, and not what was not.
+// TestSignLeavesNothing checks that a signed layout only contains the signed module, and not the unsigned one.
 func TestSignLeavesNothing(t *testing.T) {
 	path := layoutOf(t, "folder", push(t, startRegistry(t), moduleOf("1.0.0")))
 	count := func() int {

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// TestNewSourceType shows that a bundle renders and describes a new type of sources as it is.
+// TestNewSourceType shows that a bundle can render and describe a new source type without changes.
 func TestNewSourceType(t *testing.T) {
 	p := &v1alpha1.ManifestParameters{Installs: []v1alpha1.Install{
 		{Name: "plain", Namespace: "default", Source: *sourcetest.Tree("https://trees.example.org/a", "sha256:1")},

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// TestTemplate holds that the controller reads what is written.
+// TestTemplate checks that the controller can read the written template.
 func TestTemplate(t *testing.T) {
 	r := startRegistry(t)
 	pushed := push(t, r, moduleOf("1.0.0"))
@@ -86,7 +86,7 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// TestTemplateRefuses holds what cannot be written.
+// TestTemplateRefuses checks templates that cannot be written.
 func TestTemplateRefuses(t *testing.T) {
 	r := startRegistry(t)
 	pushed := push(t, r, moduleOf("1.0.0"))
@@ -112,7 +112,8 @@ func TestTemplateRefuses(t *testing.T) {
 	}
 }
 
-// TestResolve holds that a module is the same in a registry and in a layout, and that what stands for a layout is not shown.
+// TestResolve checks that a module is resolved in the same way in a registry and in a layout, and that the placeholder for a
+// layout is not shown.
 func TestResolve(t *testing.T) {
 	r := startRegistry(t)
 	pushed := push(t, r, moduleOf("1.0.0"))
@@ -139,7 +140,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestReadSkeleton holds what a module may say of its template.
+// TestReadSkeleton checks what a module can specify for its template.
 func TestReadSkeleton(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -179,7 +180,7 @@ func TestReadSkeleton(t *testing.T) {
 	}
 }
 
-// FuzzLocate holds that no reference breaks anything, and that none leads to a layout that is not there.
+// FuzzLocate checks that no reference causes a panic or leads to a layout that does not exist.
 func FuzzLocate(f *testing.F) {
 	for _, s := range []string{
 		"reg.example.org/a/component-descriptors/example.org/x:1.0.0+b", "reg.example.org/a//example.org/x:1.0.0", "./x.tar:1.0.0",

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// TestUnpack holds that the files of a module are the same from wherever it is opened.
+// TestUnpack checks that the files of a module are the same regardless of where the module is opened.
 func TestUnpack(t *testing.T) {
 	r := startRegistry(t)
 	child := push(t, r, controlplane.Component{
@@ -70,7 +70,7 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
-// nested files lie in a directory, as those of packed charts do.
+// nested moves files into a directory, as in packed charts.
 func nested(dir string, files controlplane.Files) controlplane.Files {
 	out := controlplane.Files{}
 	for name, data := range files {
@@ -111,7 +111,7 @@ func TestUnpackerPut(t *testing.T) {
 	}
 }
 
-// TestManifest holds that a Manifest refers to all parts of a module in the registry that it will be in.
+// TestManifest checks that a Manifest refers to all parts of a module in its future registry.
 func TestManifest(t *testing.T) {
 	r := startRegistry(t)
 	pushed := push(t, r, moduleOf("1.0.0"))

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// TestVerify holds what is verified, and what is found.
+// TestVerify checks which modules are verified, and the result.
 func TestVerify(t *testing.T) {
 	r := startRegistry(t)
 	signed := moduleOf("1.0.0")
@@ -75,7 +75,7 @@ func layerOf(t *testing.T, p controlplane.PushedComponent, resource string) stri
 	return ""
 }
 
-// damage a blob of a layout: with other content, or without any at all.
+// damage damages a blob of a layout: it replaces the content or deletes the blob.
 func damage(t *testing.T, layout, digest string, content ...[]byte) string {
 	t.Helper()
 	file := filepath.Join(layout, "blobs", "sha256", strings.TrimPrefix(digest, "sha256:"))

@@ -20,7 +20,7 @@ import (
 
 const configMap = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"
 
-// names of the objects of each install.
+// names returns the names of the objects of each install.
 func names(r *Result) map[string][]string {
 	if r == nil {
 		return nil
@@ -260,7 +260,7 @@ metadata: {name: try, annotations: {helm.sh/hook: test}}
 			}
 			for install, objects := range tc.want.objects {
 				if objects == nil {
-					// Nothing but hooks: the install is there, without objects.
+					// A chart with only hooks results in an install without objects.
 					if _, ok := r.Objects[install]; !ok {
 						t.Errorf("\n%s\ninstall %s is missing", tc.reason, install)
 					}

@@ -12,8 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
-// FuzzModule checks modules that no one would make: what is wrong is said in one
-// line, the same one each time.
+// FuzzModule checks arbitrary modules: errors must be a single line, and the same each time.
 func FuzzModule(f *testing.F) {
 	const cr = "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w}, spec: {size: 1}}"
 	f.Add(widgets, configMap, cr)

@@ -12,10 +12,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
-// digest is one that an image may have.
+// digest is a valid digest of an image.
 const digest = "@sha256:2dd783cc8dab86a84a7f3be1a05859d7bb265e94ec3fd72558fa0d4fbd1ce375"
 
-// widgets is a CRD of a namespaced kind with what schemas can do.
+// widgets is a CRD of a namespaced kind that uses many features of schemas.
 const widgets = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -73,7 +73,7 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
 `
 
-// changed replaces text, which must be there.
+// changed replaces text, which must exist.
 func changed(t *testing.T, text string, pairs ...string) string {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
@@ -87,7 +87,7 @@ func changed(t *testing.T, text string, pairs ...string) string {
 
 func file(name, text string) archive.File { return archive.File{Name: name, Data: []byte(text)} }
 
-// chart is one with some templates and other files.
+// chart returns a chart with templates and other files.
 func chart(name string, files ...archive.File) Install {
 	return Install{Name: name, Chart: true, Files: append([]archive.File{
 		file("Chart.yaml", "apiVersion: v2\nname: "+name+"\nversion: 1.0.0\n"),
@@ -111,7 +111,7 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return objects[0]
 }
 
-// widget with a spec.
+// widget returns a Widget with a spec.
 func widget(t *testing.T, spec string) *unstructured.Unstructured {
 	t.Helper()
 	return object(t, "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w}, spec: "+spec+"}")

@@ -26,7 +26,7 @@ func tree(t testing.TB, text string) map[string]any {
 	return out
 }
 
-// lines are changes in short.
+// lines returns a summary of changes.
 func lines(fields []FieldChange) []string {
 	var out []string
 	text := func(v *any) string {

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// head of a template, which cases add to.
+// head is the beginning of a template, to which test cases add fields.
 const head = `
 apiVersion: operator.kyma-project.io/v1beta2
 kind: ModuleTemplate
@@ -192,7 +192,7 @@ status: {state: Ready}`,
 	}
 }
 
-// TestFixtures holds that templates of the original, from two eras, lose nothing but their namespaces.
+// TestFixtures checks that original templates from two eras only lose their namespaces.
 func TestFixtures(t *testing.T) {
 	files, err := filepath.Glob("../testdata/moduletemplates/*.yaml")
 	if err != nil || len(files) != 6 {
@@ -211,7 +211,7 @@ func TestFixtures(t *testing.T) {
 			if len(lost) > 1 || len(lost) == 1 && !strings.HasPrefix(lost[0], "metadata.namespace: ") {
 				t.Errorf("lost: %q", lost)
 			}
-			// A template that was converted encodes as what the API server reads.
+			// A converted template is encoded in the form that the API server reads.
 			b, err := json.Marshal(got)
 			if err != nil {
 				t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// specOf an object of ours, with what its metadata holds, as YAML.
+// specOf returns the spec and the metadata of a converted object as YAML.
 func specOf(t *testing.T, o client.Object) string {
 	t.Helper()
 	b, err := json.Marshal(o)
@@ -319,8 +319,8 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// FuzzObject holds that what is converted is complete, that errors and losses are
-// one line, and that the same input gives the same output.
+// FuzzObject checks that converted objects are complete, that errors and losses are a single line, and that the same input
+// results in the same output.
 func FuzzObject(f *testing.F) {
 	for _, pattern := range []string{"testdata/*.yaml", "../testdata/moduletemplates/*.yaml"} {
 		files, err := filepath.Glob(pattern)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestIsChannel is also about labels, whose values must not end with a dash.
+// TestIsChannel also covers labels, whose values must not end with a dash.
 func TestIsChannel(t *testing.T) {
 	cases := map[string]struct {
 		reason string

@@ -104,8 +104,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadLargeFile holds that a file of more than what is taken upfront
-// is read completely.
+// TestReadLargeFile checks that a file that is larger than the initially allocated memory is read completely.
 func TestReadLargeFile(t *testing.T) {
 	want := strings.Repeat("x", maxUpfront+1)
 	got, err := Read(tarOf(t, file("a", want)), Limits{})
@@ -163,7 +162,7 @@ func paxHeader(t *testing.T, records ...string) []byte {
 	return data[:len(data)-1024]
 }
 
-// TestReadMemory holds that neither a claimed size nor a bomb uses memory.
+// TestReadMemory checks that neither a claimed size nor a bomb uses memory.
 func TestReadMemory(t *testing.T) {
 	claim := tarOf(t, file("a", strings.Repeat("x", 1024)))
 	copy(claim[124:136], fmt.Sprintf("%011o\x00", 400<<20))

@@ -12,7 +12,7 @@ import (
 
 func TestReadLayer(t *testing.T) {
 	plain := tarOf(t, file("a.yaml", "kind: A"))
-	// The oldest tar has no magic.
+	// The oldest tar format has no magic number.
 	old := append([]byte(nil), plain...)
 	clear(old[257:265])
 	copy(old[148:156], "        ")
@@ -54,7 +54,7 @@ func TestReadLayer(t *testing.T) {
 	}
 }
 
-// octal is a checksum as tar writes it.
+// octal returns a checksum in the format of tar.
 func octal(sum int) string {
 	return fmt.Sprintf("%06o\x00 ", sum)
 }

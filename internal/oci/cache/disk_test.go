@@ -70,7 +70,7 @@ func TestStoreEviction(t *testing.T) {
 					kept = append(kept, i)
 				}
 			}
-			// The disk also makes a tenth of its size free.
+			// The disk also frees a tenth of its size.
 			want := map[string][]int{"Disk": {0, 3}, "Memory": {0, 2, 3}}[name]
 			if diff := cmp.Diff(want, kept); diff != "" {
 				t.Errorf("after eviction of what was not used for longest: -want, +got:\n%s", diff)
@@ -87,7 +87,7 @@ func TestStoreEviction(t *testing.T) {
 	}
 }
 
-// age makes a file on disk look as if it was used that long ago.
+// age makes a file on disk look as if it was last used the given time ago.
 func age(t *testing.T, s store, digest string, d time.Duration) {
 	t.Helper()
 	k, ok := s.(*disk)
@@ -100,8 +100,8 @@ func age(t *testing.T, s store, digest string, d time.Duration) {
 	}
 }
 
-// TestDiskStart holds that a new process counts what is there, makes room, and
-// removes what a crash left behind.
+// TestDiskStart checks that a new process counts the existing files, evicts files if necessary, and removes the leftovers of a
+// crash.
 func TestDiskStart(t *testing.T) {
 	dir := t.TempDir()
 	d, err := newDisk(dir, 1000)

@@ -66,7 +66,7 @@ entries:
 	}
 }
 
-// TestIndexBomb holds that a small index does not become gigabytes.
+// TestIndexBomb checks that a small index does not expand to gigabytes.
 func TestIndexBomb(t *testing.T) {
 	_, err := parseIndex([]byte("a: &a " + strings.Repeat("x", 100000) + "\nentries: {sample: [{urls: [" + strings.Repeat("*a, ", 1000) + "*a]}]}"))
 	if want := "malformed index.yaml: its aliases make it larger than 33554432 bytes"; ocitest.Text(err) != want {
@@ -74,7 +74,7 @@ func TestIndexBomb(t *testing.T) {
 	}
 }
 
-// TestIndexDense holds that what it takes to parse an index is bounded, too.
+// TestIndexDense checks that the cost of parsing an index is limited too.
 func TestIndexDense(t *testing.T) {
 	_, err := parseIndex([]byte("entries: {sample: [" + strings.Repeat("1,", maxSeparators+1) + "]}"))
 	if want := "index.yaml holds too many values: more than 1500000 separators"; ocitest.Text(err) != want {

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 )
 
-// toServer is a transport that sends what is for a registry to a server.
+// toServer is a transport that sends the requests for a registry to a server.
 type toServer struct {
 	t      *testing.T
 	server string
@@ -80,7 +80,7 @@ func TestAzure(t *testing.T) {
 				w.WriteHeader(tc.exchange)
 				_, _ = io.WriteString(w, `{"refresh_token":"refresh"}`)
 			})
-			// The library keeps the tokens of each identity for the whole process.
+			// The library caches the tokens of each identity for the whole process.
 			t.Setenv("AZURE_CLIENT_ID", t.Name()+rand.Text())
 			t.Setenv("IDENTITY_ENDPOINT", s.URL+"/token")
 			t.Setenv("IDENTITY_HEADER", "header")

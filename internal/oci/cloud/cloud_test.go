@@ -26,7 +26,7 @@ const (
 	hostOfGAR = "europe-docker.pkg.dev"
 )
 
-// isolate takes the identities of this machine out of the environment.
+// isolate removes the identities of this machine from the environment.
 func isolate(t *testing.T) {
 	t.Helper()
 	for _, v := range os.Environ() {
@@ -45,11 +45,11 @@ func isolate(t *testing.T) {
 	t.Setenv("AWS_MAX_ATTEMPTS", "1")
 }
 
-// A server stands in for the token services of a cloud.
+// A server simulates the token services of a cloud.
 type server struct {
 	*httptest.Server
 
-	// asked are the requests, in their order.
+	// asked lists the requests in their order.
 	asked []string
 }
 
@@ -80,7 +80,7 @@ type got struct {
 	User, Password, Err string
 }
 
-// credentials of an identity, asked for twice.
+// credentials requests the credentials of an identity twice.
 func credentials(t *testing.T, i *identity, host string) got {
 	t.Helper()
 	if !i.hosts.MatchString(host) {
@@ -157,7 +157,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestCredentialsAtOnce holds that many wait for one login, and that one of them can give up.
+// TestCredentialsAtOnce checks that concurrent callers share one login, and that one of them can give up.
 func TestCredentialsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0

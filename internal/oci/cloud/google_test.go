@@ -55,7 +55,7 @@ func TestGoogle(t *testing.T) {
 			if diff := cmp.Diff(tc.want, credentials(t, newGoogle(), hostOfGAR)); diff != "" {
 				t.Errorf("\n%s\nCredentials(...): -want, +got:\n%s", tc.reason, diff)
 			}
-			// The library asks for the project once in the process.
+			// The library requests the project only once per process.
 			asked := slices.DeleteFunc(s.asked, func(r string) bool { return strings.HasSuffix(r, "/project-id") })
 			if diff := cmp.Diff(tc.asked, asked); diff != "" {
 				t.Errorf("\n%s\nrequests: -want, +got:\n%s", tc.reason, diff)
@@ -64,7 +64,7 @@ func TestGoogle(t *testing.T) {
 	}
 }
 
-// serviceAccount is a key of a service account of Google.
+// serviceAccount returns a key of a Google service account.
 func serviceAccount(t *testing.T, tokenURL string) string {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)

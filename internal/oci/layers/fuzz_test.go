@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
-// FuzzOfFlux checks that what a manifest leads to has a digest, and that errors are one line.
+// FuzzOfFlux checks that the layer of a manifest has a digest, and that errors are a single line.
 func FuzzOfFlux(f *testing.F) {
 	digest := "sha256:" + strings.Repeat("0a", 32)
 	good := fmt.Sprintf(`{"schemaVersion":2,"config":{"mediaType":%q,"digest":%q},"layers":[{"mediaType":%q,"size":1,"digest":%q}]}`,

@@ -31,7 +31,7 @@ func TestBlob(t *testing.T) {
 		reason string
 		tls    bool
 		demand bool
-		// regs gets the registry, whose host is appended the path.
+		// regs returns the registries for a host, to which the path is appended.
 		regs   func(s *ocitest.Server) oci.Registries
 		digest string
 		want   []byte
@@ -216,7 +216,7 @@ func TestBlobFaults(t *testing.T) {
 				if !isBlob(r) {
 					return false
 				}
-				w.(http.Flusher).Flush() // No Content-Length from here on.
+				w.(http.Flusher).Flush() // No Content-Length from this point on.
 				_, _ = w.Write(data)
 				return true
 			},
@@ -295,7 +295,7 @@ func TestBlobSlow(t *testing.T) {
 		}
 		_, _ = w.Write(data[:1])
 		w.(http.Flusher).Flush()
-		cancel() // The caller loses patience in the middle of the body.
+		cancel() // The caller cancels in the middle of the body.
 		<-r.Context().Done()
 		return true
 	})
@@ -336,7 +336,7 @@ func TestBlobIsPulledOnce(t *testing.T) {
 	}
 }
 
-// TestBlobAfterRestart holds that a new process asks before it uses the disk.
+// TestBlobAfterRestart checks that a new process asks the registry before it uses the cache on disk.
 func TestBlobAfterRestart(t *testing.T) {
 	s, dir := ocitest.NewRegistry(t), t.TempDir()
 	digest := s.Push(t, repo, ocitest.Chart(t, "restart"))

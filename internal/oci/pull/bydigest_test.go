@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/ocitest"
 )
 
-// byDigest is a case of something that is pulled by its digest.
+// byDigest is a test case for content that is pulled by its digest.
 type byDigest struct {
 	reason string
 	digest string
@@ -21,7 +21,7 @@ type byDigest struct {
 	err    string
 }
 
-// fetchEach of the cases twice: the second time without a request.
+// fetchEach fetches the content of each test case twice. The second time, no request must be sent.
 func fetchEach(t *testing.T, s *ocitest.Server, fetch func(*Client, context.Context, oci.Registries, string, string) ([]byte, error), cases map[string]byDigest) {
 	t.Helper()
 	for name, tc := range cases {

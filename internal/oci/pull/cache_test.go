@@ -35,7 +35,7 @@ func cacheFiles(t *testing.T, dir string) (published, temporary []string) {
 	return published, temporary
 }
 
-// TestCacheDamage holds that a damaged cache is repaired and never returned.
+// TestCacheDamage checks that a damaged cache is repaired and never returned.
 func TestCacheDamage(t *testing.T) {
 	data := ocitest.Chart(t, "damage")
 	cases := map[string]struct {
@@ -79,12 +79,12 @@ func TestCacheDamage(t *testing.T) {
 	}
 }
 
-// TestCacheUnwritable holds that pulling works without a cache.
+// TestCacheUnwritable checks that pulling works without a cache.
 func TestCacheUnwritable(t *testing.T) {
 	s, dir := ocitest.NewRegistry(t), t.TempDir()
 	digest := s.Push(t, repo, []byte("x"))
 	p := newClient(t, WithCacheDir(dir))
-	// A file where a directory is needed fails for root as well.
+	// A file in place of a directory also fails for root.
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -99,10 +99,10 @@ func TestCacheUnwritable(t *testing.T) {
 	}
 }
 
-// TestCacheShared holds that pullers of one directory do not harm each other.
+// TestCacheShared checks that several pullers can share a directory.
 func TestCacheShared(t *testing.T) {
 	s, dir := ocitest.NewRegistry(t), t.TempDir()
-	// Too small for all, so that one removes what another one reads.
+	// The cache is too small for all blobs, so that one puller evicts files that another one reads.
 	const each, size = 1000, 3500
 	blobs := map[string][]byte{}
 	for i := range 8 {

@@ -80,8 +80,7 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// TestChartTag holds that a tag is looked up each time, at the price of one
-// HEAD, and that what it moved to is found.
+// TestChartTag checks that a tag is resolved each time, with one HEAD request, and that a moved tag is detected.
 func TestChartTag(t *testing.T) {
 	s := ocitest.NewRegistry(t)
 	one, two := ocitest.Chart(t, "one"), ocitest.Chart(t, "two")

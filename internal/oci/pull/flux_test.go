@@ -35,7 +35,8 @@ func TestLayer(t *testing.T) {
 	})
 }
 
-// TestLayerIsWhatWasAskedFor holds that a registry cannot deliver another layer than the manifest names, nor another manifest.
+// TestLayerIsWhatWasAskedFor checks that a registry can neither deliver a layer that is not in the manifest, nor a different
+// manifest.
 func TestLayerIsWhatWasAskedFor(t *testing.T) {
 	s := ocitest.NewRegistry(t)
 	data := ocitest.Chart(t, "flux")

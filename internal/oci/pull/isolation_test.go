@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/ocitest"
 )
 
-// TestBlobIsolation holds that the cache gives no one what the registry would not.
+// TestBlobIsolation checks that the cache only returns content that the registry would return to the same caller.
 func TestBlobIsolation(t *testing.T) {
 	private, dir := ocitest.NewRegistry(t), t.TempDir()
 	digest := private.Push(t, repo, ocitest.Chart(t, "private"))
@@ -26,7 +26,7 @@ func TestBlobIsolation(t *testing.T) {
 	if _, err := p.Blob(t.Context(), private.Plain(user, password), private.Host()+"/"+repo, digest); err != nil {
 		t.Fatal(err)
 	}
-	// The registry of the tests does not tell repositories apart.
+	// The test registry does not distinguish repositories.
 	private.Misbehave(func(w http.ResponseWriter, r *http.Request) bool {
 		if strings.HasPrefix(r.URL.Path, "/v2/other/") {
 			w.WriteHeader(http.StatusNotFound)
@@ -34,7 +34,7 @@ func TestBlobIsolation(t *testing.T) {
 		}
 		return false
 	})
-	// This one says yes to everything, but does not have it.
+	// This registry claims to have everything, but doesn't.
 	liar := ocitest.NewRegistry(t)
 	liar.Misbehave(func(_ http.ResponseWriter, r *http.Request) bool { return r.Method == http.MethodHead })
 
@@ -68,7 +68,7 @@ func TestBlobIsolation(t *testing.T) {
 	})
 }
 
-// TestBlobRedirect holds that content is fetched from elsewhere without credentials.
+// TestBlobRedirect checks that content is fetched from another host without credentials.
 func TestBlobRedirect(t *testing.T) {
 	data := ocitest.Chart(t, "elsewhere")
 	elsewhere := ocitest.NewServer(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(data) }), false)
@@ -98,7 +98,7 @@ func TestBlobRedirect(t *testing.T) {
 	}
 }
 
-// TestBlobDowngrade holds that HTTPS stays HTTPS.
+// TestBlobDowngrade checks that HTTPS is never downgraded to HTTP.
 func TestBlobDowngrade(t *testing.T) {
 	elsewhere := ocitest.NewRegistry(t)
 	s := ocitest.NewTLSRegistry(t)
@@ -115,8 +115,7 @@ func TestBlobDowngrade(t *testing.T) {
 	}
 }
 
-// TestBlobRotation holds that a login that ends is renewed, and that new
-// credentials are used at once.
+// TestBlobRotation checks that an expired login is renewed, and that new credentials are used immediately.
 func TestBlobRotation(t *testing.T) {
 	s := ocitest.NewRegistry(t)
 	one, two := s.Push(t, repo, []byte("one")), s.Push(t, repo, []byte("two"))
@@ -141,8 +140,7 @@ func TestBlobRotation(t *testing.T) {
 	}
 }
 
-// TestBlobToken holds that token services are used, and are given the
-// credentials of the registry.
+// TestBlobToken checks that token services are used, and receive the credentials of the registry.
 func TestBlobToken(t *testing.T) {
 	s := ocitest.NewRegistry(t)
 	data := ocitest.Chart(t, "token")

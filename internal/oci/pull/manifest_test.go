@@ -55,8 +55,7 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// TestManifestCached holds that a digest costs one request in all, and a tag
-// one HEAD each time.
+// TestManifestCached checks that a digest costs a single request in total, and a tag one HEAD request each time.
 func TestManifestCached(t *testing.T) {
 	s := ocitest.NewRegistry(t)
 	digest := s.PushManifest(t, repo, "1.2.3", imageConfig, "application/x", []byte("one"))
@@ -87,8 +86,7 @@ func TestManifestCached(t *testing.T) {
 	}
 }
 
-// TestManifestOther holds that a registry cannot deliver another manifest than
-// the one of the digest.
+// TestManifestOther checks that a registry cannot deliver a manifest with a different digest.
 func TestManifestOther(t *testing.T) {
 	s := ocitest.NewRegistry(t)
 	digest := s.PushManifest(t, repo, "1.2.3", imageConfig, "application/x", []byte("one"))

@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/ocitest"
 )
 
-// files serves files as a plain web server does, with an ETag if etag is true.
+// files serves files like a plain web server, with an ETag if etag is true.
 func files(content map[string][]byte, etag bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		data, ok := content[r.URL.Path]
@@ -37,7 +37,7 @@ func files(content map[string][]byte, etag bool) http.Handler {
 
 const indexHead = "apiVersion: v1\nentries:\n  sample:\n"
 
-// entry is one entry of an index.
+// entry returns one entry of an index.
 func entry(version, url, digest string) string {
 	return fmt.Sprintf("  - {version: %q, urls: [%q], digest: %q}\n", version, url, digest)
 }
@@ -130,7 +130,7 @@ func TestRepoChart(t *testing.T) {
 	}
 }
 
-// TestRepoChartRequests holds what a second pull costs.
+// TestRepoChartRequests checks the number of requests of a second pull.
 func TestRepoChartRequests(t *testing.T) {
 	data := ocitest.Chart(t, "requests")
 	cases := map[string]struct {
@@ -138,7 +138,7 @@ func TestRepoChartRequests(t *testing.T) {
 		etag   bool
 		digest string
 		chart  int
-		sent   bool // Is the archive sent again?
+		sent   bool // Whether the archive is sent again.
 	}{
 		"Digest":       {reason: "With a digest the archive is not asked for again.", etag: true, digest: oci.DigestOf(data)},
 		"ETag":         {reason: "Without, it is not sent again.", etag: true, chart: 1},
@@ -185,7 +185,7 @@ func (w *countingWriter) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// TestRepoChartChanged holds that a new index is seen.
+// TestRepoChartChanged checks that a new index is detected.
 func TestRepoChartChanged(t *testing.T) {
 	one, two := ocitest.Chart(t, "one"), ocitest.Chart(t, "two")
 	content := map[string][]byte{"/index.yaml": []byte(indexHead + entry("1.0.0", "a.tgz", "")), "/a.tgz": one}
@@ -203,7 +203,7 @@ func TestRepoChartChanged(t *testing.T) {
 	}
 }
 
-// TestRepoChartCredentials holds that credentials stay with their host.
+// TestRepoChartCredentials checks that credentials are only sent to their host.
 func TestRepoChartCredentials(t *testing.T) {
 	data := ocitest.Chart(t, "credentials")
 	elsewhere := ocitest.NewServer(t, files(map[string][]byte{"/a.tgz": data}, false), false)
@@ -243,8 +243,7 @@ func TestRepoChartCredentials(t *testing.T) {
 	}
 }
 
-// TestRepoChartIsolation holds that who can write an index does not get the
-// archives of others by naming their digest.
+// TestRepoChartIsolation checks that someone who can write an index cannot get the archives of others by listing their digests.
 func TestRepoChartIsolation(t *testing.T) {
 	data := ocitest.Chart(t, "private")
 	s := ocitest.NewServer(t, files(map[string][]byte{

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/storetest"
 )
 
-// TestCopySignatures holds that no signature gets lost.
+// TestCopySignatures checks that no signature is lost.
 func TestCopySignatures(t *testing.T) {
 	s := newServer(t)
 	source := repositoryAt(t, s, "source")

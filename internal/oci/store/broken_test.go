@@ -22,8 +22,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 )
 
-// TestCopyInterrupted holds that what was cut off at any request is completed by
-// the next try, and that nothing is tagged before it is there.
+// TestCopyInterrupted checks that the next attempt completes a copy that was interrupted at any request, and that nothing is
+// tagged before it exists.
 func TestCopyInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	for kind, pull := range map[string]bool{"Push": false, "Pull": true} {
@@ -64,7 +64,7 @@ func TestCopyInterrupted(t *testing.T) {
 				}
 				to = open()
 				if _, _, err := to.Manifest(t.Context(), "x"); err == nil {
-					// The last request for the tag may be what failed.
+					// The failed request might be the last request for the tag.
 					if _, _, err := to.Manifest(t.Context(), store.FallbackTag(string(root.Digest))+".sig"); err != nil {
 						t.Errorf("request %d: tagged before it was complete", at)
 					}
@@ -87,7 +87,7 @@ func TestCopyInterrupted(t *testing.T) {
 	}
 }
 
-// TestCopyTransient holds that one failure of each request does not matter.
+// TestCopyTransient checks that a copy succeeds if each request fails once.
 func TestCopyTransient(t *testing.T) {
 	source := newLayout(t, filepath.Join(t.TempDir(), "layout"))
 	storetest.Artifact(t, source, "1", "one", 5, nil)
@@ -126,7 +126,7 @@ func TestCopyProgress(t *testing.T) {
 	source := newLayout(t, filepath.Join(t.TempDir(), "layout"))
 	root := storetest.Artifact(t, source, "1", "one", 8, nil)
 	storetest.Artifact(t, source, "", "attached", 2, &root)
-	// Uploads fail once, and begin again.
+	// Uploads fail once, and are restarted.
 	var failed sync.Map
 	s.Misbehave(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPut || !strings.Contains(r.URL.Path, "/uploads/") {
@@ -152,7 +152,7 @@ func TestCopyProgress(t *testing.T) {
 	}
 }
 
-// TestCopyCancel holds that a copy can be stopped at once, wherever it is.
+// TestCopyCancel checks that a copy can be stopped immediately at any point.
 func TestCopyCancel(t *testing.T) {
 	from := newServer(t)
 	storetest.Artifact(t, repositoryAt(t, from, "source"), "1", "one", 3, nil)

@@ -18,8 +18,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/storetest"
 )
 
-// TestCopyEverywhere holds that content arrives unchanged, in all directions,
-// and that a second copy writes nothing.
+// TestCopyEverywhere checks that content is copied unchanged between all kinds of stores, and that a second copy writes
+// nothing.
 func TestCopyEverywhere(t *testing.T) {
 	dir := t.TempDir()
 	for _, referrers := range []bool{false, true} {
@@ -34,7 +34,7 @@ func TestCopyEverywhere(t *testing.T) {
 
 		for name, to := range map[string]func(t *testing.T) (store.Store, func() store.Store){
 			"Remote": func(t *testing.T) (store.Store, func() store.Store) {
-				// The registry of the tests has each blob in all its repositories.
+				// In the test registry, each blob is in all repositories.
 				r := repositoryAt(t, newServer(t, registry.WithReferrersSupport(referrers)), "copy")
 				return r, func() store.Store { return r }
 			},
@@ -76,7 +76,7 @@ func TestCopyEverywhere(t *testing.T) {
 						t.Errorf("Copy(%s) again: %+v, %v, %d writes", tag, got, err, writes(s))
 					}
 				}
-				// And on, from there to somewhere else.
+				// Copy the copy to another store.
 				from := reopen()
 				if l, ok := from.(*layout.Store); ok {
 					tag, digest, err := l.Root(t.Context())
@@ -103,7 +103,7 @@ func TestCopyEverywhere(t *testing.T) {
 				if !referrers {
 					want += 2
 				}
-				// With lists of its own, the registry of the tests still does not say so when it is written to.
+				// Although the test registry supports referrers, its responses to writes do not say so.
 				if err != nil || len(tags) != want {
 					t.Errorf("Tags(): %v, %v", tags, err)
 				}
@@ -148,8 +148,8 @@ func TestCopyTag(t *testing.T) {
 	}
 }
 
-// TestCopyRace holds that of those that write different content to one tag, one
-// says that it did, and that this is so.
+// TestCopyRace checks that if several clients write different content to the same tag, exactly one of them succeeds, and that
+// the tag has its content.
 func TestCopyRace(t *testing.T) {
 	const racers = 6
 	s := newServer(t)
@@ -194,7 +194,7 @@ func TestCopyRace(t *testing.T) {
 	}
 }
 
-// TestCopyAlike holds that many may push the same.
+// TestCopyAlike checks that several clients can push the same content concurrently.
 func TestCopyAlike(t *testing.T) {
 	s := newServer(t)
 	source := repositoryAt(t, s, "source")

@@ -2,5 +2,5 @@
 
 package store
 
-// MaxAttachments is for tests that hold it.
+// MaxAttachments exports the limit for tests.
 const MaxAttachments = maxAttachments

@@ -14,19 +14,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 )
 
-// newServer starts a registry for a test without credentials of the machine.
+// newServer starts a test registry, without the credentials of the machine.
 func newServer(tb testing.TB, o ...registry.Option) *ocitest.Server {
 	tb.Helper()
 	ocitest.Isolate(tb)
 	return ocitest.NewRegistry(tb, o...)
 }
 
-// writes counts the requests that write.
+// writes returns the number of write requests.
 func writes(s *ocitest.Server) int {
 	return s.Count("PUT", "") + s.Count("POST", "") + s.Count("PATCH", "")
 }
 
-// repositoryAt returns a repository of s that does not wait long.
+// repositoryAt returns a repository of s with short waiting times.
 func repositoryAt(tb testing.TB, s *ocitest.Server, path string) *remote.Repository {
 	tb.Helper()
 	r, err := remote.New(s.Host()+"/"+path, oci.Registries{{Host: s.Host(), PlainHTTP: true}})

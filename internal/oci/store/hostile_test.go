@@ -19,8 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/storetest"
 )
 
-// TestCopyEndlessReferrers holds that a registry cannot make us keep or ask for
-// all that it can think of.
+// TestCopyEndlessReferrers checks that a registry cannot make a client store or request an unlimited number of referrers.
 func TestCopyEndlessReferrers(t *testing.T) {
 	cases := map[string]struct {
 		reason string

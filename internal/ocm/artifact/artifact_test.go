@@ -11,8 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// TestEncodeGolden holds the bytes that are pushed. If it fails, modules that
-// are built again have another digest.
+// TestEncodeGolden checks the pushed bytes. If it fails, rebuilt modules have a different digest.
 func TestEncodeGolden(t *testing.T) {
 	d := trial(t)
 	layers := []Layer{

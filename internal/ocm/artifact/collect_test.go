@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// graph pushes components that reference each other and returns the first one.
-// Each is a name and the names that it references.
+// graph pushes components that reference each other, and returns the first one. Each of them is specified by its name and the
+// names that it references.
 func graph(tb testing.TB, r *fakeRegistry, components ...[]string) *ocm.Descriptor {
 	tb.Helper()
 	var root *ocm.Descriptor
@@ -92,7 +92,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestCollectSize holds that many large descriptors are not kept together.
+// TestCollectSize checks that many large descriptors are not in memory at the same time.
 func TestCollectSize(t *testing.T) {
 	r := newRegistry()
 	var references []ocm.Reference
@@ -108,7 +108,7 @@ func TestCollectSize(t *testing.T) {
 	}
 }
 
-// TestConcurrent holds, under the race detector, that a descriptor may be shared.
+// TestConcurrent checks, with the race detector, that a descriptor can be shared.
 func TestConcurrent(t *testing.T) {
 	r := newRegistry()
 	root := graph(t, r, []string{"root", "x"}, []string{"x"})

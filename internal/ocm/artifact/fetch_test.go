@@ -50,7 +50,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// An artifact is what a broken registry may hold.
+// An artifact is content that a broken registry might contain.
 type artifact struct {
 	descriptorType string
 	layer          []byte
@@ -99,7 +99,7 @@ func tarOf(tb testing.TB, entries ...tar.Header) []byte {
 	return b.Bytes()
 }
 
-// file is a file of a tar; the content stands in the field for links.
+// file is a file of a tar. The content is in the field for links.
 func file(name string, content []byte) tar.Header {
 	return tar.Header{Typeflag: tar.TypeReg, Name: name, Linkname: string(content), Mode: 0o644}
 }
@@ -159,7 +159,7 @@ func TestFetchArtifacts(t *testing.T) {
 	}
 }
 
-// A liar returns content that is not what its digest says.
+// A liar returns content that does not match its digest.
 type liar struct {
 	*fakeRegistry
 
@@ -214,8 +214,7 @@ func TestFetchErrors(t *testing.T) {
 	}
 }
 
-// FuzzUnpackDescriptor holds that no tar does harm, and that only a file of the
-// right name comes out of one.
+// FuzzUnpackDescriptor checks that no tar causes harm, and that only a file with the right name is returned.
 func FuzzUnpackDescriptor(f *testing.F) {
 	good, err := packDescriptor([]byte("{}"))
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 	trialBlob = "2dd783cc8dab86a84a7f3be1a05859d7bb265e94ec3fd72558fa0d4fbd1ce375"
 )
 
-// ours takes long to make.
+// ours is created only once, because this takes long.
 var ours = sync.OnceValue(func() *rsa.PrivateKey {
 	k, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -54,7 +54,7 @@ func decoded(tb testing.TB, data []byte) *ocm.Descriptor {
 	return d
 }
 
-// trial is a component with one local blob.
+// trial returns a component with one local blob.
 func trial(tb testing.TB) *ocm.Descriptor {
 	tb.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "testdata", "trial.json"))
@@ -64,7 +64,7 @@ func trial(tb testing.TB) *ocm.Descriptor {
 	return decoded(tb, data)
 }
 
-// component is a descriptor with what it consists of. More are fields beside it.
+// component returns a descriptor with resources and references. more contains additional fields.
 func component(tb testing.TB, name string, resources []ocm.Resource, references []ocm.Reference) *ocm.Descriptor {
 	tb.Helper()
 	d, err := ocm.New(ocm.Component{Name: name, Version: "1.0.0", Resources: resources, References: references})
@@ -74,7 +74,7 @@ func component(tb testing.TB, name string, resources []ocm.Resource, references 
 	return d
 }
 
-// padded is a descriptor with a field more, that makes it large.
+// padded returns a descriptor with an additional field that makes it large.
 func padded(tb testing.TB, d *ocm.Descriptor, n int) *ocm.Descriptor {
 	tb.Helper()
 	tree := map[string]any{}
@@ -89,7 +89,7 @@ func padded(tb testing.TB, d *ocm.Descriptor, n int) *ocm.Descriptor {
 	return decoded(tb, data)
 }
 
-// resource is a local blob with a digest.
+// resource returns a local blob with a digest.
 func resource(name string, data []byte) ocm.Resource {
 	digest := digestOfBlob(data)
 	return ocm.Resource{
@@ -99,12 +99,12 @@ func resource(name string, data []byte) ocm.Resource {
 	}
 }
 
-// reference names a component.
+// reference returns a reference to a component.
 func reference(name, component string) ocm.Reference {
 	return ocm.Reference{Name: name, Component: component, Version: "1.0.0"}
 }
 
-// A fakeRegistry holds content by "repository reference".
+// A fakeRegistry contains content by "repository reference".
 type fakeRegistry struct {
 	manifests map[string][]byte
 	blobs     map[string][]byte
@@ -133,7 +133,7 @@ func (f *fakeRegistry) Blob(_ context.Context, repository, digest string) ([]byt
 	return data, nil
 }
 
-// push files a component under a version, and returns the digest of its manifest.
+// push stores a component with a version, and returns the digest of its manifest.
 func (f *fakeRegistry) push(tb testing.TB, l ocm.Location, d *ocm.Descriptor, o ...Option) string {
 	tb.Helper()
 	var layers []Layer
@@ -174,7 +174,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// isOneLine reports whether the text of an error is fit for a condition.
+// isOneLine reports whether the text of an error is suitable for a condition.
 func isOneLine(err error) bool {
 	return err == nil || !strings.ContainsAny(err.Error(), "\n\r\t")
 }

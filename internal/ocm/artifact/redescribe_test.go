@@ -11,8 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRedescribe says that a component that is signed later is the one that was
-// signed when it was made, in all forms.
+// TestRedescribe checks that signing a component later has the same result as signing it when it is created, in all forms.
 func TestRedescribe(t *testing.T) {
 	d := trial(t)
 	layers := []Layer{{MediaType: "application/gzip", Digest: "sha256:" + trialBlob, Size: 5}, {Digest: digestOfBlob([]byte("x")), Size: 1}}
@@ -41,7 +40,7 @@ func TestRedescribe(t *testing.T) {
 	}
 }
 
-// TestRedescribeKeeps says that nothing is lost that others have written.
+// TestRedescribeKeeps checks that data from other tools is not lost.
 func TestRedescribeKeeps(t *testing.T) {
 	d := trial(t)
 	layer, err := packDescriptor(d.JSON())
@@ -103,7 +102,7 @@ func TestRedescribeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzObject holds that an object is written as it was read.
+// FuzzObject checks that an object is written in the form in which it was read.
 func FuzzObject(f *testing.F) {
 	f.Add([]byte(`{"b":1,"a":{"c":[null]},"":"<"}`))
 	f.Add([]byte(`{"a":1,"a":2}`))

@@ -146,8 +146,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestParseKnowsHelm holds that each flag of Helm's install action is known, so that none is called unknown by mistake.
-// These are its fields as of Helm 3.22, those that are honoured left out.
+// TestParseKnowsHelm checks that each flag of Helm's install action is known, so that none is reported as unknown by mistake.
+// The list contains the fields as of Helm 3.22, except for the supported ones.
 func TestParseKnowsHelm(t *testing.T) {
 	flags := `APIVersions ClientOnly DryRun DryRunOption HideSecret KubeVersion PostRenderer Replace Devel DependencyUpdate GenerateName
 		NameTemplate OutputDir SubNotes HideNotes DisableOpenAPIValidation IsUpgrade
@@ -165,7 +165,7 @@ func TestParseKnowsHelm(t *testing.T) {
 	}
 }
 
-// FuzzRead checks that what is accepted can be read again, and that errors are one line.
+// FuzzRead checks that accepted content can be read again, and that errors are a single line.
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{
 		"", "configs:\n- name: a\n  clientConfig: Namespace=x\n  overrides: a.b=c", "configs: [{name: a, overrides: 'a[0][1].b={x,y},c=null'}]",
@@ -191,7 +191,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// text of an error, "" for none.
+// text returns the text of an error, or "".
 func text(err error) string {
 	if err == nil {
 		return ""

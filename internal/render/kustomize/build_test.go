@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// tree makes files of a text: each begins with a line "== name".
+// tree splits a text into files. Each file begins with a line "== name".
 func tree(text string) []input.File {
 	var out []input.File
 	for part := range strings.SplitSeq("\n"+text, "\n== ") {
@@ -190,7 +190,7 @@ namePrefix: q-
 	}
 }
 
-// pods of different names.
+// pods returns pods with different names.
 func pods(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -212,7 +212,7 @@ func aliasBomb() string {
 	return b.String()
 }
 
-// diamond is a base that is used twice by each of two that are used twice, and so on.
+// diamond returns nested kustomizations: each level uses the level below it twice.
 func diamond(depth int) string {
 	var b strings.Builder
 	for i := range depth {
@@ -233,7 +233,7 @@ func chain(depth int) string {
 	return b.String()
 }
 
-// features are in one tree what modules use.
+// features returns a tree with all features that modules use.
 const features = `== base/kustomization.yaml
 resources: [deploy.yaml]
 configMapGenerator: [{name: settings, literals: [a=b], files: [data.txt]}]
@@ -258,8 +258,7 @@ replicas: [{name: app, count: 3}]
 patches: [{target: {kind: Deployment}, patch: '[{"op": "add", "path": "/metadata/annotations", "value": {"a": "b"}}]'}]
 `
 
-// TestBuildTogether holds that builds do not see each other, and that
-// the order of files does not matter.
+// TestBuildTogether checks that concurrent builds do not affect each other, and that the order of files does not matter.
 func TestBuildTogether(t *testing.T) {
 	want, err := Build(t.Context(), tree(features), "overlay")
 	if err != nil {
@@ -291,7 +290,7 @@ func TestBuildCancelled(t *testing.T) {
 	}
 }
 
-// noNetwork fails instead of asking anyone.
+// noNetwork is a transport that fails all requests.
 type noNetwork struct{ t *testing.T }
 
 func (n noNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -299,8 +298,8 @@ func (n noNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, http.ErrServerClosed
 }
 
-// FuzzBuild holds that no kustomization reaches the network, a file of
-// this machine or the end of the process, and that errors are one line.
+// FuzzBuild checks that no kustomization accesses the network or files of this machine, or ends the process, and that errors
+// are a single line.
 func FuzzBuild(f *testing.F) {
 	f.Add([]byte(features[:200]), []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}"))
 	for _, s := range []string{

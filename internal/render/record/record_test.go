@@ -22,7 +22,7 @@ const (
 	hookText   = "apiVersion: v1\nkind: Pod\nmetadata: {name: h, annotations: {helm.sh/hook: test}}\n"
 )
 
-// releaseOf a chart that has some more files.
+// releaseOf returns a release of a chart with additional files.
 func releaseOf(more ...*chart.File) *release.Release {
 	return &release.Release{
 		Name: "rel", Namespace: "ns", Config: map[string]any{"own": "x"}, Manifest: "---\n# Source: app/templates/a.yaml\n" + objectText,
@@ -112,7 +112,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that what is read can be written and read again.
+// FuzzDecode checks that a decoded record can be encoded and decoded again.
 func FuzzDecode(f *testing.F) {
 	s, err := NewDraft(releaseOf()).Encode(Options{Revision: 1, Status: "deployed"})
 	if err != nil {
@@ -127,7 +127,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		s, err := i.WithStatus("superseded")
 		if err != nil {
-			return // A record that cannot be written again is refused with an error.
+			return // A record that cannot be encoded again results in an error.
 		}
 		again, err := Decode(s.Data["release"])
 		if err != nil || again.Name != i.Name || again.Status != "superseded" {
@@ -148,7 +148,7 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// text of an error, "" for none.
+// text returns the text of an error, or "".
 func text(err error) string {
 	if err == nil {
 		return ""

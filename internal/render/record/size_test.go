@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// noise of n bytes of text that compresses to about half, the same each time.
+// noise returns n bytes of text that compresses to about half its size. It is the same each time.
 func noise(n int) string {
 	b := make([]byte, n/2)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -30,8 +30,8 @@ func TestSize(t *testing.T) {
 	file := func(name, text string) *chart.File { return &chart.File{Name: name, Data: []byte(text)} }
 	cases := map[string]struct {
 		reason string
-		file   *chart.File // of the chart, beside the usual ones
-		object string      // in the manifest, beside the usual one
+		file   *chart.File // bytes in the chart, in addition to the usual files
+		object string      // bytes in the manifest, in addition to the usual objects
 		lean   bool
 		err    string
 	}{
@@ -100,7 +100,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestCheckSmall holds that the check of a usual release allocates nothing.
+// TestCheckSmall checks that checking a typical release allocates no memory.
 func TestCheckSmall(t *testing.T) {
 	d := NewDraft(releaseOf())
 	if n := testing.AllocsPerRun(10, func() {

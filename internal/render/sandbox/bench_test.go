@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 )
 
-// benchChart has n templates of the usual kind, helpers, a schema, and a CRD.
+// benchChart returns a chart with n typical templates, helpers, a schema, and a CRD.
 func benchChart(n int) tree {
 	out := tree{
 		"values.yaml":        "labels: {a: b}\nreplicas: 2\nimage: x\n",

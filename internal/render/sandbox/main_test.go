@@ -77,7 +77,7 @@ func (t tree) files() []input.File {
 	return out
 }
 
-// chartOf returns a chart app with files beside its Chart.yaml.
+// chartOf returns a chart app with files in addition to its Chart.yaml.
 func chartOf(tb testing.TB, files tree) *render.Chart {
 	tb.Helper()
 	all := tree{"Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.2.3\n"}

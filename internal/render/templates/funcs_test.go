@@ -8,7 +8,7 @@ import (
 	"text/template"
 )
 
-// TestFromYAMLBounded holds what YAML becomes in a template to the bound of a file of the chart.
+// TestFromYAMLBounded checks that YAML that a template decodes has the same limit as a file of the chart.
 func TestFromYAMLBounded(t *testing.T) {
 	bomb := "a: &a " + strings.Repeat("x", 20<<10) + "\nb: [" + strings.Repeat("*a,", 1000) + "]\n"
 	list := "- &a " + strings.Repeat("x", 20<<10) + "\n- [" + strings.Repeat("*a,", 1000) + "]\n"
@@ -30,7 +30,7 @@ func TestFromYAMLBounded(t *testing.T) {
 	}
 }
 
-// TestFunctionNames notices when sprig renames what is listed here.
+// TestFunctionNames detects if sprig renames one of the listed functions.
 func TestFunctionNames(t *testing.T) {
 	all := parseFuncs()
 	for _, name := range impureFuncs {

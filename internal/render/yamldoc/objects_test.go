@@ -11,8 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// bomb is YAML in which each of depth levels refers to the one before width
-// times.
+// bomb returns YAML with depth levels, each of which refers to the previous level width times.
 func bomb(depth, width int) string {
 	var b strings.Builder
 	b.WriteString("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bomb}\nl0: &l0 [x]\n")
@@ -106,7 +105,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestObjectsLine holds that an error names a line of the text as it was written.
+// TestObjectsLine checks that an error contains the line in the original text.
 func TestObjectsLine(t *testing.T) {
 	a := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
 	jsonA := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`
@@ -171,8 +170,7 @@ data:
 	}
 }
 
-// FuzzObjects checks that what is accepted can be applied, and that errors are
-// one line.
+// FuzzObjects checks that accepted objects can be applied, and that errors are a single line.
 func FuzzObjects(f *testing.F) {
 	for _, s := range []string{
 		"", "---\n", "a: b\n---\nc", bomb(2, 2), "{}\n{}", "%YAML 1.2\n---\n[]", "--- {a: b}\n...\n--- |\n x",
@@ -190,7 +188,7 @@ func FuzzObjects(f *testing.F) {
 			if o.GetName() == "" || o.GetKind() == "" || o.GetAPIVersion() == "" {
 				t.Errorf("not an object: %v", o.Object)
 			}
-			o.DeepCopy() // Panics on types that JSON does not have.
+			o.DeepCopy() // DeepCopy panics on types that JSON does not have.
 		}
 	})
 }
@@ -232,7 +230,7 @@ spec:
 	}
 }
 
-// names of objects as Kind/name.
+// names returns the names of objects as Kind/name.
 func names(objs []*unstructured.Unstructured) []string {
 	var out []string
 	for _, o := range objs {
@@ -241,7 +239,7 @@ func names(objs []*unstructured.Unstructured) []string {
 	return out
 }
 
-// text of an error, "" for none.
+// text returns the text of an error, or "".
 func text(err error) string {
 	if err == nil {
 		return ""

@@ -28,7 +28,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// entra is a Microsoft Entra ID that keeps what it was asked.
+// entra simulates Microsoft Entra ID, and records the requests.
 type entra struct {
 	*httptest.Server
 
@@ -70,7 +70,7 @@ func (e *entra) options() azcore.ClientOptions {
 	}
 }
 
-// send a request through the transport of a REST config.
+// send sends a request through the transport of a REST config.
 func send(t *testing.T, rc *rest.Config) (authorization string, err error) {
 	t.Helper()
 	rt := rc.WrapTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -95,7 +95,7 @@ type roundTripper func(r *http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// certificateFile has a certificate and its key.
+// certificateFile returns a file with a certificate and its key.
 func certificateFile(t *testing.T) string {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)

@@ -26,7 +26,7 @@ func metadata(i, version int) *metav1.PartialObjectMetadata {
 	}}
 }
 
-// BenchmarkEvent is what an event of an object that did not change costs.
+// BenchmarkEvent measures the cost of an event for an object that did not change.
 func BenchmarkEvent(b *testing.B) {
 	c := New(newFake(), mapping, fakeInterpreter{})
 	defer c.Close()
@@ -41,7 +41,7 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory is what one watched object occupies.
+// BenchmarkMemory measures the memory of one watched object.
 func BenchmarkMemory(b *testing.B) {
 	const n = 50_000
 	for b.Loop() {

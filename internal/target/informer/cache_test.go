@@ -26,7 +26,7 @@ var (
 	widgets = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Widget"}
 
 	errForbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New("no"))
-	// errPage is what client-go makes of any 404 whose body is not Status.
+	// errPage is the error that client-go returns for any 404 whose body is not a Status.
 	errPage = apierrors.NewGenericServerResponse(http.StatusNotFound, "GET", schema.GroupResource{Resource: "secrets"}, "", "<html>", 0, true)
 )
 
@@ -44,7 +44,7 @@ func key(name string) cluster.ObjectRef {
 	return cluster.ObjectRef{Kind: "Secret", Namespace: "ns", Name: name}
 }
 
-// news collects what the cache tells.
+// news collects the changes that the cache reports.
 type news struct {
 	mu    sync.Mutex
 	lines []string
@@ -72,7 +72,7 @@ func (n *news) take() []string {
 	return l
 }
 
-// inBubble runs a test in a bubble of time, which also fails if a goroutine outlives the cache.
+// inBubble runs a test in a bubble with a fake clock. It also fails if a goroutine outlives the cache.
 func inBubble(t *testing.T, f func(t *testing.T, c *Cache, server *fake, n *news)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -88,7 +88,7 @@ func track(t *testing.T, c *Cache, gvk schema.GroupVersionKind) error {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	err := c.Track(ctx, []schema.GroupVersionKind{gvk})[gvk]
-	// The watch begins after the listing that Track waits for.
+	// The watch begins after the list that Track waits for.
 	synctest.Wait()
 	return err
 }
@@ -146,7 +146,7 @@ func TestOwnWrite(t *testing.T) {
 		if err := track(t, c, secrets); err != nil {
 			t.Fatal(err)
 		}
-		// The answer to our write arrives before the event.
+		// The response to our write arrives before the event.
 		server.mu.Lock()
 		w := server.watchers[0]
 		server.watchers = nil
@@ -247,7 +247,7 @@ func TestKindGoesAndComes(t *testing.T) {
 	})
 }
 
-// TestPage holds that a 404 which the cluster does not confirm takes nothing away.
+// TestPage checks that a 404 that the cluster does not confirm removes no objects.
 func TestPage(t *testing.T) {
 	cases := map[string]struct {
 		reason  string

@@ -21,7 +21,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// A fake API server that holds objects of one kind, in either form. It does not list by watching, like an old one.
+// A fake is an API server that contains objects of one kind, in either form. Like older versions, it does not support streaming
+// lists.
 type fake struct {
 	mu       sync.Mutex
 	version  int
@@ -30,7 +31,7 @@ type fake struct {
 	// log contains all events, for watches that begin at an earlier version.
 	log []watch.Event
 	err error
-	// gone says that the kinds are not served any more; unasked is why that cannot be asked.
+	// gone is true if the kinds are no longer served. unasked is the error if this cannot be determined.
 	gone bool
 	// pages is true if lists are returned in pages, as requested.
 	pages bool
@@ -94,7 +95,7 @@ func (f *fake) Served(context.Context, schema.GroupVersionKind) (bool, error) {
 	return !f.gone && f.unasked == nil, f.unasked
 }
 
-// serve the kinds, or not.
+// serve starts or stops serving the kinds.
 func (f *fake) serve(yes bool) {
 	f.mu.Lock()
 	f.gone = !yes
@@ -130,7 +131,7 @@ func (f *fake) Watch(_ context.Context, r Resource, o metav1.ListOptions) (watch
 	return w, nil
 }
 
-// fail all requests from now on, and end the watches; nil repairs it.
+// fail makes all further requests fail, and ends the watches. If err is nil, requests succeed again.
 func (f *fake) fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -141,7 +142,7 @@ func (f *fake) fail(err error) {
 	f.watchers = nil
 }
 
-// asked returns the requests since it was called last.
+// asked returns the requests since its last call.
 func (f *fake) asked() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -150,7 +151,7 @@ func (f *fake) asked() []string {
 	return r
 }
 
-// set an object, and return its summary.
+// set sets an object, and returns its summary.
 func (f *fake) set(name, set, uid string) cluster.ObjectState {
 	f.mu.Lock()
 	defer f.mu.Unlock()

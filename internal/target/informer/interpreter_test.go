@@ -10,10 +10,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// A fakeInterpreter keeps the set and the version of objects. Widgets have a status.
+// A fakeInterpreter extracts the set and the version of objects. Widgets have a status.
 type fakeInterpreter struct{}
 
-// labels returns the labels of an object of a set that is watched.
+// labels returns the labels of a watched object in a set.
 func labels(set string) map[string]string { return map[string]string{"managed-by": "test", "set": set} }
 
 func (fakeInterpreter) Selector() string { return "managed-by=test" }

@@ -25,7 +25,7 @@ func TestRestore(t *testing.T) {
 		if err := track(t, c, secrets); err != nil {
 			t.Fatal(err)
 		}
-		// The engine wrote one of them itself.
+		// The engine wrote one of the objects itself.
 		c.Put(key("gone"), server.set("gone", "one", "1"))
 		n.take()
 

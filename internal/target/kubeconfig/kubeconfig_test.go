@@ -45,7 +45,7 @@ const (
 	token  = "token: " + canary
 )
 
-// pair is a certificate and its key in PEM, base64 encoded.
+// pair returns a certificate and its key in PEM, base64-encoded.
 func pair(t testing.TB) (string, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -244,12 +244,12 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// bomb is a kubeconfig in which a text of size bytes stands count times.
+// bomb returns a kubeconfig that contains a text of size bytes count times.
 func bomb(kubeconfig string, size, count int) string {
 	return kubeconfig + "x-a: &a " + strings.Repeat("x", size) + "\nx-b: [" + strings.Repeat("*a,", count) + "]\n"
 }
 
-// allocated is how many bytes f allocates on the heap, which only grows: the garbage collector does not change it.
+// allocated returns the number of bytes that f allocates on the heap, independent of the garbage collector.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -258,7 +258,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// A kubeconfig may take this much memory, and this much for each of its bytes.
+// The maximum memory for a kubeconfig, and for each of its bytes.
 const (
 	allocationBase    = 64 << 20
 	allocationPerByte = 128

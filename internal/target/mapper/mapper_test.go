@@ -45,7 +45,7 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-// A server answers discovery and counts.
+// A server responds to discovery requests and counts them.
 type server struct {
 	mu     sync.Mutex
 	groups map[string]string
@@ -227,7 +227,7 @@ func TestMappingTogether(t *testing.T) {
 	s := &server{groups: map[string]string{"/apis/example.org/v1": widgets}}
 	asked, release := make(chan struct{}), make(chan struct{})
 	m := New(func(ctx context.Context, path string) ([]byte, error) {
-		close(asked) // A second time panics.
+		close(asked) // A second close panics.
 		<-release
 		return s.get(ctx, path)
 	}, Builtin())
@@ -241,7 +241,7 @@ func TestMappingTogether(t *testing.T) {
 		})
 	}
 	<-asked
-	// Who waits behind a slow question may give up, and what is known needs no waiting.
+	// Callers that wait for a slow request can give up, and known mappings need no waiting.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := m.Mapping(ctx, widget); !errors.Is(err, context.Canceled) {
@@ -276,7 +276,7 @@ func TestTidy(t *testing.T) {
 	}
 }
 
-// TestTidyLearned holds that mappings that were learned are forgotten, whatever else is asked for.
+// TestTidyLearned checks that learned mappings are forgotten, regardless of other requests.
 func TestTidyLearned(t *testing.T) {
 	m := New(func(context.Context, string) ([]byte, error) { return nil, errors.New("no one asked") }, nil)
 	now := time.Unix(1000, 0)
@@ -290,7 +290,7 @@ func TestTidyLearned(t *testing.T) {
 	}
 }
 
-// TestTidyAsked holds that the answer to a question is kept, although another one is asked while the cluster answers.
+// TestTidyAsked checks that the response to a request is kept, even if another request is made before the cluster responds.
 func TestTidyAsked(t *testing.T) {
 	s := &server{groups: map[string]string{"/apis": groups}}
 	m := New(s.get, nil)
@@ -302,7 +302,7 @@ func TestTidyAsked(t *testing.T) {
 	}
 }
 
-// TestLearnRival holds that a CRD that claims the kind of another one does not lead requests astray.
+// TestLearnRival checks that a CRD with the kind of another CRD does not misdirect requests.
 func TestLearnRival(t *testing.T) {
 	m := New(func(context.Context, string) ([]byte, error) { return nil, errors.New("no one asked") }, Table{})
 	now := time.Unix(0, 0)

@@ -12,14 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// limited is a deadline that says which one it is.
+// limited is an error of a deadline that names the deadline.
 type limited struct{}
 
 func (limited) Error() string        { return "gave up after the 2m that --timeout allows" }
 func (limited) TimeLimit() string    { return "2m" }
 func (limited) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// TestLimitNamed holds that an error says which time is over, where the caller knows.
+// TestLimitNamed checks that an error names the exceeded timeout, if the caller knows it.
 func TestLimitNamed(t *testing.T) {
 	block := make(chan struct{})
 	_, rc := newTLS(t, func(http.ResponseWriter, *http.Request) { <-block })

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestOutcome sends requests to servers that answer in different ways.
+// TestOutcome sends requests to servers that respond in different ways.
 func TestOutcome(t *testing.T) {
 	answer := func(code int, contentType string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -31,7 +31,7 @@ func TestOutcome(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		steps  []step
-		// changes is how often a change is reported.
+		// changes is the number of reported changes.
 		changes int
 	}{
 		"Connected": {
@@ -78,7 +78,7 @@ func TestOutcome(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*handler.Load())(w, r) }))
 			defer server.Close()
 			changes := 0
-			// A gateway has the API server below a path.
+			// Behind a gateway, the API server has a path.
 			tr := newTransport(t, &rest.Config{Host: server.URL + "/gateway"}, Options{Changed: func() { changes++ }})
 			var got, want []State
 			for _, s := range tc.steps {
@@ -93,7 +93,7 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// TestOutcomeDown checks the message about a server that is not there.
+// TestOutcomeDown checks the message about a server that does not exist.
 func TestOutcomeDown(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()

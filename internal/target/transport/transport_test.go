@@ -28,7 +28,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 )
 
-// newTLS starts a TLS server that speaks HTTP/2, and returns a config that trusts it.
+// newTLS starts a TLS server that supports HTTP/2, and returns a config that trusts it.
 func newTLS(t *testing.T, h http.HandlerFunc) (*httptest.Server, *rest.Config) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
@@ -133,7 +133,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// listen accepts connections and gives each to a function.
+// listen accepts connections and passes each of them to a function.
 func listen(t *testing.T, f func(net.Conn)) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -104,7 +104,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// authorization of a request that is sent through a REST config.
+// authorization returns the Authorization header of a request that is sent through a REST config.
 func authorization(t *testing.T, rc *rest.Config) (got string, err error) {
 	t.Helper()
 	rt := rc.WrapTransport(roundTripper(func(r *http.Request) (*http.Response, error) {

@@ -15,9 +15,10 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// TestCondition has each phase of a part, and all that outranks a phase.
+// TestCondition covers each phase of a part, and everything that takes precedence over a phase.
 func TestCondition(t *testing.T) {
-	// in a phase is a bundle of two parts, of which the first one is Ready.
+	// in returns an observation of a bundle with two parts, of which the first one is Ready and the second one is in the given
+	// phase.
 	in := func(p engine.Phase) engine.Observation {
 		return engine.Observation{Exists: true, State: p.State(), Message: "b: x", Parts: []engine.PartState{
 			{Install: "a", Phase: engine.PhaseReady, State: engine.Ready}, {Install: "b", Phase: p, State: p.State()},

@@ -14,7 +14,7 @@ import (
 
 var began = time.Unix(1_700_000_000, 0).UTC()
 
-// status of an upgrade to what is desired.
+// status returns the status of an upgrade to a desired digest.
 func status(desired string, rolledBack bool) *v1alpha1.RollbackStatus {
 	return &v1alpha1.RollbackStatus{Desired: desired, Since: metav1.NewTime(began), Version: "1.0.0", RolledBack: rolledBack}
 }
@@ -28,8 +28,8 @@ func TestStateOf(t *testing.T) {
 	}
 }
 
-// TestDecide has all combinations of the three states, a checkpoint, and what is desired. Each case is a restart, too: the
-// status is all that the machine remembers.
+// TestDecide covers all combinations of the three states, a checkpoint, and the desired digest. Each case also simulates a
+// restart, because the status is the only state of the machine.
 func TestDecide(t *testing.T) {
 	failed, atomic := &Policy{After: time.Minute}, &Policy{After: 90 * time.Second, OnNotReady: true, Atomic: true}
 	one, two := Checkpoint{Digest: "one", Version: "1.0.0"}, Checkpoint{Digest: "two", Version: "2.0.0"}
@@ -191,7 +191,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestPolicyOf holds that what an install asks for with Atomic is what Helm does: what is not Ready in time is rolled back.
+// TestPolicyOf checks that Atomic in an install has the same effect as in Helm: an upgrade that is not Ready in time is rolled
+// back.
 func TestPolicyOf(t *testing.T) {
 	own := &v1alpha1.Rollback{Trigger: v1alpha1.RollbackTriggerFailed, After: metav1.Duration{Duration: time.Hour}}
 	notReady := &v1alpha1.Rollback{Trigger: v1alpha1.RollbackTriggerNotReady, After: metav1.Duration{Duration: time.Hour}}
@@ -221,7 +222,7 @@ func TestPolicyOf(t *testing.T) {
 	}
 }
 
-// TestDesired holds the texts that statuses have: an upgrade of the provider must not end a rollback.
+// TestDesired checks the texts in statuses, because an upgrade of the provider must not end a rollback.
 func TestDesired(t *testing.T) {
 	for text, want := range map[string]Desired{
 		"two":            {Digest: "two"},

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// valuesMap holds data by kind/namespace/name. A version is known by how often anything was changed.
+// valuesMap contains data by kind/namespace/name. The version is the number of changes so far.
 type valuesMap struct {
 	data    map[string]map[string]string
 	version int
@@ -50,7 +50,7 @@ func someValues() *valuesMap {
 	}}
 }
 
-// bomb of aliases.
+// bomb returns a document that aliases make very large.
 func bomb() string {
 	b := &strings.Builder{}
 	b.WriteString("a0: &a0 [" + hunter + "]\n")

@@ -24,7 +24,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/storetest"
 )
 
-// TestMain lets the test run itself as another process.
+// TestMain lets the test binary also run as a child process.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("STORE_TEST_LAYOUT"); path != "" {
 		if err := child(path, os.Getenv("STORE_TEST_CONTENT")); err != nil {
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child writes some artifacts, each with a blob that all processes write.
+// child writes artifacts, each with a blob that all processes write.
 func child(path, content string) error {
 	ctx := context.Background()
 	for i := range 5 {
@@ -66,7 +66,7 @@ func child(path, content string) error {
 	return nil
 }
 
-// TestLayoutProcesses holds that several processes may write to one layout.
+// TestLayoutProcesses checks that several processes can write to one layout.
 func TestLayoutProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "layout")
 	var wait sync.WaitGroup
@@ -91,8 +91,7 @@ func TestLayoutProcesses(t *testing.T) {
 	}
 }
 
-// TestLayoutResume holds that what is half written is completed, from where it
-// was, or replaced.
+// TestLayoutResume checks that a partially written blob is either completed or replaced.
 func TestLayoutResume(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789"), 10_000)
 	c := store.Content{Digest: oci.DigestOf(data), Size: int64(len(data))}
@@ -138,7 +137,7 @@ func TestLayoutResume(t *testing.T) {
 	}
 }
 
-// TestLayoutBadBlob holds that nothing wrong is ever kept.
+// TestLayoutBadBlob checks that invalid content is never stored.
 func TestLayoutBadBlob(t *testing.T) {
 	good := []byte("good")
 	cases := map[string]struct {
@@ -168,7 +167,7 @@ func TestLayoutBadBlob(t *testing.T) {
 	}
 }
 
-// TestLayoutDamage holds that what a disk did to a blob is found, and is healed.
+// TestLayoutDamage checks that a damaged blob is detected and repaired.
 func TestLayoutDamage(t *testing.T) {
 	path, source := t.TempDir(), newLayout(t, filepath.Join(t.TempDir(), "source"))
 	storetest.Artifact(t, source, "1", "one", 1, nil)
@@ -248,7 +247,7 @@ func TestCreateLayout(t *testing.T) {
 	}
 }
 
-// TestLayoutStale holds that what a killed process left beside a tar goes.
+// TestLayoutStale checks that the leftovers of a killed process next to a tar are removed.
 func TestLayoutStale(t *testing.T) {
 	dir := t.TempDir()
 	stale, fresh := filepath.Join(dir, ".x.tar.1.tmp"), filepath.Join(dir, ".x.tar.2.tmp")
@@ -270,7 +269,7 @@ func TestLayoutStale(t *testing.T) {
 	}
 }
 
-// TestCreateLayoutEnds holds that what is waited for, and what is unpacked, ends with the context.
+// TestCreateLayoutEnds checks that waiting and unpacking end when the context ends.
 func TestCreateLayoutEnds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "layout")
 	l := newLayout(t, path)

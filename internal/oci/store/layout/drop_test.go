@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/storetest"
 )
 
-// TestLayoutDrop says that only what nothing refers to goes.
+// TestLayoutDrop checks that only unreferenced content is removed.
 func TestLayoutDrop(t *testing.T) {
 	path := t.TempDir()
 	l := newLayout(t, path)

@@ -18,8 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/storetest"
 )
 
-// TestLayoutManyTimes holds that an index which lists a large manifest again and
-// again is not worth reading it again and again.
+// TestLayoutManyTimes checks that a large manifest is read only once, even if an index lists it many times.
 func TestLayoutManyTimes(t *testing.T) {
 	dir := t.TempDir()
 	l := newLayout(t, dir)
@@ -28,7 +27,7 @@ func TestLayoutManyTimes(t *testing.T) {
 	for range 20_000 {
 		big.Layers = append(big.Layers, layer)
 	}
-	// All of them are attached to something, so that none is what the layout is about.
+	// All of them are attached to another manifest, so none of them is the main manifest of the layout.
 	big.Subject = &layer
 	d := storetest.PutManifest(t, l, big, "")
 	i := v1.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: v1.MediaTypeImageIndex}
@@ -56,7 +55,7 @@ func TestLayoutManyTimes(t *testing.T) {
 	}
 }
 
-// TestLayoutCancelled holds that looking through a large layout can be stopped.
+// TestLayoutCancelled checks that searching a large layout can be stopped.
 func TestLayoutCancelled(t *testing.T) {
 	l := newLayout(t, t.TempDir())
 	d := storetest.Artifact(t, l, "1", "one", 1, nil)
@@ -70,8 +69,8 @@ func TestLayoutCancelled(t *testing.T) {
 	}
 }
 
-// TestLayoutOddPartial holds that what lies where a blob is half written is no
-// trap: neither a link to something else of the layout, nor a pipe.
+// TestLayoutOddPartial checks that unexpected files in place of a partially written blob cause no harm, such as a link to
+// another file of the layout, or a pipe.
 func TestLayoutOddPartial(t *testing.T) {
 	data := []byte("the content of a blob")
 	cases := map[string]struct {

@@ -16,8 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/storetest"
 )
 
-// TestLayoutBytes holds that the same artifacts give the same bytes, in whatever
-// order they come.
+// TestLayoutBytes checks that the same artifacts result in the same bytes, regardless of their order.
 func TestLayoutBytes(t *testing.T) {
 	write := func(path string, tags ...string) map[string]string {
 		l := newLayout(t, path)
@@ -36,8 +35,7 @@ func TestLayoutBytes(t *testing.T) {
 	}
 }
 
-// TestLayoutAgain holds that a tar that was finished is not written again for
-// nothing, and can be added to.
+// TestLayoutAgain checks that a complete tar is not rewritten if nothing changes, and that artifacts can be added to it.
 func TestLayoutAgain(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "layout.tar")

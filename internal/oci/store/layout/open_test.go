@@ -24,7 +24,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/storetest"
 )
 
-// TestLayoutForeign holds that we read what other tools write.
+// TestLayoutForeign checks that layouts of other tools can be read.
 func TestLayoutForeign(t *testing.T) {
 	base := newLayout(t, t.TempDir())
 	one := storetest.Artifact(t, base, "x", "one", 1, nil)
@@ -89,7 +89,7 @@ func TestLayoutForeign(t *testing.T) {
 	}
 }
 
-// TestLayoutInterop holds that the library below crane reads what we write, and the other way round.
+// TestLayoutInterop checks that the library of crane can read our layouts, and vice versa.
 func TestLayoutInterop(t *testing.T) {
 	image, err := random.Image(2000, 3)
 	if err != nil {
@@ -110,7 +110,7 @@ func TestLayoutInterop(t *testing.T) {
 	if err != nil || got.Digest != want.String() {
 		t.Fatalf("Copy(...): %+v, %v", got, err)
 	}
-	// We add to a layout of theirs, too.
+	// Add to a layout that the library has written.
 	l = newLayout(t, theirs)
 	storetest.Artifact(t, l, "2.0", "two", 1, nil)
 	for _, dir := range []string{ours, theirs} {
@@ -136,7 +136,7 @@ func TestLayoutInterop(t *testing.T) {
 			}
 		}
 	}
-	// What docker saved in the past is not a layout.
+	// The output of older versions of docker save is not a layout.
 	old := filepath.Join(t.TempDir(), "old.tar")
 	if err := tarball.WriteToFile(old, nil, image); err != nil || Exists(old) {
 		t.Errorf("Exists(%s): want false", old)

@@ -12,14 +12,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/ocitest"
 )
 
-// newServer starts a registry for a test without credentials of the machine.
+// newServer starts a test registry, without the credentials of the machine.
 func newServer(tb testing.TB, o ...registry.Option) *ocitest.Server {
 	tb.Helper()
 	ocitest.Isolate(tb)
 	return ocitest.NewRegistry(tb, o...)
 }
 
-// repositoryAt returns a repository of s that does not wait long.
+// repositoryAt returns a repository of s with short waiting times.
 func repositoryAt(tb testing.TB, s *ocitest.Server, path string) *Repository {
 	tb.Helper()
 	r, err := New(s.Host()+"/"+path, oci.Registries{{Host: s.Host(), PlainHTTP: true}})

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestNextPage holds that a list continues at the same host only.
+// TestNextPage checks that the next page of a list is only requested from the same host.
 func TestNextPage(t *testing.T) {
 	cases := map[string]struct{ link, want string }{
 		"None":     {},

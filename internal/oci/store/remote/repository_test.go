@@ -37,8 +37,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestRemoteBlob holds that a blob is read from an offset on, whatever the
-// registry makes of that, and over connections that break.
+// TestRemoteBlob checks that a blob is read from an offset, even if the registry ignores the offset or connections break.
 func TestRemoteBlob(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789"), 20_000)
 	ranged := func(w http.ResponseWriter, r *http.Request) {
@@ -48,7 +47,7 @@ func TestRemoteBlob(t *testing.T) {
 		reason string
 		serve  func(n int, w http.ResponseWriter, r *http.Request)
 		offset int64
-		asks   int // How often the blob is asked for, where that is checked.
+		asks   int // Expected number of requests for the blob, or 0 if it is not checked.
 		err    string
 	}{
 		"Whole":  {reason: "The whole.", serve: func(_ int, w http.ResponseWriter, r *http.Request) { ranged(w, r) }},
@@ -116,7 +115,7 @@ func TestRemoteBlob(t *testing.T) {
 	}
 }
 
-// breaking breaks off after some bytes.
+// breaking aborts the response after some bytes.
 type breaking struct {
 	http.ResponseWriter
 
@@ -229,7 +228,7 @@ func TestRemoteTags(t *testing.T) {
 	}
 }
 
-// TestRemotePutBlob holds that nothing wrong is uploaded.
+// TestRemotePutBlob checks that invalid content is not uploaded.
 func TestRemotePutBlob(t *testing.T) {
 	r := repositoryAt(t, newServer(t), "x")
 	good := bytes.Repeat([]byte("x"), 100_000)
@@ -261,7 +260,7 @@ func TestRemotePutBlob(t *testing.T) {
 	}
 }
 
-// TestRemoteMediaTypes holds that a registry is told what it is given.
+// TestRemoteMediaTypes checks that a registry receives the media types of its content.
 func TestRemoteMediaTypes(t *testing.T) {
 	s := newServer(t)
 	storetest.Multi(t, repositoryAt(t, s, "x"), "1")
@@ -271,14 +270,14 @@ func TestRemoteMediaTypes(t *testing.T) {
 			got[t]++
 		}
 	}
-	// An index of two manifests, each with a config and a layer.
+	// An index with two manifests, each with a config and a layer.
 	want := map[string]int{v1.MediaTypeImageIndex: 1, v1.MediaTypeImageManifest: 2, octets: 4}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Content-Type: -want, +got:\n%s", diff)
 	}
 }
 
-// TestRemoteReferrers holds that lists are kept where the registry keeps none.
+// TestRemoteReferrers checks that lists of referrers are stored if the registry does not maintain them.
 func TestRemoteReferrers(t *testing.T) {
 	for _, api := range []bool{false, true} {
 		s := newServer(t, registry.WithReferrersSupport(api))
@@ -288,7 +287,7 @@ func TestRemoteReferrers(t *testing.T) {
 		for i := range 3 {
 			d := storetest.Artifact(t, r, "", fmt.Sprint("attached ", i), 1, &root)
 			want[string(d.Digest)] = true
-			// Again changes nothing.
+			// A second push changes nothing.
 			storetest.Artifact(t, r, "", fmt.Sprint("attached ", i), 1, &root)
 		}
 		got, err := r.Referrers(t.Context(), string(root.Digest))
