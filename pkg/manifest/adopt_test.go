@@ -45,7 +45,7 @@ func (s *fakeServer) setOwners(kind fakeKind, k cluster.ObjectRef, body []byte) 
 	return http.StatusOK, o.full()
 }
 
-// deploy creates an object as another deployer does.
+// deploy creates an object in the way of another deployer.
 func (s *fakeServer) deploy(u *unstructured.Unstructured, manager string) cluster.ObjectRef {
 	k := s.put(u.Object)
 	s.mu.Lock()
@@ -158,7 +158,8 @@ func TestAdoptCrash(t *testing.T) {
 	}
 }
 
-// The custom resource of a module that was installed with other tools stays as its users made it, with whatever tool they did so.
+// The custom resource of a module that was installed with other tools does not change, regardless of the tool that its users
+// used.
 func TestAdoptResource(t *testing.T) {
 	for _, who := range []string{"module-manager/Apply", "kubectl/Update", "lifecycle-manager/Update"} {
 		b := newBench(t)

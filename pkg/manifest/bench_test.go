@@ -18,7 +18,7 @@ func twenty() *Bundle {
 	return bundleOf(install("web", templates...))
 }
 
-// BenchmarkObserveAtRest observes a bundle of 20 objects of which none changed.
+// BenchmarkObserveAtRest observes a bundle of 20 objects, none of which has changed.
 func BenchmarkObserveAtRest(b *testing.B) {
 	x := newBench(b)
 	s := twenty()

@@ -105,7 +105,7 @@ func TestReplicasOfAnAutoscaler(t *testing.T) {
 	}
 }
 
-// A chart that starts to set replicas does not take them from the autoscaler that set them all along.
+// If a new version of a chart sets replicas, it does not override the autoscaler that has always set them.
 func TestReplicasSetLater(t *testing.T) {
 	b := newBench(t)
 	without := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {image: web}}}\n"
@@ -159,7 +159,7 @@ func TestReplicasWithoutAnAutoscaler(t *testing.T) {
 	}
 }
 
-// A CA certificate is left to the manager that injects it, if the chart has none.
+// A CA certificate is ceded to the manager that injects it, if the chart has none.
 func TestInjectedCertificate(t *testing.T) {
 	const authority = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t" // -----BEGIN CERTIFICATE-----
 	for bundle, want := range map[string]string{"Cg==": "bmV3", "\"\"": "bmV3", authority: authority} {
@@ -293,8 +293,8 @@ func TestDeletedAgainAndAgain(t *testing.T) {
 	}
 }
 
-// Whatever fields others take, in the end nothing is left to do, the engine reported each field that it ceded, and each field is
-// either as desired or owned by a manager that the inventory names.
+// Regardless of the fields that other managers set, in the end nothing is left to do, the engine has reported each ceded field,
+// and each field is either as desired or owned by a manager that the inventory names.
 func TestCededProperty(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 1))

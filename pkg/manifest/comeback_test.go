@@ -34,7 +34,8 @@ func TestInstallComesBackWhileItLeaves(t *testing.T) {
 	}
 }
 
-// A release that moves while its hooks run, and moves again before it arrived, leaves no record except at its final place.
+// If a release moves while its hooks run, and moves again before the first move is complete, it leaves records only at its
+// final location.
 func TestReleaseMovesOn(t *testing.T) {
 	hooked := func(namespace string) *Bundle {
 		s := bundleOf(install("web", configMap("x"), hookJob("first", "pre-install,pre-upgrade")))

@@ -27,8 +27,8 @@ func stripped(labels ...string) func(u *unstructured.Unstructured) {
 	}
 }
 
-// TestStripped checks that objects which lost the labels of the watch are removed and pruned nevertheless, and that objects of
-// others stay and are reported.
+// TestStripped checks that objects that lost the labels of the watch are still removed and pruned, and that objects of other
+// owners stay and are reported.
 func TestStripped(t *testing.T) {
 	keptAnnotation := func(u *unstructured.Unstructured) {
 		stripped(object.LabelManagedBy)(u)

@@ -74,14 +74,14 @@ func crashBundle(t *testing.T, upgraded bool) *Bundle {
 	return s
 }
 
-// TestCrash cuts the process off at each of its writes: the server may have received the write or not, and the process may have
-// died or continue. It must end in the same state as a process that was never cut off.
+// TestCrash interrupts the process at each of its writes. The server may or may not have received the write, and the process
+// may have died or may continue. The final state must be the same as without an interruption.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
 		before func(t *testing.T, b *bench)
-		act    func(t *testing.T, b *bench) bool // It reports whether it is done.
+		act    func(t *testing.T, b *bench) bool // Reports whether it is done.
 	}{
 		"Install": {
 			reason: "No object may be lost or created twice.",
@@ -142,8 +142,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// cutEverywhere cuts the process off after each number of writes, with and without the last answer, and continues with a new
-// process or the same one. All must end in the same state.
+// cutEverywhere interrupts the process after each number of writes, with and without the last response, and continues with a
+// new process or the same one. The final state must always be the same.
 func cutEverywhere(t *testing.T, reason string, end func(n int, lost, again bool) (out []string, cut bool)) {
 	t.Helper()
 	want, _ := end(-1, false, true)

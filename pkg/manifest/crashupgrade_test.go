@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 )
 
-// TestCrashOfUpgrade cuts the process off at each write of an upgrade that recreates an object, keeps one that it no longer
+// TestCrashOfUpgrade interrupts the process at each write of an upgrade that recreates an object, keeps one that it no longer
 // contains, adopts an object and a CRD, removes an install with hooks, runs tests, and stores a checkpoint.
 func TestCrashOfUpgrade(t *testing.T) {
 	t.Parallel()

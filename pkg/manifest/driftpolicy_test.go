@@ -144,7 +144,7 @@ func TestDriftPolicies(t *testing.T) {
 	}
 }
 
-// Under another policy, an upgrade applies what it changes, and nothing else. Policy Repair restores everything at once.
+// With other policies, an upgrade only applies its own changes. Policy Repair restores everything immediately.
 func TestDriftPolicyAndUpgrade(t *testing.T) {
 	for _, policy := range []DriftPolicy{DriftReport, DriftIgnore} {
 		b := newBench(t)
@@ -171,7 +171,7 @@ func TestDriftPolicyAndUpgrade(t *testing.T) {
 	}
 }
 
-// If the fields cannot be found out, the object is reported nevertheless, and the engine tries again after a while.
+// If the fields cannot be determined, the object is reported anyway, and the engine tries again after a while.
 func TestReportWithoutFields(t *testing.T) {
 	b := newBench(t)
 	now := time.Unix(1_700_000_000, 0)
@@ -192,7 +192,7 @@ func TestReportWithoutFields(t *testing.T) {
 	}
 }
 
-// A comparison that fails, as it can after a restart, says nothing about another drift than before.
+// A failed comparison, as can happen after a restart, does not mean that the drift has changed.
 func TestReportAfterFailure(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", configMap("x"), configMap("y")))
@@ -257,7 +257,7 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// Fields that others add are not drift, and are left alone.
+// Fields that other clients add are not drift, and are not changed.
 func TestForeignFields(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))

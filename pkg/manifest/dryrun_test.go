@@ -287,7 +287,7 @@ func TestPlanCosts(t *testing.T) {
 	}
 }
 
-// TestPlanUnreachable checks that there is no plan but an error if the cluster does not answer.
+// TestPlanUnreachable checks that there is an error instead of a plan if the cluster does not respond.
 func TestPlanUnreachable(t *testing.T) {
 	b := newBench(t)
 	for _, code := range []int32{http.StatusServiceUnavailable, http.StatusUnauthorized, http.StatusTooManyRequests} {

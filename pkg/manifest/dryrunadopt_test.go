@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
-// disown makes all installed objects belong to Helm only.
+// disown makes Helm the only owner of all installed objects.
 func (b *bench) disown() {
 	b.t.Helper()
 	b.s.mu.Lock()

@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// The servers of the examples start with the first example, so that all other tests run without them.
+// The servers for the examples start with the first example, so that other tests run without them.
 var servers struct {
 	once     sync.Once
 	cluster  *controlplane.Cluster
@@ -90,7 +90,7 @@ func path(namespace, name string) string {
 	return "/api/v1/namespaces/" + namespace + "/configmaps/" + name
 }
 
-// get returns a ConfigMap; nil if there is none.
+// get returns a ConfigMap, or nil if it does not exist.
 func get(ctx context.Context, c cluster.Cluster, namespace, name string) *unstructured.Unstructured {
 	b, err := c.REST().Get().AbsPath(path(namespace, name)).Do(ctx).Raw()
 	if kerrors.IsNotFound(err) {

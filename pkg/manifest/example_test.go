@@ -87,7 +87,7 @@ data: {greeting: hello}
 	// team-a
 }
 
-// A function decides when the objects of a kind are ready. Without one, their status does.
+// A function can decide when the objects of a kind are ready. Without a function, their status decides.
 func ExampleRule() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -117,7 +117,7 @@ func ExampleRule() {
 	// Ready <nil>
 }
 
-// An upgrade is the same call with another bundle. What the new one no longer contains is pruned.
+// An upgrade is the same call with a different bundle. Objects that the new bundle no longer contains are pruned.
 func ExampleEngine_Install_upgrade() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
-// full returns the content of an object with managedFields. It shares nothing with what is stored.
+// full returns a deep copy of the content of an object, with managedFields.
 func (o *fakeObject) full() map[string]any {
 	u := o.u().DeepCopy()
 	var managed []any
@@ -221,7 +221,7 @@ func (s *fakeServer) terminate(o *fakeObject) {
 	}
 }
 
-// The functions below act as other clients than the engine.
+// The functions below act as clients other than the engine.
 
 // edit changes an object as kubectl does: the fields that change belong to the editor.
 func (s *fakeServer) edit(k cluster.ObjectRef, change func(u *unstructured.Unstructured)) {
@@ -276,7 +276,7 @@ func (s *fakeServer) status(k cluster.ObjectRef, status map[string]any) {
 	s.touch(o)
 }
 
-// remove removes an object, whatever its finalizers.
+// remove removes an object regardless of its finalizers.
 func (s *fakeServer) remove(k cluster.ObjectRef) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

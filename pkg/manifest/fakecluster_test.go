@@ -35,17 +35,17 @@ type fakeCluster struct {
 	// request.
 	version, known string
 	apis           []string
-	// blind are kinds that cannot be watched.
+	// blind contains kinds that cannot be watched.
 	blind map[string]bool
-	// late are objects that the watch does not show yet.
+	// late contains objects that the watch does not show yet.
 	late map[cluster.ObjectRef]bool
-	// left is the number of writes until the connection is cut; negative for never. If lost is set, the server receives the last
-	// write, and only its answer is lost.
+	// left is the number of writes until the connection is cut, or negative for never. If lost is set, the server receives the
+	// last write, and only its response is lost.
 	left int
 	lost bool
-	// before is called before each request; nil for no call.
+	// before is called before each request. It can be nil.
 	before func(r *http.Request)
-	// behind are outdated states that the watch shows; nil for an object that it does not show.
+	// behind contains outdated states that the watch shows, or nil for objects that it does not show.
 	behind map[cluster.ObjectRef]*cluster.ObjectState
 }
 
@@ -64,7 +64,7 @@ func newFakeCluster(t testing.TB, s *fakeServer) *fakeCluster {
 	return c
 }
 
-// cutAfter cuts the connection after a number of writes. If lost is set, the answer to the last one does not arrive.
+// cutAfter cuts the connection after a number of writes. If lost is set, only the response to the last write is lost.
 func (c *fakeCluster) cutAfter(n int, lost bool) { c.left, c.lost = n, lost }
 
 // RoundTrip sends a request to the server without a network.

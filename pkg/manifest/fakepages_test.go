@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// discover answers with a discovery document. It reports whether the path is that of one.
+// discover responds with a discovery document. It reports whether the path belongs to one.
 func (s *fakeServer) discover(w http.ResponseWriter, r *http.Request) bool {
 	p := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	groups, lists := map[string][]metav1.GroupVersionForDiscovery{}, map[string][]metav1.APIResource{}
@@ -51,12 +51,12 @@ func (s *fakeServer) discover(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// A page is a 404 with which no API server answers the request.
+// A page is a 404 that is not from an API server.
 type page struct {
 	contentType, body string
 }
 
-// pages are answers of servers between the engine and a cluster.
+// pages contains responses of servers between the engine and a cluster.
 var pages = map[string]page{
 	"HTML":     {contentType: "text/html", body: "<html>canary</html>"},
 	"Backend":  {contentType: "text/plain", body: "default backend - 404 canary"},

@@ -26,8 +26,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// A fakeServer implements as much of the Kubernetes API as the engine uses. Its answers are those that a real API server gave to
-// the same requests.
+// A fakeServer implements the parts of the Kubernetes API that the engine uses. Its responses are the same as those of a real
+// API server to the same requests.
 type fakeServer struct {
 	mu      sync.Mutex
 	objects map[cluster.ObjectRef]*fakeObject

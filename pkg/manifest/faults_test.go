@@ -89,7 +89,7 @@ func TestFaults(t *testing.T) {
 			if o.State != Error || o.Message != tc.want || o.Parts[0].State != Ready || o.UpToDate {
 				t.Errorf("\n%s\nobservation: %+v", tc.reason, o)
 			}
-			for range 2 { // A failure must not cause further changes to the rest.
+			for range 2 { // A failure must not cause changes to other objects.
 				b.s.took()
 				_, _ = b.Apply(t.Context(), b.c, s)
 				for _, r := range b.s.took() {
@@ -164,7 +164,7 @@ func TestFailureWithoutReason(t *testing.T) {
 	}
 }
 
-// An object that cannot be read holds back what waits for it, and stops nothing else.
+// An object that cannot be read only holds back what waits for it.
 func TestUnreadableObject(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("first", configMap("first")), install("second", configMap("second")))

@@ -60,8 +60,8 @@ func (b *bench) strays(s *Bundle) []string {
 	return out
 }
 
-// TestFence checks that a process with an outdated inventory stops, and neither overwrites nor deletes what another one saved.
-// The next call continues from the new inventory.
+// TestFence checks that a process with an outdated inventory stops, and neither overwrites nor deletes what another process has
+// saved. The next call continues from the new inventory.
 func TestFence(t *testing.T) {
 	old, wanted := bundleOf(install("web", tmplConfig, tmplRole)), bundleOf(install("web", tmplConfig, tmplAccount, tmplDeploy))
 	theirs := bundleOf(install("web", tmplConfig, tmplService))
@@ -156,7 +156,7 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// TestFenceBehind checks that an outdated watch costs at most one refused call, whatever it shows, and for however long.
+// TestFenceBehind checks that an outdated watch costs at most one refused call, regardless of what it shows and for how long.
 func TestFenceBehind(t *testing.T) {
 	old, theirs, wanted := bundleOf(install("web", tmplConfig)), bundleOf(install("web", tmplConfig, tmplRole)), bundleOf(install("web", tmplConfig, tmplService))
 	cases := map[string]struct {
@@ -192,8 +192,8 @@ func TestFenceBehind(t *testing.T) {
 	}
 }
 
-// TestFenceEverywhere runs a whole step of another process at each request of this one. Whatever that step does, in the end the
-// cluster has what this process wants, every object is in the inventory, and a removal leaves nothing.
+// TestFenceEverywhere runs a whole step of another process at each request of this one. Regardless of what that step does, in
+// the end the cluster has the desired state of this process, every object is in the inventory, and a removal leaves nothing.
 func TestFenceEverywhere(t *testing.T) {
 	hooked := func(templates ...string) *Bundle {
 		return bundleOf(install("web", append([]string{
@@ -247,7 +247,7 @@ func atRequest(n int, do func()) func(*http.Request) {
 }
 
 // TestRemoveFenceEverywhere runs an upgrade of another process at each request of a removal. A second removal leaves nothing,
-// whatever the first one did and knew.
+// regardless of what the first one did and knew.
 func TestRemoveFenceEverywhere(t *testing.T) {
 	t.Parallel()
 	old := bundleOf(install("web", tmplConfig, tmplRole, hookJob("bye", "pre-delete"), hookJob("gone", "post-delete")), install("extra", configMap("one")))

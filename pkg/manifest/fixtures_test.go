@@ -115,7 +115,7 @@ func newBench(t testing.TB) *bench {
 	return b
 }
 
-// advised are the messages of a provider.
+// advised contains messages as the provider sets them.
 var advised = Messages{
 	ForceRemoval: `set annotation kyma.m.crossplane.io/force-removal: "true" on the Manifest`,
 	Recreate:     `set immutableFields: Recreate, or annotation kyma.m.crossplane.io/recreate: "true" on the object in the chart`,

@@ -95,8 +95,8 @@ func TestDeletePolicies(t *testing.T) {
 	}
 }
 
-// TestHookTakenAway checks that a hook which another client deletes while it runs is complete, as in Helm, and is not created
-// again.
+// TestHookTakenAway checks that a hook that another client deletes while it runs counts as complete, as in Helm, and is not
+// recreated.
 func TestHookTakenAway(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true
@@ -110,7 +110,8 @@ func TestHookTakenAway(t *testing.T) {
 	}
 }
 
-// TestHookRefused checks that the error names a hook that the API server refuses, and that the hook runs once the cause is fixed.
+// TestHookRefused checks that the error names a hook that the API server rejects, and that the hook runs once the cause is
+// fixed.
 func TestHookRefused(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", tmplConfig, hookJob("first", "pre-install")))
@@ -137,8 +138,8 @@ func TestHookRefused(t *testing.T) {
 	}
 }
 
-// TestHookDefinition checks that a hook may be of a kind that an earlier hook adds, once its CRD is established. In the next run,
-// that CRD is in the way, as in Helm.
+// TestHookDefinition checks that a hook can be of a kind that an earlier hook adds, once its CRD is established. In the next
+// run, this CRD causes a conflict, as in Helm.
 func TestHookDefinition(t *testing.T) {
 	crd := strings.Replace(tmplCRD, "metadata: {name: widgets.example.org}",
 		"metadata: {name: widgets.example.org, annotations: {helm.sh/hook: \"pre-install,pre-upgrade\", helm.sh/hook-weight: \"-1\"}}", 1)

@@ -45,8 +45,8 @@ func TestNotKeptByHelm(t *testing.T) {
 	}
 }
 
-// A hook deletes an object in its place. With adoption, that may be an object of another owner, but not one that contains other
-// objects.
+// A hook deletes an object with its name. With adoption, this can be an object of another owner, but not an object that
+// contains other objects.
 func TestHookReplacesNoNamespaceOfOthers(t *testing.T) {
 	b := newBench(t)
 	b.s.put(manifestOf(t, namespaceOf("apps")).Object)

@@ -24,8 +24,8 @@ func (w *watcher) Cache() cluster.Cache { return w }
 
 func (w *watcher) Interpreter() cluster.Interpreter { return w.interpreter }
 
-// TestCheck checks that an engine does nothing with an invalid option, or on a connection that does not show its objects, and
-// does not wait for that to change.
+// TestCheck checks that an engine does nothing with an invalid option, or with a connection that does not show its objects, and
+// returns immediately.
 func TestCheck(t *testing.T) {
 	other := Identity{FieldManager: "other", ManagedBy: "other"}
 	const mismatch = "the connection watches objects of another identity"

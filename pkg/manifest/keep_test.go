@@ -28,7 +28,7 @@ func TestKeep(t *testing.T) {
 		reason string
 		before *Bundle
 		change func(b *bench)
-		act    func(b *bench) []cluster.ObjectRef // It returns what was kept.
+		act    func(b *bench) []cluster.ObjectRef // Returns what was kept.
 		want   []cluster.ObjectRef
 		left   []string
 	}{
@@ -122,7 +122,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// An object that was kept is adopted again by the bundle that orphaned it, and by no other one.
+// A kept object is adopted again only by the bundle that orphaned it.
 func TestKeptIsTakenBack(t *testing.T) {
 	b := newBench(t)
 	of := func() *Bundle { return bundleOf(install("web", kept(configMap("one")))) }

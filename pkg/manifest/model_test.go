@@ -32,7 +32,7 @@ var (
 	modelFor   = flag.Duration("model.for", 0, "continue with new sequences for this long")
 )
 
-// A model knows what should be in a cluster, whatever was done to it, and performs operations on it.
+// A model knows the expected state of a cluster regardless of what was done to it, and performs operations on the cluster.
 type model struct {
 	t testing.TB
 	b *bench

@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// TestPages checks that a 404 which does not come from an API server never counts as "gone": nothing is reported as missing, and
-// nothing is removed from the inventory.
+// TestPages checks that a 404 that is not from an API server never means that an object does not exist: nothing is reported as
+// missing, and nothing is removed from the inventory.
 func TestPages(t *testing.T) {
 	which := map[string]func(r *http.Request) bool{
 		"All":         all,

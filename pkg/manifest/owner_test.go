@@ -39,7 +39,7 @@ func isOwned(err error) bool {
 	return errors.As(err, &e) && e.Inventory == parentSecret && e.Owner == "Manifest team-a/web"
 }
 
-// TestOtherOwner checks that the inventory of another owner is left alone, with everything that it lists.
+// TestOtherOwner checks that the inventory of another owner, and everything that it lists, is not changed.
 func TestOtherOwner(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
@@ -266,7 +266,7 @@ type identified struct {
 
 func (i *identified) Identity() string { return i.identity }
 
-// TestMemoryIsNotShared checks that two connections share what is known only if they are of one cluster, and have one owner.
+// TestMemoryIsNotShared checks that two connections share cached state only if they belong to the same cluster and owner.
 func TestMemoryIsNotShared(t *testing.T) {
 	a := newBench(t)
 	s := bundleOf(install("web", tmplConfig))

@@ -24,7 +24,7 @@ func plainOf(name string, documents ...string) Install {
 	}
 }
 
-// TestDigestsStay checks that bundles which an earlier version installed are not applied again.
+// TestDigestsStay checks that bundles that an earlier version installed are not applied again.
 func TestDigestsStay(t *testing.T) {
 	s := bundleOf(Install{Name: "web", Namespace: "apps", Values: map[string]any{"a": "b"}, Layer: source.Layer{Digest: "oci-ref sha256:1"}})
 	s.CRDs = &source.Layer{Digest: "crds x"}

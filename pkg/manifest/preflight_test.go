@@ -57,7 +57,7 @@ func TestPreflight(t *testing.T) {
 		was, is string
 		// stored are the versions in the status of the CRD in which objects are stored.
 		stored []any
-		want   []string // Of the message; none for success.
+		want   []string // Parts of the message; empty for success.
 		news   []string // ConfigMaps of the new version that exist in the end.
 	}{
 		"Same": {
@@ -185,7 +185,7 @@ func TestPreflightOfRepair(t *testing.T) {
 	}
 }
 
-// A CRD that was kept is checked when it comes back.
+// A kept CRD is checked when the bundle contains it again.
 func TestPreflightOfKept(t *testing.T) {
 	b := newBench(t)
 	of := func(spec string) *Bundle {

@@ -40,7 +40,7 @@ func TestTransform(t *testing.T) {
 		}
 	}
 
-	// The same functions with the same digests cost nothing, and another digest applies everything again.
+	// Functions with the same digests cause no requests, and a different digest applies everything again.
 	asked := len(b.s.log)
 	if o, err := b.Install(t.Context(), b.c, s); err != nil || !o.UpToDate || len(b.s.log) != asked {
 		t.Errorf("at rest nothing is sent: %+v, %v, %d requests", o, err, len(b.s.log)-asked)

@@ -56,7 +56,7 @@ func TestConfigWait(t *testing.T) {
 		t.Errorf("what waited must be applied: %+v", o)
 	}
 
-	// What is applied stays if the first install is not ready any more, and its drift is repaired.
+	// Applied objects stay if the first install is no longer ready, and their drift is repaired.
 	b.s.status(deployment, map[string]any{})
 	b.s.edit(key("ConfigMap", "apps", "second"), func(u *unstructured.Unstructured) { u.Object["data"] = map[string]any{"k": "x"} })
 	if r := b.apply(s); len(r.Repaired) != 1 {

@@ -102,7 +102,7 @@ func TestTwoManagers(t *testing.T) {
 		t.Fatal("bundles of the same name must have different IDs where their inventories are in different namespaces")
 	}
 
-	// Each program sees only its own objects, and changes none of the other's.
+	// Each program sees only its own objects, and does not change objects of the other program.
 	for _, m := range []*manager{a, b} {
 		isUID := func(request string) bool { return request == "GET /api/v1/namespaces/kube-system" }
 		if got := slices.DeleteFunc(m.asked(), func(request string) bool { return !isUID(request) }); len(got) != 1 {

@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// TestPages holds that over a real connection a page of a proxy never counts as "gone".
+// TestPages checks, with a real connection, that a page of a proxy never means that an object does not exist.
 func TestPages(t *testing.T) {
 	cases := map[string]struct{ contentType, body string }{
 		"HTML":    {contentType: "text/html", body: "<html><body>canary</body></html>"},

@@ -107,7 +107,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// refuse answers requests with a log line by an error, as an API server or the connection does.
+// refuse makes requests with a log line fail, like an API server or a connection.
 func refuse(line string, err error) func(*site, string) error {
 	return func(_ *site, l string) error {
 		if l == line || l == "try "+line {

@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// Others change what was applied.
+// Other clients change applied objects.
 func TestApplyDrifted(t *testing.T) {
 	repair := []string{"metadata ConfigMap apps/web", "apply ConfigMap apps/web"}
 	tries := []string{"get ConfigMap apps/web", "try apply ConfigMap apps/web"}

@@ -56,7 +56,7 @@ func (s *site) writer() *Applier { return NewWriter(s.target(), s.policy, s.repa
 
 func (s *site) dryRunner() *Applier {
 	a := NewDryRunner(s.target(), s.policy, s.repairs, s.clock)
-	// What one dry run assumes, the next one does, too.
+	// Assumptions of one dry run also apply to the next one.
 	a.Assumed, a.verbs.(*dryRunner).assumed = s.assumed, s.assumed
 	return a
 }

@@ -109,10 +109,10 @@ func (h *history) step(text string) {
 	h.t.Helper()
 	in := h.input(desired(h.t, text))
 	if in.State.Status == cluster.Terminating {
-		// A plan waits until it is gone.
+		// A plan waits until the object is deleted.
 		return
 	}
-	// A watch may be behind.
+	// The watch can be outdated.
 	switch h.r.IntN(8) {
 	case 0, 1:
 		in.Drifted = false

@@ -16,7 +16,7 @@ import (
 // A scenario is one object that is applied in one situation, with both sets of verbs.
 type scenario struct {
 	reason string
-	// was is what the bundle applied before; empty for nothing.
+	// was is the object that the bundle applied before, or empty if there is none.
 	was string
 	// others act after that.
 	others func(s *site)
@@ -33,7 +33,7 @@ type scenario struct {
 	// out is the outcome of a run, and requests are the requests that it sends.
 	out      result
 	requests []string
-	// fields are those that a dry run would change, note is its note, and tries are the requests that it sends.
+	// fields lists the fields that a dry run would change, note is its note, and tries lists the requests that it sends.
 	fields []string
 	note   string
 	tries  []string
@@ -132,7 +132,7 @@ func (sc *scenario) foretell(t *testing.T, repair Outcome) {
 	}
 }
 
-// compare compares what a dry run left and reported with what a run did to an object.
+// compare compares the state and the report of a dry run with the result of a run.
 func (sc *scenario) compare(t *testing.T, before any, s *site, after map[string]any, in Subject, out Outcome) {
 	t.Helper()
 	if diff := cmp.Diff(before, any(s.c.All()), cmpopts.IgnoreMapEntries(func(k string, _ any) bool { return k == "time" })); diff != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// TestCaches checks what is fetched each time, and what is read and built once.
+// TestCaches checks which content is fetched each time, and which is read and built only once.
 func TestCaches(t *testing.T) {
 	kustomization := layerOf("kustomization.yaml", "resources: [a.yaml]", "a.yaml", configMap("a"))
 	large := layerOf("kustomization.yaml", "resources: [a.yaml]", "a.yaml",

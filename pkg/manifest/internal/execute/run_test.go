@@ -23,7 +23,7 @@ import (
 // everything is all kinds of objects, in no particular order.
 var everything = []string{aWebhook, aDeploy, aWidget, aConfig, aCRD, aNamespace}
 
-// on answers a line of the log with an error.
+// on returns an error for a line of the log.
 func on(line string, err error) func(w *world) {
 	return func(w *world) {
 		w.meet = func(l string) error {

@@ -70,7 +70,7 @@ type world struct {
 	meet func(line string) error
 	// left is called after each request that was served. An error means that the answer is lost.
 	left func(line string) error
-	// waits are what hooks wait for, and unready why installs are not ready, by part.
+	// waits contains the reasons why hooks wait, and unready the reasons why installs are not ready, by part.
 	waits   map[string]string
 	unready map[string]string
 	// ran are the events whose hooks are complete, by part.

@@ -162,7 +162,7 @@ func (c watched) Get(r cluster.ObjectRef) (cluster.ObjectState, bool) {
 	return c.Cluster.Get(r)
 }
 
-// An outcome is what a call did, as text. Left are the objects that the cluster still has.
+// An outcome describes what a call did, as text. Left contains the objects that the cluster still has.
 type outcome struct {
 	Log                            []string
 	Blocked                        Blocked

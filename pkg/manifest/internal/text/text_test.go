@@ -89,7 +89,7 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// An excerpt always fits, whatever the text.
+// An excerpt always fits, regardless of the text.
 func FuzzExcerpt(f *testing.F) {
 	f.Add("a\nb")
 	f.Add(strings.Repeat("€", 200))
