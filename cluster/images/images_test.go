@@ -19,8 +19,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
-// fake makes a repository with a program in place of the provider, which is built
-// for two platforms in no time.
+// fake creates a repository with a small program in place of the provider, which is quickly built for two platforms.
 func fake(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -96,7 +95,7 @@ func TestImage(t *testing.T) {
 			t.Errorf("%s has a time or an owner: %+v", header.Name, header)
 		}
 	}
-	// Directories lose their slash on the way.
+	// Directories lose their trailing slash.
 	want := map[string]int64{
 		"etc": 0o755, "etc/passwd": 0o644, "etc/group": 0o644, "etc/ssl": 0o755, "etc/ssl/certs": 0o755,
 		"etc/ssl/certs/ca-certificates.crt": 0o644, "tmp": 0o1777,
@@ -159,7 +158,7 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// TestExamplesAreObjects holds that the package gets examples, and nothing but objects.
+// TestExamplesAreObjects checks that the package contains examples, and that all of them are objects.
 func TestExamplesAreObjects(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "examples")
 	if err := stageExamples(filepath.Join("..", "..", "examples"), to); err != nil {

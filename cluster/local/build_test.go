@@ -17,8 +17,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// TestSlowBuild has a tool that takes ten minutes to build: nothing is started before
-// it is there, and no wait gives up because of it.
+// TestSlowBuild checks that if a tool takes ten minutes to build, nothing is started before the build is complete, and no wait
+// times out.
 func TestSlowBuild(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var did []string
@@ -50,8 +50,8 @@ func TestSlowBuild(t *testing.T) {
 	})
 }
 
-// TestNothingBuildsLater has what the demo starts find tools and never build them: a
-// tool that is missing is an error at once, and not a wait.
+// TestNothingBuildsLater checks that the processes of the demo find tools but never build them: a missing tool is an immediate
+// error, and not a wait.
 func TestNothingBuildsLater(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	_, err := controlplane.Start(t.Context(), controlplane.Options{Dir: t.TempDir()})

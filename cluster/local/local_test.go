@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// TestDemoIsAccepted has a real API server accept what the demo creates beside the
-// claim, without the provider. What becomes of it then is for make demo-check.
+// TestDemoIsAccepted checks that a real API server accepts the objects that the demo creates in addition to the claim, without
+// the provider. make demo-check verifies what happens with them.
 func TestDemoIsAccepted(t *testing.T) {
 	ctx := t.Context()
 	cluster, err := controlplane.Start(ctx, controlplane.Options{Dir: t.TempDir()})
@@ -68,7 +68,7 @@ func TestDemoIsAccepted(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Only what carries our label counts as left over.
+	// Only objects with our label count as leftovers.
 	if err := target.checkNothingLeft(ctx); err != nil {
 		t.Error(err)
 	}
@@ -81,8 +81,8 @@ func TestDemoIsAccepted(t *testing.T) {
 	}
 }
 
-// TestVersions has the files of a module differ between channels in their version
-// only, so that what is seen in the target is the version.
+// TestVersions checks that the files of a module only differ in their version between channels, so that the target shows the
+// version.
 func TestVersions(t *testing.T) {
 	root, err := tools.Root()
 	if err != nil {

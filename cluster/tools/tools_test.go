@@ -19,7 +19,7 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// fake makes a repository whose only tool prints what the linker set.
+// fake creates a repository whose only tool prints a variable that the linker sets.
 func fake(t *testing.T) (root string, m module) {
 	t.Helper()
 	root = t.TempDir()
@@ -72,8 +72,8 @@ func TestBuild(t *testing.T) {
 		t.Errorf("builds leave %q, %v", left, err)
 	}
 
-	// A broken source shows that the binary is not built again, and, with another
-	// hash, that what the compiler says is reported.
+	// A broken source shows that the binary is not rebuilt and, with a different hash, that the output of the compiler is
+	// reported.
 	if err := os.WriteFile(filepath.Join(b.source, "main.go"), []byte("package main\n\nfunc main() { nonsense }\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +111,7 @@ func TestHashCoversTheModule(t *testing.T) {
 	}
 }
 
-// TestInstalled has servers that are installed used where they are of the right
-// version, and built where they are not.
+// TestInstalled checks that installed servers are used if they have the right version, and built otherwise.
 func TestInstalled(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -172,7 +171,7 @@ func TestInstalled(t *testing.T) {
 				t.Errorf("%s\nPath: %v", tc.reason, err)
 			}
 
-			// It is replaced by another version, and its path stays.
+			// The server is replaced with another version at the same path.
 			if err := os.WriteFile(filepath.Join(dir, string(tc.tool)), []byte("#!/bin/sh\necho v0.1.0\n"), 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -183,8 +182,8 @@ func TestInstalled(t *testing.T) {
 	}
 }
 
-// TestSharedVersions has tools and the provider share what they depend on: another
-// version of a module compiles all that imports it once more.
+// TestSharedVersions checks that the tools and the provider use the same versions of shared modules, because with a different
+// version, everything that imports the module would be compiled again.
 func TestSharedVersions(t *testing.T) {
 	root, err := Root()
 	if err != nil {
@@ -208,7 +207,7 @@ func TestSharedVersions(t *testing.T) {
 	}
 }
 
-// versions that a go.mod requires, by module.
+// versions returns the versions that a go.mod requires, by module.
 func versions(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
@@ -226,7 +225,7 @@ func versions(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// TestRun shows the progress of builds, of which one takes ten minutes.
+// TestRun checks the printed progress of builds, one of which takes ten minutes.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -80,7 +80,7 @@ func TestActivation(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		steps  func(j *journal) []step
-		// established kinds, in their order. Kinds with a "!" are not served.
+		// established contains the established kinds in their order. Kinds with a "!" are not served.
 		established []string
 		want        []string
 		err         string

@@ -24,10 +24,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// patience for what should take milliseconds.
+// patience is the timeout for actions that should take milliseconds.
 const patience = time.Minute
 
-// start a server with the kind Site, and the operator.
+// start starts a server with the kind Site, and the operator.
 func start(t *testing.T) client.Client {
 	t.Helper()
 	ctrl.SetLogger(logr.Discard())
@@ -116,7 +116,7 @@ func TestOperator(t *testing.T) {
 		return maps.Equal(status(), map[string]string{"state": "Processing", "message": "welcome: Deployment default/welcome: no replica is available yet"})
 	})
 
-	// One of two replicas is enough, which no rule but that of the operator says.
+	// One of two replicas is enough, according to the operator's own rule.
 	server.Status.Replicas, server.Status.AvailableReplicas, server.Status.ReadyReplicas = 2, 1, 1
 	if err := c.Status().Update(ctx, server); err != nil {
 		t.Fatal(err)

@@ -77,7 +77,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestContributing holds that the table of CONTRIBUTING.md is the list of rules.
+// TestContributing checks that the table in CONTRIBUTING.md contains exactly the rules.
 func TestContributing(t *testing.T) {
 	_, page, found := strings.Cut(string(read(t, os.DirFS("../.."), "CONTRIBUTING.md")), "\n| Do not write | Write |\n|---|---|\n")
 	if !found {

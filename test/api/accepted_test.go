@@ -12,14 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// manifestWith is a Manifest with one install, and nothing that is optional.
+// manifestWith returns a Manifest with one install and no optional fields.
 func manifestWith(t *testing.T, source string) *unstructured.Unstructured {
 	t.Helper()
 	return object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Manifest, metadata: {name: minimal},
 		spec: {forProvider: {installs: [{name: x, source: `+source+`}]}}}`)
 }
 
-// configWith is a ProviderConfig or ClusterProviderConfig.
+// configWith returns a ProviderConfig or a ClusterProviderConfig.
 func configWith(t *testing.T, kind, spec string) *unstructured.Unstructured {
 	t.Helper()
 	return object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: `+kind+`, metadata: {name: minimal}, spec: `+spec+`}`)
@@ -28,7 +28,7 @@ func configWith(t *testing.T, kind, spec string) *unstructured.Unstructured {
 func TestSources(t *testing.T) {
 	cases := map[string]struct {
 		reason, source string
-		// refused is the only complaint, at the source unless field says otherwise.
+		// refused is the only expected error, at the source unless field is set.
 		refused, field string
 	}{
 		"Layer":              {reason: "The smallest oci-ref.", source: `{type: oci-ref, repo: r, name: x, ref: "` + digest + `"}`},
@@ -139,7 +139,7 @@ func TestMinimalObjects(t *testing.T) {
 	}
 }
 
-// Values and the resource are kept as they are, whatever is in them.
+// Values and the resource are stored unchanged, regardless of their content.
 func TestFreeFields(t *testing.T) {
 	in := object(t, fullManifest)
 	out, err := dryRun(t.Context(), in)
@@ -157,7 +157,7 @@ func TestFreeFields(t *testing.T) {
 	}
 }
 
-// TestTwoComplaints holds the rules that cannot be broken alone.
+// TestTwoComplaints checks the rules that can only be broken together with another rule.
 func TestTwoComplaints(t *testing.T) {
 	const least, most = "should be at least 1 chars long", "may not be more than 71 bytes"
 	manifest, config, kyma, template := object(t, fullManifest), object(t, fullConfig), object(t, fullKyma), object(t, fullTemplate)

@@ -23,7 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// patchAndTransform is the input of the function of this name, as far as it is read here.
+// patchAndTransform contains the fields of the input of the function with this name that the tests read.
 type patchAndTransform struct {
 	Resources []struct {
 		Name string         `json:"name"`
@@ -37,8 +37,8 @@ type patchAndTransform struct {
 	} `json:"resources"`
 }
 
-// TestCompositions looks up each field that a patch reads or writes, as a patch of a field that does not exist is no
-// error: nothing ever comes through.
+// TestCompositions checks that each field that a patch reads or writes exists. A patch of a field that does not exist is not an
+// error, but has no effect.
 func TestCompositions(t *testing.T) {
 	schemas, err := schemasOf(t.Context())
 	if err != nil {
@@ -67,7 +67,7 @@ func TestCompositions(t *testing.T) {
 	}
 }
 
-// checkPatches of one step of a pipeline, and count them.
+// checkPatches checks the patches of one step of a pipeline, and returns their number.
 func checkPatches(t *testing.T, file string, schemas map[schema.GroupVersionKind]*extv1.JSONSchemaProps, composite *extv1.JSONSchemaProps,
 	input *runtime.RawExtension,
 ) int {
@@ -99,7 +99,7 @@ func checkPatches(t *testing.T, file string, schemas map[schema.GroupVersionKind
 	return patches
 }
 
-// hasField says whether a schema has a field. Of a kind that is not known everything is believed.
+// hasField reports whether a schema has a field. For an unknown kind, it returns true.
 func hasField(s *extv1.JSONSchemaProps, path string) bool {
 	if s == nil || strings.HasPrefix(path, "metadata.") {
 		return true
@@ -114,7 +114,7 @@ func hasField(s *extv1.JSONSchemaProps, path string) bool {
 	return true
 }
 
-// schemasOf all kinds that are defined in the server.
+// schemasOf returns the schemas of all kinds with a CRD in the server.
 func schemasOf(ctx context.Context) (map[schema.GroupVersionKind]*extv1.JSONSchemaProps, error) {
 	list, err := client.Resource(extv1.SchemeGroupVersion.WithResource("customresourcedefinitions")).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -135,8 +135,9 @@ func schemasOf(ctx context.Context) (map[schema.GroupVersionKind]*extv1.JSONSche
 	return out, nil
 }
 
-// TestXRDs holds that a module of a composite resource has the fields of a module of a Kyma, and that its connection to the
-// cluster has those of a ProviderConfig, except for what belongs to the provider and for namespaces, which are always its own.
+// TestXRDs checks that a module of a composite resource has the fields of a module of a Kyma, and that its connection to the
+// cluster has the fields of a ProviderConfig, except for credentials of the provider, and for namespaces, because Secrets are
+// always in its own namespace.
 func TestXRDs(t *testing.T) {
 	schemas, err := schemasOf(t.Context())
 	if err != nil {
@@ -179,7 +180,7 @@ func TestXRDs(t *testing.T) {
 }
 
 // TestXRDBounds checks that each list of a composite resource and of a claim has a maximum number of items, also in the status,
-// except for those that Crossplane adds.
+// except for lists that Crossplane adds.
 func TestXRDBounds(t *testing.T) {
 	schemas, err := schemasOf(t.Context())
 	if err != nil {

@@ -15,7 +15,7 @@ func TestProviderConfigRules(t *testing.T) {
 	testBreaches(t, "providerconfigs", fullConfig, statusOfConfig, configBreaches())
 }
 
-// A ClusterProviderConfig has no namespace that a Secret could be in by default.
+// A ClusterProviderConfig has no default namespace for Secrets.
 func TestClusterProviderConfigRules(t *testing.T) {
 	breaches := configBreaches()
 	for _, at := range []string{"spec.credentials.secretRef", "spec.identity.secretRef"} {
@@ -188,8 +188,8 @@ func credentialsBreaches(at string) map[string]breach {
 	return out
 }
 
-// secretBreaches are those of a reference to a Secret: at is the path in the
-// schema, in is the path in the full object.
+// secretBreaches returns the breaches for a reference to a Secret. at is the path in the schema, and in is the path in the full
+// object.
 func secretBreaches(at, in string, keyed bool) map[string]breach {
 	out := map[string]breach{
 		at + " required name":          missing(in + ".name"),

@@ -13,7 +13,7 @@ import (
 	moduleconvert "github.com/crossplane-contrib/provider-kyma/internal/module/convert"
 )
 
-// TestConverted holds that the API server takes what objects of the original become.
+// TestConverted checks that the API server accepts converted objects of the original.
 func TestConverted(t *testing.T) {
 	for _, pattern := range []string{"convert/testdata/*.yaml", "testdata/moduletemplates/*.yaml"} {
 		files, err := filepath.Glob(filepath.Join(root, "internal", "module", pattern))

@@ -59,7 +59,7 @@ func installCrossplane(ctx context.Context) error {
 	return server.InstallCRDs(ctx, dir)
 }
 
-// writeDefinitions of a composite resource, and of its claim, as files.
+// writeDefinitions writes the CRDs of a composite resource and of its claim to files.
 func writeDefinitions(dir string, xrd *apiv1.CompositeResourceDefinition) error {
 	crd, err := xcrd.ForCompositeResource(xrd)
 	if err != nil {
@@ -75,7 +75,7 @@ func writeDefinitions(dir string, xrd *apiv1.CompositeResourceDefinition) error 
 	}
 	for _, crd := range all {
 		crd.APIVersion, crd.Kind = extv1.SchemeGroupVersion.String(), "CustomResourceDefinition"
-		// The owner has no UID here.
+		// The owner has no UID.
 		crd.OwnerReferences = nil
 		crd.Status = extv1.CustomResourceDefinitionStatus{}
 		data, err := yaml.Marshal(crd)

@@ -22,8 +22,7 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// TestExamples sends every file under examples, and of the Configuration, to the server, without effect. A field that
-// the server does not know is an error.
+// TestExamples sends every file in examples and in the Configuration to the server, as a dry run. Unknown fields are errors.
 func TestExamples(t *testing.T) {
 	d, err := discovery.NewDiscoveryClientForConfig(server.Config())
 	if err != nil {
@@ -56,7 +55,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// examples are the YAML files of objects, by their path in the repository.
+// examples returns the YAML files with objects, by their path in the repository.
 func examples(t *testing.T) []string {
 	t.Helper()
 	files, err := yamlFiles()
@@ -66,13 +65,13 @@ func examples(t *testing.T) []string {
 	return files
 }
 
-// yamlFiles under examples, and of the Configuration without what says how to pack it.
+// yamlFiles returns the YAML files in examples and in the Configuration, except for the metadata of the package.
 func yamlFiles() ([]string, error) {
 	var out []string
 	for _, folder := range []string{"examples", filepath.Join("package", "configuration")} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(name string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() && d.Name() == "operator" {
-				// An operator of another client, with kinds of its own.
+				// An operator of another client, with its own kinds.
 				return fs.SkipDir
 			}
 			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".yaml") || d.Name() == "crossplane.yaml" {
@@ -101,7 +100,7 @@ func documents(t *testing.T, file string) []*unstructured.Unstructured {
 	return out
 }
 
-// read the objects of a file.
+// read reads the objects in a file.
 func read(file string) ([]*unstructured.Unstructured, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -123,7 +122,7 @@ func read(file string) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// accept asks the server whether it would create an object.
+// accept checks, with a dry run, that the server would create an object.
 func accept(t *testing.T, mapper meta.RESTMapper, o *unstructured.Unstructured) error {
 	t.Helper()
 	m, err := mapper.RESTMapping(o.GroupVersionKind().GroupKind(), o.GroupVersionKind().Version)
@@ -143,7 +142,7 @@ func accept(t *testing.T, mapper meta.RESTMapper, o *unstructured.Unstructured) 
 		DryRun: []string{metav1.DryRunAll}, FieldValidation: "Strict",
 	})
 	if kerrors.IsAlreadyExists(err) {
-		return nil // The namespace of an example before.
+		return nil // The namespace of an earlier example.
 	}
 	return errors.Wrap(err, "the server refuses it")
 }

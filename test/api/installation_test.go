@@ -7,8 +7,8 @@ import (
 	"maps"
 )
 
-// installationBreaches are those of how something is installed, in a Manifest and in a module of a Kyma: at is the path
-// in the schema, in is the path in the full object.
+// installationBreaches returns the breaches for the settings of an installation, in a Manifest and in a module of a Kyma. at is
+// the path in the schema, and in is the path in the full object.
 func installationBreaches(at, in string) map[string]breach {
 	return map[string]breach{
 		at + ".drift enum Repair,Report,Ignore":       unknown(in + ".drift"),
@@ -22,7 +22,7 @@ func installationBreaches(at, in string) map[string]breach {
 
 const durations = `^([0-9]+(\.[0-9]+)?(s|m|h))+$`
 
-// valuesBreaches are those of references to values.
+// valuesBreaches returns the breaches for references to values.
 func valuesBreaches(at, in string, most int) map[string]breach {
 	at += ".valuesFrom"
 	first := in + ".valuesFrom[0]"
@@ -42,7 +42,7 @@ func valuesBreaches(at, in string, most int) map[string]breach {
 	}
 }
 
-// outcomeBreaches are those of plans, rollbacks and tests in the status of a Manifest.
+// outcomeBreaches returns the breaches for plans, rollbacks and tests in the status of a Manifest.
 func outcomeBreaches() map[string]breach {
 	const at = "status.atProvider."
 	out := map[string]breach{
@@ -86,7 +86,7 @@ func outcomeBreaches() map[string]breach {
 	return out
 }
 
-// driftBreaches are those of drift in the status of a Manifest.
+// driftBreaches returns the breaches for drift in the status of a Manifest.
 func driftBreaches() map[string]breach {
 	const at = "status.atProvider.drift"
 	return map[string]breach{
@@ -100,7 +100,7 @@ func driftBreaches() map[string]breach {
 	}
 }
 
-// cededBreaches are those of fields that are left to others, in the status of a Manifest.
+// cededBreaches returns the breaches for ceded fields in the status of a Manifest.
 func cededBreaches() map[string]breach {
 	const at = "status.atProvider.cededFields"
 	return map[string]breach{
@@ -115,7 +115,7 @@ func cededBreaches() map[string]breach {
 	}
 }
 
-// fieldsBreaches are those of the fields of objects in a list.
+// fieldsBreaches returns the breaches for the fields of objects in a list.
 func fieldsBreaches(list string) map[string]breach {
 	return map[string]breach{
 		list + "[].fields maxItems 16":     tooMany(list+"[0].fields", 16, func(i int) any { return fmt.Sprint("data.k", i) }),
@@ -123,7 +123,7 @@ func fieldsBreaches(list string) map[string]breach {
 	}
 }
 
-// referenceBreaches are those of references to objects in a list.
+// referenceBreaches returns the breaches for references to objects in a list.
 func referenceBreaches(list string) map[string]breach {
 	return map[string]breach{
 		list + "[] required kind":          missing(list + "[0].kind"),

@@ -82,7 +82,7 @@ func kymaBreaches() map[string]breach {
 	}
 }
 
-// channelBreaches are those of a channel: at is the path in the schema, in is the path in the full object.
+// channelBreaches returns the breaches for a channel. at is the path in the schema, and in is the path in the full object.
 func channelBreaches(at, in string) map[string]breach {
 	return map[string]breach{
 		at + " minLength 3":        {set: fields{in: "ab"}, ok: fields{in: "abc"}},
@@ -127,7 +127,7 @@ func templateBreaches() map[string]breach {
 		"spec.target enum remote,control-plane": unknown("spec.target"),
 		"spec.data embedded":                    {set: fields{"spec.data.kind": ""}},
 
-		// The server does not look into embedded objects of a status.
+		// The server does not validate embedded objects in a status.
 		"status.data embedded": {elsewhere: "nowhere"},
 		"status.resources maxItems 256": tooMany("status.resources", 256, func(i int) any {
 			return map[string]any{"name": fmt.Sprint("r", i), "type": "ociImage", "use": "None"}
@@ -145,7 +145,7 @@ func TestModuleTemplateWithoutSource(t *testing.T) {
 	b.refused(t, object(t, fullTemplate), dryRun, "exactly one of descriptor and component must be set")
 }
 
-// What is signed, and what module teams write, is kept as it is, whatever is in it.
+// Signed content, and content that module teams write, is stored unchanged.
 func TestFreeFieldsOfModules(t *testing.T) {
 	descriptor := map[string]any{
 		"meta": map[string]any{"schemaVersion": "v2"}, "signatures": []any{},

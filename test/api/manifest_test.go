@@ -20,7 +20,7 @@ const (
 	notDigest = "ref must be a digest (sha256: followed by 64 hexadecimal digits); tags are not allowed"
 )
 
-// sources are the paths of one source of each type, in an object that has them all in one list.
+// sources returns the paths of one source of each type, in an object with all of them in one list.
 type sources struct{ schema, layer, registry, repository, kustomize, inline, raw string }
 
 func sourcesIn(list string) sources {
@@ -110,7 +110,7 @@ func manifestBreaches() map[string]breach {
 	}
 }
 
-// managedBreaches are those that the managed resources of a kind share.
+// managedBreaches returns the breaches that all managed resources have in common.
 func managedBreaches(kind string) map[string]breach {
 	return map[string]breach{
 		"required spec": missing("spec"),
@@ -225,7 +225,7 @@ func layerBreaches(at string) map[string]breach {
 	}
 }
 
-// conditionBreaches are those of the status that each kind has.
+// conditionBreaches returns the breaches for conditions, which each kind has.
 func conditionBreaches() map[string]breach {
 	out := map[string]breach{"status.conditions keys type": {
 		set: fields{"status.conditions": []any{
@@ -239,12 +239,12 @@ func conditionBreaches() map[string]breach {
 	return out
 }
 
-// TestUpdate holds the rules that compare with what was before.
+// TestUpdate checks the rules that compare an object with its previous version.
 func TestUpdate(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		set    fields
-		// moves says that the change is refused, as a move to another cluster.
+		// moves is true if the change must be rejected because it moves the object to another cluster.
 		moves bool
 	}{
 		"OtherName": {
@@ -302,7 +302,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// has says whether an object has fields already.
+// has reports whether an object already has fields.
 func has(o *unstructured.Unstructured, f fields) bool {
 	for path := range f {
 		if get(o, path) == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// TestExamplesResolve reads the component descriptors among the examples as the provider does. Those that are in a registry
-// are left out, as there is none.
+// TestExamplesResolve reads the component descriptors in the examples in the same way as the provider. It omits descriptors in
+// a registry, because there is none.
 func TestExamplesResolve(t *testing.T) {
 	found := 0
 	for _, file := range examples(t) {
@@ -43,7 +43,7 @@ func TestExamplesResolve(t *testing.T) {
 	}
 }
 
-// TestExampleIsSigned checks the signature in one example with the key in another one.
+// TestExampleIsSigned verifies the signature in one example with the key in another one.
 func TestExampleIsSigned(t *testing.T) {
 	folder := filepath.Join(root, "examples")
 	raw, err := json.Marshal(get(documents(t, filepath.Join(folder, "moduletemplate", "signed.yaml"))[0], "spec.descriptor"))

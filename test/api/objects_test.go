@@ -18,7 +18,7 @@ const (
 	digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 )
 
-// The full objects use every field, so that each can be taken away or changed.
+// The full objects contain every field, so that each of them can be removed or changed.
 const (
 	fullManifest = `
 apiVersion: kyma.m.crossplane.io/v1alpha1
@@ -266,7 +266,7 @@ resources:
 `
 )
 
-// object reads YAML.
+// object decodes an object from YAML.
 func object(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	o := &unstructured.Unstructured{}
@@ -276,7 +276,7 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return o
 }
 
-// clusterConfig is the full ProviderConfig as a ClusterProviderConfig.
+// clusterConfig returns the full ProviderConfig as a ClusterProviderConfig.
 func clusterConfig(text string) string {
 	const allowed = `
 spec:
@@ -289,13 +289,13 @@ spec:
 	return strings.Replace(text, "\nspec:", allowed, 1)
 }
 
-// fields are values by path, such as spec.installs[0].name.
+// fields maps paths, such as spec.installs[0].name, to values.
 type fields map[string]any
 
-// gone as a value takes the field away.
+// gone is a value that removes the field.
 type gone struct{}
 
-// set changes an object.
+// set sets fields of an object.
 func set(t *testing.T, o *unstructured.Unstructured, f fields) {
 	t.Helper()
 	for path, value := range f {
@@ -304,7 +304,7 @@ func set(t *testing.T, o *unstructured.Unstructured, f fields) {
 	}
 }
 
-// split a path into the names of fields, and the numbers of items.
+// split splits a path into the names of fields and the indexes of items.
 func split(path string) []any {
 	var out []any
 	for part := range strings.SplitSeq(path, ".") {
@@ -324,8 +324,7 @@ func split(path string) []any {
 	return out
 }
 
-// put a value below in, and return what in has become. What the path leads
-// through must exist, so that a slip in a path is found.
+// put sets a value at a path in in, and returns the changed in. All parents must exist, so that mistakes in paths are detected.
 func put(t *testing.T, path string, in any, keys []any, value any) any {
 	t.Helper()
 	if len(keys) == 0 {
@@ -359,7 +358,7 @@ func put(t *testing.T, path string, in any, keys []any, value any) any {
 	}
 }
 
-// get the value at a path, or nil.
+// get returns the value at a path, or nil.
 func get(o *unstructured.Unstructured, path string) any {
 	var in any = o.Object
 	for _, key := range split(path) {

@@ -20,9 +20,9 @@ import (
 type breach struct {
 	// set breaks the rule.
 	set fields
-	// field is what the server names as the place. Default: the only path in set.
+	// field is the field that the server names. It defaults to the only path in set.
 	field string
-	// ok just keeps the rule; nothing where there is no such border.
+	// ok is the limit case that still obeys the rule, if there is one.
 	ok fields
 	// elsewhere names the test that breaks the rule instead.
 	elsewhere string
@@ -33,7 +33,7 @@ func tooLong(path, prefix string, limit int) breach {
 	return breach{set: fields{path: pad(prefix, limit+1)}, ok: fields{path: pad(prefix, limit)}}
 }
 
-// tooLongEach breaks the maxLength of texts below a path, in the first item of each list.
+// tooLongEach breaks the maxLength of the texts below a path, in the first item of each list.
 func tooLongEach(at string, limits map[string]int) map[string]breach {
 	out := map[string]breach{}
 	for name, limit := range limits {
@@ -48,13 +48,13 @@ func pad(prefix string, length int) string { return prefix + strings.Repeat("a",
 // empty breaks a minLength of 1.
 func empty(path string) breach { return breach{set: fields{path: ""}, ok: fields{path: "a"}} }
 
-// missing takes a required field away.
+// missing removes a required field.
 func missing(path string) breach { return breach{set: fields{path: gone{}}} }
 
-// unknown is a value that an enum does not have.
+// unknown sets a value that is not in an enum.
 func unknown(path string) breach { return breach{set: fields{path: "Unknown"}} }
 
-// twice gives two items of a list the same key.
+// twice sets the same key in two items of a list.
 func twice(list, key, value string) breach {
 	return breach{set: fields{list + "[1]." + key: value}, field: list + "[1]"}
 }
@@ -71,7 +71,7 @@ func tooMany(path string, limit int, item func(i int) any) breach {
 	return breach{set: fields{path: items(limit + 1)}, ok: fields{path: items(limit)}}
 }
 
-// says is what the server answers when a rule is broken.
+// says returns the response of the server when a rule is broken.
 func says(t *testing.T, rule string) string {
 	t.Helper()
 	keyword, value := parse(rule)
@@ -102,7 +102,7 @@ func says(t *testing.T, rule string) string {
 	}
 }
 
-// parse takes the path from a rule.
+// parse extracts the path from a rule.
 func parse(rule string) (keyword, value string) {
 	words := strings.SplitN(rule, " ", 3)
 	if keywords := []string{"cel", "required"}; slices.Contains(keywords, words[0]) {
@@ -115,7 +115,7 @@ func parse(rule string) (keyword, value string) {
 	return words[1], ""
 }
 
-// testBreaches breaks each rule of a kind, and finds those that no one breaks.
+// testBreaches breaks each rule of a kind, and detects rules without a breach.
 func testBreaches(t *testing.T, plural, full, status string, breaches map[string]breach) {
 	t.Helper()
 	want := rulesOf(t, plural).refuse
@@ -159,8 +159,8 @@ func (b breach) refused(
 	checkRefusal(t, err, b.place(), text)
 }
 
-// checkRefusal wants exactly one complaint: another one would mean that the case
-// breaks more than its rule, or that it never gets as far as its rule.
+// checkRefusal expects exactly one error. Any other error would mean that the case breaks additional rules, or that its rule is
+// not evaluated.
 func checkRefusal(t *testing.T, err error, field, text string) {
 	t.Helper()
 	if !kerrors.IsInvalid(err) {
@@ -168,7 +168,7 @@ func checkRefusal(t *testing.T, err error, field, text string) {
 	}
 	var causes []metav1.StatusCause
 	if s, ok := err.(kerrors.APIStatus); ok {
-		// Where the schema is broken, the server does not evaluate CEL, and says so.
+		// If the schema is violated, the server does not evaluate CEL rules, and reports this.
 		causes = slices.DeleteFunc(s.Status().Details.Causes, func(c metav1.StatusCause) bool {
 			return strings.Contains(c.Message, "some validation rules were not checked")
 		})
@@ -198,7 +198,7 @@ func isStatus(f fields) bool {
 	return false
 }
 
-// named gives an object another name.
+// named returns an object with a different name.
 func named(o *unstructured.Unstructured, name string) *unstructured.Unstructured {
 	o.SetName(name)
 	return o

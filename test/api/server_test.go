@@ -18,8 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// One server for all tests, because a start is what costs. Tests leave nothing
-// behind in it that another one would see.
+// All tests share one server, because starting it is slow. Tests leave nothing behind that affects other tests.
 var (
 	server *controlplane.Cluster
 	client dynamic.Interface
@@ -45,8 +44,7 @@ func setUp(ctx context.Context, c *controlplane.Cluster) error {
 	return installCrossplane(ctx)
 }
 
-// of is the client of one of our kinds. The namespace is ignored where the kind
-// has none.
+// of returns a client for one of our kinds. For cluster-scoped kinds, the namespace is ignored.
 func of(kind string) dynamic.ResourceInterface {
 	resources := map[string]string{
 		"Manifest": "manifests", "ProviderConfig": "providerconfigs",
@@ -60,18 +58,17 @@ func of(kind string) dynamic.ResourceInterface {
 	return r.Namespace(metav1.NamespaceDefault)
 }
 
-// dryRun creates without leaving anything. Unknown fields are errors, so that a
-// slip in a test is not taken for an answer.
+// dryRun creates an object in a dry run. Unknown fields are errors, so that mistakes in tests are detected.
 func dryRun(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	return of(o.GetKind()).Create(ctx, o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: "Strict"})
 }
 
-// dryRunStatus writes the status of an object that exists, without effect.
+// dryRunStatus writes the status of an existing object in a dry run.
 func dryRunStatus(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	return of(o.GetKind()).UpdateStatus(ctx, o, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: "Strict"})
 }
 
-// create really creates an object, and removes it when the test ends.
+// create creates an object, and deletes it at the end of the test.
 func create(t *testing.T, o *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	c := of(o.GetKind())

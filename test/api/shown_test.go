@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
 
-// TestDefaults creates objects without what is optional, and sees what they are.
+// TestDefaults creates objects without optional fields, and checks the defaults.
 func TestDefaults(t *testing.T) {
 	const kyma, policies = `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Kyma, metadata: {name: minimal}, spec: `, `["*"]`
 	const everybody = `{"kind":"ClusterProviderConfig","name":"default"}`
@@ -116,7 +116,7 @@ func compact(t *testing.T, v any) string {
 	return string(data)
 }
 
-// TestColumns reads what kubectl get prints.
+// TestColumns checks the output of kubectl get.
 func TestColumns(t *testing.T) {
 	live := create(t, object(t, fullManifest))
 	live.Object["status"] = object(t, statusOfManifest).Object
@@ -138,7 +138,7 @@ func TestColumns(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		args   string
-		want   []string // The first line, and what the lines after it begin with.
+		want   []string // The first line, and the beginning of all further lines.
 	}{
 		"Manifests": {
 			reason: "What is shown of a module.", args: "get manifests.kyma.m.crossplane.io",
@@ -199,8 +199,8 @@ func TestColumns(t *testing.T) {
 
 func words(line string) string { return strings.Join(strings.Fields(line), " ") }
 
-// TestStatusOfNewObjects checks that an object that the provider has not examined yet says so. Tools that know of kstatus take an
-// object without a status for one that is done, and so does Argo CD.
+// TestStatusOfNewObjects checks the status of an object that the provider has not processed yet. Tools that use kstatus treat
+// an object without a status as complete, and so does Argo CD.
 func TestStatusOfNewObjects(t *testing.T) {
 	for _, yaml := range []string{fullManifest, fullKyma, fullTemplate} {
 		o := object(t, yaml)
@@ -216,8 +216,8 @@ func TestStatusOfNewObjects(t *testing.T) {
 	}
 }
 
-// TestNames checks the categories and the short names by which kubectl finds our kinds. The plural names alone are those of the
-// original, and of kinds of other providers, which the server may have too.
+// TestNames checks the categories and the short names by which kubectl finds our kinds. The original and other providers have
+// kinds with the same plural names, which can be in the same server.
 func TestNames(t *testing.T) {
 	d, err := discovery.NewDiscoveryClientForConfig(server.Config())
 	if err != nil {
@@ -248,8 +248,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestExplain holds that kubectl explain has a text for every field: it reads the
-// schemas that the server publishes.
+// TestExplain checks that kubectl explain has a text for every field. It reads the schemas that the server publishes.
 func TestExplain(t *testing.T) {
 	d, err := discovery.NewDiscoveryClientForConfig(server.Config())
 	if err != nil {
@@ -292,7 +291,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// explained wants a description of a schema and of all below, and counts them.
+// explained checks that a schema and all schemas below it have a description, and counts them.
 func explained(t *testing.T, path string, s *extv1.JSONSchemaProps) int {
 	t.Helper()
 	if strings.TrimSpace(s.Description) == "" {

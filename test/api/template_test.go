@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestWrittenTemplates sends what kymactl module template writes to the server, without effect.
+// TestWrittenTemplates sends the output of kymactl module template to the server, as a dry run.
 func TestWrittenTemplates(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "internal", "cli", "module", "testdata", "template*.yaml"))
 	if err != nil || len(files) == 0 {

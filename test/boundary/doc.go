@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package boundary checks the layout of the repository: which layer may import which, who may import the big libraries, how
-// large a package, a file and a function may be. It reads the source and runs none of it.
+// Package boundary checks the layout of the repository: which layers can import each other, which packages can import the large
+// libraries, and how large packages, files and functions can be. It reads the source code without running it.
 package boundary

@@ -31,7 +31,7 @@ func senders() map[string][]string {
 	return map[string][]string{
 		viaREST: {"pkg/manifest/internal/ssa"},
 		viaClient: {
-			// The connection to a target creates the clients: the REST client of the engine, and those of the watches.
+			// The connection to a target creates the clients: the REST client of the engine, and the clients of the watches.
 			"internal/target/connection",
 			// The function lookup of charts reads objects.
 			"internal/render/templates",
@@ -39,7 +39,7 @@ func senders() map[string][]string {
 			"internal/notfound",
 			// The command line reads the version of the control plane.
 			"internal/cli/version",
-			// The API server of tests.
+			// The fake API server for tests.
 			"pkg/manifest/internal/fakeapi",
 		},
 		// These are clients of the control plane. The controllers get theirs from the manager.

@@ -25,8 +25,7 @@ import (
 
 const patience = 60 * time.Second
 
-// eventually polls until check says yes, and fails the test with what it said
-// last when it never does.
+// eventually polls until check succeeds. If it never does, it fails the test with the last result.
 func eventually(t *testing.T, what string, check func(context.Context) (bool, string)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -53,7 +52,7 @@ func clientOf(t *testing.T, c *rest.Config) kubernetes.Interface {
 	return k
 }
 
-// TestManyServices has more Services in a cluster than a /24 has addresses.
+// TestManyServices creates more Services in a cluster than a /24 network has addresses.
 func TestManyServices(t *testing.T) {
 	c, err := Start(t.Context(), Options{Name: "services"})
 	if err != nil {
@@ -72,7 +71,7 @@ func TestManyServices(t *testing.T) {
 	}
 }
 
-// TestCluster starts one cluster with everything, because a start is what costs.
+// TestCluster starts only one cluster for all checks, because starting it is slow.
 func TestCluster(t *testing.T) {
 	c, err := Start(t.Context(), Options{Name: "everything"}.Complete())
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
-// reader reads from a registry over plain http, without a cache.
+// reader reads from a registry over plain HTTP, without a cache.
 type reader struct{}
 
 func (reader) get(ctx context.Context, repository, kind, reference string) ([]byte, error) {
@@ -141,8 +141,7 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestPushSignedComponent checks that a signature holds, for what is referenced
-// too, and that tampering breaks it.
+// TestPushSignedComponent checks that a signature is valid, also for referenced components, and that tampering invalidates it.
 func TestPushSignedComponent(t *testing.T) {
 	r, err := StartRegistry(WebOptions{})
 	if err != nil {

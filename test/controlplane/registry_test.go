@@ -49,7 +49,7 @@ func writeFile(t *testing.T, data []byte) string {
 	return name
 }
 
-// TestRegistry has Helm and crane, which no one here wrote, read what was pushed.
+// TestRegistry checks that third-party clients, Helm and crane, can read pushed content.
 func TestRegistry(t *testing.T) {
 	cases := map[string]struct {
 		reason  string

@@ -28,11 +28,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// password of the keys of cosign.
+// password is the password of the keys that cosign uses.
 const password = "a password of a test"
 
-// tool runs the real cosign, which has no network but the loopback interface's
-// registry to talk to, and no home.
+// tool runs the real cosign without a home directory. It can only reach the registry on the loopback interface.
 func tool(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	path, err := tools.Path(t.Context(), tools.Cosign)
@@ -42,19 +41,19 @@ func tool(t *testing.T, args ...string) (string, error) {
 	home := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), path, args...)
 	cmd.Dir = home
-	// Whatever it asks of another host fails at once.
+	// Requests to other hosts fail immediately.
 	cmd.Env = []string{"HOME=" + home, "TUF_ROOT=" + home, "COSIGN_PASSWORD=" + password, "HTTPS_PROXY=http://127.0.0.1:1"}
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-// verify asks the real cosign.
+// verify verifies a signature with the real cosign.
 func verify(t *testing.T, public, reference string) (string, error) {
 	t.Helper()
 	return tool(t, "verify", "--key", public, "--insecure-ignore-tlog=true", "--allow-http-registry", reference)
 }
 
-// sign has the real cosign sign in its classic form.
+// sign signs with the real cosign, in its classic format.
 func sign(t *testing.T, private, reference string) {
 	t.Helper()
 	out, err := tool(t, "sign", "--key", private, "--new-bundle-format=false", "--use-signing-config=false", "--tlog-upload=false",
@@ -82,7 +81,7 @@ func publicFile(t *testing.T, key crypto.PublicKey) string {
 	return write(t, "key.pub", pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 }
 
-// imported gives a private key to the real cosign, which wants it encrypted.
+// imported imports a private key into the real cosign, which requires an encrypted key.
 func imported(t *testing.T, key crypto.Signer) string {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(key)
@@ -97,7 +96,7 @@ func imported(t *testing.T, key crypto.Signer) string {
 	return prefix + ".key"
 }
 
-// keys of all kinds.
+// keys returns keys of all kinds.
 func keys(t *testing.T) map[string]crypto.Signer {
 	t.Helper()
 	out := map[string]crypto.Signer{}
@@ -121,7 +120,7 @@ func keys(t *testing.T) map[string]crypto.Signer {
 	return out
 }
 
-// place pushes a manifest of its own, and returns where it is.
+// place pushes a unique manifest, and returns its location.
 func place(t *testing.T, r *controlplane.Registry, content string) (s store.Store, pushed controlplane.Pushed) {
 	t.Helper()
 	pushed, err := r.PushBlob(t.Context(), "component-descriptors/example.org/x", []byte(content))
@@ -145,8 +144,8 @@ func start(t *testing.T) *controlplane.Registry {
 	return r
 }
 
-// TestCosignAcceptsOurs says that what admission controllers run takes our
-// signatures, in the form in which cosign version 2 made them.
+// TestCosignAcceptsOurs checks that cosign, which admission controllers use, accepts our signatures, in the format of cosign
+// version 2.
 func TestCosignAcceptsOurs(t *testing.T) {
 	r := start(t)
 	for name, key := range keys(t) {
@@ -175,14 +174,14 @@ func TestCosignAcceptsOurs(t *testing.T) {
 	}
 }
 
-// TestCosignRefusesMoved says that a signature is not taken for another manifest.
+// TestCosignRefusesMoved checks that a signature is not accepted for a different manifest.
 func TestCosignRefusesMoved(t *testing.T) {
 	r := start(t)
 	key := keys(t)["ECDSA"]
 	public := publicFile(t, key.Public())
 	s, signed := place(t, r, "signed")
 	_, changed := place(t, r, "changed")
-	// A tag, first of what is signed, and then of something else.
+	// A tag that first refers to the signed manifest, and then to a different one.
 	move := func(digest string) {
 		data, _, err := s.Manifest(t.Context(), digest)
 		if err != nil {
@@ -203,7 +202,7 @@ func TestCosignRefusesMoved(t *testing.T) {
 	if out, err := verify(t, public, signed.Repository+":v1"); err == nil {
 		t.Errorf("cosign verifies a tag that was moved:\n%s", out)
 	}
-	// The signature itself, put beside the other manifest.
+	// The signature itself, stored for the other manifest.
 	data, _, err := s.Manifest(t.Context(), cosign.Tag(signed.Manifest))
 	if err != nil {
 		t.Fatal(err)
@@ -220,8 +219,7 @@ func TestCosignRefusesMoved(t *testing.T) {
 	}
 }
 
-// TestOursAcceptsCosign says that signatures of the real cosign are taken, and
-// that ours and theirs stand beside each other.
+// TestOursAcceptsCosign checks that signatures of the real cosign are accepted, and that both can exist at the same time.
 func TestOursAcceptsCosign(t *testing.T) {
 	r := start(t)
 	ours, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -240,8 +238,8 @@ func TestOursAcceptsCosign(t *testing.T) {
 			if err := cosign.Verify(t.Context(), s, pushed.Manifest, ours.Public()); !errors.As(err, &unsigned) {
 				t.Errorf("Verify(...) with another key: want a NotSignedError, got %v", err)
 			}
-			// With these kinds of keys version 3 of cosign signs in a way that its own
-			// verify takes only with flags, so that one of ours is of use.
+			// With these kinds of keys, cosign version 3 creates signatures that its own verify command only accepts with
+			// additional flags, so one of our signatures is still useful.
 			adds := name == "ECDSA384" || name == "Ed25519"
 			if added, err := cosign.Sign(t.Context(), s, pushed.Repository, pushed.Manifest, theirs); err != nil || added != adds {
 				t.Errorf("Sign(...) with the key of cosign: got %t, %v, want %t", added, err, adds)
@@ -261,7 +259,7 @@ func TestOursAcceptsCosign(t *testing.T) {
 	}
 }
 
-// TestSamePayload says that we sign, for RSA byte for byte, what cosign signs.
+// TestSamePayload checks that we sign the same payload as cosign, and that RSA signatures are identical.
 func TestSamePayload(t *testing.T) {
 	r := start(t)
 	key := keys(t)["RSA"]
@@ -283,7 +281,7 @@ func TestSamePayload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The order of the fields may differ, the content of the layers and the config must not.
+	// The order of the fields can differ, but the content of the layers and the config must not.
 	for _, part := range []string{`"layers":[`, `"config":{`} {
 		if a, b := cut(ours, part), cut(theirs, part); !bytes.Equal(a, b) {
 			t.Errorf("%s: we write\n%s\ncosign writes\n%s", part, a, b)
@@ -291,7 +289,7 @@ func TestSamePayload(t *testing.T) {
 	}
 }
 
-// cut returns the digests in a part of a manifest.
+// cut returns the digests in one part of a manifest.
 func cut(manifest []byte, part string) []byte {
 	_, rest, _ := bytes.Cut(manifest, []byte(part))
 	_, rest, _ = bytes.Cut(rest, []byte(`"digest":`))

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cosign has the real cosign read the signatures that internal/cosign
-// makes, and internal/cosign those of the real one.
+// Package cosign tests that the real cosign accepts the signatures of internal/cosign, and vice versa.
 package cosign

@@ -18,7 +18,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// client is what the resolver of component-spec asks a registry with.
+// client is the registry client for the resolver of component-spec.
 type client struct{}
 
 func (client) GetManifest(ctx context.Context, ref string) (*ocispec.Manifest, error) {
@@ -52,7 +52,8 @@ func (client) Fetch(ctx context.Context, ref string, desc ocispec.Descriptor, w 
 	return err
 }
 
-// TestComponentSpecReadsOurs says that its resolver finds, reads and verifies what we push, with each mapping of names.
+// TestComponentSpecReadsOurs checks that the resolver of component-spec finds, reads and verifies pushed modules, with each
+// name mapping.
 func TestComponentSpecReadsOurs(t *testing.T) {
 	r := startRegistry(t)
 	private, public := keyFiles(t)

@@ -11,11 +11,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// layered is a module that is one artifact, and nothing beside it.
+// layered is a module that consists of a single artifact.
 const layered = "name: " + greeter + "\nversion: " + version + "\ncharts: [{path: inner}]\n"
 
-// TestCraneReadsOurs says that crane sees the digest that we print, that what it copies stays the same module, and that what
-// it pushes of our layout has the digest that we push.
+// TestCraneReadsOurs checks that crane reports the digest that we print, that a module that it copies stays the same, and that
+// pushing our layout with crane has the same digest.
 func TestCraneReadsOurs(t *testing.T) {
 	r, other := startRegistry(t), startRegistry(t)
 	private, public := keyFiles(t)
@@ -70,8 +70,8 @@ func TestCraneReadsOurs(t *testing.T) {
 	}
 }
 
-// TestCraneCopiesWhatBelongs says that a repository that crane copies as a whole keeps the signature of cosign, and that
-// charts beside the module are found where they were copied, too.
+// TestCraneCopiesWhatBelongs checks that a repository that crane copies completely includes the cosign signature, and that
+// charts next to the module are also found in the copy.
 func TestCraneCopiesWhatBelongs(t *testing.T) {
 	r, other := startRegistry(t), startRegistry(t)
 	private, public := keyFiles(t)
@@ -87,7 +87,7 @@ func TestCraneCopiesWhatBelongs(t *testing.T) {
 	}
 }
 
-// TestOras says that oras moves modules between our layouts, its own, and registries, without changing a byte.
+// TestOras checks that oras can copy modules between our layouts, its own layouts, and registries without changing a byte.
 func TestOras(t *testing.T) {
 	r, other := startRegistry(t), startRegistry(t)
 	private, public := keyFiles(t)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package interop has the tools of others read what kymactl makes, and kymactl
-// read what they make: crane, oras, helm, the library that modules were made
-// with first (component-spec), and the way in which Kyma's operators fetched
-// layers. There is a registry in this process, and no cluster.
+// Package interop tests that other tools can read the output of kymactl, and vice versa: crane, oras, helm, the library that
+// the first modules were created with (component-spec), and the code with which Kyma's operators fetched layers. It uses a
+// registry in the same process, and no cluster.
 package interop

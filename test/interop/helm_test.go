@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// TestHelmReadsOurs says that a chart that we ship as Helm's type is one for Helm: it is pulled, shown, rendered and checked.
+// TestHelmReadsOurs checks that Helm can pull, show, render and verify a chart that we push with Helm's type.
 func TestHelmReadsOurs(t *testing.T) {
 	r := startRegistry(t)
 	path, _ := made(t, definition)
@@ -37,7 +37,7 @@ func TestHelmReadsOurs(t *testing.T) {
 	if got := run(t, tools.Helm, append([]string{"template", "x"}, at...)...); !strings.Contains(got, "of: web, greeting: hello") {
 		t.Errorf("helm template: got %s", got)
 	}
-	// By its digest, as signatures have it.
+	// By its digest, as in signatures.
 	var s struct {
 		Charts []struct {
 			Digest string `json:"digest"`
@@ -51,14 +51,14 @@ func TestHelmReadsOurs(t *testing.T) {
 	if !strings.Contains(pinned, "of: web") {
 		t.Errorf("helm template by digest: got %s", pinned)
 	}
-	// The config is what Helm itself writes.
+	// The config is the same as Helm writes.
 	theirs := pushWithHelm(t, r.Host()+"/theirs", filepath.Join(folder(t, definition), "web"))
 	if diff := cmp.Diff(configOf(t, theirs), configOf(t, r.Host()+"/m/charts/web:0.1.0_b.1")); diff != "" {
 		t.Errorf("config: -helm, +ours:\n%s", diff)
 	}
 }
 
-// pushWithHelm a directory with chart web, and return where it is.
+// pushWithHelm pushes a directory with chart web, and returns its location.
 func pushWithHelm(t *testing.T, base, dir string) string {
 	t.Helper()
 	packed := t.TempDir()
@@ -73,7 +73,7 @@ func pushWithHelm(t *testing.T, base, dir string) string {
 
 func configOf(t *testing.T, reference string) string { return run(t, tools.Crane, "config", reference) }
 
-// TestOursReadsHelm says that charts which Helm has pushed or packed are installed by modules.
+// TestOursReadsHelm checks that modules can install charts that Helm has pushed or packed.
 func TestOursReadsHelm(t *testing.T) {
 	r := startRegistry(t)
 	dir := filepath.Join(folder(t, definition), "web")

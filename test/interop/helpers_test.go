@@ -38,7 +38,7 @@ const (
 	ociManifest = "application/vnd.oci.image.manifest.v1+json"
 )
 
-// TestMain keeps the credentials of anyone who runs the tests out of them.
+// TestMain prevents the tests from using the credentials of the user.
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "interop-test-")
 	if err != nil {
@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// kymactl runs a command line that must end with a code, and returns stdout and stderr.
+// kymactl runs a command line that must end with an exit code, and returns stdout and stderr.
 func kymactl(t *testing.T, want command.ExitCode, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -70,7 +70,7 @@ func ok(t *testing.T, args ...string) string {
 	return lines[len(lines)-1]
 }
 
-// objects that a module would install.
+// objects returns the objects that a module installs.
 func objects(t *testing.T, reference string) string {
 	t.Helper()
 	out, warnings := kymactl(t, command.ExitOK, "module", "inspect", reference, "--show-objects")
@@ -80,7 +80,7 @@ func objects(t *testing.T, reference string) string {
 	return out
 }
 
-// tool runs the program of another client, without a home, and returns stdout.
+// tool runs the program of another client without a home directory, and returns stdout.
 func tool(t *testing.T, which tools.Tool, args ...string) (string, error) {
 	t.Helper()
 	path, err := tools.Path(t.Context(), which)
@@ -99,7 +99,7 @@ func tool(t *testing.T, which tools.Tool, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// run a tool, which must succeed.
+// run runs a tool, which must succeed.
 func run(t *testing.T, which tools.Tool, args ...string) string {
 	t.Helper()
 	out, err := tool(t, which, args...)
@@ -119,7 +119,7 @@ func startRegistry(t *testing.T) *controlplane.Registry {
 	return r
 }
 
-// chart that makes a ConfigMap.
+// chart returns a chart with a ConfigMap.
 func chart(name string) controlplane.Files {
 	return controlplane.Files{
 		"Chart.yaml":                  []byte("apiVersion: v2\nname: " + name + "\nversion: 0.1.0+b.1\ndescription: Greets.\nappVersion: \"1\"\n"),
@@ -138,7 +138,7 @@ manifests:
 - path: plain.yaml
 `
 
-// directory of a module.
+// directory creates the directory of a module.
 func folder(t *testing.T, definition string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -163,7 +163,7 @@ func write(t *testing.T, path string, data []byte) string {
 	return path
 }
 
-// made is the layout of a module, and its digest.
+// made creates the layout of a module, and returns its path and digest.
 func made(t *testing.T, definition string, args ...string) (path, digest string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "layout")
@@ -182,7 +182,7 @@ func (b blob) describe() map[string]any {
 	return map[string]any{"mediaType": b.mediaType, "digest": b.digest(), "size": len(b.data)}
 }
 
-// push an artifact with another library than ours.
+// push pushes an artifact with a different library than ours.
 func push(t *testing.T, reference string, config blob, layers ...blob) (digest string) {
 	t.Helper()
 	ref, err := name.NewTag(reference)
@@ -198,7 +198,7 @@ func push(t *testing.T, reference string, config blob, layers ...blob) (digest s
 			t.Fatal(err)
 		}
 	}
-	// As component-spec writes it, without mediaType.
+	// In the format of component-spec, without mediaType.
 	manifest, err := json.Marshal(map[string]any{"schemaVersion": 2, "config": config.describe(), "layers": described})
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func push(t *testing.T, reference string, config blob, layers ...blob) (digest s
 	return digestOf(manifest)
 }
 
-// taggable is a manifest as it will lie in the registry.
+// taggable is a manifest in the form in which the registry stores it.
 type taggable []byte
 
 func (m taggable) RawManifest() ([]byte, error) { return m, nil }
@@ -221,7 +221,7 @@ func digestOf(data []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// key is made once, as that takes a while.
+// key is created only once, because this takes a while.
 var key = sync.OnceValue(func() *rsa.PrivateKey {
 	k, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -230,7 +230,7 @@ var key = sync.OnceValue(func() *rsa.PrivateKey {
 	return k
 })
 
-// keyFiles with the key: PKCS#8 as component-spec reads it, and the public one.
+// keyFiles writes files with the private key in PKCS#8, as component-spec reads it, and the public key.
 func keyFiles(t *testing.T) (private, public string) {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(key())

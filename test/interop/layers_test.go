@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// layerOf a manifest, behind the descriptor.
+// layerOf returns a layer of a manifest, after the descriptor.
 func layerOf(t *testing.T, reference string, i int) string {
 	t.Helper()
 	var m struct {
@@ -34,7 +34,7 @@ func layerOf(t *testing.T, reference string, i int) string {
 	return m.Layers[i].Digest
 }
 
-// get a blob as Kyma's operators did: by the digest of the layer, without any manifest.
+// get fetches a blob in the same way as Kyma's operators: by the digest of the layer, without a manifest.
 func get(t *testing.T, repo, name, digest string) io.ReadCloser {
 	t.Helper()
 	host, path, _ := strings.Cut(repo, "/")
@@ -52,8 +52,9 @@ func get(t *testing.T, repo, name, digest string) io.ReadCloser {
 	return resp.Body
 }
 
-// TestOperatorsReadOurs says that what a descriptor says of a layer is all that an operator of Kyma needs to install it:
-// a chart is unpacked with Chart.yaml on top, each directory once and before what is in it, and plain YAML is plain.
+// TestOperatorsReadOurs checks that the descriptor contains everything that an operator of Kyma needs to install a layer:
+// charts have Chart.yaml at the root, each directory is in the archive once and before its content, and plain YAML is not
+// compressed.
 func TestOperatorsReadOurs(t *testing.T) {
 	r := startRegistry(t)
 	path, _ := made(t, definition+"config: {configs: [{name: inner, clientConfig: Namespace=x}]}\n")
@@ -100,7 +101,7 @@ func TestOperatorsReadOurs(t *testing.T) {
 	}
 }
 
-// unpack as strictly as the operators did.
+// unpack unpacks an archive as strictly as the operators did.
 func unpack(t *testing.T, r io.Reader) controlplane.Files {
 	t.Helper()
 	dir := t.TempDir()
@@ -119,7 +120,7 @@ func unpack(t *testing.T, r io.Reader) controlplane.Files {
 		to := filepath.Join(dir, filepath.FromSlash(h.Name))
 		switch h.Typeflag {
 		case tar.TypeDir:
-			// It is an error where the directory is there.
+			// It is an error if the directory exists.
 			if err := os.Mkdir(to, 0o700); err != nil {
 				t.Fatal(err)
 			}

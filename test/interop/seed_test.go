@@ -24,13 +24,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// A form in which components were written at some time.
+// A form is a historical format of components.
 type form struct {
 	config, descriptor string
-	// file is the name in a tar; without one the descriptor is bare JSON.
+	// file is the name of the descriptor in a tar. If it is empty, the descriptor is plain JSON.
 	file string
 	ocm  bool
-	// media type of the signature.
+	// media is the media type of the signature.
 	signature string
 }
 
@@ -50,8 +50,8 @@ func forms() map[string]form {
 	}
 }
 
-// TestOldModules says that modules in the forms of the tools of their time are inspected, verified, pulled and copied
-// without changing a byte, and that no signature is taken for one of something else.
+// TestOldModules checks that modules in historical formats can be inspected, verified, pulled and copied without changing a
+// byte, and that no signature is accepted for different content.
 func TestOldModules(t *testing.T) {
 	_, public := keyFiles(t)
 	plain := blob{"application/octet-stream", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain}\n")}
@@ -97,7 +97,7 @@ func TestOldModules(t *testing.T) {
 	}
 }
 
-// describe a component with a chart and plain YAML.
+// describe returns a component with a chart and plain YAML.
 func (f form) describe(t *testing.T, base string, layers []blob) []byte {
 	t.Helper()
 	resources := []any{}
@@ -136,7 +136,7 @@ func (f form) describe(t *testing.T, base string, layers []blob) []byte {
 	return data
 }
 
-// sign as the tools of the time did: with the signer of component-spec, or as OCM wrote it.
+// sign signs in the same way as historical tools: with the signer of component-spec, or in the format of OCM.
 func (f form) sign(t *testing.T, descriptor []byte) []byte {
 	t.Helper()
 	d := &v2.ComponentDescriptor{}
@@ -186,7 +186,7 @@ func signOCM(t *testing.T, d *v2.ComponentDescriptor, hasher *signatures.Hasher)
 	}})
 }
 
-// push a component in its form.
+// push pushes a component in its format.
 func (f form) push(t *testing.T, reference string, descriptor []byte, layers []blob) string {
 	t.Helper()
 	if f.file != "" {
@@ -211,8 +211,8 @@ func (f form) push(t *testing.T, reference string, descriptor []byte, layers []b
 	return push(t, reference, blob{f.config, config}, append([]blob{first}, layers...)...)
 }
 
-// TestRealDescriptors says that descriptors of the original, of both eras, are read where they lie in a registry. Their
-// layers are put in the place of those that no one has any more.
+// TestRealDescriptors checks that original descriptors of both eras can be read from a registry. Their layers are replaced,
+// because the original ones no longer exist.
 func TestRealDescriptors(t *testing.T) {
 	root, err := tools.Root()
 	if err != nil {
@@ -226,7 +226,7 @@ func TestRealDescriptors(t *testing.T) {
 	cases := map[string]struct {
 		file string
 		form form
-		// layers by the digest that the descriptor has.
+		// layers contains layers by the digest in the descriptor.
 		layers map[string][]byte
 		want   string
 	}{
@@ -277,7 +277,7 @@ func TestRealDescriptors(t *testing.T) {
 	}
 }
 
-// crds is a layer of CRDs.
+// crds returns a layer with CRDs.
 func crds(t *testing.T) []byte {
 	t.Helper()
 	files := chart("unused")

@@ -4,10 +4,10 @@ package render
 
 import "maps"
 
-// cm is a template of a ConfigMap whose data is the lines that follow.
+// cm is a template of a ConfigMap. The lines that follow it are its data.
 const cm = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}-{{ .Chart.Name }}\ndata:\n"
 
-// child is a chart in charts/ with a ConfigMap of its values.
+// child is a chart in charts/ with a ConfigMap that contains its values.
 const child = `
 == charts/child/Chart.yaml
 apiVersion: v2
@@ -26,13 +26,13 @@ out: {put: {x: 1}}
 // own prints all values of the chart.
 const own = "\n== templates/own.yaml\n" + cm + "  values: {{ toJson .Values | quote }}\n"
 
-// crd of a kind in group example.org.
+// crd returns a CRD of a kind in group example.org.
 func crd(plural, kind string) string {
 	return "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: " + plural + ".example.org}\nspec:\n  group: example.org\n  scope: Namespaced\n" +
 		"  names: {plural: " + plural + ", kind: " + kind + "}\n  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, maxProperties: 9007199254740993}}}]\n"
 }
 
-// chartFeatures by name.
+// chartFeatures returns the features by name.
 func chartFeatures() map[string]feature {
 	out := map[string]feature{}
 	for _, group := range []map[string]feature{dependencyFeatures(), valueFeatures(), templateFeatures(), documentFeatures(), refusedFeatures()} {
@@ -41,7 +41,7 @@ func chartFeatures() map[string]feature {
 	return out
 }
 
-// withDependencies is Chart.yaml of a chart that has them.
+// withDependencies returns the Chart.yaml of a chart with dependencies.
 func withDependencies(lines string) string {
 	return "\n== Chart.yaml\napiVersion: v2\nname: app\nversion: 1.2.3\ndependencies:\n" + lines
 }

@@ -32,20 +32,19 @@ const (
 	kubeVersion      = "v1.36.3"
 )
 
-// A feature is a chart that uses one feature of charts, and how it is installed.
+// A feature is a chart that uses one feature of charts, with its install settings.
 type feature struct {
-	// files in the form of func files. Chart.yaml is optional.
+	// files contains files in the format of the function files. Chart.yaml is optional.
 	files string
-	// values is the values file of the user, and set their --set.
+	// values is the values file of the user, and set is their --set option.
 	values, set string
-	// apis that the cluster has beside those that Helm knows.
+	// apis lists the APIs of the cluster in addition to Helm's defaults.
 	apis []string
-	// fails says that the chart must be refused.
+	// fails is true if the chart must be rejected.
 	fails bool
 }
 
-// A rendering is what a chart becomes, in a form that both sides can be brought
-// into: JSON without differences in how numbers are written.
+// A rendering is the result of rendering a chart, in a form that can be compared: JSON with normalized numbers.
 type rendering struct {
 	Objects []any
 	Hooks   []hook
@@ -59,8 +58,7 @@ type hook struct {
 
 const chartYAML = "== Chart.yaml\napiVersion: v2\nname: app\nversion: 1.2.3\nappVersion: \"9.0\"\n"
 
-// TestChart holds that charts become the objects and hooks that helm template
-// prints, in the same order.
+// TestChart checks that charts render to the same objects and hooks as with helm template, in the same order.
 func TestChart(t *testing.T) {
 	helm, err := tools.Path(t.Context(), tools.Helm)
 	if err != nil {
@@ -91,8 +89,7 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// checkNotes, which helm template does not print, against the text that a chart
-// puts under data.notes of a ConfigMap.
+// checkNotes compares the notes, which helm template does not print, with the text in data.notes of a ConfigMap of the chart.
 func checkNotes(t *testing.T, want rendering, notes string) {
 	t.Helper()
 	printed := ""
@@ -106,7 +103,7 @@ func checkNotes(t *testing.T, want rendering, notes string) {
 	}
 }
 
-// helmTemplate is what helm makes of the chart in a directory, and its message if it refuses it.
+// helmTemplate renders the chart in a directory with helm. If helm rejects the chart, it returns the message.
 func helmTemplate(t *testing.T, helm, dir string, f feature) (rendering, string) {
 	t.Helper()
 	root := t.TempDir()
@@ -131,13 +128,13 @@ func helmTemplate(t *testing.T, helm, dir string, f feature) (rendering, string)
 	return printed(t, stdout.String()), ""
 }
 
-// Lines of what helm template prints: a new file of a template, and a new object.
+// Lines in the output of helm template: a new template file, and a new object.
 var (
 	sourceLine = regexp.MustCompile(`(?m)^---\n# Source: `)
 	separator  = regexp.MustCompile(`(?m)^---`)
 )
 
-// TestRealChart holds the same for charts that no one here wrote.
+// TestRealChart checks the same for third-party charts.
 func TestRealChart(t *testing.T) {
 	helm, err := tools.Path(t.Context(), tools.Helm)
 	if err != nil {
@@ -174,7 +171,7 @@ func TestRealChart(t *testing.T) {
 	}
 }
 
-// read the files below a directory.
+// read reads the files in a directory and its subdirectories.
 func read(t *testing.T, root string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -192,8 +189,8 @@ func read(t *testing.T, root string) map[string]string {
 	return out
 }
 
-// printed by helm template. Each file of a template begins with a comment that
-// names it; each has one object, or a list, or is a file of crds/ with many.
+// printed parses the output of helm template. Each template file begins with a comment that names it, and contains one object
+// or a list. Files in crds/ can contain several objects.
 func printed(t *testing.T, text string) rendering {
 	t.Helper()
 	var out rendering
@@ -202,7 +199,7 @@ func printed(t *testing.T, text string) rendering {
 		for _, part := range separator.Split(body, -1) {
 			for _, o := range flat(decode(t, part)) {
 				if _, ok := hookOf(source, o); ok {
-					// Helm creates it of the text without the line end that is printed here.
+					// Helm creates the object from the text without the line break that is printed here.
 					h, _ := hookOf(source, decode(t, strings.TrimSuffix(part, "\n")))
 					out.Hooks = append(out.Hooks, h)
 					continue
@@ -214,7 +211,7 @@ func printed(t *testing.T, text string) rendering {
 	return out
 }
 
-// decode one document into the types of JSON, with numbers as they are written.
+// decode decodes one document into the types of JSON, without converting numbers.
 func decode(t *testing.T, doc string) map[string]any {
 	t.Helper()
 	j, err := yaml.YAMLToJSON([]byte(doc))
@@ -232,7 +229,7 @@ func fromJSON(t *testing.T, j []byte) map[string]any {
 	if err := d.Decode(&out); err != nil {
 		t.Fatalf("%v in:\n%s", err, j)
 	}
-	// The API server takes no labels for null, and null for none.
+	// The API server treats missing labels and null in the same way.
 	meta, _ := out["metadata"].(map[string]any)
 	for _, field := range []string{"labels", "annotations"} {
 		if v, ok := meta[field]; ok && v == nil {
@@ -242,7 +239,7 @@ func fromJSON(t *testing.T, j []byte) map[string]any {
 	return out
 }
 
-// flat is an object, or the items of a list.
+// flat returns an object, or the items of a list.
 func flat(o map[string]any) []map[string]any {
 	kind, _ := o["kind"].(string)
 	items, ok := o["items"].([]any)
@@ -261,7 +258,7 @@ func flat(o map[string]any) []map[string]any {
 	return out
 }
 
-// hookOf an object that is one, by its annotations.
+// hookOf returns the hook of an object, according to its annotations.
 func hookOf(source string, o map[string]any) (hook, bool) {
 	meta, _ := o["metadata"].(map[string]any)
 	a, _ := meta["annotations"].(map[string]any)
@@ -271,12 +268,12 @@ func hookOf(source string, o map[string]any) (hook, bool) {
 	}
 	policies, _ := a["helm.sh/hook-delete-policy"].(string)
 	text, _ := a["helm.sh/hook-weight"].(string)
-	// What is not a number is 0.
+	// Anything that is not a number counts as 0.
 	weight, _ := strconv.Atoi(text)
 	return hook{Path: source, Events: tidy(events), Policies: tidy(policies), Weight: weight, Object: o}, true
 }
 
-// tidy a list with commas. A test-success is what a test once was called.
+// tidy normalizes a comma-separated list. test-success is the old name of test.
 func tidy(list string) string {
 	var out []string
 	for s := range strings.SplitSeq(list, ",") {
@@ -286,7 +283,7 @@ func tidy(list string) string {
 	return strings.Join(out, ",")
 }
 
-// ours is what this provider makes of a chart, and its notes.
+// ours renders a chart with this provider, and returns its notes too.
 func ours(t *testing.T, tree map[string]string, f feature) (rendering, string, error) {
 	t.Helper()
 	var in []input.File

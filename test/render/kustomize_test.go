@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
-// base is a base that most cases build upon.
+// base is a base that most cases use.
 const base = `
 == base/kustomization.yaml
 resources: [deployment.yaml, service.yaml, rbac.yaml]
@@ -113,8 +113,8 @@ func features() map[string]string {
 	}
 }
 
-// files of a text: each begins with a line "== name"; a later one replaces an
-// earlier one.
+// files splits a text into files. Each file begins with a line "== name", and a later file replaces an earlier one with the
+// same name.
 func files(text string) map[string]string {
 	out := map[string]string{}
 	for part := range strings.SplitSeq("\n"+text, "\n== ") {
@@ -125,8 +125,7 @@ func files(text string) map[string]string {
 	return out
 }
 
-// TestKustomization holds that kustomizations become the bytes that kubectl
-// kustomize prints.
+// TestKustomization checks that kustomizations result in the same bytes as with kubectl kustomize.
 func TestKustomization(t *testing.T) {
 	kubectl, err := tools.Path(t.Context(), tools.Kubectl)
 	if err != nil {
@@ -173,7 +172,7 @@ func kubectlKustomize(t *testing.T, kubectl string, tree map[string]string, dir 
 	return stdout.String()
 }
 
-// write files below a directory.
+// write writes files into a directory.
 func write(t *testing.T, root string, tree map[string]string) {
 	t.Helper()
 	for name, data := range tree {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package target tests internal/target against a real API server: the table of built-in kinds, the watches, what is seen
-// of a kind that comes and goes, and a server that is denied, frozen, stopped and started again.
+// Package target tests internal/target against a real API server: the table of built-in kinds, the watches, kinds that appear
+// and disappear, and a server that denies access, freezes, stops and restarts.
 package target

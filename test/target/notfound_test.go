@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// TestNotFound holds what a real API server answers where something does not exist. It names an object that is missing, and
-// nothing where it does not serve the path; then its discovery documents say that the kind is not served.
+// TestNotFound checks the responses of a real API server for something that does not exist. It names a missing object, but
+// nothing if it does not serve the path. In this case, its discovery documents show that the kind is not served.
 func TestNotFound(t *testing.T) {
 	apply(t, "somebody", "", "customresourcedefinitions", map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -41,8 +41,8 @@ func TestNotFound(t *testing.T) {
 	}
 	cases := map[string]struct {
 		path     string
-		resource string                  // Of which an object none is named; empty if none is.
-		gvk      schema.GroupVersionKind // That is not served; empty if it is.
+		resource string                  // The resource that the response names; empty if it names none.
+		gvk      schema.GroupVersionKind // The resource that is not served; empty if it is served.
 	}{
 		"Object":         {path: "/api/v1/namespaces/default/configmaps/none", resource: "configmaps"},
 		"InNoNamespace":  {path: "/api/v1/namespaces/none/configmaps/none", resource: "configmaps"},

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// version asks the server, past what is remembered.
+// version requests the version from the server, without using the cache.
 func (c *connected) version(t *testing.T, patience time.Duration) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -21,7 +21,7 @@ func (c *connected) version(t *testing.T, patience time.Duration) error {
 	return c.REST().Get().AbsPath("/version").Do(ctx).Error()
 }
 
-// explained is how an error reads in a condition.
+// explained returns the text of an error in a condition.
 func explained(err error) string {
 	if err == nil {
 		return ""
@@ -64,7 +64,7 @@ func TestFrozen(t *testing.T) {
 	}
 	server.Pause()
 	want := "API server " + server.URL() + ": timed out"
-	// A signal stops threads one by one, and one that runs may still answer.
+	// A signal stops threads one by one, and a thread that is still running can respond.
 	eventually(t, "the server is frozen", func() bool { return explained(c.version(t, 3*time.Second)) == want })
 	start := time.Now()
 	for range 100 {

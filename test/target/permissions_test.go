@@ -34,8 +34,8 @@ const (
 	operators = "template-operator-system"
 )
 
-// TestPermissions installs, repairs, changes and removes a real module, and a chart beside it, as someone who has the
-// rights in examples/rbac and nothing else. No request may be refused, watches included.
+// TestPermissions installs, repairs, changes and removes a real module and an additional chart, as a user with only the
+// permissions in examples/rbac. No request must be denied, including watches.
 func TestPermissions(t *testing.T) {
 	clients, err := kubernetes.NewForConfig(server.Config())
 	if err != nil {
@@ -82,8 +82,8 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// grantExamples to the installer: what every module needs, and what this one needs. No one aggregates roles here, so that
-// each one is bound.
+// grantExamples grants the roles in the examples to the installer: the base permissions, and the permissions of this module. No
+// controller aggregates roles here, so each of them is bound.
 func grantExamples(t *testing.T, clients kubernetes.Interface) {
 	t.Helper()
 	rbac := clients.RbacV1()
@@ -114,7 +114,7 @@ func grantExamples(t *testing.T, clients kubernetes.Interface) {
 	}
 }
 
-// objectsIn a file of the repository.
+// objectsIn returns the objects in a file of the repository.
 func objectsIn(t *testing.T, path ...string) []*unstructured.Unstructured {
 	t.Helper()
 	objects, err := yamldoc.Objects(contentOf(t, path...))
@@ -137,7 +137,7 @@ func contentOf(t *testing.T, path ...string) []byte {
 	return data
 }
 
-// templateOperator is the module of the demo, with a chart beside it that has a release and a namespace of its own.
+// templateOperator returns the module of the demo, with an additional chart that has its own release and namespace.
 func templateOperator(t *testing.T) *manifest.Bundle {
 	t.Helper()
 	folder := []string{"cluster", "local", "modules", "template-operator"}
@@ -199,7 +199,8 @@ func takeAway(t *testing.T, e *manifest.Engine, c *connected, s *manifest.Bundle
 			t.Fatal(err)
 		}
 		if err != nil {
-			// For a moment after a CRD was deleted, the cluster names its version and answers 404. Controllers try again.
+			// For a moment after a CRD is deleted, discovery still lists its version, but the server responds with 404.
+			// Controllers retry.
 			t.Log(err)
 			return false
 		}

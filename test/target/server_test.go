@@ -26,7 +26,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// One server for all tests, because a start is what costs.
+// All tests share one server, because starting it is slow.
 var (
 	server *controlplane.Cluster
 	admin  dynamic.Interface
@@ -40,14 +40,14 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// secret holds a kubeconfig, as the only one of a control plane.
+// secret is a control plane whose only Secret contains a kubeconfig.
 type secret []byte
 
 func (s secret) Get(context.Context, string, string) (map[string][]byte, error) {
 	return map[string][]byte{"kubeconfig": s}, nil
 }
 
-// A connected cluster notes the requests to it and the news from it.
+// A connected cluster records the requests to it and the changes that it reports.
 type connected struct {
 	*target.Cluster
 
@@ -56,7 +56,7 @@ type connected struct {
 	news     []string
 }
 
-// connect to the server as someone.
+// connect connects to the server as a user.
 func connect(t *testing.T, as *rest.Config) *connected {
 	t.Helper()
 	kubeconfig, err := server.KubeconfigOf(as)
@@ -105,7 +105,7 @@ func (c *connected) change(_, set string, key cluster.ObjectRef, old, now *clust
 	c.news = append(c.news, fmt.Sprintf("%s: %s %s", set, verb, key))
 }
 
-// asked returns the requests since it was called last.
+// asked returns the requests since its last call.
 func (c *connected) asked() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +114,7 @@ func (c *connected) asked() []string {
 	return r
 }
 
-// heard waits for a piece of news.
+// heard waits for a change.
 func (c *connected) heard(t *testing.T, line string) {
 	t.Helper()
 	eventually(t, line, func() bool {
@@ -124,7 +124,7 @@ func (c *connected) heard(t *testing.T, line string) {
 	})
 }
 
-// silent fails if there was news, and forgets it.
+// silent fails if there were changes, and discards them.
 func (c *connected) silent(t *testing.T, why string) {
 	t.Helper()
 	c.mu.Lock()
@@ -141,7 +141,7 @@ func (c *connected) forgetNews() {
 	c.news = nil
 }
 
-// track a kind, and wait for at most 20 seconds.
+// track tracks a kind, and waits for at most 20 seconds.
 func (c *connected) track(t *testing.T, gvk schema.GroupVersionKind) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -158,7 +158,7 @@ func eventually(t *testing.T, what string, f func() bool) {
 	}
 }
 
-// apply an object of ours as field manager, with the label of a set, and return the answer.
+// apply applies an object as our field manager, with the label of a set, and returns the response.
 func apply(t *testing.T, manager, set, resource string, object map[string]any) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{Object: object}
@@ -188,7 +188,7 @@ func configMap(name, value string) map[string]any {
 	}
 }
 
-// patchConfigMap as another client.
+// patchConfigMap patches a ConfigMap as another client.
 func patchConfigMap(t *testing.T, name, patch string) {
 	t.Helper()
 	_, err := of(configMaps, "default").Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "somebody"})

@@ -136,7 +136,7 @@ func TestWatch(t *testing.T) {
 	if diff := cmp.Diff([]string{"WATCH 200"}, c.asked()); diff != "" {
 		t.Errorf("requests: -want, +got:\n%s", diff)
 	}
-	// Metadata as protobuf and the whole object as JSON have to be summarized alike.
+	// Metadata as protobuf and the whole object as JSON must have the same summary.
 	got, _ := c.Cache().Get(key("there"))
 	if diff := cmp.Diff(there, got); diff != "" {
 		t.Errorf("what was listed: -want, +got:\n%s", diff)
@@ -146,7 +146,7 @@ func TestWatch(t *testing.T) {
 	}
 	c.silent(t, "a first listing is not news")
 
-	// Our own writes, put in before or after their events, are not news; the fence behind them is.
+	// Our own writes, added before or after their events, are not reported as changes. The fence that follows them is.
 	for _, value := range []string{"1", "2", "3"} {
 		s := manifest.Interpreter().State(apply(t, manifest.DefaultFieldManager, "set", "configmaps", configMap("there", value)))
 		c.Cache().Put(key("there"), s)
@@ -203,7 +203,7 @@ func TestWatchOfKindThatComesAndGoes(t *testing.T) {
 		e := (*cluster.NoKindError)(nil)
 		return errors.As(err, &e)
 	}
-	// A mapping that was learned early must not keep the watch from starting later.
+	// A mapping that was learned early must not prevent the watch from starting later.
 	c.Learn(thingKind, cluster.Mapping{Resource: "things"})
 	if err := c.track(t, thingKind); !isNoKind(err) {
 		t.Fatalf("want NoKindError, got %v", err)

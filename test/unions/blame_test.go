@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestBlame holds that of a StatefulSet the field is named that cannot be changed, and not one that was given a default.
+// TestBlame checks that the error about a StatefulSet names the immutable field, and not a field with a default.
 func TestBlame(t *testing.T) {
 	const claims = "volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]\n"
 	cases := map[string]struct{ reason, from, to, want string }{

@@ -7,23 +7,25 @@ import (
 	"strings"
 )
 
-// A pair is two variants of one object, with different members of a union. NAME is unique wherever it stands.
+// A pair is two variants of one object, with different members of a union. NAME is replaced with a unique name.
 type pair struct {
 	reason string
 	a, b   string
-	// toA and toB are what becomes of a change to the variant.
+	// toA and toB are the outcomes of a change to this variant.
 	toA, toB outcome
 }
 
-// An outcome is what becomes of a change. The zero value is that both make the object what it would be if it was created.
+// An outcome is the result of a change. The zero value means that with both tools, the changed object equals a newly created
+// one.
 type outcome struct {
-	// refused is why the API server refuses the change of both, and helmRefuses that of helm alone.
+	// refused is the reason why the API server rejects the change with both tools. helmRefuses is the reason if it rejects only
+	// the change with helm.
 	refused, helmRefuses string
-	// keeps are the fields in which the object stays as it was, with both.
+	// keeps lists the fields that do not change with both tools.
 	keeps []string
 }
 
-// workload is an object with a pod, in which %s is what differs, below the spec of the pod.
+// workload is an object with a pod. %s is a placeholder in the spec of the pod.
 func workload(apiVersion, kind, spec, pod string) string {
 	return fmt.Sprintf(`
 apiVersion: %s
@@ -52,12 +54,12 @@ func statefulSet(spec string) string {
 	return workload("apps/v1", "StatefulSet", "serviceName: web\n"+spec, plainPod)
 }
 
-// volume of a Deployment, as it stands in the list.
+// volume returns a volume of a Deployment, as an item of the list.
 func volume(source string) string {
 	return workload("apps/v1", "Deployment", "replicas: 1", plainPod+"\nvolumes: [{name: first, secret: {secretName: x}}, {name: data"+source+"}]")
 }
 
-// container of a Deployment, with fields.
+// container returns a container of a Deployment, with fields.
 func container(fields string) string {
 	return workload("apps/v1", "Deployment", "replicas: 1", "containers: [{name: web, image: web:1, "+fields+"}]")
 }
@@ -70,7 +72,7 @@ func other(apiVersion, kind, body string) string {
 	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: NAME}\n%s", apiVersion, kind, strings.TrimSpace(body))
 }
 
-// workloads are the pairs of objects with pods.
+// workloads contains the pairs of objects with pods.
 func workloads() map[string]pair {
 	return map[string]pair{
 		"Deployment": {
@@ -153,7 +155,7 @@ func cronJob(pod string) string {
 		indent(10, "restartPolicy: Never\n"+plainPod+"\n"+pod)
 }
 
-// others are the pairs of objects without pods.
+// others contains the pairs of objects without pods.
 func others() map[string]pair {
 	const ports = "ports: [{port: 80}]\nselector: {app: x}\n"
 	const hpa = "spec:\n  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: x}\n  maxReplicas: 3\n"

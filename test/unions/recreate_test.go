@@ -17,7 +17,7 @@ func strategyOf(t *testing.T, c *connected, namespace, text string) any {
 	return content(t, c.live(t, namespace, text), namespace)["spec"].(map[string]any)["strategy"]
 }
 
-// TestRecreate is the change that a chart makes most often, with what it costs and what is left of it.
+// TestRecreate checks the most common change of a chart, the requests that it causes, and the resulting object.
 func TestRecreate(t *testing.T) {
 	c := connectTo(t)
 	ns := c.namespace(t, "recreate")
@@ -70,7 +70,7 @@ func TestRecreate(t *testing.T) {
 	step(fourth, "PATCH "+at+" 200")
 }
 
-// TestAnother holds that what another manager set is not cleared, and that the message says whose it is.
+// TestAnother checks that fields that another manager set are not cleared, and that the message names this manager.
 func TestAnother(t *testing.T) {
 	c := connectTo(t)
 	ns := c.namespace(t, "another")
@@ -99,7 +99,7 @@ func TestAnother(t *testing.T) {
 	}
 }
 
-// TestDrift holds that a repair clears as well what the API server filled in after another manager chose another member.
+// TestDrift checks that a repair also clears fields that the API server set after another manager chose a different member.
 func TestDrift(t *testing.T) {
 	c := connectTo(t)
 	ns := c.namespace(t, "drift")
@@ -125,8 +125,8 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// TestRefusedAfterwards holds that an object that is refused for another reason too is as it was, and that its old version is
-// no drift.
+// TestRefusedAfterwards checks that an object that is also rejected for another reason does not change, and that its old
+// version is not drift.
 func TestRefusedAfterwards(t *testing.T) {
 	c := connectTo(t)
 	ns := c.namespace(t, "refused")

@@ -30,7 +30,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// One server for all tests, because a start is what costs.
+// All tests share one server, because starting it is slow.
 var server *controlplane.Cluster
 
 func TestMain(m *testing.M) {
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// A connected engine notes the requests that it sends.
+// A connected engine records the requests that it sends.
 type connected struct {
 	cluster.Cluster
 
@@ -82,7 +82,7 @@ func (n *noted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// asked are the requests about something since it was called last.
+// asked returns the requests about a resource since its last call.
 func (c *connected) asked(about string) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,7 +96,7 @@ func (c *connected) asked(about string) []string {
 	return out
 }
 
-// bundleOf one object, in a chart.
+// bundleOf returns a bundle with a chart of one object.
 func bundleOf(namespace, text string) *manifest.Bundle {
 	files := chart(text)
 	layer := source.Layer{Digest: text, Fetch: func(context.Context) (source.Content, error) {
@@ -112,7 +112,7 @@ func chart(text string) []source.File {
 	}
 }
 
-// apply a bundle until nothing is left to do.
+// apply applies a bundle until nothing is left to do.
 func (c *connected) apply(t *testing.T, s *manifest.Bundle) error {
 	t.Helper()
 	var failed error
@@ -124,10 +124,10 @@ func (c *connected) apply(t *testing.T, s *manifest.Bundle) error {
 	return failed
 }
 
-// home of all helms, so that one learns from another which kinds there are.
+// home is the home directory of all helm processes, so that they share the discovery cache.
 func home() string { return filepath.Join(server.Dir(), "home") }
 
-// runHelm in a namespace. The error has what it says.
+// runHelm runs helm in a namespace. The error contains its output.
 func runHelm(t *testing.T, namespace, verb, text string) error {
 	t.Helper()
 	helm, err := tools.Path(t.Context(), tools.Helm)
@@ -163,7 +163,7 @@ func objectOf(t *testing.T, text string) *unstructured.Unstructured {
 	return u
 }
 
-// path of the collection of an object.
+// path returns the path of the collection of an object.
 func (c *connected) path(t *testing.T, u *unstructured.Unstructured, namespace string) string {
 	t.Helper()
 	gvk := u.GroupVersionKind()
@@ -181,7 +181,7 @@ func (c *connected) path(t *testing.T, u *unstructured.Unstructured, namespace s
 	return p + "/" + m.Resource
 }
 
-// created is what an object would be if it was created.
+// created returns an object in the form that it would have if it was created.
 func (c *connected) created(t *testing.T, namespace, text string) *unstructured.Unstructured {
 	t.Helper()
 	u := objectOf(t, text)
@@ -192,14 +192,14 @@ func (c *connected) created(t *testing.T, namespace, text string) *unstructured.
 	return answer(t, c.REST().Post().AbsPath(c.path(t, u, namespace)).Param("dryRun", "All").SetHeader("Content-Type", "application/json").Body(body).Do(t.Context()))
 }
 
-// live object.
+// live returns the live object.
 func (c *connected) live(t *testing.T, namespace, text string) *unstructured.Unstructured {
 	t.Helper()
 	u := objectOf(t, text)
 	return answer(t, c.REST().Get().AbsPath(c.path(t, u, namespace), u.GetName()).Do(t.Context()))
 }
 
-// applyAs another manager.
+// applyAs applies an object as another manager.
 func (c *connected) applyAs(t *testing.T, manager, namespace, text string) {
 	t.Helper()
 	u := objectOf(t, text)
@@ -239,7 +239,7 @@ func eventually(t *testing.T, what string, f func() bool) {
 	}
 }
 
-// fieldsOf a manager that applies, as JSON.
+// fieldsOf returns the fields of an applying manager as JSON.
 func fieldsOf(u *unstructured.Unstructured, manager string) string {
 	for _, m := range u.GetManagedFields() {
 		if m.Manager == manager && m.Operation == metav1.ManagedFieldsOperationApply && m.Subresource == "" {

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestUnions changes objects from one member of a union to another one, and back, as revisions of a chart. What becomes of
-// them must be what would be created, and helm must do no better.
+// TestUnions changes objects from one member of a union to another one, and back, as revisions of a chart. The result must
+// equal a newly created object, and helm must not have a better result.
 func TestUnions(t *testing.T) {
 	pairs := workloads()
 	maps.Copy(pairs, others())
@@ -33,16 +33,16 @@ func TestUnions(t *testing.T) {
 	}
 }
 
-// A release of an object by the engine, and one by helm.
+// A release contains an object that the engine installs, and one that helm installs.
 type releases struct {
 	*connected
 
 	ours, helms string
-	// created is what each text would be if it was created.
+	// created contains each object in the form that it would have if it was created.
 	created map[string]map[string]any
 }
 
-// install an object that is changed to another one later.
+// install installs an object that is changed later.
 func install(t *testing.T, id, text, next string) *releases {
 	t.Helper()
 	r := &releases{connected: connectTo(t), created: map[string]map[string]any{}}
@@ -61,7 +61,7 @@ func install(t *testing.T, id, text, next string) *releases {
 
 func named(text, name string) string { return strings.ReplaceAll(text, "NAME", name) }
 
-// change to another text.
+// change changes the object to another text.
 func (r *releases) change(t *testing.T, reason, to string, want outcome) {
 	t.Helper()
 	s := bundleOf(r.ours, named(to, r.ours))
@@ -102,7 +102,7 @@ func checkKept(t *testing.T, reason, who string, got, want []string) {
 	}
 }
 
-// content of an object that does not depend on its name, nor on what is given out of a range.
+// content returns the content of an object, except for parts that depend on its name or are allocated from a range.
 func content(t *testing.T, u *unstructured.Unstructured, name string) map[string]any {
 	t.Helper()
 	for _, f := range []string{"apiVersion", "kind", "metadata", "status"} {
@@ -128,7 +128,7 @@ func content(t *testing.T, u *unstructured.Unstructured, name string) map[string
 	return out
 }
 
-// differences are the paths at which two maps differ.
+// differences returns the paths at which two maps differ.
 func differences(path string, a, b map[string]any) []string {
 	all := maps.Clone(a)
 	maps.Copy(all, b)

@@ -23,13 +23,13 @@ import (
 )
 
 const (
-	// registries is the ClusterProviderConfig by which components are fetched.
+	// registries is the name of the ClusterProviderConfig with which components are fetched.
 	registries = "registries"
 	team       = "team-a"
 	patience   = time.Minute
 )
 
-// testCompositions has a namespaced composite resource and a claim install a module.
+// testCompositions installs a module with a namespaced composite resource and with a claim.
 func testCompositions(t *testing.T, x *Crossplane) {
 	target, err := controlplane.Start(t.Context(), controlplane.Options{Name: "target"})
 	if err != nil {
@@ -74,7 +74,7 @@ func testCompositions(t *testing.T, x *Crossplane) {
 	}
 }
 
-// testExamples shows that the examples in the configuration's package are accepted.
+// testExamples checks that the examples in the configuration's package are accepted.
 func testExamples(t *testing.T, control client.Client) {
 	root, err := tools.Root()
 	if err != nil {
@@ -95,7 +95,7 @@ func testExamples(t *testing.T, control client.Client) {
 	}
 }
 
-// offer a module.
+// offer creates a ModuleTemplate for a module.
 func offer(t *testing.T, x *Crossplane, control client.Client) {
 	t.Helper()
 	r := x.registry
@@ -131,7 +131,7 @@ func create(t *testing.T, control client.Client, objects ...client.Object) {
 	}
 }
 
-// composite resource, or claim, for the module.
+// composite returns a composite resource, or a claim, for the module.
 func composite(x *Crossplane, kind, name string) *unstructured.Unstructured {
 	spec := map[string]any{
 		"modules":             []any{map[string]any{"name": "hello"}},

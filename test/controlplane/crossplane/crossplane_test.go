@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// TestCrossplane starts all of it once, because a start is what costs.
+// TestCrossplane starts everything only once, because starting it is slow.
 func TestCrossplane(t *testing.T) {
 	log.SetLogger(logr.Discard())
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func TestCrossplane(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer registry.Stop()
-	// Nothing of the provider is active before the configuration is there.
+	// The kinds of the provider are not active until the configuration is installed.
 	x, err := Start(t.Context(), Options{
 		Cluster: cluster, Registry: registry, Dir: filepath.Join(dir, "crossplane"), Activate: []string{"*.example.org"},
 	})
@@ -70,8 +70,8 @@ func TestCrossplane(t *testing.T) {
 	checkRefused(t, cluster, retired)
 }
 
-// checkRefused checks that the provider had the rights that it needed. Crossplane takes those of a retired revision away
-// before it ends that.
+// checkRefused checks that the provider had all permissions that it needed. Crossplane revokes the permissions of a retired
+// revision before it stops the revision.
 func checkRefused(t *testing.T, cluster *controlplane.Cluster, retired string) {
 	t.Helper()
 	refused, err := Refused(cluster)
@@ -97,7 +97,7 @@ func testProvider(t *testing.T, x *Crossplane, packages string, digests map[stri
 	if err := x.Configure(t.Context(), "--debug", "--module-registry-config="+registries); err != nil {
 		t.Fatal(err)
 	}
-	// As users do it, and then again.
+	// Install it as users do, and then again.
 	if out, err := x.Crank(t.Context(), "xpkg", "install", "provider", ref, ObjectName(ProviderPackage), "--wait=1m"); err != nil {
 		t.Fatalf("%s %v", out, err)
 	}
@@ -112,7 +112,7 @@ func testProvider(t *testing.T, x *Crossplane, packages string, digests map[stri
 	}
 }
 
-// served says whether there is a CustomResourceDefinition.
+// served reports whether a CustomResourceDefinition exists.
 func served(t *testing.T, x *Crossplane, name string) bool {
 	t.Helper()
 	err := x.client.Get(t.Context(), client.ObjectKey{Name: name}, &apiextensionsv1.CustomResourceDefinition{})
@@ -133,7 +133,7 @@ func testConfiguration(t *testing.T, x *Crossplane, packages string) {
 	if err := x.InstallConfiguration(t.Context(), ref); err != nil {
 		t.Fatal(err)
 	}
-	// They are there already, as dependencies.
+	// They are already installed, as dependencies.
 	if err := x.InstallFunctions(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func testConfiguration(t *testing.T, x *Crossplane, packages string) {
 			t.Errorf("%s are not served", name)
 		}
 	}
-	// Its policy activates the kinds of the provider, which now starts.
+	// Its policy activates the kinds of the provider, which then starts.
 	pod, err := x.AwaitPod(t.Context())
 	if err != nil || pod.Restarts != 0 {
 		t.Errorf("want one process that never ended, got %+v: %v", pod, err)
@@ -186,8 +186,8 @@ func testUpgrade(t *testing.T, x *Crossplane, packages string) string {
 	return before.Deployment
 }
 
-// testConflict has Crossplane write a revision between the read and the write of the
-// node: the node writes again, and does not fail.
+// testConflict lets Crossplane write a revision between the read and the write of the node. The node must write again, and not
+// fail.
 func testConflict(t *testing.T, x *Crossplane) {
 	list := &pkgv1.FunctionRevisionList{}
 	if err := x.client.List(t.Context(), list); err != nil || len(list.Items) == 0 {
@@ -200,7 +200,7 @@ func testConflict(t *testing.T, x *Crossplane) {
 		t.Fatal(err)
 	}
 	e := &endpoint{address: stale.Status.Endpoint, secret: *stale.GetObservedTLSServerSecretName()}
-	// It looks as if nothing had been written yet.
+	// The revision looks as if it had not been written yet.
 	stale.Status.Endpoint = ""
 	if err := announce(t.Context(), x.client, stale, e); err != nil {
 		t.Errorf("a conflict is not tried again: %v", err)

@@ -14,11 +14,10 @@ import (
 	"testing"
 )
 
-// parentVariable makes this test binary the parent that gets killed.
+// parentVariable makes this test binary run as the parent that is killed.
 const parentVariable = "PROVIDER_KYMA_TEST_PARENT_DIR"
 
-// TestKilledParent kills a process that started a child, in the one way that
-// leaves it no time to stop anything.
+// TestKilledParent kills a process that started a child, with a signal that the process cannot handle.
 func TestKilledParent(t *testing.T) {
 	if dir := os.Getenv(parentVariable); dir != "" {
 		beParent(t, dir)
@@ -63,8 +62,7 @@ func beParent(t *testing.T, dir string) {
 	<-p.done
 }
 
-// zombie says that a process is dead, and that anyone who inherited it has not
-// noticed: in a container without an init, no one ever does.
+// zombie reports whether a process has ended but was not reaped. In a container without an init process, this never happens.
 func zombie(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err == nil && strings.Contains(string(stat), ") Z ")

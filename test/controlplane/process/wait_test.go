@@ -16,7 +16,7 @@ func TestWait(t *testing.T) {
 	broken := errors.New("the server ended")
 	cases := map[string]struct {
 		reason string
-		// moves says what is seen after a time.
+		// moves returns the observed state after a given time.
 		moves  func(time.Duration) string
 		after  time.Duration
 		broken error
@@ -67,7 +67,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestWaitEnds has the end of the context end a wait, with its cause.
+// TestWaitEnds checks that a wait ends with the context, and returns its cause.
 func TestWaitEnds(t *testing.T) {
 	cause := errors.New("the cluster ended")
 	ctx, cancel := context.WithCancelCause(t.Context())
