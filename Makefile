@@ -24,9 +24,12 @@ RACE    := $(if $(filter 1,$(shell env -u CGO_ENABLED go env CGO_ENABLED)),-race
 # The linter runs vet. Without debugging information, test binaries are linked in half the time. The timeout is for
 # tests at low priority beside the suites.
 GOTEST  := $(if $(RACE),CGO_ENABLED=1) go test $(RACE) -vet=off -ldflags=-w -timeout 30m
-# As in tools.Compile: with few cores, each compiler gets one.
+# As in tools.Compile: compilers collect garbage less often, and with few cores, each of them gets one.
 CORES   := $(shell getconf _NPROCESSORS_ONLN)
-BUILD   := $(if $(filter 1 2 3 4,$(CORES)),GOMAXPROCS=1 go build -p $(CORES),go build)
+LAZY    := GOGC=400 GOMEMLIMIT=2GiB
+COMPILE := $(LAZY) $(if $(filter 1 2 3 4,$(CORES)),GOMAXPROCS=1)
+PACKAGES := $(if $(filter 1 2 3 4,$(CORES)),-p $(CORES))
+BUILD   := $(COMPILE) go build $(PACKAGES)
 # Without a go command in between, which would keep signals to itself.
 DEMO    := echo "building the demo itself, and the libraries that the provider shares with it" && \
 	$(BUILD) -ldflags '-s -w' -o bin/demo ./cluster/local && exec bin/demo
@@ -125,7 +128,7 @@ test: demo-check test-unit test-integration test-e2e test-faults ## Run all test
 # in the cache of go test. What fails, for example because it got no processor for too long, runs again in test-unit.
 early-unit:
 	@echo "==> early-unit: usually takes 15 minutes the first time, then 1 minute"
-	@$(if $(RACE),CGO_ENABLED=1) go list $(RACE) -test -export -f '{{""}}' $(UNIT) >/dev/null
+	@$(if $(RACE),CGO_ENABLED=1) $(COMPILE) go list $(PACKAGES) $(RACE) -test -export -f '{{""}}' $(UNIT) >/dev/null
 	-@$(GOTEST) $(EARLY)
 
 test-unit: ## Run the unit tests, and the tests of the layout and of the local control plane.
@@ -167,7 +170,7 @@ manifests: ## Generate the CRDs of the API, and its deep copies, which controlle
 
 generate: ## Generate the code and the CRDs of the API, docs/kymactl.md and docs/library-api.txt.
 	@echo "==> generate: usually takes 3 minutes the first time, then 20 seconds"
-	go generate ./apis/...
+	$(LAZY) go generate ./apis/...
 	go test ./internal/cli/reference -update
 	go test ./test/boundary -run TestPublicAPI -update
 
