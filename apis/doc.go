@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apis holds the API groups of the provider. Its directives make the CRDs of package/crds and the
-// methods that crossplane-runtime asks of a kind; run them with `make generate`.
+// Package apis holds the API groups of the provider. Its directives generate the CRDs in package/crds and the methods that
+// crossplane-runtime requires of a kind; run them with `make generate`.
 package apis
 
 //go:generate sh -c "rm -f ../package/crds/*.yaml"

@@ -27,13 +27,13 @@ const (
 // Tag returns the tag of the signatures of a manifest: sha256-….sig.
 func Tag(digest string) string { return strings.ReplaceAll(digest, ":", "-") + ".sig" }
 
-// Sign signs the manifest with the given digest, which must be in s, and stores the signature beside it. The repository
+// Sign signs the manifest with the given digest, which must be in s, and stores the signature next to it. The repository
 // is the identity that the signature claims, host/path, or the name of the component if no registry is known yet. Sign
 // preserves existing signatures; if one is by the same key, it adds none and returns false. The key must be RSA of 2048
 // to 16384 bits, ECDSA with a NIST curve, or Ed25519; the same RSA key gives the same signature.
 //
 // Stores cannot update a tag conditionally. So Sign reads the signature again when concurrent clients should have
-// finished, and writes it again, beside theirs, if it was lost.
+// finished, and writes it again, next to theirs, if it was lost.
 func Sign(ctx context.Context, s store.Store, repository, digest string, signer crypto.Signer) (added bool, err error) {
 	added, err = sign(ctx, s, repository, digest, signer)
 	return added, errors.Wrapf(err, "cannot sign %s of %s as cosign does", digest, s)
@@ -99,7 +99,7 @@ func (w *writer) signed(ctx context.Context) (bool, error) {
 	return reason == "", err
 }
 
-// write writes the signature beside the current ones, as fast as possible. It returns the duration in which other
+// write writes the signature next to the current ones, as fast as possible. It returns the duration in which other
 // clients could not see it.
 func (w *writer) write(ctx context.Context) (time.Duration, error) {
 	begin := time.Now()

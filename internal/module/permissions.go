@@ -108,8 +108,8 @@ func definition(o *unstructured.Unstructured) (schema.GroupKind, string, bool) {
 	return schema.GroupKind{Group: group, Kind: kind}, plural, group != "" && kind != "" && plural != ""
 }
 
-// privileged returns what Kubernetes requires in addition for an object that grants rights; nil for an object that
-// grants none.
+// privileged returns what Kubernetes requires in addition for an object that grants permissions. It returns nil for other
+// objects.
 func privileged(o *unstructured.Unstructured, r schema.GroupResource) (*grant, error) {
 	if r.Group != groupRBAC {
 		return nil, nil //nolint:nilnil // It grants none.

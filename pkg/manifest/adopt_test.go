@@ -45,7 +45,7 @@ func (s *fakeServer) setOwners(kind fakeKind, k cluster.ObjectRef, body []byte) 
 	return http.StatusOK, o.full()
 }
 
-// deploy creates an object in the way of another deployer.
+// deploy creates an object in the same way as another deployer.
 func (s *fakeServer) deploy(u *unstructured.Unstructured, manager string) cluster.ObjectRef {
 	k := s.put(u.Object)
 	s.mu.Lock()

@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
-// An install that was removed from the bundle, and comes back unchanged before it is completely gone, is applied again: its
-// objects that are gone or being deleted are recreated.
+// If an install is removed from the bundle, and added again unchanged before all of its objects are deleted, it is applied
+// again: objects that are deleted or being deleted are recreated.
 func TestInstallComesBackWhileItLeaves(t *testing.T) {
 	b := newBench(t)
 	both := bundleOf(install("web", configMap("x")), install("extra", configMap("one"), configMap("held")))

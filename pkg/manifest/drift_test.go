@@ -96,7 +96,7 @@ func TestDriftIsRepaired(t *testing.T) {
 	}
 }
 
-// A repair that fails is reported as long as the drift lasts, and no longer.
+// A failed repair is reported as long as the drift exists, and not after that.
 func TestRepairFails(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", configMap("x")))

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// isChanged reports whether a call ended because another client changed the inventory, and the error says so.
+// isChanged reports whether a call ended with an error about a change of the inventory by another client.
 func isChanged(err error) bool {
 	const want = "Secret kyma-system/team-a-web was changed by another client in the meantime; the next call reads it again"
 	e := (*ChangedError)(nil)

@@ -98,7 +98,7 @@ func TestFailedHook(t *testing.T) {
 				t.Errorf("\n%s\nan object was applied", tc.reason)
 			}
 
-			// Nothing runs again until a user asks for it.
+			// Nothing runs again until a user requests it.
 			b.s.took()
 			_, err := b.Apply(t.Context(), b.c, s)
 			if got := hookWrites(b.s.took()); err == nil || len(got) != 0 {

@@ -79,7 +79,7 @@ func (m *model) finalizers() {
 	}
 }
 
-// help does what messages ask for: it removes what is in the way of the engine.
+// help follows the advice in messages: it removes what blocks the engine.
 func (m *model) help() {
 	m.works()
 	m.finalizers()

@@ -345,7 +345,7 @@ func TestModel(t *testing.T) {
 	begin, done := time.Now(), 0
 	defer func() { t.Logf("%d sequences", done) }()
 	// These two seeds find what the first ones do not: objects that are created before the inventory has them, and an install
-	// that comes back while it is being removed.
+	// that is added again while it is being removed.
 	var seeds []uint64
 	if *modelSeed == 1 {
 		seeds = []uint64{34, 70}

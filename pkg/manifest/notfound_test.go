@@ -68,7 +68,7 @@ func TestPages(t *testing.T) {
 					}
 				}
 				b.s.page = nil
-				// Objects that the removal deleted before it met a page may be gone.
+				// The removal may have deleted objects before it received a page.
 				if name != "Deployments" && name != "Secrets" {
 					if diff := cmp.Diff(want, b.s.keys()); diff != "" {
 						t.Errorf("what is in the cluster: -want, +got:\n%s", diff)

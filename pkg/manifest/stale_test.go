@@ -28,9 +28,9 @@ func (b *bench) ofBundle(s *Bundle) []string {
 	return out
 }
 
-// TestStaleStepLeavesNothing removes the bundle from another process, to the end, at each request of a step. The step has read the
-// inventory and plans to upgrade or to repair. When it ends, nothing is left of the bundle: neither what the step created after the
-// removal nor what it updated.
+// TestStaleStepLeavesNothing removes the bundle completely from another process, at each request of a step. The step has read
+// the inventory and plans to upgrade or to repair. When it ends, nothing is left of the bundle: neither what the step created
+// after the removal nor what it updated.
 func TestStaleStepLeavesNothing(t *testing.T) {
 	old := bundleOf(install("web", tmplConfig, tmplRole), install("extra", configMap("one")))
 	hooked := bundleOf(install("web", tmplConfig, tmplAccount, tmplDeploy, hookJob("first", "pre-upgrade"), hookJob("last", "post-upgrade")),

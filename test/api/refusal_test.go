@@ -22,7 +22,7 @@ type breach struct {
 	set fields
 	// field is the field that the server names. It defaults to the only path in set.
 	field string
-	// ok is the limit case that still obeys the rule, if there is one.
+	// ok is the limit case that still satisfies the rule, if there is one.
 	ok fields
 	// elsewhere names the test that breaks the rule instead.
 	elsewhere string
@@ -71,7 +71,7 @@ func tooMany(path string, limit int, item func(i int) any) breach {
 	return breach{set: fields{path: items(limit + 1)}, ok: fields{path: items(limit)}}
 }
 
-// says returns the response of the server when a rule is broken.
+// says returns the response of the server when a rule is violated.
 func says(t *testing.T, rule string) string {
 	t.Helper()
 	keyword, value := parse(rule)

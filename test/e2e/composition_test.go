@@ -149,7 +149,7 @@ func (s *space) settled(ctx context.Context) []string {
 	return last
 }
 
-// warnings returns the number of warning events in the namespace, each counted as often as it was recorded.
+// warnings returns the number of warning events in the namespace, counting repeated events.
 func (s *space) warnings(ctx context.Context) (int, error) {
 	list := &corev1.EventList{}
 	err := env.controlClient.List(ctx, list, client.InNamespace(s.name))

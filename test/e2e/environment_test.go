@@ -43,7 +43,7 @@ type environment struct {
 	dir string
 	// control is the control plane, target the cluster that modules are installed into.
 	control, target *controlplane.Cluster
-	// controlClient and targetClient have the rights of administrators.
+	// controlClient and targetClient have the permissions of administrators.
 	controlClient, targetClient client.WithWatch
 	registry                    *controlplane.Registry
 	crossplane                  *crossplane.Crossplane

@@ -182,7 +182,7 @@ func (o *process) wait() run {
 	return r
 }
 
-// kill kills the process, as a machine that goes down does.
+// kill kills the process, as if its machine stopped.
 func (o *process) kill() {
 	GinkgoHelper()
 	if err := o.cmd.Process.Kill(); !errors.Is(err, os.ErrProcessDone) {

@@ -87,7 +87,7 @@ func (p *proxy) serve(to http.Handler, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() {
-		// A client that is gone is not a failure of ours.
+		// A client that closed its connection is not a failure of the proxy.
 		if v := recover(); v != nil && v != http.ErrAbortHandler { //nolint:errorlint,err113 // It is not an error that is wrapped.
 			panic(v)
 		}
@@ -95,7 +95,7 @@ func (p *proxy) serve(to http.Handler, w http.ResponseWriter, r *http.Request) {
 	to.ServeHTTP(&counter{ResponseWriter: w, p: p, to: seen}, r)
 }
 
-// stall blocks until the client is gone or the stalls are released.
+// stall blocks until the client closes its connection or the stalls are released.
 func (p *proxy) stall(r *http.Request) {
 	p.stalled <- struct{}{}
 	select {

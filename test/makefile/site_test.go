@@ -62,7 +62,7 @@ func newSite(t *testing.T) *site {
 // kubeconfig returns the make argument that names the cluster.
 func (s *site) kubeconfig() string { return "KUBECONFIG=" + s.cluster.KubeconfigFile() }
 
-// await polls look until it is done, and reports what it saw last if the time is over. what describes the goal.
+// await polls look until it is done, and reports the last result if the time is over. what describes the goal.
 func await(t *testing.T, what string, look func(ctx context.Context) (done bool, seen string, err error)) {
 	t.Helper()
 	if err := (process.Wait{What: what}).Until(t.Context(), look); err != nil {

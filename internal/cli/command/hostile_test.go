@@ -34,7 +34,7 @@ func TestHostileText(t *testing.T) {
 	e.Failf("%s", hostile)
 	checkClean(t, "stderr", err.String(), 3)
 	o := Output{format: "table"}
-	// The table adds line breaks of its own.
+	// The table adds its own line breaks.
 	if err := o.Write(&out, nil, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s\tx\n", strings.ReplaceAll(hostile, "\n", ""))
 		return err

@@ -31,7 +31,7 @@ type key struct {
 	name types.NamespacedName
 }
 
-// An attempt is the latest attempt to connect with a config. Either it led to a connection, or it failed before a request was
+// An attempt is the latest attempt to connect with a config. It either resulted in a connection, or failed before a request was
 // sent.
 type attempt struct {
 	generation int64
@@ -68,8 +68,8 @@ func NewAttempts() *Attempts {
 	}
 }
 
-// Connected records that a config led to a connection for a user. The name of a user can be anything that identifies a
-// managed resource.
+// Connected records that a connection was established with a config for a user. The name of a user can be anything that
+// identifies a managed resource.
 func (a *Attempts) Connected(user string, c *Config, connection Connection) {
 	a.record(user, c, attempt{generation: c.Generation, connection: connection})
 }

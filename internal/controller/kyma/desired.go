@@ -160,8 +160,7 @@ func needsUpdate(live, desired *v1alpha1.Manifest) bool {
 	return len(desired.OwnerReferences) == 0 && owner != nil && string(owner.UID) == live.Annotations[v1alpha1.AnnotationReleasedBy]
 }
 
-// differsInContent reports whether a live Manifest differs from the desired one in what it installs, or in its labels. It
-// ignores the mode.
+// differsInContent reports whether a live Manifest differs from the desired one in its content or labels. It ignores the mode.
 func differsInContent(live, desired *v1alpha1.Manifest) bool {
 	labels, _ := surplus(live, desired)
 	is, wanted := live.Spec.ForProvider, desired.Spec.ForProvider
@@ -187,7 +186,7 @@ const (
 	maxLabel = 63
 )
 
-// contentOf returns the Manifest that a ModuleTemplate defines for a module: what it installs, in which cluster, and its labels.
+// contentOf returns the Manifest that a ModuleTemplate defines for a module: its content, its cluster, and its labels.
 func (p *planner) contentOf(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (*v1alpha1.Manifest, error) {
 	parameters, err := module.Parameters(t, m)
 	if err != nil {

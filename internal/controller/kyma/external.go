@@ -94,8 +94,8 @@ func (e *external) reportWithoutUpdate(k *v1alpha1.Kyma, exists, upToDate bool) 
 	}
 }
 
-// observeDeletion reports whether any Manifest exists. The finalizer depends on the answer, so observeDeletion asks the API
-// server: a Manifest may not be in the cache yet.
+// observeDeletion reports whether any Manifest exists. The finalizer depends on the answer, so observeDeletion reads from the
+// API server: a Manifest may not be in the cache yet.
 func (e *external) observeDeletion(ctx context.Context, k *v1alpha1.Kyma, manifests []*v1alpha1.Manifest) (managed.ExternalObservation, error) {
 	left := true
 	if len(manifests) == 0 {

@@ -45,7 +45,8 @@ type propagator struct {
 // conflictRetry is the delay after a conflict. The cache has the version that caused it within milliseconds.
 const conflictRetry = 50 * time.Millisecond
 
-// Reconcile reconciles a Kyma. If it succeeds, and does not request another reconcile at once, it has carried out the last edit.
+// Reconcile reconciles a Kyma. If it succeeds, and does not request another reconcile immediately, it has carried out the last
+// edit.
 func (p *propagator) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	edit := p.connector.priorities.LastEdit(req.NamespacedName)
 	res, err := p.reconcile(ctx, req)
@@ -89,7 +90,7 @@ func (p *propagator) reconcile(ctx context.Context, req reconcile.Request) (reco
 }
 
 // isBypassed reports whether the managed reconciler calls neither Create nor Update for a Kyma, and does not remove its
-// finalizer at once.
+// finalizer immediately.
 func isBypassed(k *v1alpha1.Kyma, policy managed.ManagementPoliciesChecker) bool {
 	if meta.WasDeleted(k) {
 		return isStopped(k, policy) || policy.ShouldDelete()

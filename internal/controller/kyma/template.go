@@ -58,8 +58,8 @@ func selectTemplate(all []v1alpha1.ModuleTemplate, name, channel string) (*v1alp
 		name, channel, strings.Join(slices.Compact(channels), ", "))
 }
 
-// isResolved reports whether a template can be installed. If it cannot, the message says why, or is empty if the controller
-// of the template has yet to resolve it.
+// isResolved reports whether a template can be installed. If it cannot, the message contains the reason, or is empty if the
+// controller of the template has not resolved it yet.
 func isResolved(t *v1alpha1.ModuleTemplate) (ok bool, message string) {
 	c := t.Status.GetCondition(v1alpha1.TypeResolved)
 	current := t.Status.ResolvedGeneration == t.Generation

@@ -22,8 +22,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// fieldManager owns all fields that Kymas set on Manifests. The API server removes a field that only fieldManager owns if a
-// desired Manifest no longer has it.
+// fieldManager owns all fields that Kymas set on Manifests. The API server removes a field that only fieldManager owns if the
+// desired Manifest no longer contains it.
 const fieldManager = "kyma.m.crossplane.io/kyma"
 
 // createOnly is a resource version that no object has. An API server creates an object with it, and refuses to update one as

@@ -26,7 +26,7 @@ func adopts(mr *v1alpha1.Manifest) bool {
 // A Puller pulls charts and layers from registries and chart repositories.
 type Puller interface{ source.Puller }
 
-// labels lists the labels that a Manifest passes on to what it installs.
+// labels lists the labels that a Manifest passes on to the objects that it installs.
 var labels = []string{ //nolint:gochecknoglobals // Constant.
 	v1alpha1.LabelKymaName,
 	v1alpha1.LabelModuleName,

@@ -208,7 +208,7 @@ func (r *reporter) recordNotKept(mr *v1alpha1.Manifest, res engine.Result, o eng
 	}
 }
 
-// recordAbandoned records what a Manifest leaves in a cluster that is gone.
+// recordAbandoned records what a Manifest leaves in a cluster that no longer exists.
 func (r *reporter) recordAbandoned(mr *v1alpha1.Manifest, why error) {
 	if released(mr) {
 		r.warn(mr, reasonAbandoned, r.text(fmt.Sprintf("Left behind in the cluster of %s: %s (%s)", naming.ConfigOf(mr), leftBehind(mr), transport.Explain(why))))

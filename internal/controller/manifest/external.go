@@ -173,7 +173,7 @@ func (e *external) conclude(mr *v1alpha1.Manifest, o engine.Observation, outcome
 	c.report.observation(mr, o)
 }
 
-// Create creates the bundle. The status that Create sets would be lost, so it requests another pass at once.
+// Create creates the bundle. The status that Create sets would be lost, so it requests another pass immediately.
 func (e *external) Create(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalCreation, error) {
 	meta.SetExternalName(mr, e.choice.bundle.Name)
 	defer e.again()

@@ -44,8 +44,8 @@ func (e *external) observePlan(ctx context.Context, mr *v1alpha1.Manifest) (mana
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Diff: e.report.diff(o)}, nil
 }
 
-// planned returns the observation of a bundle that is not applied. If the bundle has no other problem, its message says what
-// would change. The message is set at once, because a condition that changes twice in a pass is written twice.
+// planned returns the observation of a bundle that is not applied. If the bundle has no other problem, its message describes
+// what would change. The message is set immediately, because a condition that changes twice in a pass is written twice.
 func planned(o engine.Observation, p *engine.Plan) engine.Observation {
 	if o.Exists && p.Empty() {
 		return o

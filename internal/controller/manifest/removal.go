@@ -29,7 +29,7 @@ const (
 	blocked removal = "Blocked"
 	// denied means that the cluster does not let the provider read the inventory, so a user can abandon its objects.
 	denied removal = "Denied"
-	// lost means that the cluster may be gone for good, so a user may abandon its objects.
+	// lost means that the cluster may no longer exist, so a user may abandon its objects.
 	lost removal = "Lost"
 )
 
@@ -86,7 +86,8 @@ func (nothing) Observe(context.Context, *v1alpha1.Manifest) (managed.ExternalObs
 // Disconnect does nothing.
 func (nothing) Disconnect(context.Context) error { return nil }
 
-// observeRemoval asks the cluster, not the cache, whether an inventory exists, because the finalizer depends on the answer.
+// observeRemoval reads from the cluster, not from the cache, whether an inventory exists, because the finalizer depends on the
+// answer.
 func (e *external) observeRemoval(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
 	err, exists := checkReady(e.cluster), false
 	if err == nil {

@@ -271,8 +271,8 @@ func broughtBack(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus, o engine.Ob
 	return o
 }
 
-// removal sets the state of a removal that can continue. It keeps the message of a removal that waits, because it still says
-// what the removal waits for.
+// removal sets the state of a removal that can continue. It keeps the message of a removal that waits, because it still
+// describes what the removal is waiting for.
 func (r *reporter) removal(mr *v1alpha1.Manifest) {
 	at := &mr.Status.AtProvider
 	if at.State != v1alpha1.StateDeleting && at.State != v1alpha1.StateWarning {
@@ -280,7 +280,7 @@ func (r *reporter) removal(mr *v1alpha1.Manifest) {
 	}
 }
 
-// waiting sets in the status why a removal cannot continue, and what to do if its cluster is gone for good.
+// waiting sets in the status why a removal cannot continue, and what to do if its cluster no longer exists.
 func (r *reporter) waiting(mr *v1alpha1.Manifest, can removal, err error) {
 	err = transport.Explain(err)
 	message := err.Error()

@@ -36,7 +36,7 @@ type verdict struct {
 	title string
 	mode  v1alpha1.VerificationMode
 	keys  []ocm.Key
-	// err says why the sources are not signed, or why this is unknown.
+	// err is the reason why the sources are not signed, or why this is unknown.
 	err error
 }
 

@@ -78,7 +78,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{}, failed
 }
 
-// reconcileInTime reconciles a template within the timeout. The error of a timeout says which flag sets it.
+// reconcileInTime reconciles a template within the timeout. The error of a timeout contains the flag that sets it.
 func (r *reconciler) reconcileInTime(ctx context.Context, t *v1alpha1.ModuleTemplate) error {
 	ctx, cancel := timeout.With(ctx, r.timeout)
 	defer cancel()

@@ -28,7 +28,7 @@ type Chart struct {
 	Layers   []Layer // The config, and then the archive.
 }
 
-// helmChart returns the part of a chart that is stored beside the module, and not in it.
+// helmChart returns the part of a chart that is stored next to the module, and not in it.
 func helmChart(name string, files []archive.File, chart *render.Chart) (part, error) {
 	c, err := newChart(files, chart)
 	if err != nil {
@@ -86,7 +86,7 @@ func artifactDigest(digest string) *ocm.Digest {
 	return &ocm.Digest{HashAlgorithm: ocm.HashSHA256, NormalisationAlgorithm: ocm.NormalisationArtifact, Value: digest[len("sha256:"):]}
 }
 
-// addChart adds a chart that is stored beside the module, unless it is there already. Two installs may use one chart.
+// addChart adds a chart that is stored next to the module, unless it is there already. Two installs may use one chart.
 func (m *Module) addChart(c *Chart) error {
 	i := slices.IndexFunc(m.Charts, func(have Chart) bool { return have.Repository == c.Repository && have.Tag == c.Tag })
 	switch {

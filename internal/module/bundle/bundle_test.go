@@ -130,7 +130,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestFolderAsHost checks that a directory with the name of a registry does not hide the registry.
+// TestFolderAsHost checks that a directory with the name of a registry does not take precedence over the registry.
 func TestFolderAsHost(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("registry", 0o700); err != nil {

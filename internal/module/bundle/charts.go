@@ -21,7 +21,7 @@ import (
 // component-descriptors. Nothing else is copied along with a module, so that it cannot write to any other repository.
 const ChartsFolder = "charts"
 
-// A Chart is a chart that belongs to a module and is stored beside it.
+// A Chart is a chart that belongs to a module and is stored next to it.
 type Chart struct {
 	Repository string // charts/NAME, relative to the base.
 	Tag        string // May be empty.
@@ -63,7 +63,7 @@ func (c *Chart) In(l ocm.Location) (string, error) {
 	return base + "/" + c.Repository, err
 }
 
-// ChartOf returns the chart of a resource. It returns false if that is not a chart that is stored beside the module and
+// ChartOf returns the chart of a resource. It returns false if that is not a chart that is stored next to the module and
 // pinned by digest.
 func ChartOf(r *ocm.Resource) (*Chart, bool) {
 	if r.Access.Type != ocm.AccessRelativeOCI || r.Type != "helm-chart" && r.Type != "helmChart" {
@@ -78,7 +78,7 @@ func ChartOf(r *ocm.Resource) (*Chart, bool) {
 	return c, oci.ValidDigest(c.Digest) && c.Valid()
 }
 
-// ChartsOf returns the charts of a component without duplicates, and the references to other artifacts beside it, which
+// ChartsOf returns the charts of a component without duplicates, and the references to other artifacts next to it, which
 // are not copied along.
 func ChartsOf(d *ocm.Descriptor) (charts []Chart, others []string) {
 	for _, r := range d.Resources() {

@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 )
 
-// A puller adapts repositories to the pullers of the controller. It reads layers of the module and charts beside it
+// A puller adapts repositories to the pullers of the controller. It reads layers of the module and charts next to it
 // from its store, and everything else from registries.
 type puller struct{ *repositories }
 

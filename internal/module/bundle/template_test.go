@@ -180,7 +180,7 @@ func TestReadSkeleton(t *testing.T) {
 	}
 }
 
-// FuzzLocate checks that no reference causes a panic or leads to a layout that does not exist.
+// FuzzLocate checks that no reference causes a panic or points to a layout that does not exist.
 func FuzzLocate(f *testing.F) {
 	for _, s := range []string{
 		"reg.example.org/a/component-descriptors/example.org/x:1.0.0+b", "reg.example.org/a//example.org/x:1.0.0", "./x.tar:1.0.0",

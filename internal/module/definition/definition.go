@@ -44,7 +44,7 @@ type Chart struct {
 const (
 	// FormatLayer stores the chart as a layer of the module.
 	FormatLayer = "layer"
-	// FormatHelm stores the chart as an artifact in Helm's own format beside the module, charts/NAME:VERSION, which
+	// FormatHelm stores the chart as an artifact in Helm's own format next to the module, charts/NAME:VERSION, which
 	// helm can also pull and install.
 	FormatHelm = "helm"
 )

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/layers"
 )
 
-// artifact returns the layer that a reference leads to.
+// artifact returns the layer that a reference points to.
 func (r *repository) artifact(ctx context.Context, ref oci.Reference) (Artifact, error) {
 	data, err := r.named(ctx, ref)
 	if err != nil {
@@ -99,5 +99,5 @@ func (r *repository) chartOf(ctx context.Context, manifest []byte) (Artifact, er
 	return Artifact{Data: data, Digest: digest, Version: version}, nil
 }
 
-// versionOf returns the version of a chart that has a tag, where _ stands for +.
+// versionOf returns the version of a chart that has a tag, where _ represents +.
 func versionOf(tag string) string { return strings.ReplaceAll(tag, "_", "+") }

@@ -155,7 +155,7 @@ func (f *flags) text(key, text string) (err error) {
 	return err
 }
 
-// labels sets the labels of the release record, which Helm stores beside its own.
+// labels sets the labels of the release record, which Helm stores next to its own.
 func (f *flags) labels(value any) error {
 	in, ok := value.(map[string]any)
 	if !ok {

@@ -122,7 +122,8 @@ func (c *check) kustomization(dir string) (string, []byte, error) {
 	return found[0], data, err
 }
 
-// read returns the content of a file. Each read counts, because kustomize will read the file as often.
+// read returns the content of a file. Each read counts towards the limit, because kustomize reads the file the same number of
+// times.
 func (c *check) read(name string) ([]byte, error) {
 	if err := c.files.ctx.Err(); err != nil {
 		return nil, errors.Wrap(err, "cannot build the kustomization")

@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// A request asks a child to render a chart, to read plain objects, or otherwise to build a kustomization. The contents of
-// the files follow it.
+// A request tells a child to render a chart, to read plain objects or, otherwise, to build a kustomization. The contents of the
+// files follow it.
 type request struct {
 	Chart     *chartRequest `json:"chart,omitempty"`
 	Plain     bool          `json:"plain,omitempty"`

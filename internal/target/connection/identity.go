@@ -16,10 +16,10 @@ import (
 // connections counts the connections without a proven identity.
 var connections atomic.Uint64 //nolint:gochecknoglobals // Each one is to differ from all others of the process.
 
-// identityOf returns the identity of the cluster that a connection leads to. Because anyone can write the address of
-// another cluster into a kubeconfig and route it elsewhere with a proxy, the address counts only together with the
-// certificate authorities that verify it. A connection that does not verify its server or has its own transport gets a
-// unique identity. Credentials do not count, so that known data stays valid after a rotation.
+// identityOf returns the identity of the cluster that a connection points to. Because anyone can write the address of another
+// cluster into a kubeconfig and route it elsewhere with a proxy, the address counts only together with the certificate
+// authorities that verify it. A connection that does not verify its server or has its own transport gets a unique identity.
+// Credentials do not count, so that known data stays valid after a rotation.
 func identityOf(rc *rest.Config, host string) string {
 	tls := rc.TLSClientConfig
 	if tls.Insecure || !strings.HasPrefix(host, "https://") || rc.Transport != nil || rc.WrapTransport != nil || rc.Dial != nil {

@@ -112,7 +112,7 @@ func TestPanicOfReceiver(t *testing.T) {
 func TestStuck(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		// lives is how long each watch lasts.
+		// lives is the duration of each watch.
 		lives   time.Duration
 		version func(i int) string
 		want    bool

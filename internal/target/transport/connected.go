@@ -115,7 +115,7 @@ func limitOf(ctx context.Context, usual time.Duration) time.Duration {
 }
 
 // Ready returns nil if requests can be sent. It returns a *NotConnectedError if the server is not Connected, and a
-// *ThrottledError while the server asks for fewer requests. It sends no requests itself.
+// *ThrottledError while the server requests a lower rate. It sends no requests itself.
 func (t *Transport) Ready() error {
 	switch o := t.Outcome(); {
 	case t.closed.Load():

@@ -25,7 +25,7 @@ type Environment struct {
 	Binaries string
 	// Control is the control plane, Target the cluster that modules are installed into.
 	Control, Target *controlplane.Cluster
-	// ControlClient and TargetClient have the rights of administrators.
+	// ControlClient and TargetClient have the permissions of administrators.
 	ControlClient, TargetClient client.Client
 	Registry                    *controlplane.Registry
 	Provider                    *Provider
@@ -96,7 +96,7 @@ func (e *Environment) startServers(ctx context.Context) error {
 	return err
 }
 
-// NewClient returns a client with the rights of an administrator. It reads from the API server, not from a cache.
+// NewClient returns a client with the permissions of an administrator. It reads from the API server, not from a cache.
 func NewClient(c *controlplane.Cluster) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {

@@ -192,7 +192,8 @@ func HaveModules(names ...string) types.GomegaMatcher {
 	}, Equal(names))
 }
 
-// EventsOf returns the events of an object as type, reason and message, each as often as it was recorded.
+// EventsOf returns the events of an object as type, reason and message, with one entry for each time that an event was
+// recorded.
 func (s *Space) EventsOf(ctx context.Context, kind, name string) ([]string, error) {
 	list := &corev1.EventList{}
 	// Events of cluster-scoped objects are in the namespace default.

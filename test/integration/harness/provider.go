@@ -109,7 +109,7 @@ func (p *Provider) Terminate(ctx context.Context) error {
 	return p.Process.Terminate(ctx)
 }
 
-// Kill kills the provider at once.
+// Kill kills the provider immediately.
 func (p *Provider) Kill() { p.Process.Stop() }
 
 // Log returns the log of all runs so far.
@@ -130,7 +130,7 @@ func (p *Provider) logTail(lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// FreeAddress returns an address on which no process listened a moment ago, and whose port no outgoing connection gets.
+// FreeAddress returns an address on which no process listened a moment ago, and whose port no outgoing connection uses.
 func FreeAddress(ctx context.Context) (string, error) {
 	port, err := process.FreePort(ctx)
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), err

@@ -212,7 +212,7 @@ func (s *Space) Install(ctx context.Context, m *v1alpha1.Manifest) *v1alpha1.Man
 	return s.AwaitReady(ctx, m.Name)
 }
 
-// User grants a user all rights in the target, and returns a kubeconfig with a client certificate.
+// User grants a user all permissions in the target, and returns a kubeconfig with a client certificate.
 func (s *Space) User(ctx context.Context, name string) []byte {
 	GinkgoHelper()
 	grant(ctx, name)

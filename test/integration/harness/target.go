@@ -96,7 +96,7 @@ func Edit(ctx context.Context, o client.Object, patch string) {
 		client.FieldOwner("somebody"))).To(Succeed())
 }
 
-// grant gives a user all rights in the target until the end of the spec.
+// grant grants a user all permissions in the target until the end of the spec.
 func grant(ctx context.Context, user string) {
 	GinkgoHelper()
 	b := &rbacv1.ClusterRoleBinding{
@@ -108,7 +108,7 @@ func grant(ctx context.Context, user string) {
 	DeferCleanup(func(ctx SpecContext) { Revoke(ctx, user) })
 }
 
-// Revoke removes the rights that grant gave a user of the target.
+// Revoke revokes the permissions that grant granted a user of the target.
 func Revoke(ctx context.Context, user string) {
 	GinkgoHelper()
 	b := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: user}}

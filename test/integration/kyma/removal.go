@@ -258,8 +258,8 @@ var _ = Describe("Deleting a Kyma", func() {
 // providerVerbs returns the verbs that the RBAC manager of Crossplane grants providers on their own kinds.
 func providerVerbs() []string { return []string{"get", "list", "watch", "update", "patch", "create"} }
 
-// restricted returns the path of a kubeconfig for a user of the control plane with the rights that the RBAC manager of
-// Crossplane grants providers. The rights end with the spec.
+// restricted returns the path of a kubeconfig for a user of the control plane with the permissions that the RBAC manager of
+// Crossplane grants providers. They are revoked at the end of the spec.
 func restricted(ctx context.Context, s *Space) string {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: s.Name}, Rules: rulesOf(providerVerbs()...)}
@@ -277,7 +277,7 @@ func restricted(ctx context.Context, s *Space) string {
 	return file
 }
 
-// allow restricts the rights of the user to these verbs.
+// allow restricts the permissions of the user to these verbs.
 func allow(ctx context.Context, s *Space, verbs ...string) {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{}

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifest has the specs of a Manifest: what it installs, waits for, keeps and removes.
+// Package manifest contains the specs of Manifests: what they install, wait for, keep and remove.
 package manifest

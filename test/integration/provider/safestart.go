@@ -66,7 +66,7 @@ func (f *freshPlane) start(ctx context.Context, kubeconfig string, args ...strin
 	})
 }
 
-// outsider writes the kubeconfig of a user without any rights, and returns its path.
+// outsider writes the kubeconfig of a user without any permissions, and returns its path.
 func (f *freshPlane) outsider() string {
 	GinkgoHelper()
 	config, err := f.cluster.User("outsider")

@@ -262,7 +262,7 @@ func (c *creation) write(ctx context.Context, m *build.Module, d *ocm.Descriptor
 	return nil
 }
 
-// putManifests writes the manifests of a module and of the charts beside it, and returns the digests of the charts. It writes the
+// putManifests writes the manifests of a module and of the charts next to it, and returns the digests of the charts. It writes the
 // module first, because it is the root of the layout.
 func putManifests(ctx context.Context, l *layout.Store, m *build.Module, a *build.Artifact, tag string) (charts []string, err error) {
 	if err := l.PutManifest(ctx, a.Manifest, tag); err != nil {
@@ -278,7 +278,7 @@ func putManifests(ctx context.Context, l *layout.Store, m *build.Module, a *buil
 	return charts, nil
 }
 
-// put writes all blobs of a module and of the charts beside it.
+// put writes all blobs of a module and of the charts next to it.
 func (c *creation) put(ctx context.Context, l *layout.Store, m *build.Module, a *build.Artifact) error {
 	layers := m.Layers
 	for i := range m.Charts {

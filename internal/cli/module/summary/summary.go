@@ -79,7 +79,7 @@ func Signatures(d *ocm.Descriptor) []Signature {
 	return out
 }
 
-// Charts returns the charts of a descriptor that are stored beside the module.
+// Charts returns the charts of a descriptor that are stored next to the module.
 func Charts(d *ocm.Descriptor) []Chart {
 	var out []Chart
 	for _, r := range d.Resources() {

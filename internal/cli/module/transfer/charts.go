@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// charts calls f for each chart that is stored beside the module and must be transferred with it. It warns about the others.
+// charts calls f for each chart that is stored next to the module and must be transferred with it. It warns about the others.
 func (t *transfer) charts(ctx context.Context, b *bundle.Bundle, f func(c *bundle.Chart, from store.Reader) error) error {
 	charts, others := b.Charts()
 	for _, o := range others {
@@ -39,7 +39,7 @@ func (t *transfer) charts(ctx context.Context, b *bundle.Bundle, f func(c *bundl
 	return nil
 }
 
-// chartsToRegistry copies the charts of a module to their repositories at a location, beside the module.
+// chartsToRegistry copies the charts of a module to their repositories at a location, next to the module.
 func (t *transfer) chartsToRegistry(ctx context.Context, b *bundle.Bundle, l ocm.Location, out *destination, regs oci.Registries) error {
 	return t.charts(ctx, b, func(c *bundle.Chart, from store.Reader) error {
 		repository, err := c.In(l)

@@ -144,7 +144,7 @@ func (u *unpacking) occupied() error {
 	return command.WithCode(command.ExitExists, errors.Errorf("%s is not empty: use --force to replace the module in it, or -o DIR", u.to))
 }
 
-// unpack unpacks a module into a temporary directory beside its destination, and moves the complete directory there. It appends
+// unpack unpacks a module into a temporary directory next to its destination, and moves the complete directory there. It appends
 // the names of the files to out.
 func (u *unpacking) unpack(ctx context.Context, b *bundle.Bundle, out *unpacked) error {
 	temp, err := os.MkdirTemp(filepath.Dir(filepath.Clean(u.to)), ".kymactl-*")

@@ -26,7 +26,7 @@ const (
 )
 
 // Create opens the layout at path for writing, and creates it if nothing exists there. A path that ends in .tar,
-// .tar.gz or .tgz is a tar, which Close writes as a whole, through temporary files beside it; any other path is a
+// .tar.gz or .tgz is a tar, which Close writes as a whole, through temporary files next to it; any other path is a
 // directory. Create refuses a directory that contains anything but a layout, and a file that is not a layout.
 func Create(ctx context.Context, path string) (*Store, error) {
 	info, err := os.Stat(path) //nolint:gosec // The user names their own file.

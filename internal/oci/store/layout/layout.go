@@ -309,7 +309,7 @@ func (l *Store) parsed(digest string) (*store.Manifest, error) {
 func single(digest string, m *store.Manifest) string {
 	found := ""
 	for _, c := range m.Manifests {
-		// Image builders add their provenance as a manifest beside that of the image.
+		// Image builders add their provenance as a manifest next to that of the image.
 		if c.Annotations["vnd.docker.reference.type"] != "" {
 			continue
 		}

@@ -23,7 +23,7 @@ import (
 // stalePack is the age at which a temporary directory without an owner may be removed.
 const stalePack = time.Minute
 
-// A pack is a tar that is created from a layout in a temporary directory beside it.
+// A pack is a tar that is created from a layout in a temporary directory next to it.
 type pack struct {
 	target string
 	temp   string
@@ -80,7 +80,7 @@ func (p *pack) remove() {
 	_ = p.owner.Close()
 }
 
-// removeStale removes the leftovers of killed processes beside the tar.
+// removeStale removes the leftovers of killed processes next to the tar.
 func removeStale(dir, prefix string) {
 	found, err := filepath.Glob(filepath.Join(dir, globEscape(prefix)+"*"+tempSuffix))
 	if err != nil {

@@ -70,7 +70,7 @@ func (s *stoppable) Read(p []byte) (int, error) {
 	return s.r.Read(p)
 }
 
-// PutBlob implements store.Writer. A partially written blob lies beside the blobs, named by digest; its writer has
+// PutBlob implements store.Writer. A partially written blob lies next to the blobs, named by digest; its writer has
 // locked it, and other writers wait.
 func (l *Store) PutBlob(ctx context.Context, c store.Content, open func(offset int64) (io.ReadCloser, error)) error {
 	if err := store.CheckDescriptor(v1.Descriptor{Digest: digest.Digest(c.Digest), Size: c.Size}); err != nil {

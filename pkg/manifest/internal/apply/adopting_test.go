@@ -9,8 +9,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// An adoption takes over the fields that deployers set, so that a field is removed with the version of the module that no longer
-// has it.
+// An adoption takes over the fields that deployers set, so that a field is removed when a version of the module no longer
+// contains it.
 func TestApplyAdopts(t *testing.T) {
 	adopted := slices.Concat(look[:2], []string{"patch ConfigMap apps/web", "apply ConfigMap apps/web"})
 	cases := map[string]scenario{

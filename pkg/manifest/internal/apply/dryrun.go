@@ -139,7 +139,7 @@ func (d *dryRunner) update(ctx context.Context, in *Subject, o *object.Desired, 
 	return Outcome{Kind: Updated, Fields: fields}, nil
 }
 
-// explain translates the refusal of a dry run into the outcome or the error of the operation that was tried.
+// explain translates the refusal of a dry run into the outcome or the error of the attempted operation.
 func (d *dryRunner) explain(o *object.Desired, k Kind, err error) (Outcome, error) {
 	switch {
 	case isWithoutDryRun(err):

@@ -84,7 +84,7 @@ func TestAssumed(t *testing.T) {
 	}
 }
 
-// Objects are tried at the same time: a namespace that two of them lack is noted once.
+// Dry runs of objects run at the same time: if two objects need the same missing namespace, it is recorded once.
 func TestAssumedNamespace(t *testing.T) {
 	a := &Assumed{}
 	if !a.addNamespace("new") || a.addNamespace("new") || !a.addNamespace("other") {

@@ -20,7 +20,7 @@ type world struct {
 	rec inventory.Part
 	en  inventory.Entry
 	obj cluster.ObjectState
-	// last says why the last step stopped.
+	// last is the reason why the last step stopped.
 	last inventory.Reasons
 }
 

@@ -27,9 +27,9 @@ func (w *world) finish(t *testing.T) bool {
 	return false
 }
 
-// TestRunSurvivesDeath verifies that a process can stop before each request and hook, and before each response. The next process,
-// which has only the inventory, ends in the same state as an undisturbed one: no object of the bundle is left, and no other object
-// is changed.
+// TestRunSurvivesDeath verifies that a process can stop before each request and hook, and before each response. The next
+// process, which has only the inventory, ends in the same state as a process that was not stopped: no object of the bundle is
+// left, and no other object is changed.
 func TestRunSurvivesDeath(t *testing.T) {
 	const other = `{apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: default, labels: {applyset.kubernetes.io/part-of: x}}}`
 	start := func() *world {

@@ -24,8 +24,8 @@ type trouble struct {
 	twinless bool
 }
 
-// suffer creates a trouble and checks that it is shown in one clear line, that a Manifest with it can be removed, and that
-// another one becomes Ready once the cause is gone, without a restart of the provider.
+// suffer creates a problem and checks that it is reported in one clear line, that a Manifest with the problem can be removed,
+// and that another Manifest becomes Ready once the cause is fixed, without a restart of the provider.
 func suffer(ctx SpecContext, s *Space, t trouble) {
 	GinkgoHelper()
 	logged := len(Env.Provider.Log())

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package drift has the specs of objects that others change in the target.
+// Package drift contains the specs of objects that other clients change in the target.
 package drift
