@@ -91,7 +91,7 @@ func (p *Pool) Get(ctx context.Context, r *Repository, kind Kind, reference stri
 	return data, err
 }
 
-// Has reports whether one blob or manifest exists. False means that the server does not answer that question.
+// Has reports whether one blob or manifest exists. False means that the server does not support this check.
 func (p *Pool) Has(ctx context.Context, r *Repository, kind Kind, reference string) (bool, error) {
 	return answered(p.request(ctx, r, http.MethodHead, kind, reference, func(*http.Response) error { return nil }))
 }

@@ -114,7 +114,7 @@ func (p *Pool) Fetch(ctx context.Context, s *Site, known Validators, limit int64
 	return result, err
 }
 
-// MayFetch reports whether the caller may read s. False means that the server does not answer that question.
+// MayFetch reports whether the caller may read s. False means that the server does not support this check.
 func (p *Pool) MayFetch(ctx context.Context, s *Site) (bool, error) {
 	return answered(p.roundTrip(ctx, s, http.MethodHead, Validators{}, func(resp *http.Response) error {
 		if resp.StatusCode != http.StatusOK {

@@ -4,8 +4,8 @@
 //
 // A Bundle describes what to install: Helm charts, plain objects, CRDs and a custom resource. The Engine renders it, applies it
 // in stages with server-side apply, keeps an inventory of it in the cluster, prunes what a new version no longer contains, and
-// reports for each object whether it is ready. Calls do not wait, unless you ask for it: Apply and Remove do the next step and
-// return, and Observe reports what is left to do. The package does not depend on the custom resources of this provider.
+// reports for each object whether it is ready. Calls do not wait, unless you ask for it: Apply and Remove perform the next step
+// and return, and Observe reports what is left to do. The package does not depend on the custom resources of this provider.
 //
 // Four ideas make it cheap and safe:
 //
@@ -63,9 +63,9 @@
 // Install.Form is the format of the content: a chart, plain objects or a kustomization.
 //
 // In a program, pass Wait: Install then returns once the bundle is Ready, and Uninstall once it is gone. In a reconcile loop,
-// leave Wait out: Install does the next step and returns what it observes. Call it again after a moment until the observation is
-// UpToDate and Ready, and after that whenever something changes, which connect.WithOnChange reports. A call that has nothing to
-// do sends no request. On deletion, call Uninstall until Removal.Gone is set, and then remove your finalizer.
+// leave Wait out: Install performs the next step and returns an observation. Call it again after a short time until the
+// observation is UpToDate and Ready, and after that whenever something changes, which connect.WithOnChange reports. A call that
+// has nothing to do sends no request. On deletion, call Uninstall until Removal.Gone is set, and then remove your finalizer.
 //
 // Transforms change each object between rendering and applying. Readiness rules decide when objects of a kind are ready, with a
 // CEL expression or a function. If Install does not give you enough control, use its steps: Plan returns what would be done,

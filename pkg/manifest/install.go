@@ -18,10 +18,10 @@ const (
 	lookRarely = 10 * time.Second
 )
 
-// Install installs or upgrades a bundle. It does the next step, if anything is left to do, and returns the resulting observation.
-// Without Wait, it does not block: a controller calls it in each reconciliation until the observation is Ready and UpToDate, and
-// after that whenever something changes. A call that has nothing to do sends no request. An error of one part does not stop the
-// other parts, and is also contained in the observation.
+// Install installs or upgrades a bundle. It performs the next step, if anything is left to do, and returns the resulting
+// observation. Without Wait, it does not block: a controller calls it in each reconciliation until the observation is Ready and
+// UpToDate, and after that whenever something changes. A call that has nothing to do sends no request. An error of one part
+// does not stop the other parts, and is also contained in the observation.
 func (e *Engine) Install(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Observation, error) {
 	return e.until(ctx, c, b, o, func() (Observation, error) {
 		seen, err := e.Observe(ctx, c, b, o...)
@@ -39,7 +39,7 @@ func (e *Engine) Check(ctx context.Context, c cluster.Cluster, b *Bundle, o ...C
 	return e.until(ctx, c, b, o, func() (Observation, error) { return e.Observe(ctx, c, b, o...) })
 }
 
-// Uninstall does the next step of removing a bundle. It is like Remove, but supports Wait. Without Wait, it does not block.
+// Uninstall performs the next step of removing a bundle. It is like Remove, but supports Wait. Without Wait, it does not block.
 func (e *Engine) Uninstall(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Removal, error) {
 	if err := e.accepts(c); err != nil {
 		return Removal{}, err

@@ -158,7 +158,7 @@ func (m *model) inventory() (*inventory.Inventory, error) {
 	return inv, err
 }
 
-// engine does one step, as a controller does. Errors are allowed.
+// engine performs one step, like a controller. Errors are allowed.
 func (m *model) engine() error {
 	s := m.bundle()
 	m.clock = m.clock.Add(time.Second)

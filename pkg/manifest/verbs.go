@@ -13,17 +13,17 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 )
 
-// Apply does the next step of installing or upgrading the bundle: everything that can be done without waiting. A part that fails
-// does not affect the others. Apply returns its error, and Observe reports it from then on.
+// Apply performs the next step of installing or upgrading the bundle: everything that can be done without waiting. A part that
+// fails does not affect the others. Apply returns its error, and Observe reports it from then on.
 //
 // Apply returns a *ChangedError if another client changed the inventory during the call. The call stops then: call Apply again.
 func (e *Engine) Apply(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Result, error) {
 	return e.apply(ctx, c, b, o, nil)
 }
 
-// ApplyPlan is like Apply, but for an approved plan. It does the next step only if nothing has changed since the plan was made:
-// the cluster, the bundle, the options, the inventory, the members that the informers show, and the objects and hooks to apply.
-// Otherwise it does nothing, and returns a *StalePlanError. It does not compare objects that are not members.
+// ApplyPlan is like Apply, but for an approved plan. It performs the next step only if nothing has changed since the plan was
+// made: the cluster, the bundle, the options, the inventory, the members that the informers show, and the objects and hooks to
+// apply. Otherwise it does nothing, and returns a *StalePlanError. It does not compare objects that are not members.
 //
 // A plan is also stale if the content of a source has changed, or if a chart renders differently each time, for example with
 // random values: a plan that contains a new revision of such a chart is always stale.
@@ -153,8 +153,8 @@ func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...Ca
 	return out, nil
 }
 
-// Remove does the next step of removing the bundle. The custom resource is deleted first. Then all custom resources of the kinds
-// that the bundle defines must be gone, while their controllers still run. The rest is deleted in reverse order, CRDs and
+// Remove performs the next step of removing the bundle. The custom resource is deleted first. Then all custom resources of the
+// kinds that the bundle defines must be gone, while their controllers still run. The rest is deleted in reverse order, CRDs and
 // namespaces last: objects must be gone before the objects that were applied before them are deleted.
 //
 // Remove uses only the names in the bundle, so it can remove a bundle whose sources can no longer be resolved. If the bundle

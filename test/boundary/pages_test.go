@@ -129,7 +129,8 @@ func block(page, after string) string {
 	return out
 }
 
-// misdrawn returns what is wrong with the packages of the engine in a picture of the levels: each line is a level, the highest first.
+// misdrawn returns the errors in a diagram of the levels, for the packages of the engine. Each line is a level, and the highest
+// level is first.
 func misdrawn(picture string, all []layer) []string {
 	const engine = "pkg/manifest/internal/"
 	levels := map[string]int{}

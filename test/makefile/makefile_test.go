@@ -27,7 +27,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// nowhere is a kubeconfig of a cluster that does not answer.
+// nowhere is a kubeconfig of a cluster that does not respond.
 const nowhere = `apiVersion: v1
 kind: Config
 current-context: x

@@ -169,7 +169,7 @@ func isThrottled(err error) bool {
 	return errors.As(err, &e)
 }
 
-// settle does steps until nothing is left to do.
+// settle performs steps until there is nothing left to do.
 func settle(t *testing.T, e *manifest.Engine, c *connected, s *manifest.Bundle) {
 	t.Helper()
 	eventually(t, "the module is applied", func() bool {
@@ -188,7 +188,7 @@ func settle(t *testing.T, e *manifest.Engine, c *connected, s *manifest.Bundle) 
 	})
 }
 
-// takeAway does steps until nothing is left. It finalizes namespaces, because no controller does.
+// takeAway performs steps until nothing is left. It finalizes namespaces, because no controller does.
 func takeAway(t *testing.T, e *manifest.Engine, c *connected, s *manifest.Bundle, clients kubernetes.Interface) {
 	t.Helper()
 	eventually(t, "the module is removed", func() bool {

@@ -20,8 +20,8 @@ const completionTimeout = 2 * time.Second
 // A Completer returns the possible values of an argument or a flag.
 type Completer = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// Names returns a Completer for the names that a function reads from a control plane, except those that are already arguments. It
-// completes nothing if the control plane does not answer.
+// Names returns a Completer for the names that a function reads from a control plane, except those that are already arguments.
+// It completes nothing if the control plane does not respond.
 func Names(flags *command.ClusterFlags, names func(ctx context.Context, c *command.Cluster) ([]string, error)) Completer {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		c, err := flags.Connect(nil)

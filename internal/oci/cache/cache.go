@@ -64,7 +64,7 @@ type Request struct {
 	Digest string
 	Limit  int64
 
-	// May reports whether the caller may have the content. False means that the server does not answer that question.
+	// May reports whether the caller may have the content. False means that the server does not support this check.
 	May func(context.Context) (bool, error)
 	// Get fetches the content from its source.
 	Get func(context.Context) ([]byte, error)

@@ -29,7 +29,7 @@ const (
 	memoryReserve = 128 << 20
 )
 
-// Chart renders a chart in a child, with the same result as c.Render. If the child does not answer, Chart returns an *Error.
+// Chart renders a chart in a child, with the same result as c.Render. If the child does not respond, Chart returns an *Error.
 // Renderings with the same tenant, which can be empty, share processes.
 func (p *Pool) Chart(ctx context.Context, tenant string, c *render.Chart, o render.Options) (*render.Rendered, error) {
 	x := &exchange{

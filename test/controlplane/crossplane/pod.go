@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// rightsPatience is the maximum time that a process waits for its permissions. A kubelet would take as long to pull the
+// rightsPatience is the maximum time that a process waits for its permissions. A kubelet would need a similar time to pull the
 // image.
 const rightsPatience = 15 * time.Second
 

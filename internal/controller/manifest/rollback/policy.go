@@ -23,9 +23,9 @@ type Policy struct {
 	Atomic bool
 }
 
-// PolicyOf returns the policy that a resource requests, or else the policy of its installs, or nil if there is none. atomic
-// is the time that the installs in the cluster request, or zero: as with Helm, an upgrade that is not Ready in time failed.
-// If the status remembers such a time, it takes precedence, because what was brought back need not request a rollback itself.
+// PolicyOf returns the policy that a resource requests, or else the policy of its installs, or nil if there is none. atomic is
+// the time that the installs in the cluster request, or zero: as with Helm, an upgrade that is not Ready in time failed. If the
+// status contains such a time, it takes precedence, because the restored revision may not request a rollback itself.
 func PolicyOf(spec *v1alpha1.Rollback, st *v1alpha1.RollbackStatus, atomic time.Duration) *Policy {
 	if spec != nil {
 		return &Policy{OnNotReady: spec.Trigger == v1alpha1.RollbackTriggerNotReady, After: spec.After.Duration}

@@ -147,7 +147,7 @@ func Evaluate(d Decision, o Observed, now time.Time) (next *v1alpha1.RollbackSta
 	next = d.Status.DeepCopy()
 	if !d.Policy.OnNotReady && o.Outcome != Failed {
 		if next.Message != "" {
-			// It failed and recovered: the time starts again, because it must be uninterrupted.
+			// The upgrade failed and recovered. The time starts again, because it must be uninterrupted.
 			next.Message, next.Since = "", stamp(now)
 		}
 		return next, false

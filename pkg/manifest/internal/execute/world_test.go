@@ -285,7 +285,7 @@ func (w *world) refused(changes []plan.CRDChange) map[cluster.ObjectRef]error {
 	return out
 }
 
-// run does the next step.
+// run performs the next step.
 func (w *world) run() (Result, error) {
 	w.t.Helper()
 	var err error
