@@ -65,7 +65,7 @@ func Command(e *command.Environment) *cobra.Command {
 			"Builds are reproducible: the same input always produces the same digest, regardless of the directory name, user, time " +
 			"and machine. The command replaces an existing layout, but never a directory that contains anything else.\n\n" +
 			"If module.yaml sets the format of a chart to helm, the layout also contains the chart as a regular Helm OCI artifact, " +
-			"which you can pull with helm pull. module push uploads it to charts/NAME:VERSION beside the module. From then on, the " +
+			"which you can pull with helm pull. module push uploads it to charts/NAME:VERSION next to the module. From then on, the " +
 			"version of the chart is as immutable as the version of the module.\n\n" +
 			"With --from, the module is built on top of another module or of an image. It keeps the resources of a base module, " +
 			"unless it defines a resource with the same name, but not its signatures. It keeps all layers of a base image. In this " +

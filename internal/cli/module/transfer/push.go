@@ -24,7 +24,7 @@ func NewPush(e *command.Environment) *cobra.Command {
 			"and the version. It can also be the complete reference, host[:port]/path/component-descriptors/NAME:VERSION, which " +
 			"must match the module. In tags, the + of a version is replaced by .build-.\n\n" +
 			"The command first pushes referenced components that are in the layout, and charts with format helm, which are stored " +
-			"beside the module as host[:port]/path/charts/NAME:VERSION. It also pushes signatures, including those of cosign. " +
+			"next to the module as host[:port]/path/charts/NAME:VERSION. It also pushes signatures, including those of cosign. " +
 			"Content that already exists in the registry is not uploaded again, so you can safely push a module twice, or push it " +
 			"again to complete an interrupted push. If the registry already has this version with different content, the command " +
 			"replaces nothing and fails with exit code 5, unless you set --overwrite. A module that was signed in the registry has " +
