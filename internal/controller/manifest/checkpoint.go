@@ -30,8 +30,7 @@ func (c checkpoint) equal(o checkpoint) bool {
 	return c.atomic == o.atomic && bytes.Equal(c.data, o.data)
 }
 
-// A subject is a Manifest in its cluster. A Manifest that is recreated, or that moves to another cluster, is a different
-// subject.
+// A subject is a Manifest in its cluster. A Manifest that is recreated or moves to another cluster is a different subject.
 type subject struct {
 	client.ObjectKey
 
@@ -39,8 +38,7 @@ type subject struct {
 	cluster string
 }
 
-// A memory holds the checkpoints of Manifests between passes. Each pass compares what it takes with the inventory, so the
-// memory can be lost at any time.
+// A memory keeps checkpoints of Manifests between passes. A pass compares them with the inventory, so a memory can be lost.
 type memory struct {
 	by sync.Map // client.ObjectKey to remembered.
 }

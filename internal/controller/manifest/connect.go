@@ -61,8 +61,7 @@ type connector struct {
 	memory   *memory
 }
 
-// Connect connects a Manifest to its target cluster. If this fails, it reports the reason itself, because Observe is not called
-// then.
+// Connect connects a Manifest to its target cluster. If this fails, it reports the reason, because Observe is not called.
 func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed.TypedExternalClient[*v1alpha1.Manifest], error) {
 	// There is no redactor before the external client exists. Until then, functions that read Secrets must keep their values
 	// out of their errors.
@@ -89,8 +88,7 @@ func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed
 	return e, nil
 }
 
-// connect returns the external client of a Manifest to install, and the result of its signature verification, which is nil
-// before the verification.
+// connect returns the external client of a Manifest, and the verdict on its signatures, which is nil before the verification.
 func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*external, *verdict, error) {
 	if err := c.usage.Track(ctx, mr); err != nil {
 		return nil, nil, errors.Wrap(err, "cannot track usage of the ProviderConfig")

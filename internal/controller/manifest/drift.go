@@ -40,8 +40,7 @@ func (r *reporter) driftStatus(drift []engine.Drift) *v1alpha1.DriftStatus {
 	return out
 }
 
-// sameDrift reports whether two drifts are the same, regardless of when they were detected. A nil status means no drift, and
-// is never the same.
+// sameDrift reports whether two drifts are equal, except for the time of detection. If one of them is nil, they are not.
 func sameDrift(a, b *v1alpha1.DriftStatus) bool {
 	return a != nil && b != nil && a.OmittedObjects == b.OmittedObjects && equality.Semantic.DeepEqual(a.Objects, b.Objects)
 }

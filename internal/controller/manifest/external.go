@@ -182,8 +182,7 @@ func (e *external) Create(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	return managed.ExternalCreation{}, e.choice.report.error(flatten(err))
 }
 
-// Update updates the bundle and reports its new state. If that state cannot be observed, Update reports the observation of
-// Observe.
+// Update updates the bundle and reports its new state or, if that cannot be observed, the observation of Observe.
 func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalUpdate, error) {
 	report := e.choice.report
 	r, err := e.engine.Apply(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)

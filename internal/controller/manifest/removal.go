@@ -86,8 +86,7 @@ func (nothing) Observe(context.Context, *v1alpha1.Manifest) (managed.ExternalObs
 // Disconnect does nothing.
 func (nothing) Disconnect(context.Context) error { return nil }
 
-// observeRemoval reads from the cluster, not from the cache, whether an inventory exists, because the finalizer depends on the
-// answer.
+// observeRemoval checks in the cluster, not in the cache, whether an inventory exists, because the finalizer depends on it.
 func (e *external) observeRemoval(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
 	err, exists := checkReady(e.cluster), false
 	if err == nil {

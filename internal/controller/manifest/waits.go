@@ -20,8 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// checkReady returns an error if a cluster cannot be used now. It does not wait, so that a cluster that does not respond does
-// not occupy a worker.
+// checkReady returns an error if a cluster cannot be used now. It does not wait, so that it does not block a worker.
 func checkReady(c cluster.Cluster) error {
 	if r, ok := c.(interface{ Ready() error }); ok {
 		return r.Ready()
