@@ -46,7 +46,7 @@ type Impersonation struct {
 	ServiceAccount ServiceAccountReference `json:"serviceAccount"`
 }
 
-// A LookupPolicy specifies what the lookup function of charts may read in the target cluster.
+// A LookupPolicy specifies which objects the lookup function of charts may read in the target cluster.
 // +kubebuilder:validation:Enum=Allowed;NoSecrets;Denied
 type LookupPolicy string
 

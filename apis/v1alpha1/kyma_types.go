@@ -26,14 +26,14 @@ type Module struct {
 	Channel string `json:"channel,omitempty"`
 
 	// customResourcePolicy specifies who manages the default custom resource of the module. With CreateAndDelete, the provider
-	// creates and deletes it with the module. With Ignore, the provider leaves it alone.
+	// creates and deletes it with the module. With Ignore, the provider does not manage it.
 	// +optional
 	// +kubebuilder:default=CreateAndDelete
 	CustomResourcePolicy CustomResourcePolicy `json:"customResourcePolicy,omitempty"`
 
 	// valuesFrom lists Secrets and ConfigMaps in the namespace of the Kyma that hold values for the charts of the
-	// module. They override the values of the chart and of the config layer; values override them. A change to one of
-	// these objects is rolled out.
+	// module. They override the values of the chart and of the config layer; later entries override earlier ones, and values
+	// overrides all of them. A change to one of these objects is rolled out.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

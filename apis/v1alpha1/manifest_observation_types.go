@@ -182,9 +182,9 @@ type PlanStatus struct {
 type DriftedObject struct {
 	ObjectReference `json:",inline"`
 
-	// change is what happened to the object: Changed, Deleted, Replaced (by another object of the module with the same name),
-	// ReplacedByOther (by an object with the same name that does not belong to the module), or TakenOver (by another Manifest,
-	// which now owns it).
+	// change describes what happened to the object: Changed, Deleted, Replaced (by another object of the module with the same
+	// name), ReplacedByOther (by an object with the same name that does not belong to the module), or TakenOver (by another
+	// Manifest, which now owns it).
 	// +required
 	Change DriftChange `json:"change"`
 
@@ -201,7 +201,7 @@ type DriftedObject struct {
 	OmittedFields int32 `json:"omittedFields,omitempty"`
 }
 
-// A DriftChange is what another client did to an object.
+// A DriftChange describes what another client did to an object.
 // +kubebuilder:validation:Enum=Changed;Deleted;Replaced;ReplacedByOther;TakenOver
 type DriftChange string
 
@@ -329,8 +329,7 @@ type ManifestObservation struct {
 	// +optional
 	Drift *DriftStatus `json:"drift,omitempty"`
 
-	// cededFields lists fields that the module sets but that the provider leaves to other field managers. At most 32 fields are
-	// listed.
+	// cededFields lists fields that the module sets but that are ceded to other field managers. At most 32 fields are listed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32

@@ -150,7 +150,7 @@ type Rollback struct {
 	// +kubebuilder:default=Failed
 	Trigger RollbackTrigger `json:"trigger,omitempty"`
 
-	// after is how long an upgrade must stay in this state without interruption before it is rolled back, such as 90s, 10m or
+	// after is how long an upgrade must remain in this state without interruption before it is rolled back, such as 90s, 10m or
 	// 1h30m. The time is measured from the start of the upgrade. A newer desired version ends the rollback.
 	// +optional
 	// +kubebuilder:default="10m"
@@ -248,7 +248,7 @@ type ManifestParameters struct {
 	Resource *runtime.RawExtension `json:"resource,omitempty"`
 
 	// customResourcePolicy specifies who manages the custom resource of the module. With CreateAndDelete, the provider creates
-	// and deletes it with the module. With Ignore, the provider leaves it alone.
+	// and deletes it with the module. With Ignore, the provider does not manage it.
 	// +optional
 	// +kubebuilder:default=CreateAndDelete
 	CustomResourcePolicy CustomResourcePolicy `json:"customResourcePolicy,omitempty"`
@@ -279,7 +279,7 @@ type ManifestParameters struct {
 	Drift DriftPolicy `json:"drift,omitempty"`
 
 	// mode specifies whether changes are applied to the target cluster. With Plan, changes are not applied and drift is not
-	// repaired; instead, status.atProvider.plan lists what would be done.
+	// repaired; instead, status.atProvider.plan lists the changes that would be made.
 	// +optional
 	// +kubebuilder:default=Apply
 	Mode Mode `json:"mode,omitempty"`

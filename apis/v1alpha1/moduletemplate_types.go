@@ -58,7 +58,7 @@ type Component struct {
 	NameMapping NameMapping `json:"nameMapping,omitempty"`
 }
 
-// ModuleAllowed restricts what Kymas may set on a module, and what the module may consist of.
+// ModuleAllowed restricts what Kymas may set for a module, and which objects the module may contain.
 type ModuleAllowed struct {
 	// values lists the paths of the values that a Kyma may set, such as replicas, resources.limits.* or podLabels. A path
 	// includes everything below it, and * matches any single name. Escape a dot in a name as \. If not set, a Kyma may set all
@@ -75,7 +75,7 @@ type ModuleAllowed struct {
 }
 
 // A Confinement restricts the objects of a module, including its hooks and its custom resource. An install that contains a
-// disallowed object is rejected. It restricts what a module consists of, not what its workloads do in the cluster.
+// disallowed object is rejected. It restricts the objects of a module, but not what its workloads do in the cluster.
 type Confinement struct {
 	// namespaces lists the namespaces in which the module may have objects, including Helm releases and the Namespace objects
 	// themselves. If not set, the module may use all namespaces.
@@ -149,7 +149,7 @@ type ModuleTemplateSpec struct {
 	// +optional
 	Component *Component `json:"component,omitempty"`
 
-	// allowed restricts what Kymas may set on the module, and what the module may consist of.
+	// allowed restricts what Kymas may set for the module, and which objects the module may contain.
 	// +optional
 	Allowed *ModuleAllowed `json:"allowed,omitempty"`
 
@@ -225,7 +225,7 @@ type ModuleTemplateStatus struct {
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
 
 	// observedGeneration is the generation of the ModuleTemplate that the Ready condition describes. It is -1 until the
-	// provider has examined the ModuleTemplate.
+	// provider has processed the ModuleTemplate.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -243,8 +243,8 @@ type ModuleTemplateStatus struct {
 	// +kubebuilder:validation:MaxLength=255
 	Version string `json:"version,omitempty"`
 
-	// digest of the component: of its manifest if it was fetched from a registry, otherwise of the descriptor in the
-	// spec.
+	// digest of the component: the digest of its manifest if it was fetched from a registry, otherwise the digest of the
+	// descriptor in the spec.
 	// +optional
 	// +kubebuilder:validation:MaxLength=71
 	Digest string `json:"digest,omitempty"`

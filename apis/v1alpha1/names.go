@@ -34,8 +34,8 @@ const (
 	// and volumes that existed before the module adopted them. Otherwise, they stay in the cluster.
 	AnnotationDeleteAdopted = "kyma.m.crossplane.io/delete-adopted"
 
-	// AnnotationClusterChanged on a Manifest or a Kyma allows the Manifest to continue in another cluster than the one that it is
-	// installed in. The value is the UID of the kube-system namespace of the other cluster.
+	// AnnotationClusterChanged on a Manifest or a Kyma allows the Manifest to continue in a different cluster than the one that
+	// it is installed in. The value is the UID of the kube-system namespace of the other cluster.
 	AnnotationClusterChanged = "kyma.m.crossplane.io/cluster-changed"
 
 	// AnnotationTest on a Manifest runs the tests of its charts once for each new value.
@@ -65,8 +65,8 @@ const (
 	// set only then.
 	TypeRolledBack xpv2.ConditionType = "RolledBack"
 
-	// TypeStalled is True while an object cannot become Ready until a person changes something: retries alone do not help. It
-	// has the reason and the message of Ready, and is set only then.
+	// TypeStalled is True while an object cannot become Ready until someone changes something, because retries alone do not
+	// help. It has the reason and the message of Ready. Otherwise, the condition is not set.
 	TypeStalled xpv2.ConditionType = "Stalled"
 )
 
@@ -92,8 +92,8 @@ const (
 	// ReasonPlanned means that there is something to do, which is only planned.
 	ReasonPlanned xpv2.ConditionReason = "Planned"
 
-	// ReasonWrongCluster means that the ProviderConfig leads to another cluster than the one that the module is installed in.
-	// Nothing is changed in either cluster.
+	// ReasonWrongCluster means that the ProviderConfig points to a different cluster than the one that the module is installed
+	// in. Nothing is changed in either cluster.
 	ReasonWrongCluster xpv2.ConditionReason = "WrongCluster"
 
 	// ReasonBlocked means that the provider cannot continue until something else changes: for example, a ProviderConfig

@@ -156,7 +156,7 @@ type Registry struct {
 	// +optional
 	CABundleSecretRef *SecretKeySelector `json:"caBundleSecretRef,omitempty"`
 
-	// tokenHosts lists additional hosts, with an optional port, that credentials may be sent to if the registry names them as
+	// tokenHosts lists additional hosts, with an optional port, to which credentials may be sent if the registry uses them as
 	// its token service. The host itself and the token services of well-known registries, such as Docker Hub, are always
 	// allowed.
 	// +optional
@@ -203,10 +203,10 @@ type ProviderConfigSpec struct {
 	// +optional
 	Impersonate *Impersonation `json:"impersonate,omitempty"`
 
-	// lookup specifies what the lookup function of charts may read in the target cluster. Allowed permits everything that the
-	// user of the kubeconfig, or the impersonated ServiceAccount, can read. NoSecrets permits everything except Secrets. Denied
-	// permits nothing. A chart that looks up something that is not permitted is not installed. Defaults to NoSecrets if the
-	// credentials or the identity are those of the provider, and to Allowed otherwise.
+	// lookup specifies which objects the lookup function of charts may read in the target cluster. Allowed permits everything
+	// that the user of the kubeconfig, or the impersonated ServiceAccount, can read. NoSecrets permits everything except
+	// Secrets. Denied permits nothing. A chart that looks up anything else is not installed. Defaults to NoSecrets if the
+	// credentials or the identity belong to the provider, and to Allowed otherwise.
 	// +optional
 	Lookup LookupPolicy `json:"lookup,omitempty"`
 }
@@ -217,9 +217,9 @@ type ClusterProviderConfigSpec struct {
 	ProviderConfigSpec `json:",inline"`
 
 	// allowedNamespaces selects the namespaces whose Kymas and Manifests may use this ClusterProviderConfig. If not set, all
-	// namespaces may use it, unless the credentials or the identity are those of the provider (InjectedIdentity, Filesystem,
-	// Environment, or AzureWorkloadIdentityCredentials), in which case no namespace may use it. If a namespace is no
-	// longer allowed, its Manifests are no longer applied. Deleting such a Manifest still removes what it installed.
+	// namespaces may use it, unless the credentials or the identity belong to the provider (InjectedIdentity, Filesystem,
+	// Environment, or AzureWorkloadIdentityCredentials), in which case no namespace may use it. If a namespace is no longer
+	// allowed, its Manifests are no longer applied. Deleting such a Manifest still removes what it installed.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 }
@@ -240,7 +240,7 @@ type ProviderConfigStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	ClusterUID string `json:"clusterUID,omitempty"`
 
-	// endpoint is the host of the API server, and its port if the kubeconfig names one. It contains no path and no credentials.
+	// endpoint is the host of the API server, and its port if the kubeconfig specifies one. It contains no path and no credentials.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Endpoint string `json:"endpoint,omitempty"`
