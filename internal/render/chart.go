@@ -107,7 +107,7 @@ func valuesMention(v any, may func(text string) bool) bool {
 // enabled dependencies. The copy shares files, templates and schemas, which are only read.
 func instance(c *chart.Chart) *chart.Chart {
 	md := *c.Metadata
-	// Helm detects a chart without dependencies by nil.
+	// Helm expects nil for a chart without dependencies.
 	md.Dependencies = slices.Clone(c.Metadata.Dependencies)
 	for i, d := range md.Dependencies {
 		dep := *d

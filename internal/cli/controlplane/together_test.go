@@ -100,8 +100,8 @@ func TestUndeploysOfNeighbours(t *testing.T) {
 	}
 }
 
-// TestUndeployCRDsAtOnce checks the same for what the whole control plane shares: a CRD can be deleted while another undeploy
-// lists its objects.
+// TestUndeployCRDsAtOnce checks the same for objects that the whole control plane shares: a CRD can be deleted while another
+// undeploy lists its objects.
 func TestUndeployCRDsAtOnce(t *testing.T) {
 	wipe(t)
 	succeed(t, NewDeploy, "-n", "whole-at-once", "--target-kubeconfig", target(t))

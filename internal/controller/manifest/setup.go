@@ -134,8 +134,8 @@ type watches struct {
 	gone sync.Map
 }
 
-// own handles events of Manifests and of their objects in target clusters. A Manifest that a user has changed comes before
-// Manifests that are part of a rollout to many.
+// own handles events of Manifests and of their objects in target clusters. A Manifest that a user has changed has priority over
+// Manifests in a rollout.
 func (w *watches) own() handler.EventHandler {
 	add := func(o client.Object, q priority.Queue, waits bool) {
 		priority.LowIf(q, waits).Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})

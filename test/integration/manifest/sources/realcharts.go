@@ -65,7 +65,7 @@ func realCharts() []realChart {
 		first: published(tools.GatekeeperPreviousChart), second: published(tools.GatekeeperChart),
 		before: gatekeeper, after: more, deployment: "gatekeeper-controller-manager", service: "gatekeeper-webhook-service",
 	}, {
-		// It has 3 MiB of CRDs among the templates of a dependency: a release record holds them only without the files of the
+		// It has 3 MiB of CRDs in the templates of a dependency, which fit into a release record only without the files of the
 		// chart. Its controllers, which do not run here, create its webhooks.
 		name:  "kyverno",
 		first: published(tools.KyvernoPreviousChart), second: published(tools.KyvernoChart),
