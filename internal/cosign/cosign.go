@@ -36,7 +36,7 @@ func Tag(digest string) string { return strings.ReplaceAll(digest, ":", "-") + "
 // finished, and writes it again, next to theirs, if it was lost.
 func Sign(ctx context.Context, s store.Store, repository, digest string, signer crypto.Signer) (added bool, err error) {
 	added, err = sign(ctx, s, repository, digest, signer)
-	return added, errors.Wrapf(err, "cannot sign %s of %s as cosign does", digest, s)
+	return added, errors.Wrapf(err, "cannot create a cosign signature of %s in %s", digest, s)
 }
 
 func sign(ctx context.Context, s store.Store, repository, digest string, signer crypto.Signer) (bool, error) {
@@ -71,7 +71,7 @@ func sign(ctx context.Context, s store.Store, repository, digest string, signer 
 			return done, err
 		}
 	}
-	return false, errors.Errorf("others write the tag %s all the time", Tag(digest))
+	return false, errors.Errorf("other clients keep changing tag %s; try again", Tag(digest))
 }
 
 // settle returns the time to wait. It is random, so that two clients that begin at the same time do not overwrite each

@@ -148,11 +148,11 @@ func TestSignRefuses(t *testing.T) {
 	}{
 		"Digest": {reason: "A digest is one.", digest: "latest", signer: key(), want: "malformed digest"},
 		"Short":  {reason: "Short keys are weak.", digest: signedDigest, signer: short, want: "1024 bits"},
-		"Index":  {reason: "The tag is something else.", digest: signedDigest, signer: key(), manifest: `{"manifests":[],"layers":[]}`, want: "it is an index"},
+		"Index":  {reason: "The tag is something else.", digest: signedDigest, signer: key(), manifest: `{"manifests":[],"layers":[]}`, want: "the manifest is an index"},
 		"JSON":   {reason: "The tag is garbage.", digest: signedDigest, signer: key(), manifest: `x`, want: "not valid JSON"},
 		"Null":   {reason: "The tag is garbage.", digest: signedDigest, signer: key(), manifest: `null`, want: "not valid JSON"},
 		"Layers": {reason: "The tag is garbage.", digest: signedDigest, signer: key(), manifest: `{"layers":1}`, want: "malformed"},
-		"Full":   {reason: "Signatures are bounded.", digest: signedDigest, signer: key(), manifest: `{"layers":[{}` + strings.Repeat(",{}", 999) + `]}`, want: "1000 signatures already"},
+		"Full":   {reason: "Signatures are bounded.", digest: signedDigest, signer: key(), manifest: `{"layers":[{}` + strings.Repeat(",{}", 999) + `]}`, want: "already has 1000 signatures"},
 		"Many":   {reason: "Signatures are bounded.", digest: signedDigest, signer: key(), manifest: `{"layers":[{}` + strings.Repeat(",{}", 1000) + `]}`, want: "more than 1000"},
 	}
 	for name, tc := range cases {

@@ -57,30 +57,30 @@ func readList(ctx context.Context, s store.Reader, digest string) (*list, error)
 		return l, nil
 	}
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot read the signatures of cosign")
+		return nil, errors.Wrap(err, "cannot read the cosign signatures")
 	}
 	if err := l.decode(data); err != nil {
-		return nil, errors.Wrapf(err, "the tag %s does not hold signatures of cosign", Tag(digest))
+		return nil, errors.Wrapf(err, "tag %s does not contain cosign signatures", Tag(digest))
 	}
 	return l, nil
 }
 
 func (l *list) decode(data []byte) error {
 	if json.Unmarshal(data, &l.fields) != nil || l.fields == nil {
-		return errors.New("it is not valid JSON")
+		return errors.New("not valid JSON")
 	}
 	if _, ok := l.fields["manifests"]; ok {
-		return errors.New("it is an index")
+		return errors.New("the manifest is an index")
 	}
 	layers, ok := l.fields["layers"]
 	if !ok {
-		return errors.New("it has no layers")
+		return errors.New("the manifest has no layers")
 	}
 	if json.Unmarshal(layers, &l.raw) != nil || json.Unmarshal(layers, &l.layers) != nil {
-		return errors.New("its layers are malformed")
+		return errors.New("the layers are malformed")
 	}
 	if len(l.layers) > maxSignatures {
-		return errors.Errorf("it has more than %d layers", maxSignatures)
+		return errors.Errorf("the manifest has more than %d layers", maxSignatures)
 	}
 	return nil
 }
@@ -89,9 +89,9 @@ func (l *list) decode(data []byte) error {
 // otherwise the reason why there is none.
 func (l *list) find(ctx context.Context, s store.Reader, digest string, v verifier) (reason string, err error) {
 	if len(l.layers) == 0 {
-		return "it has no signature in the classic form, under the tag " + Tag(digest), nil
+		return "no signature found under tag " + Tag(digest), nil
 	}
-	reason = "none of its signatures is by that key"
+	reason = "no signature matches the key"
 	payloads := map[string][]byte{}
 	left := maxPayloads
 	for i := range l.layers {
@@ -105,7 +105,7 @@ func (l *list) find(ctx context.Context, s store.Reader, digest string, v verifi
 				return "", err
 			}
 			if left -= len(data); left < 0 {
-				return "", errors.Errorf("what is signed is larger than %d bytes in all", maxPayloads)
+				return "", errors.Errorf("the signed payloads are together larger than %d bytes", maxPayloads)
 			}
 			payloads[l.layers[i].Digest] = data
 		}
@@ -115,7 +115,7 @@ func (l *list) find(ctx context.Context, s store.Reader, digest string, v verifi
 		if claims(data) == digest {
 			return "", nil
 		}
-		reason = "what is signed by that key is something else"
+		reason = "the signature with this key is for different content"
 	}
 	return reason, nil
 }
@@ -137,7 +137,7 @@ func (l *layer) payload(ctx context.Context, s store.Reader) ([]byte, error) {
 	if errors.As(err, &missing) || store.IsDamaged(err) {
 		return nil, nil
 	}
-	return data, errors.Wrap(err, "cannot read what was signed")
+	return data, errors.Wrap(err, "cannot read the signed payload")
 }
 
 // with returns the manifest with an additional signature, and its config. It preserves all other fields.
@@ -148,7 +148,7 @@ func (l *list) with(s *signature) (manifest, config []byte, err error) {
 		return nil, nil, err
 	}
 	if len(l.layers) >= maxSignatures {
-		return nil, nil, errors.Errorf("there are %d signatures already", len(l.layers))
+		return nil, nil, errors.Errorf("the manifest already has %d signatures, which is the maximum", len(l.layers))
 	}
 	layers := append(append([]layer{}, l.layers...), added)
 	if config, err = newConfig(layers); err != nil {

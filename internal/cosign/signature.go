@@ -28,7 +28,7 @@ var isDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 func checkDigest(digest string) error {
 	if !isDigest.MatchString(digest) {
-		return errors.Errorf("malformed digest %.100q: want sha256: and 64 hexadecimal digits", digest)
+		return errors.Errorf("malformed digest %.100q: must be sha256: followed by 64 hexadecimal digits", digest)
 	}
 	return nil
 }
@@ -52,14 +52,14 @@ func newSignature(repository, digest string, signer crypto.Signer, v verifier) (
 	}
 	s, err := sigstore.LoadSigner(signer, crypto.SHA256)
 	if err != nil {
-		return nil, errors.Wrap(err, "the key cannot sign")
+		return nil, errors.Wrap(err, "cannot sign with the key")
 	}
 	value, err := s.SignMessage(bytes.NewReader(data))
 	if err != nil {
 		return nil, errors.Wrap(err, "the signer failed")
 	}
 	if !v.verify(data, value) {
-		return nil, errors.New("the signer does not sign with its public key")
+		return nil, errors.New("the signer returned a signature that does not match its public key")
 	}
 	return &signature{payload: data, base64: base64.StdEncoding.EncodeToString(value)}, nil
 }
@@ -72,7 +72,7 @@ func newVerifier(key crypto.PublicKey) (verifier, error) {
 	switch k := key.(type) {
 	case *rsa.PublicKey:
 		if n := k.N.BitLen(); n < minBits || n > maxBits {
-			return nil, errors.Errorf("the RSA key has %d bits: want at least %d and at most %d", n, minBits, maxBits)
+			return nil, errors.Errorf("the RSA key has %d bits: must have between %d and %d", n, minBits, maxBits)
 		}
 	case *ecdsa.PublicKey:
 		// Version 2 always used SHA-256, and version 3 uses a hash as strong as the curve.
@@ -81,7 +81,7 @@ func newVerifier(key crypto.PublicKey) (verifier, error) {
 		// Version 3 signs the prehash of the payload (Ed25519ph).
 		opts = append(opts, []sigstore.LoadOption{options.WithED25519ph()})
 	default:
-		return nil, errors.Errorf("the public key is a %T: want RSA, ECDSA or Ed25519", key)
+		return nil, errors.Errorf("unsupported public key type %T: must be RSA, ECDSA or Ed25519", key)
 	}
 	out := make(verifier, 0, len(opts))
 	for _, o := range opts {

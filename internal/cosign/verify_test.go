@@ -49,23 +49,23 @@ func TestVerify(t *testing.T) {
 	}{
 		"Good":        {"A signature by the key is enough.", func(m *memory) []layer { return []layer{signedOf(m, "", 0)} }, ""},
 		"Unknown":     {"What else is there does not matter.", func(m *memory) []layer { return []layer{{MediaType: "x"}, signedOf(m, "", 0)} }, ""},
-		"None":        {"Nothing is signed.", nil, "it has no signature in the classic form"},
-		"OtherDigest": {"A signature is for one manifest.", func(m *memory) []layer { return []layer{signedOf(m, claim(otherDigest, kind), 0)} }, "something else"},
+		"None":        {"Nothing is signed.", nil, "no signature found under tag"},
+		"OtherDigest": {"A signature is for one manifest.", func(m *memory) []layer { return []layer{signedOf(m, claim(otherDigest, kind), 0)} }, "is for different content"},
 		"OtherKind": {"The key may have signed other things.", func(m *memory) []layer {
 			return []layer{signedOf(m, claim(signedDigest, "atomic container signature"), 0)}
-		}, "something else"},
-		"NoJSON":       {"The key may have signed other things.", func(m *memory) []layer { return []layer{signedOf(m, signedDigest, 0)} }, "something else"},
-		"Large":        {"What is read is bounded.", func(m *memory) []layer { return []layer{signedOf(m, "", maxPayload+1)} }, "by that key"},
-		"MediaType":    {"A signature says that it is one.", func(m *memory) []layer { l := signedOf(m, "", 0); l.MediaType = "x"; return []layer{l} }, "by that key"},
-		"NoAnnotation": {"A signature has a value.", func(m *memory) []layer { l := signedOf(m, "", 0); l.Annotations = nil; return []layer{l} }, "by that key"},
-		"Base64":       {"A value is base64.", func(m *memory) []layer { l := signedOf(m, "", 0); l.Annotations[annotation] = "*"; return []layer{l} }, "by that key"},
-		"Missing":      {"What was signed is missing.", func(m *memory) []layer { l := signedOf(m, "", 0); delete(m.blobs, l.Digest); return []layer{l} }, "by that key"},
-		"Swapped":      {"What was signed was changed.", func(m *memory) []layer { l := signedOf(m, "", 0); m.blobs[l.Digest] = []byte("x"); return []layer{l} }, "by that key"},
+		}, "is for different content"},
+		"NoJSON":       {"The key may have signed other things.", func(m *memory) []layer { return []layer{signedOf(m, signedDigest, 0)} }, "is for different content"},
+		"Large":        {"What is read is bounded.", func(m *memory) []layer { return []layer{signedOf(m, "", maxPayload+1)} }, "no signature matches the key"},
+		"MediaType":    {"A signature says that it is one.", func(m *memory) []layer { l := signedOf(m, "", 0); l.MediaType = "x"; return []layer{l} }, "no signature matches the key"},
+		"NoAnnotation": {"A signature has a value.", func(m *memory) []layer { l := signedOf(m, "", 0); l.Annotations = nil; return []layer{l} }, "no signature matches the key"},
+		"Base64":       {"A value is base64.", func(m *memory) []layer { l := signedOf(m, "", 0); l.Annotations[annotation] = "*"; return []layer{l} }, "no signature matches the key"},
+		"Missing":      {"What was signed is missing.", func(m *memory) []layer { l := signedOf(m, "", 0); delete(m.blobs, l.Digest); return []layer{l} }, "no signature matches the key"},
+		"Swapped":      {"What was signed was changed.", func(m *memory) []layer { l := signedOf(m, "", 0); m.blobs[l.Digest] = []byte("x"); return []layer{l} }, "no signature matches the key"},
 		"Moved": {"The value is for another payload.", func(m *memory) []layer {
 			l := signedOf(m, "", 0)
 			l.Digest = m.put([]byte(claim(signedDigest, kind)))
 			return []layer{l}
-		}, "by that key"},
+		}, "no signature matches the key"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -23,8 +23,8 @@ func prefixes(texts ...string) []netip.Prefix {
 // never returns the addresses that are always refused. They are not used for API servers and registries.
 func never() []class {
 	return []class{
-		{reason: "unspecified", ranges: prefixes("0.0.0.0/8", "::/128")},
-		{reason: "that of a metadata service", ranges: prefixes(
+		{reason: "an unspecified address", ranges: prefixes("0.0.0.0/8", "::/128")},
+		{reason: "the address of a metadata service", ranges: prefixes(
 			// The metadata service of most clouds. Other link-local addresses are listed below.
 			"169.254.169.254/32", "fe80::a9fe:a9fe/128",
 			"fd00:ec2::/32",      // Amazon EC2: metadata, time, DNS, and identities of pods.
@@ -34,7 +34,7 @@ func never() []class {
 			"192.0.0.192/32",     // Oracle Cloud.
 			"fd00:42::42/128",    // Scaleway.
 		)},
-		{reason: "link-local", ranges: prefixes("169.254.0.0/16", "fe80::/10")},
+		{reason: "a link-local address", ranges: prefixes("169.254.0.0/16", "fe80::/10")},
 		{reason: "a multicast address", ranges: prefixes("224.0.0.0/4", "ff00::/8")},
 		{reason: "a broadcast address", ranges: prefixes("255.255.255.255/32")},
 	}

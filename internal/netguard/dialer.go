@@ -56,7 +56,7 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 func (d *Dialer) control(_, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return &RefusedError{Class: "not one of a network"}
+		return &RefusedError{Class: "an address that is not an IP address"}
 	}
 	return d.Check(a.Addr())
 }
@@ -84,7 +84,7 @@ func (d *Dialer) lookup(ctx context.Context, host string) error {
 	}
 	if d.trust != Own && endsInNumber(host) {
 		// Some proxies interpret 0x7f.1 as an address.
-		return &RefusedError{Class: "not written as usual"}
+		return &RefusedError{Class: "an IP address in an unusual notation"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()

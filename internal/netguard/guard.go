@@ -80,7 +80,7 @@ func ParseRanges(texts []string) ([]netip.Prefix, error) {
 			p, err = netip.PrefixFrom(a, a.BitLen()), nil
 		}
 		if err != nil || p.Addr().Is4In6() {
-			return nil, errors.Errorf("%q is not a range of addresses, such as 10.0.0.0/8 or fd00::/8", s)
+			return nil, errors.Errorf("invalid address range %q: must be a CIDR such as 10.0.0.0/8 or fd00::/8", s)
 		}
 		out = append(out, p.Masked())
 	}
@@ -111,7 +111,7 @@ func ServicesOf(kubernetes string) []netip.Prefix {
 // A RefusedError reports that an address is refused. It does not contain the address, because a tenant could use the
 // provider to look up names that only the provider can resolve.
 type RefusedError struct {
-	// Class describes the address, for example "link-local".
+	// Class describes the address, for example "a link-local address".
 	Class string
 	// Flag is the flag of the provider that allows such addresses, or empty.
 	Flag string
@@ -119,9 +119,9 @@ type RefusedError struct {
 
 // Error returns a sentence without a subject, which is equal for equal addresses.
 func (e *RefusedError) Error() string {
-	s := "its address is " + e.Class + ", which is refused"
+	s := "refusing to connect to " + e.Class
 	if e.Flag != "" {
-		s += "; if that is intended, start the provider with " + e.Flag
+		s += "; if this is intended, start the provider with " + e.Flag
 	}
 	return s
 }
@@ -155,17 +155,17 @@ func (d *Dialer) denied(a netip.Addr) error {
 	o := d.guard.options
 	allow := longest(o.Allow, a)
 	if n := longest(o.Deny, a); n >= 0 && n >= allow {
-		return &RefusedError{Class: "in a range of --deny-target-cidr"}
+		return &RefusedError{Class: "an address in a range of --deny-target-cidr"}
 	}
 	var more []class
 	if d.trust == Tenant || d.referred {
 		more = []class{
 			{reason: "a loopback address", ranges: loopback()},
-			{reason: "in the range of Services of the control plane", ranges: o.Services},
+			{reason: "an address in the Service range of the control plane", ranges: o.Services},
 		}
 	}
 	if d.referred {
-		more = append(more, class{reason: "in a private network", ranges: private()})
+		more = append(more, class{reason: "an address in a private network", ranges: private()})
 	}
 	for _, c := range more {
 		if n := longest(c.ranges, a); n > allow {
@@ -182,7 +182,7 @@ func parseProxy(text string) (*url.URL, error) {
 	}
 	u, err := url.Parse(text)
 	if err == nil && u.Host == "" {
-		err = errors.New("the proxy has no host")
+		err = errors.New("the host of the proxy is missing")
 	}
 	return u, err
 }

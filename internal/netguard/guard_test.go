@@ -22,15 +22,15 @@ import (
 
 // Classes of addresses.
 const (
-	unspecified = "unspecified"
-	metadata    = "that of a metadata service"
-	linkLocal   = "link-local"
+	unspecified = "an unspecified address"
+	metadata    = "the address of a metadata service"
+	linkLocal   = "a link-local address"
 	multicast   = "a multicast address"
 	broadcast   = "a broadcast address"
 	local       = "a loopback address"
-	services    = "in the range of Services of the control plane"
-	inside      = "in a private network"
-	denied      = "in a range of --deny-target-cidr"
+	services    = "an address in the Service range of the control plane"
+	inside      = "an address in a private network"
+	denied      = "an address in a range of --deny-target-cidr"
 )
 
 func ranges(t *testing.T, texts ...string) []netip.Prefix {
@@ -245,9 +245,9 @@ func TestProxy(t *testing.T) {
 		"Literal":    {reason: "An address.", trust: Platform, host: "169.254.169.254", want: metadata},
 		"Service":    {reason: "A Service is not for tenants.", host: "service.example.test", want: services},
 		"Platform":   {reason: "An administrator may use it.", trust: Platform, host: "service.example.test", proxy: "proxy.example.test:3128"},
-		"Hex":        {reason: "A proxy may read it as an address.", trust: Platform, host: "0xa9fea9fe", want: "not written as usual"},
-		"Decimal":    {reason: "So may it read this.", trust: Platform, host: "2852039166", want: "not written as usual"},
-		"Parts":      {reason: "And this.", trust: Platform, host: "169.254.43518", want: "not written as usual"},
+		"Hex":        {reason: "A proxy may read it as an address.", trust: Platform, host: "0xa9fea9fe", want: "an IP address in an unusual notation"},
+		"Decimal":    {reason: "So may it read this.", trust: Platform, host: "2852039166", want: "an IP address in an unusual notation"},
+		"Parts":      {reason: "And this.", trust: Platform, host: "169.254.43518", want: "an IP address in an unusual notation"},
 		"Unknown":    {reason: "The proxy may have another resolver.", host: "unknown.example.test", proxy: "proxy.example.test:3128"},
 		"Direct":     {reason: "The dialer checks what needs no proxy.", host: "direct.example.test"},
 		"Kubeconfig": {reason: "The proxy of a tenant is in the network of the tenant.", own: "http://tenant.example.test:3128", host: "service.example.test", proxy: "tenant.example.test:3128"},

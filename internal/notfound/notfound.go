@@ -70,8 +70,8 @@ func (e *Error) Error() string {
 	if e.Host != "" {
 		who += " " + e.Host
 	}
-	return who + ": 404 Not Found does not come from a Kubernetes API server; check the server of the kubeconfig, " +
-		"and the proxies on the way to it"
+	return who +
+		": the 404 Not Found response is not from a Kubernetes API server; check the server in the kubeconfig, and any proxies in between"
 }
 
 // details returns the details of a Status with which an API server reported NotFound.

@@ -127,10 +127,10 @@ func TestServed(t *testing.T) {
 		},
 		"Unsettled": {
 			reason: "The documents contradict each other.", gvk: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, paths: map[string]string{"/apis": groups},
-			err: "the cluster names apps/v1 among its API versions, and answers 404 Not Found for it",
+			err: "the cluster lists API version apps/v1, but returns 404 Not Found for it",
 		},
-		"Page":       {reason: "No one there is an API server.", gvk: widget, err: "404 Not Found does not come from a Kubernetes API server"},
-		"PageOfCore": {reason: "No one there is an API server.", gvk: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, err: "404 Not Found does not come from a Kubernetes API server"},
+		"Page":       {reason: "No one there is an API server.", gvk: widget, err: "the 404 Not Found response is not from a Kubernetes API server"},
+		"PageOfCore": {reason: "No one there is an API server.", gvk: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, err: "the 404 Not Found response is not from a Kubernetes API server"},
 		"Empty":      {reason: "No API server has no group at all.", gvk: widget, paths: map[string]string{"/apis": `{"kind":"APIGroupList","groups":[]}`}, err: "not a list of API groups"},
 		"OtherJSON":  {reason: "It is not a list of groups.", gvk: widget, paths: map[string]string{"/apis": `{"groups":[]}`}, err: "not a list of API groups"},
 		"OtherList":  {reason: "It is the list of another version.", gvk: widget, paths: map[string]string{"/apis/example.org/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[]}`}, err: "not a list of API resources"},

@@ -63,7 +63,7 @@ func Resources(ctx context.Context, get GetFunc, gv schema.GroupVersion) ([]meta
 	}
 	list := &metav1.APIResourceList{}
 	if err := json.Unmarshal(data, list); err != nil || list.Kind != "APIResourceList" || list.GroupVersion != gv.String() {
-		return nil, errors.New("the answer is not a list of API resources")
+		return nil, errors.New("the response is not a list of API resources")
 	}
 	return list.APIResources, nil
 }
@@ -82,7 +82,7 @@ type UnsettledError struct {
 
 // Error returns one line that names the group version.
 func (e *UnsettledError) Error() string {
-	return "the cluster names " + e.GroupVersion.String() + " among its API versions, and answers 404 Not Found for it"
+	return "the cluster lists API version " + e.GroupVersion.String() + ", but returns 404 Not Found for it"
 }
 
 // serves reports whether the API groups of a cluster contain a group version.
@@ -98,13 +98,13 @@ func serves(ctx context.Context, get GetFunc, gv schema.GroupVersion) (bool, err
 	if gv.Group == "" {
 		l := &metav1.APIVersions{}
 		if err := json.Unmarshal(data, l); err != nil || l.Kind != "APIVersions" || len(l.Versions) == 0 {
-			return false, errors.New("the answer is not a list of API versions")
+			return false, errors.New("the response is not a list of API versions")
 		}
 		return slices.Contains(l.Versions, gv.Version), nil
 	}
 	l := &metav1.APIGroupList{}
 	if err := json.Unmarshal(data, l); err != nil || l.Kind != "APIGroupList" || len(l.Groups) == 0 {
-		return false, errors.New("the answer is not a list of API groups")
+		return false, errors.New("the response is not a list of API groups")
 	}
 	return slices.ContainsFunc(l.Groups, func(g metav1.APIGroup) bool {
 		return g.Name == gv.Group && slices.ContainsFunc(g.Versions, func(v metav1.GroupVersionForDiscovery) bool { return v.Version == gv.Version })

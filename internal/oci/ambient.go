@@ -56,10 +56,10 @@ func explainAmbient(err error, host string) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case isHelper.MatchString(err.Error()):
-		return &credentialsError{message: fmt.Sprintf("the docker configuration of this process gets the credentials for host %q from %s, "+
-			"which cannot be run: install it, or take it out of the configuration", host, isHelper.FindString(err.Error()))}
+		return &credentialsError{message: fmt.Sprintf("cannot run credential helper %[2]s, which the Docker configuration "+
+			"names for host %[1]q: install it, or remove it from the configuration", host, isHelper.FindString(err.Error()))}
 	case strings.Contains(err.Error(), "error getting credentials"):
-		return &credentialsError{message: fmt.Sprintf("the credential helper of the docker configuration of this process failed for host %q", host)}
+		return &credentialsError{message: fmt.Sprintf("the credential helper in the Docker configuration failed for host %q", host)}
 	}
-	return &credentialsError{message: "cannot read the docker configuration of this process: " + OneLine(err.Error())}
+	return &credentialsError{message: "cannot read the Docker configuration: " + OneLine(err.Error())}
 }

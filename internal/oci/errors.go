@@ -31,7 +31,7 @@ type RegistryNotAllowedError struct {
 
 // Error returns a message that names the host and the cause.
 func (e *RegistryNotAllowedError) Error() string {
-	return fmt.Sprintf("registry host %q is not allowed: it is not in the list of registries", e.Host)
+	return fmt.Sprintf("registry host %q is not allowed: add it to spec.registries of the ProviderConfig", e.Host)
 }
 
 // A statusError is an unexpected response of a server.
@@ -55,7 +55,7 @@ func (e *tooLargeError) Error() string {
 }
 
 // errDowngrade stops a redirect from HTTPS to HTTP.
-var errDowngrade = errors.New("redirect from HTTPS to plain HTTP refused")
+var errDowngrade = errors.New("refusing a redirect from HTTPS to plain HTTP")
 
 // Status returns the HTTP status code of the response that caused err, or 0.
 func Status(err error) int {
@@ -95,21 +95,21 @@ type advice struct {
 // inCluster returns the advice for the conditions of resources.
 func inCluster() *advice {
 	return &advice{ //nolint:gosec // No credentials, but where to set them.
-		credentials: "check pullSecretRef of its entry in registries",
-		authority:   "set caBundleSecretRef of its entry in registries",
-		plain:       "set plainHTTP of its entry in registries if that is intended",
-		tls:         "unset plainHTTP of its entry in registries",
-		tokens:      "add it to tokenHosts of its entry in registries",
+		credentials: "check pullSecretRef for the host in spec.registries of the ProviderConfig",
+		authority:   "set caBundleSecretRef for the host in spec.registries of the ProviderConfig",
+		plain:       "if this is intended, set plainHTTP for the host in spec.registries of the ProviderConfig",
+		tls:         "unset plainHTTP for the host in spec.registries of the ProviderConfig",
+		tokens:      "add it to tokenHosts for the registry in spec.registries of the ProviderConfig",
 	}
 }
 
 // atCommandLine returns the advice for the user of a command.
 func atCommandLine() *advice {
 	return &advice{ //nolint:gosec // No credentials, but where to put them.
-		credentials: "log in to it with a tool that writes the docker configuration, or use --username and --password-stdin",
+		credentials: "log in with a tool that writes the Docker configuration, such as docker login, or use --username and --password-stdin",
 		authority:   "use --ca-file",
-		plain:       "use --plain-http if that is intended",
-		tls:         "leave out --plain-http",
+		plain:       "if this is intended, use --plain-http",
+		tls:         "omit --plain-http",
 		tokens:      "use --token-host",
 	}
 }
@@ -168,16 +168,16 @@ func (a *advice) explainCause(err error, host string) error {
 	}
 	// The context's own errors stay in the chain for the caller.
 	if errors.Is(err, context.Canceled) {
-		return errors.Wrapf(context.Canceled, "gave up on host %q", host)
+		return errors.Wrapf(context.Canceled, "the request to host %q was canceled", host)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return errors.Wrapf(deadline(err), "host %q did not answer in time", host)
+		return errors.Wrapf(deadline(err), "host %q did not respond in time", host)
 	}
 	if e := a.explainWithheld(err, host); e != nil {
 		return e
 	}
 	if other := failedHost(err); other != "" && normalHost(other) != normalHost(host) {
-		return errors.Wrapf(a.explainOne(err, other), "host %q sent us on", host)
+		return errors.Wrapf(a.explainOne(err, other), "host %q redirected the request", host)
 	}
 	return a.explainOne(err, host)
 }
@@ -236,16 +236,16 @@ func (a *advice) explainStatus(err error, host string) error {
 	}
 	switch code := Status(err); code {
 	case http.StatusUnauthorized:
-		return errors.Errorf("host %q refuses our credentials or wants some (401 Unauthorized): %s%s", host, a.credentials, said)
+		return errors.Errorf("host %q requires valid credentials (401 Unauthorized): %s%s", host, a.credentials, said)
 	case http.StatusForbidden:
-		return errors.Errorf("host %q forbids access with our credentials (403 Forbidden): %s%s", host, a.credentials, said)
+		return errors.Errorf("host %q denies access with these credentials (403 Forbidden): %s%s", host, a.credentials, said)
 	case http.StatusNotFound:
-		return errors.Errorf("not found at host %q (404 Not Found)%s", host, said)
+		return errors.Errorf("host %q does not have the requested content (404 Not Found)%s", host, said)
 	default:
 		if strings.Contains(said, "HTTP request to an HTTPS server") {
-			return errors.Errorf("host %q wants TLS: %s", host, a.tls)
+			return errors.Errorf("host %q requires TLS: %s", host, a.tls)
 		}
-		return errors.Errorf("host %q answered %d %s%s", host, code, http.StatusText(code), said)
+		return errors.Errorf("host %q returned %d %s%s", host, code, http.StatusText(code), said)
 	}
 }
 
@@ -273,7 +273,7 @@ func (a *advice) explainCertificate(err error, host string) error {
 	case errors.As(err, &authority):
 		return errors.Errorf("TLS: the certificate of host %q is signed by an unknown authority: %s", host, a.authority)
 	case errors.As(err, &hostname):
-		return errors.Errorf("TLS: the certificate of host %q is for another name", host)
+		return errors.Errorf("TLS: the certificate of host %q is for a different host name", host)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return errors.Errorf("TLS: the certificate of host %q has expired or is not yet valid", host)
 	case errors.As(err, &invalid):
@@ -287,9 +287,9 @@ func (a *advice) explainTLS(err error, host string) error {
 	var alert tls.AlertError
 	switch {
 	case errors.Is(err, http.ErrSchemeMismatch):
-		return errors.Errorf("TLS: host %q answers in plain HTTP: %s", host, a.plain)
+		return errors.Errorf("TLS: host %q responded in plain HTTP: %s", host, a.plain)
 	case errors.As(err, &record):
-		return errors.Errorf("TLS: host %q does not speak TLS", host)
+		return errors.Errorf("TLS: host %q does not support TLS", host)
 	case errors.As(err, &alert):
 		return errors.Errorf("TLS: host %q refused the handshake: %s", host, OneLine(alert.Error()))
 	}
@@ -304,17 +304,17 @@ func explainNetwork(err error, host string) error {
 	case errors.As(err, &refused):
 		return errors.Errorf("host %q: %s", host, refused)
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return errors.Errorf("host %q is unknown: DNS has no address for it", host)
+		return errors.Errorf("cannot resolve host %q: no such host", host)
 	case errors.As(err, &dns):
-		return errors.Errorf("host %q cannot be looked up: DNS does not answer", host)
+		return errors.Errorf("cannot resolve host %q: the DNS lookup failed", host)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return errors.Errorf("host %q refused the connection: nothing listens on its port", host)
+		return errors.Errorf("host %q refused the connection", host)
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		return errors.Errorf("host %q cannot be reached: there is no route to it", host)
+		return errors.Errorf("host %q is unreachable: no route to host", host)
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return errors.Errorf("host %q did not answer in time", host)
+		return errors.Errorf("host %q did not respond in time", host)
 	case transient(err):
-		return errors.Errorf("the connection to host %q broke off", host)
+		return errors.Errorf("the connection to host %q was interrupted", host)
 	}
 	// A url.Error repeats the request, whose query may contain a signature.
 	var u *url.Error

@@ -33,23 +33,23 @@ func TestExplain(t *testing.T) {
 		want   string
 	}{
 		"Nil":         {reason: "No error stays none."},
-		"UnknownHost": {reason: "The resolver's address is left out.", err: at(&net.DNSError{Err: "no such host", Name: host, Server: "10.0.0.1:53", IsNotFound: true}), want: `host "reg.example.org" is unknown: DNS has no address for it`},
-		"DNSDown":     {reason: "No answer is not the same as none.", err: at(&net.DNSError{Err: "timeout", Name: host, IsTimeout: true}), want: `host "reg.example.org" cannot be looked up: DNS does not answer`},
-		"Refused":     {reason: "Ports are left out.", err: at(&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}), want: `host "reg.example.org" refused the connection: nothing listens on its port`},
-		"NoRoute":     {reason: "No route.", err: at(&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EHOSTUNREACH)}), want: `host "reg.example.org" cannot be reached: there is no route to it`},
-		"Reset":       {reason: "A connection that breaks.", err: at(&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}), want: `the connection to host "reg.example.org" broke off`},
-		"Cut":         {reason: "A body that breaks.", err: io.ErrUnexpectedEOF, want: `the connection to host "reg.example.org" broke off`},
-		"Timeout":     {reason: "A time limit of the transport.", err: at(&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}), want: `host "reg.example.org" did not answer in time`},
-		"Limit":       {reason: "One that says which it is.", err: at(errors.Wrap(limited{}, "x")), want: `host "reg.example.org" did not answer in time: gave up after the 2m`},
-		"Deadline":    {reason: "The time limit of the caller.", err: at(context.DeadlineExceeded), want: `host "reg.example.org" did not answer in time: context deadline exceeded`},
-		"Canceled":    {reason: "The caller gave up.", err: at(context.Canceled), want: `gave up on host "reg.example.org": context canceled`},
-		"Authority":   {reason: "What to set.", err: at(x509.UnknownAuthorityError{}), want: `TLS: the certificate of host "reg.example.org" is signed by an unknown authority: set caBundleSecretRef of its entry in registries`},
-		"Name":        {reason: "Another name.", err: at(x509.HostnameError{Certificate: &x509.Certificate{}, Host: host}), want: `TLS: the certificate of host "reg.example.org" is for another name`},
+		"UnknownHost": {reason: "The resolver's address is left out.", err: at(&net.DNSError{Err: "no such host", Name: host, Server: "10.0.0.1:53", IsNotFound: true}), want: `cannot resolve host "reg.example.org": no such host`},
+		"DNSDown":     {reason: "No answer is not the same as none.", err: at(&net.DNSError{Err: "timeout", Name: host, IsTimeout: true}), want: `cannot resolve host "reg.example.org": the DNS lookup failed`},
+		"Refused":     {reason: "Ports are left out.", err: at(&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}), want: `host "reg.example.org" refused the connection`},
+		"NoRoute":     {reason: "No route.", err: at(&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EHOSTUNREACH)}), want: `host "reg.example.org" is unreachable: no route to host`},
+		"Reset":       {reason: "A connection that breaks.", err: at(&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}), want: `the connection to host "reg.example.org" was interrupted`},
+		"Cut":         {reason: "A body that breaks.", err: io.ErrUnexpectedEOF, want: `the connection to host "reg.example.org" was interrupted`},
+		"Timeout":     {reason: "A time limit of the transport.", err: at(&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}), want: `host "reg.example.org" did not respond in time`},
+		"Limit":       {reason: "One that says which it is.", err: at(errors.Wrap(limited{}, "x")), want: `host "reg.example.org" did not respond in time: timed out after 2m`},
+		"Deadline":    {reason: "The time limit of the caller.", err: at(context.DeadlineExceeded), want: `host "reg.example.org" did not respond in time: context deadline exceeded`},
+		"Canceled":    {reason: "The caller gave up.", err: at(context.Canceled), want: `the request to host "reg.example.org" was canceled: context canceled`},
+		"Authority":   {reason: "What to set.", err: at(x509.UnknownAuthorityError{}), want: `TLS: the certificate of host "reg.example.org" is signed by an unknown authority: set caBundleSecretRef for the host in spec.registries of the ProviderConfig`},
+		"Name":        {reason: "Another name.", err: at(x509.HostnameError{Certificate: &x509.Certificate{}, Host: host}), want: `TLS: the certificate of host "reg.example.org" is for a different host name`},
 		"Expired":     {reason: "The time of the failure is left out.", err: at(x509.CertificateInvalidError{Reason: x509.Expired, Detail: "current time …"}), want: `TLS: the certificate of host "reg.example.org" has expired or is not yet valid`},
-		"PlainServer": {reason: "What to set.", err: at(http.ErrSchemeMismatch), want: `TLS: host "reg.example.org" answers in plain HTTP: set plainHTTP of its entry in registries if that is intended`},
-		"Denied":      {reason: "What the registry says is kept to one line.", err: answer(403, transport.Diagnostic{Code: "DENIED", Message: "a\n\tb\x00"}), want: `host "reg.example.org" forbids access with our credentials (403 Forbidden): check pullSecretRef of its entry in registries: DENIED: a b`},
-		"Long":        {reason: "And to a size.", err: answer(500, transport.Diagnostic{Code: "X", Message: strings.Repeat("y", 1000)}), want: `host "reg.example.org" answered 500 Internal Server Error: X: ` + strings.Repeat("y", maxReason-3) + "…"},
-		"SentOn":      {reason: "A failure elsewhere names both.", err: &statusError{code: 404, host: "cdn.example.org"}, want: `host "reg.example.org" sent us on: not found at host "cdn.example.org" (404 Not Found)`},
+		"PlainServer": {reason: "What to set.", err: at(http.ErrSchemeMismatch), want: `TLS: host "reg.example.org" responded in plain HTTP: if this is intended, set plainHTTP for the host in spec.registries of the ProviderConfig`},
+		"Denied":      {reason: "What the registry says is kept to one line.", err: answer(403, transport.Diagnostic{Code: "DENIED", Message: "a\n\tb\x00"}), want: `host "reg.example.org" denies access with these credentials (403 Forbidden): check pullSecretRef for the host in spec.registries of the ProviderConfig: DENIED: a b`},
+		"Long":        {reason: "And to a size.", err: answer(500, transport.Diagnostic{Code: "X", Message: strings.Repeat("y", 1000)}), want: `host "reg.example.org" returned 500 Internal Server Error: X: ` + strings.Repeat("y", maxReason-3) + "…"},
+		"SentOn":      {reason: "A failure elsewhere names both.", err: &statusError{code: 404, host: "cdn.example.org"}, want: `host "reg.example.org" redirected the request: host "cdn.example.org" does not have the requested content (404 Not Found)`},
 		"TooLarge":    {reason: "A limit is ours.", err: &tooLargeError{what: "blob", limit: 5}, want: "blob is larger than the limit of 5 bytes"},
 		"Other":       {reason: "Requests are not repeated: their query may be secret.", err: at(errors.New("odd\nthing")), want: `host "reg.example.org": odd thing`},
 	}
@@ -94,7 +94,7 @@ func TestRetryable(t *testing.T) {
 // limited is an error of a deadline that names the deadline.
 type limited struct{}
 
-func (limited) Error() string        { return "gave up after the 2m" }
+func (limited) Error() string        { return "timed out after 2m" }
 func (limited) TimeLimit() string    { return "2m" }
 func (limited) Is(target error) bool { return target == context.DeadlineExceeded }
 

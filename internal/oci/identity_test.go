@@ -52,8 +52,8 @@ func TestIdentity(t *testing.T) {
 	}{
 		"Good":     {reason: "It has the credentials of the host.", i: fakeIdentity{}, want: "content"},
 		"None":     {reason: "Why is said, and nothing of the docker configuration.", i: fakeIdentity{err: errors.New("no role")}, err: "no role"},
-		"GaveUp":   {reason: "The caller gave up.", i: fakeIdentity{err: context.Canceled}, err: `gave up on host "` + u.Host + `": context canceled`},
-		"Password": {reason: "Without an identity it is refused.", err: `host "` + u.Host + `" refuses our credentials or wants some (401 Unauthorized): check pullSecretRef of its entry in registries`},
+		"GaveUp":   {reason: "The caller gave up.", i: fakeIdentity{err: context.Canceled}, err: `the request to host "` + u.Host + `" was canceled: context canceled`},
+		"Password": {reason: "Without an identity it is refused.", err: `host "` + u.Host + `" requires valid credentials (401 Unauthorized): check pullSecretRef for the host in spec.registries of the ProviderConfig`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

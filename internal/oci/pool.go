@@ -98,7 +98,7 @@ func (p *Pool) wire(e *endpoint) (*wire, error) {
 			pool = x509.NewCertPool()
 		}
 		if !pool.AppendCertsFromPEM(e.ca) {
-			return nil, errors.Errorf("the CA bundle of registry host %q holds no PEM certificate", e.host)
+			return nil, errors.Errorf("the CA bundle of registry host %q contains no PEM certificate", e.host)
 		}
 		c.RootCAs = pool
 	}

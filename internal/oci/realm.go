@@ -119,7 +119,7 @@ func (a *advice) explainWithheld(err error, host string) error {
 	if !errors.As(err, &w) {
 		return nil
 	}
-	return errors.Errorf("host %q refuses access without credentials (%d %s): it names %q for tokens, which doesn't get its credentials; "+
+	return errors.Errorf("host %q requires credentials (%d %s), but they are not sent to its token service on host %q; "+
 		"if that host belongs to the registry, %s", host, Status(err), http.StatusText(Status(err)), OneLine(w.host), a.tokens)
 }
 

@@ -48,22 +48,22 @@ func ParseReference(s string) (Reference, error) {
 
 func parseReference(s string) (Reference, error) {
 	if len(s) > maxReference {
-		return Reference{}, errors.Errorf("it is longer than %d bytes", maxReference)
+		return Reference{}, errors.Errorf("must be at most %d bytes", maxReference)
 	}
 	bare := strings.TrimPrefix(s, ociScheme)
 	if scheme, _, ok := strings.Cut(bare, "://"); ok && isScheme.MatchString(scheme) {
-		return Reference{}, errors.Errorf("it has the scheme %s://: leave that out, or use oci://", OneLine(scheme))
+		return Reference{}, errors.Errorf("scheme %s:// is not supported: omit the scheme, or use oci://", OneLine(scheme))
 	}
 	var r Reference
 	bare, r.Digest, _ = strings.Cut(bare, "@")
 	// Text after @ that is not a digest may be part of a password, and so may all text before it.
 	if strings.Contains(s, "@") && !isDigest.MatchString(r.Digest) {
-		return Reference{}, errors.New("what follows @ is not a digest, which is sha256: and 64 hexadecimal digits in lower case; " +
-			"credentials belong into the docker configuration")
+		return Reference{}, errors.New("the text after @ must be a digest, sha256: followed by 64 lowercase hexadecimal " +
+			"digits; credentials belong in the Docker configuration")
 	}
 	host, path, _ := strings.Cut(bare, "/")
 	if path == "" {
-		return Reference{}, errors.New("it names no repository at a host: want host[:port]/path[:tag][@digest]")
+		return Reference{}, errors.New("the path of the repository is missing: use host[:port]/path[:tag][@digest]")
 	}
 	host = strings.ToLower(host)
 	if err := checkHost(host); err != nil {
@@ -71,10 +71,12 @@ func parseReference(s string) (Reference, error) {
 	}
 	path, tag, tagged := strings.Cut(path, ":")
 	if tagged && !isTag.MatchString(tag) {
-		return Reference{}, errors.Errorf("malformed tag %q: want 1 to 128 letters, digits and ._-, and not . or - first", OneLine(tag))
+		return Reference{}, errors.Errorf("malformed tag %q: must consist of 1 to 128 letters, digits, '.', '_' or '-', "+
+			"and must not begin with '.' or '-'", OneLine(tag))
 	}
 	if len(path) > maxPath || !isPath.MatchString(path) {
-		return Reference{}, errors.Errorf("malformed path %q: want lower case letters, digits and ._-/ of at most %d bytes", OneLine(path), maxPath)
+		return Reference{}, errors.Errorf("malformed path %q: must consist of lowercase letters, digits, '.', '_', '-' or "+
+			"'/', and be at most %d bytes long", OneLine(path), maxPath)
 	}
 	r.Repository, r.Tag = host+"/"+path, tag
 	return r, nil
@@ -82,10 +84,10 @@ func parseReference(s string) (Reference, error) {
 
 func checkHost(host string) error {
 	if !isHost.MatchString(host) {
-		return errors.Errorf("malformed host %q: want a name or an address, and maybe a port", OneLine(host))
+		return errors.Errorf("malformed host %q: must be a host name or an IP address, with an optional port", OneLine(host))
 	}
 	if !strings.ContainsAny(host, ".:") && host != "localhost" {
-		return errors.Errorf("it names no registry: %q has neither a dot nor a port", host)
+		return errors.Errorf("%q is not a registry host: it has neither a dot nor a port", host)
 	}
 	return nil
 }

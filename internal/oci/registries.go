@@ -169,7 +169,7 @@ func (r *Registry) endpoint(host, path string, lenient bool, listed []string) (*
 	if r.Identity != nil {
 		e.auth = &identityAuth{identity: r.Identity, host: host}
 		if e.scheme != schemeTLS {
-			return nil, errors.Errorf("registry host %q would get the credentials of an identity in plain text: use TLS", host)
+			return nil, errors.Errorf("credentials of an identity cannot be sent to registry host %q in plain text: use TLS", host)
 		}
 		return e.identify("identity", r.Identity.Name()), nil
 	}
@@ -200,8 +200,8 @@ func (r *Registry) credentials(host, path string) (*authn.AuthConfig, error) {
 	}
 	// The cause is omitted: it could quote part of the secret.
 	if json.Unmarshal(r.DockerConfig, &c) != nil {
-		return nil, errors.Errorf("the pull secret of registry host %q is not a docker configuration: want JSON with auths, "+
-			"and in each auth the base64 of user:password", r.Host)
+		return nil, errors.Errorf("the pull secret of registry host %q is not a Docker configuration: must be JSON with "+
+			"auths, and the base64-encoded user:password in each auth", r.Host)
 	}
 	best, depth := authn.AuthConfig{}, -1
 	for key, a := range c.Auths {

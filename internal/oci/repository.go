@@ -26,10 +26,12 @@ func (rs Registries) Repository(repo string) (*Repository, error) {
 	host, path, _ := strings.Cut(bare, "/")
 	path = strings.Trim(path, "/")
 	if strings.Contains(host, "@") {
-		return nil, errors.Errorf("repository %q contains credentials: put them into the pull secret of an entry in registries", Redact(repo))
+		return nil, errors.Errorf("repository %q contains credentials: store them in a Secret, and set pullSecretRef in "+
+			"spec.registries of the ProviderConfig", Redact(repo))
 	}
 	if !isPath.MatchString(path) {
-		return nil, errors.Errorf("malformed repository %q: want host[:port]/path with a path of lower case letters, digits and ._-/", Redact(repo))
+		return nil, errors.Errorf("malformed repository %q: must be host[:port]/path, with a path of lowercase letters, "+
+			"digits, '.', '_', '-' or '/'", Redact(repo))
 	}
 	e, err := rs.endpoint(host, path)
 	if err != nil {

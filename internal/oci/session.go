@@ -141,7 +141,7 @@ func (s *Session) resolve(path string) (string, error) {
 	}
 	u, err := base.Parse(path)
 	if err != nil || u.Host == "" || u.Scheme != https && u.Scheme != plainHTTP {
-		return "", errors.New("it sends us to a malformed URL")
+		return "", errors.New("the registry redirected to a malformed URL")
 	}
 	return u.String(), nil
 }

@@ -71,18 +71,18 @@ func TestSessionErrors(t *testing.T) {
 		after     time.Duration
 		want      string
 	}{
-		"401": {reason: "What to do is said.", code: 401, want: "401 Unauthorized): log in to it", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnauthorized) }},
+		"401": {reason: "What to do is said.", code: 401, want: "401 Unauthorized): log in with a tool that writes the Docker configuration, such as docker login, or use --username and --password-stdin", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnauthorized) }},
 		"403": {reason: "What the registry says is told.", code: 403, want: "DENIED: no", answer: func(w http.ResponseWriter) {
 			w.WriteHeader(http.StatusForbidden)
 			fmt.Fprint(w, `{"errors":[{"code":"DENIED","message":"no"}]}`)
 		}},
-		"404": {reason: "Not found.", code: 404, want: "not found at host", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound) }},
+		"404": {reason: "Not found.", code: 404, want: "does not have the requested content", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound) }},
 		"429": {reason: "A registry may say how long to wait.", code: 429, transient: true, after: 7 * time.Second, want: "429 Too Many Requests", answer: func(w http.ResponseWriter) {
 			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(http.StatusTooManyRequests)
 		}},
 		"503":   {reason: "That may pass.", code: 503, transient: true, want: "503 Service Unavailable", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) }},
-		"Cut":   {reason: "A connection that breaks.", transient: true, want: "broke off", answer: func(http.ResponseWriter) { panic(http.ErrAbortHandler) }},
+		"Cut":   {reason: "A connection that breaks.", transient: true, want: "was interrupted", answer: func(http.ResponseWriter) { panic(http.ErrAbortHandler) }},
 		"Odd":   {reason: "An answer no one waits for.", code: 302, want: "302 Found", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusFound) }},
 		"Else":  {reason: "Redirects to internal addresses are not followed.", want: "internal address", answer: elsewhere("https://169.254.169.254/")},
 		"Zone":  {reason: "Nor with a zone.", want: "internal address", answer: elsewhere("https://[fe80::1%25eth0]/")},
@@ -181,7 +181,7 @@ func TestSessionTLS(t *testing.T) {
 		"Unknown":  {reason: "Certificates are checked.", err: "unknown authority: use --ca-file"},
 		"CA":       {reason: "Others can be trusted.", all: oci.Registry{CABundle: s.CA()}},
 		"Insecure": {reason: "Or no certificate is checked, if the configuration says so.", all: oci.Registry{SkipTLSVerify: true}},
-		"Plain":    {reason: "Plain HTTP is plain.", all: oci.Registry{PlainHTTP: true}, err: "wants TLS: leave out --plain-http"},
+		"Plain":    {reason: "Plain HTTP is plain.", all: oci.Registry{PlainHTTP: true}, err: "requires TLS: omit --plain-http"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -214,9 +214,9 @@ func TestSessionAmbient(t *testing.T) {
 		"Helper":  {reason: "And its credential helpers.", config: `{"credsStore":"ours"}`, helper: `echo '{"Username":"ann","Secret":"s3cr3t"}'`, regs: oci.Registries{{Host: "*", Ambient: true}}},
 		"Not":     {reason: "But only where that is said.", config: `{"auths":{"HOST":{"username":"ann","password":"s3cr3t"}}}`, regs: oci.Registries{{Host: "*"}}, err: "401"},
 		"Given":   {reason: "What is given comes first.", config: `{"credsStore":"absent"}`, regs: oci.Registries{{Host: "*", Ambient: true, Username: user, Password: password}}},
-		"Missing": {reason: "A missing helper is named.", config: `{"credsStore":"absent"}`, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "from docker-credential-absent, which cannot be run: install it"},
-		"Failing": {reason: "What a helper says is not told.", config: `{"credsStore":"ours"}`, helper: "echo s3cr3t; exit 1", regs: oci.Registries{{Host: "*", Ambient: true}}, err: "the credential helper of the docker configuration of this process failed"},
-		"Broken":  {reason: "A broken configuration is an error.", config: `{`, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "cannot read the docker configuration"},
+		"Missing": {reason: "A missing helper is named.", config: `{"credsStore":"absent"}`, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "cannot run credential helper docker-credential-absent"},
+		"Failing": {reason: "What a helper says is not told.", config: `{"credsStore":"ours"}`, helper: "echo s3cr3t; exit 1", regs: oci.Registries{{Host: "*", Ambient: true}}, err: "the credential helper in the Docker configuration failed"},
+		"Broken":  {reason: "A broken configuration is an error.", config: `{`, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "cannot read the Docker configuration"},
 		"Slow":    {reason: "A helper may wait for someone.", config: `{"credsStore":"ours"}`, helper: "exec sleep 1", timeout: 100 * time.Millisecond, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "context deadline exceeded"},
 	}
 	for name, tc := range cases {

@@ -32,7 +32,8 @@ func (rs Registries) Site(u *url.URL) (*Site, error) {
 		return &Site{endpoint: e.as(schemeTLS), url: u}, nil
 	}
 	if e.scheme == schemeTLS {
-		return nil, errors.Errorf("plain HTTP to host %q is not allowed: use https://, or set plainHTTP of its entry in registries", u.Host)
+		return nil, errors.Errorf("plain HTTP to host %q is not allowed: use https://, or set plainHTTP for the host in "+
+			"spec.registries of the ProviderConfig", u.Host)
 	}
 	return &Site{endpoint: e.as(schemePlain), url: u}, nil
 }
@@ -68,11 +69,11 @@ func ParseURL(raw string) (*url.URL, error) {
 	case err != nil:
 		return nil, errors.New("malformed URL")
 	case u.Scheme != plainHTTP && u.Scheme != https:
-		return nil, errors.Errorf("scheme %q is not supported: want http:// or https://", u.Scheme)
+		return nil, errors.Errorf("unsupported scheme %q: must be http:// or https://", u.Scheme)
 	case u.Host == "":
-		return nil, errors.New("malformed URL: it names no host")
+		return nil, errors.New("malformed URL: the host is missing")
 	case u.User != nil:
-		return nil, errors.New("the URL contains credentials: put them into the pull secret of an entry in registries")
+		return nil, errors.New("the URL contains credentials: store them in a Secret, and set pullSecretRef in spec.registries of the ProviderConfig")
 	}
 	u.Fragment = ""
 	return u, nil

@@ -77,7 +77,7 @@ func (w *wire) check(u *url.URL) error {
 		ip, err = netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil
 	}
 	if err == nil && w.dialer.Referred().Check(ip) != nil {
-		return errors.Errorf("it refers to the internal address %q, which is refused", to)
+		return errors.Errorf("refusing a redirect to the internal address %q", to)
 	}
 	return nil
 }

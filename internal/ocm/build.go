@@ -54,7 +54,7 @@ type Component struct {
 func New(c Component) (*Descriptor, error) {
 	d, err := build(c)
 	if err != nil {
-		return nil, &InvalidError{err: errors.Wrap(err, "cannot make component descriptor")}
+		return nil, &InvalidError{err: errors.Wrap(err, "cannot create component descriptor")}
 	}
 	return d, nil
 }
@@ -107,8 +107,8 @@ func buildLists(component map[string]any, c Component) (err error) {
 // checkName returns an error if a name is not valid for a component that is pushed.
 func checkName(path, name string) error {
 	if len(name) > maxText || !isNewComponent.MatchString(name) || !isPath.MatchString(name) {
-		return errors.Errorf("%s is %.300q: want a domain and a path, such as example.org/module/name, "+
-			"lower case, each part beginning with a letter, of at most %d characters", path, name, maxText)
+		return errors.Errorf("%s: invalid value %.300q: must be a lowercase domain and path such as "+
+			"example.org/module/name, with each part beginning with a letter, and at most %d characters", path, name, maxText)
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func checkVersion(path, version string) error {
 		return errors.Wrap(err, path)
 	}
 	if !isVersion.MatchString(version) {
-		return errors.Errorf("%s is %.140q: want a semantic version such as 1.2.3", path, version)
+		return errors.Errorf("%s: invalid value %.140q: must be a semantic version such as 1.2.3", path, version)
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func buildLabels(labels []Label) ([]any, error) {
 			return nil, err
 		}
 		if _, ok := seen[l.Name]; ok {
-			return nil, errors.Errorf("%s is %.100q, which another label has", path, l.Name)
+			return nil, errors.Errorf("%s: duplicate value %.100q", path, l.Name)
 		}
 		seen[l.Name] = struct{}{}
 		out = append(out, map[string]any{"name": l.Name, "value": l.Value})
@@ -154,7 +154,7 @@ func buildReferences(references []Reference) ([]any, error) {
 		r, path := &references[i], fmt.Sprintf("component.componentReferences[%d]", i)
 		id := fmt.Sprintf("%q %q", r.Name, r.ExtraIdentity)
 		if first, ok := seen[id]; ok {
-			return nil, errors.Errorf("%s has the name of component.componentReferences[%d]: %.100q", path, first, r.Name)
+			return nil, errors.Errorf("%s has the same name and identity as component.componentReferences[%d]: %.100q", path, first, r.Name)
 		}
 		seen[id] = i
 		if err := checkReferenceDigest(r.Digest); err != nil {
@@ -182,10 +182,10 @@ func checkReferenceDigest(d *Digest) error {
 		return err
 	}
 	if d.NormalisationAlgorithm != NormalisationJSON && d.NormalisationAlgorithm != normalisationJSON2 {
-		return errors.Errorf("normalisation %.100q is not known: want %s", d.NormalisationAlgorithm, NormalisationJSON)
+		return errors.Errorf("unknown normalisation algorithm %.100q: must be %s", d.NormalisationAlgorithm, NormalisationJSON)
 	}
 	if len(d.Value) != 2*h.Size() || !isHex.MatchString(d.Value) {
-		return errors.Errorf("its digest %.140q is not a %s in lower case hexadecimal digits", d.Value, h)
+		return errors.Errorf("malformed digest %.140q: must be a %s in lowercase hexadecimal digits", d.Value, h)
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func TestNew(t *testing.T) {
 		"Trial":            {"A module is a component.", trial(), ""},
 		"Full":             {"All fields can be written.", full(), ""},
 		"Empty":            {"A component may consist of nothing.", Component{Name: "a.io/b", Version: "1"}, ""},
-		"NoName":           {"A component has a name.", with(func(c *Component) { c.Name = "" }), `component.name is ""`},
+		"NoName":           {"A component has a name.", with(func(c *Component) { c.Name = "" }), `component.name: invalid value ""`},
 		"ShortName":        {"The example of the original command was wrong.", with(func(c *Component) { c.Name = "my-domain/mod" }), "component.name"},
 		"UpperCase":        {"Repositories are in lower case.", with(func(c *Component) { c.Name = "a.io/Mod" }), "component.name"},
 		"NoPath":           {"A domain is not a name.", with(func(c *Component) { c.Name = "a.io/" }), "component.name"},
@@ -137,34 +137,34 @@ func TestNew(t *testing.T) {
 		"TwoLabels":        {"Labels have different names.", with(func(c *Component) { c.Labels = []Label{{"a", 1}, {"a", 2}} }), "component.labels[1].name"},
 		"LabelWithoutName": {"Labels have names.", with(func(c *Component) { c.Labels = []Label{{"", 1}} }), "component.labels[0].name is missing"},
 		"LabelFunction":    {"Labels are JSON.", with(func(c *Component) { c.Labels = []Label{{"a", func() {}}} }), "unsupported type"},
-		"SameName":         {"A name is used once.", with(func(c *Component) { c.Resources = append(c.Resources, c.Resources[0]) }), "component.resources[1] has the name of component.resources[0]"},
+		"SameName":         {"A name is used once.", with(func(c *Component) { c.Resources = append(c.Resources, c.Resources[0]) }), "component.resources[1] has the same name and identity as component.resources[0]"},
 		"ShortResource":    {"Names of resources have two characters.", resource(func(r *Resource) { r.Name = "x" }), "component.resources[0].name"},
 		"ResourceName":     {"Names of resources are in lower case.", resource(func(r *Resource) { r.Name = "Operator" }), "component.resources[0].name"},
-		"LocalVersion":     {"Local resources have the version of the component.", resource(func(r *Resource) { r.Version = "2.0.0" }), "want that of the component, 0.0.1"},
-		"ExternalVersion":  {"Versions of resources are semantic.", resource(func(r *Resource) { r.Version, r.Relation = "latest", "external" }), `version is "latest"`},
+		"LocalVersion":     {"Local resources have the version of the component.", resource(func(r *Resource) { r.Version = "2.0.0" }), "must be the version of the component, 0.0.1, because the resource is local"},
+		"ExternalVersion":  {"Versions of resources are semantic.", resource(func(r *Resource) { r.Version, r.Relation = "latest", "external" }), `version: invalid value "latest"`},
 		"Relation":         {"There are two relations.", resource(func(r *Resource) { r.Relation = "else" }), "component.resources[0].relation"},
 		"NoType":           {"Resources have a type.", resource(func(r *Resource) { r.Type = "" }), "type is missing"},
-		"NoDigest":         {"What is not signed can be swapped.", resource(func(r *Resource) { r.Digest = nil }), "it has no digest"},
-		"OtherDigest":      {"The blob is the signed one.", resource(func(r *Resource) { r.Access.Digest = "sha256:" + strings.Repeat("0", 64) }), "its access names the blob"},
-		"MalformedDigest":  {"Digests are in lower case.", resource(func(r *Resource) { r.Digest.Value = strings.ToUpper(trialBlob) }), "lower case hexadecimal"},
-		"UnknownHash":      {"There are two hash functions.", resource(func(r *Resource) { r.Digest.HashAlgorithm = "md5" }), `"md5" is not known`},
-		"NoneWithDigest":   {"What is not there has no digest.", resource(func(r *Resource) { r.Access = Access{Type: AccessNone} }), "a digest although"},
-		"UnknownAccess":    {"Fields are not lost in silence.", resource(func(r *Resource) { r.Access = Access{Type: "web"} }), `access: type "web" needs fields`},
+		"NoDigest":         {"What is not signed can be swapped.", resource(func(r *Resource) { r.Digest = nil }), "digest is missing"},
+		"OtherDigest":      {"The blob is the signed one.", resource(func(r *Resource) { r.Access.Digest = "sha256:" + strings.Repeat("0", 64) }), "access refers to blob"},
+		"MalformedDigest":  {"Digests are in lower case.", resource(func(r *Resource) { r.Digest.Value = strings.ToUpper(trialBlob) }), "lowercase hexadecimal"},
+		"UnknownHash":      {"There are two hash functions.", resource(func(r *Resource) { r.Digest.HashAlgorithm = "md5" }), `unknown hash algorithm "md5"`},
+		"NoneWithDigest":   {"What is not there has no digest.", resource(func(r *Resource) { r.Access = Access{Type: AccessNone} }), "digest must not be set"},
+		"UnknownAccess":    {"Fields are not lost in silence.", resource(func(r *Resource) { r.Access = Access{Type: "web"} }), `access: unsupported type "web"`},
 		"NoAccess":         {"Resources have an access.", resource(func(r *Resource) { r.Access = Access{} }), "access: type is missing"},
 		"NoImage":          {"An image has a reference.", resource(func(r *Resource) { r.Access = Access{Type: AccessOCIArtifact} }), "access: imageReference is missing"},
 		"Identity":         {"The name is not part of the rest.", resource(func(r *Resource) { r.ExtraIdentity = map[string]string{"name": "x"} }), "extraIdentity"},
 		"ReferenceDigest": {"References lead to descriptors.", with(func(c *Component) {
 			c.References = []Reference{{Name: "ab", Component: childName, Version: "1", Digest: &Digest{HashSHA256, NormalisationBlob, trialBlob}}}
-		}), "component.componentReferences[0]: normalisation"},
+		}), "component.componentReferences[0]: unknown normalisation"},
 		"ReferenceTwice": {"References have different names.", with(func(c *Component) {
 			c.References = []Reference{{Name: "ab", Component: childName, Version: "1"}, {Name: "ab", Component: leafName, Version: "1"}}
 		}), "component.componentReferences[1]"},
 		"Credentials": {"Credentials are neither kept nor printed.", with(func(c *Component) {
 			c.Sources = []SourceRef{{Name: "main", Repository: "https://me:s3cret@example.org/x"}}
-		}), "contains credentials"},
+		}), "must not contain credentials"},
 		"Token": {"A user name may be a token.", with(func(c *Component) {
 			c.Sources = []SourceRef{{Name: "main", Repository: "https://s3cret@example.org/x"}}
-		}), "contains credentials"},
+		}), "must not contain credentials"},
 		"SourceName": {"Sources have names as resources have.", with(func(c *Component) { c.Sources = []SourceRef{{Name: "M", Repository: "https://example.org/x"}} }), "component.sources[0].name"},
 		"SourceTwice": {"Sources have different names.", with(func(c *Component) {
 			c.Sources = []SourceRef{{Name: "main", Repository: "https://example.org/x"}, {Name: "main", Repository: "https://example.org/y"}}
@@ -224,8 +224,8 @@ func TestWithLocation(t *testing.T) {
 	}{
 		"Default": {"The mapping is always written.", Location{BaseURL: "localhost:5000/unsigned"}, Location{BaseURL: "localhost:5000/unsigned", Mapping: URLPath}, ""},
 		"Scheme":  {"Schemes made others dial the host https.", Location{BaseURL: "https://example.org/a/", SubPath: "/b/", Mapping: SHA256Digest}, Location{BaseURL: "example.org/a/b", Mapping: SHA256Digest}, ""},
-		"Host":    {"A base is a host at least.", Location{BaseURL: ""}, Location{}, "names no host"},
-		"Secret":  {"Credentials are not written.", Location{BaseURL: "me:s3cret@example.org"}, Location{}, "contains credentials"},
+		"Host":    {"A base is a host at least.", Location{BaseURL: ""}, Location{}, "has no host"},
+		"Secret":  {"Credentials are not written.", Location{BaseURL: "me:s3cret@example.org"}, Location{}, "must not contain credentials"},
 		"Mapping": {"There are two mappings.", Location{BaseURL: "example.org", Mapping: "else"}, Location{}, "componentNameMapping"},
 	}
 	for name, tc := range cases {

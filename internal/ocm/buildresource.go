@@ -26,7 +26,7 @@ func buildResources(c Component) ([]any, error) {
 		// Maps are printed in the order of their keys. The version is not part of the identity.
 		id := fmt.Sprintf("%q %q", r.Name, r.ExtraIdentity)
 		if first, ok := seen[id]; ok {
-			return nil, errors.Errorf("%s has the name of component.resources[%d]: %.100q", path, first, r.Name)
+			return nil, errors.Errorf("%s has the same name and identity as component.resources[%d]: %.100q", path, first, r.Name)
 		}
 		seen[id] = i
 		fields, err := buildResource(r, c.Version)
@@ -40,10 +40,11 @@ func buildResources(c Component) ([]any, error) {
 
 func buildResource(r Resource, componentVersion string) (map[string]any, error) {
 	if !isVersion.MatchString(r.Version) {
-		return nil, errors.Errorf("version is %.140q: want a semantic version such as 1.2.3", r.Version)
+		return nil, errors.Errorf("version: invalid value %.140q: must be a semantic version such as 1.2.3", r.Version)
 	}
 	if r.Relation == string(v2.LocalRelation) && r.Version != componentVersion {
-		return nil, errors.Errorf("version is %.140q: want that of the component, %s, since the resource is local", r.Version, componentVersion)
+		return nil, errors.Errorf("version: invalid value %.140q: must be the version of the component, %s, because the "+
+			"resource is local", r.Version, componentVersion)
 	}
 	if err := checkText("type", r.Type); err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ func buildResource(r Resource, componentVersion string) (map[string]any, error) 
 // may have no digest.
 func checkNewDigest(r Resource) error {
 	if r.Access.Type == AccessNone && r.Digest != nil {
-		return errors.Errorf("it has a digest although its access is %s", AccessNone)
+		return errors.Errorf("digest must not be set if the type of access is %s", AccessNone)
 	}
 	if r.Digest == nil && !r.Access.IsLocal() {
 		return nil
@@ -106,7 +107,7 @@ func accessTree(a Access) (map[string]any, error) {
 	case "":
 		return nil, errors.New("type is missing")
 	default:
-		return nil, errors.Errorf("type %.100q needs fields that are not known", a.Type)
+		return nil, errors.Errorf("unsupported type %.100q", a.Type)
 	}
 	return fieldsOf(a.Type, needed, optional)
 }
@@ -137,7 +138,7 @@ func buildSources(c Component) ([]any, error) {
 			return nil, err
 		}
 		if first, ok := seen[s.Name]; ok {
-			return nil, errors.Errorf("%s has the name of component.sources[%d]: %q", path, first, s.Name)
+			return nil, errors.Errorf("%s has the same name as component.sources[%d]: %q", path, first, s.Name)
 		}
 		seen[s.Name] = i
 		if err := checkRepository(s.Repository); err != nil {
@@ -174,18 +175,18 @@ func hostOf(repository string) string {
 func checkRepository(repository string) error {
 	if err := checkLine("it", repository); err != nil {
 		// The URL may contain a secret.
-		return errors.New("it is empty, or not one line of at most 2048 characters of UTF-8")
+		return errors.New("must be a single line of UTF-8 with 1 to 2048 characters")
 	}
 	u, err := url.Parse(repository)
 	if err != nil {
 		// git@host:path is not a URL, and has no password.
 		if strings.Contains(repository, "://") {
-			return errors.New("it is not a URL")
+			return errors.New("must be a URL")
 		}
 		return nil
 	}
 	if _, ok := u.User.Password(); ok || u.User != nil && strings.HasPrefix(u.Scheme, "http") {
-		return errors.New("it contains credentials: leave them out")
+		return errors.New("must not contain credentials")
 	}
 	return nil
 }

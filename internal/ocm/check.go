@@ -41,7 +41,7 @@ func (c *checker) check(d *Descriptor) error {
 
 func (c *checker) follow(ref Reference) error {
 	if ref.Digest == nil {
-		return errors.New("it has no digest")
+		return errors.New("digest is missing")
 	}
 	// In this case, nothing of the other component is signed.
 	if *ref.Digest == Excluded() {
@@ -86,7 +86,7 @@ func signedDigest(r Resource) (string, error) {
 	// The digest of an artifact is the digest of its manifest, while OCM may store it as a blob that contains the
 	// manifest.
 	if r.Digest.NormalisationAlgorithm == NormalisationBlob && r.Access.IsLocal() && r.Access.Digest != digest {
-		return "", errors.Errorf("its access names the blob %.100q, while %s is signed", r.Access.Digest, digest)
+		return "", errors.Errorf("access refers to blob %.100q, but %s is signed", r.Access.Digest, digest)
 	}
 	return digest, nil
 }
@@ -94,17 +94,17 @@ func signedDigest(r Resource) (string, error) {
 // checkDigest checks the digest of a resource, and returns its hash function.
 func checkDigest(d *Digest) (crypto.Hash, error) {
 	if d == nil {
-		return 0, errors.New("it has no digest")
+		return 0, errors.New("digest is missing")
 	}
 	h, err := hashFunction(d.HashAlgorithm)
 	if err != nil {
 		return 0, err
 	}
 	if n := d.NormalisationAlgorithm; n != NormalisationBlob && n != NormalisationArtifact {
-		return 0, errors.Errorf("normalisation %.100q is not known: want %s or %s", n, NormalisationBlob, NormalisationArtifact)
+		return 0, errors.Errorf("unknown normalisation algorithm %.100q: must be %s or %s", n, NormalisationBlob, NormalisationArtifact)
 	}
 	if len(d.Value) != 2*h.Size() || !isHex.MatchString(d.Value) {
-		return 0, errors.Errorf("its digest %.140q is not a %s in lower case hexadecimal digits", d.Value, h)
+		return 0, errors.Errorf("malformed digest %.140q: must be a %s in lowercase hexadecimal digits", d.Value, h)
 	}
 	return h, nil
 }

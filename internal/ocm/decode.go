@@ -47,10 +47,10 @@ func Decode(data []byte) (*Descriptor, error) {
 
 func decode(data []byte) (*Descriptor, error) {
 	if len(data) > MaxDescriptor {
-		return nil, errors.Errorf("it is larger than the limit of %d bytes", MaxDescriptor)
+		return nil, errors.Errorf("content is larger than the limit of %d bytes", MaxDescriptor)
 	}
 	if !utf8.Valid(data) {
-		return nil, errors.New("it is not UTF-8")
+		return nil, errors.New("must be UTF-8")
 	}
 	if err := (yamlsize.Limits{Values: maxValues}).Check(data); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func parseJSON(data []byte) (map[string]any, error) {
 		return nil, errors.New(oneLine(strict[0].Error()))
 	}
 	if tree == nil {
-		return nil, errors.New("it is empty")
+		return nil, errors.New("content is empty")
 	}
 	return tree, nil
 }
@@ -120,7 +120,7 @@ func wrongType(err error) error {
 		return errors.New(oneLine(err.Error()))
 	}
 	if t.Field == "" {
-		return errors.Errorf("it is a %s: want fields", t.Value)
+		return errors.Errorf("must be an object, got %s", t.Value)
 	}
-	return errors.Errorf("%s is a %s: want a %s", t.Field, t.Value, t.Type.Kind())
+	return errors.Errorf("%s: must be of type %[3]s, got %[2]s", t.Field, t.Value, t.Type.Kind())
 }

@@ -32,7 +32,7 @@ type Key struct {
 // and ignores its issuer and expiry, because the caller already trusts the key.
 func ParseKey(signatureName string, data []byte) (Key, error) {
 	if signatureName == "" {
-		return Key{}, errors.New("cannot read public key: the name of its signatures is empty")
+		return Key{}, errors.New("cannot read public key: the signature name is empty")
 	}
 	public, err := parsePublic(data)
 	return Key{Name: signatureName, public: public}, errors.Wrapf(err, "cannot read public key of signature %.100q", signatureName)
@@ -58,10 +58,10 @@ func (k Key) Fingerprint() string {
 func parsePublic(data []byte) (*rsa.PublicKey, error) {
 	block, rest := pem.Decode(data)
 	if block == nil {
-		return nil, errors.New("it is not PEM")
+		return nil, errors.New("not in PEM format")
 	}
 	if len(bytes.TrimSpace(rest)) > 0 {
-		return nil, errors.New("it is more than one block of PEM")
+		return nil, errors.New("more than one PEM block")
 	}
 	key, err := parseBlock(block)
 	if err != nil {
@@ -69,7 +69,7 @@ func parsePublic(data []byte) (*rsa.PublicKey, error) {
 	}
 	public, ok := key.(*rsa.PublicKey)
 	if !ok {
-		return nil, errors.Errorf("it is a %T: want RSA", key)
+		return nil, errors.Errorf("unsupported key type %T: must be RSA", key)
 	}
 	return public, checkBits(public)
 }
@@ -89,19 +89,19 @@ func parseBlock(block *pem.Block) (any, error) {
 		}
 	default:
 		if strings.HasSuffix(block.Type, "PRIVATE KEY") {
-			return nil, errors.New("it is a private key: use the public key, and keep the private key secret")
+			return nil, errors.New("expected a public key, got a private key: use the public key, and keep the private key secret")
 		}
-		return nil, errors.Errorf("it is a PEM block %.50q: want PUBLIC KEY, RSA PUBLIC KEY or CERTIFICATE", block.Type)
+		return nil, errors.Errorf("unsupported PEM block %.50q: must be PUBLIC KEY, RSA PUBLIC KEY or CERTIFICATE", block.Type)
 	}
 	if err != nil {
-		return nil, errors.Errorf("its PEM block %q is malformed", block.Type)
+		return nil, errors.Errorf("malformed PEM block %q", block.Type)
 	}
 	return key, nil
 }
 
 func checkBits(k *rsa.PublicKey) error {
 	if n := k.N.BitLen(); n < minBits || n > maxBits {
-		return errors.Errorf("the RSA key has %d bits: want at least %d and at most %d", n, minBits, maxBits)
+		return errors.Errorf("the RSA key has %d bits: must have between %d and %d", n, minBits, maxBits)
 	}
 	return nil
 }

@@ -66,10 +66,10 @@ func (l Location) Repository(component string) (repo, name string, err error) {
 	// No repository contains an @, and a password may contain a slash.
 	if strings.Contains(base, "@") {
 		// The URL is not shown: it contains a secret.
-		return "", "", errors.New("baseUrl contains credentials: put them into the pull secret of an entry in registries")
+		return "", "", errors.New("baseUrl contains credentials: store them in a Secret, and set pullSecretRef in spec.registries of the ProviderConfig")
 	}
 	if host == "" {
-		return "", "", errors.Errorf("baseUrl %.100q names no host", l.BaseURL)
+		return "", "", errors.Errorf("baseUrl %.100q has no host", l.BaseURL)
 	}
 	parts := []string{host}
 	for _, p := range []string{path, l.SubPath} {
@@ -78,7 +78,8 @@ func (l Location) Repository(component string) (repo, name string, err error) {
 			continue
 		}
 		if !isPath.MatchString(p) {
-			return "", "", errors.Errorf("baseUrl %.100q with subPath %.100q: malformed path %.100q: want lower case letters, digits and ._-/", l.BaseURL, l.SubPath, p)
+			return "", "", errors.Errorf("baseUrl %.100q with subPath %.100q: malformed path %.100q: must consist of "+
+				"lowercase letters, digits, '.', '_', '-' or '/'", l.BaseURL, l.SubPath, p)
 		}
 		parts = append(parts, p)
 	}
@@ -86,14 +87,14 @@ func (l Location) Repository(component string) (repo, name string, err error) {
 	switch l.Mapping {
 	case URLPath, "":
 		if !isPath.MatchString(component) {
-			return "", "", errors.Errorf("component name %.100q cannot be the path of a repository", component)
+			return "", "", errors.Errorf("component name %.100q is not a valid repository path", component)
 		}
 		return repo + "/component-descriptors", component, nil
 	case SHA256Digest:
 		sum := sha256.Sum256([]byte(component))
 		return repo, hex.EncodeToString(sum[:]), nil
 	}
-	return "", "", errors.Errorf("componentNameMapping %.100q is not known: want %s or %s", string(l.Mapping), URLPath, SHA256Digest)
+	return "", "", errors.Errorf("unknown componentNameMapping %.100q: must be %s or %s", string(l.Mapping), URLPath, SHA256Digest)
 }
 
 // Tag returns the tag of a version in a registry, where .build- replaces +, as in OCM. It returns an error if the
@@ -101,11 +102,11 @@ func (l Location) Repository(component string) (repo, name string, err error) {
 // tag.
 func Tag(version string) (string, error) {
 	if strings.Contains(version, buildMark) {
-		return "", errors.Errorf("version %.140q contains %s, which stands for + in tags", version, buildMark)
+		return "", errors.Errorf("version %.140q must not contain %s, which replaces + in tags", version, buildMark)
 	}
 	tag := strings.ReplaceAll(version, "+", buildMark)
 	if !isTag.MatchString(tag) {
-		return "", errors.Errorf("version %.140q cannot be a tag: want at most 128 letters, digits and ._-+", version)
+		return "", errors.Errorf("version %.140q cannot be used as a tag: must consist of at most 128 letters, digits, '.', '_', '-' or '+'", version)
 	}
 	return tag, nil
 }

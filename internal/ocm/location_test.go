@@ -22,12 +22,12 @@ func TestRepository(t *testing.T) {
 		"Scheme":      {reason: "A scheme means nothing.", location: Location{BaseURL: "https://example.org/a/", Mapping: URLPath}, component: "a.io/b", repo: "example.org/a/component-descriptors", name: "a.io/b"},
 		"SHA256":      {reason: "Vector of component-spec.", location: Location{BaseURL: "docker.io/kyma", Mapping: SHA256Digest}, component: "kyma-project.io/module/sample", repo: "docker.io/kyma", name: "af6166e5af542685c4d616edd6953fbe50949796e87e4dbf23245e9dbf769e30"},
 		"SHA256Short": {reason: "Vector of component-spec.", location: Location{BaseURL: "example.org", SubPath: "a", Mapping: SHA256Digest}, component: "somecomp", repo: "example.org/a", name: "e9332cb3"},
-		"Unknown":     {reason: "There are two mappings.", location: Location{BaseURL: "example.org", Mapping: "other"}, component: "a.io/b", err: `componentNameMapping "other" is not known`},
-		"NoHost":      {reason: "A location is a host.", location: Location{}, component: "a.io/b", err: `baseUrl "" names no host`},
+		"Unknown":     {reason: "There are two mappings.", location: Location{BaseURL: "example.org", Mapping: "other"}, component: "a.io/b", err: `unknown componentNameMapping "other"`},
+		"NoHost":      {reason: "A location is a host.", location: Location{}, component: "a.io/b", err: `baseUrl "" has no host`},
 		"Slash":       {reason: "Also if there is a slash in them.", location: Location{BaseURL: "https://ann:s3/cr3t@example.org"}, component: "a.io/b", err: "baseUrl contains credentials"},
 		"Credentials": {reason: "They are not shown.", location: Location{BaseURL: "https://ann:s3cr3t@example.org"}, component: "a.io/b", err: "baseUrl contains credentials"},
 		"Climbing":    {reason: "No path leads up.", location: Location{BaseURL: "example.org", SubPath: "../b"}, component: "a.io/b", err: `malformed path "../b"`},
-		"BadName":     {reason: "The loose pattern of names allows more than a path.", location: Location{BaseURL: "example.org"}, component: "a.io/../b", err: "cannot be the path of a repository"},
+		"BadName":     {reason: "The loose pattern of names allows more than a path.", location: Location{BaseURL: "example.org"}, component: "a.io/../b", err: "is not a valid repository path"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -72,11 +72,11 @@ func TestTag(t *testing.T) {
 	}{
 		"Plain":     {reason: "A version is a tag.", version: "v1.2.3-rc.1", want: "v1.2.3-rc.1"},
 		"Plus":      {reason: "A plus cannot be in a tag.", version: "1.2.3-rc.1+b.5", want: "1.2.3-rc.1.build-b.5"},
-		"Ambiguous": {reason: "Two versions must not share a tag.", version: "1.2.3-rc.1.build-b.5", err: "contains .build-"},
-		"Long":      {reason: "Tags are bounded.", version: "1.2.3-" + strings.Repeat("a", 123), err: "cannot be a tag"},
-		"Grown":     {reason: "The mark makes it longer.", version: "1.2.3+" + strings.Repeat("a", 122), err: "cannot be a tag"},
-		"Empty":     {reason: "There is no latest.", version: "", err: "cannot be a tag"},
-		"Slash":     {reason: "A tag is not a path.", version: "1/2", err: "cannot be a tag"},
+		"Ambiguous": {reason: "Two versions must not share a tag.", version: "1.2.3-rc.1.build-b.5", err: "version \"1.2.3-rc.1.build-b.5\" must not contain .build-, which replaces + in tags"},
+		"Long":      {reason: "Tags are bounded.", version: "1.2.3-" + strings.Repeat("a", 123), err: "cannot be used as a tag"},
+		"Grown":     {reason: "The mark makes it longer.", version: "1.2.3+" + strings.Repeat("a", 122), err: "cannot be used as a tag"},
+		"Empty":     {reason: "There is no latest.", version: "", err: "cannot be used as a tag"},
+		"Slash":     {reason: "A tag is not a path.", version: "1/2", err: "cannot be used as a tag"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -62,7 +62,7 @@ func hashFunction(name string) (crypto.Hash, error) {
 	case HashSHA512, "SHA-512":
 		return crypto.SHA512, nil
 	}
-	return 0, errors.Errorf("hash algorithm %.100q is not known: want %s or %s", name, HashSHA256, HashSHA512)
+	return 0, errors.Errorf("unknown hash algorithm %.100q: must be %s or %s", name, HashSHA256, HashSHA512)
 }
 
 // A recorder is a hash function that records its input: the library does not return the normalised form, only its hash.
@@ -74,7 +74,7 @@ func (r *recorder) BlockSize() int      { return 1 }
 
 func normalise(spec *v2.ComponentDescriptor) ([]byte, error) {
 	if err := complete(spec); err != nil {
-		return nil, errors.Wrapf(err, "component %s:%s cannot be normalised", spec.Name, spec.Version)
+		return nil, errors.Wrapf(err, "cannot normalise component %s:%s", spec.Name, spec.Version)
 	}
 	r := &recorder{}
 	if _, err := signatures.HashForComponentDescriptor(*spec, signatures.Hasher{HashFunction: r, AlgorithmName: HashSHA256}); err != nil {
@@ -95,7 +95,7 @@ func complete(spec *v2.ComponentDescriptor) error {
 		r := &spec.Resources[i]
 		none := r.Access == nil || r.Access.GetType() == AccessNone
 		if none && r.Digest != nil {
-			return errors.Errorf("resource %q has a digest although its access is %s", r.Name, AccessNone)
+			return errors.Errorf("resource %q must not have a digest, because the type of its access is %s", r.Name, AccessNone)
 		}
 		if !none && r.Digest == nil {
 			return errors.Errorf("resource %q has no digest", r.Name)

@@ -31,17 +31,17 @@ func ParsePrivateKey(data []byte) (crypto.Signer, error) {
 
 func parsePrivate(data []byte) (*rsa.PrivateKey, error) {
 	if len(data) > maxKeyFile {
-		return nil, errors.Errorf("it is larger than the limit of %d bytes", maxKeyFile)
+		return nil, errors.Errorf("content is larger than the limit of %d bytes", maxKeyFile)
 	}
 	block, rest := pem.Decode(data)
 	if block == nil {
-		return nil, errors.New("it is not PEM")
+		return nil, errors.New("not in PEM format")
 	}
 	if err := checkBlock(block); err != nil {
 		return nil, err
 	}
 	if len(bytes.TrimSpace(rest)) > 0 {
-		return nil, errors.New("it is more than one block of PEM, or something follows it: leave nothing but the private key")
+		return nil, errors.New("the file must contain a single PEM block with the private key, and nothing else")
 	}
 	var key any
 	var err error
@@ -52,11 +52,11 @@ func parsePrivate(data []byte) (*rsa.PrivateKey, error) {
 	}
 	if err != nil {
 		// The text of the cause may depend on the key.
-		return nil, errors.Errorf("its PEM block %q is malformed", block.Type)
+		return nil, errors.Errorf("malformed PEM block %q", block.Type)
 	}
 	private, ok := key.(*rsa.PrivateKey)
 	if !ok {
-		return nil, errors.Errorf("it is %s: descriptors are signed with RSA", kindOfKey(key))
+		return nil, errors.Errorf("expected an RSA key, got %s", kindOfKey(key))
 	}
 	if err := checkBits(&private.PublicKey); err != nil {
 		return nil, err
@@ -68,22 +68,22 @@ func parsePrivate(data []byte) (*rsa.PrivateKey, error) {
 func checkBlock(block *pem.Block) error {
 	_, legacy := block.Headers["DEK-Info"]
 	if legacy || strings.HasPrefix(block.Type, "ENCRYPTED ") {
-		return errors.New("it is encrypted: write it without a passphrase first, with openssl pkey -in FILE -out NEWFILE, and keep that secret")
+		return errors.New("the key is encrypted: decrypt it with openssl pkey -in FILE -out NEWFILE, and keep NEWFILE secret")
 	}
 	switch block.Type {
 	case "PRIVATE KEY", "RSA PRIVATE KEY":
 		return nil
 	case "EC PRIVATE KEY", "EC PARAMETERS":
-		return errors.New("it is an EC key: descriptors are signed with RSA")
+		return errors.New("expected an RSA key, got an EC key")
 	case "OPENSSH PRIVATE KEY":
-		return errors.New("it is a key of OpenSSH: write it as PEM first, with ssh-keygen -p -m PEM on a copy of it")
+		return errors.New("the key is in OpenSSH format: convert a copy of it to PEM with ssh-keygen -p -m PEM -f COPY")
 	case "CERTIFICATE":
-		return errors.New("it is a certificate: use the private key that matches it")
+		return errors.New("expected a private key, got a certificate: use the private key that belongs to the certificate")
 	}
 	if strings.HasSuffix(block.Type, "PUBLIC KEY") {
-		return errors.New("it is a public key: give the private one")
+		return errors.New("expected a private key, got a public key")
 	}
-	return errors.Errorf("it is a PEM block %.50q: want PRIVATE KEY or RSA PRIVATE KEY", block.Type)
+	return errors.Errorf("unsupported PEM block %.50q: must be PRIVATE KEY or RSA PRIVATE KEY", block.Type)
 }
 
 // parsePKCS8 parses a private key. Unlike x509, it refuses trailing data.
@@ -94,7 +94,7 @@ func parsePKCS8(der []byte) (any, error) {
 		return nil, err
 	}
 	if len(rest) > 0 {
-		return nil, errors.New("it has trailing data")
+		return nil, errors.New("trailing data after the key")
 	}
 	return x509.ParsePKCS8PrivateKey(der)
 }
@@ -106,5 +106,5 @@ func kindOfKey(key any) string {
 	case ed25519.PrivateKey:
 		return "an Ed25519 key"
 	}
-	return "a key of another kind"
+	return "a key of an unsupported type"
 }

@@ -37,7 +37,7 @@ func (d *Descriptor) withLocation(l Location) (*Descriptor, error) {
 	}
 	component, ok := tree["component"].(map[string]any)
 	if !ok {
-		return nil, errors.New("it has no field component")
+		return nil, errors.New("component is missing")
 	}
 	contexts, _ := component["repositoryContexts"].([]any)
 	component["repositoryContexts"] = append(contexts, map[string]any{

@@ -24,16 +24,16 @@ func Sign(d *Descriptor, name string, signer crypto.Signer) (*Descriptor, error)
 
 func sign(d *Descriptor, name string, signer crypto.Signer) (*Descriptor, error) {
 	if name == "" {
-		return nil, errors.New("the name of the signature is empty")
+		return nil, errors.New("the signature name is empty")
 	}
 	for _, s := range d.Signatures() {
 		if s.Name == name {
-			return nil, errors.Errorf("it has a signature named %q already", name)
+			return nil, errors.Errorf("the component already has a signature named %q", name)
 		}
 	}
 	public, ok := signer.Public().(*rsa.PublicKey)
 	if !ok {
-		return nil, errors.Errorf("the public key is a %T: want RSA", signer.Public())
+		return nil, errors.Errorf("unsupported public key type %T: must be RSA", signer.Public())
 	}
 	if err := checkBits(public); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func sign(d *Descriptor, name string, signer crypto.Signer) (*Descriptor, error)
 		return nil, errors.Wrap(err, "the signer failed")
 	}
 	if rsa.VerifyPKCS1v15(public, crypto.SHA256, hashed, value) != nil {
-		return nil, errors.New("the signer does not sign with its public key, or not with " + v2.RSAPKCS1v15)
+		return nil, errors.New("the signer returned an invalid signature: it must match its public key and use " + v2.RSAPKCS1v15)
 	}
 	return d.with(v2.Signature{
 		Name:   name,

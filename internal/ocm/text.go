@@ -32,9 +32,9 @@ func checkLine(path, text string) error {
 	case text == "":
 		return errors.Errorf("%s is missing", path)
 	case len(text) > maxLine:
-		return errors.Errorf("%s has %d characters: want at most %d", path, len(text), maxLine)
+		return errors.Errorf("%s has %d characters: must have at most %d", path, len(text), maxLine)
 	case !utf8.ValidString(text), strings.ContainsAny(text, "\n\r\x00"):
-		return errors.Errorf("%s is %.100q: want one line of UTF-8", path, text)
+		return errors.Errorf("%s: invalid value %.100q: must be a single line of UTF-8", path, text)
 	}
 	return nil
 }

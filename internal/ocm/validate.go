@@ -26,7 +26,7 @@ const maxText = 255
 // repository contexts may be of any type, and the version of a local resource may differ from the component's.
 func validate(spec *v2.ComponentDescriptor) error {
 	if spec.Metadata.Version != v2.SchemaVersion {
-		return errors.Errorf("meta.schemaVersion is %.100q: want %q", spec.Metadata.Version, v2.SchemaVersion)
+		return errors.Errorf("meta.schemaVersion: invalid value %.100q: must be %q", spec.Metadata.Version, v2.SchemaVersion)
 	}
 	if err := validateComponent("component", spec.Name, spec.Version); err != nil {
 		return err
@@ -59,13 +59,13 @@ func validateComponent(path, name, version string) error {
 		key = ".componentName"
 	}
 	if len(name) > 255 || !isComponent.MatchString(name) {
-		return errors.Errorf("%s is %.300q: want a name such as example.org/module/name, of at most 255 characters", path+key, name)
+		return errors.Errorf("%s: invalid value %.300q: must be a name such as example.org/module/name with at most 255 characters", path+key, name)
 	}
 	if err := validateLength(path+".version", version); err != nil {
 		return err
 	}
 	if !isVersion.MatchString(version) {
-		return errors.Errorf("%s is %.140q: want a semantic version such as 1.2.3", path+".version", version)
+		return errors.Errorf("%s: invalid value %.140q: must be a semantic version such as 1.2.3", path+".version", version)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func validateResources(resources []v2.Resource) error {
 		// Maps are printed in the order of their keys.
 		id := fmt.Sprintf("%q %q %q", r.Name, r.Version, map[string]string(r.ExtraIdentity))
 		if first, ok := seen[id]; ok {
-			return errors.Errorf("%s is the same resource as component.resources[%d]: %q", path, first, r.Name)
+			return errors.Errorf("%s has the same identity as component.resources[%d]: %q", path, first, r.Name)
 		}
 		seen[id] = i
 	}
@@ -121,7 +121,7 @@ func validateResource(path string, r *v2.Resource) error {
 		return err
 	}
 	if r.Relation != v2.LocalRelation && r.Relation != v2.ExternalRelation {
-		return errors.Errorf("%s.relation is %.100q: want %s or %s", path, string(r.Relation), v2.LocalRelation, v2.ExternalRelation)
+		return errors.Errorf("%s.relation: invalid value %.100q: must be %s or %s", path, string(r.Relation), v2.LocalRelation, v2.ExternalRelation)
 	}
 	if err := validateTyped(r.Access); err != nil {
 		return errors.Wrap(err, path+".access")
@@ -131,7 +131,7 @@ func validateResource(path string, r *v2.Resource) error {
 
 func validateLength(path, text string) error {
 	if len(text) > maxText {
-		return errors.Errorf("%s has %d characters: want at most %d", path, len(text), maxText)
+		return errors.Errorf("%s has %d characters: must have at most %d", path, len(text), maxText)
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func validateName(path, name string) error {
 		return err
 	}
 	if len(name) < 2 || !isName.MatchString(name) {
-		return errors.Errorf("%s.name is %.100q: want two or more lower case letters, digits and -_+", path, name)
+		return errors.Errorf("%s.name: invalid value %.100q: must consist of two or more lowercase letters, digits, '-', '_' or '+'", path, name)
 	}
 	return nil
 }
@@ -149,7 +149,8 @@ func validateName(path, name string) error {
 func validateIdentity(path string, identity v2.Identity) error {
 	for key := range identity {
 		if key == v2.SystemIdentityName || !isName.MatchString(key) {
-			return errors.Errorf("%s.extraIdentity has the key %.100q: want lower case letters, digits and -_+, and not name", path, key)
+			return errors.Errorf("%s.extraIdentity: invalid key %.100q: must consist of lowercase letters, digits, '-', '_' "+
+				"or '+', and must not be name", path, key)
 		}
 	}
 	return nil
@@ -161,10 +162,10 @@ func validateTyped(u *v2.UnstructuredTypedObject) error {
 		return errors.New("is missing")
 	}
 	if t, ok := u.Object["type"].(string); !ok || t == "" || t != u.GetType() {
-		return errors.New("has no type")
+		return errors.New("type is missing")
 	}
 	if len(u.GetType()) > maxText {
-		return errors.Errorf("its type has %d characters: want at most %d", len(u.GetType()), maxText)
+		return errors.Errorf("type has %d characters: must have at most %d", len(u.GetType()), maxText)
 	}
 	return nil
 }

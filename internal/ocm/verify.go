@@ -57,12 +57,12 @@ func Verify(components []*Descriptor, keys []Key) (*Verified, error) {
 
 func verify(components []*Descriptor, keys []Key) (*Verified, error) {
 	if len(components) == 0 {
-		return nil, errors.New("there is no component descriptor")
+		return nil, errors.New("no component descriptor to verify")
 	}
 	c := &checker{components: map[string]*Descriptor{}, done: map[string]struct{}{}, digests: map[string]struct{}{}}
 	for _, d := range components {
 		if other, ok := c.components[d.ID()]; ok && !bytes.Equal(other.raw, d.raw) {
-			return nil, errors.Errorf("there are two different components %s", d.ID())
+			return nil, errors.Errorf("two different descriptors for component %s", d.ID())
 		}
 		c.components[d.ID()] = d
 	}
@@ -82,7 +82,7 @@ func verifySignatures(d *Descriptor, keys []Key) (string, error) {
 	signatures := map[string]Signature{}
 	for _, s := range d.Signatures() {
 		if _, ok := signatures[s.Name]; ok {
-			return "", errors.Errorf("it has two signatures named %.253q", s.Name)
+			return "", errors.Errorf("the component has two signatures named %.253q", s.Name)
 		}
 		signatures[s.Name] = s
 	}
@@ -106,10 +106,10 @@ func verifySignatures(d *Descriptor, keys []Key) (string, error) {
 	case failed != nil:
 		return "", failed
 	case len(names) == 0:
-		return "", errors.New("there is no key to verify it with")
+		return "", errors.New("no key to verify the signature")
 	}
 	slices.Sort(names)
-	return "", errors.Errorf("it has no signature named %s", strings.Join(slices.Compact(names), " or "))
+	return "", errors.Errorf("the component has no signature named %s", strings.Join(slices.Compact(names), " or "))
 }
 
 // SignedBy reports whether a descriptor has a signature with the given name. It returns an error if that signature is
@@ -118,7 +118,7 @@ func verifySignatures(d *Descriptor, keys []Key) (string, error) {
 func SignedBy(d *Descriptor, name string, key crypto.PublicKey) (bool, error) {
 	public, ok := key.(*rsa.PublicKey)
 	if !ok {
-		return false, errors.Errorf("the public key is a %T: want RSA", key)
+		return false, errors.Errorf("unsupported public key type %T: must be RSA", key)
 	}
 	var found []Signature
 	for _, s := range d.Signatures() {
@@ -132,19 +132,19 @@ func SignedBy(d *Descriptor, name string, key crypto.PublicKey) (bool, error) {
 	case 1:
 		return true, verifySignature(d, found[0], public)
 	}
-	return true, errors.Errorf("there are %d signatures of that name", len(found))
+	return true, errors.Errorf("the component has %d signatures with this name", len(found))
 }
 
 func verifySignature(d *Descriptor, s Signature, k *rsa.PublicKey) error {
 	if k == nil {
-		return errors.New("its key is empty")
+		return errors.New("the key is empty")
 	}
 	// ParseKey checks the size, but SignedBy accepts any key.
 	if err := checkBits(k); err != nil {
 		return err
 	}
 	if s.Algorithm != v2.RSAPKCS1v15 {
-		return errors.Errorf("algorithm %.100q is not known: want %s", s.Algorithm, v2.RSAPKCS1v15)
+		return errors.Errorf("unknown signature algorithm %.100q: must be %s", s.Algorithm, v2.RSAPKCS1v15)
 	}
 	h, hashed, err := checkHash(d, s.Digest)
 	if err != nil {
@@ -155,7 +155,7 @@ func verifySignature(d *Descriptor, s Signature, k *rsa.PublicKey) error {
 		return err
 	}
 	if rsa.VerifyPKCS1v15(k, h, hashed, value) != nil {
-		return errors.New("it was not made with the private key that belongs to our public key, or not for this component")
+		return errors.New("the signature does not match this component and the public key")
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func checkHash(d *Descriptor, want Digest) (crypto.Hash, []byte, error) {
 	case normalisationJSON2:
 		return 0, nil, errors.Errorf("normalisation %s is not supported: sign with %s", normalisationJSON2, NormalisationJSON)
 	default:
-		return 0, nil, errors.Errorf("normalisation %.100q is not known: want %s", want.NormalisationAlgorithm, NormalisationJSON)
+		return 0, nil, errors.Errorf("unknown normalisation algorithm %.100q: must be %s", want.NormalisationAlgorithm, NormalisationJSON)
 	}
 	h, err := hashFunction(want.HashAlgorithm)
 	if err != nil {
@@ -179,7 +179,7 @@ func checkHash(d *Descriptor, want Digest) (crypto.Hash, []byte, error) {
 		return 0, nil, err
 	}
 	if got != want.Value {
-		return 0, nil, errors.Errorf("the component was changed after it was signed: its hash is %s, signed is %.140q", got, want.Value)
+		return 0, nil, errors.Errorf("the component was changed after it was signed: its hash is %s, but the signed hash is %.140q", got, want.Value)
 	}
 	hashed, err := hex.DecodeString(got)
 	return h, hashed, err
@@ -191,13 +191,13 @@ func signatureValue(s Signature) ([]byte, error) {
 	case v2.MediaTypeRSASignature:
 		b, err := hex.DecodeString(s.Value)
 		if err != nil {
-			return nil, errors.New("its value is not hexadecimal")
+			return nil, errors.New("the value of the signature is not hexadecimal")
 		}
 		return b, nil
 	case v2.MediaTypePEM:
 		return signaturePEM([]byte(s.Value))
 	}
-	return nil, errors.Errorf("media type %.100q is not known: want %s or %s", s.MediaType, v2.MediaTypeRSASignature, v2.MediaTypePEM)
+	return nil, errors.Errorf("unknown media type %.100q: must be %s or %s", s.MediaType, v2.MediaTypeRSASignature, v2.MediaTypePEM)
 }
 
 // signaturePEM returns the only PEM block with the signature. It ignores the certificates that OCM appends, since only
@@ -209,15 +209,15 @@ func signaturePEM(data []byte) ([]byte, error) {
 			continue
 		}
 		if found != nil {
-			return nil, errors.New("its value holds two PEM blocks of a signature")
+			return nil, errors.New("the value contains more than one PEM block with a signature")
 		}
 		found = block
 	}
 	if found == nil {
-		return nil, errors.Errorf("its value holds no PEM block %s", v2.SignaturePEMBlockType)
+		return nil, errors.Errorf("the value contains no PEM block %s", v2.SignaturePEMBlockType)
 	}
 	if a, ok := found.Headers[v2.SignatureAlgorithmHeader]; ok && a != v2.RSAPKCS1v15 {
-		return nil, errors.Errorf("its PEM block has the algorithm %.100q: want %s", a, v2.RSAPKCS1v15)
+		return nil, errors.Errorf("the PEM block has algorithm %.100q: must be %s", a, v2.RSAPKCS1v15)
 	}
 	return found.Bytes, nil
 }

@@ -64,9 +64,9 @@ func TestVerifyChanges(t *testing.T) {
 		"Digest":             {reason: "The digest is signed.", change: func(t tree) { digestIn(res(t, 0))["value"] = strings.Repeat("0", 64) }, err: changed},
 		"DigestBoth":         {reason: "Also if the access fits.", change: func(t tree) { swap(t, strings.Repeat("0", 64)) }, err: changed},
 		"Spelling":           {reason: "The name of the hash is signed as spelt.", change: func(t tree) { digestIn(res(t, 0))["hashAlgorithm"] = "SHA-256" }, err: changed},
-		"Access":             {reason: "Otherwise another blob would be installed.", change: func(t tree) { accessIn(res(t, 0))["digest"] = digestOfBlob(nil) }, err: `resource "root": its access names the blob "sha256:`},
-		"AccessType":         {reason: "As OCM writes it too.", change: func(t tree) { res(t, 0)["access"] = tree{"type": "localBlob", "localReference": digestOfBlob(nil)} }, err: `resource "root": its access names the blob "sha256:`},
-		"AccessNone":         {reason: "What is signed cannot be excluded later.", change: func(t tree) { res(t, 0)["access"] = tree{"type": "None"} }, err: "has a digest although its access is None"},
+		"Access":             {reason: "Otherwise another blob would be installed.", change: func(t tree) { accessIn(res(t, 0))["digest"] = digestOfBlob(nil) }, err: `resource "root": access refers to blob "sha256:`},
+		"AccessType":         {reason: "As OCM writes it too.", change: func(t tree) { res(t, 0)["access"] = tree{"type": "localBlob", "localReference": digestOfBlob(nil)} }, err: `resource "root": access refers to blob "sha256:`},
+		"AccessNone":         {reason: "What is signed cannot be excluded later.", change: func(t tree) { res(t, 0)["access"] = tree{"type": "None"} }, err: "must not have a digest"},
 		"AccessNoneBare":     {reason: "Nor without its digest.", change: func(t tree) { res(t, 0)["access"] = tree{"type": "None"}; delete(res(t, 0), "digest") }, err: changed},
 		"Exclude":            {reason: "Nor by the digest that says so.", change: func(t tree) { res(t, 0)["digest"] = excluded() }, err: changed},
 		"NoDigest":           {reason: "A digest cannot be taken away.", change: func(t tree) { delete(res(t, 0), "digest") }, err: `resource "root" has no digest`},
@@ -75,22 +75,22 @@ func TestVerifyChanges(t *testing.T) {
 		"Reference":          {reason: "References are signed.", change: func(t tree) { ref(t)["name"] = "other" }, err: changed},
 		"ReferenceDigest":    {reason: "With their digests.", change: func(t tree) { digestIn(ref(t))["value"] = strings.Repeat("0", 64) }, err: changed},
 		"ReferenceNoDigest":  {reason: "A child without digest is not signed.", change: func(t tree) { delete(ref(t), "digest") }, err: `reference "child" has no digest`},
-		"Unsigned":           {reason: "Without a signature nothing is trusted.", change: func(t tree) { delete(t, "signatures") }, err: "it has no signature named kyma-project.io/module-signature"},
-		"OtherName":          {reason: "The name of the signature is pinned.", change: func(t tree) { sig(t)["name"] = "other" }, err: "it has no signature named"},
-		"Duplicate":          {reason: "Which one would count?", change: func(t tree) { t["signatures"] = []any{sig(t), sig(t)} }, err: "it has two signatures named"},
+		"Unsigned":           {reason: "Without a signature nothing is trusted.", change: func(t tree) { delete(t, "signatures") }, err: "the component has no signature named kyma-project.io/module-signature"},
+		"OtherName":          {reason: "The name of the signature is pinned.", change: func(t tree) { sig(t)["name"] = "other" }, err: "the component has no signature named kyma-project.io/module-signature"},
+		"Duplicate":          {reason: "Which one would count?", change: func(t tree) { t["signatures"] = []any{sig(t), sig(t)} }, err: "the component has two signatures named \"kyma-project.io/module-signature\""},
 		"HashValue":          {reason: "The hash is computed, not believed.", change: func(t tree) { digestIn(sig(t))["value"] = strings.Repeat("0", 64) }, err: changed},
 		"HashName":           {reason: "OCM spells it so.", change: func(t tree) { digestIn(sig(t))["hashAlgorithm"] = "SHA-256" }},
-		"HashUnknown":        {reason: "Weak hashes are refused.", change: func(t tree) { digestIn(sig(t))["hashAlgorithm"] = "sha1" }, err: `hash algorithm "sha1" is not known`},
+		"HashUnknown":        {reason: "Weak hashes are refused.", change: func(t tree) { digestIn(sig(t))["hashAlgorithm"] = "sha1" }, err: `unknown hash algorithm "sha1"`},
 		"HashOther":          {reason: "Another hash is another value.", change: func(t tree) { digestIn(sig(t))["hashAlgorithm"] = "sha512" }, err: changed},
 		"Normalisation2":     {reason: "What we cannot compute is refused.", change: func(t tree) { digestIn(sig(t))["normalisationAlgorithm"] = "jsonNormalisation/v2" }, err: "normalisation jsonNormalisation/v2 is not supported: sign with jsonNormalisation/v1"},
-		"NormalisationOther": {reason: "So is what we do not know.", change: func(t tree) { digestIn(sig(t))["normalisationAlgorithm"] = "x" }, err: `normalisation "x" is not known`},
-		"Algorithm":          {reason: "There is one algorithm.", change: func(t tree) { sigValue(t)["algorithm"] = "RSASSA-PSS" }, err: `algorithm "RSASSA-PSS" is not known`},
-		"MediaType":          {reason: "There are two encodings.", change: func(t tree) { sigValue(t)["mediaType"] = "x" }, err: `media type "x" is not known`},
-		"NotHex":             {reason: "PEM is not hex.", change: func(t tree) { sigValue(t)["mediaType"] = "application/vnd.ocm.signature.rsa" }, err: "its value is not hexadecimal"},
-		"NotPEM":             {reason: "Hex is not PEM.", change: func(t tree) { sigValue(t)["value"] = "00" }, err: "its value holds no PEM block SIGNATURE"},
-		"TwoBlocks":          {reason: "Which one would count?", change: func(t tree) { v := sigValue(t); v["value"] = v["value"].(string) + v["value"].(string) }, err: "two PEM blocks"},
-		"PEMHeader":          {reason: "The header must not contradict.", change: func(t tree) { v := sigValue(t); v["value"] = strings.Replace(v["value"].(string), "PKCS1", "X", 1) }, err: "its PEM block has the algorithm"},
-		"Empty":              {reason: "No bytes are not signature.", change: func(t tree) { v := sigValue(t); v["value"], v["mediaType"] = "", "application/vnd.ocm.signature.rsa" }, err: "not made with the private key"},
+		"NormalisationOther": {reason: "So is what we do not know.", change: func(t tree) { digestIn(sig(t))["normalisationAlgorithm"] = "x" }, err: `unknown normalisation algorithm "x"`},
+		"Algorithm":          {reason: "There is one algorithm.", change: func(t tree) { sigValue(t)["algorithm"] = "RSASSA-PSS" }, err: `unknown signature algorithm "RSASSA-PSS"`},
+		"MediaType":          {reason: "There are two encodings.", change: func(t tree) { sigValue(t)["mediaType"] = "x" }, err: `unknown media type "x"`},
+		"NotHex":             {reason: "PEM is not hex.", change: func(t tree) { sigValue(t)["mediaType"] = "application/vnd.ocm.signature.rsa" }, err: "the value of the signature is not hexadecimal"},
+		"NotPEM":             {reason: "Hex is not PEM.", change: func(t tree) { sigValue(t)["value"] = "00" }, err: "the value contains no PEM block SIGNATURE"},
+		"TwoBlocks":          {reason: "Which one would count?", change: func(t tree) { v := sigValue(t); v["value"] = v["value"].(string) + v["value"].(string) }, err: "more than one PEM block"},
+		"PEMHeader":          {reason: "The header must not contradict.", change: func(t tree) { v := sigValue(t); v["value"] = strings.Replace(v["value"].(string), "PKCS1", "X", 1) }, err: "the PEM block has algorithm"},
+		"Empty":              {reason: "No bytes are not signature.", change: func(t tree) { v := sigValue(t); v["value"], v["mediaType"] = "", "application/vnd.ocm.signature.rsa" }, err: "does not match this component and the public key"},
 	}
 	all := family(t)
 	for name, tc := range cases {
@@ -139,11 +139,11 @@ func TestVerifyKeys(t *testing.T) {
 		"Rotation":    {reason: "Old and new key have one name.", root: all[0], keys: []Key{wrong, good}, want: signedBy},
 		"OneOfTwo":    {reason: "One of the names is enough.", root: all[0], keys: []Key{other, good}, want: signedBy},
 		"Second":      {reason: "The second signature may be the valid one.", root: twice, keys: []Key{wrong, keyOf(t, "other", theirs())}, want: "other"},
-		"Wrong":       {reason: "Another key does not do.", root: all[0], keys: []Key{wrong}, err: `component kyma-project.io/module/root:1.0.0: signature "kyma-project.io/module-signature": it was not made with`},
-		"WrongName":   {reason: "The key is for another name.", root: all[0], keys: []Key{other, other}, err: "it has no signature named other"},
-		"SwappedKeys": {reason: "A key must not vouch for another name.", root: twice, keys: []Key{other}, err: "not made with the private key"},
-		"NoKeys":      {reason: "Nothing to check with is not success.", root: all[0], err: "there is no key"},
-		"EmptyKey":    {reason: "Neither is an empty key.", root: all[0], keys: []Key{{Name: signedBy}}, err: "its key is empty"},
+		"Wrong":       {reason: "Another key does not do.", root: all[0], keys: []Key{wrong}, err: `component kyma-project.io/module/root:1.0.0: signature "kyma-project.io/module-signature": the signature does not match this component and the public key`},
+		"WrongName":   {reason: "The key is for another name.", root: all[0], keys: []Key{other, other}, err: "the component has no signature named other"},
+		"SwappedKeys": {reason: "A key must not vouch for another name.", root: twice, keys: []Key{other}, err: "does not match this component and the public key"},
+		"NoKeys":      {reason: "Nothing to check with is not success.", root: all[0], err: "no key to verify the signature"},
+		"EmptyKey":    {reason: "Neither is an empty key.", root: all[0], keys: []Key{{Name: signedBy}}, err: "the key is empty"},
 		"Short":       {reason: "A short key cannot be smuggled in.", root: all[0], keys: []Key{{Name: signedBy, public: &short.PublicKey}}, err: "the RSA key has 1024 bits"},
 	}
 	for name, tc := range cases {
@@ -155,7 +155,7 @@ func TestVerifyKeys(t *testing.T) {
 			}
 		})
 	}
-	if v, err := Verify(nil, []Key{good}); v != nil || !strings.Contains(text(err), "there is no component descriptor") {
+	if v, err := Verify(nil, []Key{good}); v != nil || !strings.Contains(text(err), "no component descriptor to verify") {
 		t.Errorf("Verify(nil, ...): got %v, %v", v, err)
 	}
 }
@@ -186,8 +186,8 @@ func TestVerifyCovers(t *testing.T) {
 		"Missing":    {reason: "What cannot be checked is refused.", components: all[:2], err: `reference "leaf" of component kyma-project.io/module/child:1.0.0: component kyma-project.io/module/leaf:1.0.0 is missing`},
 		"Evil":       {reason: "A change deep down is found.", components: []*Descriptor{all[0], all[1], evil}, err: `reference "leaf" of component kyma-project.io/module/child:1.0.0: the component was changed`},
 		"EvilChild":  {reason: "So is one in between.", components: []*Descriptor{all[0], added, all[2]}, err: `reference "child" of component kyma-project.io/module/root:1.0.0: the component was changed`},
-		"TwoOfAName": {reason: "Which one would count?", components: append(all[:3:3], evil), err: "there are two different components kyma-project.io/module/leaf:1.0.0"},
-		"ChildFirst": {reason: "The signature is that of the root.", components: []*Descriptor{all[1], all[0], all[2]}, err: "component kyma-project.io/module/child:1.0.0: it has no signature"},
+		"TwoOfAName": {reason: "Which one would count?", components: append(all[:3:3], evil), err: "two different descriptors for component kyma-project.io/module/leaf:1.0.0"},
+		"ChildFirst": {reason: "The signature is that of the root.", components: []*Descriptor{all[1], all[0], all[2]}, err: "component kyma-project.io/module/child:1.0.0: the component has no signature named kyma-project.io/module-signature"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -260,11 +260,11 @@ func TestVerifyForeign(t *testing.T) {
 			res(t, 0)["access"] = tree{"type": "localBlob", "localReference": digestOfBlob(nil)}
 			digest("SHA-256", NormalisationArtifact, hex64)(t)
 		}, hash: crypto.SHA256, name: "sha256"},
-		"ResourceHash": {reason: "A signed digest must be one that we know.", change: digest("md5", NormalisationBlob, hex64), hash: crypto.SHA256, name: "sha256", err: `resource "root": hash algorithm "md5" is not known`},
-		"ResourceForm": {reason: "With a normalisation that we know.", change: digest("sha256", "x", hex64), hash: crypto.SHA256, name: "sha256", err: `resource "root": normalisation "x" is not known`},
-		"HalfExcluded": {reason: "Half of the mark is none.", change: digest("NO-DIGEST", NormalisationBlob, "NO-DIGEST"), hash: crypto.SHA256, name: "sha256", err: `hash algorithm "NO-DIGEST" is not known`},
-		"UpperCase":    {reason: "Digests of registries are in lower case.", change: digest("sha256", NormalisationBlob, strings.ToUpper(hex64)), hash: crypto.SHA256, name: "sha256", err: "is not a SHA-256 in lower case"},
-		"ShortValue":   {reason: "A digest has a length.", change: digest("sha256", NormalisationBlob, "00"), hash: crypto.SHA256, name: "sha256", err: `its digest "00" is not a SHA-256`},
+		"ResourceHash": {reason: "A signed digest must be one that we know.", change: digest("md5", NormalisationBlob, hex64), hash: crypto.SHA256, name: "sha256", err: `resource "root": unknown hash algorithm "md5"`},
+		"ResourceForm": {reason: "With a normalisation that we know.", change: digest("sha256", "x", hex64), hash: crypto.SHA256, name: "sha256", err: `resource "root": unknown normalisation algorithm "x"`},
+		"HalfExcluded": {reason: "Half of the mark is none.", change: digest("NO-DIGEST", NormalisationBlob, "NO-DIGEST"), hash: crypto.SHA256, name: "sha256", err: `unknown hash algorithm "NO-DIGEST"`},
+		"UpperCase":    {reason: "Digests of registries are in lower case.", change: digest("sha256", NormalisationBlob, strings.ToUpper(hex64)), hash: crypto.SHA256, name: "sha256", err: "must be a SHA-256 in lowercase hexadecimal digits"},
+		"ShortValue":   {reason: "A digest has a length.", change: digest("sha256", NormalisationBlob, "00"), hash: crypto.SHA256, name: "sha256", err: `malformed digest "00"`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -306,7 +306,7 @@ func TestSignedBy(t *testing.T) {
 		"Name":     {"Names count.", ok, "else", false, ""},
 		"Twice":    {"Which one would count?", twice, signedBy, true, "2 signatures"},
 		"Stale":    {"It is for something else.", stale, signedBy, true, "was changed after"},
-		"Theirs":   {"It is another key.", signed(t, d, signedBy, theirs()), signedBy, true, "not made with the private key"},
+		"Theirs":   {"It is another key.", signed(t, d, signedBy, theirs()), signedBy, true, "does not match this component and the public key"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -65,14 +65,14 @@ func entriesOf(files []archive.File) (map[string][]byte, error) {
 			return nil, err
 		}
 		if _, ok := entries[f.Name]; ok {
-			return nil, errors.Errorf("%q is there twice", f.Name)
+			return nil, errors.Errorf("duplicate entry %q", f.Name)
 		}
 		entries[f.Name] = f.Data
 	}
 	for _, f := range files {
 		for dir := path.Dir(f.Name); dir != "."; dir = path.Dir(dir) {
 			if _, ok := entries[dir]; ok {
-				return nil, errors.Errorf("%q is a file and a directory", dir)
+				return nil, errors.Errorf("%q is both a file and a directory", dir)
 			}
 			entries[dir+"/"] = nil
 		}
@@ -83,9 +83,9 @@ func entriesOf(files []archive.File) (map[string][]byte, error) {
 func checkName(name string) error {
 	switch {
 	case !fs.ValidPath(name) || name == ".":
-		return errors.Errorf("%.300q is not a relative path without . and .. elements", name)
+		return errors.Errorf("%.300q must be a relative path without . and .. elements", name)
 	case strings.ContainsAny(name, "\\\x00") || !utf8.ValidString(name):
-		return errors.Errorf("%.300q has characters that are not allowed in a path", name)
+		return errors.Errorf("path %.300q contains invalid characters", name)
 	}
 	return nil
 }

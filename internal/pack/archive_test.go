@@ -40,13 +40,13 @@ func TestArchive(t *testing.T) {
 			want:   []string{strings.Repeat("a", 300) + "/ 755", long + " 644"},
 			digest: "a8b64b97b8aa8a109a112cdb48fc672929072a515237b5b685e2d719026b4095",
 		},
-		"Twice":    {reason: "A name is there once.", files: []archive.File{{Name: "a"}, {Name: "a"}}, err: `cannot pack files: "a" is there twice`},
-		"Both":     {reason: "A file is not a directory.", files: []archive.File{{Name: "a/b/c"}, {Name: "a"}}, err: `cannot pack files: "a" is a file and a directory`},
-		"Climbing": {reason: "A name does not climb.", files: []archive.File{{Name: "../a"}}, err: `cannot pack files: "../a" is not a relative path`},
-		"Absolute": {reason: "A name is relative.", files: []archive.File{{Name: "/a"}}, err: `cannot pack files: "/a" is not a relative path`},
-		"Dot":      {reason: "A name is clean.", files: []archive.File{{Name: "./a"}}, err: `cannot pack files: "./a" is not a relative path`},
-		"Empty":    {reason: "A file has a name.", files: []archive.File{{}}, err: `cannot pack files: "" is not a relative path`},
-		"Back":     {reason: "A name has no backslash.", files: []archive.File{{Name: `a\b`}}, err: `characters that are not allowed`},
+		"Twice":    {reason: "A name is there once.", files: []archive.File{{Name: "a"}, {Name: "a"}}, err: `cannot pack files: duplicate entry "a"`},
+		"Both":     {reason: "A file is not a directory.", files: []archive.File{{Name: "a/b/c"}, {Name: "a"}}, err: `cannot pack files: "a" is both a file and a directory`},
+		"Climbing": {reason: "A name does not climb.", files: []archive.File{{Name: "../a"}}, err: `cannot pack files: "../a" must be a relative path without . and .. elements`},
+		"Absolute": {reason: "A name is relative.", files: []archive.File{{Name: "/a"}}, err: `cannot pack files: "/a" must be a relative path without . and .. elements`},
+		"Dot":      {reason: "A name is clean.", files: []archive.File{{Name: "./a"}}, err: `cannot pack files: "./a" must be a relative path without . and .. elements`},
+		"Empty":    {reason: "A file has a name.", files: []archive.File{{}}, err: `cannot pack files: "" must be a relative path without . and .. elements`},
+		"Back":     {reason: "A name has no backslash.", files: []archive.File{{Name: `a\b`}}, err: `contains invalid characters`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,7 @@ func readIgnore(fsys fs.FS, dir string) (rules, error) {
 		return nil, err
 	}
 	if len(data) > maxIgnore {
-		return nil, errors.Errorf("%s: it is larger than %d bytes", name, maxIgnore)
+		return nil, errors.Errorf("%s: file is larger than the limit of %d bytes", name, maxIgnore)
 	}
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	for line := range strings.Lines(text) {
@@ -57,7 +57,7 @@ func readIgnore(fsys fs.FS, dir string) (rules, error) {
 
 func parseRule(line string) (rule, error) {
 	if strings.Contains(line, "**") {
-		return rule{}, errors.Errorf("%q: Helm does not know **", line)
+		return rule{}, errors.Errorf("pattern %q: ** is not supported by Helm", line)
 	}
 	var r rule
 	text, negated := strings.CutPrefix(line, "!")
@@ -65,7 +65,7 @@ func parseRule(line string) (rule, error) {
 	text, rooted := strings.CutPrefix(text, "/")
 	r.pattern, r.negated, r.whole = text, negated, rooted || strings.Contains(text, "/")
 	if _, err := path.Match(r.pattern, "x"); err != nil || text == "" {
-		return rule{}, errors.Errorf("%q is not a pattern", line)
+		return rule{}, errors.Errorf("invalid pattern %q", line)
 	}
 	return r, nil
 }

@@ -59,7 +59,7 @@ func ReadFile(fsys fs.FS, name string) ([]byte, error) {
 		return nil, reason(name, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.Errorf("%s: it is not a file", name)
+		return nil, errors.Errorf("%s: not a file", name)
 	}
 	return read(fsys, name, archive.DefaultLimits().Uncompressed)
 }
@@ -72,7 +72,7 @@ func collect(fsys fs.FS, dir string, ignored func(name string, directory bool) b
 		return nil, reason(dir, err)
 	}
 	if !info.IsDir() {
-		return nil, errors.Errorf("%s: it is not a directory", dir)
+		return nil, errors.Errorf("%s: not a directory", dir)
 	}
 	if err := w.directory("", []fs.FileInfo{info}); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ type walk struct {
 func (w *walk) directory(name string, above []fs.FileInfo) error {
 	full := path.Join(w.root, name)
 	if len(above) > maxDepth {
-		return errors.Errorf("%s: it lies more than %d directories deep, or a symbolic link leads in a circle", full, maxDepth)
+		return errors.Errorf("%s: more than %d levels of directories, or symbolic links form a loop", full, maxDepth)
 	}
 	entries, err := fs.ReadDir(w.fsys, full)
 	if err != nil {
@@ -126,14 +126,14 @@ func (w *walk) entry(name string, above []fs.FileInfo) error {
 		return nil
 	case info.IsDir():
 		if slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, info) }) {
-			return errors.Errorf("%s: a symbolic link leads in a circle", full)
+			return errors.Errorf("%s: symbolic links form a loop", full)
 		}
 		return w.directory(name, append(slices.Clip(above), info))
 	case !info.Mode().IsRegular():
-		return errors.Errorf("%s: it is neither a file nor a directory", full)
+		return errors.Errorf("%s: neither a file nor a directory", full)
 	}
 	if w.files--; w.files < 0 {
-		return errors.Errorf("%s: it has more than %d files", w.root, archive.DefaultLimits().Files)
+		return errors.Errorf("%s: directory contains more than %d files", w.root, archive.DefaultLimits().Files)
 	}
 	data, err := read(w.fsys, full, w.bytes)
 	if err != nil {
@@ -152,7 +152,7 @@ func (w *walk) broken(name string, err error) error {
 	full := path.Join(w.root, name)
 	info, lerr := fs.Lstat(w.fsys, full)
 	if lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return errors.Errorf("%s: it is a symbolic link that leaves the directory, or leads nowhere: only links within it are followed", full)
+		return errors.Errorf("%s: symbolic link is broken or points outside of the directory: only links to files in the directory are followed", full)
 	}
 	return reason(full, err)
 }
@@ -173,7 +173,7 @@ func read(fsys fs.FS, name string, limit int64) ([]byte, error) {
 		return nil, reason(name, err)
 	}
 	if int64(len(data)) > limit {
-		return nil, errors.Errorf("%s: with it there are more than %d bytes, the limit of a layer", name, archive.DefaultLimits().Uncompressed)
+		return nil, errors.Errorf("%s: files are together larger than %d bytes, the limit of a layer", name, archive.DefaultLimits().Uncompressed)
 	}
 	return data, nil
 }
@@ -183,7 +183,7 @@ func reason(name string, err error) error {
 	var p *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return errors.Errorf("%s: it does not exist", name)
+		return errors.Errorf("%s: no such file or directory", name)
 	case errors.As(err, &p):
 		return errors.Wrap(p.Err, name)
 	}

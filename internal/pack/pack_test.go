@@ -81,12 +81,12 @@ func TestFolder(t *testing.T) {
 			dir:    "c",
 			want:   []string{"all/a=1", "link=1"},
 		},
-		"Outside":   {reason: "Links do not leave the root.", files: map[string]string{"c/link": "->" + outside + "/secret"}, dir: "c", err: "c/link: it is a symbolic link that leaves the directory"},
-		"Climbing":  {reason: "They do not climb out of it either.", files: map[string]string{"c/link": "->../../x"}, dir: "c", err: "c/link: it is a symbolic link that leaves the directory"},
-		"Dangling":  {reason: "A link must lead somewhere.", files: map[string]string{"c/link": "->nothing"}, dir: "c", err: "c/link: it is a symbolic link that leaves the directory, or leads nowhere"},
-		"Circle":    {reason: "A link that leads in a circle is refused.", files: map[string]string{"c/d/link": "->.."}, dir: "c", err: "c/d/link: a symbolic link leads in a circle"},
-		"Missing":   {reason: "A directory must be there.", dir: "c", err: "c: it does not exist"},
-		"File":      {reason: "A file is not a directory.", files: map[string]string{"c": "1"}, dir: "c", err: "c: it is not a directory"},
+		"Outside":   {reason: "Links do not leave the root.", files: map[string]string{"c/link": "->" + outside + "/secret"}, dir: "c", err: "c/link: symbolic link is broken or points outside of the directory"},
+		"Climbing":  {reason: "They do not climb out of it either.", files: map[string]string{"c/link": "->../../x"}, dir: "c", err: "c/link: symbolic link is broken or points outside of the directory"},
+		"Dangling":  {reason: "A link must lead somewhere.", files: map[string]string{"c/link": "->nothing"}, dir: "c", err: "c/link: symbolic link is broken or points outside of the directory"},
+		"Circle":    {reason: "A link that leads in a circle is refused.", files: map[string]string{"c/d/link": "->.."}, dir: "c", err: "c/d/link: symbolic links form a loop"},
+		"Missing":   {reason: "A directory must be there.", dir: "c", err: "c: no such file or directory"},
+		"File":      {reason: "A file is not a directory.", files: map[string]string{"c": "1"}, dir: "c", err: "c: not a directory"},
 		"NotIgnore": {reason: "Only charts have a .helmignore.", files: map[string]string{".helmignore": "a", "a": "1"}, dir: ".", want: []string{".helmignore=a", "a=1"}},
 		"Ignore": {
 			reason: "A .helmignore is read as Helm does.",
@@ -98,8 +98,8 @@ func TestFolder(t *testing.T) {
 			chart: true,
 			want:  []string{".helmignore=# comment\n\n*.swp\n/top\nci/\ndocs/*.md\nlink\n", "Chart.yaml=1", "docs/s/b.md=4", "s/ci=3", "s/top=2"},
 		},
-		"BadIgnore": {reason: "A rule that Helm refuses is refused.", files: map[string]string{".helmignore": "a/**"}, dir: ".", chart: true, err: `.helmignore: "a/**": Helm does not know **`},
-		"NoPattern": {reason: "A rule is a pattern.", files: map[string]string{".helmignore": "[a"}, dir: ".", chart: true, err: `.helmignore: "[a" is not a pattern`},
+		"BadIgnore": {reason: "A rule that Helm refuses is refused.", files: map[string]string{".helmignore": "a/**"}, dir: ".", chart: true, err: `.helmignore: pattern "a/**": ** is not supported by Helm`},
+		"NoPattern": {reason: "A rule is a pattern.", files: map[string]string{".helmignore": "[a"}, dir: ".", chart: true, err: `.helmignore: invalid pattern "[a"`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -133,10 +133,10 @@ func TestPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	fsys := open(t, dir).FS()
-	if _, err := Directory(fsys, "."); err == nil || err.Error() != "pipe: it is neither a file nor a directory" {
+	if _, err := Directory(fsys, "."); err == nil || err.Error() != "pipe: neither a file nor a directory" {
 		t.Errorf("Directory(...): %v", err)
 	}
-	if _, err := ReadFile(fsys, "pipe"); err == nil || err.Error() != "pipe: it is not a file" {
+	if _, err := ReadFile(fsys, "pipe"); err == nil || err.Error() != "pipe: not a file" {
 		t.Errorf("ReadFile(...): %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-var errNoFile = errors.New("it is neither a file nor a directory")
+var errNoFile = errors.New("neither a file nor a directory")
 
 // Without returns a file system that omits some paths and everything below them, and opens only regular files and
 // directories. It refuses links to omitted files.

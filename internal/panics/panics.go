@@ -23,7 +23,7 @@ type Error struct {
 
 // Error returns a message that describes what failed and what to do.
 func (e *Error) Error() string {
-	return fmt.Sprintf("cannot process %s because of a bug (%s); the log has the stack, report it", e.Subject, e.Cause)
+	return fmt.Sprintf("cannot process %s because of a bug (%s); report the bug with the stack trace from the log", e.Subject, e.Cause)
 }
 
 // Is reports whether an error is or wraps an *Error.

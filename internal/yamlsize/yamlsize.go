@@ -30,13 +30,13 @@ func (l Limits) Check(data []byte) error {
 
 func (l Limits) check(data []byte) error {
 	if l.Values > 0 && separators(data) > l.Values {
-		return errors.Errorf("it holds too many values: more than %d commas, colons and line breaks", l.Values)
+		return errors.Errorf("YAML contains too many values: more than %d commas, colons and line breaks", l.Values)
 	}
 	if l.Bytes <= 0 {
 		return nil
 	}
 	if len(data) > l.Bytes {
-		return errors.Errorf("it is larger than %d bytes", l.Bytes)
+		return errors.Errorf("content is larger than the limit of %d bytes", l.Bytes)
 	}
 	// Without an anchor and an alias, as in nearly all documents, nothing expands.
 	if !marked(data, '&') || !marked(data, '*') {
@@ -50,10 +50,10 @@ func (l Limits) check(data []byte) error {
 			return nil
 		}
 		if err != nil {
-			return errors.New("it is not YAML that could be checked for aliases")
+			return errors.New("invalid YAML: cannot check the aliases")
 		}
 		if m.size(&n) > l.Bytes {
-			return errors.Errorf("its aliases make it larger than %d bytes", l.Bytes)
+			return errors.Errorf("YAML is larger than %d bytes when its aliases are expanded", l.Bytes)
 		}
 	}
 }

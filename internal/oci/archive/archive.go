@@ -29,7 +29,7 @@ type File struct {
 func Read(data []byte, l Limits) ([]File, error) {
 	l = l.WithDefaults()
 	if int64(len(data)) > l.Compressed {
-		return nil, errors.Wrap(&tooLargeError{what: "it", limit: l.Compressed}, "cannot read archive")
+		return nil, errors.Wrap(&tooLargeError{what: "the archive", limit: l.Compressed}, "cannot read archive")
 	}
 	files, err := read(data, l)
 	return files, errors.Wrap(err, "cannot read archive")
@@ -64,7 +64,7 @@ func read(data []byte, l Limits) ([]File, error) {
 		return nil, damaged(err)
 	}
 	if len(a.files) == 0 {
-		return nil, errors.New("it holds no files")
+		return nil, errors.New("the archive contains no files")
 	}
 	sort.Slice(a.files, func(i, j int) bool { return a.files[i].Name < a.files[j].Name })
 	return a.files, nil
@@ -100,14 +100,14 @@ func (a *reader) next() error {
 		return nil
 	}
 	if a.entries++; a.entries > a.limits.Files {
-		return errors.Errorf("it has more than the limit of %d entries", a.limits.Files)
+		return errors.Errorf("the archive has more than the limit of %d entries", a.limits.Files)
 	}
 	name, err := entryName(h)
 	if err != nil || h.Typeflag == tar.TypeDir {
 		return err
 	}
 	if _, ok := a.seen[name]; ok {
-		return errors.Errorf("it contains %q twice", name)
+		return errors.Errorf("the archive contains %q twice", name)
 	}
 	a.seen[name] = struct{}{}
 	data, err := a.read(h)
@@ -121,7 +121,7 @@ func (a *reader) next() error {
 // read reads the file of h. It allocates memory for large files only as their bytes arrive, whatever size h claims.
 func (a *reader) read(h *tar.Header) ([]byte, error) {
 	if h.Size > a.limits.Uncompressed {
-		return nil, &tooLargeError{what: "it, unpacked,", limit: a.limits.Uncompressed}
+		return nil, &tooLargeError{what: "the unpacked archive", limit: a.limits.Uncompressed}
 	}
 	if h.Size <= maxUpfront {
 		data := make([]byte, h.Size)
@@ -138,28 +138,28 @@ func entryName(h *tar.Header) (string, error) {
 	switch h.Typeflag {
 	case tar.TypeReg, tar.TypeDir:
 	case tar.TypeSymlink, tar.TypeLink:
-		return "", errors.Errorf("entry %q is a link, which is not allowed", n)
+		return "", errors.Errorf("entry %q is a link; links are not allowed", n)
 	default:
 		return "", errors.Errorf("entry %q is neither a file nor a directory", n)
 	}
 	for key := range h.PAXRecords {
 		// A sparse file claims a size without having the bytes.
 		if strings.HasPrefix(key, "GNU.sparse.") {
-			return "", errors.Errorf("entry %q is a sparse file, which is not allowed", n)
+			return "", errors.Errorf("entry %q is a sparse file; sparse files are not allowed", n)
 		}
 	}
 	if path.IsAbs(n) {
 		return "", errors.Errorf("entry %q has an absolute path", n)
 	}
 	if strings.ContainsAny(n, "\\\x00") || !utf8.ValidString(n) {
-		return "", errors.Errorf("entry %q has a path with characters that are not allowed", n)
+		return "", errors.Errorf("entry %q has a path with invalid characters", n)
 	}
 	if slices.Contains(strings.Split(n, "/"), "..") {
-		return "", errors.Errorf("entry %q has a path that leaves the archive", n)
+		return "", errors.Errorf("entry %q has a path outside of the archive", n)
 	}
 	clean := path.Clean(n)
 	if clean == "." && h.Typeflag != tar.TypeDir {
-		return "", errors.New("it has a file without a name")
+		return "", errors.New("the archive contains a file without a name")
 	}
 	return clean, nil
 }
@@ -173,11 +173,11 @@ func damaged(err error) error {
 	case errors.As(err, &large):
 		return large
 	case errors.Is(err, tar.ErrHeader), errors.Is(err, gzip.ErrHeader):
-		return errors.New("it is neither a tar nor a tar with gzip, or it is damaged")
+		return errors.New("not a tar or tar.gz archive, or the archive is damaged")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return errors.New("it is cut off")
+		return errors.New("the archive is truncated")
 	}
-	return errors.Wrap(err, "it is damaged")
+	return errors.Wrap(err, "the archive is damaged")
 }
 
 // A boundedReader returns an error, instead of io.EOF, if there is more data than the limit.
@@ -194,7 +194,7 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	b.left -= int64(n)
 	if b.left < 0 {
-		return 0, &tooLargeError{what: "it, unpacked,", limit: b.limit}
+		return 0, &tooLargeError{what: "the unpacked archive", limit: b.limit}
 	}
 	return n, err
 }

@@ -21,10 +21,10 @@ func ReadLayer(data []byte, l Limits) ([]File, error) {
 		return Read(data, l)
 	}
 	if limit := l.WithDefaults().Compressed; int64(len(data)) > limit {
-		return nil, errors.Wrap(&tooLargeError{what: "it", limit: limit}, "cannot read layer")
+		return nil, errors.Wrap(&tooLargeError{what: "the layer", limit: limit}, "cannot read layer")
 	}
 	if slices.Contains(data, 0) {
-		return nil, errors.New("cannot read layer: it is neither a tar, nor a tar with gzip, nor text")
+		return nil, errors.New("cannot read layer: not a tar archive, a tar.gz archive or text")
 	}
 	return []File{{Name: LayerFile, Data: data}}, nil
 }

@@ -34,11 +34,11 @@ func TestReadLayer(t *testing.T) {
 		"OldTar":     {reason: "The checksum tells as well.", data: string(old), want: []File{{Name: "a.yaml", Data: []byte("kind: A")}}},
 		"Text":       {reason: "A raw manifest was one file for long.", data: "kind: A\n", want: []File{{Name: "layer.yaml", Data: []byte("kind: A\n")}}},
 		"LongText":   {reason: "Also if it is longer than a header.", data: strings.Repeat("kind: A\n", 100), want: []File{{Name: "layer.yaml", Data: []byte(strings.Repeat("kind: A\n", 100))}}},
-		"Nothing":    {reason: "An empty layer is not a file.", data: "", err: "it holds no files"},
-		"Truncated":  {reason: "A damaged archive is not text.", data: string(plain[:515]), err: "it is cut off"},
+		"Nothing":    {reason: "An empty layer is not a file.", data: "", err: "the archive contains no files"},
+		"Truncated":  {reason: "A damaged archive is not text.", data: string(plain[:515]), err: "the archive is truncated"},
 		"BrokenGzip": {reason: "Neither is a damaged gzip.", data: "\x1f\x8bxx", err: "cannot read archive"},
-		"Zip":        {reason: "Another kind of archive is none.", data: "PK\x03\x04\x00\x00", err: "neither a tar, nor a tar with gzip, nor text"},
-		"Large":      {reason: "The limit is for text too.", data: "kind: A", limits: Limits{Compressed: 3}, err: "it is larger than the limit of 3 bytes"},
+		"Zip":        {reason: "Another kind of archive is none.", data: "PK\x03\x04\x00\x00", err: "not a tar archive, a tar.gz archive or text"},
+		"Large":      {reason: "The limit is for text too.", data: "kind: A", limits: Limits{Compressed: 3}, err: "the layer is larger than the limit of 3 bytes"},
 		"LargeTar":   {reason: "The limits are handed on.", data: string(plain), limits: Limits{Uncompressed: 600}, err: "is larger than the limit of 600 bytes"},
 	}
 	for name, tc := range cases {

@@ -138,5 +138,5 @@ type DigestError struct{ Want, Got string }
 
 // Error returns both digests in one line.
 func (e *DigestError) Error() string {
-	return "digest does not match: asked for " + e.Want + ", got " + e.Got
+	return "digest mismatch: expected " + e.Want + ", got " + e.Got
 }

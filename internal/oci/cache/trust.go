@@ -23,7 +23,7 @@ func openDirectory(dir string, user int) (string, error) {
 		return "", err
 	}
 	if !info.IsDir() {
-		return "", errors.Errorf("%s is not a directory: name the directory itself, not a link to it", dir)
+		return "", errors.Errorf("%s is not a directory: specify the directory itself, not a link to it", dir)
 	}
 	if isTrusted(info.Mode(), ownerOf(info), user) {
 		return dir, nil
@@ -36,7 +36,7 @@ func openDirectory(dir string, user int) (string, error) {
 		return "", err
 	}
 	if !isTrusted(info.Mode(), ownerOf(info), user) {
-		return "", errors.Errorf("%s must be a directory of user %d to which no other user may write", own, user)
+		return "", errors.Errorf("%s must be a directory that is owned by user %d and not writable by other users", own, user)
 	}
 	return own, nil
 }
@@ -63,7 +63,7 @@ func readRegular(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > limit {
-		return nil, errors.Errorf("%s is not a regular file of at most %d bytes", path, limit)
+		return nil, errors.Errorf("%s is not a regular file, or is larger than the limit of %d bytes", path, limit)
 	}
 	return io.ReadAll(io.LimitReader(f, limit))
 }

@@ -25,7 +25,7 @@ func (c *Client) Download(ctx context.Context, regs oci.Registries, chart Chart)
 	data, err := c.archive(ctx, s, chart.Digest)
 	var d *cache.DigestError
 	if errors.As(err, &d) {
-		return nil, errors.Errorf("host %q delivered another archive than the index says: %s", s.Host(), d)
+		return nil, errors.Errorf("the archive from host %q does not match the digest in the index: %s", s.Host(), d)
 	}
 	return data, oci.Explain(err, s.Host())
 }

@@ -33,7 +33,7 @@ func parseIndex(data []byte) (index, error) {
 		n += bytes.Count(data, []byte(c))
 	}
 	if n > maxSeparators {
-		return nil, errors.Errorf("index.yaml holds too many values: more than %d separators", maxSeparators)
+		return nil, errors.Errorf("index.yaml contains too many values: more than %d separators", maxSeparators)
 	}
 	var doc struct {
 		Entries index `json:"entries"`
@@ -42,7 +42,7 @@ func parseIndex(data []byte) (index, error) {
 		return nil, errors.Errorf("malformed index.yaml: %s", oci.OneLine(err.Error()))
 	}
 	if doc.Entries == nil {
-		return nil, errors.New("malformed index.yaml: it has no entries")
+		return nil, errors.New("malformed index.yaml: entries is missing")
 	}
 	return doc.Entries, nil
 }
@@ -64,11 +64,11 @@ func (i index) find(name, version string) (*indexEntry, error) {
 	}
 	want, err := semver.NewConstraint(version)
 	if err != nil {
-		return nil, errors.Errorf("the repository has no version %q of chart %q, and that is not a version range", version, name)
+		return nil, errors.Errorf("the repository has no version %q of chart %q, and the version is not a valid range", version, name)
 	}
 	e := newest(entries, want)
 	if e == nil {
-		return nil, errors.Errorf("the repository has no version of chart %q that is %q", name, version)
+		return nil, errors.Errorf("the repository has no version of chart %q that matches %q", name, version)
 	}
 	return e.check(name)
 }

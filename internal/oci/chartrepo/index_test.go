@@ -69,7 +69,7 @@ entries:
 // TestIndexBomb checks that a small index does not expand to gigabytes.
 func TestIndexBomb(t *testing.T) {
 	_, err := parseIndex([]byte("a: &a " + strings.Repeat("x", 100000) + "\nentries: {sample: [{urls: [" + strings.Repeat("*a, ", 1000) + "*a]}]}"))
-	if want := "malformed index.yaml: its aliases make it larger than 33554432 bytes"; ocitest.Text(err) != want {
+	if want := "malformed index.yaml: YAML is larger than 33554432 bytes when its aliases are expanded"; ocitest.Text(err) != want {
 		t.Errorf("parseIndex(...): got error %q, want %q", ocitest.Text(err), want)
 	}
 }
@@ -77,7 +77,7 @@ func TestIndexBomb(t *testing.T) {
 // TestIndexDense checks that the cost of parsing an index is limited too.
 func TestIndexDense(t *testing.T) {
 	_, err := parseIndex([]byte("entries: {sample: [" + strings.Repeat("1,", maxSeparators+1) + "]}"))
-	if want := "index.yaml holds too many values: more than 1500000 separators"; ocitest.Text(err) != want {
+	if want := "index.yaml contains too many values: more than 1500000 separators"; ocitest.Text(err) != want {
 		t.Errorf("parseIndex(...): got error %q, want %q", ocitest.Text(err), want)
 	}
 }

@@ -28,7 +28,7 @@ func newAWS() *identity { return newIdentity("aws", hostsOfAWS, loginToECR, expl
 func loginToECR(ctx context.Context, host string) (login, error) {
 	parts := regexp.MustCompile(hostsOfAWS).FindStringSubmatch(host)
 	if parts == nil {
-		return login{}, errors.New("the host has no region")
+		return login{}, errors.New("the host name contains no region")
 	}
 	options := []func(*config.LoadOptions) error{config.WithRegion(parts[2])}
 	if parts[1] != "" {

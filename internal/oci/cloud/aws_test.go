@@ -29,12 +29,12 @@ func TestAWS(t *testing.T) {
 		},
 		"NoTrust": {
 			reason: "The role does not trust the ServiceAccount; the ID of the request is not told.", sts: 403, ecr: 200,
-			want:  got{Err: `aws gave no credentials for host "` + hostOfECR + `": AccessDenied: no trust`},
+			want:  got{Err: `aws did not return credentials for host "` + hostOfECR + `": AccessDenied: no trust`},
 			asked: []string{"POST sts"},
 		},
 		"NoPolicy": {
 			reason: "The role may not pull.", sts: 200, ecr: 400,
-			want:  got{Err: `aws gave no credentials for host "` + hostOfECR + `": AccessDeniedException: no policy`},
+			want:  got{Err: `aws did not return credentials for host "` + hostOfECR + `": AccessDeniedException: no policy`},
 			asked: []string{"POST sts", "POST ecr"},
 		},
 	}

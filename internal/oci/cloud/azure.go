@@ -89,7 +89,7 @@ func (a *azure) login(ctx context.Context, host string) (login, error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return login{}, errors.Errorf("the registry does not accept the identity (%d %s)", resp.StatusCode, http.StatusText(resp.StatusCode))
+		return login{}, errors.Errorf("the registry rejects the identity (%d %s)", resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
 	var answer struct {
 		RefreshToken string `json:"refresh_token"`
@@ -105,7 +105,7 @@ func explainAzure(err error) string {
 	var failed *azidentity.AuthenticationFailedError
 	if errors.As(err, &failed) && failed.RawResponse != nil {
 		code := failed.RawResponse.StatusCode
-		return fmt.Sprintf("Microsoft Entra ID refuses the identity (%d %s)", code, http.StatusText(code))
+		return fmt.Sprintf("Microsoft Entra ID rejects the identity (%d %s)", code, http.StatusText(code))
 	}
 	return explainURL(err)
 }

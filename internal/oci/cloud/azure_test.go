@@ -49,17 +49,17 @@ func TestAzure(t *testing.T) {
 		},
 		"NoIdentity": {
 			reason: "The machine has no such identity.", token: 400, exchange: 200,
-			want:  got{Err: `azure gave no credentials for host "example.azurecr.io": Microsoft Entra ID refuses the identity (400 Bad Request)`},
+			want:  got{Err: `azure did not return credentials for host "example.azurecr.io": Microsoft Entra ID rejects the identity (400 Bad Request)`},
 			asked: []string{"GET /token"},
 		},
 		"NoRole": {
 			reason: "The identity may not pull.", token: 200, exchange: 401,
-			want:  got{Err: `azure gave no credentials for host "example.azurecr.io": the registry does not accept the identity (401 Unauthorized)`},
+			want:  got{Err: `azure did not return credentials for host "example.azurecr.io": the registry rejects the identity (401 Unauthorized)`},
 			asked: []string{"GET /token", "POST /oauth2/exchange"},
 		},
 		"Redirect": {
 			reason: "The token is not sent elsewhere.", token: 200, exchange: 307,
-			want:  got{Err: `azure gave no credentials for host "example.azurecr.io": the registry does not accept the identity (307 Temporary Redirect)`},
+			want:  got{Err: `azure did not return credentials for host "example.azurecr.io": the registry rejects the identity (307 Temporary Redirect)`},
 			asked: []string{"GET /token", "POST /oauth2/exchange"},
 		},
 	}

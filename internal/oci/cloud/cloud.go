@@ -77,11 +77,11 @@ func (i *Identities) Identity(provider, host string) (oci.Identity, error) {
 			continue
 		}
 		if !known.hosts.MatchString(strings.ToLower(host)) {
-			return nil, errors.Errorf("%q is not the host of a registry of %s", oci.OneLine(host), provider)
+			return nil, errors.Errorf("%q is not a registry host of %s", oci.OneLine(host), provider)
 		}
 		return known, nil
 	}
-	return nil, errors.Errorf("%q is not one of the providers aws, azure and gcp", oci.OneLine(provider))
+	return nil, errors.Errorf("unknown provider %q: must be aws, azure or gcp", oci.OneLine(provider))
 }
 
 func newIdentity(provider, hosts string, s source, explain func(err error) string) *identity {
@@ -135,9 +135,9 @@ func (i *identity) obtain(ctx context.Context, host string) result {
 		return result{login: l, from: time.Now(), until: l.expires.Add(-early)}
 	case panics.Is(err):
 	case ctx.Err() != nil:
-		err = errors.Errorf("%s gave no credentials for host %q within %s", i.provider, host, loginTimeout)
+		err = errors.Errorf("%s did not return credentials for host %q within %s", i.provider, host, loginTimeout)
 	default:
-		err = errors.Errorf("%s gave no credentials for host %q: %s", i.provider, host, oci.OneLine(i.explain(err)))
+		err = errors.Errorf("%s did not return credentials for host %q: %s", i.provider, host, oci.OneLine(i.explain(err)))
 	}
 	return result{err: err, until: time.Now().Add(pause)}
 }

@@ -114,13 +114,13 @@ func TestIdentity(t *testing.T) {
 		"GCR":       {reason: "The one before.", provider: "gcp", host: "eu.gcr.io"},
 		"OldGCR":    {reason: "Without a region.", provider: "gcp", host: "gcr.io"},
 		"Case":      {reason: "Hosts are the same in any case.", provider: "azure", host: "Example.azurecr.io"},
-		"Other":     {reason: "There are three.", provider: "oci", host: "ocir.io", want: `"oci" is not one of the providers aws, azure and gcp`},
-		"None":      {reason: "Empty is none.", host: hostOfECR, want: `"" is not one of the providers aws, azure and gcp`},
-		"Suffix":    {reason: "Anyone can own such a host.", provider: "aws", host: hostOfECR + ".example.org", want: "is not the host of a registry of aws"},
-		"Prefix":    {reason: "Or such a one.", provider: "gcp", host: "example-gcr.io", want: "is not the host of a registry of gcp"},
-		"Deep":      {reason: "A registry has no such name.", provider: "gcp", host: "x.europe-docker.pkg.dev", want: "is not the host of a registry of gcp"},
-		"Port":      {reason: "It is another server.", provider: "azure", host: hostOfACR + ":8443", want: "is not the host of a registry of azure"},
-		"Swapped":   {reason: "A token of one cloud is not for another.", provider: "azure", host: hostOfGAR, want: "is not the host of a registry of azure"},
+		"Other":     {reason: "There are three.", provider: "oci", host: "ocir.io", want: `unknown provider "oci": must be aws, azure or gcp`},
+		"None":      {reason: "Empty is none.", host: hostOfECR, want: `unknown provider "": must be aws, azure or gcp`},
+		"Suffix":    {reason: "Anyone can own such a host.", provider: "aws", host: hostOfECR + ".example.org", want: "is not a registry host of aws"},
+		"Prefix":    {reason: "Or such a one.", provider: "gcp", host: "example-gcr.io", want: "is not a registry host of gcp"},
+		"Deep":      {reason: "A registry has no such name.", provider: "gcp", host: "x.europe-docker.pkg.dev", want: "is not a registry host of gcp"},
+		"Port":      {reason: "It is another server.", provider: "azure", host: hostOfACR + ":8443", want: "is not a registry host of azure"},
+		"Swapped":   {reason: "A token of one cloud is not for another.", provider: "azure", host: hostOfGAR, want: "is not a registry host of azure"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestCredentialsAtOnce(t *testing.T) {
 		for range 10 {
 			all.Go(func() {
 				_, _, err := i.Credentials(t.Context(), "h")
-				if want := `x gave no credentials for host "h" within 30s`; err == nil || err.Error() != want {
+				if want := `x did not return credentials for host "h" within 30s`; err == nil || err.Error() != want {
 					t.Errorf("Credentials(...): error %v, want %q", err, want)
 				}
 			})

@@ -43,7 +43,7 @@ func explainGoogle(err error) string {
 	var refused *oauth2.RetrieveError
 	if errors.As(err, &refused) && refused.Response != nil {
 		code := refused.Response.StatusCode
-		return fmt.Sprintf("Google refuses the identity (%d %s)", code, http.StatusText(code))
+		return fmt.Sprintf("Google rejects the identity (%d %s)", code, http.StatusText(code))
 	}
 	return explainURL(err)
 }

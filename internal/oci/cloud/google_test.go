@@ -36,7 +36,7 @@ func TestGoogle(t *testing.T) {
 		},
 		"Refused": {
 			reason: "What differs each time is not told.", code: 400, file: true,
-			want:  got{Err: `gcp gave no credentials for host "europe-docker.pkg.dev": Google refuses the identity (400 Bad Request)`},
+			want:  got{Err: `gcp did not return credentials for host "europe-docker.pkg.dev": Google rejects the identity (400 Bad Request)`},
 			asked: []string{"POST /token"},
 		},
 	}

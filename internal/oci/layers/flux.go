@@ -31,19 +31,18 @@ func OfFlux(manifest []byte, limit int64) (string, error) {
 		return "", errors.New("the manifest is not valid JSON")
 	}
 	if m.MediaType.IsIndex() {
-		return "", errors.Errorf("it is an index of manifests (%q): use the digest of one manifest, or of its layer", m.MediaType)
+		return "", errors.Errorf("the digest is that of an index (%q): use the digest of one of its manifests, or of a layer", m.MediaType)
 	}
 	if m.Config.MediaType != FluxConfig {
-		return "", errors.Errorf("it is a manifest whose configuration is of type %q, which is not a Flux artifact (%q): "+
-			"use the digest of its layer",
+		return "", errors.Errorf("the digest is that of a manifest with a config of type %q, not of a Flux artifact (%q): use the digest of a layer",
 			oci.OneLine(string(m.Config.MediaType)), FluxConfig)
 	}
 	if len(m.Layers) != 1 || m.Layers[0].MediaType != FluxContent {
-		return "", errors.Errorf("it is an artifact of Flux that does not have one layer of type %q: use the digest of the layer", FluxContent)
+		return "", errors.Errorf("the digest is that of a Flux artifact without exactly one layer of type %q: use the digest of the layer", FluxContent)
 	}
 	l := &m.Layers[0]
 	if !oci.ValidDigest(l.Digest.String()) {
-		return "", errors.Errorf("malformed digest %q of its layer", oci.OneLine(l.Digest.String()))
+		return "", errors.Errorf("the layer has a malformed digest %q", oci.OneLine(l.Digest.String()))
 	}
 	if l.Size > limit {
 		return "", errors.Errorf("layer is larger than the limit of %d bytes", limit)

@@ -30,10 +30,10 @@ func OfChart(manifest []byte, limit int64) (digest, version string, err error) {
 		return "", "", errors.New("not a chart: the manifest is not valid JSON")
 	}
 	if m.MediaType.IsIndex() {
-		return "", "", errors.Errorf("not a chart: it is an index of manifests (%q)", m.MediaType)
+		return "", "", errors.Errorf("not a chart: the digest is that of an index (%q)", m.MediaType)
 	}
 	if m.Config.MediaType != HelmConfig {
-		return "", "", errors.Errorf("not a chart: the type of its configuration is %q, want %q",
+		return "", "", errors.Errorf("not a chart: the config has type %q, expected %q",
 			oci.OneLine(string(m.Config.MediaType)), HelmConfig)
 	}
 	for _, l := range m.Layers {
@@ -42,12 +42,12 @@ func OfChart(manifest []byte, limit int64) (digest, version string, err error) {
 		}
 		digest := l.Digest.String()
 		if !oci.ValidDigest(digest) {
-			return "", "", errors.Errorf("not a chart: malformed digest %q of its archive", oci.OneLine(digest))
+			return "", "", errors.Errorf("not a chart: the archive has a malformed digest %q", oci.OneLine(digest))
 		}
 		if l.Size > limit {
 			return "", "", errors.Errorf("chart is larger than the limit of %d bytes", limit)
 		}
 		return digest, m.Annotations[versionAnnotation], nil
 	}
-	return "", "", errors.Errorf("not a chart: it has no layer of type %q", HelmContent)
+	return "", "", errors.Errorf("not a chart: the manifest has no layer of type %q", HelmContent)
 }

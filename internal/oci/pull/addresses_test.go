@@ -42,10 +42,10 @@ func TestAddressesOfRegistries(t *testing.T) {
 		"private.example.test":  {"192.168.1.1"},
 	}
 	const (
-		none     = "its address is that of a metadata service, which is refused"
-		loopback = "its address is a loopback address, which is refused"
-		services = "its address is in the range of Services of the control plane, which is refused"
-		private  = "its address is in a private network, which is refused"
+		none     = "refusing to connect to the address of a metadata service"
+		loopback = "refusing to connect to a loopback address"
+		services = "refusing to connect to an address in the Service range of the control plane"
+		private  = "refusing to connect to an address in a private network"
 	)
 	const token, blob = "token", "blob"
 	cases := map[string]struct {
@@ -66,7 +66,7 @@ func TestAddressesOfRegistries(t *testing.T) {
 		"TokenMetadata": {reason: "A token is an answer that a registry gets to see.", by: token, to: "metadata.example.test:" + port, want: none},
 		"TokenService":  {reason: "So is that of a Service.", by: token, to: "service.example.test:" + port, want: services},
 		"TokenPort":     {reason: "And that of another port.", by: token, to: "registry.example.test:" + port, want: loopback},
-		"Listed":        {reason: "The config names the other server, too.", listed: true, by: blob, to: "inside.example.test:" + port, want: "delivered different content"},
+		"Listed":        {reason: "The config names the other server, too.", listed: true, by: blob, to: "inside.example.test:" + port, want: "returned different content"},
 		"ListedTenant":  {reason: "That of a tenant can't.", tenant: true, listed: true, by: blob, to: "inside.example.test:" + port, want: loopback},
 		"Own":           {reason: "A config can name the registry of the platform.", want: ""},
 		"OwnTenant":     {reason: "A tenant can't name a program of the node.", tenant: true, want: loopback},

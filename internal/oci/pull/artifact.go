@@ -80,8 +80,8 @@ func (r *repository) chartByDigest(ctx context.Context, digest string) (Artifact
 		return r.chartOf(ctx, data)
 	}
 	if layers.IsJSON(data) {
-		return Artifact{}, errors.Errorf("not a chart: it is JSON, such as the configuration of a chart; "+
-			"take the digest of its manifest, or of its layer of type %q", layers.HelmContent)
+		return Artifact{}, errors.Errorf("not a chart: the blob is JSON, such as the config of a chart; use the digest of "+
+			"the manifest, or of the layer of type %q", layers.HelmContent)
 	}
 	return Artifact{Data: data, Digest: digest}, nil
 }

@@ -50,7 +50,7 @@ func TestBlob(t *testing.T) {
 		"PlainUnsaid": {
 			reason: "With a list, nothing falls back to plain HTTP, not even on loopback.",
 			regs:   func(s *ocitest.Server) oci.Registries { return oci.Registries{{Host: s.Host()}} },
-			digest: digest, err: "answers in plain HTTP: set plainHTTP",
+			digest: digest, err: "responded in plain HTTP: if this is intended, set plainHTTP",
 		},
 		"BasicAuth": {
 			reason: "Username and password are used.",
@@ -85,7 +85,7 @@ func TestBlob(t *testing.T) {
 			regs: func(s *ocitest.Server) oci.Registries {
 				return oci.Registries{{Host: s.Host(), PlainHTTP: true, DockerConfig: []byte(`{"auths":{"x":{"auth":"c2VjcmV0"}}}`)}}
 			},
-			digest: digest, err: "is not a docker configuration",
+			digest: digest, err: "is not a Docker configuration",
 		},
 		"TLS": {
 			reason: "The CA bundle of the entry is trusted.",
@@ -111,13 +111,13 @@ func TestBlob(t *testing.T) {
 			reason: "A CA bundle without a certificate is an error of its own.",
 			tls:    true,
 			regs:   func(s *ocitest.Server) oci.Registries { return oci.Registries{{Host: s.Host(), CABundle: []byte("x")}} },
-			digest: digest, err: "holds no PEM certificate",
+			digest: digest, err: "contains no PEM certificate",
 		},
 		"PlainToTLS": {
 			reason: "The opposite mistake is named as well.",
 			tls:    true,
 			regs:   func(s *ocitest.Server) oci.Registries { return s.Plain("", "") },
-			digest: digest, err: "wants TLS: unset plainHTTP",
+			digest: digest, err: "requires TLS: unset plainHTTP",
 		},
 		"Tag": {
 			reason: "A tag can move.",
@@ -202,13 +202,13 @@ func TestBlobFaults(t *testing.T) {
 		gets   int
 		err    string
 	}{
-		"Forbidden":   {reason: "403 names the credentials to check.", fault: answer(403, `{"errors":[{"code":"DENIED","message":"no\nway"}]}`), gets: 1, err: "(403 Forbidden): check pullSecretRef of its entry in registries: DENIED: no way"},
+		"Forbidden":   {reason: "403 names the credentials to check.", fault: answer(403, `{"errors":[{"code":"DENIED","message":"no\nway"}]}`), gets: 1, err: "(403 Forbidden): check pullSecretRef for the host in spec.registries of the ProviderConfig: DENIED: no way"},
 		"TryAgain":    {reason: "Two failures are overcome.", fault: first(2, answer(503, "")), gets: 3},
 		"Quota":       {reason: "So are two refusals for going too fast.", fault: first(2, answer(429, "")), gets: 3},
-		"Broken":      {reason: "A third failure is reported.", fault: answer(500, "oh no"), gets: 3, err: "answered 500 Internal Server Error: oh no"},
+		"Broken":      {reason: "A third failure is reported.", fault: answer(500, "oh no"), gets: 3, err: "returned 500 Internal Server Error: oh no"},
 		"CutOnce":     {reason: "A blob that breaks off is pulled again.", fault: first(1, cut), gets: 2},
-		"Cut":         {reason: "One that always breaks off is an error.", fault: cut, gets: 3, err: "broke off"},
-		"WrongDigest": {reason: "Other content is never returned, nor asked for again.", fault: answer(200, "something else"), gets: 1, err: "delivered different content: digest does not match: asked for " + digest},
+		"Cut":         {reason: "One that always breaks off is an error.", fault: cut, gets: 3, err: "was interrupted"},
+		"WrongDigest": {reason: "Other content is never returned, nor asked for again.", fault: answer(200, "something else"), gets: 1, err: "returned different content than requested: digest mismatch: expected " + digest},
 		"TooLarge":    {reason: "A blob is bounded by what it says.", limits: archive.Limits{Compressed: 100}, gets: 1, err: "blob is larger than the limit of 100 bytes"},
 		"TooLargeInFact": {
 			reason: "A blob is bounded by what it is, if it does not say it.",
@@ -230,7 +230,7 @@ func TestBlobFaults(t *testing.T) {
 				}
 				return isBlob(r)
 			},
-			gets: 1, err: `the internal address "169.254.169.254", which is refused`,
+			gets: 1, err: `refusing a redirect to the internal address "169.254.169.254"`,
 		},
 	}
 	for name, tc := range cases {

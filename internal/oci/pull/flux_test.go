@@ -27,9 +27,9 @@ func TestLayer(t *testing.T) {
 		"Blob":    {reason: "Modules refer to the layer.", digest: blob, want: data},
 		"Object":  {reason: "JSON is a layer, too.", digest: bare, want: object},
 		"Flux":    {reason: "The manifest of an artifact leads to its layer.", digest: flux, want: data},
-		"Image":   {reason: "Of other manifests no one knows what they mean.", digest: image, err: "which is not a Flux artifact"},
-		"NoLayer": {reason: "An artifact has one layer of its type.", digest: other, err: "does not have one layer of type"},
-		"Index":   {reason: "An index could lead anywhere.", digest: index, err: "it is an index of manifests"},
+		"Image":   {reason: "Of other manifests no one knows what they mean.", digest: image, err: "not of a Flux artifact"},
+		"NoLayer": {reason: "An artifact has one layer of its type.", digest: other, err: "without exactly one layer of type"},
+		"Index":   {reason: "An index could lead anywhere.", digest: index, err: "the digest is that of an index"},
 		"Missing": {reason: "Neither a blob nor a manifest.", digest: oci.DigestOf(nil), err: "(404 Not Found)"},
 		"Tag":     {reason: "A tag can move.", digest: "flux", err: `"flux" is a tag or a version`},
 	})
@@ -50,7 +50,7 @@ func TestLayerIsWhatWasAskedFor(t *testing.T) {
 			return true
 		})
 		_, err := newClient(t).Layer(t.Context(), s.Plain("", ""), s.Host()+"/"+repo, flux)
-		if !strings.Contains(text(err), "delivered different content") {
+		if !strings.Contains(text(err), "returned different content") {
 			t.Errorf("%s: want a refusal, got %q", what, text(err))
 		}
 	}

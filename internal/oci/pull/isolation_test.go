@@ -48,7 +48,7 @@ func TestBlobIsolation(t *testing.T) {
 		"NoCredentials":    {reason: "None as well.", regs: private.Plain("", ""), repo: private.Host() + "/" + repo, err: "401"},
 		"OtherRepository":  {reason: "Rights are rights for a repository.", regs: private.Plain(user, password), repo: private.Host() + "/other", err: "404"},
 		"OtherRegistry":    {reason: "A registry cannot vouch for what another one delivered.", regs: liar.Plain("", ""), repo: liar.Host() + "/" + repo, err: "404"},
-		"NotListed":        {reason: "A list is a refusal even of what is cached.", regs: oci.Registries{{Host: "example.org"}}, repo: private.Host() + "/" + repo, err: "not in the list of registries"},
+		"NotListed":        {reason: "A list is a refusal even of what is cached.", regs: oci.Registries{{Host: "example.org"}}, repo: private.Host() + "/" + repo, err: "add it to spec.registries"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestBlobRedirect(t *testing.T) {
 		return true
 	})
 	_, err = newClient(t).Blob(t.Context(), s.Plain(user, password), s.Host()+"/"+repo, oci.DigestOf(data))
-	if !strings.Contains(text(err), fmt.Sprintf("host %q sent us on: host %q forbids access", s.Host(), elsewhere.Host())) || strings.Contains(text(err), "secret?") {
+	if !strings.Contains(text(err), fmt.Sprintf("host %q redirected the request: host %q denies access", s.Host(), elsewhere.Host())) || strings.Contains(text(err), "secret?") {
 		t.Errorf("Blob(...): error %q", text(err))
 	}
 }
@@ -110,7 +110,7 @@ func TestBlobDowngrade(t *testing.T) {
 		return false
 	})
 	_, err := newClient(t).Blob(t.Context(), oci.Registries{{Host: s.Host(), CABundle: s.CA()}}, s.Host()+"/"+repo, oci.DigestOf(nil))
-	if !strings.Contains(text(err), "redirect from HTTPS to plain HTTP refused") || elsewhere.Count("", "") != 0 {
+	if !strings.Contains(text(err), "refusing a redirect from HTTPS to plain HTTP") || elsewhere.Count("", "") != 0 {
 		t.Errorf("Blob(...): error %q, %d requests in plain HTTP", text(err), elsewhere.Count("", ""))
 	}
 }

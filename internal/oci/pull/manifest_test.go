@@ -98,7 +98,7 @@ func TestManifestOther(t *testing.T) {
 		return true
 	})
 	_, _, err := newClient(t).Manifest(t.Context(), s.Plain("", ""), s.Host()+"/"+repo, digest)
-	if !strings.Contains(text(err), "delivered different content") {
+	if !strings.Contains(text(err), "returned different content") {
 		t.Errorf("Manifest(...): got error %q, want one that says other content", text(err))
 	}
 }

@@ -96,7 +96,7 @@ func (c *Client) RepoChart(ctx context.Context, regs oci.Registries, repoURL, ch
 
 // cannot wraps err with what could not be pulled, and from which repository.
 func cannot(err error, what, repo, reference string) error {
-	return errors.Wrapf(err, "cannot pull %s %q of %q", what, oci.OneLine(reference), oci.Redact(repo))
+	return errors.Wrapf(err, "cannot pull %s %q from %q", what, oci.OneLine(reference), oci.Redact(repo))
 }
 
 // repository returns the repository host[:port]/path, with its settings in regs.
@@ -112,9 +112,9 @@ func (c *Client) repository(regs oci.Registries, repo string) (*repository, erro
 func (c *Client) byDigest(regs oci.Registries, repo, digest string) (*repository, error) {
 	if !oci.ValidDigest(digest) {
 		if strings.Contains(digest, ":") {
-			return nil, errors.Errorf("malformed digest %q: want sha256: and 64 hexadecimal digits", oci.OneLine(digest))
+			return nil, errors.Errorf("malformed digest %q: must be sha256: followed by 64 hexadecimal digits", oci.OneLine(digest))
 		}
-		return nil, errors.Errorf("%q is a tag or a version, which can change: use a digest (sha256:…)", oci.OneLine(digest))
+		return nil, errors.Errorf("%q is a tag or a version; tags and versions can change, so use a digest (sha256:…)", oci.OneLine(digest))
 	}
 	return c.repository(regs, repo)
 }
@@ -152,8 +152,8 @@ func (c *Client) chart(ctx context.Context, regs oci.Registries, url, chartName,
 	}
 	tag := strings.ReplaceAll(version, "+", "_")
 	if !oci.ValidDigest(version) && !oci.ValidTag(tag) {
-		return Artifact{}, errors.New("version is neither a version nor a digest (sha256:…): " +
-			"a range works with http(s):// chart repositories only")
+		return Artifact{}, errors.New("version must be an exact version or a digest (sha256:…): version ranges are only " +
+			"supported in http(s):// chart repositories")
 	}
 	r, err := c.repository(regs, repo)
 	if err != nil {
@@ -188,7 +188,7 @@ func (c *Client) offered(ctx context.Context, regs oci.Registries, found chartre
 	a, err := c.chart(ctx, regs, repo, "", tag)
 	if err == nil && found.Digest != "" && a.Digest != found.Digest {
 		d := &cache.DigestError{Want: found.Digest, Got: a.Digest}
-		return Artifact{}, errors.Errorf("registry %q has another archive than the index says: %s", oci.Redact(repo), d)
+		return Artifact{}, errors.Errorf("the archive in registry %q does not match the digest in the index: %s", oci.Redact(repo), d)
 	}
 	return a, err
 }

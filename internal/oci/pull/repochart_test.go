@@ -80,26 +80,26 @@ func TestRepoChart(t *testing.T) {
 		"LessThan":  {reason: "Pre-releases are in no range that names none.", version: "<2", want: Artifact{Data: two, Digest: oci.DigestOf(two), Version: "1.1.0"}},
 		"NoDigest":  {reason: "A digest in the index is optional.", version: "2.0.0-rc.1", want: Artifact{Data: one, Digest: oci.DigestOf(one), Version: "2.0.0-rc.1"}},
 		"OCI":       {reason: "An index may refer to a registry.", regs: both, version: "4.0.0", want: Artifact{Data: one, Digest: oci.DigestOf(one), Version: "4.0.0"}},
-		"OCIList":   {reason: "The registry has to be listed as well.", version: "4.0.0", err: "is not in the list of registries"},
-		"Mismatch":  {reason: "The digest of the index is verified.", version: "3.0.0+meta", err: "delivered another archive than the index says: digest does not match"},
-		"File":      {reason: "Only the web.", version: "5.0.0", err: `scheme "file" is not supported`},
+		"OCIList":   {reason: "The registry has to be listed as well.", version: "4.0.0", err: "add it to spec.registries"},
+		"Mismatch":  {reason: "The digest of the index is verified.", version: "3.0.0+meta", err: "does not match the digest in the index: digest mismatch"},
+		"File":      {reason: "Only the web.", version: "5.0.0", err: `unsupported scheme "file"`},
 		"Gone":      {reason: "An archive that is missing.", version: "6.0.0", err: "404 Not Found"},
 		"BadDigest": {reason: "A digest that is none.", version: "7.0.0", err: `malformed digest "md5:1"`},
 		"NoURL":     {reason: "An entry without a URL.", version: "8.0.0", err: "no URL for version"},
-		"NoVersion": {reason: "A version that is not offered.", version: "9.0.0", err: `no version of chart "sample" that is "9.0.0"`},
-		"BadRange":  {reason: "Neither a version nor a range.", version: "latest", err: "that is not a version range"},
+		"NoVersion": {reason: "A version that is not offered.", version: "9.0.0", err: `the repository has no version of chart "sample" that matches "9.0.0"`},
+		"BadRange":  {reason: "Neither a version nor a range.", version: "latest", err: "the version is not a valid range"},
 		"NoChart":   {reason: "A chart that is not offered.", chart: "nope", version: "1.0.0", err: `the repository has no chart "nope"`},
 		"Broken":    {reason: "An index that is not YAML.", url: s.URL + "/broken", version: "1.0.0", err: "malformed index.yaml"},
-		"Empty":     {reason: "An index without entries.", url: s.URL + "/empty", version: "1.0.0", err: "it has no entries"},
+		"Empty":     {reason: "An index without entries.", url: s.URL + "/empty", version: "1.0.0", err: "entries is missing"},
 		"Huge":      {reason: "An index is bounded.", url: s.URL + "/huge", version: "1.0.0", err: "index.yaml is larger than the limit"},
-		"Dense":     {reason: "So is what it takes to parse it.", url: s.URL + "/dense", version: "1.0.0", err: "index.yaml holds too many values"},
-		"NoIndex":   {reason: "A URL without an index.", url: s.URL + "/nothing", version: "1.0.0", err: "not found at host"},
+		"Dense":     {reason: "So is what it takes to parse it.", url: s.URL + "/dense", version: "1.0.0", err: "index.yaml contains too many values"},
+		"NoIndex":   {reason: "A URL without an index.", url: s.URL + "/nothing", version: "1.0.0", err: "does not have the requested content"},
 		"Denied":    {reason: "Credentials are needed.", regs: s.Plain("", ""), version: "1.0.0", err: "(401 Unauthorized): check pullSecretRef"},
-		"NotListed": {reason: "Lists hold for repositories too.", regs: oci.Registries{{Host: "example.org"}}, version: "1.0.0", err: "is not in the list of registries"},
+		"NotListed": {reason: "Lists hold for repositories too.", regs: oci.Registries{{Host: "example.org"}}, version: "1.0.0", err: "add it to spec.registries"},
 		"Plain":     {reason: "Plain HTTP has to be said.", regs: oci.Registries{{Host: s.Host()}}, version: "1.0.0", err: "plain HTTP to host"},
 		"PlainAny":  {reason: "Without a list, it is for loopback only.", regs: oci.Registries{}, url: "http://example.org", version: "1.0.0", err: "plain HTTP to host"},
 		"Secrets":   {reason: "Credentials in the URL are refused and not shown.", url: "http://ann:secret@example.org", version: "1.0.0", err: "the URL contains credentials"},
-		"Scheme":    {reason: "Only the web.", url: "oci://example.org", version: "1.0.0", err: `scheme "oci" is not supported`},
+		"Scheme":    {reason: "Only the web.", url: "oci://example.org", version: "1.0.0", err: `unsupported scheme "oci"`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -257,7 +257,7 @@ func TestRepoChartIsolation(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, err := p.RepoChart(t.Context(), nil, s.URL+"/liar", "sample", "")
-	if a.Data != nil || !strings.Contains(text(err), "digest does not match") {
+	if a.Data != nil || !strings.Contains(text(err), "digest mismatch") {
 		t.Errorf("RepoChart(...): %d bytes, error %v", len(a.Data), err)
 	}
 }

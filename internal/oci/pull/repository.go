@@ -96,7 +96,7 @@ func (r *repository) explain(err error, digest string) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &d):
-		return errors.Errorf("host %q delivered different content: %s", r.at.Host(), d)
+		return errors.Errorf("host %q returned different content than requested: %s", r.at.Host(), d)
 	case oci.Status(err) == http.StatusNotFound:
 		return errors.Errorf("host %q has no %q in repository %q (404 Not Found)", r.at.Host(), digest, r.at.Path())
 	}

@@ -53,7 +53,7 @@ func (c *copier) planAttachments(ctx context.Context, data []byte, digest string
 }
 
 func tooMany(subject string) error {
-	return errors.Errorf("cannot copy %s: more than %d things are attached to it", subject, maxAttachments)
+	return errors.Errorf("cannot copy %s: more than %d artifacts refer to it", subject, maxAttachments)
 }
 
 // planReferrers adds the manifests that refer to subject, and returns their digests.

@@ -228,7 +228,8 @@ func (c *copier) plan(ctx context.Context, data []byte, digest string) error {
 // maxKept.
 func (c *copier) planned(ctx context.Context, m todo) error {
 	if c.kept += len(m.data); c.kept > maxKept {
-		return errors.Errorf("cannot copy %s: its manifests, and those of what is attached to it, have more than %d bytes", m.digest, maxKept)
+		return errors.Errorf("cannot copy %s: its manifests, and those of the artifacts that refer to it, are larger than "+
+			"the limit of %d bytes", m.digest, maxKept)
 	}
 	if err := c.plan(ctx, m.data, m.digest); err != nil {
 		return err

@@ -36,10 +36,11 @@ type ExistsError struct {
 // Error returns one line that includes the fix.
 func (e *ExistsError) Error() string {
 	if e.Raced {
-		return e.Store + ":" + e.Tag + " was changed by another client at the same time: it is " + e.Have + " now, and not " + e.Want
+		return e.Store + ":" + e.Tag + " was changed by another client at the same time: it now has digest " + e.Have +
+			", not " + e.Want
 	}
-	return e.Store + ":" + e.Tag + " exists with different content, " + e.Have + ", and not " + e.Want +
-		": use another version, or --overwrite to replace it"
+	return e.Store + ":" + e.Tag + " already exists with different content (" + e.Have + " instead of " + e.Want +
+		"): use another version, or --overwrite to replace it"
 }
 
 // A DigestError reports that content does not match its digest.
@@ -47,7 +48,7 @@ type DigestError struct{ Want, Got string }
 
 // Error returns the message as one line.
 func (e *DigestError) Error() string {
-	return "digest does not match: want " + e.Want + ", got " + e.Got
+	return "digest mismatch: expected " + e.Want + ", got " + e.Got
 }
 
 // A TooLargeError reports that something is larger than allowed.
@@ -57,5 +58,5 @@ type TooLargeError struct {
 
 // Error returns the message as one line.
 func (e *TooLargeError) Error() string {
-	return "it is larger than the limit of " + strconv.FormatInt(e.Limit, 10) + " bytes"
+	return "content is larger than the limit of " + strconv.FormatInt(e.Limit, 10) + " bytes"
 }

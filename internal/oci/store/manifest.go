@@ -43,10 +43,10 @@ type Manifest struct {
 func ParseManifest(data []byte) (*Manifest, error) {
 	m := &Manifest{}
 	if err := json.Unmarshal(data, m); err != nil {
-		return nil, errors.New("it is not a manifest: it is not valid JSON, or has other fields than a manifest")
+		return nil, errors.New("not a manifest: the content is not valid JSON, or has unexpected fields")
 	}
 	if m.SchemaVersion != 2 {
-		return nil, errors.Errorf("it is not a supported manifest: its schemaVersion is %d, want 2", m.SchemaVersion)
+		return nil, errors.Errorf("unsupported manifest: schemaVersion is %d, expected 2", m.SchemaVersion)
 	}
 	if m.MediaType == "" {
 		m.MediaType = v1.MediaTypeImageManifest
@@ -56,7 +56,7 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	}
 	if m.IsIndex() && (m.Config != nil || m.Layers != nil) || !m.IsIndex() && m.Manifests != nil {
 		// Two clients could interpret it differently.
-		return nil, errors.Errorf("it is both a manifest and an index; its mediaType is %q", m.MediaType)
+		return nil, errors.Errorf("ambiguous manifest: it has the fields of a manifest and of an index, and mediaType %q", m.MediaType)
 	}
 	return m, m.check()
 }
@@ -77,10 +77,10 @@ func (m *Manifest) check() error {
 // CheckDescriptor returns an error if the digest is malformed or the size is impossible.
 func CheckDescriptor(d v1.Descriptor) error {
 	if !oci.ValidDigest(string(d.Digest)) {
-		return errors.Errorf("it names a malformed digest %.80q: want sha256: and 64 hexadecimal digits", d.Digest)
+		return errors.Errorf("malformed digest %.80q in manifest: must be sha256: followed by 64 hexadecimal digits", d.Digest)
 	}
 	if d.Size < 0 || d.Size > maxBlob {
-		return errors.Errorf("it says that %s has %d bytes", d.Digest, d.Size)
+		return errors.Errorf("the manifest declares an invalid size for %s: %d bytes", d.Digest, d.Size)
 	}
 	return nil
 }

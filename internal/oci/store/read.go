@@ -64,7 +64,7 @@ func (v *verifier) Read(p []byte) (int, error) {
 	v.n += int64(n)
 	_, _ = v.hash.Write(p[:n])
 	if v.size >= 0 && v.n > v.size {
-		v.err = errors.Errorf("%s is longer than %d bytes", v.want, v.size)
+		v.err = errors.Errorf("%s is larger than the expected %d bytes", v.want, v.size)
 		return 0, v.err
 	}
 	// If the size is known, the last byte is held back until it is verified, so that a failed read never looks
@@ -83,7 +83,7 @@ func (v *verifier) Read(p []byte) (int, error) {
 
 func (v *verifier) check() error {
 	if v.size >= 0 && v.n < v.size {
-		return errors.Errorf("%s is cut off: it has %d of %d bytes", v.want, v.n, v.size)
+		return errors.Errorf("%s is truncated: got %d of %d bytes", v.want, v.n, v.size)
 	}
 	if got := "sha256:" + hex.EncodeToString(v.hash.Sum(nil)); got != v.want {
 		return &DigestError{Want: v.want, Got: got}
@@ -94,7 +94,7 @@ func (v *verifier) check() error {
 // CheckBlob returns an error if the digest is malformed or the offset is negative.
 func CheckBlob(digest string, offset int64) error {
 	if !oci.ValidDigest(digest) {
-		return errors.Errorf("malformed digest %.80q: want sha256: and 64 hexadecimal digits", digest)
+		return errors.Errorf("malformed digest %.80q: must be sha256: followed by 64 hexadecimal digits", digest)
 	}
 	if offset < 0 {
 		return errors.Errorf("cannot read %s at offset %d", digest, offset)

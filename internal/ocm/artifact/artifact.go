@@ -132,7 +132,8 @@ func Encode(d *ocm.Descriptor, layers []Layer, o ...Option) (manifestData, confi
 func (m *manifest) add(d *ocm.Descriptor, layers []Layer) error {
 	for i, l := range layers {
 		if !isDigest.MatchString(l.Digest) || l.Size < 0 {
-			return errors.Errorf("layer %d has the digest %.100q and the size %d: want sha256: with 64 hexadecimal digits, and a size", i, l.Digest, l.Size)
+			return errors.Errorf("layer %d has digest %.100q and size %d: the digest must be sha256: followed by 64 "+
+				"hexadecimal digits, and the size must not be negative", i, l.Digest, l.Size)
 		}
 		if l.MediaType == "" {
 			l.MediaType = defaultLayer
@@ -143,7 +144,7 @@ func (m *manifest) add(d *ocm.Descriptor, layers []Layer) error {
 	}
 	for _, r := range d.Resources() {
 		if r.Access.IsLocal() && !m.has(r.Access.Digest) {
-			return errors.Errorf("resource %q is the blob %.100q, which is not among the layers", r.Name, r.Access.Digest)
+			return errors.Errorf("resource %q refers to blob %.100q, which is not one of the layers", r.Name, r.Access.Digest)
 		}
 	}
 	return nil

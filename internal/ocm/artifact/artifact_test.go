@@ -46,9 +46,9 @@ func TestEncodeErrors(t *testing.T) {
 		layers []Layer
 		err    string
 	}{
-		"Missing": {reason: "A blob that no manifest names may be deleted.", err: `cannot write component kyma-project.io/module/root:1.0.0: resource "chart" is the blob`},
-		"Digest":  {reason: "A layer has a digest.", layers: []Layer{{Digest: "x"}}, err: `layer 0 has the digest "x"`},
-		"Size":    {reason: "A layer has a size.", layers: []Layer{{Digest: digestOfBlob(nil), Size: -1}}, err: "and the size -1"},
+		"Missing": {reason: "A blob that no manifest names may be deleted.", err: `cannot write component kyma-project.io/module/root:1.0.0: resource "chart" refers to blob "`},
+		"Digest":  {reason: "A layer has a digest.", layers: []Layer{{Digest: "x"}}, err: `layer 0 has digest "x" and size 0`},
+		"Size":    {reason: "A layer has a size.", layers: []Layer{{Digest: digestOfBlob(nil), Size: -1}}, err: "and size -1"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

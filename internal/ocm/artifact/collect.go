@@ -26,7 +26,7 @@ const (
 func Collect(ctx context.Context, r Registry, l ocm.Location, root *ocm.Descriptor) ([]*ocm.Descriptor, error) {
 	c := &collector{registry: r, location: l, seen: map[string]struct{}{}}
 	if err := c.add(ctx, root); err != nil {
-		return nil, errors.Wrapf(err, "cannot collect what component %s references", root.ID())
+		return nil, errors.Wrapf(err, "cannot collect the components that component %s references", root.ID())
 	}
 	return c.found, nil
 }
@@ -45,10 +45,10 @@ func (c *collector) add(ctx context.Context, d *ocm.Descriptor) error {
 		return ocm.Invalid(errors.Errorf("there are more than %d components", maxComponents))
 	}
 	if c.size += len(d.JSON()); c.size > maxCollected {
-		return ocm.Invalid(errors.Errorf("their descriptors are larger than the limit of %d bytes in all", maxCollected))
+		return ocm.Invalid(errors.Errorf("the descriptors are together larger than the limit of %d bytes", maxCollected))
 	}
 	if len(c.path) > maxDepth {
-		return ocm.Invalid(errors.Errorf("there are more than %d references in a row: %s", maxDepth, strings.Join(append(c.path, d.ID()), " -> ")))
+		return ocm.Invalid(errors.Errorf("references are nested more than %d levels deep: %s", maxDepth, strings.Join(append(c.path, d.ID()), " -> ")))
 	}
 	c.found = append(c.found, d)
 	c.seen[d.ID()] = struct{}{}
@@ -65,7 +65,7 @@ func (c *collector) add(ctx context.Context, d *ocm.Descriptor) error {
 func (c *collector) follow(ctx context.Context, d *ocm.Descriptor, ref ocm.Reference) error {
 	id := ref.ID()
 	if slices.Contains(c.path, id) {
-		return ocm.Invalid(errors.Errorf("there is a cycle of references: %s", strings.Join(append(c.path, id), " -> ")))
+		return ocm.Invalid(errors.Errorf("references form a cycle: %s", strings.Join(append(c.path, id), " -> ")))
 	}
 	if _, ok := c.seen[id]; ok {
 		return nil

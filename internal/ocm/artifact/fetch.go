@@ -53,17 +53,17 @@ func fetch(ctx context.Context, r Registry, l ocm.Location, component, reference
 		return nil, "", err
 	}
 	if got := digestOfBlob(data); got != digest || version == "" && got != reference {
-		return nil, "", ocm.Invalid(errors.Errorf("the manifest has the digest %s instead of the one asked for", got))
+		return nil, "", ocm.Invalid(errors.Errorf("the manifest has digest %s instead of the requested one", got))
 	}
 	d, err := Describe(ctx, r, repository, data)
 	if err != nil {
 		return nil, "", err
 	}
 	if d.Name() != component {
-		return nil, "", ocm.Invalid(errors.Errorf("repository %q holds another component: %q", repository, d.Name()))
+		return nil, "", ocm.Invalid(errors.Errorf("repository %q contains a different component: %q", repository, d.Name()))
 	}
 	if version != "" && d.Version() != version {
-		return nil, "", ocm.Invalid(errors.Errorf("tag %q of repository %q is another version: %q", tag, repository, d.Version()))
+		return nil, "", ocm.Invalid(errors.Errorf("tag %q in repository %q refers to a different version: %q", tag, repository, d.Version()))
 	}
 	return d, digest, nil
 }
@@ -78,7 +78,7 @@ func Describe(ctx context.Context, r Registry, repository string, data []byte) (
 	}
 	configData, err := pull(ctx, r, repository, m.Config, maxConfig)
 	if err != nil {
-		return nil, errors.Wrap(err, "config of the component")
+		return nil, errors.Wrap(err, "cannot read the config of the component")
 	}
 	layer, err := descriptorLayer(m, configData)
 	if err != nil {
@@ -86,7 +86,7 @@ func Describe(ctx context.Context, r Registry, repository string, data []byte) (
 	}
 	layerData, err := pull(ctx, r, repository, layer, maxLayer)
 	if err != nil {
-		return nil, errors.Wrap(err, "layer of the component descriptor")
+		return nil, errors.Wrap(err, "cannot read the layer of the component descriptor")
 	}
 	d, err := readLayer(layer.MediaType, layerData)
 	if err != nil {
@@ -97,33 +97,33 @@ func Describe(ctx context.Context, r Registry, repository string, data []byte) (
 
 func readManifest(data []byte) (*manifest, error) {
 	if len(data) > maxManifest {
-		return nil, errors.Errorf("not a component: its manifest is larger than the limit of %d bytes", maxManifest)
+		return nil, errors.Errorf("not a component: the manifest is larger than the limit of %d bytes", maxManifest)
 	}
 	var m manifest
 	if json.Unmarshal(data, &m) != nil {
-		return nil, errors.New("not a component: its manifest is not valid JSON")
+		return nil, errors.New("not a component: the manifest is not valid JSON")
 	}
 	switch m.Config.MediaType {
 	case CNUDIEConfig, OCMConfig, legacyConfig:
 		return &m, nil
 	case "":
-		return nil, errors.Errorf("not a component: the manifest is of type %.100q and has no config", m.MediaType)
+		return nil, errors.Errorf("not a component: the manifest has type %.100q and no config", m.MediaType)
 	}
-	return nil, errors.Errorf("not a component: the type of its config is %.100q, want %q or %q", m.Config.MediaType, CNUDIEConfig, OCMConfig)
+	return nil, errors.Errorf("not a component: the config has type %.100q, expected %q or %q", m.Config.MediaType, CNUDIEConfig, OCMConfig)
 }
 
 // descriptorLayer returns the layer that the config refers to, with its media type in the manifest.
 func descriptorLayer(m *manifest, configData []byte) (blob, error) {
 	var c config
 	if json.Unmarshal(configData, &c) != nil {
-		return blob{}, errors.New("not a component: its config is not valid JSON")
+		return blob{}, errors.New("not a component: the config is not valid JSON")
 	}
 	if c.Layer == nil || c.Layer.Digest == "" {
-		return blob{}, errors.New("not a component: its config has no field componentDescriptorLayer.digest")
+		return blob{}, errors.New("not a component: the config has no field componentDescriptorLayer.digest")
 	}
 	i := slices.IndexFunc(m.Layers, func(b blob) bool { return b.Digest == c.Layer.Digest })
 	if i < 0 {
-		return blob{}, errors.Errorf("not a component: its config names the layer %.100q, which the manifest does not have", c.Layer.Digest)
+		return blob{}, errors.Errorf("not a component: the config refers to layer %.100q, which is not in the manifest", c.Layer.Digest)
 	}
 	return m.Layers[i], nil
 }
@@ -131,20 +131,20 @@ func descriptorLayer(m *manifest, configData []byte) (blob, error) {
 // pull returns the content of a blob of at most limit bytes, after verifying its digest.
 func pull(ctx context.Context, r Registry, repository string, b blob, limit int64) ([]byte, error) {
 	if !isDigest.MatchString(b.Digest) {
-		return nil, ocm.Invalid(errors.Errorf("malformed digest %.100q: want sha256: and 64 hexadecimal digits", b.Digest))
+		return nil, ocm.Invalid(errors.Errorf("malformed digest %.100q: must be sha256: followed by 64 hexadecimal digits", b.Digest))
 	}
 	if b.Size > limit {
-		return nil, ocm.Invalid(errors.Errorf("it is larger than the limit of %d bytes", limit))
+		return nil, ocm.Invalid(errors.Errorf("content is larger than the limit of %d bytes", limit))
 	}
 	data, err := r.Blob(ctx, repository, b.Digest)
 	if err != nil {
 		return nil, err
 	}
 	if int64(len(data)) > limit {
-		return nil, ocm.Invalid(errors.Errorf("it is larger than the limit of %d bytes", limit))
+		return nil, ocm.Invalid(errors.Errorf("content is larger than the limit of %d bytes", limit))
 	}
 	if got := digestOfBlob(data); got != b.Digest {
-		return nil, ocm.Invalid(errors.Errorf("blob %s has the digest %s", b.Digest, got))
+		return nil, ocm.Invalid(errors.Errorf("digest mismatch: blob %s has digest %s", b.Digest, got))
 	}
 	return data, nil
 }

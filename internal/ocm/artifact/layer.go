@@ -27,11 +27,11 @@ func readLayer(mediaType string, data []byte) (*ocm.Descriptor, error) {
 	case CNUDIEDescriptor, OCMDescriptor, legacyDescriptor:
 		text, err := unpackDescriptor(data)
 		if err != nil {
-			return nil, errors.Wrap(err, "cannot read the tar of the component descriptor")
+			return nil, errors.Wrap(err, "cannot read the tar archive of the component descriptor")
 		}
 		return ocm.Decode(text)
 	}
-	return nil, errors.Errorf("not a component: the layer of its descriptor has the type %.100q, want %q", mediaType, CNUDIEDescriptor)
+	return nil, errors.Errorf("not a component: the layer of the descriptor has type %.100q, expected %q", mediaType, CNUDIEDescriptor)
 }
 
 // unpackDescriptor returns the only file in the tar of a descriptor.
@@ -44,24 +44,24 @@ func unpackDescriptor(data []byte) ([]byte, error) {
 			break
 		}
 		if err != nil {
-			return nil, errors.New("it is damaged, or no tar")
+			return nil, errors.New("not a tar archive, or the archive is damaged")
 		}
 		if h.Typeflag == tar.TypeXGlobalHeader {
 			continue
 		}
 		name := strings.TrimPrefix(strings.TrimPrefix(h.Name, "."), "/")
 		if name != descriptorFile || h.Typeflag != tar.TypeReg {
-			return nil, errors.Errorf("it holds %.100q: want nothing but the file %s", h.Name, descriptorFile)
+			return nil, errors.Errorf("unexpected entry %.100q: the archive must contain only the file %s", h.Name, descriptorFile)
 		}
 		if found != nil {
-			return nil, errors.Errorf("it holds %s twice", descriptorFile)
+			return nil, errors.Errorf("the archive contains %s twice", descriptorFile)
 		}
 		if found, err = readFile(t); err != nil {
 			return nil, err
 		}
 	}
 	if found == nil {
-		return nil, errors.Errorf("it holds no %s", descriptorFile)
+		return nil, errors.Errorf("the archive does not contain %s", descriptorFile)
 	}
 	return found, nil
 }
@@ -71,10 +71,10 @@ func unpackDescriptor(data []byte) ([]byte, error) {
 func readFile(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, ocm.MaxDescriptor+1))
 	if err != nil {
-		return nil, errors.New("it is cut off")
+		return nil, errors.New("the archive is truncated")
 	}
 	if len(data) > ocm.MaxDescriptor {
-		return nil, errors.Errorf("its file is larger than the limit of %d bytes", ocm.MaxDescriptor)
+		return nil, errors.Errorf("the file is larger than the limit of %d bytes", ocm.MaxDescriptor)
 	}
 	return data, nil
 }

@@ -42,7 +42,7 @@ func redescribe(manifestData, configData []byte, d *ocm.Descriptor) (newManifest
 
 	config, manifest := object{}, object{}
 	if json.Unmarshal(configData, &config) != nil || json.Unmarshal(manifestData, &manifest) != nil {
-		return nil, nil, nil, errors.New("its manifest or its config is not a JSON object")
+		return nil, nil, nil, errors.New("the manifest or the config is not a JSON object")
 	}
 	if err := config.rename("componentDescriptorLayer", layer); err != nil {
 		return nil, nil, nil, err
@@ -74,7 +74,7 @@ type field struct {
 func (o *object) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return errors.New("it is not an object")
+		return errors.New("must be an object")
 	}
 	seen := map[string]struct{}{}
 	for d.More() {
@@ -88,7 +88,7 @@ func (o *object) UnmarshalJSON(data []byte) error {
 			return err
 		}
 		if _, ok := seen[f.key]; ok {
-			return errors.Errorf("it has two fields %.100q", f.key)
+			return errors.Errorf("duplicate field %.100q", f.key)
 		}
 		seen[f.key] = struct{}{}
 		*o = append(*o, f)
@@ -130,7 +130,7 @@ func (o object) at(key string) *json.RawMessage {
 func (o object) rename(key string, to blob) error {
 	value := o.at(key)
 	if value == nil {
-		return errors.Errorf("its manifest or its config has no field %s", key)
+		return errors.Errorf("the manifest or the config has no field %s", key)
 	}
 	var err error
 	*value, err = renamed(*value, to)
@@ -141,7 +141,7 @@ func (o object) renameLayer(i int, to blob) error {
 	var layers []json.RawMessage
 	value := o.at("layers")
 	if value == nil || json.Unmarshal(*value, &layers) != nil || i >= len(layers) {
-		return errors.New("its layers are malformed")
+		return errors.New("the layers are malformed")
 	}
 	var err error
 	if layers[i], err = renamed(layers[i], to); err != nil {
@@ -154,7 +154,7 @@ func (o object) renameLayer(i int, to blob) error {
 func renamed(old json.RawMessage, to blob) (json.RawMessage, error) {
 	var in, out object
 	if json.Unmarshal(old, &in) != nil {
-		return nil, errors.New("its manifest is malformed")
+		return nil, errors.New("the manifest is malformed")
 	}
 	for _, f := range []struct {
 		key   string

@@ -89,7 +89,7 @@ func TestRedescribeRefuses(t *testing.T) {
 	}{
 		"Manifest": {"It is not a component.", []byte("{}"), c, "not a component"},
 		"Config":   {"It is not a config.", m, []byte("[]"), "config is not valid JSON"},
-		"Layer":    {"The config names another layer.", m, []byte(`{"componentDescriptorLayer":{"digest":"sha256:1"}}`), "names the layer"},
+		"Layer":    {"The config names another layer.", m, []byte(`{"componentDescriptorLayer":{"digest":"sha256:1"}}`), "refers to layer"},
 		"Twice":    {"Two readers could see two things.", append([]byte(`{"config":{},`), m[1:]...), c, "not a JSON object"},
 	}
 	for name, tc := range cases {

@@ -35,12 +35,12 @@ func Create(ctx context.Context, path string) (*Store, error) {
 		return nil, err
 	case isTarName(path) && (err != nil || !info.IsDir()):
 		l, err := createPack(ctx, path, err == nil)
-		return l, errors.Wrapf(err, "cannot make image layout %s", path)
+		return l, errors.Wrapf(err, "cannot create image layout %s", path)
 	case err == nil && !info.IsDir():
-		return nil, errors.Errorf("cannot make image layout %s: it is a file, and a layout is a directory or a file whose name ends in .tar, .tar.gz or .tgz", path)
+		return nil, errors.Errorf("cannot create image layout %s: must be a directory, or a file whose name ends in .tar, .tar.gz or .tgz", path)
 	}
 	l, err := createDirectory(ctx, path, err != nil)
-	return l, errors.Wrapf(err, "cannot make image layout %s", path)
+	return l, errors.Wrapf(err, "cannot create image layout %s", path)
 }
 
 func isTarName(path string) bool {
@@ -80,7 +80,7 @@ func (l *Store) prepare(made bool) error {
 	// Leftovers of a killed process are replaced.
 	ours := []string{tempName(layoutFile), tempName(indexFile), indexFile}
 	if slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(ours, n) }) || slices.Contains(names, indexFile) && !l.emptyIndex() {
-		return errors.New("the directory holds other files than an image layout: name another directory, or an empty one")
+		return errors.New("the directory contains files that do not belong to an image layout: use another or an empty directory")
 	}
 	l.made, l.madeDirectory = true, made
 	data, err := newIndex().encode()
@@ -115,7 +115,7 @@ func tidyLock(dir *os.File) error {
 			return err
 		}
 		if time.Now().After(end) {
-			return errors.Errorf("another process has had it locked for %s", maxTidy)
+			return errors.Errorf("another process has held the lock for %s", maxTidy)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func tidyLock(dir *os.File) error {
 // holding calls f while it holds the lock that lock acquires.
 func (l *Store) holding(lock func(dir *os.File) error, f func() error) error {
 	if l.root == nil {
-		return errors.Errorf("image layout %s is open for reading only", l.path)
+		return errors.Errorf("image layout %s is open read-only", l.path)
 	}
 	if err := l.usable(); err != nil {
 		return err

@@ -146,9 +146,9 @@ func TestLayoutBadBlob(t *testing.T) {
 		data   string
 		err    string
 	}{
-		"Other":  {reason: "Other content.", c: store.Content{Digest: oci.DigestOf(good), Size: 4}, data: "evil", err: "digest does not match"},
-		"Short":  {reason: "Less than it says.", c: store.Content{Digest: oci.DigestOf(good), Size: 5}, data: "good", err: "another size"},
-		"Long":   {reason: "More than it says.", c: store.Content{Digest: oci.DigestOf(good), Size: 3}, data: "good", err: "another size"},
+		"Other":  {reason: "Other content.", c: store.Content{Digest: oci.DigestOf(good), Size: 4}, data: "evil", err: "digest mismatch"},
+		"Short":  {reason: "Less than it says.", c: store.Content{Digest: oci.DigestOf(good), Size: 5}, data: "good", err: "bytes in the manifest"},
+		"Long":   {reason: "More than it says.", c: store.Content{Digest: oci.DigestOf(good), Size: 3}, data: "good", err: "bytes in the manifest"},
 		"Digest": {reason: "No digest.", c: store.Content{Digest: "sha256:../../x", Size: 4}, data: "good", err: "malformed digest"},
 		"Size":   {reason: "No size.", c: store.Content{Digest: oci.DigestOf(good), Size: -1}, data: "good", err: "-1 bytes"},
 	}
@@ -188,7 +188,7 @@ func TestLayoutDamage(t *testing.T) {
 		if err := os.WriteFile(blob, []byte("damaged"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.ReadBlob(t.Context(), l, string(p.Layers[0].Digest), 0); !strings.Contains(text(err), "digest does not match") {
+		if _, err := store.ReadBlob(t.Context(), l, string(p.Layers[0].Digest), 0); !strings.Contains(text(err), "digest mismatch") {
 			t.Errorf("ReadBlob(...): %v", err)
 		}
 		l = newLayout(t, path)
@@ -219,9 +219,9 @@ func TestCreateLayout(t *testing.T) {
 		"New":    {reason: "It is made, and goes if nothing comes into it.", path: "a/b"},
 		"Empty":  {reason: "A directory that was there stays.", path: "empty", left: true},
 		"Killed": {reason: "What was half made is made.", path: "killed", left: true},
-		"Full":   {reason: "Someone's files are left alone.", path: "full", err: "the directory holds other files", left: true},
-		"File":   {reason: "A file is none.", path: "file", err: "it is a file", left: true},
-		"Tar":    {reason: "A tar that is none is not replaced.", path: "other.tar", err: "it is not a tar", left: true},
+		"Full":   {reason: "Someone's files are left alone.", path: "full", err: "the directory contains files that do not belong to an image layout", left: true},
+		"File":   {reason: "A file is none.", path: "file", err: "must be a directory, or a file whose name ends in", left: true},
+		"Tar":    {reason: "A tar that is none is not replaced.", path: "other.tar", err: "not a tar archive", left: true},
 		"NewTar": {reason: "Without content there is no tar.", path: "new.tar"},
 	}
 	for name, tc := range cases {

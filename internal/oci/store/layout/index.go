@@ -40,7 +40,7 @@ func parseIndex(data []byte) (*index, error) {
 		return nil, errors.New("index.json is not valid JSON, or is not an image index")
 	}
 	if i.SchemaVersion != 2 {
-		return nil, errors.Errorf("index.json is of schemaVersion %d, want 2", i.SchemaVersion)
+		return nil, errors.Errorf("index.json has schemaVersion %d, expected 2", i.SchemaVersion)
 	}
 	if len(i.Manifests) > maxListed {
 		return nil, errors.Errorf("index.json lists more than %d manifests", maxListed)
@@ -50,7 +50,7 @@ func parseIndex(data []byte) (*index, error) {
 			return nil, errors.Wrap(err, "index.json")
 		}
 		if d.Size > store.MaxManifest {
-			return nil, errors.Errorf("index.json: manifest %s of %d bytes is too large", d.Digest, d.Size)
+			return nil, errors.Errorf("index.json: manifest %s is too large (%d bytes)", d.Digest, d.Size)
 		}
 	}
 	i.sort()
@@ -106,7 +106,7 @@ func (i *index) find(name string) (string, error) {
 			continue
 		}
 		if found != "" && found != string(d.Digest) {
-			return "", errors.Errorf("tag %.200q stands for several manifests: use a digest", name)
+			return "", errors.Errorf("tag %.200q refers to several manifests: use a digest", name)
 		}
 		found = string(d.Digest)
 	}

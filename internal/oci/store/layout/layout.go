@@ -67,7 +67,7 @@ func Open(path string) (*Store, error) {
 	case info.Mode().IsRegular():
 		t, err = openArchive(path)
 	default:
-		err = errors.New("it is neither a directory nor a file")
+		err = errors.New("neither a directory nor a file")
 	}
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot open image layout %s", path)
@@ -83,7 +83,7 @@ func Open(path string) (*Store, error) {
 func checkLayout(t tree) error {
 	f, err := t.open(layoutFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return errors.New("it is none: it has no file oci-layout")
+		return errors.New("file oci-layout is missing")
 	}
 	if err != nil {
 		return err
@@ -94,10 +94,10 @@ func checkLayout(t tree) error {
 	}
 	var l v1.ImageLayout
 	if err := json.Unmarshal(data, &l); err != nil {
-		return errors.New("it is none: oci-layout is not valid JSON")
+		return errors.New("file oci-layout is not valid JSON")
 	}
 	if !strings.HasPrefix(l.Version, "1.") {
-		return errors.Errorf("its version is %.20q, want 1.0.0", l.Version)
+		return errors.Errorf("unsupported version %.20q: must be 1.0.0", l.Version)
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (l *Store) Blob(_ context.Context, digest string, offset int64) (io.ReadClo
 	}
 	if _, err := f.Seek(offset, io.SeekStart); err != nil {
 		_ = f.Close()
-		return nil, errors.Wrapf(err, "cannot read blob %s of %s", digest, l)
+		return nil, errors.Wrapf(err, "cannot read blob %s in %s", digest, l)
 	}
 	return f, nil
 }
@@ -141,7 +141,7 @@ func (l *Store) openBlob(digest string) (content, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &store.NotFoundError{What: "blob " + digest, Store: l.path}
 	}
-	return f, errors.Wrapf(err, "cannot read blob %s of %s", digest, l)
+	return f, errors.Wrapf(err, "cannot read blob %s in %s", digest, l)
 }
 
 func (l *Store) usable() error {
@@ -190,7 +190,7 @@ func (l *Store) manifest(digest string) ([]byte, error) {
 		return nil, errors.Wrapf(err, "cannot read manifest %s of %s", digest, l)
 	}
 	if got := oci.DigestOf(data); got != digest {
-		return nil, errors.Wrapf(&store.DigestError{Want: digest, Got: got}, "cannot read manifest of %s: it is damaged", l)
+		return nil, errors.Wrapf(&store.DigestError{Want: digest, Got: got}, "cannot read manifest of %s: the manifest is damaged", l)
 	}
 	return data, nil
 }

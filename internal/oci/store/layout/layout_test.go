@@ -121,7 +121,7 @@ func TestLayoutManifest(t *testing.T) {
 			t.Errorf("Manifest(%q): %v", missing, err)
 		}
 	}
-	if err := l.PutManifest(ctx, []byte(`{"schemaVersion":2,"layers":[{"digest":"sha256:`+strings.Repeat("0", 64)+`","size":1}]}`), "x"); !strings.Contains(text(err), "which is not there") {
+	if err := l.PutManifest(ctx, []byte(`{"schemaVersion":2,"layers":[{"digest":"sha256:`+strings.Repeat("0", 64)+`","size":1}]}`), "x"); !strings.Contains(text(err), "the manifest refers to missing blob") {
 		t.Errorf("PutManifest(...) without its blobs: %v", err)
 	}
 	two := storetest.Artifact(t, l, "1", "two", 1, nil)
@@ -129,10 +129,10 @@ func TestLayoutManifest(t *testing.T) {
 		t.Errorf("Manifest(1) after it moved: %s, %v", digest, err)
 	}
 	read := openLayout(t, l.path)
-	if err := read.PutManifest(ctx, []byte(`{"schemaVersion":2}`), "x"); !strings.Contains(text(err), "reading only") {
+	if err := read.PutManifest(ctx, []byte(`{"schemaVersion":2}`), "x"); !strings.Contains(text(err), "read-only") {
 		t.Errorf("PutManifest(...) to what is read: %v", err)
 	}
-	if err := read.Prune(ctx, "1"); !strings.Contains(text(err), "reading only") {
+	if err := read.Prune(ctx, "1"); !strings.Contains(text(err), "read-only") {
 		t.Errorf("Prune(...) of what is read: %v", err)
 	}
 }

@@ -196,19 +196,19 @@ func TestOpenLayout(t *testing.T) {
 	}{
 		"Good":      {reason: "Names may begin with ./", path: tarOf(t, file("./oci-layout", layoutContent), file("./index.json", `{"schemaVersion":2}`), file(blob, "x"))},
 		"Nothing":   {reason: "Nothing is there.", path: filepath.Join(t.TempDir(), "no"), err: "has no image layout"},
-		"Folder":    {reason: "A directory of something else.", path: t.TempDir(), err: "it has no file oci-layout"},
-		"Other":     {reason: "A tar of something else.", path: tarOf(t, file("x", "y")), err: "it has no file oci-layout"},
+		"Folder":    {reason: "A directory of something else.", path: t.TempDir(), err: "file oci-layout is missing"},
+		"Other":     {reason: "A tar of something else.", path: tarOf(t, file("x", "y")), err: "file oci-layout is missing"},
 		"Version":   {reason: "A version that is not yet.", path: tarOf(t, file(layoutFile, `{"imageLayoutVersion":"2.0.0"}`)), err: "version"},
 		"JSON":      {reason: "Not JSON.", path: tarOf(t, file(layoutFile, `{`)), err: "not valid JSON"},
 		"Large":     {reason: "Too much.", path: tarOf(t, file(layoutFile, strings.Repeat(" ", 5000))), err: "larger than the limit"},
 		"Link":      {reason: "Links are refused.", path: tarOf(t, file(layoutFile, layoutContent), link(blob, "/etc/passwd")), err: "is not a regular file"},
 		"OtherLink": {reason: "Unless they are none of our business.", path: tarOf(t, file(layoutFile, layoutContent), file(indexFile, `{"schemaVersion":2}`), link("a/layer.tar", "../b"))},
 		"Twice":     {reason: "What is there twice is two things.", path: tarOf(t, file(layoutFile, layoutContent), file(indexFile, "{}"), file("./index.json", "{}")), err: "twice"},
-		"Cut":       {reason: "A tar that is cut off.", path: cut, err: "it is"},
+		"Cut":       {reason: "A tar that is cut off.", path: cut, err: "the archive is truncated in entry"},
 		"Climbing":  {reason: "Links of a directory do not leave it.", path: evil, err: "path escapes"},
 		"Index":     {reason: "A broken index.", path: tarOf(t, file(layoutFile, layoutContent), file(indexFile, `{"schemaVersion":2,"manifests":[{"digest":"sha256:../../x"}]}`)), err: "malformed digest"},
 		"NoIndex":   {reason: "None.", path: tarOf(t, file(layoutFile, layoutContent)), err: "has no index.json"},
-		"Lie":       {reason: "A blob that is another one.", path: tarOf(t, file(layoutFile, layoutContent), file(blob, "y"), file(indexFile, `{"schemaVersion":2,"manifests":[{"digest":"`+oci.DigestOf([]byte("x"))+`","size":1}]}`)), err: "digest does not match"},
+		"Lie":       {reason: "A blob that is another one.", path: tarOf(t, file(layoutFile, layoutContent), file(blob, "y"), file(indexFile, `{"schemaVersion":2,"manifests":[{"digest":"`+oci.DigestOf([]byte("x"))+`","size":1}]}`)), err: "digest mismatch"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

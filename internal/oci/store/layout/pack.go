@@ -115,7 +115,7 @@ func unpack(ctx context.Context, path string, l *Store) error {
 	defer from.Close()
 	a, ok := from.files.(*archive)
 	if !ok {
-		return errors.New("it is not a tar")
+		return errors.New("not a tar archive")
 	}
 	for name, e := range a.entries {
 		digest := "sha256:" + filepath.Base(name)

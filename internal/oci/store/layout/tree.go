@@ -146,7 +146,7 @@ func inflate(f *os.File) (*os.File, error) {
 	}
 	if err != nil {
 		_ = out.Close()
-		return nil, errors.Wrap(err, "cannot unpack it")
+		return nil, errors.Wrap(err, "cannot unpack the file")
 	}
 	return out, nil
 }
@@ -170,10 +170,10 @@ func (a *archive) scan() error {
 			return nil
 		}
 		if err != nil {
-			return errors.Wrap(err, "it is not a tar, or it is damaged")
+			return errors.Wrap(err, "not a tar archive, or the archive is damaged")
 		}
 		if n >= maxEntries {
-			return errors.Errorf("it has more than %d entries", maxEntries)
+			return errors.Errorf("the archive has more than %d entries", maxEntries)
 		}
 		if err := a.add(h); err != nil {
 			return err
@@ -192,11 +192,11 @@ func (a *archive) add(h *tar.Header) error {
 	for key := range h.PAXRecords {
 		// A sparse file has fewer bytes than it claims.
 		if strings.HasPrefix(key, "GNU.sparse.") {
-			return errors.Errorf("entry %.200q is a sparse file, which is not allowed", h.Name)
+			return errors.Errorf("entry %.200q is a sparse file; sparse files are not allowed", h.Name)
 		}
 	}
 	if _, ok := a.entries[name]; ok {
-		return errors.Errorf("it has %.200q twice", h.Name)
+		return errors.Errorf("the archive contains %.200q twice", h.Name)
 	}
 	at, err := a.file.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -207,7 +207,7 @@ func (a *archive) add(h *tar.Header) error {
 		return err
 	}
 	if at+h.Size > info.Size() {
-		return errors.Errorf("it is cut off in %.200q", h.Name)
+		return errors.Errorf("the archive is truncated in entry %.200q", h.Name)
 	}
 	a.entries[name] = entry{offset: at, size: h.Size}
 	return nil

@@ -42,7 +42,7 @@ func (l *Store) Has(ctx context.Context, digest string) (bool, error) {
 	}
 	h := sha256.New()
 	if _, err := io.Copy(h, &stoppable{ctx.Err, f}); err != nil {
-		return false, errors.Wrapf(err, "cannot read blob %s of %s", digest, l)
+		return false, errors.Wrapf(err, "cannot read blob %s in %s", digest, l)
 	}
 	if digestSum(h) != digest {
 		return false, nil
@@ -77,7 +77,7 @@ func (l *Store) PutBlob(ctx context.Context, c store.Content, open func(offset i
 		return errors.Wrapf(err, "cannot write a blob to %s", l)
 	}
 	if l.root == nil {
-		return errors.Errorf("image layout %s is open for reading only", l.path)
+		return errors.Errorf("image layout %s is open read-only", l.path)
 	}
 	for {
 		if ok, err := l.Has(ctx, c.Digest); ok || err != nil {
@@ -211,7 +211,7 @@ func (p *partial) rest(ctx context.Context, open func(offset int64) (io.ReadClos
 	}
 	p.wrong = true
 	if p.n != p.Size {
-		return errors.Errorf("its source has another size than the manifest says: %d or more bytes, and not %d", p.n, p.Size)
+		return errors.Errorf("the source has %d or more bytes instead of the %d bytes in the manifest", p.n, p.Size)
 	}
 	if got := digestSum(p.hash); got != p.Digest {
 		return &store.DigestError{Want: p.Digest, Got: got}
@@ -300,13 +300,13 @@ func (l *Store) complete(m *store.Manifest, d v1.Descriptor) error {
 		}
 		info, err := l.root.Stat(blobName(string(c.Digest)))
 		if errors.Is(err, fs.ErrNotExist) {
-			return errors.Errorf("it names %s, which is not there", c.Digest)
+			return errors.Errorf("the manifest refers to missing blob %s", c.Digest)
 		}
 		if err != nil {
 			return err
 		}
 		if info.Size() != c.Size {
-			return errors.Errorf("it says that %s has %d bytes, and there are %d", c.Digest, c.Size, info.Size())
+			return errors.Errorf("the manifest declares %[2]d bytes for blob %[1]s, which has %[3]d", c.Digest, c.Size, info.Size())
 		}
 	}
 	return nil

@@ -31,7 +31,7 @@ func (r *Repository) Has(ctx context.Context, digest string) (bool, error) {
 	want := []int{http.StatusOK, http.StatusNotFound, http.StatusMethodNotAllowed}
 	resp, err := r.do(ctx, oci.Call{Method: http.MethodHead, Path: "blobs/" + digest, Want: want})
 	if err != nil {
-		return false, errors.Wrapf(err, "cannot ask %s for blob %s", r, digest)
+		return false, errors.Wrapf(err, "cannot check whether %s has blob %s", r, digest)
 	}
 	return resp.StatusCode == http.StatusOK, resp.Body.Close()
 }
@@ -64,7 +64,7 @@ func (r *Repository) upload(ctx context.Context, c store.Content, open func(offs
 	_ = start.Body.Close()
 	u, err := url.Parse(start.Header.Get("Location"))
 	if err != nil || u.Path == "" {
-		return errors.New("the registry does not say where to upload to")
+		return errors.New("the registry returned no upload location")
 	}
 	q := u.Query()
 	q.Set("digest", c.Digest)
@@ -168,7 +168,7 @@ func (r *Repository) PutManifest(ctx context.Context, data []byte, tag string) e
 	}
 	_ = resp.Body.Close()
 	if got := resp.Header.Get("Docker-Content-Digest"); got != "" && got != d {
-		return errors.Wrapf(&store.DigestError{Want: d, Got: got}, "%s changed manifest %q", r, tag)
+		return errors.Wrapf(&store.DigestError{Want: d, Got: got}, "%s stored manifest %q with a different digest", r, tag)
 	}
 	if m.AttachedTo() == "" || resp.Header.Get("Oci-Subject") != "" {
 		return nil
@@ -203,7 +203,7 @@ func (r *Repository) list(ctx context.Context, subject string, entry v1.Descript
 	}
 	known, err := r.fallback(ctx, subject)
 	if err == nil && !has(known, entry) {
-		err = errors.Errorf("%s: other clients keep changing the list of what is attached to %s", r, subject)
+		err = errors.Errorf("%s: other clients keep changing the list of artifacts that refer to %s", r, subject)
 	}
 	return err
 }
@@ -232,7 +232,7 @@ func (r *Repository) listed(ctx context.Context, subject string) ([]v1.Descripto
 			return nil, false, nil
 		}
 		if err != nil {
-			return nil, false, errors.Wrapf(err, "cannot list what is attached to %s in %s", subject, r)
+			return nil, false, errors.Wrapf(err, "cannot list the artifacts that refer to %s in %s", subject, r)
 		}
 		m, err := store.ParseManifest(data)
 		if err != nil || !m.IsIndex() {
@@ -245,7 +245,7 @@ func (r *Repository) listed(ctx context.Context, subject string) ([]v1.Descripto
 			return out, true, nil
 		}
 	}
-	return nil, false, errors.Errorf("cannot list what is attached to %s in %s: there is no end to it", subject, r)
+	return nil, false, errors.Errorf("cannot list the artifacts that refer to %s in %s: the list has too many pages", subject, r)
 }
 
 func (r *Repository) fallback(ctx context.Context, subject string) ([]v1.Descriptor, error) {

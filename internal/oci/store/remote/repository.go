@@ -49,7 +49,7 @@ func New(repository string, regs oci.Registries) (store.Store, error) {
 		return nil, err
 	}
 	if ref.Tag != "" || ref.Digest != "" {
-		return nil, errors.Errorf("%q is the reference of an artifact: want a repository, host[:port]/path", repository)
+		return nil, errors.Errorf("%q is the reference of an artifact: must be a repository, host[:port]/path", repository)
 	}
 	s, err := oci.NewSession(ref.Repository, regs)
 	if err != nil {
@@ -76,11 +76,11 @@ func (r *Repository) Manifest(ctx context.Context, reference string) (data []byt
 		return nil, "", &store.NotFoundError{What: "manifest " + strconv.Quote(reference), Store: r.String()}
 	}
 	if err != nil {
-		return nil, "", errors.Wrapf(err, "cannot get manifest %q of %s", reference, r)
+		return nil, "", errors.Wrapf(err, "cannot get manifest %q from %s", reference, r)
 	}
 	digest = oci.DigestOf(data)
 	if oci.ValidDigest(reference) && digest != reference {
-		return nil, "", errors.Wrapf(&store.DigestError{Want: reference, Got: digest}, "cannot get manifest of %s", r)
+		return nil, "", errors.Wrapf(&store.DigestError{Want: reference, Got: digest}, "cannot get manifest from %s", r)
 	}
 	return data, digest, nil
 }
@@ -96,11 +96,11 @@ func (r *Repository) Blob(ctx context.Context, digest string, offset int64) (io.
 		return nil, &store.NotFoundError{What: "blob " + digest, Store: r.String()}
 	}
 	if err != nil {
-		return nil, errors.Wrapf(err, "cannot get blob %s of %s", digest, r)
+		return nil, errors.Wrapf(err, "cannot get blob %s from %s", digest, r)
 	}
 	b := &resumed{body: body, at: offset, open: open, wait: func(try int) error {
 		if try >= len(r.Pauses) {
-			return errors.Errorf("cannot read blob %s of %s: the connection was interrupted", digest, r)
+			return errors.Errorf("cannot read blob %s from %s: the connection was interrupted", digest, r)
 		}
 		return pause(ctx, r.Pauses[try])
 	}}
@@ -188,11 +188,11 @@ func (r *Repository) Tags(ctx context.Context) ([]string, error) {
 			Tags []string `json:"tags"`
 		}
 		if err := json.Unmarshal(data, &list); err != nil {
-			return nil, errors.Errorf("cannot list the tags of %s: it answers with something else than a list", r)
+			return nil, errors.Errorf("cannot list the tags of %s: the response is not a list of tags", r)
 		}
 		out = append(out, list.Tags...)
 		if path = nextPage(header); len(out) > maxTags || page >= maxTagPages {
-			return nil, errors.Errorf("cannot list the tags of %s: there are more than %d", r, maxTags)
+			return nil, errors.Errorf("cannot list the tags of %s: the repository has more than %d tags", r, maxTags)
 		}
 	}
 	out = slices.DeleteFunc(out, func(t string) bool { return !oci.ValidTag(t) })

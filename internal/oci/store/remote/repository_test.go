@@ -77,7 +77,7 @@ func TestRemoteBlob(t *testing.T) {
 			}
 			ranged(w, r)
 		}},
-		"Evil": {reason: "Other content is found.", err: "digest does not match", serve: func(_ int, w http.ResponseWriter, _ *http.Request) {
+		"Evil": {reason: "Other content is found.", err: "digest mismatch", serve: func(_ int, w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write(bytes.ReplaceAll(data, []byte("5"), []byte("x")))
 		}},
 		"Dead": {reason: "There is an end to it.", err: "was interrupted", serve: func(n int, w http.ResponseWriter, r *http.Request) {
@@ -174,7 +174,7 @@ func TestRemoteManifest(t *testing.T) {
 		})
 	}
 	serve(data)
-	if _, _, err := r.Manifest(t.Context(), string(one.Digest)); !strings.Contains(text(err), "digest does not match") {
+	if _, _, err := r.Manifest(t.Context(), string(one.Digest)); !strings.Contains(text(err), "digest mismatch") {
 		t.Errorf("Manifest(...) that is another one: %v", err)
 	}
 	if _, digest, err := r.Manifest(t.Context(), "1"); digest != string(two.Digest) || err != nil {
@@ -192,7 +192,7 @@ func TestRemoteManifest(t *testing.T) {
 		w.WriteHeader(http.StatusCreated)
 		return true
 	})
-	if err := r.PutManifest(t.Context(), data, "2"); !strings.Contains(text(err), "digest does not match") {
+	if err := r.PutManifest(t.Context(), data, "2"); !strings.Contains(text(err), "digest mismatch") {
 		t.Errorf("PutManifest(...) that is changed: %v", err)
 	}
 	for _, bad := range []string{"", "{}", `{"schemaVersion":1}`, `{"schemaVersion":2,"manifests":[],"config":{}}`, `{"schemaVersion":2,"layers":[{"digest":"x"}]}`} {
@@ -238,9 +238,9 @@ func TestRemotePutBlob(t *testing.T) {
 		open   func(int64) (io.ReadCloser, error)
 		err    string
 	}{
-		"Other": {reason: "Other content.", open: storetest.Opener(bytes.Repeat([]byte("y"), 100_000)), err: "digest does not match"},
-		"Short": {reason: "Less.", open: storetest.Opener(good[1:]), err: "cut off"},
-		"Long":  {reason: "More.", open: storetest.Opener(append([]byte("x"), good...)), err: "longer than"},
+		"Other": {reason: "Other content.", open: storetest.Opener(bytes.Repeat([]byte("y"), 100_000)), err: "digest mismatch"},
+		"Short": {reason: "Less.", open: storetest.Opener(good[1:]), err: "is truncated"},
+		"Long":  {reason: "More.", open: storetest.Opener(append([]byte("x"), good...)), err: "larger than the expected"},
 		"Fails": {reason: "A source that fails is named.", open: func(int64) (io.ReadCloser, error) { return nil, errors.New("no source") }, err: "no source"},
 	}
 	for name, tc := range cases {
