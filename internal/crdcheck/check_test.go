@@ -55,20 +55,20 @@ func TestReplaceable(t *testing.T) {
 		"Unserved": {reason: "A version that is stored need not be served.", next: crd(t, "", version("v1alpha1", "served: false, storage: false", open), version("v1", both, open))},
 		"Stored": {
 			reason: "What is stored could not be read any more.", next: crd(t, "", version("v1", both, open)),
-			want: "objects may be stored in version v1alpha1, which the new CRD does not have",
+			want: "objects might be stored in version v1alpha1 (status.storedVersions), which the new CRD does not have",
 		},
 		"Scope": {
 			reason: "All objects would have to move.",
 			next:   parse(t, strings.Replace(mustYAML(t, live), "scope: Namespaced", "scope: Cluster", 1)),
-			want:   "spec.scope cannot change from Namespaced to Cluster",
+			want:   "spec.scope cannot be changed from Namespaced to Cluster",
 		},
 		"Kind": {
 			reason: "Another kind is another CRD.",
 			next:   parse(t, strings.Replace(mustYAML(t, live), "kind: Widget", "kind: Gadget", 1)),
-			want:   "spec.names.kind cannot change from Widget to Gadget",
+			want:   "spec.names.kind cannot be changed from Widget to Gadget",
 		},
 		"NoDefinition": {
-			reason: "What cannot be read is refused.", next: parse(t, "{apiVersion: v1, kind: X, spec: [1]}"), want: "is not a CustomResourceDefinition",
+			reason: "What cannot be read is refused.", next: parse(t, "{apiVersion: v1, kind: X, spec: [1]}"), want: "not a valid CustomResourceDefinition",
 		},
 	}
 	for name, tc := range cases {

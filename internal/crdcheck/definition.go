@@ -24,7 +24,7 @@ func decode(u *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefini
 	}
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := kjson.Unmarshal(b, crd); err != nil {
-		return nil, errors.Wrap(err, "is not a CustomResourceDefinition of version v1")
+		return nil, errors.Wrap(err, "not a valid CustomResourceDefinition in apiextensions.k8s.io/v1")
 	}
 	return crd, nil
 }
@@ -34,7 +34,7 @@ func decode(u *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefini
 func Replaceable(live, next *unstructured.Unstructured) error {
 	old, err := decode(live)
 	if err != nil {
-		return errors.Wrap(err, "what is in the cluster")
+		return errors.Wrap(err, "existing CRD in the cluster")
 	}
 	crd, err := decode(next)
 	if err != nil {
@@ -46,7 +46,7 @@ func Replaceable(live, next *unstructured.Unstructured) error {
 		{"spec.scope", string(old.Spec.Scope), string(crd.Spec.Scope)},
 	} {
 		if f.was != f.is {
-			return errors.Errorf("%s cannot change from %s to %s; delete the CRD with all its objects first, or leave it as it is",
+			return errors.Errorf("%s cannot be changed from %s to %s; delete the CRD with all its objects first, or restore the field",
 				f.field, f.was, f.is)
 		}
 	}
@@ -60,8 +60,8 @@ func Replaceable(live, next *unstructured.Unstructured) error {
 		}
 	}
 	if len(lost) > 0 {
-		return errors.Errorf("objects may be stored in version %s, which the new CRD does not have (status.storedVersions); "+
-			"keep the version, or store all objects in another one and take it out of status.storedVersions first", strings.Join(lost, ", "))
+		return errors.Errorf("objects might be stored in version %s (status.storedVersions), which the new CRD does not "+
+			"have; keep the version, or migrate all objects to another version and remove it from status.storedVersions first", strings.Join(lost, ", "))
 	}
 	return nil
 }
@@ -71,7 +71,7 @@ func Replaceable(live, next *unstructured.Unstructured) error {
 func Checks(live, next *unstructured.Unstructured) ([]*Check, error) {
 	old, err := decode(live)
 	if err != nil {
-		return nil, errors.Wrap(err, "what is in the cluster")
+		return nil, errors.Wrap(err, "existing CRD in the cluster")
 	}
 	crd, err := decode(next)
 	if err != nil {

@@ -65,7 +65,7 @@ type settings struct {
 // refuse returns an error about a field of the module in the Kyma.
 func (c *settings) refuse(field string) error {
 	if c.central {
-		return errors.Errorf("%s is not allowed: ModuleTemplate %s has target control-plane, and spec.allowed there does not allow it", field, c.template)
+		return errors.Errorf("%s is not allowed by spec.allowed of ModuleTemplate %s, which has target control-plane", field, c.template)
 	}
 	return errors.Errorf("%s is not allowed by spec.allowed.values of ModuleTemplate %s", field, c.template)
 }

@@ -49,7 +49,7 @@ func inline(ctx context.Context, r artifact.Registry, raw *runtime.RawExtension)
 		return o, nil
 	}
 	if o.location == nil {
-		return nil, invalidf("component %s references components, and has no repository context of type ociRegistry to get them from", d.Name())
+		return nil, invalidf("component %s references other components, but has no repository context of type ociRegistry to fetch them from", d.Name())
 	}
 	o.components, err = artifact.Collect(ctx, r, *o.location, d)
 	return o, err
@@ -63,7 +63,7 @@ func fetched(ctx context.Context, r artifact.Registry, c *v1alpha1.Component, re
 		return nil, err
 	}
 	if d.Version() != c.Version {
-		return nil, invalidf("component %s has version %q, and %q was asked for", c.Name, d.Version(), c.Version)
+		return nil, invalidf("component %s has version %q instead of the requested version %q", c.Name, d.Version(), c.Version)
 	}
 	o := &origin{location: &l, digest: digest}
 	o.components, err = artifact.Collect(ctx, r, l, d)
@@ -159,5 +159,5 @@ func (r *Resolver) origin(ctx context.Context, reg artifact.Registry, t *v1alpha
 		o, err := fetched(ctx, reg, c, reference)
 		return o, classify(err, "spec.component")
 	}
-	return nil, &InvalidError{err: errors.New("spec has neither descriptor nor component")}
+	return nil, &InvalidError{err: errors.New("one of spec.descriptor and spec.component is required")}
 }

@@ -46,10 +46,10 @@ func decodeCustomResource(layer []byte, l archive.Limits) (*runtime.RawExtension
 		return nil, err
 	}
 	if len(files) != 1 {
-		return nil, errors.Errorf("it holds %d files; want one with the default custom resource", len(files))
+		return nil, errors.Errorf("expected one file with the default custom resource, found %d files", len(files))
 	}
 	if len(files[0].Data) > maxData {
-		return nil, errors.Errorf("it is larger than %d bytes", maxData)
+		return nil, errors.Errorf("content is larger than the limit of %d bytes", maxData)
 	}
 	object, err := oneObject(files[0].Data)
 	if err != nil {
@@ -68,7 +68,7 @@ func oneObject(data []byte) (map[string]any, error) {
 			break
 		}
 		if err != nil {
-			return nil, errors.Wrap(err, "it is not YAML")
+			return nil, errors.Wrap(err, "invalid YAML")
 		}
 		object, err := decodeObject(document)
 		if err != nil {
@@ -77,17 +77,17 @@ func oneObject(data []byte) (map[string]any, error) {
 		switch {
 		case len(object) == 0:
 		case found != nil:
-			return nil, errors.New("it holds more than one object; want the default custom resource only")
+			return nil, errors.New("expected only the default custom resource, found more than one object")
 		default:
 			found = object
 		}
 	}
 	if found == nil {
-		return nil, errors.New("it holds no object")
+		return nil, errors.New("no object found")
 	}
 	for _, field := range []string{"apiVersion", "kind"} {
 		if s, _ := found[field].(string); s == "" {
-			return nil, errors.Errorf("it contains an object without %s", field)
+			return nil, errors.Errorf("the object has no %s", field)
 		}
 	}
 	return found, nil
@@ -100,13 +100,13 @@ func decodeObject(document []byte) (map[string]any, error) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, errors.Errorf("it is not YAML: %s", strings.Join(strings.Fields(err.Error()), " "))
+		return nil, errors.Errorf("invalid YAML: %s", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	var object map[string]any
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	if err := d.Decode(&object); err != nil {
-		return nil, errors.New("it is not an object")
+		return nil, errors.New("must be an object")
 	}
 	return object, nil
 }

@@ -17,7 +17,7 @@ import (
 func TestTooManyInstalls(t *testing.T) {
 	for n, want := range map[int]string{
 		maxInstalls:     "",
-		maxInstalls + 1: "the module has 33 installs, and a Manifest can have at most 32: divide it into several modules",
+		maxInstalls + 1: "the module has 33 installs, but a Manifest can have at most 32: split it into several modules",
 	} {
 		var resources []fields
 		for i := range n {

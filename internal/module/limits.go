@@ -18,7 +18,7 @@ func CheckLimits(v *v1alpha1.Verification, p *v1alpha1.ManifestParameters) error
 		return err
 	}
 	if p.Component != nil && slices.Contains(v.DeniedDigests, p.Component.Digest) {
-		return refused("spec.forProvider.component: digest %s is in verification.deniedDigests of the ProviderConfig", p.Component.Digest)
+		return refused("spec.forProvider.component: digest %s is denied by spec.verification.deniedDigests of the ProviderConfig", p.Component.Digest)
 	}
 	for _, s := range sourcesOf(p) {
 		src, err := source.New(s.Source)
@@ -26,7 +26,7 @@ func CheckLimits(v *v1alpha1.Verification, p *v1alpha1.ManifestParameters) error
 			return refused("%s: %v", s.what, err)
 		}
 		if digest, err := src.SignedDigest(); err == nil && slices.Contains(v.DeniedDigests, digest) {
-			return refused("%s: digest %s is in verification.deniedDigests of the ProviderConfig", s.what, digest)
+			return refused("%s: digest %s is denied by spec.verification.deniedDigests of the ProviderConfig", s.what, digest)
 		}
 	}
 	return nil
@@ -55,10 +55,10 @@ func checkVersion(minimums []v1alpha1.MinimumVersion, p *v1alpha1.ManifestParame
 		}
 		c, err := CompareVersions(version, m.Version)
 		if err != nil {
-			return refused("component %s: cannot compare its version with verification.minimumVersions: %v", name, err)
+			return refused("component %s: cannot compare the version with verification.minimumVersions: %v", name, err)
 		}
 		if c < 0 {
-			return refused("component %s has version %s, and verification.minimumVersions of the ProviderConfig requires %s", name, version, m.Version)
+			return refused("component %s has version %s, but verification.minimumVersions of the ProviderConfig requires at least %s", name, version, m.Version)
 		}
 	}
 	return nil

@@ -48,7 +48,7 @@ func (m *mapper) component(p part) error {
 			m.data, m.uncovered = out.Source, uncovered(p, &r)
 		}
 		if len(m.resources) == maxResources {
-			return invalidf("component %s has more than %d resources, with those of the components that it references", p.Name(), maxResources)
+			return invalidf("component %s and the components that it references have more than %d resources", p.Name(), maxResources)
 		}
 		m.resources = append(m.resources, out)
 	}
@@ -86,7 +86,7 @@ func (m *mapper) resource(p part, r *ocm.Resource) (v1alpha1.ModuleResource, err
 	}
 	out.Install = installName(p.reference, r.Name)
 	if !isInstallName.MatchString(out.Install) {
-		return out, errors.Errorf("%q cannot be the name of an install: want lower case letters, digits and dashes", out.Install)
+		return out, errors.Errorf("invalid install name %q: must consist of lowercase letters, digits or '-'", out.Install)
 	}
 	return out, nil
 }
@@ -107,7 +107,7 @@ func uncovered(p part, r *ocm.Resource) string {
 	case p.excluded:
 		return "the reference to component " + p.Name() + " is excluded from signatures"
 	case r.Digest != nil && digestOf(r, "") == "":
-		return "its digest is excluded from signatures, or is not an SHA-256"
+		return "its digest is excluded from signatures, or is not a SHA-256 digest"
 	}
 	return ""
 }
@@ -119,9 +119,9 @@ func (m *mapper) once(r *v1alpha1.ModuleResource) error {
 		switch {
 		case have.Use != r.Use, r.Use == v1alpha1.UseNone:
 		case r.Use != v1alpha1.UseInstall:
-			return errors.Errorf("a module has one resource of use %s, and there is another one%s", r.Use, of(have))
+			return errors.Errorf("a module can have only one resource with use %s, but there is another one%s", r.Use, of(have))
 		case have.Install == r.Install:
-			return errors.Errorf("its install would be named %q like that of resource %s%s: rename one", r.Install, have.Name, of(have))
+			return errors.Errorf("install name %q is also used by resource %s%s: rename one of them", r.Install, have.Name, of(have))
 		}
 	}
 	return nil
@@ -170,7 +170,7 @@ func useOf(r *ocm.Resource) (v1alpha1.ModuleResourceUse, kind, error) {
 	case "plainText":
 		return v1alpha1.UseNone, layered, nil
 	}
-	return "", layered, errors.Errorf("type %q means nothing to a module: want type helm-chart or raw-manifest, or one of the names %s, %s, %s, %s",
+	return "", layered, errors.Errorf("unsupported type %q: must be helm-chart or raw-manifest, or the resource must be named %s, %s, %s or %s",
 		r.Type, resourceConfig, resourceCRDs, resourceRawManifest, resourceDefaultCR)
 }
 

@@ -76,7 +76,7 @@ func checkName(t *v1alpha1.ModuleTemplate, name string) error {
 	default:
 		from = "the name of the component"
 	}
-	return invalidf("%q, from %s, is not a valid module name: set spec.moduleName to at most %d lower case letters, digits, - and .",
+	return invalidf("%q, from %s, is not a valid module name: set spec.moduleName to at most %d lowercase letters, digits, '-' or '.'",
 		name, from, maxModuleName)
 }
 

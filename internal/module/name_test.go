@@ -109,8 +109,8 @@ func TestCompareVersions(t *testing.T) {
 		"Relaxed":    {reason: "A v means nothing, nor do zeros that are left out.", a: "v1.2", b: "1.2.0"},
 		"PreRelease": {reason: "A pre-release is lower than its release.", a: "1.0.0", b: "1.0.0-rc.1", want: 1},
 		"Build":      {reason: "Build metadata does not count.", a: "1.0.0+b1", b: "1.0.0+b2"},
-		"First":      {reason: "What is not a version is named.", a: "latest", b: "1.0.0", err: `"latest" is not a version; want a semantic version such as 1.2.3`},
-		"Second":     {reason: "Either of them.", a: "1.0.0", b: "1.2.3.4", err: `"1.2.3.4" is not a version; want a semantic version such as 1.2.3`},
+		"First":      {reason: "What is not a version is named.", a: "latest", b: "1.0.0", err: `malformed version "latest": must be a semantic version such as 1.2.3`},
+		"Second":     {reason: "Either of them.", a: "1.0.0", b: "1.2.3.4", err: `malformed version "1.2.3.4": must be a semantic version such as 1.2.3`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -45,11 +45,11 @@ func Parameters(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (v1alpha1.Manife
 	if data != nil {
 		var err error
 		if p.Resource, err = named(data, m.Name); err != nil {
-			return p, errors.Wrapf(err, "data of ModuleTemplate %s", t.Name)
+			return p, errors.Wrapf(err, "spec.data of ModuleTemplate %s", t.Name)
 		}
 	}
 	if len(p.Installs) == 0 && p.CRDs == nil && p.Resource == nil {
-		return p, errors.Errorf("ModuleTemplate %s holds nothing that can be installed", t.Name)
+		return p, errors.Errorf("ModuleTemplate %s contains nothing that can be installed", t.Name)
 	}
 	return p, nil
 }
@@ -91,7 +91,7 @@ func named(raw *runtime.RawExtension, name string) (*runtime.RawExtension, error
 	var o map[string]any
 	// Numbers are preserved: a large one is not exact as a float.
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw.Raw, &o); err != nil || o == nil {
-		return nil, errors.New("is not an object")
+		return nil, errors.New("must be an object")
 	}
 	meta, _ := o["metadata"].(map[string]any)
 	if n, _ := meta["name"].(string); n != "" {

@@ -139,13 +139,13 @@ func TestParameters(t *testing.T) {
 			reason: "The error lists the names that the module has.",
 			status: v1alpha1.ModuleTemplateStatus{Resources: resources},
 			module: v1alpha1.Module{Name: "m", Installs: []v1alpha1.ModuleInstall{{Name: "operator"}}},
-			err:    `the module has no install "operator": correct installs["operator"]; it has "op", "raw-manifest"`,
+			err:    `the module has no install "operator": correct installs["operator"]; the module has "op", "raw-manifest"`,
 		},
 		"NoInstall": {
 			reason: "A module can have no installs at all.",
 			status: v1alpha1.ModuleTemplateStatus{Resources: resources[2:], Data: raw(`{"kind":"K"}`)},
 			module: v1alpha1.Module{Name: "m", Installs: []v1alpha1.ModuleInstall{{Name: "operator"}}},
-			err:    `the module has no install "operator": correct installs["operator"]; it has none`,
+			err:    `the module has no install "operator": correct installs["operator"]; the module has no installs`,
 		},
 		"NoChart": {
 			reason: "Only charts have values.",
@@ -156,17 +156,17 @@ func TestParameters(t *testing.T) {
 		"NullData": {
 			reason: "So is null.",
 			spec:   v1alpha1.ModuleTemplateSpec{Data: raw(`null`)},
-			err:    "data of ModuleTemplate t: is not an object",
+			err:    "spec.data of ModuleTemplate t: must be an object",
 		},
 		"Empty": {
 			reason: "A module that installs nothing is a mistake.",
 			module: v1alpha1.Module{Name: "m"},
-			err:    "ModuleTemplate t holds nothing that can be installed",
+			err:    "ModuleTemplate t contains nothing that can be installed",
 		},
 		"BadData": {
 			reason: "Data that is not an object is a mistake.",
 			spec:   v1alpha1.ModuleTemplateSpec{Data: raw(`[]`)},
-			err:    "data of ModuleTemplate t: is not an object",
+			err:    "spec.data of ModuleTemplate t: must be an object",
 		},
 	}
 	for name, tc := range cases {

@@ -121,7 +121,7 @@ func privileged(o *unstructured.Unstructured, r schema.GroupResource) (*grant, e
 		kind, _, _ := unstructured.NestedString(o.Object, "roleRef", "kind")
 		name, _, _ := unstructured.NestedString(o.Object, "roleRef", "name")
 		if name == "" || kind != "Role" && kind != "ClusterRole" {
-			return nil, errors.Errorf("%s %s: roleRef names no Role or ClusterRole", o.GetKind(), o.GetName())
+			return nil, errors.Errorf("%s %s: roleRef must refer to a Role or a ClusterRole", o.GetKind(), o.GetName())
 		}
 		to := schema.GroupResource{Group: groupRBAC, Resource: strings.ToLower(kind) + "s"}
 		return &grant{GroupResource: to, verbs: "bind", names: name}, nil

@@ -24,12 +24,12 @@ func parseReference(s string) (reference, error) {
 	bare := withoutScheme(s)
 	if host, _, _ := strings.Cut(bare, "/"); strings.Contains(host, "@") {
 		// The reference is not shown: it contains a secret.
-		return r, invalidf("its reference contains credentials: put them into the pull secret of an entry in registries")
+		return r, invalidf("the reference contains credentials: store them in a Secret, and set pullSecretRef in spec.registries of the ProviderConfig")
 	}
 	bare, digest, pinned := strings.Cut(bare, "@")
 	if pinned && !isDigest.MatchString(digest) {
 		// The part before it is not shown either: a password may contain a slash.
-		return r, invalidf("its reference has behind @ no digest; want sha256: and 64 hexadecimal digits")
+		return r, invalidf("the text after @ in the reference must be a digest, sha256: followed by 64 hexadecimal digits")
 	}
 	r.digest = digest
 	// A colon before the last slash belongs to a port.
@@ -40,7 +40,7 @@ func parseReference(s string) (reference, error) {
 	dir, last := path.Split(bare)
 	r.repo, r.name = strings.TrimSuffix(dir, "/"), last
 	if r.repo == "" || r.name == "" || strings.ContainsAny(bare, " \t\n") {
-		return r, invalidf("reference %.300q is malformed; want host/path:tag or host/path@digest", s)
+		return r, invalidf("malformed reference %.300q: must be host/path:tag or host/path@digest", s)
 	}
 	return r, nil
 }

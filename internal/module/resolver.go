@@ -65,13 +65,13 @@ func (r *Resolver) Resolve(ctx context.Context, regs oci.Registries, t *v1alpha1
 	}
 	out.Resources = m.resources
 	if n := installsOf(out.Resources); n > maxInstalls {
-		return nil, invalidf("the module has %d installs, and a Manifest can have at most %d: divide it into several modules", n, maxInstalls)
+		return nil, invalidf("the module has %d installs, but a Manifest can have at most %d: split it into several modules", n, maxInstalls)
 	}
 	if m.data != nil && t.Spec.Data == nil {
 		// Signature verification does not fetch the default custom resource, as by then it may as well be the user's
 		// own.
 		if m.uncovered != "" {
-			return nil, invalidf("resource %s: %s, so that anything could be delivered in its place: set spec.data instead", resourceDefaultCR, m.uncovered)
+			return nil, invalidf("resource %s: %s, so the signature does not protect its content: set spec.data instead", resourceDefaultCR, m.uncovered)
 		}
 		if out.Data, err = r.customResource(ctx, reg, m.data); err != nil {
 			return nil, err

@@ -180,7 +180,7 @@ func TestResolve(t *testing.T) {
 			args:   defaultCR(func(*testing.T) []byte { return []byte(cr + "---\n" + cr) }),
 			want: want{
 				invalid: true,
-				err:     "resource default-cr: it holds more than one object; want the default custom resource only",
+				err:     "resource default-cr: expected only the default custom resource, found more than one object",
 			},
 		},
 		"Bomb": {
@@ -188,7 +188,7 @@ func TestResolve(t *testing.T) {
 			args: defaultCR(func(*testing.T) []byte {
 				return []byte("a: &a " + strings.Repeat("x", 10000) + "\nb: [" + strings.Repeat("*a, ", 1000) + "*a]\n")
 			}),
-			want: want{invalid: true, err: "resource default-cr: its aliases make it larger than 262144 bytes"},
+			want: want{invalid: true, err: "resource default-cr: YAML is larger than 262144 bytes when its aliases are expanded"},
 		},
 		"ExcludedData": {
 			reason: "What no signature covers could be anything, under a valid signature.",
@@ -196,7 +196,7 @@ func TestResolve(t *testing.T) {
 				t.Helper()
 				return inlineTemplate(describe(t, sample, "1.0.0", []fields{excluded(local("default-cr", "yaml", []byte(cr)))}))
 			}},
-			want: want{invalid: true, err: "resource default-cr: its digest is excluded from signatures, or is not an SHA-256, so that anything could be delivered"},
+			want: want{invalid: true, err: "resource default-cr: its digest is excluded from signatures, or is not a SHA-256 digest, so the signature does not protect its content"},
 		},
 		"OtherHashOfData": {
 			reason: "Nor does a hash that content is not fetched by.",
@@ -206,7 +206,7 @@ func TestResolve(t *testing.T) {
 				r["digest"] = fields{"hashAlgorithm": "SHA-512", "normalisationAlgorithm": "genericBlobDigest/v1", "value": strings.Repeat("a", 128)}
 				return inlineTemplate(describe(t, sample, "1.0.0", []fields{r}))
 			}},
-			want: want{invalid: true, err: "resource default-cr: its digest is excluded from signatures, or is not an SHA-256"},
+			want: want{invalid: true, err: "resource default-cr: its digest is excluded from signatures, or is not a SHA-256 digest"},
 		},
 		"DataOfExcludedComponent": {
 			reason: "Nothing of a component is covered if the reference to it is excluded.",
@@ -240,17 +240,17 @@ func TestResolve(t *testing.T) {
 				}
 				return inlineTemplate(describe(t, sample, "1.0.0", all))
 			}},
-			want: want{invalid: true, err: "component example.org/module/sample has more than 256 resources"},
+			want: want{invalid: true, err: "component example.org/module/sample and the components that it references have more than 256 resources"},
 		},
 		"TwoFiles": {
 			reason: "There is one default custom resource.",
 			args:   defaultCR(func(t *testing.T) []byte { t.Helper(); return pack(t, "a.yaml", cr, "b.yaml", cr) }),
-			want:   want{invalid: true, err: "resource default-cr: it holds 2 files; want one with the default custom resource"},
+			want:   want{invalid: true, err: "resource default-cr: expected one file with the default custom resource, found 2 files"},
 		},
 		"NoKind": {
 			reason: "What is not an object of Kubernetes is an error.",
 			args:   defaultCR(func(*testing.T) []byte { return []byte("apiVersion: v1\nmetadata: {name: x}\n") }),
-			want:   want{invalid: true, err: "resource default-cr: it contains an object without kind"},
+			want:   want{invalid: true, err: "resource default-cr: the object has no kind"},
 		},
 		"Down": {
 			reason: "A registry that is down is not a fault of the template.",
@@ -277,7 +277,7 @@ func TestResolve(t *testing.T) {
 			args: args{template: func(*testing.T, *fakePuller) *v1alpha1.ModuleTemplate {
 				return componentTemplate(sample, "latest")
 			}},
-			want: want{invalid: true, err: `spec.component.version: "latest" is not a version; want a semantic version such as 1.2.3`},
+			want: want{invalid: true, err: `spec.component.version: malformed version "latest": must be a semantic version such as 1.2.3`},
 		},
 		"NoDescriptor": {
 			reason: "What is not a descriptor is an error that names the field.",
@@ -297,14 +297,14 @@ func TestResolve(t *testing.T) {
 		"Strange": {
 			reason: "A resource that means nothing is an error with its name and type.",
 			args:   one(local("strange", "blob", []byte("1"))),
-			want:   want{invalid: true, err: `component example.org/module/sample: resource strange: type "blob" means nothing to a module`},
+			want:   want{invalid: true, err: `component example.org/module/sample: resource strange: unsupported type "blob"`},
 		},
 		"Collision": {
 			reason: "Two installs cannot have one name.",
 			args:   one(local("a_b", "helm-chart", []byte("1")), local("a-b", "helm-chart", []byte("2"))),
 			want: want{
 				invalid: true,
-				err:     `component example.org/module/sample: resource a-b: its install would be named "a-b" like that of resource a_b: rename one`,
+				err:     `component example.org/module/sample: resource a-b: install name "a-b" is also used by resource a_b: rename one of them`,
 			},
 		},
 		"TwoConfigs": {
@@ -318,8 +318,8 @@ func TestResolve(t *testing.T) {
 			}},
 			want: want{
 				invalid: true,
-				err: "component example.org/module/sample: resource config: a module has one resource of use Config, " +
-					"and there is another one of component example.org/module/lower",
+				err: "component example.org/module/sample: resource config: a module can have only one resource with use Config, " +
+					"but there is another one of component example.org/module/lower",
 			},
 		},
 	}

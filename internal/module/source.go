@@ -34,11 +34,11 @@ func (s *sourcer) layer(r *ocm.Resource) (*v1alpha1.Source, error) {
 	switch r.Access.Type {
 	case ocm.AccessLocalOCIBlob, ocm.AccessLocalBlob:
 		if s.location == nil {
-			return nil, errors.Errorf("access %s needs a repository context of type ociRegistry, and the descriptor has none", r.Access.Type)
+			return nil, errors.Errorf("access %s requires a repository context of type ociRegistry, but the descriptor has none", r.Access.Type)
 		}
 		repo, name, err := s.location.Repository(s.component)
 		if err != nil {
-			return nil, errors.Wrap(err, "cannot tell its repository")
+			return nil, errors.Wrap(err, "cannot determine the repository")
 		}
 		return blob(r, repo, name)
 	case ocm.AccessOCIBlob:
@@ -48,17 +48,17 @@ func (s *sourcer) layer(r *ocm.Resource) (*v1alpha1.Source, error) {
 		}
 		return blob(r, ref.repo, ref.name)
 	}
-	return nil, errors.Errorf("access %q cannot be used for type %q: want localOciBlob, localBlob or ociBlob", r.Access.Type, r.Type)
+	return nil, errors.Errorf("access %q is not supported for type %q: must be localOciBlob, localBlob or ociBlob", r.Access.Type, r.Type)
 }
 
 // blob returns the source of a blob in a repository. The digest by which it is fetched must be the one that signatures
 // cover.
 func blob(r *ocm.Resource, repo, name string) (*v1alpha1.Source, error) {
 	if !isDigest.MatchString(r.Access.Digest) {
-		return nil, errors.Errorf("access %s has %.100q as digest; want sha256: and 64 hexadecimal digits", r.Access.Type, r.Access.Digest)
+		return nil, errors.Errorf("access %s has malformed digest %.100q: must be sha256: followed by 64 hexadecimal digits", r.Access.Type, r.Access.Digest)
 	}
 	if d := digestOf(r, ""); d != "" && d != r.Access.Digest {
-		return nil, errors.Errorf("access %s names %s, and the digest of the resource is %.140s: they must be the same", r.Access.Type, r.Access.Digest, d)
+		return nil, errors.Errorf("access %s refers to %s, but the digest of the resource is %.140s: they must be equal", r.Access.Type, r.Access.Digest, d)
 	}
 	return source.OCIRef(repo, name, r.Access.Digest), nil
 }
@@ -70,7 +70,7 @@ func (s *sourcer) chart(r *ocm.Resource) (*v1alpha1.Source, error) {
 		return chartArtifact(r, r.Access.Reference)
 	case ocm.AccessRelativeOCI:
 		if s.location == nil {
-			return nil, errors.Errorf("access %s needs a repository context of type ociRegistry, and the descriptor has none", r.Access.Type)
+			return nil, errors.Errorf("access %s requires a repository context of type ociRegistry, but the descriptor has none", r.Access.Type)
 		}
 		return chartArtifact(r, relative(s.location, r.Access.Reference))
 	case ocm.AccessHelmChart:
@@ -78,8 +78,8 @@ func (s *sourcer) chart(r *ocm.Resource) (*v1alpha1.Source, error) {
 	case ocm.AccessLocalOCIBlob, ocm.AccessLocalBlob, ocm.AccessOCIBlob:
 		return s.layer(r)
 	}
-	return nil, errors.Errorf("access %q cannot be used for a chart: want localOciBlob, localBlob, ociBlob, ociArtifact, "+
-		"ociRegistry, relativeOciReference or helmChartRepository", r.Access.Type)
+	return nil, errors.Errorf("access %q is not supported for charts: must be localOciBlob, localBlob, ociBlob, "+
+		"ociArtifact, ociRegistry, relativeOciReference or helmChartRepository", r.Access.Type)
 }
 
 // relative returns the absolute form of a reference that is relative to a repository context.
@@ -102,18 +102,18 @@ func chartArtifact(r *ocm.Resource, at string) (*v1alpha1.Source, error) {
 	digest := digestOf(r, artifactDigest)
 	switch {
 	case ref.digest != "" && digest != "" && ref.digest != digest:
-		return nil, errors.Errorf("access %s names %s, and the digest of the resource is %.140s: they must be the same", r.Access.Type, ref.digest, digest)
+		return nil, errors.Errorf("access %s refers to %s, but the digest of the resource is %.140s: they must be equal", r.Access.Type, ref.digest, digest)
 	case digest == "":
 		digest = ref.digest
 	}
 	if digest != "" {
 		if !isDigest.MatchString(digest) {
-			return nil, errors.Errorf("the digest of the resource is %.140q; want 64 hexadecimal digits", digest)
+			return nil, errors.Errorf("malformed digest %.140q of the resource: must be 64 hexadecimal digits", digest)
 		}
 		return source.OCIRef(ref.repo, ref.name, digest), nil
 	}
 	if ref.tag == "" {
-		return nil, errors.Errorf("access %s names %.300q, which has neither tag nor digest", r.Access.Type, at)
+		return nil, errors.Errorf("access %s refers to %.300q, which has neither a tag nor a digest", r.Access.Type, at)
 	}
 	return chartOf("oci://"+ref.repo, ref.name, ref.tag)
 }
@@ -122,13 +122,14 @@ func chartArtifact(r *ocm.Resource, at string) (*v1alpha1.Source, error) {
 func chartOf(url, name, version string) (*v1alpha1.Source, error) {
 	switch {
 	case strings.Contains(url, "@"):
-		return nil, errors.New("the URL of its chart contains credentials: put them into the pull secret of an entry in registries")
+		return nil, errors.New("the URL of the chart contains credentials: store them in a Secret, and set pullSecretRef " +
+			"in spec.registries of the ProviderConfig")
 	case !isChartURL.MatchString(url):
-		return nil, errors.Errorf("its chart is at %.300q; want a URL that begins with oci://, https:// or http:// and a host", url)
+		return nil, errors.Errorf("malformed chart URL %.300q: must begin with oci://, https:// or http://, followed by a host", url)
 	case name == "":
-		return nil, errors.New("its chart has no name")
+		return nil, errors.New("the name of the chart is missing")
 	case version == "":
-		return nil, errors.New("its chart has no version, so that it could change without notice")
+		return nil, errors.New("the version of the chart is missing, so its content could change")
 	}
 	return source.HelmChart(url, name, version), nil
 }

@@ -59,7 +59,7 @@ func TestChart(t *testing.T) {
 			location: located,
 			access:   ocm.Access{Type: ocm.AccessLocalBlob, Digest: digestB},
 			digest:   digest(blobDigest, digestA),
-			want:     want{err: "access localBlob names " + digestB + ", and the digest of the resource is " + digestA + ": they must be the same"},
+			want:     want{err: "access localBlob refers to " + digestB + ", but the digest of the resource is " + digestA + ": they must be equal"},
 		},
 		"ExcludedDigest": {
 			reason:   "A digest that says that there is none is not compared.",
@@ -72,12 +72,12 @@ func TestChart(t *testing.T) {
 			reason:   "A local blob without a digest names nothing.",
 			location: located,
 			access:   ocm.Access{Type: ocm.AccessLocalOCIBlob, Digest: "1.0.0"},
-			want:     want{err: `access localOciBlob has "1.0.0" as digest; want sha256: and 64 hexadecimal digits`},
+			want:     want{err: `access localOciBlob has malformed digest "1.0.0": must be sha256: followed by 64 hexadecimal digits`},
 		},
 		"NoLocation": {
 			reason: "Without a repository a local blob is nowhere.",
 			access: ocm.Access{Type: ocm.AccessLocalOCIBlob, Digest: digestA},
-			want:   want{err: "access localOciBlob needs a repository context of type ociRegistry, and the descriptor has none"},
+			want:   want{err: "access localOciBlob requires a repository context of type ociRegistry, but the descriptor has none"},
 		},
 		"OCIBlob": {
 			reason: "A blob may be in another repository.",
@@ -99,7 +99,7 @@ func TestChart(t *testing.T) {
 			reason: "Two digests that differ are an error.",
 			access: ocm.Access{Type: ocm.AccessOCIRegistry, Reference: "reg.example.org/charts/mysql@" + digestB},
 			digest: digest(artifactDigest, digestA),
-			want:   want{err: "access ociRegistry names " + digestB + ", and the digest of the resource is " + digestA + ": they must be the same"},
+			want:   want{err: "access ociRegistry refers to " + digestB + ", but the digest of the resource is " + digestA + ": they must be equal"},
 		},
 		"ArtifactTag": {
 			reason: "A chart that nothing pins is fetched by version.",
@@ -109,7 +109,7 @@ func TestChart(t *testing.T) {
 		"ArtifactBare": {
 			reason: "A chart of any version is an error.",
 			access: ocm.Access{Type: ocm.AccessOCIRegistry, Reference: "reg.example.org:5000/charts/mysql"},
-			want:   want{err: `access ociRegistry names "reg.example.org:5000/charts/mysql", which has neither tag nor digest`},
+			want:   want{err: `access ociRegistry refers to "reg.example.org:5000/charts/mysql", which has neither a tag nor a digest`},
 		},
 		"Relative": {
 			reason:   "A relative reference starts at the repository context.",
@@ -128,7 +128,7 @@ func TestChart(t *testing.T) {
 		"RelativeNowhere": {
 			reason: "Without a repository it is nowhere.",
 			access: ocm.Access{Type: ocm.AccessRelativeOCI, Reference: "charts/mysql:9.4.1"},
-			want:   want{err: "access relativeOciReference needs a repository context"},
+			want:   want{err: "access relativeOciReference requires a repository context"},
 		},
 		"ChartRepository": {
 			reason: "A chart may be in a chart repository.",
@@ -138,48 +138,48 @@ func TestChart(t *testing.T) {
 		"ChartWithoutVersion": {
 			reason: "It needs a version.",
 			access: ocm.Access{Type: ocm.AccessHelmChart, ChartURL: "https://charts.example.org", ChartName: "mysql"},
-			want:   want{err: "its chart has no version"},
+			want:   want{err: "the version of the chart is missing"},
 		},
 		"ChartAtFile": {
 			reason: "It is not in a file.",
 			access: ocm.Access{Type: ocm.AccessHelmChart, ChartURL: "file:///etc", ChartName: "mysql", ChartVersion: "1.0.0"},
-			want:   want{err: `its chart is at "file:///etc"; want a URL`},
+			want:   want{err: `malformed chart URL "file:///etc"`},
 		},
 		"ChartCredentials": {
 			reason: "Credentials are refused, and not shown.",
 			access: ocm.Access{Type: ocm.AccessHelmChart, ChartURL: "https://user:pass@charts.example.org", ChartName: "mysql", ChartVersion: "1.0.0"},
-			want:   want{err: "the URL of its chart contains credentials"},
+			want:   want{err: "the URL of the chart contains credentials"},
 		},
 		"ReferenceCredentials": {
 			reason: "Nor are those with a slash in them.",
 			access: ocm.Access{Type: ocm.AccessOCIRegistry, Reference: "user:pass/word@reg.example.org/charts/mysql:1"},
-			want:   want{err: "access ociRegistry: its reference has behind @ no digest"},
+			want:   want{err: "access ociRegistry: the text after @ in the reference must be a digest"},
 		},
 		"ChartName": {
 			reason: "The API takes names of charts only.",
 			access: ocm.Access{Type: ocm.AccessHelmChart, ChartURL: "https://charts.example.org", ChartName: "my sql", ChartVersion: "1.0.0"},
-			want:   want{err: `the name of its chart is "my sql"; want`},
+			want:   want{err: `invalid chart name "my sql"`},
 		},
 		"ChartURL": {
 			reason: "And URLs of some length.",
 			access: ocm.Access{Type: ocm.AccessHelmChart, ChartURL: "https://charts.example.org/" + strings.Repeat("a", 2048), ChartName: "mysql", ChartVersion: "1.0.0"},
-			want:   want{err: "the URL of its chart has more than 2048 characters"},
+			want:   want{err: "the URL of the chart is longer than 2048 characters"},
 		},
 		"ChartVersion": {
 			reason: "And versions.",
 			access: ocm.Access{Type: ocm.AccessHelmChart, ChartURL: "https://charts.example.org", ChartName: "mysql", ChartVersion: strings.Repeat("1", 129)},
-			want:   want{err: "the version of its chart is "},
+			want:   want{err: "chart version "},
 		},
 		"Host": {
 			reason:   "A host is a host.",
 			location: &ocm.Location{BaseURL: "reg example.org/modules"},
 			access:   ocm.Access{Type: ocm.AccessLocalBlob, Digest: digestA},
-			want:     want{err: `it lies in the repository "reg example.org/modules/component-descriptors"`},
+			want:     want{err: `repository "reg example.org/modules/component-descriptors"`},
 		},
 		"Web": {
 			reason: "Other access is an error that names it.",
 			access: ocm.Access{Type: "web"},
-			want:   want{err: `access "web" cannot be used for a chart`},
+			want:   want{err: `access "web" is not supported for charts`},
 		},
 	}
 	for name, tc := range cases {
@@ -205,7 +205,7 @@ func TestChart(t *testing.T) {
 func TestLayer(t *testing.T) {
 	s := &sourcer{component: sample}
 	_, err := s.layer(&ocm.Resource{Name: "crds", Type: "yaml", Access: ocm.Access{Type: ocm.AccessOCIArtifact, Reference: "reg.example.org/a/b:1"}})
-	if want := `access "ociArtifact" cannot be used for type "yaml": want localOciBlob, localBlob or ociBlob`; err == nil || err.Error() != want {
+	if want := `access "ociArtifact" is not supported for type "yaml": must be localOciBlob, localBlob or ociBlob`; err == nil || err.Error() != want {
 		t.Errorf("an artifact is not a layer\nlayer(...): want error %q, got %v", want, err)
 	}
 }

@@ -23,7 +23,7 @@ func TestNewSourceType(t *testing.T) {
 	if err := validateSource(sourcetest.Tree(treeURL, digestA)); err != nil {
 		t.Errorf("validateSource(...): %v", err)
 	}
-	if err := validateSource(sourcetest.Tree("", digestA)); err == nil || err.Error() != "its tree has no URL" {
+	if err := validateSource(sourcetest.Tree("", digestA)); err == nil || err.Error() != "the URL of the tree is missing" {
 		t.Errorf("validateSource(...): want the error of the type, got %v", err)
 	}
 	template := &v1alpha1.ModuleTemplate{Status: v1alpha1.ModuleTemplateStatus{Resources: []v1alpha1.ModuleResource{
@@ -48,7 +48,7 @@ func TestVerifyNewSourceType(t *testing.T) {
 		"Covered":    {reason: "The type names the digest that a signature covers.", source: *sourcetest.Tree(treeURL, sum(tree))},
 		"NotCovered": {reason: "Another digest is not signed.", source: *sourcetest.Tree(treeURL, digestA), want: `install "plain": signature "module-signature" does not cover ` + digestA},
 		"Moves":      {reason: "The type says why it cannot be signed.", source: *sourcetest.Tree(treeURL, ""), want: `install "plain": a tree without a digest can change`},
-		"Unknown":    {reason: "A type that is not registered is refused.", source: v1alpha1.Source{Type: "svn", Ref: sum(tree)}, want: `install "plain": source type "svn" is unknown`},
+		"Unknown":    {reason: "A type that is not registered is refused.", source: v1alpha1.Source{Type: "svn", Ref: sum(tree)}, want: `install "plain": unknown source type "svn"`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -60,13 +60,13 @@ func checkInstalls(installs []v1alpha1.Install, m *v1alpha1.Module) error {
 // list returns a clause that lists the names of installs.
 func list(installs []v1alpha1.Install) string {
 	if len(installs) == 0 {
-		return "it has none"
+		return "the module has no installs"
 	}
 	names := make([]string, 0, len(installs))
 	for i := range installs {
 		names = append(names, strconv.Quote(installs[i].Name))
 	}
-	return "it has " + strings.Join(names, ", ")
+	return "the module has " + strings.Join(names, ", ")
 }
 
 // valuesFrom returns the references of the module, and then those of the install, with their defaults. Later ones take

@@ -70,8 +70,8 @@ func originOf(ctx context.Context, reg artifact.Registry, p *v1alpha1.ManifestPa
 		o, err := fetched(ctx, reg, &p.Component.Component, p.Component.Digest)
 		return o, classify(err, "spec.forProvider.component")
 	}
-	return nil, invalidf("spec.forProvider has neither descriptor nor component, which would hold the signature: set one, " +
-		"or set verification.mode of the ProviderConfig to Off")
+	return nil, invalidf("spec.forProvider has neither descriptor nor component, so there is no signature to verify: " +
+		"set one of them, or set verification.mode of the ProviderConfig to Off")
 }
 
 // untrusted turns the error of a component that cannot be read into an *ocm.VerificationError. It returns a failure to
@@ -162,7 +162,7 @@ func fingerprint(p *v1alpha1.ManifestParameters, keys []ocm.Key) (string, error)
 	}
 	b, err := json.Marshal(all)
 	if err != nil {
-		return "", errors.Wrap(err, "cannot encode what is verified")
+		return "", errors.Wrap(err, "cannot encode the verified sources")
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:]), nil

@@ -26,7 +26,7 @@ func CompareVersions(a, b string) (int, error) {
 func parseVersion(v string) (*semver.Version, error) {
 	parsed, err := semver.NewVersion(v)
 	if err != nil {
-		return nil, errors.Errorf("%q is not a version; want a semantic version such as 1.2.3", v)
+		return nil, errors.Errorf("malformed version %q: must be a semantic version such as 1.2.3", v)
 	}
 	return parsed, nil
 }

@@ -41,7 +41,7 @@ func (b blob) String() string {
 // Validate returns an error if the repository is malformed.
 func (b blob) Validate() error {
 	if !isRepo.MatchString(b.repo) || !isRepoName.MatchString(b.name) {
-		return errors.Errorf("it lies in the repository %.100q, %.100q, which is malformed or too long", b.repo, b.name)
+		return errors.Errorf("repository %.100q with name %.100q is malformed or too long", b.repo, b.name)
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func (b blob) SignedDigest() (string, error) {
 }
 
 func errNoDigest() error {
-	return errors.New("it has no digest that a signature could cover; use type oci-ref or raw with repo, name and ref")
+	return errors.New("content without a digest cannot be verified; use type oci-ref or raw with repo, name and ref")
 }
 
 // fetch returns a function that pulls the blob with a method of the Puller.

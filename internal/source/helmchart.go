@@ -51,18 +51,18 @@ func (h *helmChart) String() string {
 func (h *helmChart) Validate() error {
 	switch {
 	case len(h.url) > maxURL:
-		return errors.Errorf("the URL of its chart has more than %d characters", maxURL)
+		return errors.Errorf("the URL of the chart is longer than %d characters", maxURL)
 	case len(h.name) > maxName || !isChartName.MatchString(h.name):
-		return errors.Errorf("the name of its chart is %.100q; want at most %d letters, digits and ._-/", h.name, maxName)
+		return errors.Errorf("invalid chart name %.100q: must consist of at most %d letters, digits, '.', '_', '-' or '/'", h.name, maxName)
 	case len(h.version) > maxVersion:
-		return errors.Errorf("the version of its chart is %.100q…; want at most %d characters", h.version, maxVersion)
+		return errors.Errorf("chart version %.100q… is longer than %d characters", h.version, maxVersion)
 	}
 	return nil
 }
 
 // SignedDigest returns an error, because a version can move.
 func (*helmChart) SignedDigest() (string, error) {
-	return "", errors.New("a chart by version cannot be verified, as the version can move; use type oci-ref with a digest")
+	return "", errors.New("a chart that is specified by version cannot be verified, because its content can change; use type oci-ref with a digest")
 }
 
 // Content returns the content of the chart.

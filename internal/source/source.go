@@ -89,7 +89,7 @@ func Register(t v1alpha1.SourceType, c Constructor) {
 func New(s v1alpha1.Source) (Source, error) {
 	c, ok := types[s.Type]
 	if !ok {
-		return nil, errors.Errorf("source type %q is unknown", s.Type)
+		return nil, errors.Errorf("unknown source type %q", s.Type)
 	}
 	return c(s), nil
 }

@@ -136,19 +136,19 @@ func TestSources(t *testing.T) {
 		},
 		"NoRef": {
 			reason: "A source without a digest cannot be signed.", source: OCIRef("r.example.org/x", "y/z", ""),
-			want: want{Address: at + "@", Refused: "it has no digest that a signature could cover", Digest: "oci-ref ", Call: "ChartByDigest " + at + " "},
+			want: want{Address: at + "@", Refused: "content without a digest cannot be verified", Digest: "oci-ref ", Call: "ChartByDigest " + at + " "},
 		},
 		"Registry": {
 			reason: "A chart in a registry, by version.", source: HelmChart("oci://r.example.org/c", "web", "1.2.3"),
 			want: want{
-				Address: "oci://r.example.org/c/web:1.2.3", Refused: "a chart by version cannot be verified",
+				Address: "oci://r.example.org/c/web:1.2.3", Refused: "a chart that is specified by version cannot be verified",
 				Digest: "helm-chart oci://r.example.org/c web 1.2.3", Call: "Chart oci://r.example.org/c web 1.2.3",
 			},
 		},
 		"Repository": {
 			reason: "A chart in a chart repository, by version.", source: HelmChart("https://c.example.org/", "web", "1.x"),
 			want: want{
-				Address: "https://c.example.org/web:1.x", Refused: "a chart by version cannot be verified",
+				Address: "https://c.example.org/web:1.x", Refused: "a chart that is specified by version cannot be verified",
 				Digest: "helm-chart https://c.example.org/ web 1.x", Call: "RepoChart https://c.example.org/ web 1.x",
 			},
 		},
@@ -159,7 +159,7 @@ func TestSources(t *testing.T) {
 		"Inline": {
 			reason: "Plain YAML in the spec is not pulled.", source: inlined("a: b\n"),
 			want: want{
-				Address: "inline", Refused: "it has no digest that a signature could cover", Form: engine.FormPlain,
+				Address: "inline", Refused: "content without a digest cannot be verified", Form: engine.FormPlain,
 				Digest: "raw inline sha256:52c9693cf3f219d51ba6af4362ee092c55fb5e6f96d6f9da13c8ede7eff8e71b",
 			},
 		},
@@ -184,7 +184,7 @@ func TestSources(t *testing.T) {
 			in := src.Content().Install(&asked, anyRegistry, archive.Limits{})
 			got := want{Address: src.String(), Digest: in.Digest, Form: in.Form, Path: in.Path}
 			if got.Signed, err = src.SignedDigest(); err != nil {
-				got.Refused, _, _ = strings.Cut(strings.SplitN(err.Error(), ";", 2)[0], ", as")
+				got.Refused, _, _ = strings.Cut(strings.SplitN(err.Error(), ";", 2)[0], ", because")
 			}
 			if _, err := in.Fetch(t.Context()); (err == nil) != (tc.want.Call == "") {
 				t.Errorf("\n%s\nFetch(...): %v", tc.reason, err)
@@ -201,7 +201,7 @@ func TestSources(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	if _, err := New(v1alpha1.Source{Type: "svn"}); err == nil || err.Error() != `source type "svn" is unknown` {
+	if _, err := New(v1alpha1.Source{Type: "svn"}); err == nil || err.Error() != `unknown source type "svn"` {
 		t.Errorf("New(...): got %v", err)
 	}
 	if IsChart(v1alpha1.Source{}) {
@@ -221,12 +221,12 @@ func TestValidate(t *testing.T) {
 		source *v1alpha1.Source
 		want   string
 	}{
-		"Repo":         {reason: "A repository contains no spaces.", source: OCIRef("r example.org", "a", zeros), want: `it lies in the repository "r example.org", "a", which is malformed or too long`},
-		"Name":         {reason: "A name contains no tag.", source: Raw("r.example.org", "a:b", zeros), want: `it lies in the repository "r.example.org", "a:b", which is malformed or too long`},
-		"NoRepository": {reason: "A layer requires a repository.", source: &v1alpha1.Source{Type: v1alpha1.SourceTypeKustomize}, want: `it lies in the repository "", "", which is malformed or too long`},
-		"Chart":        {reason: "The name of a chart contains no spaces.", source: HelmChart("https://c.example.org", "my sql", "1"), want: `the name of its chart is "my sql"; want at most 253 letters, digits and ._-/`},
-		"URL":          {reason: "The length of a URL is limited.", source: HelmChart("https://c.example.org/"+strings.Repeat("a", 2048), "a", "1"), want: "the URL of its chart has more than 2048 characters"},
-		"Version":      {reason: "The length of a version is limited.", source: HelmChart("https://c.example.org", "a", strings.Repeat("1", 129)), want: "the version of its chart is " + `"` + strings.Repeat("1", 100) + `"…; want at most 128 characters`},
+		"Repo":         {reason: "A repository contains no spaces.", source: OCIRef("r example.org", "a", zeros), want: `repository "r example.org" with name "a" is malformed or too long`},
+		"Name":         {reason: "A name contains no tag.", source: Raw("r.example.org", "a:b", zeros), want: `repository "r.example.org" with name "a:b" is malformed or too long`},
+		"NoRepository": {reason: "A layer requires a repository.", source: &v1alpha1.Source{Type: v1alpha1.SourceTypeKustomize}, want: `repository "" with name "" is malformed or too long`},
+		"Chart":        {reason: "The name of a chart contains no spaces.", source: HelmChart("https://c.example.org", "my sql", "1"), want: `invalid chart name "my sql": must consist of at most 253 letters, digits, '.', '_', '-' or '/'`},
+		"URL":          {reason: "The length of a URL is limited.", source: HelmChart("https://c.example.org/"+strings.Repeat("a", 2048), "a", "1"), want: "the URL of the chart is longer than 2048 characters"},
+		"Version":      {reason: "The length of a version is limited.", source: HelmChart("https://c.example.org", "a", strings.Repeat("1", 129)), want: "chart version " + `"` + strings.Repeat("1", 100) + `"… is longer than 128 characters`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -52,7 +52,7 @@ func OpenBase(ctx context.Context, reference string, regs oci.Registries) (*Base
 		at = ref.Tag
 	}
 	if at == "" {
-		return nil, errors.Errorf("%s has neither tag nor digest: a base must be one image", reference)
+		return nil, errors.Errorf("base %s has neither a tag nor a digest: specify one of them", reference)
 	}
 	data, digest, err := repository.Manifest(ctx, at)
 	if err != nil {
@@ -136,7 +136,7 @@ func (b *Base) with(parts []part) ([]part, error) {
 			continue
 		}
 		if out[i].place != p.place {
-			return nil, errors.Errorf("%q cannot be the name of an install: the base has a resource of that name, which is of type %.100s",
+			return nil, errors.Errorf("install name %q is already used by a resource of the base, of type %.100s",
 				p.resource.Name, out[i].resource.Type)
 		}
 		out[i] = p
@@ -192,14 +192,14 @@ type manifest struct {
 func readManifest(data []byte) (*manifest, error) {
 	m := &manifest{}
 	if json.Unmarshal(data, m) != nil {
-		return nil, errors.New("its manifest is not JSON")
+		return nil, errors.New("the manifest is not valid JSON")
 	}
 	if m.Config.MediaType == "" && len(m.Manifests) == 0 {
-		return nil, errors.Errorf("it is not an image: its manifest, of type %.100q, has no config", m.MediaType)
+		return nil, errors.Errorf("not an image: the manifest of type %.100q has no config", m.MediaType)
 	}
 	for _, l := range m.Layers {
 		if !oci.ValidDigest(l.Digest) || l.Size < 0 {
-			return nil, errors.Errorf("its manifest has a layer of the malformed digest %.100q", l.Digest)
+			return nil, errors.Errorf("the manifest has a layer with malformed digest %.100q", l.Digest)
 		}
 	}
 	return m, nil
@@ -218,7 +218,7 @@ func onlyChild(ctx context.Context, from store.Reader, data []byte, digest strin
 			return nil, "", err
 		}
 		if m, err := readManifest(data); err != nil || len(m.Manifests) > 0 {
-			return nil, "", errors.New("it is an index of an index")
+			return nil, "", errors.New("nested indexes are not supported")
 		}
 		return data, digest, nil
 	}
@@ -227,7 +227,7 @@ func onlyChild(ctx context.Context, from store.Reader, data []byte, digest strin
 		platform := strings.Trim(strings.Join([]string{c.Platform.OS, c.Platform.Architecture, c.Platform.Variant}, "/"), "/")
 		names = append(names, fmt.Sprintf("%.71s (%.60s)", c.Digest, platform))
 	}
-	return nil, "", errors.Errorf("it is an index of %d images, and a module is built on one: name it by digest, one of %s",
+	return nil, "", errors.Errorf("the reference is an index of %d images: specify the digest of one of them: %s",
 		len(names), strings.Join(names, ", "))
 }
 

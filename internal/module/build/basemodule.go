@@ -39,7 +39,7 @@ type skeleton struct {
 func openModule(ctx context.Context, reference string, regs oci.Registries) (*Base, error) {
 	opened, err := bundle.Open(ctx, reference, regs)
 	if invalid := (*ocm.InvalidError)(nil); errors.As(err, &invalid) && bundle.IsPath(reference) {
-		return nil, errors.Errorf("the layout %s holds no module; an image is named by its reference in a registry, host[:port]/path:tag", reference)
+		return nil, errors.Errorf("layout %s contains no module; for an image, specify its reference in a registry, host[:port]/path:tag", reference)
 	}
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (b *Base) read(ctx context.Context) error {
 	}
 	b.annotations = m.Annotations
 	if n := len(b.bundle.Descriptor().Signatures()); n > 0 {
-		b.warnings = append(b.warnings, "the signatures of the base are left out, as they do not cover what is added: sign the module again")
+		b.warnings = append(b.warnings, "the signatures of the base are omitted, because they do not cover the added content: sign the module again")
 	}
 	used := map[string]bool{}
 	for _, r := range b.component.Resources {
@@ -100,7 +100,7 @@ func (b *Base) part(ctx context.Context, m *manifest, r ocm.Resource) (part, err
 	}
 	i := slices.IndexFunc(m.Layers, func(l content) bool { return l.Digest == r.Access.Digest })
 	if i < 0 {
-		return p, errors.Errorf("its blob %.100s is not among the layers", r.Access.Digest)
+		return p, errors.Errorf("blob %.100s is not one of the layers", r.Access.Digest)
 	}
 	if r.Digest == nil {
 		p.resource.Digest = blobDigest(r.Access.Digest)

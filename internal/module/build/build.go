@@ -91,7 +91,7 @@ func Build(ctx context.Context, d *definition.Definition, fsys fs.FS) (*Module, 
 		return nil, err
 	}
 	if d.Empty() {
-		return nil, errors.New("it installs nothing: add charts, manifests, kustomizations or crds")
+		return nil, errors.New("the module is empty: add charts, manifests, kustomizations or crds")
 	}
 	return assemble(ctx, &Base{}, d, fsys)
 }

@@ -47,8 +47,8 @@ func helmChart(name string, files []archive.File, chart *render.Chart) (part, er
 func newChart(files []archive.File, chart *render.Chart) (*Chart, error) {
 	c := &Chart{Chart: bundle.Chart{Repository: bundle.ChartsFolder + "/" + chart.Name(), Tag: strings.ReplaceAll(chart.Version(), "+", "_")}}
 	if !c.Valid() {
-		return nil, errors.Errorf("the chart %.100q of version %.100q cannot be an artifact %.200s of a registry: want a name in lower case, "+
-			"or format: %s", chart.Name(), chart.Version(), c.Repository+":"+c.Tag, definition.FormatLayer)
+		return nil, errors.Errorf("chart %.100q version %.100q cannot be pushed as %.200s: use a lowercase name, or set "+
+			"format: %s", chart.Name(), chart.Version(), c.Repository+":"+c.Tag, definition.FormatLayer)
 	}
 	metadata, err := chart.Metadata()
 	if err != nil {
@@ -93,7 +93,7 @@ func (m *Module) addChart(c *Chart) error {
 	case i < 0:
 		m.Charts = append(m.Charts, *c)
 	case m.Charts[i].Digest != c.Digest:
-		return errors.Errorf("there are two charts of different content that would be %s:%s: give one of them another version, or format: %s",
+		return errors.Errorf("two charts with different content would be pushed as %s:%s: change the version of one of them, or set format: %s",
 			c.Repository, c.Tag, definition.FormatLayer)
 	}
 	return nil

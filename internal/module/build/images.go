@@ -38,7 +38,7 @@ func imagesOf(r *check.Result) ([]string, error) {
 	for _, hook := range r.Hooks {
 		objects, err := yamldoc.Objects([]byte(hook))
 		if err != nil {
-			return nil, errors.Wrap(err, "listImages: a hook of a chart")
+			return nil, errors.Wrap(err, "listImages: cannot read a hook of a chart")
 		}
 		all = append(all, objects...)
 	}

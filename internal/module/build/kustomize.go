@@ -126,7 +126,7 @@ func (r *reachable) folder(dir string) error {
 		}
 	}
 	if !found && len(r.out) == 0 {
-		return errors.Errorf("%s: it contains no kustomization.yaml", dir)
+		return errors.Errorf("%s: no kustomization.yaml found in this directory", dir)
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (r *reachable) file(name string) ([]byte, error) {
 		return nil, err
 	}
 	if r.bytes -= int64(len(data)); r.bytes < 0 {
-		return nil, errors.Errorf("%s: with it, kustomizations read more than %d bytes", name, archive.DefaultLimits().Uncompressed)
+		return nil, errors.Errorf("%s: kustomizations are together larger than the limit of %d bytes", name, archive.DefaultLimits().Uncompressed)
 	}
 	r.out = append(r.out, input.File{Name: name, Data: data})
 	return data, nil

@@ -63,9 +63,9 @@ func (b *builder) charts(ctx context.Context) error {
 		if c.Name != "" {
 			name = c.Name
 		} else if definition.Reserved(name) {
-			return errors.Errorf("%s: the chart is named %q, which means something else to a module: set %s.name", field, name, field)
+			return errors.Errorf("%s: the name of the chart, %q, is reserved: set %s.name", field, name, field)
 		} else if err := definition.CheckInstall(name); err != nil {
-			return errors.Wrapf(err, "%s: the name of the chart: set %s.name", field, field)
+			return errors.Wrapf(err, "%s: the name of the chart is invalid: set %s.name", field, field)
 		}
 		var p part
 		if c.Format == definition.FormatHelm {
@@ -122,7 +122,7 @@ func unpackChart(fsys fs.FS, name string) ([]archive.File, error) {
 	for _, f := range files {
 		rest, ok := strings.CutPrefix(f.Name, top+"/")
 		if !ok {
-			return nil, errors.Errorf("%s: it is not a packed chart: want one directory with a Chart.yaml in it", name)
+			return nil, errors.Errorf("%s: not a packaged chart: the archive must contain a single directory with a Chart.yaml", name)
 		}
 		out = append(out, archive.File{Name: rest, Data: f.Data})
 	}
@@ -171,7 +171,7 @@ func (b *builder) plainName(from string) (string, error) {
 	}
 	name := strings.Trim(strings.NewReplacer(".", "-", "_", "-", " ", "-").Replace(strings.ToLower(base)), "-")
 	if definition.Reserved(name) {
-		return "", errors.Errorf("its path gives the name %q, which means something else to a module", name)
+		return "", errors.Errorf("the name %q, which is derived from the path, is reserved", name)
 	}
 	return name, definition.CheckInstall(name)
 }
@@ -207,11 +207,11 @@ func readYAML(fsys fs.FS, name string) ([]archive.File, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, errors.Errorf("%s: it contains no file that ends in .yaml, .yml or .json", name)
+		return nil, errors.Errorf("%s: no .yaml, .yml or .json files found in this directory", name)
 	}
 	for i, f := range files {
 		if base := path.Base(f.Name); definition.IsKustomization(base) {
-			return nil, errors.Errorf("%s: it is not an object: list the directory under kustomizations", path.Join(name, f.Name))
+			return nil, errors.Errorf("%s: a kustomization is not an object to install: list its directory under kustomizations", path.Join(name, f.Name))
 		}
 		files[i].Name = path.Join(name, f.Name)
 	}
@@ -232,7 +232,7 @@ func (b *builder) crds(context.Context) error {
 	}
 	for _, f := range b.split {
 		if _, ok := all[f.Name]; ok {
-			return errors.Errorf("crds: %s is a file, and a CRD of a kustomization: rename the file", f.Name)
+			return errors.Errorf("crds: %s is both a file and a CRD of a kustomization: rename the file", f.Name)
 		}
 		all[f.Name] = f.Data
 	}
@@ -315,7 +315,7 @@ func (b *builder) add(field string, p part) error {
 		return errors.Wrap(err, field)
 	}
 	if slices.ContainsFunc(b.parts, func(have part) bool { return have.resource.Name == p.resource.Name }) {
-		return errors.Errorf("%s: there is another install of the name %q: set %s.name", field, p.resource.Name, field)
+		return errors.Errorf("%s: duplicate install name %q: set %s.name", field, p.resource.Name, field)
 	}
 	b.parts = append(b.parts, p)
 	return nil

@@ -96,7 +96,7 @@ func (b *Bundle) Close() error {
 
 func (b *Bundle) openLayout(ctx context.Context, at place) error {
 	if info, err := os.Stat(at.path); err == nil && info.IsDir() && !exists(filepath.Join(at.path, "oci-layout")) {
-		return ocm.Invalid(errors.New("it is a directory, and no image layout: kymactl module create builds a module from a chart or from manifests"))
+		return ocm.Invalid(errors.New("the directory is not an image layout: build a module with kymactl module create first"))
 	}
 	l, err := layout.Open(at.path)
 	if err != nil {
@@ -127,7 +127,7 @@ func (b *Bundle) openRemote(ctx context.Context, at place) error {
 		return err
 	}
 	if at.version != "" && d.Version() != at.version {
-		return ocm.Invalid(errors.Errorf("tag %q is another version of the component: %q", at.tag, d.Version()))
+		return ocm.Invalid(errors.Errorf("tag %q refers to a different version of the component: %q", at.tag, d.Version()))
 	}
 	if b.Location, err = locationOf(at.repository, d.Name()); err != nil {
 		return ocm.Invalid(err)
@@ -208,5 +208,5 @@ func (b *Bundle) Missing() []string {
 
 // complete returns an error if not all components that the module references are known.
 func (b *Bundle) complete() error {
-	return errors.Wrap(b.incomplete, "not all components that the module references are there")
+	return errors.Wrap(b.incomplete, "cannot read all components that the module references")
 }

@@ -99,20 +99,20 @@ func TestOpenRefuses(t *testing.T) {
 		as        any
 		want      string
 	}{
-		"NoVersion":    {reason: "The version is asked for.", reference: pushed.Repository, want: "add the version"},
-		"NoOCMVersion": {reason: "The version is asked for.", reference: r.Host() + "/modules//" + greeter, want: "add it as in " + greeter + ":1.0.0"},
+		"NoVersion":    {reason: "The version is asked for.", reference: pushed.Repository, want: "append the version"},
+		"NoOCMVersion": {reason: "The version is asked for.", reference: r.Host() + "/modules//" + greeter, want: "append it, such as " + greeter + ":1.0.0"},
 		"NoTag":        {reason: "What is not there is not found.", reference: pushed.Repository + ":3.0.0", as: &notFound, want: "3.0.0"},
 		"NoPath":       {reason: "A path that is not there is not found.", reference: "./no.tar", as: &notFound, want: "no.tar"},
 		"NoWord":       {reason: "A word is a path.", reference: "greeter", as: &notFound, want: "greeter"},
 		"NoLayout":     {reason: "A directory that is not a layout is named.", reference: empty, as: &invalid, want: "kymactl module create"},
-		"Chart":        {reason: "A chart is known.", reference: r.Host() + "/charts/web:0.1.0", as: &invalid, want: "it is a Helm chart"},
-		"Other":        {reason: "Another name than that of the place is refused.", reference: r.Host() + "/modules/component-descriptors/example.org/module/other:1.0.0", as: &invalid, want: "holds component"},
-		"OtherVersion": {reason: "OCM's form names a version.", reference: r.Host() + "/modules//example.org/module/other:9.0.0", as: &invalid, want: "another version"},
+		"Chart":        {reason: "A chart is known.", reference: r.Host() + "/charts/web:0.1.0", as: &invalid, want: "the artifact is a Helm chart"},
+		"Other":        {reason: "Another name than that of the place is refused.", reference: r.Host() + "/modules/component-descriptors/example.org/module/other:1.0.0", as: &invalid, want: "contains component"},
+		"OtherVersion": {reason: "OCM's form names a version.", reference: r.Host() + "/modules//example.org/module/other:9.0.0", as: &invalid, want: "a different version"},
 		"Password":     {reason: "A password is not repeated.", reference: "me:hunter2@" + r.Host() + "/modules//" + greeter + ":1.0.0", want: "credentials"},
 		"PasswordToo":  {reason: "A password is not repeated.", reference: "me:hunter2@" + pushed.Repository + ":1.0.0", want: "credentials"},
 		"Empty":        {reason: "Nothing is not a reference.", want: "empty"},
-		"HTTP":         {reason: "Another scheme is named.", reference: "http://" + r.Host() + "/modules//" + greeter + ":1.0.0", want: "it has the scheme http://"},
-		"HTTPS":        {reason: "Another scheme is named.", reference: "https://" + pushed.Repository + ":1.0.0", want: "it has the scheme https://"},
+		"HTTP":         {reason: "Another scheme is named.", reference: "http://" + r.Host() + "/modules//" + greeter + ":1.0.0", want: "scheme http:// is not supported"},
+		"HTTPS":        {reason: "Another scheme is named.", reference: "https://" + pushed.Repository + ":1.0.0", want: "scheme https:// is not supported"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -200,8 +200,8 @@ func TestDestination(t *testing.T) {
 		"OtherName":    {reason: "Another component is refused.", to: host + "/a/component-descriptors/example.org/other:1.0.0+b5", err: "not a repository of component"},
 		"OtherBase":    {reason: "A component is not a base.", to: host + "/a/component-descriptors/example.org/other", err: "not a repository of component"},
 		"TaggedBase":   {reason: "A base has no tag.", to: host + "/a:1.0.0", err: "not a repository of component"},
-		"OtherOCM":     {reason: "OCM's form is checked.", to: host + "/a//example.org/other:1.0.0+b5", err: "names component"},
-		"OtherVersion": {reason: "OCM's form is checked.", to: host + "/a//" + greeter + ":2.0.0", err: "names version"},
+		"OtherOCM":     {reason: "OCM's form is checked.", to: host + "/a//example.org/other:1.0.0+b5", err: "is for component"},
+		"OtherVersion": {reason: "OCM's form is checked.", to: host + "/a//" + greeter + ":2.0.0", err: "has version"},
 		"Digest":       {reason: "A digest cannot be chosen.", to: path + "@sha256:00", err: "digest"},
 		"Malformed":    {reason: "A path is checked.", to: host + "/A B", err: "malformed"},
 		"HTTP":         {reason: "A scheme is not dropped, because it selects the protocol.", to: "http://" + host + "/a", err: "scheme http://"},

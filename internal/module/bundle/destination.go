@@ -22,7 +22,7 @@ func Destination(to string, mapping ocm.Mapping, d *ocm.Descriptor) (l ocm.Locat
 		return l, "", "", err
 	}
 	if name, _, ok := strings.Cut(strings.TrimPrefix(to, scheme), "://"); ok {
-		return l, "", "", errors.Errorf("the destination has the scheme %.20s://: leave that out; --plain-http is for registries without TLS", name)
+		return l, "", "", errors.Errorf("the destination must not have the scheme %.20s://: omit it; use --plain-http for registries without TLS", name)
 	}
 	base, component, ok := splitOCM(to)
 	switch {
@@ -53,9 +53,9 @@ func destinationOCM(base, component string, mapping ocm.Mapping, d *ocm.Descript
 	case strings.Contains(component, "@"):
 		return ocm.Location{}, digestGiven(base + ocmMark + component)
 	case name != d.Name():
-		return ocm.Location{}, errors.Errorf("the destination names component %.255q, but the component is %q", name, d.Name())
+		return ocm.Location{}, errors.Errorf("the destination is for component %.255q, but the component is %q", name, d.Name())
 	case tagged && version != d.Version():
-		return ocm.Location{}, errors.Errorf("the destination names version %.140q, but the version is %q", version, d.Version())
+		return ocm.Location{}, errors.Errorf("the destination has version %.140q, but the version of the component is %q", version, d.Version())
 	}
 	return ocm.Location{BaseURL: base, Mapping: mapping}, nil
 }
@@ -75,19 +75,19 @@ func destination(to, tag string, mapping ocm.Mapping, d *ocm.Descriptor) (ocm.Lo
 	l, err := locationOf(repository, d.Name())
 	switch {
 	case given != "" && err != nil:
-		return ocm.Location{}, errors.Errorf("the destination %.500q is not a repository of component %q: want %s/%s at its end, or only host/path",
+		return ocm.Location{}, errors.Errorf("destination %.500q is not a repository of component %q: must end with %s/%s, or be only host/path",
 			to, d.Name(), descriptors, d.Name())
 	case given != "" && given != tag:
-		return ocm.Location{}, errors.Errorf("the destination has the tag %.140q, and this version has %q", given, tag)
+		return ocm.Location{}, errors.Errorf("the destination has tag %.140q, but the tag of this version is %q", given, tag)
 	case err == nil:
 		return l, nil
 	case strings.Contains("/"+repository+"/", "/"+descriptors+"/"):
-		return ocm.Location{}, errors.Errorf("the destination %.500q is not a repository of component %q: want %s/%s at its end, or only host/path",
+		return ocm.Location{}, errors.Errorf("destination %.500q is not a repository of component %q: must end with %s/%s, or be only host/path",
 			to, d.Name(), descriptors, d.Name())
 	}
 	return ocm.Location{BaseURL: repository, Mapping: mapping}, nil
 }
 
 func digestGiven(to string) error {
-	return errors.Errorf("the destination %.500q contains a digest, which is computed from the content: omit it", to)
+	return errors.Errorf("destination %.500q must not contain a digest: omit it, because it is computed from the content", to)
 }

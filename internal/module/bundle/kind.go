@@ -13,17 +13,18 @@ import (
 // kinds holds a description of artifacts that are not modules, with advice, by the media type of their config or of the
 // manifest itself.
 var kinds = map[string]string{ //nolint:gochecknoglobals // A constant table.
-	"application/vnd.oci.image.config.v1+json": "it is a container image; kymactl module create --from makes a module on top of one",
+	"application/vnd.oci.image.config.v1+json": "the artifact is a container image; to build a module on top of it, use kymactl module create --from",
 
-	"application/vnd.docker.container.image.v1+json": "it is a container image; kymactl module create --from makes a module on top of one",
+	"application/vnd.docker.container.image.v1+json": "the artifact is a container image; to build a module on top of " +
+		"it, use kymactl module create --from",
 
-	"application/vnd.cncf.helm.config.v1+json": "it is a Helm chart; kymactl module create builds a module from one",
+	"application/vnd.cncf.helm.config.v1+json": "the artifact is a Helm chart; to build a module from it, use kymactl module create",
 
-	"application/vnd.oci.image.index.v1+json": "it is an index of images for several platforms",
+	"application/vnd.oci.image.index.v1+json": "the artifact is a multi-platform image index",
 
-	"application/vnd.docker.distribution.manifest.list.v2+json": "it is an index of images for several platforms",
+	"application/vnd.docker.distribution.manifest.list.v2+json": "the artifact is a multi-platform image index",
 
-	"application/vnd.oci.empty.v1+json": "it is an artifact of another kind, such as a signature",
+	"application/vnd.oci.empty.v1+json": "the artifact is of another type, such as a signature",
 }
 
 // isModule returns an error if a manifest is known to be something other than a module.

@@ -45,7 +45,8 @@ func locate(reference string) (place, error) {
 	if at, ok := inLayout(reference); ok {
 		// Anything else would be a name that the author of the layout has chosen.
 		if strings.HasPrefix(reference[len(at.path):], "@") && !oci.ValidDigest(at.digest) {
-			return place{}, errors.Errorf("reference %.300q: what follows @ is not a digest, which is sha256: and 64 hexadecimal digits in lower case", reference)
+			return place{}, errors.Errorf("reference %.300q: the text after @ must be a digest, sha256: followed by 64 "+
+				"lowercase hexadecimal digits", reference)
 		}
 		return at, nil
 	}
@@ -63,7 +64,8 @@ func locate(reference string) (place, error) {
 		return place{}, err
 	}
 	if r.Tag == "" && r.Digest == "" {
-		return place{}, errors.Errorf("reference %.300q has neither tag nor digest: add the version as in %s:1.0.0, or @sha256:…", reference, r.Repository)
+		return place{}, errors.Errorf("reference %.300q has neither a tag nor a digest: append the version, such as "+
+			"%s:1.0.0, or @sha256:…", reference, r.Repository)
 	}
 	return place{repository: r.Repository, tag: r.Tag, digest: r.Digest}, nil
 }
@@ -158,7 +160,7 @@ func locateOCM(base, component string) (place, error) {
 	}
 	at := place{repository: repo + "/" + last, digest: digest, version: version}
 	if version == "" && digest == "" {
-		return place{}, errors.Errorf("reference %.300q has no version: add it as in %s:1.0.0", base+ocmMark+component, name)
+		return place{}, errors.Errorf("reference %.300q has no version: append it, such as %s:1.0.0", base+ocmMark+component, name)
 	}
 	if version != "" {
 		if at.tag, err = ocm.Tag(version); err != nil {
@@ -198,7 +200,7 @@ func locationOf(repository, component string) (ocm.Location, error) {
 	if base, last := path.Split(repository); last == hexOf(component) {
 		return ocm.Location{BaseURL: strings.TrimSuffix(base, "/"), Mapping: ocm.SHA256Digest}, nil
 	}
-	return ocm.Location{}, errors.Errorf("repository %q holds component %q, which would have to lie in a repository that ends in %s/%s",
+	return ocm.Location{}, errors.Errorf("repository %q contains component %q, which must be in a repository that ends with %s/%s",
 		repository, component, descriptors, component)
 }
 

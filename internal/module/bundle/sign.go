@@ -62,7 +62,7 @@ func sign(ctx context.Context, s store.Store, reference string, o SignOptions) (
 		return Signed{}, err
 	}
 	if o.Digest != "" && o.Digest != digest {
-		return Signed{}, errors.Errorf("it has the digest %s: want %s", digest, o.Digest)
+		return Signed{}, errors.Errorf("the manifest has digest %s, expected %s", digest, o.Digest)
 	}
 	if err := isModule(data); err != nil {
 		return Signed{}, err
@@ -74,8 +74,8 @@ func sign(ctx context.Context, s store.Store, reference string, o SignOptions) (
 	out := Signed{Digest: digest}
 	there, err := ocm.SignedBy(d, o.Name, o.Signer.Public())
 	if err != nil {
-		return Signed{}, errors.Wrapf(err, "it already has a signature named %q, by another key or of an earlier state of the component; "+
-			"use another --signature-name", o.Name)
+		return Signed{}, errors.Wrapf(err, "the existing signature %q is from another key, or of a previous version of "+
+			"the component; use another --signature-name", o.Name)
 	}
 	if !there {
 		if out.Digest, err = replace(ctx, s, reference, data, digest, d, o); err != nil {
@@ -125,7 +125,7 @@ func replace(ctx context.Context, s store.Store, reference string, old []byte, d
 	copied, err := store.Copy(ctx, written, written.digest, s, target)
 	if l, ok := s.(*layout.Store); ok && err == nil {
 		// A registry garbage-collects unreferenced blobs by itself.
-		err = errors.Wrap(l.Drop(ctx, append(own(old), digest)...), "it is signed, but what was not is still there")
+		err = errors.Wrap(l.Drop(ctx, append(own(old), digest)...), "the module is signed, but the unsigned manifest could not be deleted")
 	}
 	return copied.Digest, err
 }
@@ -150,8 +150,8 @@ func own(manifest []byte) []string {
 func complete(d *ocm.Descriptor) error {
 	for _, r := range d.Resources() {
 		if r.Digest == nil && r.Access.Type != ocm.AccessNone {
-			return errors.Errorf("resource %q of component %s:%s has no digest, so that nothing of its content would be signed: "+
-				"make the module again with kymactl module create --from, and pin images by their digest", r.Name, d.Name(), d.Version())
+			return errors.Errorf("resource %q of component %s:%s has no digest, so its content cannot be signed: build the "+
+				"module again with kymactl module create --from, and pin images by digest", r.Name, d.Name(), d.Version())
 		}
 	}
 	return nil

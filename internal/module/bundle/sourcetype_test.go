@@ -31,7 +31,7 @@ func TestNewSourceType(t *testing.T) {
 		t.Errorf("source %s, -want, +got:\n%s", got.Source, diff)
 	}
 	p.Installs[0].Source.Type = "svn"
-	if _, err := bundleOf(p, puller{}); err == nil || err.Error() != `install plain: source type "svn" is unknown` {
+	if _, err := bundleOf(p, puller{}); err == nil || err.Error() != `install plain: unknown source type "svn"` {
 		t.Errorf("bundleOf(...): want the type that is unknown, got %v", err)
 	}
 }

@@ -33,7 +33,8 @@ const (
 // registry.
 func Template(ctx context.Context, b *Bundle, channel string, inline bool) (*v1alpha1.ModuleTemplate, error) {
 	if b.Location == (ocm.Location{}) {
-		return nil, errors.New("a ModuleTemplate says in which registry the module is, and a layout is in none: say where it will be")
+		return nil, errors.New("a ModuleTemplate must refer to a registry, but the module is in a local layout: specify " +
+			"the registry that you will push it to")
 	}
 	if err := checkTag(ctx, b); err != nil && !inline {
 		return nil, err
@@ -80,7 +81,7 @@ func templateOf(ctx context.Context, r *repositories, channel string, inline boo
 // component and to all layers by their digests.
 func Manifest(ctx context.Context, b *Bundle) (*v1alpha1.Manifest, error) {
 	if b.Location == (ocm.Location{}) {
-		return nil, errors.New("a Manifest says in which registry the module is, and a layout is in none: say where it will be")
+		return nil, errors.New("a Manifest must refer to a registry, but the module is in a local layout: specify the registry that you will push it to")
 	}
 	if err := b.complete(); err != nil {
 		return nil, err
@@ -105,9 +106,10 @@ func checkTag(ctx context.Context, b *Bundle) error {
 	}
 	_, digest, err := b.Store.Manifest(ctx, tag)
 	if err == nil && digest != b.Digest {
-		err = errors.Errorf("it is %s, and not %s: push the module under its version, or put its descriptor inline", digest, b.Digest)
+		err = errors.Errorf("the tag refers to %s instead of %s: push the module with its version as the tag, or write "+
+			"the descriptor inline", digest, b.Digest)
 	}
-	return errors.Wrapf(err, "tag %q, which a ModuleTemplate leads to", tag)
+	return errors.Wrapf(err, "cannot use tag %q in a ModuleTemplate", tag)
 }
 
 // skeletonOf returns the template that the module contains; an empty one if there is none.
@@ -137,7 +139,7 @@ func readSkeleton(layer []byte) (*v1alpha1.ModuleTemplate, error) {
 		return nil, err
 	}
 	if len(files) != 1 {
-		return nil, errors.Errorf("it holds %d files: want one", len(files))
+		return nil, errors.Errorf("expected one file, found %d", len(files))
 	}
 	data := files[0].Data
 	converted, err := yamlsize.Limits{Bytes: maxSkeleton}.JSON(data)
@@ -145,11 +147,11 @@ func readSkeleton(layer []byte) (*v1alpha1.ModuleTemplate, error) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, errors.New("it is not YAML")
+		return nil, errors.New("invalid YAML")
 	}
 	read := &v1alpha1.ModuleTemplate{}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(converted, read); err != nil {
-		return nil, errors.New("it is not a ModuleTemplate")
+		return nil, errors.New("not a ModuleTemplate")
 	}
 	out := &v1alpha1.ModuleTemplate{}
 	if read.APIVersion != "" && read.APIVersion != v1alpha1.SchemeGroupVersion.String() {

@@ -158,7 +158,7 @@ func TestReadSkeleton(t *testing.T) {
 		},
 		"Original": {reason: "A template of the original is left alone.", layer: "apiVersion: operator.kyma-project.io/v1beta2\nspec: {channel: fast}"},
 		"Empty":    {reason: "Nothing is nothing.", layer: "{}"},
-		"NoYAML":   {reason: "What is not YAML is refused.", layer: "a: b: c", err: "not YAML"},
+		"NoYAML":   {reason: "What is not YAML is refused.", layer: "a: b: c", err: "invalid YAML"},
 		"NoObject": {reason: "What is not a template is refused.", layer: "[1]", err: "not a ModuleTemplate"},
 	}
 	for name, tc := range cases {

@@ -151,16 +151,16 @@ func (u *unpacker) asIs(ctx context.Context, components []*ocm.Descriptor, r *v1
 // put writes a file, after checking its name and the limits.
 func (u *unpacker) put(name string, data []byte) error {
 	if !fs.ValidPath(name) || strings.ContainsAny(name, "\\\x00") {
-		return ocm.Invalid(errors.Errorf("%.300q cannot be the name of a file", name))
+		return ocm.Invalid(errors.Errorf("%.300q is not a valid file name", name))
 	}
 	if u.seen[name] {
-		return ocm.Invalid(errors.Errorf("two resources have a file %.300q", name))
+		return ocm.Invalid(errors.Errorf("two resources contain the same file %.300q", name))
 	}
 	u.seen[name] = true
 	u.limits.Files--
 	u.limits.Uncompressed -= int64(len(data))
 	if u.limits.Files < 0 || u.limits.Uncompressed < 0 {
-		return errors.Errorf("the module has more than %d files or %d bytes", maxUnpacked.Files, maxUnpacked.Uncompressed)
+		return errors.Errorf("the module exceeds the limit of %d files or %d bytes", maxUnpacked.Files, maxUnpacked.Uncompressed)
 	}
 	return u.write(name, data)
 }

@@ -88,13 +88,13 @@ func TestUnpackerPut(t *testing.T) {
 		want   string // Part of the error of the last file.
 	}{
 		"Fits":      {reason: "The limits can be reached.", names: []string{"a", "b/c"}, size: 4},
-		"Files":     {reason: "There are no more files than that.", names: []string{"a", "b", "c"}, want: "more than"},
-		"Bytes":     {reason: "Nor are there more bytes.", names: []string{"a", "b"}, size: 5, want: "more than"},
+		"Files":     {reason: "There are no more files than that.", names: []string{"a", "b", "c"}, want: "exceeds the limit"},
+		"Bytes":     {reason: "Nor are there more bytes.", names: []string{"a", "b"}, size: 5, want: "exceeds the limit"},
 		"Twice":     {reason: "No file replaces another one.", names: []string{"a", "a"}, want: "two resources"},
-		"Up":        {reason: "No file lies outside.", names: []string{"resources/../../a"}, want: "cannot be the name"},
-		"Absolute":  {reason: "Nor does one with an absolute path.", names: []string{"/a"}, want: "cannot be the name"},
-		"Backslash": {reason: "Nor does one elsewhere than on this system.", names: []string{`resources/..\..\a`}, want: "cannot be the name"},
-		"Empty":     {reason: "A file has a name.", names: []string{"resources/"}, want: "cannot be the name"},
+		"Up":        {reason: "No file lies outside.", names: []string{"resources/../../a"}, want: "is not a valid file name"},
+		"Absolute":  {reason: "Nor does one with an absolute path.", names: []string{"/a"}, want: "is not a valid file name"},
+		"Backslash": {reason: "Nor does one elsewhere than on this system.", names: []string{`resources/..\..\a`}, want: "is not a valid file name"},
+		"Empty":     {reason: "A file has a name.", names: []string{"resources/"}, want: "is not a valid file name"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

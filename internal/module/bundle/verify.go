@@ -33,7 +33,7 @@ func Verify(ctx context.Context, b *Bundle, keys []ocm.Key) error {
 	}
 	_, p, err := parameters(ctx, r)
 	if err != nil {
-		return errors.Wrap(err, "its signature is valid, but it cannot be installed")
+		return errors.Wrap(err, "the signature is valid, but the module cannot be installed")
 	}
 	if err := module.NewVerifier(puller{r}).Verify(ctx, r.regs, p, keys); err != nil {
 		return err
@@ -81,7 +81,7 @@ func verifyLayers(ctx context.Context, r *repositories, verified *ocm.Verified) 
 
 func verifyLayer(ctx context.Context, r *repositories, d *ocm.Descriptor, res *ocm.Resource) error {
 	err := readLayer(ctx, r, r.of(d), res.Access.Digest)
-	what := "component " + d.Name() + ":" + d.Version() + ": resource " + res.Name + ": its layer " + res.Access.Digest
+	what := "component " + d.Name() + ":" + d.Version() + ": resource " + res.Name + ": layer " + res.Access.Digest
 	missing := (*store.NotFoundError)(nil)
 	switch {
 	case errors.As(err, &missing):

@@ -40,7 +40,7 @@ func TestVerify(t *testing.T) {
 		"NoKeys":     {reason: "Without keys nothing is verified.", reference: pushed.Repository + ":1.0.0", want: "no key"},
 		"Unsigned":   {reason: "Unsigned is not verified.", reference: pushed.Repository + ":1.2.0", keys: []ocm.Key{key}, want: "no signature"},
 		"Tampered":   {reason: "A changed descriptor is not what was signed.", reference: pushed.Repository + ":1.1.0", keys: []ocm.Key{key}, want: "was changed after it was signed"},
-		"Swapped":    {reason: "A layer with other content is found.", reference: damage(t, layoutOf(t, "b", pushed), chartDigest, []byte("other")), keys: []ocm.Key{key}, want: "resource web: its layer " + chartDigest + " was changed"},
+		"Swapped":    {reason: "A layer with other content is found.", reference: damage(t, layoutOf(t, "b", pushed), chartDigest, []byte("other")), keys: []ocm.Key{key}, want: "resource web: layer " + chartDigest + " was changed"},
 		"Truncated":  {reason: "So is one that is cut off.", reference: damage(t, layoutOf(t, "c", pushed), chartDigest, nil), keys: []ocm.Key{key}, want: "was changed"},
 		"Missing":    {reason: "So is one that is not there.", reference: damage(t, layoutOf(t, "d", pushed), chartDigest), keys: []ocm.Key{key}, want: "is missing"},
 		"NotUsed":    {reason: "Layers that are not installed count too.", reference: damage(t, layoutOf(t, "e", pushed), skeletonDigest, []byte("x")), keys: []ocm.Key{key}, want: "resource moduletemplate"},

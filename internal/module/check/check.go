@@ -92,7 +92,7 @@ func (w *warnings) sorted() []string {
 	slices.Sort(w.lines)
 	out := slices.Compact(w.lines)
 	if n := len(out) - maxWarnings; n > 0 {
-		out = append(out[:maxWarnings], "… and "+strconv.Itoa(n)+" warnings more")
+		out = append(out[:maxWarnings], "… and "+strconv.Itoa(n)+" more warnings")
 	}
 	return out
 }

@@ -91,7 +91,7 @@ func TestModule(t *testing.T) {
 			subject: Subject{Installs: []Install{{Name: "c", Chart: true, Files: []archive.File{
 				file("Chart.yaml", "apiVersion: v2\nname: c\nversion: 1.0.0\nkubeVersion: '< 1.10.0'\n"),
 			}}}},
-			want: want{err: `install "c": chart "c": requires Kubernetes < 1.10.0 but the cluster runs v1.37.0`},
+			want: want{err: `install "c": chart "c": requires Kubernetes < 1.10.0, but the cluster runs v1.37.0`},
 		},
 		"Template": {
 			reason:  "An error of a template names chart, file and line.",
@@ -106,7 +106,7 @@ func TestModule(t *testing.T) {
 		"NoChart": {
 			reason:  "A chart has a Chart.yaml.",
 			subject: Subject{Installs: []Install{{Name: "c", Chart: true, Files: []archive.File{file("x.yaml", "")}}}},
-			want:    want{err: `install "c": not a chart: there is no Chart.yaml at the root of the archive or one directory down`},
+			want:    want{err: `install "c": not a chart: no Chart.yaml found in the root directory of the archive or in a directory below it`},
 		},
 		"LongName": {
 			reason:  "The name of a release is bounded.",
@@ -117,17 +117,17 @@ func TestModule(t *testing.T) {
 		"BrokenYAML": {
 			reason:  "YAML that cannot be read is refused with file and document.",
 			subject: Subject{Installs: []Install{plain("raw", configMap+"\n---\na: b: c\n")}},
-			want:    want{err: `install "raw": objects.yaml: document 2, which begins in line 3: yaml: mapping values are not allowed in this context`},
+			want:    want{err: `install "raw": objects.yaml: document 2 (line 3): yaml: mapping values are not allowed in this context`},
 		},
 		"NothingInPlain": {
 			reason:  "Plain YAML without an object is a mistake.",
 			subject: Subject{Installs: []Install{plain("raw", "# nothing\n")}},
-			want:    want{err: `install "raw": it contains no objects`},
+			want:    want{err: `install "raw": no objects found`},
 		},
 		"TwiceInOne": {
 			reason:  "An object is in an install once. The namespace of the install is meant where there is none.",
 			subject: Subject{Installs: []Install{plain("raw", configMap, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}")}},
-			want:    want{err: `install "raw": ConfigMap default/a is defined twice`},
+			want:    want{err: `install "raw": duplicate object ConfigMap default/a`},
 		},
 		"TwiceInTwo": {
 			reason: "An object is in one install only. Cluster-scoped objects are the same in all namespaces.",
@@ -155,7 +155,7 @@ func TestModule(t *testing.T) {
 				Installs: []Install{plain("one", "{apiVersion: example.org/v1, kind: Gadget, metadata: {name: g, namespace: a}}",
 					"{apiVersion: example.org/v1, kind: Gadget, metadata: {name: g, namespace: b}}")},
 			},
-			want: want{err: `install "one": Gadget g is defined twice`},
+			want: want{err: `install "one": duplicate object Gadget g`},
 		},
 		"InstallTwice": {
 			reason:  "Names of installs are unique.",
@@ -188,12 +188,12 @@ func TestModule(t *testing.T) {
 		"ConfigUnknown": {
 			reason:  "Unknown keys of clientConfig are refused.",
 			subject: Subject{Installs: []Install{plain("one", configMap)}, Config: []config.Entry{{Name: "one", ClientConfig: "Nonsense=1"}}},
-			want:    want{err: `config: entry "one": clientConfig: Nonsense: is unknown; the keys are the fields of Helm's install action`},
+			want:    want{err: `config: entry "one": clientConfig: Nonsense: unknown key; the keys are the fields of Helm's install action`},
 		},
 		"ConfigOfPlain": {
 			reason:  "Plain objects have no values.",
 			subject: Subject{Installs: []Install{plain("one", configMap)}, Config: []config.Entry{{Name: "one", Overrides: "a=b"}}},
-			want:    want{err: `config: entry "one": overrides are for charts only, and this install is plain objects; remove them`},
+			want:    want{err: `config: entry "one": overrides are only supported for charts, but this install consists of plain objects; remove them`},
 		},
 		"Hooks": {
 			reason: "Hooks are run, and are not objects of the install.",
@@ -217,7 +217,7 @@ metadata: {name: try, annotations: {helm.sh/hook: test}}
 		"RuleOfType": {
 			reason:  "A readiness rule is true or false.",
 			subject: Subject{Readiness: []v1alpha1.ReadinessRule{{CEL: "'yes'"}}},
-			want:    want{err: `readiness[0].cel: readiness rule "'yes'" has type string; it must have type bool`},
+			want:    want{err: `readiness[0].cel: readiness rule "'yes'" has type string, but must have type bool`},
 		},
 		"RuleEmpty": {
 			reason:  "A readiness rule says something.",
@@ -232,7 +232,7 @@ metadata: {name: try, annotations: {helm.sh/hook: test}}
 		"RulesMany": {
 			reason:  "The API bounds the number of rules.",
 			subject: Subject{Readiness: make([]v1alpha1.ReadinessRule, 17)},
-			want:    want{err: `readiness: there are 17 rules, and at most 16 are allowed`},
+			want:    want{err: `readiness: 17 rules exceed the maximum of 16`},
 		},
 		"RuleForVersion": {
 			reason:  "A rule is for a kind.",
@@ -305,7 +305,7 @@ func TestWarningsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(r.Warnings); n != maxWarnings+1 || r.Warnings[n-1] != "… and 100 warnings more" || r.Warnings[0] != "image a:1 of Pod default/p000 has no digest" {
+	if n := len(r.Warnings); n != maxWarnings+1 || r.Warnings[n-1] != "… and 100 more warnings" || r.Warnings[0] != "image a:1 of Pod default/p000 is not pinned by digest" {
 		t.Errorf("want %d sorted warnings and how many more there are, got %d: %q … %q", maxWarnings, n, r.Warnings[0], r.Warnings[n-1])
 	}
 }

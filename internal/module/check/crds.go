@@ -72,7 +72,7 @@ func readCRDs(ctx context.Context, files []archive.File, w *warnings) (crdSet, e
 		n += len(objects)
 	}
 	if len(files) > 0 && n == 0 {
-		return nil, errors.Errorf("%s: there is no %s in it", partCRDs, kindCRD)
+		return nil, errors.Errorf("%s contains no %s", partCRDs, kindCRD)
 	}
 	return out, nil
 }
@@ -96,12 +96,12 @@ func (s crdSet) add(ctx context.Context, u *unstructured.Unstructured, part stri
 	}
 	if first, ok := s[u.GetName()]; ok {
 		if !equality.Semantic.DeepEqual(first.Spec, decoded.Spec) {
-			w.addf("%s of install %s differs from that of %s, which is the one that counts", name, part, title(first.part))
+			w.addf("%s in install %s differs from the one in %s, which takes precedence", name, part, title(first.part))
 		}
 		return nil
 	}
 	if other := s.find(schema.GroupKind{Group: decoded.Spec.Group, Kind: decoded.Spec.Names.Kind}); other != nil {
-		return errors.Errorf("%s: spec.names.kind: %s is defined by %s too", name, decoded.Spec.Names.Kind, other.Name)
+		return errors.Errorf("%s: spec.names.kind: %s is also defined by %s", name, decoded.Spec.Names.Kind, other.Name)
 	}
 	s[u.GetName()] = &crd{CustomResourceDefinition: decoded, part: part}
 	return nil
@@ -134,14 +134,14 @@ func decodeCRD(ctx context.Context, u *unstructured.Unstructured) (out *apiexten
 		}
 	}()
 	if v := u.GroupVersionKind().Version; v != "v1" {
-		return nil, nil, errors.Errorf("apiVersion: no Kubernetes since 1.22 serves %s: use %s", u.GetAPIVersion(), apiextensionsv1.SchemeGroupVersion)
+		return nil, nil, errors.Errorf("apiVersion: %s is not served since Kubernetes 1.22: use %s", u.GetAPIVersion(), apiextensionsv1.SchemeGroupVersion)
 	}
 	data, err := json.Marshal(u.Object)
 	if err != nil {
 		return nil, nil, errors.New(oneLine(err.Error()))
 	}
 	if len(data) > maxCRD {
-		return nil, nil, errors.Errorf("is larger than %d bytes, which no API server takes", maxCRD)
+		return nil, nil, errors.Errorf("exceeds the size limit of API servers (%d bytes)", maxCRD)
 	}
 	decoded := &apiextensionsv1.CustomResourceDefinition{}
 	strict, err := kjson.UnmarshalStrict(data, decoded)

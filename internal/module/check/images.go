@@ -37,11 +37,11 @@ func warnOfImages(u *unstructured.Unstructured, k key, w *warnings) {
 		}
 		switch tag := tagOf(image); tag {
 		case "":
-			w.addf("image %s of %s has neither tag nor digest, so that it is another one each time that it is pulled: pin it by digest", image, k)
+			w.addf("image %s of %s has neither a tag nor a digest, so its content can change: pin it by digest", image, k)
 		case "latest":
-			w.addf("image %s of %s is the latest one, so that it is another one each time that it is pulled: pin it by digest", image, k)
+			w.addf("image %s of %s uses the tag latest, so its content can change: pin it by digest", image, k)
 		default:
-			w.addf("image %s of %s has no digest", image, k)
+			w.addf("image %s of %s is not pinned by digest", image, k)
 		}
 	}
 }

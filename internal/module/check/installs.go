@@ -38,7 +38,8 @@ func readConfigs(entries []config.Entry, installs []Install) (map[string]config.
 			return nil, errors.Errorf("config: entry %q: %s", e.Name, oneLine(err.Error()))
 		}
 		if !installs[i].Chart && len(parsed.Overrides) > 0 {
-			return nil, errors.Errorf("config: entry %q: overrides are for charts only, and this install is plain objects; remove them", e.Name)
+			return nil, errors.Errorf("config: entry %q: overrides are only supported for charts, but this install consists "+
+				"of plain objects; remove them", e.Name)
 		}
 		out[e.Name] = parsed
 	}
@@ -107,7 +108,7 @@ func renderInstall(
 	}
 	objects, err = objectsOf(in.Files)
 	if err == nil && len(objects) == 0 {
-		err = errors.New("it contains no objects")
+		err = errors.New("no objects found")
 	}
 	return objects, nil, err
 }

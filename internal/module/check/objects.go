@@ -44,7 +44,7 @@ type keys map[key]bool
 
 func (o keys) add(k key) error {
 	if o[k] {
-		return errors.Errorf("%s is defined twice", k)
+		return errors.Errorf("duplicate object %s", k)
 	}
 	o[k] = true
 	return nil

@@ -20,7 +20,7 @@ const (
 // checkReadiness checks that rules are within the bounds and compile, as the engine requires.
 func checkReadiness(rules []v1alpha1.ReadinessRule) error {
 	if len(rules) > maxRules {
-		return errors.Errorf("readiness: there are %d rules, and at most %d are allowed", len(rules), maxRules)
+		return errors.Errorf("readiness: %d rules exceed the maximum of %d", len(rules), maxRules)
 	}
 	for i, r := range rules {
 		switch {

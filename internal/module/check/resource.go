@@ -43,7 +43,7 @@ func checkCustomResource(ctx context.Context, cr *unstructured.Unstructured, fil
 	}
 	gvk := u.GroupVersionKind()
 	if gvk.Version == "" || gvk.Kind == "" {
-		return errors.New("custom resource: apiVersion and kind are needed")
+		return errors.New("custom resource: apiVersion and kind are required")
 	}
 	title := oneLine("custom resource " + strings.TrimSpace(gvk.Kind+" "+u.GetName()))
 	if file != "" {
@@ -54,7 +54,7 @@ func checkCustomResource(ctx context.Context, cr *unstructured.Unstructured, fil
 	}
 	d := found.crds.find(gvk.GroupKind())
 	if d == nil {
-		w.addf("%s: the module has no CRD of %s, so that it is not checked", title, gvk.GroupKind())
+		w.addf("%s is not validated, because the module has no CRD for %s", title, gvk.GroupKind())
 		return nil
 	}
 	defer func() {
@@ -63,7 +63,7 @@ func checkCustomResource(ctx context.Context, cr *unstructured.Unstructured, fil
 		}
 	}()
 	if !d.namespaced() && u.GetNamespace() != "" {
-		w.addf("%s: metadata.namespace is not used: %s are cluster-scoped", title, d.Name)
+		w.addf("%s: metadata.namespace is ignored: %s are cluster-scoped", title, d.Name)
 		u.SetNamespace("")
 	}
 	return errors.Wrap(fits(ctx, u, d), title)
@@ -135,7 +135,7 @@ func served(d *crd, name string) (*apiextensionsv1.CustomResourceDefinitionVersi
 		}
 		names = append(names, schema.GroupVersion{Group: d.Spec.Group, Version: v.Name}.String())
 	}
-	return nil, errors.Errorf("apiVersion: %s serves %s, and not version %s", d.Name, or(strings.Join(names, ", "), "no version"), name)
+	return nil, errors.Errorf("apiVersion: %s serves %s, but not version %s", d.Name, or(strings.Join(names, ", "), "no version"), name)
 }
 
 // decode prunes and coerces an object as a strict API server does: an unknown field is an error.
@@ -159,7 +159,7 @@ func decode(u *unstructured.Unstructured, s *structural.Structural, namespaced b
 	}
 	texts := make([]string, 0, len(unknown)+len(more))
 	for _, path := range append(unknown, more...) {
-		texts = append(texts, short(path, maxViolation)+": is not a field of the CRD")
+		texts = append(texts, short(path, maxViolation)+": unknown field in the CRD")
 	}
 	if err := joined(texts); err != nil {
 		return err

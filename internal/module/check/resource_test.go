@@ -32,7 +32,7 @@ func TestCRDs(t *testing.T) {
 		"None": {
 			reason: "A layer of CRDs has some.",
 			crds:   []archive.File{file("w.txt", widgets)},
-			want:   want{err: "crds: there is no CustomResourceDefinition in it"},
+			want:   want{err: "crds contains no CustomResourceDefinition"},
 		},
 		"Other": {
 			reason: "A layer of CRDs has nothing else.",
@@ -47,7 +47,7 @@ func TestCRDs(t *testing.T) {
 		"Old": {
 			reason: "CRDs of v1beta1 are served nowhere.",
 			crds:   []archive.File{file("w.yaml", changed(t, widgets, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"))},
-			want: want{err: prefix + "apiVersion: no Kubernetes since 1.22 serves apiextensions.k8s.io/v1beta1: " +
+			want: want{err: prefix + "apiVersion: apiextensions.k8s.io/v1beta1 is not served since Kubernetes 1.22: " +
 				"use apiextensions.k8s.io/v1"},
 		},
 		"WrongType": {
@@ -92,12 +92,12 @@ func TestCRDs(t *testing.T) {
 		"Twice": {
 			reason: "A CRD is in one part once.",
 			crds:   []archive.File{file("w.yaml", widgets), file("x.yaml", widgets)},
-			want:   want{err: "crds: x.yaml: CustomResourceDefinition widgets.example.org is defined twice"},
+			want:   want{err: "crds: x.yaml: duplicate object CustomResourceDefinition widgets.example.org"},
 		},
 		"TwiceInInstall": {
 			reason:   "A CRD is in one install once.",
 			installs: []Install{plain("raw", gadgets, gadgets)},
-			want:     want{err: `install "raw": CustomResourceDefinition gadgets.example.org is defined twice`},
+			want:     want{err: `install "raw": duplicate object CustomResourceDefinition gadgets.example.org`},
 		},
 		"Shared": {
 			reason:   "The same CRD may come with several parts.",
@@ -108,7 +108,7 @@ func TestCRDs(t *testing.T) {
 			reason:   "Of CRDs that differ the first one counts.",
 			crds:     []archive.File{file("w.yaml", gadgets)},
 			installs: []Install{chart("c", file("crds/g.yaml", changed(t, gadgets, "x-kubernetes-preserve-unknown-fields: true", "properties: {}")))},
-			want:     want{warnings: []string{"CustomResourceDefinition gadgets.example.org of install c differs from that of crds, which is the one that counts"}},
+			want:     want{warnings: []string{"CustomResourceDefinition gadgets.example.org in install c differs from the one in crds, which takes precedence"}},
 		},
 		"KindTwice": {
 			reason: "A kind has one CRD.",
@@ -116,7 +116,7 @@ func TestCRDs(t *testing.T) {
 				file("w.yaml", gadgets),
 				file("x.yaml", changed(t, gadgets, "gadgets.example.org", "things.example.org", "plural: gadgets", "plural: things")),
 			},
-			want: want{err: "crds: x.yaml: CustomResourceDefinition things.example.org: spec.names.kind: Gadget is defined by gadgets.example.org too"},
+			want: want{err: "crds: x.yaml: CustomResourceDefinition things.example.org: spec.names.kind: Gadget is also defined by gadgets.example.org"},
 		},
 		"InChart": {
 			reason:   "CRDs of charts are checked, too.",
@@ -127,7 +127,7 @@ func TestCRDs(t *testing.T) {
 		"TooLarge": {
 			reason: "A CRD is no larger than what an API server takes.",
 			crds:   []archive.File{file("w.yaml", changed(t, widgets, "type: object", "type: object\n        description: "+strings.Repeat("x", maxCRD)))},
-			want:   want{err: prefix + "is larger than 3145728 bytes, which no API server takes"},
+			want:   want{err: prefix + "exceeds the size limit of API servers (3145728 bytes)"},
 		},
 	}
 	for name, tc := range cases {
@@ -190,12 +190,12 @@ func TestCustomResource(t *testing.T) {
 		"Unknown": {
 			reason: "Unknown fields are typing errors.",
 			cr:     widget(t, "{size: 1, colour: red, sise: 2}"),
-			want:   want{err: prefix + "spec.colour: is not a field of the CRD; spec.sise: is not a field of the CRD"},
+			want:   want{err: prefix + "spec.colour: unknown field in the CRD; spec.sise: unknown field in the CRD"},
 		},
 		"UnknownMeta": {
 			reason: "So they are in the metadata.",
 			cr:     object(t, "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w, label: {}}, spec: {size: 1}}"),
-			want:   want{err: prefix + "metadata.label: is not a field of the CRD"},
+			want:   want{err: prefix + "metadata.label: unknown field in the CRD"},
 		},
 		"Many": {
 			reason: "All that is wrong is said at once, sorted.",
@@ -222,7 +222,7 @@ func TestCustomResource(t *testing.T) {
 		"NotServed": {
 			reason: "The version is one that is served.",
 			cr:     object(t, "{apiVersion: example.org/v1alpha1, kind: Widget, metadata: {name: w}}"),
-			want:   want{err: prefix + "apiVersion: widgets.example.org serves example.org/v1, and not version v1alpha1"},
+			want:   want{err: prefix + "apiVersion: widgets.example.org serves example.org/v1, but not version v1alpha1"},
 		},
 		"Name": {
 			reason: "The name is one that an API server takes.",
@@ -239,17 +239,17 @@ func TestCustomResource(t *testing.T) {
 			reason:   "A namespace of what is in none is not used, as by kubectl.",
 			installs: []Install{plain("raw", gadgets)},
 			cr:       object(t, "{apiVersion: example.org/v1, kind: Gadget, metadata: {name: g, namespace: a}}"),
-			want:     want{warnings: []string{"custom resource Gadget g: metadata.namespace is not used: gadgets.example.org are cluster-scoped"}},
+			want:     want{warnings: []string{"custom resource Gadget g: metadata.namespace is ignored: gadgets.example.org are cluster-scoped"}},
 		},
 		"NoDefinition": {
 			reason: "The CRD may come with another module.",
 			cr:     object(t, "{apiVersion: example.com/v1, kind: Other, metadata: {name: o}}"),
-			want:   want{warnings: []string{"custom resource Other o: the module has no CRD of Other.example.com, so that it is not checked"}},
+			want:   want{warnings: []string{"custom resource Other o is not validated, because the module has no CRD for Other.example.com"}},
 		},
 		"NoKind": {
 			reason: "A resource has a kind.",
 			cr:     &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{}}},
-			want:   want{err: "custom resource: apiVersion and kind are needed"},
+			want:   want{err: "custom resource: apiVersion and kind are required"},
 		},
 		"InInstall": {
 			reason:   "The resource is in no install.",
@@ -287,32 +287,32 @@ func TestImages(t *testing.T) {
 		"Tag": {
 			reason: "A tag can be moved.",
 			object: "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: ns}, spec: {template: {spec: {containers: [{image: 'h:5000/a:1'}]}}}}",
-			want:   []string{"image h:5000/a:1 of Deployment ns/d has no digest"},
+			want:   []string{"image h:5000/a:1 of Deployment ns/d is not pinned by digest"},
 		},
 		"BadDigest": {
 			reason: "Half a digest is none.",
 			object: "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: d}, spec: {template: {spec: {containers: [{image: 'a:1@sha256:abc'}]}}}}",
-			want:   []string{"image a:1@sha256:abc of DaemonSet default/d has no digest"},
+			want:   []string{"image a:1@sha256:abc of DaemonSet default/d is not pinned by digest"},
 		},
 		"Latest": {
 			reason: "The latest tag is moved all the time.",
 			object: "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: s}, spec: {template: {spec: {containers: [{image: 'a:latest'}]}}}}",
-			want:   []string{"image a:latest of StatefulSet default/s is the latest one, so that it is another one each time that it is pulled: pin it by digest"},
+			want:   []string{"image a:latest of StatefulSet default/s uses the tag latest, so its content can change: pin it by digest"},
 		},
 		"NoTag": {
 			reason: "No tag means the latest one. A port is not a tag.",
 			object: "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {template: {spec: {containers: [{image: 'h:5000/a'}]}}}}",
-			want:   []string{"image h:5000/a of Job default/j has neither tag nor digest, so that it is another one each time that it is pulled: pin it by digest"},
+			want:   []string{"image h:5000/a of Job default/j has neither a tag nor a digest, so its content can change: pin it by digest"},
 		},
 		"CronJob": {
 			reason: "Pods lie deep in some kinds.",
 			object: "{apiVersion: batch/v1, kind: CronJob, metadata: {name: c}, spec: {jobTemplate: {spec: {template: {spec: {initContainers: [{image: 'b:1'}], containers: [{image: 'a:1'}]}}}}}}",
-			want:   []string{"image a:1 of CronJob default/c has no digest", "image b:1 of CronJob default/c has no digest"},
+			want:   []string{"image a:1 of CronJob default/c is not pinned by digest", "image b:1 of CronJob default/c is not pinned by digest"},
 		},
 		"Volume": {
 			reason: "Volumes may be images.",
 			object: "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {volumes: [{name: v, image: {reference: 'a:1'}}]}}",
-			want:   []string{"image a:1 of Pod default/p has no digest"},
+			want:   []string{"image a:1 of Pod default/p is not pinned by digest"},
 		},
 		"OtherGroup": {
 			reason: "A kind of another group is another kind.",

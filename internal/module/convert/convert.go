@@ -54,13 +54,13 @@ func decodeUpTo(data []byte, limit int) (map[string]any, error) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, errors.Errorf("it is not YAML: %s", strings.Join(strings.Fields(err.Error()), " "))
+		return nil, errors.Errorf("invalid YAML: %s", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	var o map[string]any
 	if err := d.Decode(&o); err != nil || o == nil {
-		return nil, errors.New("it is not an object")
+		return nil, errors.New("must be an object")
 	}
 	return o, nil
 }
@@ -100,7 +100,7 @@ func versionOf(o map[string]any, want string) (string, error) {
 	kind, _ := o["kind"].(string)
 	g, v, _ := strings.Cut(apiVersion, "/")
 	if kind != want || g != group || !slices.Contains([]string{"v1alpha1", "v1beta1", "v1beta2"}, v) {
-		return "", errors.Errorf("it is %q of %q; want %s of %s/v1alpha1, v1beta1 or v1beta2", kind, apiVersion, want, group)
+		return "", errors.Errorf("unsupported kind %q of apiVersion %q; must be %s of %s/v1alpha1, v1beta1 or v1beta2", kind, apiVersion, want, group)
 	}
 	return v, nil
 }
@@ -114,7 +114,7 @@ func (c *converter) channel(given string) error {
 	c.out.Spec.Channel = own
 	if own == "" {
 		if given == "" {
-			return errors.New("spec.channel is missing: specify the channel that the template is released in")
+			return errors.New("spec.channel is missing: specify the channel of the ModuleTemplate")
 		}
 		c.out.Spec.Channel = given
 		if !strings.HasSuffix(c.out.Name, "-"+given) {
@@ -140,7 +140,7 @@ func (c *converter) target() error {
 	case v1alpha1.ModuleTargetRemote, v1alpha1.ModuleTargetControlPlane:
 		c.out.Spec.Target = v1alpha1.ModuleTarget(s)
 	default:
-		return errors.Errorf("spec.target %q is neither remote nor control-plane", s)
+		return errors.Errorf("spec.target: invalid value %q: must be remote or control-plane", s)
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (c *converter) descriptor() error {
 		return errors.Wrap(err, "spec")
 	}
 	if len(d) == 0 {
-		return errors.New("spec.descriptor is missing: today's original keeps it in a registry; write a ModuleTemplate with spec.component")
+		return errors.New("spec.descriptor is missing: newer versions of Kyma store it in a registry; create a ModuleTemplate with spec.component instead")
 	}
 	c.out.Spec.Descriptor, err = raw(d)
 	return errors.Wrap(err, "spec.descriptor")
@@ -211,7 +211,7 @@ func withoutNull(v any) {
 func object(o map[string]any, field string) (map[string]any, error) {
 	v, ok := o[field].(map[string]any)
 	if !ok && o[field] != nil {
-		return nil, errors.Errorf("%s is not an object", field)
+		return nil, errors.Errorf("%s must be an object", field)
 	}
 	return v, nil
 }
@@ -224,5 +224,5 @@ func text(o map[string]any, field string) (string, error) {
 	case string:
 		return v, nil
 	}
-	return "", errors.Errorf("%s is not text", field)
+	return "", errors.Errorf("%s must be a string", field)
 }

@@ -39,7 +39,7 @@ func TestModuleTemplate(t *testing.T) {
 		lost      []string
 		err       string
 	}
-	namespace := `metadata.namespace: "kcp-system"; ModuleTemplates have no namespace here, so that their names must differ`
+	namespace := `metadata.namespace: "kcp-system"; ModuleTemplates are cluster-scoped, so their names must be unique`
 	cases := map[string]struct {
 		reason  string
 		in      string
@@ -66,7 +66,7 @@ func TestModuleTemplate(t *testing.T) {
 		"NoChannel": {
 			reason: "A channel is needed.",
 			in:     head + "spec:\n  moduleName: sample" + descriptor,
-			want:   want{err: `cannot convert ModuleTemplate "sample": spec.channel is missing: specify the channel that the template is released in`},
+			want:   want{err: `cannot convert ModuleTemplate "sample": spec.channel is missing: specify the channel of the ModuleTemplate`},
 		},
 		"Data": {
 			reason: "A null means nothing, and is left out; numbers stay as they are.",
@@ -98,8 +98,8 @@ func TestModuleTemplate(t *testing.T) {
 				},
 				lost: []string{
 					namespace,
-					`spec.customStateCheck[2]: status.health == "red" means state "Error"; what is not Ready is Processing`,
-					`spec.customStateCheck[3]: path "status.conditions[0].type" is not one of fields only; write a rule in spec.readiness`,
+					`spec.customStateCheck[2]: status.health == "red" sets state "Error"; all states other than Ready become Processing`,
+					`spec.customStateCheck[3]: path "status.conditions[0].type" does not consist of field names only; write a rule in spec.readiness`,
 				},
 			},
 		},
@@ -123,20 +123,20 @@ status: {state: Ready}`,
 				lost: []string{
 					"metadata.finalizers",
 					namespace,
-					`spec.descriptor: resource "chart", label oci-registry-cred: credentials of registries are those of the ProviderConfig`,
-					"spec.manager: readiness is that of all objects of the module; see spec.readiness",
-					"spec.mandatory: no module is installed without being asked for; list it in each Kyma",
+					`spec.descriptor: resource "chart", label oci-registry-cred: registry credentials are set in the ProviderConfig`,
+					"spec.manager: readiness depends on all objects of the module; see spec.readiness",
+					"spec.mandatory: modules are never installed automatically; add the module to each Kyma",
 					"spec.strange",
-					`spec.version: "1.0.1"; the version is that of the descriptor, "1.0.0"`,
-					"status: it is observed again",
+					`spec.version: "1.0.1"; the version in the descriptor, "1.0.0", is used instead`,
+					"status: the provider sets it",
 				},
 			},
 		},
 		"NoDescriptor": {
 			reason: "Without a descriptor there is nothing to convert.",
 			in:     head + "spec:\n  channel: fast",
-			want: want{err: `cannot convert ModuleTemplate "sample": spec.descriptor is missing: today's original keeps it in a registry; ` +
-				"write a ModuleTemplate with spec.component"},
+			want: want{err: `cannot convert ModuleTemplate "sample": spec.descriptor is missing: newer versions of Kyma store it in a registry; ` +
+				"create a ModuleTemplate with spec.component"},
 		},
 		"DataWithoutKind": {
 			reason: "What the API server would refuse is refused here, by name.",
@@ -146,23 +146,23 @@ status: {state: Ready}`,
 		"OtherKind": {
 			reason: "Only templates of the original are converted.",
 			in:     "apiVersion: v1\nkind: Secret",
-			want: want{err: `cannot convert ModuleTemplate: it is "Secret" of "v1"; want ModuleTemplate of operator.kyma-project.io/v1alpha1, ` +
+			want: want{err: `cannot convert ModuleTemplate: unsupported kind "Secret" of apiVersion "v1"; must be ModuleTemplate of operator.kyma-project.io/v1alpha1, ` +
 				"v1beta1 or v1beta2"},
 		},
 		"BadChannel": {
 			reason: "A channel that the API does not take is an error.",
 			in:     head + "spec:\n  channel: v1" + descriptor,
-			want:   want{err: `cannot convert ModuleTemplate "sample": channel "v1" must be 3 to 32 lower case letters, digits and -, beginning with a letter and not ending with -`},
+			want:   want{err: `cannot convert ModuleTemplate "sample": channel "v1" must be 3 to 32 lowercase letters, digits or '-', beginning with a letter and not ending with '-'`},
 		},
 		"BadTarget": {
 			reason: "There are two targets.",
 			in:     head + "spec:\n  channel: fast\n  target: moon" + descriptor,
-			want:   want{err: `cannot convert ModuleTemplate "sample": spec.target "moon" is neither remote nor control-plane`},
+			want:   want{err: `cannot convert ModuleTemplate "sample": spec.target: invalid value "moon": must be remote or control-plane`},
 		},
 		"Twice": {
 			reason: "A duplicate key would lose a value.",
 			in:     "kind: a\nkind: b",
-			want:   want{err: `cannot convert ModuleTemplate: it is not YAML: yaml: unmarshal errors: line 2: key "kind" already set in map`},
+			want:   want{err: `cannot convert ModuleTemplate: invalid YAML: yaml: unmarshal errors: line 2: key "kind" already set in map`},
 		},
 	}
 	for name, tc := range cases {

@@ -79,7 +79,7 @@ func (c *kymaConverter) channel(given string) error {
 	}
 	if own == "" {
 		if c.version == "v1alpha1" {
-			c.lose("spec.channel", "there is none; it is regular here, and was stable in the first versions of the original: see --channel")
+			c.lose("spec.channel", "not set; the default is regular, but was stable in the first versions of Kyma: set --channel to keep it")
 		}
 		return nil
 	}
@@ -109,7 +109,7 @@ func (c *kymaConverter) modules() error {
 		}
 	}
 	if n := len(c.out.Spec.ForProvider.Modules); n > maxModules {
-		return errors.Errorf("modules: there are %d; a Kyma has at most %d", n, maxModules)
+		return errors.Errorf("modules: %d modules exceed the maximum of %d", n, maxModules)
 	}
 	return nil
 }
@@ -124,16 +124,16 @@ func (c *kymaConverter) module(at string, in map[string]any) error {
 		return nil
 	}
 	if len(name) > maxModuleName || !isModule.MatchString(name) {
-		return errors.Errorf("name %q is not a valid module name: want up to %d lower case letters, digits, - and .", name, maxModuleName)
+		return errors.Errorf("name: invalid value %q: must consist of at most %d lowercase letters, digits, '-' or '.'", name, maxModuleName)
 	}
 	if managed, ok, err := boolean(in, "managed"); err != nil {
 		return err
 	} else if ok && !managed {
-		c.lose(at, "module %q is not managed, and is left out: a module that is listed is managed here", name)
+		c.lose(at, "unmanaged module %q is omitted: all modules in the list are managed", name)
 		return nil
 	}
 	if slices.ContainsFunc(c.out.Spec.ForProvider.Modules, func(m v1alpha1.Module) bool { return m.Name == name }) {
-		c.lose(at, "module %q is there twice; the first one counts", name)
+		c.lose(at, "module %q is listed twice; only the first entry is converted", name)
 		return nil
 	}
 	out, err := moduleOf(name, in)
@@ -167,20 +167,20 @@ func (c *kymaConverter) moduleName(at, name string) (string, bool) {
 		return name, true
 	}
 	if !strings.Contains(host, ".") {
-		c.lose(at+".name", "%q names a ModuleTemplate, and the module is left out: write the name of the module", name)
+		c.lose(at+".name", "%q refers to a ModuleTemplate, so the module is omitted: use the name of the module", name)
 		return "", false
 	}
 	short := rest[strings.LastIndex(rest, "/")+1:]
-	c.lose(at+".name", "%q names a component; the module is %q, the default name in its ModuleTemplates", name, short)
+	c.lose(at+".name", "%q refers to a component; converted to %q, the default module name of its ModuleTemplates", name, short)
 	return short, true
 }
 
 func (c *kymaConverter) moduleRest(at string, in map[string]any) {
 	known := []string{"name", "channel", "customResourcePolicy", "managed"}
 	for field, why := range map[string]string{
-		"controller":              "one provider takes care of all modules",
-		"version":                 "a version is that of the ModuleTemplate in the channel",
-		"remoteModuleTemplateRef": "a module is named by channel only",
+		"controller":              "the provider manages all modules",
+		"version":                 "the channel determines the version",
+		"remoteModuleTemplateRef": "a module is selected only by its channel",
 	} {
 		if v := in[field]; !empty(v) {
 			c.lose(at+"."+field, "%q; %s", fmt.Sprint(v), why)
@@ -197,7 +197,8 @@ func (c *kymaConverter) sync() error {
 		return err
 	}
 	config := c.out.Spec.ProviderConfigReference.Name
-	own := fmt.Sprintf("the cluster is that of ProviderConfig %q, which needs credentials with source: InjectedIdentity for the control plane itself", config)
+	own := fmt.Sprintf("the target cluster is that of ProviderConfig %q; to target the control plane, set its "+
+		"spec.credentials.source to InjectedIdentity", config)
 	enabled, _, err := boolean(sync, "enabled")
 	if err != nil {
 		return errors.Wrap(err, "sync")
@@ -212,12 +213,13 @@ func (c *kymaConverter) sync() error {
 	case strategy == "local-client":
 		c.lose("spec.sync.strategy", "%q; %s", strategy, own)
 	case enabled:
-		c.lose("spec.sync.strategy", "%q; the cluster is that of ProviderConfig %q, which needs the kubeconfig of the Secret with label %skyma-name=%s",
+		c.lose("spec.sync.strategy", "%q; the target cluster is that of ProviderConfig %q, which needs the kubeconfig "+
+			"from the Secret with label %skyma-name=%s",
 			strategy, config, prefix, c.out.Name)
 	}
 	for _, field := range []string{"namespace", "noModuleCopy", "moduleCatalog"} {
 		if v, ok := sync[field]; ok && v != nil {
-			c.lose("spec.sync."+field, "%q; neither Kymas nor ModuleTemplates are copied to the cluster", fmt.Sprint(v))
+			c.lose("spec.sync."+field, "%q; Kymas and ModuleTemplates are not copied to the target cluster", fmt.Sprint(v))
 		}
 	}
 	c.unknown("spec.sync.", sync, []string{"enabled", "strategy", "namespace", "noModuleCopy", "moduleCatalog"})

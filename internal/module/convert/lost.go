@@ -46,7 +46,7 @@ func (c *converter) metadata() error {
 		return err
 	}
 	if ns, _ := c.meta["namespace"].(string); ns != "" {
-		c.lose("metadata.namespace", "%q; ModuleTemplates have no namespace here, so that their names must differ", ns)
+		c.lose("metadata.namespace", "%q; ModuleTemplates are cluster-scoped, so their names must be unique", ns)
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func (c *losses) keep(meta map[string]any, out *metav1.ObjectMeta) error {
 	}
 	if _, ok := out.Annotations[lastApplied]; ok {
 		delete(out.Annotations, lastApplied)
-		c.lose("metadata.annotations["+lastApplied+"]", "it is of the object in its old form")
+		c.lose("metadata.annotations["+lastApplied+"]", "describes the object before the conversion")
 	}
 	if len(out.Annotations) == 0 {
 		out.Annotations = nil
@@ -84,7 +84,7 @@ func texts(meta map[string]any, field string) (map[string]string, error) {
 	for k := range o {
 		s, err := text(o, k)
 		if err != nil {
-			return nil, errors.Errorf("metadata.%s[%q] is not text", field, k)
+			return nil, errors.Errorf("metadata.%s[%q] must be a string", field, k)
 		}
 		if out == nil {
 			out = make(map[string]string, len(o))
@@ -106,15 +106,15 @@ var (
 
 // advice holds the advice for fields that are lost.
 var advice = map[string]string{ //nolint:gochecknoglobals // Constant.
-	"spec.mandatory":              "no module is installed without being asked for; list it in each Kyma",
-	"spec.manager":                "readiness is that of all objects of the module; see spec.readiness",
-	"spec.requiresDowntime":       "there are no maintenance windows",
-	"spec.info":                   "it is shown nowhere",
-	"spec.resources":              "they are links, which are shown nowhere",
-	"spec.associatedResources":    "they are shown nowhere",
-	"spec.skipMaintenanceWindows": "there are no maintenance windows",
-	"metadata.ownerReferences":    "a Kyma makes its Manifests itself",
-	"status":                      "it is observed again",
+	"spec.mandatory":              "modules are never installed automatically; add the module to each Kyma",
+	"spec.manager":                "readiness depends on all objects of the module; see spec.readiness",
+	"spec.requiresDowntime":       "maintenance windows are not supported",
+	"spec.info":                   "not displayed",
+	"spec.resources":              "links are not displayed",
+	"spec.associatedResources":    "not displayed",
+	"spec.skipMaintenanceWindows": "maintenance windows are not supported",
+	"metadata.ownerReferences":    "Kymas create their own Manifests",
+	"status":                      "the provider sets it",
 }
 
 // rest records the remaining fields of the template that cannot be converted.
@@ -123,7 +123,7 @@ func (c *converter) rest() {
 	c.unknown("metadata.", c.meta, knownMeta)
 	c.unknown("spec.", c.spec, knownSpec)
 	if v, _ := c.spec["version"].(string); v != "" && v != c.componentVersion() {
-		c.lose("spec.version", "%q; the version is that of the descriptor, %q", v, c.componentVersion())
+		c.lose("spec.version", "%q; the version in the descriptor, %q, is used instead", v, c.componentVersion())
 	}
 	c.credentials()
 }
@@ -185,7 +185,7 @@ func (c *converter) credentials() {
 		for _, l := range r.Labels {
 			if l.Name == pullLabel {
 				c.lose(fmt.Sprintf("spec.descriptor: resource %q, label %s", r.Name, l.Name),
-					"credentials of registries are those of the ProviderConfig")
+					"registry credentials are set in the ProviderConfig")
 			}
 		}
 	}

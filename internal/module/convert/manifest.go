@@ -70,7 +70,7 @@ func (c *manifestConverter) convert(o Options) (err error) {
 	}
 	c.rest()
 	if p := c.out.Spec.ForProvider; len(p.Installs) == 0 && p.CRDs == nil && p.Resource == nil {
-		return errors.Errorf("spec has nothing that can be installed here: %v", c.sorted())
+		return errors.Errorf("spec contains nothing that can be installed: %v", c.sorted())
 	}
 	return nil
 }
@@ -79,8 +79,8 @@ func (c *manifestConverter) rest() {
 	c.unknown("", c.in, knownFields)
 	known := []string{"remote", "installs", "install", "config", "crds", "resource", "version", "customResourcePolicy"}
 	for field, why := range map[string]string{
-		"localizedImages": "images are those that charts and manifests name",
-		"manager":         "readiness is that of all objects; see spec.forProvider.readiness",
+		"localizedImages": "images are determined by the charts and manifests",
+		"manager":         "readiness depends on all objects; see spec.forProvider.readiness",
 	} {
 		if !empty(c.spec[field]) {
 			c.lose("spec."+field, "%s", why)
@@ -94,7 +94,8 @@ func (c *manifestConverter) rest() {
 func (c *manifestConverter) remote() error {
 	remote, ok, err := boolean(c.spec, "remote")
 	if err == nil && ok && !remote && c.version != "v1beta2" {
-		c.lose("spec.remote", "false; the cluster is that of ProviderConfig %q, which needs credentials with source: InjectedIdentity for the control plane itself",
+		c.lose("spec.remote", "false; the target cluster is that of ProviderConfig %q; to target the control plane, set "+
+			"its spec.credentials.source to InjectedIdentity",
 			c.out.Spec.ProviderConfigReference.Name)
 	}
 	return err
@@ -116,7 +117,7 @@ func (c *manifestConverter) installs() error {
 		err = errors.Wrap(c.install("install", one, c.layerType(one)), "install")
 	}
 	if n := len(c.out.Spec.ForProvider.Installs); err == nil && n > maxInstalls {
-		return errors.Errorf("installs: there are %d; a Manifest has at most %d", n, maxInstalls)
+		return errors.Errorf("installs: %d installs exceed the maximum of %d", n, maxInstalls)
 	}
 	return err
 }
@@ -135,10 +136,10 @@ func (c *manifestConverter) install(at string, in map[string]any, layer layerFun
 		return err
 	}
 	if len(name) > maxInstallName || !isInstall.MatchString(name) {
-		return errors.Errorf("name %q is not a valid install name: want up to %d lower case letters, digits and -", name, maxInstallName)
+		return errors.Errorf("name: invalid value %q: must consist of at most %d lowercase letters, digits or '-'", name, maxInstallName)
 	}
 	if slices.ContainsFunc(c.out.Spec.ForProvider.Installs, func(i v1alpha1.Install) bool { return i.Name == name }) {
-		return errors.Errorf("name %q is there twice", name)
+		return errors.Errorf("duplicate name %q", name)
 	}
 	s, err := object(in, "source")
 	if err != nil {
@@ -185,7 +186,7 @@ func (c *manifestConverter) resource() error {
 		return err
 	}
 	if !empty(in["status"]) {
-		c.lose("spec.resource.status", "it is observed again")
+		c.lose("spec.resource.status", "the provider sets it")
 	}
 	delete(in, "status")
 	withoutNull(in)

@@ -40,7 +40,7 @@ type UnknownKindError struct{ APIVersion, Kind string }
 
 // Error returns the message, which names the kind and the API version.
 func (e *UnknownKindError) Error() string {
-	return fmt.Sprintf("%q of %q cannot be converted; want ModuleTemplate, Kyma or Manifest of %s/v1alpha1, v1beta1 or v1beta2",
+	return fmt.Sprintf("cannot convert kind %q of apiVersion %q; must be a ModuleTemplate, Kyma or Manifest of %s/v1alpha1, v1beta1 or v1beta2",
 		e.Kind, e.APIVersion, group)
 }
 
@@ -49,7 +49,7 @@ func (e *UnknownKindError) Error() string {
 func Object(data []byte, o Options) (obj client.Object, lost []string, err error) {
 	in, err := decode(data)
 	if err != nil {
-		return nil, nil, errors.Wrap(err, "cannot convert it")
+		return nil, nil, errors.Wrap(err, "cannot convert object")
 	}
 	kind, _ := in["kind"].(string)
 	if _, err := versionOf(in, kind); err != nil {
@@ -88,7 +88,7 @@ func orNil(o client.Object, err error) client.Object {
 // by their items. Pass each document to Object.
 func Documents(data []byte) ([][]byte, error) {
 	if len(data) > maxStream {
-		return nil, errors.Errorf("it is larger than %d bytes", maxStream)
+		return nil, errors.Errorf("content is larger than the limit of %d bytes", maxStream)
 	}
 	var out [][]byte
 	r := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
@@ -149,10 +149,10 @@ const prefix = group + "/"
 var (
 	// idleLabels holds the labels that have a meaning only in the original, and the reasons.
 	idleLabels = map[string]string{ //nolint:gochecknoglobals // Constant.
-		prefix + "sync":             "the cluster is that of the ProviderConfig",
-		prefix + "beta":             "all modules are offered",
-		prefix + "internal":         "all modules are offered",
-		prefix + "mandatory-module": "no module is installed without being asked for",
+		prefix + "sync":             "the ProviderConfig determines the target cluster",
+		prefix + "beta":             "all modules are available to all Kymas",
+		prefix + "internal":         "all modules are available to all Kymas",
+		prefix + "mandatory-module": "modules are never installed automatically",
 	}
 	isModule  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 	isInstall = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
@@ -179,14 +179,14 @@ func (c *losses) managed(in map[string]any, out *metav1.ObjectMeta, o Options) e
 	c.unknown("metadata.", m, knownManaged)
 	for label, why := range idleLabels {
 		if v, ok := out.Labels[label]; ok {
-			c.lose("metadata.labels["+label+"]", "%q is kept, and means nothing here: %s", v, why)
+			c.lose("metadata.labels["+label+"]", "%q is kept, but has no effect: %s", v, why)
 		}
 	}
 	c.paused(out)
 	for _, a := range []string{"last-sync", "sync-oci-ref", "is-unmanaged", "skr-domain"} {
 		if v, ok := out.Annotations[prefix+a]; ok {
 			delete(out.Annotations, prefix+a)
-			c.lose("metadata.annotations["+prefix+a+"]", "%q; the original wrote it for itself", v)
+			c.lose("metadata.annotations["+prefix+a+"]", "%q; only used by Kyma's own operators", v)
 		}
 	}
 	if len(out.Annotations) == 0 {
@@ -220,7 +220,7 @@ func boolean(o map[string]any, field string) (value, ok bool, err error) {
 	case bool:
 		return v, true, nil
 	}
-	return false, false, errors.Errorf("%s is neither true nor false", field)
+	return false, false, errors.Errorf("%s must be true or false", field)
 }
 
 // list returns the list of objects in a field; nil if there is none.
@@ -232,12 +232,12 @@ func list(o map[string]any, field string) ([]map[string]any, error) {
 		for i, e := range v {
 			m, ok := e.(map[string]any)
 			if !ok {
-				return nil, errors.Errorf("%s[%d] is not an object", field, i)
+				return nil, errors.Errorf("%s[%d] must be an object", field, i)
 			}
 			out = append(out, m)
 		}
 	default:
-		return nil, errors.Errorf("%s is not a list", field)
+		return nil, errors.Errorf("%s must be a list", field)
 	}
 	return out, nil
 }
@@ -247,7 +247,7 @@ func policy(o map[string]any) (v1alpha1.CustomResourcePolicy, error) {
 	s, err := text(o, "customResourcePolicy")
 	p := v1alpha1.CustomResourcePolicy(s)
 	if err == nil && p != "" && p != v1alpha1.CustomResourcePolicyCreateAndDelete && p != v1alpha1.CustomResourcePolicyIgnore {
-		err = errors.Errorf("customResourcePolicy %q is neither CreateAndDelete nor Ignore", s)
+		err = errors.Errorf("customResourcePolicy: invalid value %q: must be CreateAndDelete or Ignore", s)
 	}
 	return p, err
 }

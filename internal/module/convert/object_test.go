@@ -64,13 +64,13 @@ spec:
     name: cluster-a
 `,
 			lost: []string{
-				`metadata.annotations[operator.kyma-project.io/last-sync]: "2022-11-11T10:00:00Z"; the original wrote it for itself`,
+				`metadata.annotations[operator.kyma-project.io/last-sync]: "2022-11-11T10:00:00Z"; only used by Kyma's own operators`,
 				"metadata.finalizers",
-				`spec.modules[1].controller: "manifest"; one provider takes care of all modules`,
-				`spec.sync.namespace: "kyma-system"; neither Kymas nor ModuleTemplates are copied to the cluster`,
-				`spec.sync.noModuleCopy: "true"; neither Kymas nor ModuleTemplates are copied to the cluster`,
-				`spec.sync.strategy: "local-secret"; the cluster is that of ProviderConfig "cluster-a", which needs the kubeconfig of the Secret with label operator.kyma-project.io/kyma-name=cluster-a`,
-				"status: it is observed again",
+				`spec.modules[1].controller: "manifest"; the provider manages all modules`,
+				`spec.sync.namespace: "kyma-system"; Kymas and ModuleTemplates are not copied to the target cluster`,
+				`spec.sync.noModuleCopy: "true"; Kymas and ModuleTemplates are not copied to the target cluster`,
+				`spec.sync.strategy: "local-secret"; the target cluster is that of ProviderConfig "cluster-a", which needs the kubeconfig from the Secret with label operator.kyma-project.io/kyma-name=cluster-a`,
+				"status: the provider sets it",
 			},
 		},
 		"kyma-v1beta2": {
@@ -100,13 +100,13 @@ spec:
     name: pc
 `,
 			lost: []string{
-				`metadata.labels[operator.kyma-project.io/beta]: "true" is kept, and means nothing here: all modules are offered`,
-				`spec.modules[1].name: "kyma-project.io/module/keda" names a component; the module is "keda", the default name in its ModuleTemplates`,
-				`spec.modules[2].name: "kcp-system/serverless-regular" names a ModuleTemplate, and the module is left out: write the name of the module`,
-				`spec.modules[3]: module "btp-operator" is not managed, and is left out: a module that is listed is managed here`,
-				`spec.modules[4].remoteModuleTemplateRef: "kyma-system/istio"; a module is named by channel only`,
-				`spec.modules[4].version: "1.2.3"; a version is that of the ModuleTemplate in the channel`,
-				"spec.skipMaintenanceWindows: there are no maintenance windows",
+				`metadata.labels[operator.kyma-project.io/beta]: "true" is kept, but has no effect: all modules are available to all Kymas`,
+				`spec.modules[1].name: "kyma-project.io/module/keda" refers to a component; converted to "keda", the default module name of its ModuleTemplates`,
+				`spec.modules[2].name: "kcp-system/serverless-regular" refers to a ModuleTemplate, so the module is omitted: use the name of the module`,
+				`spec.modules[3]: unmanaged module "btp-operator" is omitted: all modules in the list are managed`,
+				`spec.modules[4].remoteModuleTemplateRef: "kyma-system/istio"; a module is selected only by its channel`,
+				`spec.modules[4].version: "1.2.3"; the channel determines the version`,
+				"spec.skipMaintenanceWindows: maintenance windows are not supported",
 			},
 		},
 		"manifest-v1alpha1": {
@@ -156,12 +156,12 @@ spec:
     name: kyma-sample
 `,
 			lost: []string{
-				"metadata.ownerReferences: a Kyma makes its Manifests itself",
-				"spec.config.repo: http://; set plainHTTP in the registries of the ProviderConfig",
-				"spec.installs[0].source.credSecretSelector: credentials of registries are those of the ProviderConfig",
+				"metadata.ownerReferences: Kymas create their own Manifests",
+				"spec.config.repo: http://; set plainHTTP for the host in spec.registries of the ProviderConfig",
+				"spec.installs[0].source.credSecretSelector: registry credentials are set in the ProviderConfig",
 				"spec.installs[1].source.resource",
-				`spec.installs[2].source: kustomization of url "https://example.org/x?ref=main", path "": nothing is installed from git or from a directory; make a module of it with kymactl module create`,
-				"status: it is observed again",
+				`spec.installs[2].source: kustomization with url "https://example.org/x?ref=main" and path "": installing from git or a directory is not supported; build a module from it with kymactl module create`,
+				"status: the provider sets it",
 			},
 		},
 		"manifest-v1beta2": {
@@ -192,9 +192,9 @@ spec:
     name: cluster-b-template-operator-123
 `,
 			lost: []string{
-				"spec.localizedImages: images are those that charts and manifests name",
-				"spec.manager: readiness is that of all objects; see spec.forProvider.readiness",
-				"spec.resource.status: it is observed again",
+				"spec.localizedImages: images are determined by the charts and manifests",
+				"spec.manager: readiness depends on all objects; see spec.forProvider.readiness",
+				"spec.resource.status: the provider sets it",
 			},
 		},
 	}
@@ -229,31 +229,31 @@ func TestObjectFails(t *testing.T) {
 	cases := map[string]struct {
 		reason, in, want string
 	}{
-		"Other":        {"A kind of another group.", "apiVersion: v1\nkind: Secret", `"Secret" of "v1" cannot be converted; want ModuleTemplate, Kyma or Manifest of`},
-		"Watcher":      {"A kind that there is none of here.", "apiVersion: operator.kyma-project.io/v1beta2\nkind: Watcher", `"Watcher" of "operator.kyma-project.io/v1beta2" cannot be converted`},
-		"Version":      {"A version of tomorrow.", "apiVersion: operator.kyma-project.io/v2\nkind: Kyma", `"Kyma" of "operator.kyma-project.io/v2" cannot be converted`},
+		"Other":        {"A kind of another group.", "apiVersion: v1\nkind: Secret", `cannot convert kind "Secret" of apiVersion "v1"; must be a ModuleTemplate, Kyma or Manifest of`},
+		"Watcher":      {"A kind that there is none of here.", "apiVersion: operator.kyma-project.io/v1beta2\nkind: Watcher", `cannot convert kind "Watcher" of apiVersion "operator.kyma-project.io/v1beta2"`},
+		"Version":      {"A version of tomorrow.", "apiVersion: operator.kyma-project.io/v2\nkind: Kyma", `cannot convert kind "Kyma" of apiVersion "operator.kyma-project.io/v2"`},
 		"NoName":       {"An object needs a name.", "apiVersion: operator.kyma-project.io/v1beta2\nkind: Kyma", "cannot convert Kyma: metadata.name is missing"},
-		"Channel":      {"The API refuses it.", kyma("{channel: v1}"), `cannot convert Kyma "k": spec: channel "v1" must be 3 to 32 lower case letters, digits and -, beginning with a letter and not ending with -`},
-		"ModuleName":   {"The API refuses it.", kyma("{modules: [{name: A}]}"), `cannot convert Kyma "k": spec: modules[0]: name "A" is not a valid module name`},
-		"ModuleNone":   {"A module needs a name.", kyma("{modules: [{}]}"), `modules[0]: name "" is not a valid module name`},
+		"Channel":      {"The API refuses it.", kyma("{channel: v1}"), `cannot convert Kyma "k": spec: channel "v1" must be 3 to 32 lowercase letters, digits or '-', beginning with a letter and not ending with '-'`},
+		"ModuleName":   {"The API refuses it.", kyma("{modules: [{name: A}]}"), `cannot convert Kyma "k": spec: modules[0]: name: invalid value "A"`},
+		"ModuleNone":   {"A module needs a name.", kyma("{modules: [{}]}"), `modules[0]: name: invalid value ""`},
 		"ModuleChan":   {"The API refuses it.", kyma("{modules: [{name: a, channel: X}]}"), `modules[0]: channel "X" must be`},
-		"ModulePolicy": {"The API refuses it.", kyma("{modules: [{name: a, customResourcePolicy: X}]}"), `modules[0]: customResourcePolicy "X" is neither`},
-		"Managed":      {"Not a boolean.", kyma("{modules: [{name: a, managed: x}]}"), `modules[0]: managed is neither true nor false`},
-		"NoList":       {"Not a list.", kyma("{modules: a}"), `spec: modules is not a list`},
-		"Many":         {"The API refuses it.", kyma("{modules: [" + manyModules(65) + "]}"), "modules: there are 65"},
-		"Nothing":      {"A Manifest needs something.", manifest("{}"), `cannot convert Manifest "m": spec has nothing that can be installed here`},
-		"OnlyGit":      {"A Manifest needs something.", manifest("{installs: [{name: a, source: {type: kustomize, url: x}}]}"), `nothing that can be installed here: [spec.installs[0].source: kustomization of url "x"`},
+		"ModulePolicy": {"The API refuses it.", kyma("{modules: [{name: a, customResourcePolicy: X}]}"), `modules[0]: customResourcePolicy: invalid value "X"`},
+		"Managed":      {"Not a boolean.", kyma("{modules: [{name: a, managed: x}]}"), `modules[0]: managed must be true or false`},
+		"NoList":       {"Not a list.", kyma("{modules: a}"), `spec: modules must be a list`},
+		"Many":         {"The API refuses it.", kyma("{modules: [" + manyModules(65) + "]}"), "modules: 65 modules exceed"},
+		"Nothing":      {"A Manifest needs something.", manifest("{}"), `cannot convert Manifest "m": spec contains nothing that can be installed`},
+		"OnlyGit":      {"A Manifest needs something.", manifest("{installs: [{name: a, source: {type: kustomize, url: x}}]}"), `nothing that can be installed: [spec.installs[0].source: kustomization with url "x"`},
 		"Tag":          {"A tag never worked.", manifest("{installs: [{name: a, source: {type: oci-ref, repo: r, name: x, ref: 1.0.0}}]}"), `spec: installs[0]: source: ref "1.0.0" is not a digest`},
 		"Repo":         {"Each part is needed.", manifest("{installs: [{name: a, source: {type: oci-ref, name: x, ref: '" + digest + "'}}]}"), `installs[0]: source: repo is missing`},
-		"Type":         {"An unknown type.", manifest("{installs: [{name: a, source: {type: ftp}}]}"), `installs[0]: source: type "ftp" is none of`},
-		"NoSource":     {"No type.", manifest("{installs: [{name: a}]}"), `installs[0]: source: type "" is none of`},
-		"InstallName":  {"The API refuses it.", manifest("{installs: [{name: A_b}]}"), `installs[0]: name "A_b" is not a valid install name`},
-		"Twice":        {"The API refuses it.", manifest("{installs: [{name: a, source: {type: helm-chart, url: 'https://h', chartName: c}}, {name: a, source: {type: helm-chart}}]}"), `installs[1]: name "a" is there twice`},
+		"Type":         {"An unknown type.", manifest("{installs: [{name: a, source: {type: ftp}}]}"), `installs[0]: source: type: invalid value "ftp"`},
+		"NoSource":     {"No type.", manifest("{installs: [{name: a}]}"), `installs[0]: source: type: invalid value ""`},
+		"InstallName":  {"The API refuses it.", manifest("{installs: [{name: A_b}]}"), `installs[0]: name: invalid value "A_b"`},
+		"Twice":        {"The API refuses it.", manifest("{installs: [{name: a, source: {type: helm-chart, url: 'https://h', chartName: c}}, {name: a, source: {type: helm-chart}}]}"), `installs[1]: duplicate name "a"`},
 		"Credentials":  {"They belong into a Secret.", manifest("{installs: [{name: a, source: {type: helm-chart, url: 'https://u:p@h', chartName: c}}]}"), `installs[0]: source: url must begin with`},
 		"OCIVersion":   {"The API refuses it.", manifest("{installs: [{name: a, source: {type: helm-chart, url: 'oci://h', chartName: c}}]}"), `version is missing; a chart from an oci:// url requires one`},
-		"Config":       {"The layer is named.", manifest("{config: {type: helm-chart, repo: r}}"), `spec: config: type "helm-chart" is not oci-ref`},
+		"Config":       {"The layer is named.", manifest("{config: {type: helm-chart, repo: r}}"), `spec: config: type: invalid value "helm-chart": must be oci-ref`},
 		"Resource":     {"The API refuses it.", manifest("{resource: {apiVersion: v1, kind: X}}"), `spec: resource.metadata.name is missing`},
-		"Bomb":         {"Aliases are bounded.", "a0: &a0 " + strings.Repeat("x", 1000) + "\n" + bomb(), "its aliases make it larger than"},
+		"Bomb":         {"Aliases are bounded.", "a0: &a0 " + strings.Repeat("x", 1000) + "\n" + bomb(), "when its aliases are expanded"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -294,7 +294,7 @@ func TestDocuments(t *testing.T) {
 		"Two":   {reason: "Empty documents are left out.", in: "# c\n---\na: 1\n---\n---\n# c\n---\nb: 2\n", want: []string{"a: 1\n", "b: 2\n"}},
 		"List":  {reason: "Lists are their items.", in: "kind: List\nitems: [{a: 1}, {b: 12345678901234567890}]", want: []string{`{"a":1}`, `{"b":12345678901234567890}`}},
 		"None":  {reason: "Nothing is not an error.", in: "\n"},
-		"Wrong": {reason: "The document is named.", in: "a: 1\n---\n- b\n", err: "document 2: it is not an object"},
+		"Wrong": {reason: "The document is named.", in: "a: 1\n---\n- b\n", err: "document 2: must be an object"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -33,13 +33,13 @@ func (c *converter) readiness() error {
 	case []any:
 		checks = v
 	default:
-		return errors.New("spec.customStateCheck is not a list")
+		return errors.New("spec.customStateCheck must be a list")
 	}
 	for i, v := range checks {
 		field := fmt.Sprintf("spec.customStateCheck[%d]", i)
 		check, ok := v.(map[string]any)
 		if !ok {
-			return errors.Errorf("%s is not an object", field)
+			return errors.Errorf("%s must be an object", field)
 		}
 		path, _ := check["jsonPath"].(string)
 		value, _ := check["value"].(string)
@@ -47,11 +47,11 @@ func (c *converter) readiness() error {
 		cel, ok := expression(path, value)
 		switch {
 		case state != string(v1alpha1.StateReady):
-			c.lose(field, "%s == %q means state %q; what is not Ready is Processing", path, value, state)
+			c.lose(field, "%s == %q sets state %q; all states other than Ready become Processing", path, value, state)
 		case !ok:
-			c.lose(field, "path %q is not one of fields only; write a rule in spec.readiness", path)
+			c.lose(field, "path %q does not consist of field names only; write a rule in spec.readiness", path)
 		case len(c.out.Spec.Readiness) == maxReadiness:
-			c.lose(field, "there are more than %d rules", maxReadiness)
+			c.lose(field, "more than %d rules", maxReadiness)
 		default:
 			c.out.Spec.Readiness = append(c.out.Spec.Readiness, v1alpha1.ReadinessRule{CEL: cel})
 		}

@@ -46,16 +46,17 @@ func (c *manifestConverter) source(at string, in map[string]any, layer layerFunc
 	case "kustomize":
 		url, _ := in["url"].(string)
 		path, _ := in["path"].(string)
-		c.lose(at, "kustomization of url %q, path %q: nothing is installed from git or from a directory; make a module of it with kymactl module create", url, path)
+		c.lose(at, "kustomization with url %q and path %q: installing from git or a directory is not supported; build a "+
+			"module from it with kymactl module create", url, path)
 		return nil, nil //nolint:nilnil // It is lost.
 	}
-	return nil, errors.Errorf("type %q is none of oci-ref, oci-dir, helm-chart and kustomize", kind)
+	return nil, errors.Errorf("type: invalid value %q: must be oci-ref, oci-dir, helm-chart or kustomize", kind)
 }
 
 // layer returns the source of a layer of an artifact, by digest.
 func (c *manifestConverter) layer(at string, in map[string]any, as layerFunc) (*v1alpha1.Source, error) {
 	if t, _ := in["type"].(string); t != "oci-ref" && t != "oci-dir" {
-		return nil, errors.Errorf("type %q is not oci-ref", t)
+		return nil, errors.Errorf("type: invalid value %q: must be oci-ref", t)
 	}
 	var v [3]string
 	for i, field := range []string{"repo", "name", "ref"} {
@@ -71,14 +72,15 @@ func (c *manifestConverter) layer(at string, in map[string]any, as layerFunc) (*
 	out := as(c.host(at, v[0]), v[1], v[2])
 	switch {
 	case !isRepo.MatchString(out.Repo):
-		return nil, errors.Errorf("repo %q is not a repository", out.Repo)
+		return nil, errors.Errorf("repo %q is not a valid repository", out.Repo)
 	case !isComponent.MatchString(out.Name):
 		return nil, errors.Errorf("name %q is not a valid repository name", out.Name)
 	case !isDigest.MatchString(out.Ref):
-		return nil, errors.Errorf("ref %q is not a digest: write sha256: and 64 hexadecimal digits, which kymactl module inspect shows", out.Ref)
+		return nil, errors.Errorf("ref %q is not a digest: must be sha256: followed by 64 hexadecimal digits; kymactl "+
+			"module inspect shows the digests", out.Ref)
 	}
 	if !empty(in["credSecretSelector"]) {
-		c.lose(at+".credSecretSelector", "credentials of registries are those of the ProviderConfig")
+		c.lose(at+".credSecretSelector", "registry credentials are set in the ProviderConfig")
 	}
 	c.unknown(at+".", in, []string{"type", "repo", "name", "ref", "credSecretSelector"})
 	return out, nil
@@ -87,7 +89,7 @@ func (c *manifestConverter) layer(at string, in map[string]any, as layerFunc) (*
 // host returns a repository without the scheme that some versions of the original wrote.
 func (c *manifestConverter) host(at, repo string) string {
 	if rest, ok := strings.CutPrefix(repo, "http://"); ok {
-		c.lose(at+".repo", "http://; set plainHTTP in the registries of the ProviderConfig")
+		c.lose(at+".repo", "http://; set plainHTTP for the host in spec.registries of the ProviderConfig")
 		return rest
 	}
 	return strings.TrimPrefix(repo, "https://")

@@ -46,9 +46,10 @@ const (
 func CheckName(name string) error {
 	switch {
 	case name == "":
-		return errors.New("name is missing: want the name of a component, such as example.org/module/greeter")
+		return errors.New("name is missing: set the name of the component, such as example.org/module/greeter")
 	case len(name) > maxText, !isName.MatchString(name):
-		return errors.Errorf("name is %.300q: want a domain and a path in lower case, such as example.org/module/greeter, of at most %d characters",
+		return errors.Errorf("name: invalid value %.300q: must be a lowercase domain and path such as "+
+			"example.org/module/greeter, with at most %d characters",
 			name, maxText)
 	}
 	return nil
@@ -58,16 +59,16 @@ func CheckName(name string) error {
 func CheckVersion(version string) error {
 	switch {
 	case version == "":
-		return errors.New("version is missing: want a semantic version such as 1.2.3")
+		return errors.New("version is missing: set a semantic version such as 1.2.3")
 	case len(version) > maxText, !isVersion.MatchString(version):
-		return errors.Errorf("version is %.140q: want a semantic version such as 1.2.3", version)
+		return errors.Errorf("version: invalid value %.140q: must be a semantic version such as 1.2.3", version)
 	}
 	_, err := ocm.Tag(version)
 	return err
 }
 
 // ChannelForm describes the valid names of channels in messages.
-const ChannelForm = "3 to 32 lower case letters, digits and -, beginning with a letter and not ending with -"
+const ChannelForm = "3 to 32 lowercase letters, digits or '-', beginning with a letter and not ending with '-'"
 
 // IsChannel reports whether a name is a valid name of a channel.
 func IsChannel(name string) bool { return isChannel.MatchString(name) }
@@ -75,7 +76,7 @@ func IsChannel(name string) bool { return isChannel.MatchString(name) }
 // CheckChannel returns an error if a name is not a valid name of a channel.
 func CheckChannel(channel string) error {
 	if !IsChannel(channel) {
-		return errors.Errorf("channel is %.100q: want "+ChannelForm, channel)
+		return errors.Errorf("channel: invalid value %.100q: must be "+ChannelForm, channel)
 	}
 	return nil
 }
@@ -83,7 +84,7 @@ func CheckChannel(channel string) error {
 // CheckInstall returns an error if a name is not a valid name of an install.
 func CheckInstall(name string) error {
 	if len(name) < 2 || len(name) > maxInstall || !isInstall.MatchString(name) {
-		return errors.Errorf("%.100q cannot be the name of an install: want 2 to %d lower case letters, digits and dashes", name, maxInstall)
+		return errors.Errorf("invalid install name %.100q: must consist of 2 to %d lowercase letters, digits or '-'", name, maxInstall)
 	}
 	return nil
 }
@@ -111,11 +112,11 @@ func (d *Definition) checkIdentity() error {
 		}
 	}
 	if len(d.Provider) > maxText || strings.ContainsFunc(d.Provider, control) {
-		return errors.Errorf("provider is %.100q: want one line of at most %d characters", d.Provider, maxText)
+		return errors.Errorf("provider: invalid value %.100q: must be a single line of at most %d characters", d.Provider, maxText)
 	}
 	if base := path.Base(d.Name); d.Labels[v1alpha1.LabelModuleName] == "" && (len(base) > maxModule || !isModule.MatchString(base)) {
-		return errors.Errorf("name is %.300q: its last element is the name of the module, of at most %d lower case letters, digits, - and .: "+
-			"use another one, or set labels[%s]", d.Name, maxModule, v1alpha1.LabelModuleName)
+		return errors.Errorf("name: invalid value %.300q: the last element is the name of the module and must consist of "+
+			"at most %d lowercase letters, digits, '-' or '.'; change it, or set labels[%s]", d.Name, maxModule, v1alpha1.LabelModuleName)
 	}
 	return nil
 }
@@ -129,7 +130,7 @@ func (d *Definition) checkContents() error {
 	}
 	for i, c := range d.Charts {
 		if !slices.Contains([]string{"", FormatLayer, FormatHelm}, c.Format) {
-			return errors.Errorf("charts[%d].format is %.100q: want %s or %s", i, c.Format, FormatLayer, FormatHelm)
+			return errors.Errorf("charts[%d].format: invalid value %.100q: must be %s or %s", i, c.Format, FormatLayer, FormatHelm)
 		}
 	}
 	for i, p := range d.CRDs {
@@ -139,7 +140,7 @@ func (d *Definition) checkContents() error {
 	}
 	for _, n := range []int{len(d.Charts), len(d.Manifests), len(d.Kustomizations), len(d.CRDs), len(d.Sources)} {
 		if n > maxItems {
-			return errors.Errorf("charts, manifests, kustomizations, crds and sources have at most %d entries each", maxItems)
+			return errors.Errorf("charts, manifests, kustomizations, crds and sources must have at most %d entries each", maxItems)
 		}
 	}
 	if d.DefaultCustomResource == "" {
@@ -174,13 +175,13 @@ func (in install) check(names map[string]string) error {
 		return err
 	}
 	if Reserved(in.name) && (in.chart || in.name != RawManifest) {
-		return errors.Errorf("%s.name is %q, which means something else to a module: use another name", in.field, in.name)
+		return errors.Errorf("%s.name: %q is reserved: use another name", in.field, in.name)
 	}
 	if err := CheckInstall(in.name); err != nil {
 		return errors.Wrapf(err, "%s.name", in.field)
 	}
 	if other, ok := names[in.name]; ok {
-		return errors.Errorf("%s.name is %q like that of %s: rename one", in.field, in.name, other)
+		return errors.Errorf("%s.name: %q is also the name of %s: rename one of them", in.field, in.name, other)
 	}
 	names[in.name] = in.field
 	return nil
@@ -193,7 +194,7 @@ func checkPath(field, p string) error {
 		return errors.Errorf("%s is missing", field)
 	case path.IsAbs(p), strings.Contains(p, `\`), strings.ContainsFunc(p, control), slices.Contains(strings.Split(p, "/"), ".."),
 		!fs.ValidPath(path.Clean(p)):
-		return errors.Errorf("%s is %.300q: want a path relative to the directory of the module, with slashes and without ..", field, p)
+		return errors.Errorf("%s: invalid value %.300q: must be a path relative to the directory of the module, with slashes and without ..", field, p)
 	}
 	return nil
 }
@@ -205,9 +206,9 @@ func (d *Definition) checkConfig() error {
 	}
 	switch {
 	case c.Path != "" && len(c.Configs) > 0:
-		return errors.New("config has a path and configs: want one of them")
+		return errors.New("config.path and config.configs are mutually exclusive")
 	case c.Path == "" && len(c.Configs) == 0:
-		return errors.New("config has neither a path nor configs: want one of them, or no config")
+		return errors.New("config must have either path or configs")
 	case c.Path != "":
 		return checkPath("config.path", c.Path)
 	}
@@ -218,7 +219,7 @@ func (d *Definition) checkConfig() error {
 		case e.Name == "":
 			return errors.Errorf("%s is missing", field)
 		case seen[e.Name]:
-			return errors.Errorf("%s is %q, which is there already", field, e.Name)
+			return errors.Errorf("%s: duplicate value %q", field, e.Name)
 		}
 		seen[e.Name] = true
 	}
@@ -232,9 +233,9 @@ func (d *Definition) checkReadiness() error {
 		case r.CEL == "":
 			return errors.Errorf("%s.cel is missing", field)
 		case len(r.CEL) > maxCEL:
-			return errors.Errorf("%s.cel has more than %d characters", field, maxCEL)
+			return errors.Errorf("%s.cel is longer than %d characters", field, maxCEL)
 		case r.For != nil && (r.For.APIVersion == "" || r.For.Kind == ""):
-			return errors.Errorf("%s.for needs apiVersion and kind", field)
+			return errors.Errorf("%s.for: apiVersion and kind are required", field)
 		}
 	}
 	return nil
@@ -246,13 +247,13 @@ func (d *Definition) checkSources() error {
 		field := fmt.Sprintf("sources[%d]", i)
 		switch {
 		case len(s.Name) < 2 || len(s.Name) > maxText || !isSource.MatchString(s.Name):
-			return errors.Errorf("%s.name is %.100q: want two or more lower case letters, digits and -_+", field, s.Name)
+			return errors.Errorf("%s.name: invalid value %.100q: must consist of two or more lowercase letters, digits, '-', '_' or '+'", field, s.Name)
 		case seen[s.Name]:
-			return errors.Errorf("%s.name is %q, which is there already", field, s.Name)
+			return errors.Errorf("%s.name: duplicate value %q", field, s.Name)
 		case s.Commit != "" && !isCommit.MatchString(s.Commit):
-			return errors.Errorf("%s.commit is %.100q: want 7 to 64 hexadecimal digits", field, s.Commit)
+			return errors.Errorf("%s.commit: invalid value %.100q: must be 7 to 64 hexadecimal digits", field, s.Commit)
 		case len(s.Ref) > maxText || strings.ContainsFunc(s.Ref, func(r rune) bool { return r == ' ' || control(r) }):
-			return errors.Errorf("%s.ref is %.100q: want a branch or a tag", field, s.Ref)
+			return errors.Errorf("%s.ref: invalid value %.100q: must be a branch or a tag", field, s.Ref)
 		}
 		seen[s.Name] = true
 		if err := checkRepository(s.Repository); err != nil {
@@ -269,12 +270,12 @@ func checkRepository(repository string) error {
 	case repository == "":
 		return errors.New("is missing")
 	case err != nil || u.Host == "" || len(repository) > 2048 || strings.ContainsFunc(repository, control):
-		return errors.New("is not a URL of a git repository: want one such as https://git.example.org/team/greeter")
+		return errors.New("must be the URL of a git repository, such as https://git.example.org/team/greeter")
 	case u.Scheme == "ssh" && u.User != nil && u.User.String() == "git":
 	case u.User != nil, u.RawQuery != "", u.Fragment != "":
-		return errors.New("holds credentials, a query or a fragment: everyone who gets the module can read them, so leave them out")
+		return errors.New("must not contain credentials, a query or a fragment, because everyone who has the module can read them")
 	case !slices.Contains([]string{"https", "http", "ssh", "git"}, u.Scheme):
-		return errors.New("is not a URL of a git repository: want one that begins with https://, http://, ssh:// or git://")
+		return errors.New("must be the URL of a git repository that begins with https://, http://, ssh:// or git://")
 	}
 	return nil
 }
@@ -282,10 +283,10 @@ func checkRepository(repository string) error {
 func (d *Definition) checkLabels() error {
 	for _, key := range sortedKeys(d.Labels) {
 		if msgs := validation.IsQualifiedName(key); len(msgs) > 0 {
-			return errors.Errorf("labels[%.300s] has no name of a label: %s", oneLine(key), msgs[0])
+			return errors.Errorf("labels[%.300s]: invalid label name: %s", oneLine(key), msgs[0])
 		}
 		if msgs := validation.IsValidLabelValue(d.Labels[key]); len(msgs) > 0 {
-			return errors.Errorf("labels[%s] is %.100q: %s", key, d.Labels[key], msgs[0])
+			return errors.Errorf("labels[%s]: invalid value %.100q: %s", key, d.Labels[key], msgs[0])
 		}
 	}
 	return nil

@@ -37,8 +37,8 @@ type Found struct {
 }
 
 // ErrNothing is the error of Detect for a directory from which it cannot derive a definition.
-var ErrNothing = errors.Errorf("there is no %s, and it is not a module in itself: looked for a chart (%s), a kubebuilder project (%s), "+
-	"a kustomization (kustomization.yaml), and files that end in .yaml, .yml or .json: write a %s that names what there is",
+var ErrNothing = errors.Errorf("%s is missing, and the directory contains no chart (%s), no kubebuilder project "+
+	"(%s), no kustomization (kustomization.yaml), and no .yaml, .yml or .json files: create a %s that lists the content of the module",
 	FileName, chartFile, projectFile, FileName)
 
 // Detect derives a definition from a directory without module.yaml: a chart, a kubebuilder project, a kustomization, or
@@ -77,7 +77,7 @@ func project(fsys fs.FS) (*Found, error) {
 		return nil, err
 	}
 	if !hasKustomization(fsys, defaultFolder) {
-		return nil, errors.Errorf("it is a kubebuilder project (%s), but %s contains no kustomization.yaml", projectFile, defaultFolder)
+		return nil, errors.Errorf("the directory is a kubebuilder project (%s), but %s contains no kustomization.yaml", projectFile, defaultFolder)
 	}
 	d := &Definition{Kustomizations: []Kustomization{{Path: defaultFolder, SplitCRDs: true}}}
 	if name := p.Domain + "/module/" + p.ProjectName; CheckName(name) == nil {
@@ -89,8 +89,8 @@ func project(fsys fs.FS) (*Found, error) {
 	case 1:
 		d.DefaultCustomResource = samples[0]
 	default:
-		found.Warnings = append(found.Warnings, fmt.Sprintf("%s holds %d files, so that the module has no default custom resource: "+
-			"set defaultCustomResource in %s to one of %s", samplesFolder, len(samples), FileName, strings.Join(samples, ", ")))
+		found.Warnings = append(found.Warnings, fmt.Sprintf("the module has no default custom resource, because %s "+
+			"contains %d files: set defaultCustomResource in %s to one of %s", samplesFolder, len(samples), FileName, strings.Join(samples, ", ")))
 	}
 	return found, nil
 }
@@ -157,7 +157,7 @@ func decode(fsys fs.FS, name string, into any) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, errors.Errorf("%s: it cannot be opened", name)
+		return false, errors.Errorf("%s: cannot open file", name)
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || info.IsDir() {
@@ -165,7 +165,7 @@ func decode(fsys fs.FS, name string, into any) (bool, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err != nil {
-		return false, errors.Errorf("%s: it cannot be read", name)
+		return false, errors.Errorf("%s: cannot read file", name)
 	}
 	if err := (yamlsize.Limits{Bytes: maxSize, Values: maxValues}).Unmarshal(data, into); err != nil {
 		return false, errors.Errorf("%s: %s", name, oneLine(err.Error()))

@@ -37,7 +37,7 @@ func Parse(data []byte) (*Definition, error) {
 		return nil, errors.New(oneLine(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")))
 	}
 	if !bytes.HasPrefix(b, []byte("{")) {
-		return nil, errors.New("it is not a map with the fields name, version, charts, …")
+		return nil, errors.New("must be a map with the fields name, version, charts, …")
 	}
 	d := &Definition{}
 	strict, err := kjson.UnmarshalStrict(b, d)
@@ -55,12 +55,12 @@ func single(dec *yamlv3.Decoder) error {
 	var n yamlv3.Node
 	if err := dec.Decode(&n); err != nil {
 		if errors.Is(err, io.EOF) {
-			return errors.New("it is empty: want at least name and version")
+			return errors.New("the file is empty: set at least name and version")
 		}
 		return errors.New(oneLine(err.Error()))
 	}
 	if err := dec.Decode(&n); !errors.Is(err, io.EOF) {
-		return errors.New("it has more than one document: want one, without ---")
+		return errors.New("the file contains more than one YAML document: remove the lines with ---")
 	}
 	return nil
 }
@@ -86,10 +86,10 @@ func mismatch(err error) error {
 	case "string":
 		want = "text"
 		if t.Value == "number" || t.Value == "bool" || strings.HasPrefix(t.Value, "number") {
-			return errors.Errorf("%s is a %s: want text, so put it into quotes", field, t.Value)
+			return errors.Errorf("%s must be a string, not a %s: enclose it in quotes", field, t.Value)
 		}
 	}
-	return errors.Errorf("%s is of type %s: want %s", field, t.Value, want)
+	return errors.Errorf("%s must be %[3]s, got %[2]s", field, t.Value, want)
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

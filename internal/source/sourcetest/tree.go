@@ -37,7 +37,7 @@ func (t *tree) String() string { return t.url + "@" + t.digest }
 // Validate returns an error if the URL is missing.
 func (t *tree) Validate() error {
 	if t.url == "" {
-		return errors.New("its tree has no URL")
+		return errors.New("the URL of the tree is missing")
 	}
 	return nil
 }
