@@ -37,11 +37,11 @@ func (c *Config) Allow(ctx context.Context, n Namespaces, namespace string) erro
 	case allowed == nil && !usesProvider(&c.Spec):
 		return nil
 	case allowed == nil:
-		return c.refuse(namespace, "its credentials are those of the provider, and spec.allowedNamespaces is not set")
+		return c.refuse(namespace, "it uses the credentials of the provider and spec.allowedNamespaces is not set")
 	case slices.Contains(allowed.Names, namespace):
 		return nil
 	case allowed.Selector == nil:
-		return c.refuse(namespace, "spec.allowedNamespaces.names does not contain it")
+		return c.refuse(namespace, "the namespace is not listed in spec.allowedNamespaces.names")
 	}
 	selector, err := metav1.LabelSelectorAsSelector(allowed.Selector)
 	if err != nil {
@@ -55,14 +55,14 @@ func (c *Config) Allow(ctx context.Context, n Namespaces, namespace string) erro
 		return errors.Wrapf(err, "%s %s: spec.allowedNamespaces.selector", c.Kind, c.Name)
 	}
 	if !selector.Matches(labels.Set(of)) {
-		return c.refuse(namespace, "spec.allowedNamespaces does not select it")
+		return c.refuse(namespace, "the namespace is not selected by spec.allowedNamespaces")
 	}
 	return nil
 }
 
 func (c *Config) refuse(namespace, why string) error {
-	return &RefusedError{message: fmt.Sprintf("%s %s: namespace %q may not use it, because %s; ask its administrator to allow the namespace, "+
-		"or use a ProviderConfig", c.Kind, c.Name, namespace, why)}
+	return &RefusedError{message: fmt.Sprintf("%s %s cannot be used in namespace %q, because %s; ask the administrator "+
+		"of the config to allow the namespace, or use a ProviderConfig", c.Kind, c.Name, namespace, why)}
 }
 
 // usesProvider reports whether a config uses the identity of the provider, or credentials from its files or its environment.

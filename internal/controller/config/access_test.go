@@ -37,7 +37,7 @@ func TestAllow(t *testing.T) {
 	secret, injected := credentials(v1alpha1.CredentialsSourceSecret), credentials(v1alpha1.CredentialsSourceInjectedIdentity)
 	names := func(n ...string) *v1alpha1.AllowedNamespaces { return &v1alpha1.AllowedNamespaces{Names: n} }
 	gold := &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "gold"}}
-	own := "its credentials are those of the provider, and spec.allowedNamespaces is not set"
+	own := "it uses the credentials of the provider and spec.allowedNamespaces is not set"
 	cases := map[string]struct {
 		reason    string
 		kind      string
@@ -61,11 +61,11 @@ func TestAllow(t *testing.T) {
 			spec:   identity(v1alpha1.IdentityTypeAzureWorkloadIdentityCredentials, v1alpha1.CredentialsSourceSecret), want: own,
 		},
 		"Named":     {reason: "A namespace that is listed is allowed.", spec: injected, allowed: names("team-b", "team-a")},
-		"NotNamed":  {reason: "Others are not, whatever the credentials.", spec: secret, allowed: names("team-b"), want: "spec.allowedNamespaces.names does not contain it"},
-		"NoNames":   {reason: "An empty list allows none, so that removing its last entry does not open the config.", spec: secret, allowed: names(), want: "does not contain it"},
+		"NotNamed":  {reason: "Others are not, whatever the credentials.", spec: secret, allowed: names("team-b"), want: "the namespace is not listed in spec.allowedNamespaces.names"},
+		"NoNames":   {reason: "An empty list allows none, so that removing its last entry does not open the config.", spec: secret, allowed: names(), want: "is not listed in"},
 		"Selected":  {reason: "Labels select a namespace.", spec: injected, allowed: &v1alpha1.AllowedNamespaces{Selector: gold}},
 		"Either":    {reason: "One of both is enough.", spec: injected, allowed: &v1alpha1.AllowedNamespaces{Names: []string{"team-b"}, Selector: gold}},
-		"Unlabeled": {reason: "Other labels do not.", spec: injected, allowed: &v1alpha1.AllowedNamespaces{Selector: gold}, namespace: "team-b", want: "spec.allowedNamespaces does not select it"},
+		"Unlabeled": {reason: "Other labels do not.", spec: injected, allowed: &v1alpha1.AllowedNamespaces{Selector: gold}, namespace: "team-b", want: "the namespace is not selected by spec.allowedNamespaces"},
 		"All": {
 			reason: "An empty selector selects all namespaces, and needs no permission to read them.",
 			spec:   injected, allowed: &v1alpha1.AllowedNamespaces{Selector: &metav1.LabelSelector{}}, namespace: "unreadable",

@@ -62,7 +62,7 @@ func TestKeys(t *testing.T) {
 		"OtherNamespace": {
 			reason:       "A tenant must not use the Secrets of another.",
 			verification: &v1alpha1.Verification{Keys: []v1alpha1.VerificationKey{key("a", "m", "keys", "good")}},
-			want:         want{err: `spec.verification.keys["a"].publicKeySecretRef: namespace "m" is not that of the ProviderConfig`},
+			want:         want{err: `spec.verification.keys["a"].publicKeySecretRef: namespace: invalid value "m": a ProviderConfig can only refer`},
 		},
 		"NoKey": {
 			reason:       "What is not a public key is not shown.",

@@ -87,7 +87,7 @@ func Load(ctx context.Context, c client.Reader, namespace string, ref *xpv2.Prov
 		}
 		out.Spec, out.AllowedNamespaces, out.Generation = pc.Spec.ProviderConfigSpec, pc.Spec.AllowedNamespaces, pc.Generation
 	default:
-		return nil, errors.Errorf("spec.providerConfigRef.kind %q is neither ProviderConfig nor ClusterProviderConfig", ref.Kind)
+		return nil, errors.Errorf("spec.providerConfigRef.kind: invalid value %q: must be ProviderConfig or ClusterProviderConfig", ref.Kind)
 	}
 	return out, nil
 }
@@ -121,7 +121,7 @@ func (c *Config) Registries(ctx context.Context, s Secrets, clouds Access) (oci.
 		r := &c.Spec.Registries[i]
 		if strings.Contains(r.Host, "*") {
 			// The schema refuses this host too. In oci.Registries, * matches all hosts, which a user of the cluster must not allow.
-			return nil, errors.Errorf("spec.registries[%q].host must be the name of one host", r.Host)
+			return nil, errors.Errorf("spec.registries[%q].host must be a single host name", r.Host)
 		}
 		if tenant && r.PlainHTTP && !clouds.allowsPlainHTTP(r.Host) {
 			return nil, errors.Errorf("spec.registries[%q].plainHTTP is not allowed in a ProviderConfig; "+
@@ -188,7 +188,7 @@ func (c *Config) pullSecret(ctx context.Context, s Secrets, ref *v1alpha1.Secret
 	case corev1.SecretTypeBasicAuth:
 		o.Username, o.Password = string(data[corev1.BasicAuthUsernameKey]), string(data[corev1.BasicAuthPasswordKey])
 	default:
-		return errors.Errorf("Secret %s/%s is of type %q and must be of type %s or %s",
+		return errors.Errorf("Secret %s/%s has type %q, but must have type %s or %s",
 			ns, ref.Name, kind, corev1.SecretTypeDockerConfigJson, corev1.SecretTypeBasicAuth)
 	}
 	return nil
@@ -200,12 +200,12 @@ func (c *Config) cloudIdentity(clouds Access, r *v1alpha1.Registry, o *oci.Regis
 	case r.Provider == "":
 		return nil
 	case c.Namespace != "" && !clouds.AllowTenants:
-		return errors.Errorf("%s would lend the identity of the provider to namespace %q; "+
-			"use pullSecretRef, a ClusterProviderConfig, or start the provider with --allow-tenant-identity", r.Provider, c.Namespace)
+		return errors.Errorf("%s would give namespace %q access to the identity of the provider; use pullSecretRef or a "+
+			"ClusterProviderConfig, or start the provider with --allow-tenant-identity", r.Provider, c.Namespace)
 	case r.PullSecretRef != nil || r.PlainHTTP:
-		return errors.New("cannot be combined with pullSecretRef or plainHTTP")
+		return errors.New("must not be combined with pullSecretRef or plainHTTP")
 	case clouds.Get == nil:
-		return errors.New("the provider was started without cloud identities")
+		return errors.New("cloud identities are not available in this provider")
 	}
 	o.Identity, err = clouds.Get(string(r.Provider), r.Host)
 	return err
@@ -239,5 +239,5 @@ func (c *Config) namespaceOf(namespace string) (string, error) {
 	case namespace == "":
 		return c.Namespace, nil
 	}
-	return "", errors.Errorf("namespace %q is not that of the ProviderConfig, which reads Secrets of its own namespace only", namespace)
+	return "", errors.Errorf("namespace: invalid value %q: a ProviderConfig can only refer to Secrets in its own namespace", namespace)
 }

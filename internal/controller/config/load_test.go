@@ -79,7 +79,7 @@ func TestLoad(t *testing.T) {
 		"OtherKind": {
 			reason: "There are two kinds of config.",
 			ref:    &xpv2.ProviderConfigReference{Kind: "Secret", Name: "c"},
-			want:   want{err: `spec.providerConfigRef.kind "Secret" is neither ProviderConfig nor ClusterProviderConfig`},
+			want:   want{err: `spec.providerConfigRef.kind: invalid value "Secret": must be ProviderConfig or ClusterProviderConfig`},
 		},
 		"NoReference": {
 			reason: "Without a reference there is no cluster.",
@@ -138,7 +138,7 @@ func TestRegistries(t *testing.T) {
 			reason: "A list of all hosts would be none.",
 			config: Config{Namespace: "team-a"},
 			regs:   []v1alpha1.Registry{{Host: "*", PullSecretRef: ref("", "docker")}},
-			want:   want{err: `spec.registries["*"].host must be the name of one host`},
+			want:   want{err: `spec.registries["*"].host must be a single host name`},
 		},
 		"All": {
 			reason: "Each kind of credential finds its place.",
@@ -181,7 +181,7 @@ func TestRegistries(t *testing.T) {
 			reason: "A tenant must not read the Secrets of another.",
 			config: Config{Namespace: "team-b"},
 			regs:   []v1alpha1.Registry{{Host: "a", PullSecretRef: ref("team-a", "docker")}},
-			want:   want{err: `spec.registries["a"].pullSecretRef: namespace "team-a" is not that of the ProviderConfig`},
+			want:   want{err: `spec.registries["a"].pullSecretRef: namespace: invalid value "team-a": a ProviderConfig can only refer`},
 		},
 		"ClusterWithoutNamespace": {
 			reason: "A ClusterProviderConfig has no namespace of its own.",
@@ -192,7 +192,7 @@ func TestRegistries(t *testing.T) {
 			reason: "A Secret of another type would be used without any credentials.",
 			config: Config{Namespace: "team-a"},
 			regs:   []v1alpha1.Registry{{Host: "a", PullSecretRef: ref("", "opaque")}},
-			want:   want{err: `Secret team-a/opaque is of type "Opaque" and must be of type kubernetes.io/dockerconfigjson or kubernetes.io/basic-auth`},
+			want:   want{err: `Secret team-a/opaque has type "Opaque", but must have type kubernetes.io/dockerconfigjson or kubernetes.io/basic-auth`},
 		},
 		"MissingKey": {
 			reason: "A key that is missing is named.",
@@ -224,7 +224,7 @@ func TestRegistries(t *testing.T) {
 			reason: "A tenant must not borrow the identity of the provider.",
 			config: Config{Namespace: "team-a"},
 			regs:   []v1alpha1.Registry{{Host: "a", Provider: "aws"}},
-			want:   want{err: `spec.registries["a"].provider: aws would lend the identity of the provider to namespace "team-a"`},
+			want:   want{err: `spec.registries["a"].provider: aws would give namespace "team-a" access to the identity of the provider`},
 		},
 		"CloudOfAllowedTenant": {
 			reason: "Unless a flag allows it.",
@@ -243,12 +243,12 @@ func TestRegistries(t *testing.T) {
 			config: Config{Namespace: "team-a"},
 			clouds: Access{AllowTenants: true},
 			regs:   []v1alpha1.Registry{{Host: "a", Provider: "aws", PullSecretRef: ref("", "docker")}},
-			want:   want{err: "cannot be combined with pullSecretRef or plainHTTP"},
+			want:   want{err: "must not be combined with pullSecretRef or plainHTTP"},
 		},
 		"CloudInPlainText": {
 			reason: "Everyone could read the credentials.",
 			regs:   []v1alpha1.Registry{{Host: "a", Provider: "aws", PlainHTTP: true}},
-			want:   want{err: "cannot be combined with pullSecretRef or plainHTTP"},
+			want:   want{err: "must not be combined with pullSecretRef or plainHTTP"},
 		},
 		"MissingSecret": {
 			reason: "A Secret that is missing is named.",

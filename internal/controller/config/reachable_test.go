@@ -59,7 +59,7 @@ func (r *events) Event(_ runtime.Object, e event.Event) {
 }
 
 func connected() transport.Outcome {
-	return transport.Outcome{State: transport.Connected, Message: "API server https://a:6443 answers"}
+	return transport.Outcome{State: transport.Connected, Message: "API server https://a:6443 responds"}
 }
 
 func down() transport.Outcome {
@@ -84,7 +84,7 @@ func reportedBy(s *v1alpha1.ProviderConfigStatus) reported {
 
 func up(version string) reported {
 	return reported{
-		Conditions: []string{"Reachable True Connected API server https://a:6443 answers", "Ready True Available API server https://a:6443 answers"},
+		Conditions: []string{"Reachable True Connected API server https://a:6443 responds", "Ready True Available API server https://a:6443 responds"},
 		Version:    version, Endpoint: "a:6443",
 	}
 }
@@ -131,7 +131,7 @@ func TestReachable(t *testing.T) {
 			{reason: "Nothing is reported about a connection that was not used.", do: connect(transport.Outcome{})},
 			{
 				reason: "A connection is reported with the version, which is asked for once.", do: connect(connected()),
-				want: want{reported: up("v1.36.3"), events: []string{"Normal Connected API server https://a:6443 answers"}, asked: 1, writes: 1},
+				want: want{reported: up("v1.36.3"), events: []string{"Normal Connected API server https://a:6443 responds"}, asked: 1, writes: 1},
 			},
 			{
 				reason: "An outage keeps the version.", do: connect(down()),
@@ -145,7 +145,7 @@ func TestReachable(t *testing.T) {
 				do: func(_ *testing.T, _ *Attempts, c *fakeConnection, _ *v1alpha1.ProviderConfigStatus) {
 					c.outcome, c.version = connected(), "v1.37.0"
 				},
-				want: want{reported: up("v1.37.0"), events: []string{"Normal Connected API server https://a:6443 answers"}, asked: 1, writes: 1},
+				want: want{reported: up("v1.37.0"), events: []string{"Normal Connected API server https://a:6443 responds"}, asked: 1, writes: 1},
 			},
 			{
 				reason: "A version that another part of the provider asked for is reported.",
@@ -206,7 +206,7 @@ func TestReachable(t *testing.T) {
 					c.outcome, c.version = connected(), "v1\x1b[2J"
 					a.Connected("user", cfg(1), c)
 				},
-				want: want{reported: up(""), events: []string{"Normal Connected API server https://a:6443 answers"}, asked: 1, writes: 1},
+				want: want{reported: up(""), events: []string{"Normal Connected API server https://a:6443 responds"}, asked: 1, writes: 1},
 			},
 		},
 		"NoVersion": {
@@ -216,7 +216,7 @@ func TestReachable(t *testing.T) {
 					c.outcome, c.version, c.err = connected(), "", errors.New("forbidden")
 					a.Connected("user", cfg(1), c)
 				},
-				want: want{reported: up(""), events: []string{"Normal Connected API server https://a:6443 answers"}, asked: 1, writes: 1},
+				want: want{reported: up(""), events: []string{"Normal Connected API server https://a:6443 responds"}, asked: 1, writes: 1},
 			},
 		},
 	}

@@ -54,6 +54,6 @@ func (e *external) recordUpgrade(k *v1alpha1.Kyma, s *step) {
 	if c, err := module.CompareVersions(s.status.Version, before); err == nil && c < 0 {
 		reason = reasonDowngraded
 	}
-	e.connector.record.Event(k, event.Normal(reason, fmt.Sprintf("Module %s is being changed from version %s to %s of channel %s",
+	e.connector.record.Event(k, event.Normal(reason, fmt.Sprintf("Changing module %s from version %s to %s in channel %s",
 		s.status.Name, before, s.status.Version, s.status.Channel)))
 }

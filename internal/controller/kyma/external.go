@@ -182,7 +182,7 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) e
 	}
 	switch s.action {
 	case actionCreate:
-		e.connector.record.Event(k, event.Normal(reasonEnabled, fmt.Sprintf("Module %s is being installed: version %s of channel %s, Manifest %s",
+		e.connector.record.Event(k, event.Normal(reasonEnabled, fmt.Sprintf("Installing module %s, version %s in channel %s, as Manifest %s",
 			s.status.Name, s.status.Version, s.status.Channel, s.desired.Name)))
 	case actionRollOut:
 		s.setVersion()
@@ -191,7 +191,7 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) e
 		if err := e.connector.store.remove(ctx, k, s.live); err != nil {
 			return err
 		}
-		e.connector.record.Event(k, event.Normal(reasonRemoved, fmt.Sprintf("Module %s is being removed, Manifest %s", s.status.Name, s.live.Name)))
+		e.connector.record.Event(k, event.Normal(reasonRemoved, fmt.Sprintf("Removing module %s, Manifest %s", s.status.Name, s.live.Name)))
 	case actionNone, actionPropagate:
 	}
 	return nil

@@ -181,7 +181,7 @@ func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step 
 	s.status.Name, s.status.Channel = m.Name, cmp.Or(s.status.Channel, channel)
 	if s.status.State == v1alpha1.StateDeleting {
 		setState(&s.status, s.status.State, xpv2.ConditionReason(s.status.Reason),
-			strings.TrimSuffix("waits until the previous installation is removed: "+s.status.Message, ": "))
+			strings.TrimSuffix("waiting for the previous installation to be removed: "+s.status.Message, ": "))
 		return s
 	}
 	t, message := selectTemplate(p.templates[m.Name], m.Name, channel)
@@ -195,7 +195,8 @@ func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step 
 	case !ok:
 		// It is unknown whether the content that is Ready is what the template requests.
 		if live == nil || s.status.State == v1alpha1.StateReady {
-			setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonBlocked, "waits for ModuleTemplate "+t.Name)
+			setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonBlocked, "waiting for ModuleTemplate "+t.Name+
+				" to be resolved")
 		}
 	default:
 		p.compare(&s, t, m)
@@ -207,8 +208,8 @@ func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step 
 func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) {
 	if s.live != nil && isDowngrade(t, s.live) && !allowsDowngrade(p.kyma, t, s.live, m.Name) {
 		s.demand = held
-		s.holdBack(fmt.Sprintf("channel %s has version %s, which is lower than the installed version %s, "+
-			"so the module stays as it is; to downgrade, annotate the Kyma with %s=%s@%s", t.Spec.Channel, t.Status.Version, installedVersion(s.live),
+		s.holdBack(fmt.Sprintf("channel %s has version %s, which is lower than the installed version %s, so the module is "+
+			"not changed; to downgrade, annotate the Kyma with %s=%s@%s", t.Spec.Channel, t.Status.Version, installedVersion(s.live),
 			v1alpha1.AnnotationAllowDowngrade, m.Name, t.Status.Version))
 		return
 	}
@@ -219,7 +220,7 @@ func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modul
 	}
 	if s.live != nil && *s.live.Spec.ProviderConfigReference != *c.Spec.ProviderConfigReference {
 		// The cluster of a Manifest cannot change: the Manifest is deleted, and created again once it is gone.
-		p.remove(s, "the module would move to another cluster", "moves to another cluster")
+		p.remove(s, "the module would move to another cluster", "moving to another cluster")
 		return
 	}
 	in := p.intent
@@ -256,7 +257,7 @@ func updateOf(live, desired *v1alpha1.Manifest) action {
 // remove plans the removal of the live Manifest, unless it is only planned.
 func (p *planner) remove(s *step, planned, message string) {
 	if s.planned {
-		setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonPlanned, "plan: "+planned+"; nothing is applied")
+		setState(&s.status, v1alpha1.StateProcessing, v1alpha1.ReasonPlanned, "plan only, nothing is applied: "+planned)
 		return
 	}
 	s.action, s.stalled = actionDelete, false

@@ -42,7 +42,7 @@ func TestPlan(t *testing.T) {
 	onFast := newKyma(v1alpha1.Module{Name: "a", Channel: "fast"})
 	forced := newKyma(v1alpha1.Module{Name: "a"})
 	forced.Annotations = map[string]string{v1alpha1.AnnotationAllowDowngrade: "b@2.0.0, a@1.0.0"}
-	blocked := "channel regular has version 1.0.0, which is lower than the installed version 2.0.0, so the module stays as it is; " +
+	blocked := "channel regular has version 1.0.0, which is lower than the installed version 2.0.0, so the module is not changed; " +
 		"to downgrade, annotate the Kyma with kyma.m.crossplane.io/allow-downgrade=a@1.0.0"
 	only := func(k *v1alpha1.Kyma) *v1alpha1.Kyma {
 		k.Spec.ForProvider.Mode = v1alpha1.ModePlan
@@ -88,7 +88,7 @@ func TestPlan(t *testing.T) {
 			"A template that was made again with a lower version does not lower the module.", k,
 			[]v1alpha1.ModuleTemplate{newTemplate("a", "regular", "0.9.0")}, installed(k, regular), nil,
 			want{actionNone, because("DowngradeBlocked", status(v1alpha1.StateWarning, "1.0.0", "regular", "channel regular has version 0.9.0, which is lower than the installed version 1.0.0, "+
-				"so the module stays as it is; to downgrade, annotate the Kyma with kyma.m.crossplane.io/allow-downgrade=a@0.9.0"))},
+				"so the module is not changed; to downgrade, annotate the Kyma with kyma.m.crossplane.io/allow-downgrade=a@0.9.0"))},
 		},
 		"UnknownModule": {"A module without any ModuleTemplate is an error.", k, nil, nil, nil, want{actionNone, without(v1alpha1.StateError, "regular", `no ModuleTemplate provides module "a"; check the name in spec.forProvider.modules`)}},
 		"UnknownChannel": {
@@ -98,13 +98,13 @@ func TestPlan(t *testing.T) {
 		"TemplateGone": {"A module that runs continues when its template goes, and says so.", k, nil, installed(k, regular), nil, want{actionNone, status(v1alpha1.StateError, "1.0.0", "regular", `no ModuleTemplate provides module "a"; check the name in spec.forProvider.modules`)}},
 		"Ambiguous": {
 			"None of two is picked.", k, []v1alpha1.ModuleTemplate{regular, newTemplate("a", "regular", "1.1.0", func(t *v1alpha1.ModuleTemplate) { t.Name = "other" })}, nil, nil,
-			want{actionNone, without(v1alpha1.StateError, "regular", `ModuleTemplates a-regular and other all have module "a" and channel "regular"; delete all but one`)},
+			want{actionNone, without(v1alpha1.StateError, "regular", `ModuleTemplates a-regular and other all provide module "a" in channel "regular"; delete all but one`)},
 		},
-		"NotYet": {"A template that is not resolved yet is waited for.", k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) { t.Status = v1alpha1.ModuleTemplateStatus{} })}, nil, nil, want{actionNone, because("Blocked", without(v1alpha1.StateProcessing, "regular", "waits for ModuleTemplate a-regular"))}},
+		"NotYet": {"A template that is not resolved yet is waited for.", k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) { t.Status = v1alpha1.ModuleTemplateStatus{} })}, nil, nil, want{actionNone, because("Blocked", without(v1alpha1.StateProcessing, "regular", "waiting for ModuleTemplate a-regular to be resolved"))}},
 		"Changing": {
 			"What is Ready is not what the template asks for now.", k,
 			[]v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) { t.Generation++ })}, installed(k, regular), nil,
-			want{actionNone, because("Blocked", status(v1alpha1.StateProcessing, "1.0.0", "regular", "waits for ModuleTemplate a-regular"))},
+			want{actionNone, because("Blocked", status(v1alpha1.StateProcessing, "1.0.0", "regular", "waiting for ModuleTemplate a-regular to be resolved"))},
 		},
 		"TemplateGoing": {
 			"A template that is being deleted does not count.", k,
@@ -145,30 +145,30 @@ func TestPlan(t *testing.T) {
 		"Invalid": {"What is wrong with the template is said.", k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", failed(v1alpha1.ReasonInvalid, 0))}, nil, nil, want{actionNone, without(v1alpha1.StateError, "regular", "ModuleTemplate a-regular: oh dear")}},
 		"Registry": {"A registry that is down later does not matter.", k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", failed(v1alpha1.ReasonResolveFailed, 1))}, installed(k, regular), nil,
 			want{actionNone, status(v1alpha1.StateReady, "1.0.0", "regular", "")}},
-		"Removing": {"A module that is enabled again waits until what was is gone.", k, both, installed(k, regular, deleted), nil, want{actionNone, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waits until the previous installation is removed")}},
+		"Removing": {"A module that is enabled again waits until what was is gone.", k, both, installed(k, regular, deleted), nil, want{actionNone, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waiting for the previous installation to be removed")}},
 		"Released": {
 			"So it does where the garbage collector has not come by yet.", k, both,
 			installed(k, regular, func(m *v1alpha1.Manifest) {
 				meta.AddAnnotations(m, map[string]string{v1alpha1.AnnotationReleasedBy: string(kymaUID)})
 				m.OwnerReferences[0].UID = "none"
 			}), nil,
-			want{actionNone, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waits until the previous installation is removed")},
+			want{actionNone, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waiting for the previous installation to be removed")},
 		},
 		"ReleasedAndOwned": {
 			"An owner that exists is taken away, as the garbage collector would not come by.", k, both,
 			installed(k, regular, func(m *v1alpha1.Manifest) {
 				meta.AddAnnotations(m, map[string]string{v1alpha1.AnnotationReleasedBy: string(kymaUID)})
 			}), nil,
-			want{actionPropagate, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waits until the previous installation is removed")},
+			want{actionPropagate, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waiting for the previous installation to be removed")},
 		},
 		"Disabled": {"A module that is not wanted is removed, whatever became of its template.", newKyma(), nil, installed(k, regular), nil, want{actionDelete, status(v1alpha1.StateDeleting, "1.0.0", "regular", "")}},
 		"PlannedRemoval": {
 			"A Kyma that is only planned removes nothing.", only(newKyma()), nil, installed(k, regular, byPlan("1.0.0")), nil,
-			want{actionNone, because("Planned", status(v1alpha1.StateProcessing, "1.0.0", "regular", "plan: the module would be uninstalled; nothing is applied"))},
+			want{actionNone, because("Planned", status(v1alpha1.StateProcessing, "1.0.0", "regular", "plan only, nothing is applied: the module would be uninstalled"))},
 		},
 		"PlannedRemovalBegins": {
 			"Its Manifest is planned then, too.", only(newKyma()), nil, installed(k, regular), nil,
-			want{actionPropagate, because("Planned", status(v1alpha1.StateProcessing, "1.0.0", "regular", "plan: the module would be uninstalled; nothing is applied"))},
+			want{actionPropagate, because("Planned", status(v1alpha1.StateProcessing, "1.0.0", "regular", "plan only, nothing is applied: the module would be uninstalled"))},
 		},
 		"PlannedModule": {
 			"A module can be planned by itself.", onlyModule, both, installed(k, regular), nil,
@@ -182,7 +182,7 @@ func TestPlan(t *testing.T) {
 			"It is not removed.", onlyModule,
 			[]v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) { t.Spec.Target = v1alpha1.ModuleTargetControlPlane })},
 			installed(k, regular, byPlan("1.0.0")), nil,
-			want{actionNone, because("Planned", status(v1alpha1.StateProcessing, "1.0.0", "regular", "plan: the module would move to another cluster; nothing is applied"))},
+			want{actionNone, because("Planned", status(v1alpha1.StateProcessing, "1.0.0", "regular", "plan only, nothing is applied: the module would move to another cluster"))},
 		},
 		"Planned": {
 			"A plan changes the Manifest, and not what is Ready.", only(newKyma(v1alpha1.Module{Name: "a"})), both, installed(k, regular), nil,
@@ -200,7 +200,7 @@ func TestPlan(t *testing.T) {
 			installed(k, regular, deleted, func(m *v1alpha1.Manifest) {
 				meta.AddAnnotations(m, map[string]string{meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: "k"})
 			}), nil,
-			want{actionPropagate, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waits until the previous installation is removed")},
+			want{actionPropagate, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waiting for the previous installation to be removed")},
 		},
 		"CarriedOut": {
 			"What was planned only is carried out.", k, both, installed(k, regular, byPlan("1.0.0")), nil,
@@ -225,7 +225,7 @@ func TestPlan(t *testing.T) {
 		"Moves": {
 			"A module that moves is removed first.", k,
 			[]v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) { t.Spec.Target = v1alpha1.ModuleTargetControlPlane })},
-			installed(k, regular), nil, want{actionDelete, status(v1alpha1.StateDeleting, "1.0.0", "regular", "moves to another cluster")},
+			installed(k, regular), nil, want{actionDelete, status(v1alpha1.StateDeleting, "1.0.0", "regular", "moving to another cluster")},
 		},
 		"Foreign": {
 			"A Manifest of another owner stays as it is.", k, both, nil, installed(otherKyma(), regular),

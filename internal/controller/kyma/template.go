@@ -49,7 +49,7 @@ func selectTemplate(all []v1alpha1.ModuleTemplate, name, channel string) (*v1alp
 	case len(names) == 1:
 		return found, ""
 	case len(names) > 1:
-		return nil, fmt.Sprintf("ModuleTemplates %s all have module %q and channel %q; delete all but one",
+		return nil, fmt.Sprintf("ModuleTemplates %s all provide module %q in channel %q; delete all but one",
 			strings.Join(names, " and "), name, channel)
 	case len(channels) == 0:
 		return nil, fmt.Sprintf("no ModuleTemplate provides module %q; check the name in spec.forProvider.modules", name)

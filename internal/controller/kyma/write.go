@@ -170,7 +170,7 @@ func (s *store) mayDelete(ctx context.Context, namespace string) (bool, error) {
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "delete", Group: v1alpha1.Group, Resource: "manifests"},
 	}}
 	if err := s.client.Create(ctx, review); err != nil {
-		return false, errors.Wrap(err, "cannot check whether the provider is allowed to delete Manifests")
+		return false, errors.Wrap(err, "cannot check whether the provider has permission to delete Manifests")
 	}
 	s.deletable.Set(namespace, review.Status.Allowed, rightsTTL)
 	return review.Status.Allowed, nil

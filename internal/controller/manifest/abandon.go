@@ -33,8 +33,8 @@ const (
 
 // hintAbandon and hintDenied are appended to the message of a removal that waits for a cluster, or for permissions in it.
 const (
-	hintAbandon = "; if the cluster is gone for good, annotate with " + v1alpha1.AnnotationAbandon + "=true"
-	hintDenied  = "; grant the permission, or, to leave everything behind, annotate with " + v1alpha1.AnnotationAbandon + "=true"
+	hintAbandon = "; if the cluster no longer exists, annotate the Manifest with " + v1alpha1.AnnotationAbandon + "=true"
+	hintDenied  = "; grant the permission, or, to leave all objects behind, annotate the Manifest with " + v1alpha1.AnnotationAbandon + "=true"
 )
 
 // missing reports whether an error says that a config or a Secret does not exist, so that it is unknown how to reach the cluster.

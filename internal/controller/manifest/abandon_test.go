@@ -180,13 +180,13 @@ func TestAbandonWithoutConfig(t *testing.T) {
 		"NoConfig": {
 			reason: "Without a config there is no way to the cluster.",
 			mr:     named("n", "m", deleted, uses("none"), abandon("true")),
-			want:   []string{"Abandoned: Left behind in the cluster of ProviderConfig n/none: inventory Secret n.m (ProviderConfig n/none does not exist)"},
+			want:   []string{"Abandoned: Left objects behind in the cluster of ProviderConfig n/none: inventory Secret n.m (ProviderConfig n/none does not exist)"},
 		},
 		"NoSecret": {
 			reason: "Nor without the Secret that it names.",
 			mr:     named("n", "m", deleted, uses("there"), abandon("true")),
 			get:    errors.Wrap(&config.MissingError{Object: "Secret n/s"}, "spec.credentials"),
-			want: []string{"Abandoned: Left behind in the cluster of ProviderConfig n/there: inventory Secret n.m " +
+			want: []string{"Abandoned: Left objects behind in the cluster of ProviderConfig n/there: inventory Secret n.m " +
 				"(ProviderConfig there: spec.credentials: Secret n/s does not exist)"},
 		},
 		"Unread": {

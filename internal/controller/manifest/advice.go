@@ -15,7 +15,7 @@ func Messages() engine.Messages {
 		Recreate:     "set immutableFields: Recreate, or annotation " + engine.AnnotationRecreate + `: "true" on the object in the chart`,
 		OmitResource: "set customResourcePolicy: Ignore",
 		Rename:       "choose another external name",
-		MoveTo:       "set the annotation " + v1alpha1.AnnotationClusterChanged + " of the Manifest to",
+		MoveTo:       "set annotation " + v1alpha1.AnnotationClusterChanged + " of the Manifest to",
 		TakeOver:     "start the provider with --take-over-control-plane",
 	}
 }

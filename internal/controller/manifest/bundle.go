@@ -103,7 +103,7 @@ func (s *content) installOf(in *v1alpha1.Install) (manifest.Install, error) {
 func resourceOf(raw *runtime.RawExtension) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(raw.Raw); err != nil {
-		return nil, errors.Wrap(err, "is not an object")
+		return nil, errors.Wrap(err, "must be an object")
 	}
 	if u.GetName() == "" {
 		return nil, errors.New("metadata.name is missing")

@@ -216,10 +216,10 @@ func TestPlainFiles(t *testing.T) {
 	}{
 		"Inline":      {reason: "What is inline is not pulled.", inline: text, want: []source.File{{Name: "inline.yaml", Data: []byte(text)}}},
 		"Bare":        {reason: "A layer may be YAML as it is.", layer: []byte(text), want: []source.File{{Name: "layer.yaml", Data: []byte(text)}}},
-		"Empty":       {reason: "A layer that is empty is hardly what was meant.", layer: []byte{}, err: "it holds no files"},
+		"Empty":       {reason: "A layer that is empty is hardly what was meant.", layer: []byte{}, err: "the archive contains no files"},
 		"Config":      {reason: "A config is YAML as it is.", layer: []byte(text), config: true, want: []source.File{{Name: "layer.yaml", Data: []byte(text)}}},
 		"EmptyConfig": {reason: "A config may be empty.", layer: []byte{}, config: true, want: []source.File{}},
-		"Binary":      {reason: "Other content is refused.", layer: []byte("a\x00b"), err: "it is neither"},
+		"Binary":      {reason: "Other content is refused.", layer: []byte("a\x00b"), err: "not a tar archive, a tar.gz archive or text"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

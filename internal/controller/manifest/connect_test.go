@@ -96,7 +96,7 @@ func TestConnect(t *testing.T) {
 		},
 		"NotAllowed": {
 			reason: "A tenant must not install with the credentials of the provider unless the config names its namespace.",
-			mr:     named("n", "m", ofProvider), want: want{err: `ClusterProviderConfig own: namespace "n" may not use it`},
+			mr:     named("n", "m", ofProvider), want: want{err: `ClusterProviderConfig own cannot be used in namespace "n"`},
 		},
 		"DeletedNotAllowed": {
 			reason: "A namespace that is no longer allowed can remove what it has installed, and take over nothing else.",

@@ -57,7 +57,7 @@ func (r *reporter) warn(mr *v1alpha1.Manifest, reason event.Reason, message stri
 // recordApply records the changes of a step.
 func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 	if len(res.Recreated) > 0 {
-		r.note(mr, reasonRecreated, "Deleted, and will be recreated, because immutable fields changed: "+names(res.Recreated))
+		r.note(mr, reasonRecreated, "Deleted objects to recreate them, because immutable fields changed: "+names(res.Recreated))
 	}
 	r.recordKept(mr, res.Kept)
 	r.recordKeptAdopted(mr, res.KeptAdopted)
@@ -70,7 +70,7 @@ func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 	}
 	r.recordLeft(mr, res.LeftBehind)
 	if len(res.Released) > 0 {
-		r.warn(mr, reasonReleased, "the custom resource has another name or namespace: "+list(linesOf(res.Released))+"; delete it if it is not needed")
+		r.warn(mr, reasonReleased, "The name or namespace of the custom resource changed: "+list(linesOf(res.Released))+"; delete the previous one if not needed")
 	}
 	r.recordHookFailures(mr, res.HookFailures)
 	r.recordHooks(mr, res)
@@ -84,8 +84,7 @@ func (r *reporter) recordRemoval(mr *v1alpha1.Manifest, res engine.Removal) {
 	r.recordLeft(mr, res.LeftBehind)
 	r.recordHookFailures(mr, res.HookFailures)
 	if len(res.Forced) > 0 {
-		r.warn(mr, reasonForced, fmt.Sprintf(
-			"deleted remaining custom resources, as annotation %s requests: %s", v1alpha1.AnnotationForceRemoval, names(res.Forced)))
+		r.warn(mr, reasonForced, "Deleted remaining custom resources, as requested by annotation "+v1alpha1.AnnotationForceRemoval+": "+names(res.Forced))
 	}
 }
 
@@ -100,21 +99,21 @@ func (r *reporter) recordHookFailures(mr *v1alpha1.Manifest, failures []string) 
 // them or took them over.
 func (r *reporter) recordLeft(mr *v1alpha1.Manifest, left []cluster.ObjectRef) {
 	if len(left) > 0 {
-		r.warn(mr, reasonLeft, "Left in the cluster because it was replaced or belongs to another owner: "+names(left))
+		r.warn(mr, reasonLeft, "Left objects in the cluster, because they were replaced or belong to another owner: "+names(left))
 	}
 }
 
 // recordKept records the objects that are kept because of an annotation.
 func (r *reporter) recordKept(mr *v1alpha1.Manifest, kept []cluster.ObjectRef) {
 	if len(kept) > 0 {
-		r.note(mr, reasonKept, "Kept because of helm.sh/resource-policy, and no longer managed by the module: "+names(kept))
+		r.note(mr, reasonKept, "Kept objects because of annotation helm.sh/resource-policy; the module no longer manages them: "+names(kept))
 	}
 }
 
 // recordKeptAdopted records the objects that are kept because they existed before the Manifest adopted them.
 func (r *reporter) recordKeptAdopted(mr *v1alpha1.Manifest, released []cluster.ObjectRef) {
 	if len(released) > 0 {
-		r.note(mr, reasonKept, "Kept because they existed before the module adopted them: "+names(released))
+		r.note(mr, reasonKept, "Kept objects that existed before the module adopted them: "+names(released))
 	}
 }
 
@@ -129,7 +128,7 @@ func (r *reporter) recordDrift(mr *v1alpha1.Manifest, policy engine.DriftPolicy,
 		return
 	}
 	at.Drift = now
-	r.warn(mr, reasonDriftDetected, "Found drift, which the drift policy only reports: "+r.text(drifts(drift)))
+	r.warn(mr, reasonDriftDetected, "Found drift, which is not repaired because spec.forProvider.drift is Report: "+r.text(drifts(drift)))
 }
 
 // recordRepair records repaired drift as an event and in the status, and the fields that are left to other field managers.
@@ -173,7 +172,7 @@ func (r *reporter) recordHooks(mr *v1alpha1.Manifest, res engine.Result) {
 
 // recordRollback records that an upgrade is rolled back.
 func (r *reporter) recordRollback(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus) {
-	r.warn(mr, reasonRolledBack, "is being "+rollback.Text(st, versionOf(&mr.Spec.ForProvider)))
+	r.warn(mr, reasonRolledBack, "Upgrade is being "+rollback.Text(st, versionOf(&mr.Spec.ForProvider)))
 }
 
 // recordPlan records the counts of a plan, and its first objects.
@@ -204,21 +203,21 @@ func (r *reporter) recordPlan(mr *v1alpha1.Manifest, p *engine.Plan) {
 // recordNotKept records that the content that was just installed leaves no checkpoint.
 func (r *reporter) recordNotKept(mr *v1alpha1.Manifest, res engine.Result, o engine.Observation) {
 	if o.NotKept != "" && len(res.Installed) > 0 {
-		r.warn(mr, reasonNotKept, "an upgrade could not be rolled back: "+o.NotKept)
+		r.warn(mr, reasonNotKept, "The next upgrade cannot be rolled back: "+o.NotKept)
 	}
 }
 
 // recordAbandoned records what a Manifest leaves in a cluster that no longer exists.
 func (r *reporter) recordAbandoned(mr *v1alpha1.Manifest, why error) {
 	if released(mr) {
-		r.warn(mr, reasonAbandoned, r.text(fmt.Sprintf("Left behind in the cluster of %s: %s (%s)", naming.ConfigOf(mr), leftBehind(mr), transport.Explain(why))))
+		r.warn(mr, reasonAbandoned, r.text("Left objects behind in the cluster of "+naming.ConfigOf(mr)+": "+leftBehind(mr)+" ("+transport.Explain(why).Error()+")"))
 	}
 }
 
 // recordOther records that the inventory that a Manifest names belongs to another owner and is kept.
 func (r *reporter) recordOther(mr *v1alpha1.Manifest, other *engine.OwnedError) {
 	if released(mr) {
-		r.warn(mr, reasonLeft, fmt.Sprintf("Nothing was removed: %s is the inventory of %s", other.Inventory, other.Holder()))
+		r.warn(mr, reasonLeft, fmt.Sprintf("Removed no objects: %s is the inventory of %s", other.Inventory, other.Holder()))
 	}
 }
 
@@ -229,12 +228,11 @@ func (r *reporter) recordMoved(mr *v1alpha1.Manifest) {
 	if was == "" || meant == "" || was == meant || !released(mr) {
 		return
 	}
-	r.warn(mr, reasonLeft, r.text(fmt.Sprintf("Nothing was removed from the cluster with UID %s, as annotation %s asks for the one with UID %s, which "+
-		"has no inventory of this Manifest; left behind: %s", was, v1alpha1.AnnotationClusterChanged, meant, leftBehind(mr))))
+	r.warn(mr, reasonLeft, r.text(fmt.Sprintf("Removed no objects from the cluster with UID %s, because annotation %s "+
+		"selects the cluster with UID %s, which has no inventory of this Manifest; left behind: %s", was, v1alpha1.AnnotationClusterChanged, meant, leftBehind(mr))))
 }
 
-// released reports whether a Manifest that is being deleted is gone after this pass. While other finalizers hold it, each
-// pass would repeat its events.
+// released reports whether a deleted Manifest is gone after this pass. Otherwise, each pass would repeat its events.
 func released(mr *v1alpha1.Manifest) bool { return len(mr.Finalizers) <= 1 }
 
 func plural(n int, what string) string {

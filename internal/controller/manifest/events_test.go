@@ -30,8 +30,8 @@ func TestRecord(t *testing.T) {
 				r.recordApply(mr, engine.Result{Recreated: one, Kept: one})
 			},
 			want: []string{
-				"Recreated: Deleted, and will be recreated, because immutable fields changed: Job a/one",
-				"Kept: Kept because of helm.sh/resource-policy, and no longer managed by the module: Job a/one",
+				"Recreated: Deleted objects to recreate them, because immutable fields changed: Job a/one",
+				"Kept: Kept objects because of annotation helm.sh/resource-policy; the module no longer manages them: Job a/one",
 			},
 		},
 		"Released": {
@@ -39,8 +39,8 @@ func TestRecord(t *testing.T) {
 			record: func(r *reporter, mr *v1alpha1.Manifest) {
 				r.recordApply(mr, engine.Result{Released: []engine.Released{{Resource: one[0], Instead: cluster.ObjectRef{Kind: "Job", Namespace: "a", Name: "two"}}}})
 			},
-			want: []string{"ResourceReleased: the custom resource has another name or namespace: " +
-				"Job a/one is no longer managed and stays in the cluster; the module now has Job a/two; delete it if it is not needed"},
+			want: []string{"ResourceReleased: The name or namespace of the custom resource changed: " +
+				"Job a/one was replaced by Job a/two, is no longer managed, and stays in the cluster; delete the previous one if not needed"},
 		},
 		"HooksFailed": {
 			reason: "Hooks of installs that were pruned are named where they failed.",
@@ -62,8 +62,8 @@ func TestRecord(t *testing.T) {
 				r.recordRemoval(mr, engine.Removal{Kept: one, Forced: one})
 			},
 			want: []string{
-				"Kept: Kept because of helm.sh/resource-policy, and no longer managed by the module: Job a/one",
-				"RemovalForced: deleted remaining custom resources, as annotation kyma.m.crossplane.io/force-removal requests: Job a/one",
+				"Kept: Kept objects because of annotation helm.sh/resource-policy; the module no longer manages them: Job a/one",
+				"RemovalForced: Deleted remaining custom resources, as requested by annotation kyma.m.crossplane.io/force-removal: Job a/one",
 			},
 		},
 	}

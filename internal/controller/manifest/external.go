@@ -75,7 +75,7 @@ func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.
 	switch {
 	case !o.Exists && !allows(mr, xpv2.ManagementActionCreate):
 		// Otherwise, the managed reconciler would call Update, which would create it.
-		o.Message = "is not installed, because spec.managementPolicies does not have Create"
+		o.Message = "not installed, because spec.managementPolicies does not contain Create"
 		e.conclude(mr, *o, rollback.Pending)
 		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 	case o.Installing && !o.UpToDate && !allows(mr, xpv2.ManagementActionUpdate):

@@ -171,7 +171,7 @@ func TestRollbackLife(t *testing.T) {
 	if err := l.pass(2); err != nil {
 		t.Fatal(err)
 	}
-	const text = "rolled back to 1.0.0 because 2.0.0 did not work: web: broken"
+	const text = "rolled back to 1.0.0 because the upgrade to 2.0.0 failed: web: broken"
 	if at.State != v1alpha1.StateWarning || at.Message != text || at.Version != "1.0.0" {
 		t.Errorf("what is desired is not what runs: %+v", at)
 	}
@@ -192,7 +192,7 @@ func TestRollbackLife(t *testing.T) {
 	if diff := cmp.Diff([]string{"1.0.0", "2.0.0", "1.0.0 rolling back"}, l.eng.log); diff != "" {
 		t.Errorf("nothing is applied twice: -want, +got:\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"RolledBack: is being " + text}, l.record.events); diff != "" {
+	if diff := cmp.Diff([]string{"RolledBack: Upgrade is being " + text}, l.record.events); diff != "" {
 		t.Errorf("one event is recorded: -want, +got:\n%s", diff)
 	}
 

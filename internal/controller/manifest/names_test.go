@@ -31,7 +31,7 @@ func TestExternalNames(t *testing.T) {
 		Synced   string
 		Stalled  bool
 	}
-	refused := want{Synced: `annotation crossplane.io/external-name is "m.web" and must begin with "n."; correct it, or start the provider with ` +
+	refused := want{Synced: `annotation crossplane.io/external-name: invalid value "m.web": must begin with "n."; correct it, or start the provider with ` +
 		"--allow-external-names", Stalled: true}
 	cases := map[string]struct {
 		reason  string

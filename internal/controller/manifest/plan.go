@@ -53,13 +53,13 @@ func planned(o engine.Observation, p *engine.Plan) engine.Observation {
 	o.Parts = slices.Clone(o.Parts)
 	for i := range o.Parts {
 		if o.Parts[i].Phase == engine.PhaseApplying {
-			o.Parts[i].Message = "this is only a plan: nothing is applied"
+			o.Parts[i].Message = "not applied, because the Manifest is only planned"
 		}
 	}
 	if o.State != engine.Processing && o.State != engine.Ready {
 		return o
 	}
-	o.State, o.Message = engine.Processing, "plan: "+planCounts(p)+"; nothing is applied"
+	o.State, o.Message = engine.Processing, "plan only, nothing is applied: "+planCounts(p)
 	switch {
 	case len(p.Problems) > 0:
 		o.Message = fmt.Sprintf("%s; problems: %s", o.Message, list(slices.Clone(p.Problems)))

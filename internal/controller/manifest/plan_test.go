@@ -83,7 +83,7 @@ func TestObservePlan(t *testing.T) {
 			o:      engine.Observation{State: engine.Processing, Message: "nothing is installed yet"},
 			plan:   planOf(2),
 			want: want{
-				state: v1alpha1.StateProcessing, message: "plan: 2 to create, 0 to change, 0 to prune; nothing is applied", ready: corev1.ConditionFalse,
+				state: v1alpha1.StateProcessing, message: "plan only, nothing is applied: 2 to create, 0 to change, 0 to prune", ready: corev1.ConditionFalse,
 				plan: &v1alpha1.PlanStatus{ObservedGeneration: 3, Create: 2, Objects: []v1alpha1.PlannedObject{
 					{Action: "Create", ObjectReference: v1alpha1.ObjectReference{Kind: "ConfigMap", Name: "c0"}}, {Action: "Create", ObjectReference: v1alpha1.ObjectReference{Kind: "ConfigMap", Name: "c1"}},
 				}},
@@ -94,7 +94,7 @@ func TestObservePlan(t *testing.T) {
 			reason: "What is installed is not what is wanted.",
 			o:      installed, plan: change,
 			want: want{
-				state: v1alpha1.StateProcessing, message: "plan: 0 to create, 2 to change, 1 to prune; nothing is applied", ready: corev1.ConditionFalse,
+				state: v1alpha1.StateProcessing, message: "plan only, nothing is applied: 0 to create, 2 to change, 1 to prune", ready: corev1.ConditionFalse,
 				plan: &v1alpha1.PlanStatus{ObservedGeneration: 3, Change: 2, Prune: 1, Message: "web: the chart has 2 hooks", Objects: []v1alpha1.PlannedObject{
 					{Action: "Change", ObjectReference: v1alpha1.ObjectReference{Kind: "ConfigMap", Name: "a"}, Fields: []string{"data.k"}}, {Action: "Recreate", ObjectReference: v1alpha1.ObjectReference{Kind: "Job", Name: "j"}}, {Action: "Prune", ObjectReference: v1alpha1.ObjectReference{Kind: "Secret", Name: "s"}},
 				}},
@@ -123,7 +123,7 @@ func TestObservePlan(t *testing.T) {
 			reason: "Problems are told in the message and as a warning.",
 			o:      engine.Observation{State: engine.Processing}, plan: planOf(0, "web: no"),
 			want: want{
-				state: v1alpha1.StateProcessing, message: "plan: 0 to create, 0 to change, 0 to prune; nothing is applied; problems: web: no",
+				state: v1alpha1.StateProcessing, message: "plan only, nothing is applied: 0 to create, 0 to change, 0 to prune; problems: web: no",
 				ready: corev1.ConditionFalse, plan: &v1alpha1.PlanStatus{ObservedGeneration: 3, Problems: 1, Message: "web: no"},
 				events: []string{"Planned: problems: web: no; 0 to create, 0 to change, 0 to prune"},
 			},
@@ -164,7 +164,7 @@ func TestObservePlan(t *testing.T) {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 			for _, in := range at.Installs {
-				if want := "this is only a plan: nothing is applied"; in.Message != want {
+				if want := "not applied, because the Manifest is only planned"; in.Message != want {
 					t.Errorf("install %s: want message %q, got %q", in.Name, want, in.Message)
 				}
 			}

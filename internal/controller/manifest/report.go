@@ -232,7 +232,7 @@ func (r *reporter) verification(mr *v1alpha1.Manifest, v *verdict) {
 	mark(mr, now)
 	// The pass that creates records no event, since the next one cannot know of it.
 	if v.err != nil && v.refusal() == nil && meta.GetExternalName(mr) != "" && (before.Status != now.Status || before.Message != now.Message) {
-		r.warn(mr, reasonNotVerified, "applied without a valid signature: "+now.Message)
+		r.warn(mr, reasonNotVerified, "Applied without a valid signature: "+now.Message)
 	}
 }
 
@@ -258,11 +258,11 @@ func broughtBack(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus, o engine.Ob
 	case o.State == engine.Ready && o.UpToDate:
 		o.Message = text
 	case o.State == engine.Error && !o.UpToDate:
-		o.Message = "cannot be " + text + "; the rollback: " + o.Message
+		o.Message = "cannot be " + text + "; rollback: " + o.Message
 	case !o.UpToDate:
-		o.Message = "is being " + text + "; the rollback: " + o.Message
+		o.Message = "is being " + text + "; rollback: " + o.Message
 	default:
-		o.Message = text + "; now: " + o.Message
+		o.Message = text + "; current state: " + o.Message
 	}
 	if o.State == engine.Ready || o.State == engine.Processing {
 		o.State = engine.Warning

@@ -47,8 +47,8 @@ func TestReport(t *testing.T) {
 			o:      engine.Observation{State: engine.Ready, Unwatched: []string{(&cluster.TooManyError{Kind: "ConfigMap", Selector: "a=b", Objects: 20, Bytes: 1 << 20}).Error()}},
 			want: v1alpha1.ManifestObservation{
 				State: v1alpha1.StateReady, Resources: &v1alpha1.ResourceCounts{},
-				Message: "the cluster has too many or too large objects of kind ConfigMap with the label a=b to watch them (20 and 1 MiB are the " +
-					"maximum), so that they are read one by one: delete those that belong to no module",
+				Message: "objects of kind ConfigMap with label a=b are not watched, because there are too many or they are too large (the maximum is " +
+					"20 objects or 1 MiB); they are read one by one: delete the ones that do not belong to a module",
 			},
 			ready: corev1.ConditionTrue,
 		},
@@ -152,7 +152,7 @@ func TestReportFailure(t *testing.T) {
 func TestReportWrongCluster(t *testing.T) {
 	wrong := &engine.WrongClusterError{Expected: "a", Found: "b", Messages: Messages()}
 	const message = "the module is installed in the cluster with UID a, but the credentials are for the cluster with UID b; neither cluster is " +
-		"changed: restore the credentials, or, to continue in the other cluster, set the annotation kyma.m.crossplane.io/cluster-changed of the Manifest to b"
+		"changed: restore the credentials, or, to continue in the other cluster, set annotation kyma.m.crossplane.io/cluster-changed of the Manifest to b"
 	mr := named("n", "m")
 	r := &reporter{}
 	r.observation(mr, engine.Observation{Exists: true, State: engine.Ready, ClusterUID: "a"})

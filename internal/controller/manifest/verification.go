@@ -48,7 +48,7 @@ func (v *verdict) refusal() error {
 	if v.mode == v1alpha1.VerificationWarn {
 		return nil
 	}
-	return errors.Wrapf(v.err, "nothing is applied without a valid signature (%s, spec.verification.mode %s)", v.title, v.mode)
+	return errors.Wrapf(v.err, "a valid signature is required (%s, spec.verification.mode %s)", v.title, v.mode)
 }
 
 // verify verifies the sources of a Manifest as its config requires.
@@ -95,7 +95,7 @@ func (v *verdict) condition() xpv2.Condition {
 	switch {
 	case v.err == nil:
 		out.Status, out.Reason = corev1.ConditionTrue, v1alpha1.ReasonVerified
-		out.Message = "All sources are covered by a signature of " + namesOf(v.keys)
+		out.Message = "All sources are covered by signature " + namesOf(v.keys)
 	case errors.As(v.err, &invalid):
 		out.Status, out.Reason, out.Message = corev1.ConditionFalse, v1alpha1.ReasonNotVerified, invalid.Reason
 	default:

@@ -89,13 +89,13 @@ func TestVerify(t *testing.T) {
 		"Unset": {reason: "A mode that is not set is Off.", verification: asks(""), result: invalid},
 		"EnforceValid": {
 			reason: "What is signed is applied.", verification: asks(v1alpha1.VerificationEnforce),
-			want: want{asked: 1, condition: judged(corev1.ConditionTrue, "SignatureValid", "All sources are covered by a signature of ")},
+			want: want{asked: 1, condition: judged(corev1.ConditionTrue, "SignatureValid", "All sources are covered by signature ")},
 		},
 		"EnforceInvalid": {
 			reason: "Enforce applies nothing that is not signed.", verification: asks(v1alpha1.VerificationEnforce), result: invalid,
 			want: want{
 				asked: 1, condition: judged(corev1.ConditionFalse, "SignatureInvalid", reason),
-				err: "nothing is applied without a valid signature (ProviderConfig c, spec.verification.mode Enforce): outer: verification failed: " + reason,
+				err: "a valid signature is required (ProviderConfig c, spec.verification.mode Enforce): outer: verification failed: " + reason,
 			},
 		},
 		"EnforceAway": {
@@ -103,7 +103,7 @@ func TestVerify(t *testing.T) {
 			before: judged(corev1.ConditionTrue, "SignatureValid", "old"),
 			want: want{
 				asked: 1, condition: judged(corev1.ConditionUnknown, "CannotVerify", "host is unknown"),
-				err: "nothing is applied without a valid signature (ProviderConfig c, spec.verification.mode Enforce): host is unknown",
+				err: "a valid signature is required (ProviderConfig c, spec.verification.mode Enforce): host is unknown",
 			},
 		},
 		"EnforceNoKey": {
@@ -116,13 +116,13 @@ func TestVerify(t *testing.T) {
 		},
 		"WarnValid": {
 			reason: "Warn is content with what is signed.", verification: asks(v1alpha1.VerificationWarn),
-			want: want{asked: 1, condition: judged(corev1.ConditionTrue, "SignatureValid", "All sources are covered by a signature of ")},
+			want: want{asked: 1, condition: judged(corev1.ConditionTrue, "SignatureValid", "All sources are covered by signature ")},
 		},
 		"WarnInvalid": {
 			reason: "Warn applies all the same, and says so.", verification: asks(v1alpha1.VerificationWarn), result: invalid,
 			want: want{
 				asked: 1, condition: judged(corev1.ConditionFalse, "SignatureInvalid", reason),
-				events: []string{"NotVerified: applied without a valid signature: " + reason},
+				events: []string{"NotVerified: Applied without a valid signature: " + reason},
 			},
 		},
 		"WarnAgain": {
@@ -139,12 +139,12 @@ func TestVerify(t *testing.T) {
 			reason: "Warn applies what cannot be verified now.", verification: asks(v1alpha1.VerificationWarn), result: away,
 			want: want{
 				asked: 1, condition: judged(corev1.ConditionUnknown, "CannotVerify", "host is unknown"),
-				events: []string{"NotVerified: applied without a valid signature: host is unknown"},
+				events: []string{"NotVerified: Applied without a valid signature: host is unknown"},
 			},
 		},
 		"Unheard": {
 			reason: "A mode that a later version may bring is as strict as Enforce.", verification: asks("Strict"), result: invalid,
-			want: want{asked: 1, condition: judged(corev1.ConditionFalse, "SignatureInvalid", reason), err: "nothing is applied"},
+			want: want{asked: 1, condition: judged(corev1.ConditionFalse, "SignatureInvalid", reason), err: "a valid signature is required"},
 		},
 	}
 	for name, tc := range cases {
@@ -248,7 +248,7 @@ func TestObserveReportsVerdict(t *testing.T) {
 
 func TestVerifiedNamesSignature(t *testing.T) {
 	got := (&verdict{keys: []ocm.Key{{Name: "b"}, {Name: "a"}}}).condition().Message
-	if want := "All sources are covered by a signature of a or b"; got != want {
+	if want := "All sources are covered by signature a or b"; got != want {
 		t.Errorf("condition(): want %q, got %q", want, got)
 	}
 }
@@ -303,7 +303,7 @@ func TestVerifyLimits(t *testing.T) {
 		minimum string
 		want    string
 	}{
-		"Below":   {reason: "A signed version below the minimum is refused.", minimum: "1.1.0", want: "component example.org/module/a has version 1.0.0, and verification.minimumVersions of the ProviderConfig requires 1.1.0"},
+		"Below":   {reason: "A signed version below the minimum is refused.", minimum: "1.1.0", want: "component example.org/module/a has version 1.0.0, but verification.minimumVersions of the ProviderConfig requires at least 1.1.0"},
 		"Minimum": {reason: "The minimum is applied.", minimum: "1.0.0"},
 	}
 	for name, tc := range cases {

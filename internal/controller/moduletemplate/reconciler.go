@@ -164,9 +164,8 @@ func downgradeMessage(t *v1alpha1.ModuleTemplate, res *module.Resolution) string
 	if c, err := module.CompareVersions(res.Version, s.Version); err != nil || c >= 0 {
 		return ""
 	}
-	return "version " + res.Version + " is lower than " + s.Version + ", the previous version of the ModuleTemplate: " +
-		"to downgrade, annotate the ModuleTemplate with " +
-		v1alpha1.AnnotationAllowDowngrade + "=" + res.Version
+	return "version " + res.Version + " is lower than the previous version " + s.Version +
+		": to downgrade, annotate the ModuleTemplate with " + v1alpha1.AnnotationAllowDowngrade + "=" + res.Version
 }
 
 // verify verifies the components that were resolved before, unless the status has the result of the current keys.

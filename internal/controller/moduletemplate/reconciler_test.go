@@ -26,7 +26,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-const lower = "False VersionLowered version 0.9.0 is lower than 1.0.0, the previous version of the ModuleTemplate: to downgrade, annotate the ModuleTemplate with " +
+const lower = "False VersionLowered version 0.9.0 is lower than the previous version 1.0.0: to downgrade, annotate the ModuleTemplate with " +
 	"kyma.m.crossplane.io/allow-downgrade=0.9.0"
 
 // TestReconcile checks what a pass reports, and that a second pass writes and reports nothing.
@@ -59,7 +59,7 @@ func TestReconcile(t *testing.T) {
 			reason: "A template is resolved.",
 			want: want{
 				said: "True Resolved module sample version 1.0.0", version: "1.0.0", generation: 1, calls: 1,
-				events: []string{"Normal Resolved Module sample is version 1.0.0, sha256:1.0.0"},
+				events: []string{"Normal Resolved Resolved module sample to version 1.0.0, digest sha256:1.0.0"},
 			},
 		},
 		"Again": {
@@ -77,7 +77,7 @@ func TestReconcile(t *testing.T) {
 			},
 			want: want{
 				said: "True Resolved module sample version 1.1.0", version: "1.1.0", generation: 2, calls: 1,
-				events: []string{"Normal Resolved Module sample is version 1.1.0, sha256:1.1.0"},
+				events: []string{"Normal Resolved Resolved module sample to version 1.1.0, digest sha256:1.1.0"},
 			},
 		},
 		"Unchanged": {
@@ -111,7 +111,7 @@ func TestReconcile(t *testing.T) {
 			},
 			want: want{
 				said: "True Resolved module sample version 1.0.0", version: "1.0.0", generation: 1, calls: 1,
-				events: []string{"Normal Resolved Module sample is version 1.0.0, sha256:1.0.0"},
+				events: []string{"Normal Resolved Resolved module sample to version 1.0.0, digest sha256:1.0.0"},
 			},
 		},
 		"Down": {
@@ -163,7 +163,7 @@ func TestReconcile(t *testing.T) {
 			},
 			want: want{
 				said: "True Resolved module sample version 0.9.0", version: "0.9.0", generation: 2, calls: 1,
-				events: []string{"Normal Resolved Module sample is version 0.9.0, sha256:0.9.0"},
+				events: []string{"Normal Resolved Resolved module sample to version 0.9.0, digest sha256:0.9.0"},
 			},
 		},
 		"LowerOtherwiseMeant": {
@@ -187,7 +187,7 @@ func TestReconcile(t *testing.T) {
 			},
 			want: want{
 				said: "True Resolved module other version 0.9.0", version: "0.9.0", generation: 2, calls: 1,
-				events: []string{"Normal Resolved Module other is version 0.9.0, sha256:0.9.0"},
+				events: []string{"Normal Resolved Resolved module other to version 0.9.0, digest sha256:0.9.0"},
 			},
 		},
 	}
@@ -232,7 +232,7 @@ func TestAmbiguous(t *testing.T) {
 	const what = `, so none of them is used: delete all but one, or change their channels`
 	for name, other := range map[string]string{"a": "b", "b": "a"} {
 		m, retry := b.reconcile(t, name)
-		want := "False AmbiguousChannel ModuleTemplates " + other + ` have the same module "sample" and channel "regular"` + what
+		want := `False AmbiguousChannel module "sample" in channel "regular" is also provided by ModuleTemplate ` + other + what
 		if said(m) != want || retry {
 			t.Errorf("%s: want %q, got %q, retry %t", name, want, said(m), retry)
 		}

@@ -33,7 +33,7 @@ func (r *registries) load(ctx context.Context) (oci.Registries, error) {
 	err := r.client.Get(ctx, types.NamespacedName{Name: r.name}, pc)
 	switch {
 	case notfound.Is(err):
-		return nil, errors.Errorf("ClusterProviderConfig %s, which --module-registry-config names, does not exist", r.name)
+		return nil, errors.Errorf("ClusterProviderConfig %s does not exist: create it, or correct the provider flag --module-registry-config", r.name)
 	case err != nil:
 		return nil, errors.Wrapf(err, "cannot get ClusterProviderConfig %s", r.name)
 	}

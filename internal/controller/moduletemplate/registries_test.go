@@ -27,7 +27,7 @@ func TestRegistries(t *testing.T) {
 	}{
 		"None":    {reason: "By default any registry is good."},
 		"Config":  {reason: "The registries are those of a ClusterProviderConfig.", name: "registries", want: oci.Registries{{Host: "reg.example.org", PlainHTTP: true}}},
-		"Missing": {reason: "One that is missing is named.", name: "nope", err: "ClusterProviderConfig nope, which --module-registry-config names, does not exist"},
+		"Missing": {reason: "One that is missing is named.", name: "nope", err: "ClusterProviderConfig nope does not exist: create it, or correct the provider flag --module-registry-config"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

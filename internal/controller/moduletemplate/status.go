@@ -72,8 +72,8 @@ func setReady(t *v1alpha1.ModuleTemplate) {
 
 // ambiguityMessage returns a message that names the other templates of the same module and channel.
 func ambiguityMessage(t *v1alpha1.ModuleTemplate, others []string) string {
-	return fmt.Sprintf("ModuleTemplates %s have the same module %q and channel %q, so none of them is used: delete all but one, or change their channels",
-		strings.Join(others, " and "), module.NameOf(t), t.Spec.Channel)
+	return fmt.Sprintf("module %q in channel %q is also provided by ModuleTemplate %s, so none of them is used: delete all but one, "+
+		"or change their channels", module.NameOf(t), t.Spec.Channel, strings.Join(others, " and ModuleTemplate "))
 }
 
 // eventsOf returns the events for the differences between two states of a template.
@@ -86,7 +86,7 @@ func eventsOf(before, after *v1alpha1.ModuleTemplate) []event.Event {
 			out = append(out, event.Warning(event.Reason(is.Reason), errors.New(is.Message)))
 		}
 	case before.Status.Version != after.Status.Version || before.Status.Digest != after.Status.Digest:
-		out = append(out, event.Normal(event.Reason(is.Reason), fmt.Sprintf("Module %s is version %s, %s",
+		out = append(out, event.Normal(event.Reason(is.Reason), fmt.Sprintf("Resolved module %s to version %s, digest %s",
 			after.Status.ModuleName, after.Status.Version, after.Status.Digest)))
 	}
 	was, is = before.Status.GetCondition(v1alpha1.TypeVerified), after.Status.GetCondition(v1alpha1.TypeVerified)

@@ -42,8 +42,8 @@ func (r *Reader) Labels(ctx context.Context, name string) (map[string]string, er
 	n.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	err := r.server.Get(ctx, types.NamespacedName{Name: name}, n)
 	if kerrors.IsForbidden(err) {
-		return nil, errors.Errorf("the provider is not allowed to get namespace %q; grant it as in examples/rbac/read-namespaces.yaml, "+
-			"or list the namespace in names", name)
+		return nil, errors.Errorf("the provider has no permission to get namespace %q; grant it as in "+
+			"examples/rbac/read-namespaces.yaml, or list the namespace in names", name)
 	}
 	if err != nil {
 		return nil, errors.Wrapf(notfound.Explain(err), "cannot get namespace %q", name)

@@ -29,7 +29,8 @@ func (v *Values) Add(value string) error {
 		return nil
 	}
 	if v.bytes+len(value) > maxBytes {
-		return errors.Errorf("the Secrets have more than %d MiB together, which cannot be kept out of messages; look up single Secrets by name", maxBytes>>20)
+		return errors.Errorf("the Secrets are together larger than %d MiB, too large to redact their values in messages; "+
+			"look up single Secrets by name", maxBytes>>20)
 	}
 	if v.known == nil {
 		v.known = map[string]struct{}{}

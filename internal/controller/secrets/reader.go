@@ -71,7 +71,7 @@ func (r *Reader) Values(ctx context.Context, kind, namespace, name string) (data
 	case kindConfigMap:
 		v, err = r.getConfigMap(ctx, nn)
 	default:
-		err = errors.Errorf("kind %q is neither Secret nor ConfigMap", kind)
+		err = errors.Errorf("kind: invalid value %q: must be Secret or ConfigMap", kind)
 	}
 	return v.data, string(v.uid) + "/" + v.resourceVersion, err
 }

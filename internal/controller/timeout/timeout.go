@@ -26,7 +26,7 @@ type Error struct {
 
 // Error returns one line that can follow a description of the operation.
 func (e *Error) Error() string {
-	return "gave up after the " + e.TimeLimit() + " that " + e.Flag + " allows"
+	return "timed out after " + e.TimeLimit() + " (" + e.Flag + ")"
 }
 
 // TimeLimit returns the limit in a readable form, such as 2m.

@@ -47,7 +47,7 @@ func (s slowClient) Disconnect(context.Context) error { return nil }
 // time.
 func TestLimited(t *testing.T) {
 	boom := errors.New("boom")
-	const gaveUp = "gave up after the 2m that --timeout allows"
+	const gaveUp = "timed out after 2m (--timeout)"
 	cases := map[string]struct {
 		reason string
 		call   func(ctx context.Context) error
@@ -73,7 +73,7 @@ func TestLimited(t *testing.T) {
 		}},
 		"Panic": {
 			reason: "A panic is reported in the conditions, like any error.",
-			want:   "cannot process this object because of a bug (a panic of type string); the log has the stack, report it",
+			want:   "cannot process this object because of a bug (a panic of type string); report the bug with the stack trace from the log",
 			call:   func(context.Context) error { panic("a bad chart") },
 		},
 		"None": {reason: "What ends in time is not an error.", want: "", call: func(context.Context) error { return nil }},

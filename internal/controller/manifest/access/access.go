@@ -46,7 +46,7 @@ func New(c cluster.Cluster, o Options) (cluster.Cluster, error) {
 	}
 	// Otherwise, requests would have permissions that the kubeconfig gives up by impersonating another user.
 	if i, ok := c.(interface{ Impersonates() string }); ok && i.Impersonates() != "" {
-		return nil, errors.Errorf("impersonate: the kubeconfig already impersonates %q; remove one of the two", i.Impersonates())
+		return nil, errors.Errorf("impersonate: the kubeconfig already impersonates %q; remove one of them", i.Impersonates())
 	}
 	out.rest = sync.OnceValue(out.impersonating)
 	return &owned{restricted: out}, nil
@@ -95,7 +95,7 @@ func (c *owned) Owner() cluster.Cluster { return c.Cluster }
 func (c *restricted) impersonating() rest.Interface {
 	rc := c.Cluster.Config()
 	if rc.Transport == nil {
-		return failing(rc, errors.New("impersonate: the connection has no transport that can be shared"))
+		return failing(rc, errors.New("impersonate: the connection does not support impersonation"))
 	}
 	client := &http.Client{Transport: &impersonator{next: rc.Transport, user: c.options.User}}
 	out, err := connection.RESTClient(rc, client)

@@ -136,8 +136,8 @@ func lookup(t *testing.T, c cluster.Cluster, resource, name string) string {
 }
 
 func TestLookups(t *testing.T) {
-	const noSecrets = "the function lookup must not read Secrets: spec.lookup of ClusterProviderConfig c is NoSecrets, or not set with credentials of the provider"
-	const denied = "the function lookup is not allowed: spec.lookup of ClusterProviderConfig c is Denied"
+	const noSecrets = "the template function lookup must not read Secrets: spec.lookup of ClusterProviderConfig c is NoSecrets, which is the default for credentials of the provider"
+	const denied = "the template function lookup is not allowed: spec.lookup of ClusterProviderConfig c is Denied"
 	type want struct {
 		Err      string
 		Requests int

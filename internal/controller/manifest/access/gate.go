@@ -29,10 +29,10 @@ func (g *gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	object, secrets := isObject(req.URL.Path), isSecrets(req.URL.Path)
 	switch {
 	case object && g.options.Lookup == v1alpha1.LookupDenied:
-		return g.deny(req, "the function lookup is not allowed: spec.lookup of "+g.options.Origin+" is Denied"), nil
+		return g.deny(req, "the template function lookup is not allowed: spec.lookup of "+g.options.Origin+" is Denied"), nil
 	case secrets && g.options.Lookup == v1alpha1.LookupNoSecrets:
-		return g.deny(req, "the function lookup must not read Secrets: spec.lookup of "+g.options.Origin+
-			" is NoSecrets, or not set with credentials of the provider"), nil
+		return g.deny(req, "the template function lookup must not read Secrets: spec.lookup of "+g.options.Origin+
+			" is NoSecrets, which is the default for credentials of the provider"), nil
 	}
 	resp, err := g.next.RoundTrip(req)
 	if err != nil || !secrets || resp.StatusCode != http.StatusOK {
@@ -109,7 +109,7 @@ func (g *gate) remember(body []byte) error {
 		Items []secret `json:"items"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return errors.New("the response of the API server cannot be read")
+		return errors.New("cannot decode the response of the API server")
 	}
 	for _, s := range append(answer.Items, answer.secret) {
 		for _, encoded := range s.Data {

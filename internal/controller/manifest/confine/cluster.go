@@ -27,19 +27,19 @@ var powerful = map[schema.GroupKind]string{ //nolint:gochecknoglobals // Constan
 	{Group: "admissionregistration.k8s.io", Kind: "MutatingAdmissionPolicyBinding"}:   webhook,
 	{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy"}:        webhook,
 	{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicyBinding"}: webhook,
-	{Group: "apiregistration.k8s.io", Kind: "APIService"}:                             "it answers requests for a part of the API of the cluster",
-	{Group: "certificates.k8s.io", Kind: "CertificateSigningRequest"}:                 "it requests a certificate for any user",
+	{Group: "apiregistration.k8s.io", Kind: "APIService"}:                             "APIServices handle requests for parts of the API of the cluster",
+	{Group: "certificates.k8s.io", Kind: "CertificateSigningRequest"}:                 "CertificateSigningRequests can request certificates for any user",
 	{Group: "pkg.crossplane.io", Kind: "Configuration"}:                               packages,
 	{Group: "pkg.crossplane.io", Kind: "DeploymentRuntimeConfig"}:                     packages,
 	{Group: "pkg.crossplane.io", Kind: "Function"}:                                    packages,
 	{Group: "pkg.crossplane.io", Kind: "Provider"}:                                    packages,
-	{Group: v1alpha1.Group, Kind: v1alpha1.ClusterProviderConfigKind}:                 "it lends the credentials of the provider",
+	{Group: v1alpha1.Group, Kind: v1alpha1.ClusterProviderConfigKind}:                 "ClusterProviderConfigs give access to the credentials of the provider",
 }
 
 // Reasons that apply to several kinds.
 const (
-	webhook  = "it sees or changes requests of all users"
-	packages = "Crossplane grants the code of a package access to all Secrets"
+	webhook  = "webhooks and admission policies can intercept requests of all users"
+	packages = "Crossplane gives packages access to all Secrets"
 )
 
 // cluster returns an error if an object grants cluster-wide permissions.
@@ -54,13 +54,13 @@ func (r *rules) cluster(gk schema.GroupKind, u *unstructured.Unstructured) error
 	case "ClusterRole":
 		o := &rbacv1.ClusterRole{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, o); err != nil {
-			return r.grants("rules", "they cannot be read")
+			return r.grants("rules", "cannot be decoded")
 		}
 		return r.clusterRole(o)
 	case "ClusterRoleBinding":
 		o := &rbacv1.ClusterRoleBinding{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, o); err != nil {
-			return r.grants("roleRef", "it cannot be read")
+			return r.grants("roleRef", "cannot be decoded")
 		}
 		return r.clusterRoleBinding(o)
 	}
@@ -69,14 +69,14 @@ func (r *rules) cluster(gk schema.GroupKind, u *unstructured.Unstructured) error
 
 func (r *rules) clusterRole(o *rbacv1.ClusterRole) error {
 	if builtIn(o.Name) {
-		return r.grants("metadata.name", "it is the name of a built-in role, which others are bound to")
+		return r.grants("metadata.name", "the name is that of a built-in role, to which other subjects are bound")
 	}
 	if o.AggregationRule != nil {
-		return r.grants("aggregationRule", "it takes over the rules of other roles")
+		return r.grants("aggregationRule", "aggregation adds the rules of other roles")
 	}
 	for key := range o.Labels {
 		if strings.Contains(key, aggregation) {
-			return r.grants("metadata.labels["+key+"]", "it adds rules to another role")
+			return r.grants("metadata.labels["+key+"]", "the label adds the rules to another role")
 		}
 	}
 	for i := range o.Rules {
@@ -97,14 +97,14 @@ var harmless = []string{"system:auth-delegator", "system:discovery", "system:bas
 
 func (r *rules) clusterRoleBinding(o *rbacv1.ClusterRoleBinding) error {
 	if builtIn(o.RoleRef.Name) && !slices.Contains(harmless, o.RoleRef.Name) {
-		return r.grants("roleRef.name", "it binds the built-in role "+o.RoleRef.Name)
+		return r.grants("roleRef.name", "binds the built-in role "+o.RoleRef.Name)
 	}
 	for i, s := range o.Subjects {
 		if s.Kind == rbacv1.GroupKind && strings.HasPrefix(s.Name, "system:") && !strings.HasPrefix(s.Name, "system:serviceaccounts:") {
-			return r.grants(fmt.Sprintf("subjects[%d]", i), "it binds group "+s.Name)
+			return r.grants(fmt.Sprintf("subjects[%d]", i), "binds the group "+s.Name)
 		}
 		if s.Kind == rbacv1.GroupKind && s.Name == "system:serviceaccounts:"+systemNamespace {
-			return r.grants(fmt.Sprintf("subjects[%d]", i), "it binds group "+s.Name)
+			return r.grants(fmt.Sprintf("subjects[%d]", i), "binds the group "+s.Name)
 		}
 	}
 	return nil
@@ -123,13 +123,13 @@ func has(list []string, names ...string) string {
 // excess returns the reason why a rule grants administrative permissions in the cluster, or an empty string.
 func excess(p *rbacv1.PolicyRule) string {
 	if v := has(p.Verbs, "*", "escalate", "bind", "impersonate"); v != "" {
-		return fmt.Sprintf("it has the verb %q", v)
+		return fmt.Sprintf("grants the verb %q", v)
 	}
 	if has(p.Resources, "*", "*/*") != "" {
-		return "it has all resources of " + strings.Join(p.APIGroups, ", ")
+		return fmt.Sprintf("grants access to all resources of API groups %q", p.APIGroups)
 	}
 	if has(p.APIGroups, "*") != "" {
-		return "it has all API groups"
+		return "grants access to all API groups"
 	}
 	if slices.Contains(p.APIGroups, "") {
 		if why := coreExcess(p); why != "" {
@@ -140,11 +140,11 @@ func excess(p *rbacv1.PolicyRule) string {
 		return ""
 	}
 	if has(p.APIGroups, "admissionregistration.k8s.io", "apiregistration.k8s.io") != "" {
-		return "it allows to create webhooks, admission policies or APIServices"
+		return "allows creating webhooks, admission policies or APIServices"
 	}
 	if slices.Contains(p.APIGroups, "certificates.k8s.io") &&
 		has(p.Resources, "certificatesigningrequests/approval", "certificatesigningrequests/status") != "" {
-		return "it allows to issue certificates for any user"
+		return "allows issuing certificates for any user"
 	}
 	return ""
 }
@@ -153,11 +153,11 @@ func excess(p *rbacv1.PolicyRule) string {
 func coreExcess(p *rbacv1.PolicyRule) string {
 	switch {
 	case has(p.Verbs, "get", "list", "watch") != "" && has(p.Resources, "secrets") != "" && len(p.ResourceNames) == 0:
-		return "it allows to read all Secrets"
+		return "allows reading all Secrets"
 	case has(p.Resources, "nodes/proxy") != "":
-		return "it has nodes/proxy, with which commands run in all Pods"
+		return "grants nodes/proxy, which allows running commands in all Pods"
 	case has(p.Verbs, "create", "update", "patch") != "" && has(p.Resources, "serviceaccounts/token") != "":
-		return "it allows to create tokens of all ServiceAccounts"
+		return "allows creating tokens for all ServiceAccounts"
 	}
 	return ""
 }

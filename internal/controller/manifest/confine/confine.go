@@ -60,10 +60,10 @@ func (r *rules) namespace(name string) error {
 	switch {
 	case len(r.allowed.Namespaces) > 0:
 		if !slices.Contains(r.allowed.Namespaces, name) {
-			return errors.Errorf("namespace %q is not one of the namespaces in %s: %s", name, r.origin, strings.Join(r.allowed.Namespaces, ", "))
+			return errors.Errorf("namespace %q is not allowed by %s: allowed namespaces are %s", name, r.origin, strings.Join(r.allowed.Namespaces, ", "))
 		}
 	case !r.admin() && name == systemNamespace:
-		return r.grants("namespace "+systemNamespace, "its ServiceAccounts and Secrets have rights in the whole cluster")
+		return r.grants("namespace "+systemNamespace, "ServiceAccounts and Secrets in this namespace have cluster-wide permissions")
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func (r *rules) namespace(name string) error {
 func (r *rules) object(u *unstructured.Unstructured) error {
 	gk := u.GroupVersionKind().GroupKind()
 	if len(r.allowed.Kinds) > 0 && !slices.ContainsFunc(r.allowed.Kinds, func(k string) bool { return matches(k, gk) }) {
-		return errors.Errorf("kind %s is not one of the kinds in %s: %s", gk, r.origin, strings.Join(r.allowed.Kinds, ", "))
+		return errors.Errorf("kind %s is not allowed by %s: allowed kinds are %s", gk, r.origin, strings.Join(r.allowed.Kinds, ", "))
 	}
 	if gk == (schema.GroupKind{Kind: namespaceKind}) {
 		if err := r.namespace(u.GetName()); err != nil {
@@ -93,5 +93,5 @@ func matches(pattern string, gk schema.GroupKind) bool {
 
 // grants returns an error about a field that grants cluster-wide permissions.
 func (r *rules) grants(field, why string) error {
-	return errors.Errorf("%s: %s, and clusterAdmin is false in %s", field, why, r.origin)
+	return errors.Errorf("%s: %s, which is not allowed because clusterAdmin is false in %s", field, why, r.origin)
 }

@@ -31,10 +31,10 @@ func TestKindsAndNamespaces(t *testing.T) {
 		"Core":           {reason: "A kind of the core group has no group.", object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: apps}}"},
 		"Group":          {reason: "All kinds of a group.", object: "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: logs}}"},
 		"Kind":           {reason: "One kind of a group.", object: "{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: logs}}"},
-		"OtherKind":      {reason: "No other one.", object: "{apiVersion: batch/v1, kind: CronJob, metadata: {name: a, namespace: logs}}", want: "kind CronJob.batch is not one of the kinds in spec.allowed of ModuleTemplate web: ConfigMap, Namespace, *.apps, Job.batch"},
-		"OtherGroup":     {reason: "A kind of the same name in another group is another one.", object: "{apiVersion: example.org/v1, kind: ConfigMap, metadata: {name: a, namespace: logs}}", want: "kind ConfigMap.example.org is not one of the kinds in spec.allowed of ModuleTemplate web: ConfigMap, Namespace, *.apps, Job.batch"},
+		"OtherKind":      {reason: "No other one.", object: "{apiVersion: batch/v1, kind: CronJob, metadata: {name: a, namespace: logs}}", want: "kind CronJob.batch is not allowed by spec.allowed of ModuleTemplate web: allowed kinds are ConfigMap, Namespace, *.apps, Job.batch"},
+		"OtherGroup":     {reason: "A kind of the same name in another group is another one.", object: "{apiVersion: example.org/v1, kind: ConfigMap, metadata: {name: a, namespace: logs}}", want: "kind ConfigMap.example.org is not allowed by spec.allowed of ModuleTemplate web: allowed kinds are ConfigMap, Namespace, *.apps, Job.batch"},
 		"Namespace":      {reason: "A namespace that may be used may be created.", object: "{apiVersion: v1, kind: Namespace, metadata: {name: apps}}"},
-		"OtherNamespace": {reason: "Labels of other namespaces must not change.", object: "{apiVersion: v1, kind: Namespace, metadata: {name: kube-system}}", want: `metadata.name: namespace "kube-system" is not one of the namespaces in spec.allowed of ModuleTemplate web: apps, logs`},
+		"OtherNamespace": {reason: "Labels of other namespaces must not change.", object: "{apiVersion: v1, kind: Namespace, metadata: {name: kube-system}}", want: `metadata.name: namespace "kube-system" is not allowed by spec.allowed of ModuleTemplate web: allowed namespaces are apps, logs`},
 	}
 	c, err := New(&v1alpha1.ManifestAllowed{Confinement: allowed, ModuleTemplate: "web"})
 	if err != nil {
@@ -61,7 +61,7 @@ func TestKindsAndNamespaces(t *testing.T) {
 
 // TestClusterAdmin checks objects that would give a module administrative permissions in the cluster.
 func TestClusterAdmin(t *testing.T) {
-	const suffix = ", and clusterAdmin is false in spec.forProvider.allowed"
+	const suffix = ", which is not allowed because clusterAdmin is false in spec.forProvider.allowed"
 	role := func(rest string) string {
 		return "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}, " + rest + "}"
 	}
@@ -86,32 +86,32 @@ func TestClusterAdmin(t *testing.T) {
 		"Role":              {reason: "A Role is about its namespace.", object: "{apiVersion: " + rbac + "/v1, kind: Role, metadata: {name: r, namespace: apps}, rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]}"},
 		"OneSecret":         {reason: "A Secret by name is not all of them.", object: role(`rules: [{apiGroups: [""], resources: [secrets], resourceNames: [a], verbs: [get]}]`)},
 		"SecretOfOthers":    {reason: "A kind of another group that is called Secret is not a Secret.", object: rule("example.org", "secrets", "get")},
-		"Verbs":             {reason: "All verbs include those that escalate.", object: rule("", "pods", "*"), want: `rules[1]: it has the verb "*"`},
-		"Escalate":          {reason: "A role can be given any rules.", object: rule(rbac, "clusterroles", "escalate"), want: `rules[1]: it has the verb "escalate"`},
-		"Bind":              {reason: "Any role can be bound.", object: rule(rbac, "clusterroles", "bind"), want: `rules[1]: it has the verb "bind"`},
-		"Impersonate":       {reason: "Requests can be sent as any user.", object: rule("", "users", "impersonate"), want: `rules[1]: it has the verb "impersonate"`},
-		"Resources":         {reason: "All resources of a group.", object: rule("", "*", "get"), want: "rules[1]: it has all resources of "},
-		"Groups":            {reason: "All groups.", object: rule("*", "pods", "get"), want: "rules[1]: it has all API groups"},
-		"Secrets":           {reason: "Secrets hold tokens of administrators.", object: rule("", "secrets", "list"), want: "rules[1]: it allows to read all Secrets"},
-		"Tokens":            {reason: "So do requests for tokens.", object: rule("", "serviceaccounts/token", "create"), want: "rules[1]: it allows to create tokens of all ServiceAccounts"},
-		"NodesProxy":        {reason: "The kubelet runs commands in every Pod.", object: rule("", "nodes/proxy", "get"), want: "rules[1]: it has nodes/proxy, with which commands run in all Pods"},
-		"Webhooks":          {reason: "A webhook that is created later is one too.", object: rule("admissionregistration.k8s.io", "mutatingwebhookconfigurations", "create"), want: "rules[1]: it allows to create webhooks, admission policies or APIServices"},
-		"Approval":          {reason: "A certificate is an identity.", object: rule("certificates.k8s.io", "certificatesigningrequests/approval", "update"), want: "rules[1]: it allows to issue certificates for any user"},
-		"Aggregated":        {reason: "Its rules are those of other roles.", object: role("aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}"), want: "aggregationRule: it takes over the rules of other roles"},
-		"Aggregates":        {reason: "Its rules become those of other roles.", object: "{apiVersion: " + rbac + "/v1, kind: ClusterRole, metadata: {name: r, labels: {rbac.authorization.k8s.io/aggregate-to-admin: 'true'}}, rules: []}", want: "metadata.labels[rbac.authorization.k8s.io/aggregate-to-admin]: it adds rules to another role"},
-		"BuiltInRole":       {reason: "Others are bound to it.", object: "{apiVersion: " + rbac + "/v1, kind: ClusterRole, metadata: {name: 'system:node'}, rules: []}", want: "metadata.name: it is the name of a built-in role, which others are bound to"},
-		"ClusterAdmin":      {reason: "The role of administrators.", object: binding("cluster-admin", account), want: "roleRef.name: it binds the built-in role cluster-admin"},
-		"Masters":           {reason: "The group of administrators.", object: binding("r", account+", "+group("system:masters")), want: "subjects[1]: it binds group system:masters"},
-		"Everyone":          {reason: "All users.", object: binding("r", group("system:authenticated")), want: "subjects[0]: it binds group system:authenticated"},
-		"SystemAccounts":    {reason: "The controllers of Kubernetes.", object: binding("r", group("system:serviceaccounts:kube-system")), want: "subjects[0]: it binds group system:serviceaccounts:kube-system"},
-		"Webhook":           {reason: "A webhook changes requests of all users.", object: "{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: w}}", want: "kind: it sees or changes requests of all users"},
-		"OldVersion":        {reason: "Whatever the version.", object: "{apiVersion: admissionregistration.k8s.io/v1beta1, kind: ValidatingAdmissionPolicy, metadata: {name: w}}", want: "kind: it sees or changes requests of all users"},
-		"APIService":        {reason: "An APIService answers for a group.", object: "{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.apps}}", want: "kind: it answers requests for a part of the API of the cluster"},
-		"Certificate":       {reason: "A certificate for system:masters.", object: "{apiVersion: certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: c}}", want: "kind: it requests a certificate for any user"},
-		"Package":           {reason: "In a control plane, a provider of Crossplane.", object: "{apiVersion: pkg.crossplane.io/v1, kind: Provider, metadata: {name: p}}", want: "kind: Crossplane grants the code of a package access to all Secrets"},
-		"Config":            {reason: "In a control plane, the credentials of this provider.", object: "{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: ClusterProviderConfig, metadata: {name: p}}", want: "kind: it lends the credentials of the provider"},
-		"SystemNamespace":   {reason: "The namespace of the controllers.", object: "{apiVersion: v1, kind: Namespace, metadata: {name: kube-system}}", want: "metadata.name: namespace kube-system: its ServiceAccounts and Secrets have rights in the whole cluster"},
-		"Unreadable":        {reason: "A role that cannot be read is not let through.", object: role("rules: x"), want: "rules: they cannot be read"},
+		"Verbs":             {reason: "All verbs include those that escalate.", object: rule("", "pods", "*"), want: `rules[1]: grants the verb "*"`},
+		"Escalate":          {reason: "A role can be given any rules.", object: rule(rbac, "clusterroles", "escalate"), want: `rules[1]: grants the verb "escalate"`},
+		"Bind":              {reason: "Any role can be bound.", object: rule(rbac, "clusterroles", "bind"), want: `rules[1]: grants the verb "bind"`},
+		"Impersonate":       {reason: "Requests can be sent as any user.", object: rule("", "users", "impersonate"), want: `rules[1]: grants the verb "impersonate"`},
+		"Resources":         {reason: "All resources of a group.", object: rule("", "*", "get"), want: "rules[1]: grants access to all resources of API groups [\"\"]"},
+		"Groups":            {reason: "All groups.", object: rule("*", "pods", "get"), want: "rules[1]: grants access to all API groups"},
+		"Secrets":           {reason: "Secrets hold tokens of administrators.", object: rule("", "secrets", "list"), want: "rules[1]: allows reading all Secrets"},
+		"Tokens":            {reason: "So do requests for tokens.", object: rule("", "serviceaccounts/token", "create"), want: "rules[1]: allows creating tokens for all ServiceAccounts"},
+		"NodesProxy":        {reason: "The kubelet runs commands in every Pod.", object: rule("", "nodes/proxy", "get"), want: "rules[1]: grants nodes/proxy, which allows running commands in all Pods"},
+		"Webhooks":          {reason: "A webhook that is created later is one too.", object: rule("admissionregistration.k8s.io", "mutatingwebhookconfigurations", "create"), want: "rules[1]: allows creating webhooks, admission policies or APIServices"},
+		"Approval":          {reason: "A certificate is an identity.", object: rule("certificates.k8s.io", "certificatesigningrequests/approval", "update"), want: "rules[1]: allows issuing certificates for any user"},
+		"Aggregated":        {reason: "Its rules are those of other roles.", object: role("aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}"), want: "aggregationRule: aggregation adds the rules of other roles"},
+		"Aggregates":        {reason: "Its rules become those of other roles.", object: "{apiVersion: " + rbac + "/v1, kind: ClusterRole, metadata: {name: r, labels: {rbac.authorization.k8s.io/aggregate-to-admin: 'true'}}, rules: []}", want: "metadata.labels[rbac.authorization.k8s.io/aggregate-to-admin]: the label adds the rules to another role"},
+		"BuiltInRole":       {reason: "Others are bound to it.", object: "{apiVersion: " + rbac + "/v1, kind: ClusterRole, metadata: {name: 'system:node'}, rules: []}", want: "metadata.name: the name is that of a built-in role, to which other subjects are bound"},
+		"ClusterAdmin":      {reason: "The role of administrators.", object: binding("cluster-admin", account), want: "roleRef.name: binds the built-in role cluster-admin"},
+		"Masters":           {reason: "The group of administrators.", object: binding("r", account+", "+group("system:masters")), want: "subjects[1]: binds the group system:masters"},
+		"Everyone":          {reason: "All users.", object: binding("r", group("system:authenticated")), want: "subjects[0]: binds the group system:authenticated"},
+		"SystemAccounts":    {reason: "The controllers of Kubernetes.", object: binding("r", group("system:serviceaccounts:kube-system")), want: "subjects[0]: binds the group system:serviceaccounts:kube-system"},
+		"Webhook":           {reason: "A webhook changes requests of all users.", object: "{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: w}}", want: "kind: webhooks and admission policies can intercept requests of all users"},
+		"OldVersion":        {reason: "Whatever the version.", object: "{apiVersion: admissionregistration.k8s.io/v1beta1, kind: ValidatingAdmissionPolicy, metadata: {name: w}}", want: "kind: webhooks and admission policies can intercept requests of all users"},
+		"APIService":        {reason: "An APIService answers for a group.", object: "{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.apps}}", want: "kind: APIServices handle requests for parts of the API of the cluster"},
+		"Certificate":       {reason: "A certificate for system:masters.", object: "{apiVersion: certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: c}}", want: "kind: CertificateSigningRequests can request certificates for any user"},
+		"Package":           {reason: "In a control plane, a provider of Crossplane.", object: "{apiVersion: pkg.crossplane.io/v1, kind: Provider, metadata: {name: p}}", want: "kind: Crossplane gives packages access to all Secrets"},
+		"Config":            {reason: "In a control plane, the credentials of this provider.", object: "{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: ClusterProviderConfig, metadata: {name: p}}", want: "kind: ClusterProviderConfigs give access to the credentials of the provider"},
+		"SystemNamespace":   {reason: "The namespace of the controllers.", object: "{apiVersion: v1, kind: Namespace, metadata: {name: kube-system}}", want: "metadata.name: namespace kube-system: ServiceAccounts and Secrets in this namespace have cluster-wide permissions"},
+		"Unreadable":        {reason: "A role that cannot be read is not let through.", object: role("rules: x"), want: "rules: cannot be decoded"},
 	}
 	no, yes := false, true
 	strict, err := New(&v1alpha1.ManifestAllowed{Confinement: v1alpha1.Confinement{ClusterAdmin: &no}})

@@ -52,7 +52,7 @@ type Allowed []string
 func (a Allowed) Validate() error {
 	for _, p := range a {
 		if _, err := path.Match(p, ""); err != nil || strings.Count(p, "/") != 1 {
-			return errors.Errorf("%q must have the form NAMESPACE/NAME; * stands for any characters", p)
+			return errors.Errorf("invalid value %q: must have the form NAMESPACE/NAME, where * matches any characters", p)
 		}
 	}
 	return nil
@@ -69,7 +69,7 @@ func (a Allowed) Check(mr *v1alpha1.Manifest) error {
 			return nil
 		}
 	}
-	return errors.Errorf("annotation %s is %q and must begin with %q; correct it, or start the provider with --allow-external-names",
+	return errors.Errorf("annotation %s: invalid value %q: must begin with %q; correct it, or start the provider with --allow-external-names",
 		meta.AnnotationKeyExternalName, name, mr.Namespace+separator)
 }
 

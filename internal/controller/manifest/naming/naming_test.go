@@ -53,7 +53,7 @@ func TestInventoryOf(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	refusal := func(name string) string {
-		return `annotation crossplane.io/external-name is "` + name + `" and must begin with "team-b."; ` +
+		return `annotation crossplane.io/external-name: invalid value "` + name + `": must begin with "team-b."; ` +
 			"correct it, or start the provider with --allow-external-names"
 	}
 	cases := map[string]struct {
@@ -96,9 +96,9 @@ func TestValidate(t *testing.T) {
 	}{
 		"None":    {reason: "By default, none is allowed."},
 		"Valid":   {reason: "Both parts may be patterns.", allowed: Allowed{"*/*", "team-a/old-[0-9]"}},
-		"NoSlash": {reason: "A name without a namespace would be for all.", allowed: Allowed{"legacy"}, want: `"legacy" must have the form NAMESPACE/NAME; * stands for any characters`},
-		"Slashes": {reason: "Names cannot contain a slash.", allowed: Allowed{"*/a/b"}, want: `"*/a/b" must have the form NAMESPACE/NAME; * stands for any characters`},
-		"Bracket": {reason: "A pattern that never ends matches nothing.", allowed: Allowed{"*/[a"}, want: `"*/[a" must have the form NAMESPACE/NAME; * stands for any characters`},
+		"NoSlash": {reason: "A name without a namespace would be for all.", allowed: Allowed{"legacy"}, want: `invalid value "legacy": must have the form NAMESPACE/NAME, where * matches any characters`},
+		"Slashes": {reason: "Names cannot contain a slash.", allowed: Allowed{"*/a/b"}, want: `invalid value "*/a/b": must have the form NAMESPACE/NAME, where * matches any characters`},
+		"Bracket": {reason: "A pattern that never ends matches nothing.", allowed: Allowed{"*/[a"}, want: `invalid value "*/[a": must have the form NAMESPACE/NAME, where * matches any characters`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

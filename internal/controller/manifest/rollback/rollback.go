@@ -170,11 +170,11 @@ func Deadline(st *v1alpha1.RollbackStatus, p *Policy) time.Time {
 func Text(st *v1alpha1.RollbackStatus, from string) string {
 	switch {
 	case st.Version == "" || st.Version == from:
-		return "rolled back to the last known good revision because the change did not work: " + st.Message
+		return "rolled back to the last known good revision because the change failed: " + st.Message
 	case from == "":
 		return fmt.Sprintf("rolled back to %s because the upgrade failed: %s", st.Version, st.Message)
 	}
-	return fmt.Sprintf("rolled back to %s because %s did not work: %s", st.Version, from, st.Message)
+	return fmt.Sprintf("rolled back to %s because the upgrade to %s failed: %s", st.Version, from, st.Message)
 }
 
 // stamp returns a time in the precision in which the API server stores it.

@@ -179,10 +179,10 @@ func TestDeadline(t *testing.T) {
 
 func TestText(t *testing.T) {
 	cases := map[string]struct{ from, to, want string }{
-		"Versions": {from: "2.0.0", to: "1.0.0", want: "rolled back to 1.0.0 because 2.0.0 did not work: boom"},
+		"Versions": {from: "2.0.0", to: "1.0.0", want: "rolled back to 1.0.0 because the upgrade to 2.0.0 failed: boom"},
 		"NoFrom":   {to: "1.0.0", want: "rolled back to 1.0.0 because the upgrade failed: boom"},
-		"NoTo":     {from: "2.0.0", want: "rolled back to the last known good revision because the change did not work: boom"},
-		"Same":     {from: "1.0.0", to: "1.0.0", want: "rolled back to the last known good revision because the change did not work: boom"},
+		"NoTo":     {from: "2.0.0", want: "rolled back to the last known good revision because the change failed: boom"},
+		"Same":     {from: "1.0.0", to: "1.0.0", want: "rolled back to the last known good revision because the change failed: boom"},
 	}
 	for name, tc := range cases {
 		if got := Text(&v1alpha1.RollbackStatus{Version: tc.to, Message: "boom"}, tc.from); got != tc.want {

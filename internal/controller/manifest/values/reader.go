@@ -168,7 +168,7 @@ func invalid(format string, args ...any) error {
 // merge merges the values that the references of an install name. Later references override earlier ones.
 func (v *Reader) merge(ctx context.Context, namespace string, in *manifest.Install, refs []v1alpha1.ValuesReference) (map[string]any, error) {
 	if in.Form != manifest.FormChart {
-		return nil, invalid("valuesFrom is for charts only, and this install is not a chart; remove valuesFrom")
+		return nil, invalid("valuesFrom is only supported for charts, but this install is not a chart; remove valuesFrom")
 	}
 	out := map[string]any{}
 	for i := range refs {
@@ -240,9 +240,9 @@ func parse(text []byte) (map[string]any, error) {
 	}
 	if err != nil {
 		if line := lineOf.FindString(err.Error()); line != "" {
-			return nil, errors.Errorf("is not YAML, see %s", line)
+			return nil, errors.Errorf("invalid YAML in %s", line)
 		}
-		return nil, errors.New("is not valid YAML, or has a duplicate key")
+		return nil, errors.New("invalid YAML or duplicate key")
 	}
 	out := map[string]any{}
 	if err := json.Unmarshal(j, &out); err != nil {
@@ -254,7 +254,7 @@ func parse(text []byte) (map[string]any, error) {
 // placeAt returns values that contain a text at a path.
 func placeAt(path string, text []byte) (map[string]any, error) {
 	if !utf8.Valid(text) {
-		return nil, errors.New("is not UTF-8 text")
+		return nil, errors.New("must be UTF-8 text")
 	}
 	names, err := split(path)
 	if err != nil {
@@ -273,7 +273,7 @@ func split(path string) ([]string, error) {
 	names := strings.Split(strings.ReplaceAll(path, `\.`, dot), ".")
 	for i, n := range names {
 		if n == "" {
-			return nil, errors.Errorf("targetPath %q has an empty name; it has the form a.b.c", path)
+			return nil, errors.Errorf("targetPath %q has an empty element; use the form a.b.c", path)
 		}
 		names[i] = strings.ReplaceAll(n, dot, ".")
 	}

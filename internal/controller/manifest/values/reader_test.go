@@ -89,13 +89,13 @@ func TestFill(t *testing.T) {
 		"Optional": {reason: "What is optional may be missing.", refs: []v1alpha1.ValuesReference{optional(ref("Secret", "x", "", "")), optional(ref("Secret", "s", "x", ""))}, want: object{}},
 		"Missing":  {reason: "Kind, name and key are named.", refs: []v1alpha1.ValuesReference{ref("ConfigMap", "x", "k", "")}, err: `valuesFrom[0]: ConfigMap n/x does not exist; create it with the key "k", or set optional: true`},
 		"NoKey":    {reason: "So is a key that is missing.", refs: []v1alpha1.ValuesReference{ref("ConfigMap", "c", "", ""), ref("Secret", "s", "x", "")}, err: `valuesFrom[1]: Secret n/s has no key "x"; add the key, or set optional: true`},
-		"Syntax":   {reason: "The line is named, and nothing of it shown.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "bad", "")}, err: `valuesFrom[0]: Secret n/s: key "bad": is not YAML, see line 1`},
-		"Twice":    {reason: "One of two would be ignored.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "twice", "")}, err: `valuesFrom[0]: Secret n/s: key "twice": is not YAML, see line 2`},
+		"Syntax":   {reason: "The line is named, and nothing of it shown.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "bad", "")}, err: `valuesFrom[0]: Secret n/s: key "bad": invalid YAML in line 1`},
+		"Twice":    {reason: "One of two would be ignored.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "twice", "")}, err: `valuesFrom[0]: Secret n/s: key "twice": invalid YAML in line 2`},
 		"List":     {reason: "Values have names.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "list", "")}, err: `valuesFrom[0]: Secret n/s: key "list": must be a YAML map; to use the value as text, set targetPath`},
-		"Bomb":     {reason: "A few bytes must not take all memory.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "bomb", "")}, err: `valuesFrom[0]: Secret n/s: key "bomb": its aliases make it larger than 2097152 bytes`},
-		"Binary":   {reason: "What is not text would come out as another one.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "binary", "a")}, err: `valuesFrom[0]: Secret n/s: key "binary": is not UTF-8 text`},
-		"BadPath":  {reason: "A name must not be empty.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "password", "a..b")}, err: `targetPath "a..b" has an empty name`},
-		"Plain":    {reason: "There is no place for values.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "", "")}, form: manifest.FormKustomize, err: "valuesFrom is for charts only, and this install is not a chart; remove valuesFrom"},
+		"Bomb":     {reason: "A few bytes must not take all memory.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "bomb", "")}, err: `valuesFrom[0]: Secret n/s: key "bomb": YAML is larger than 2097152 bytes when its aliases are expanded`},
+		"Binary":   {reason: "What is not text would come out as another one.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "binary", "a")}, err: `valuesFrom[0]: Secret n/s: key "binary": must be UTF-8 text`},
+		"BadPath":  {reason: "A name must not be empty.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "password", "a..b")}, err: `targetPath "a..b" has an empty element`},
+		"Plain":    {reason: "There is no place for values.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "", "")}, form: manifest.FormKustomize, err: "valuesFrom is only supported for charts, but this install is not a chart; remove valuesFrom"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
