@@ -19,7 +19,7 @@ func IsModuleName(name string) bool { return modulePattern.MatchString(name) }
 func CheckModules(names []string) error {
 	for _, n := range names {
 		if !IsModuleName(n) {
-			return command.Usagef("%q is not a valid module name: use at most 63 lower case letters, digits, - and .", n)
+			return command.Usagef("%q is not a valid module name: use at most 63 lowercase letters, digits, '-' or '.'", n)
 		}
 	}
 	return nil

@@ -90,7 +90,7 @@ func checkSingle(d *yamlv3.Decoder) error {
 		case err != nil:
 			return errors.Wrap(err, "invalid YAML")
 		case !first && !isEmpty(&n):
-			return errors.New("it contains more than one YAML document")
+			return errors.New("more than one YAML document")
 		}
 	}
 }

@@ -55,9 +55,9 @@ func (k *Kyma) Deleted(ctx context.Context) error {
 		case now == nil:
 			return Verdict{Met: true}, nil
 		case !meta.WasDeleted(now):
-			return NotYet("it has not been deleted yet"), nil
+			return NotYet("not deleted yet"), nil
 		}
-		return NotYet("%s", cmp.Or(now.Status.AtProvider.Message, "it is being deleted")), nil
+		return NotYet("%s", cmp.Or(now.Status.AtProvider.Message, "deletion in progress")), nil
 	})
 }
 
@@ -112,7 +112,7 @@ func (k *Kyma) emptied(ctx context.Context, kyma types.UID) error {
 			return Verdict{Met: true}, nil
 		}
 		m, _ := all[types.NamespacedName{Namespace: k.Namespace, Name: slices.Min(left)}].(*v1alpha1.Manifest)
-		return NotYet("Manifest %s: %s", m.Name, cmp.Or(m.Status.AtProvider.Message, "it is being removed")), nil
+		return NotYet("Manifest %s: %s", m.Name, cmp.Or(m.Status.AtProvider.Message, "removal in progress")), nil
 	})
 }
 

@@ -51,7 +51,7 @@ func Until(
 		// The error of judge needs no context.
 		return judged
 	case ctx.Err() != nil:
-		return command.Ended(ctx, errors.Errorf("timed out waiting for %s %s: %s", subject, goal, cmp.Or(last, "the control plane did not answer")))
+		return command.Ended(ctx, errors.Errorf("timed out waiting for %s %s: %s", subject, goal, cmp.Or(last, "the control plane did not respond")))
 	}
 	return lookup.Explain(err, "wait for "+subject+" "+goal)
 }

@@ -73,7 +73,7 @@ func wholly(k *v1alpha1.Kyma) Verdict {
 	case synced.Status != corev1.ConditionTrue:
 		return NotYet("%s", synced.Message)
 	case ready.Status != corev1.ConditionTrue:
-		return NotYet("%s", cmp.Or(at.Message, "it is not Ready"))
+		return NotYet("%s", cmp.Or(at.Message, "not Ready"))
 	}
 	for i := range k.Spec.ForProvider.Modules {
 		if v := moduleReady(k, k.Spec.ForProvider.Modules[i].Name); !v.Met {
@@ -102,7 +102,7 @@ func moduleReady(k *v1alpha1.Kyma, name string) Verdict {
 func removal(k *v1alpha1.Kyma, modules []string) Verdict {
 	for _, name := range modules {
 		if catalog.Enables(k, name) {
-			return NotYet("%s: it is still enabled", name)
+			return NotYet("%s: still enabled", name)
 		}
 	}
 	if v, ok := Observed(k); !ok {
@@ -110,7 +110,7 @@ func removal(k *v1alpha1.Kyma, modules []string) Verdict {
 	}
 	for _, name := range modules {
 		if s, ok := catalog.StatusOf(k, name); ok {
-			return NotYet("%s: %s", name, cmp.Or(s.Message, "it is being removed"))
+			return NotYet("%s: %s", name, cmp.Or(s.Message, "removal in progress"))
 		}
 	}
 	return Verdict{Met: true}

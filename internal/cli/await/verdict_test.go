@@ -40,7 +40,7 @@ func TestReadiness(t *testing.T) {
 		"NotSynced": {"A Kyma that is not Synced is not Ready.", kyma(func(k *v1alpha1.Kyma) {
 			k.SetConditions(xpv2.ReconcileError(errors.New("no")).WithObservedGeneration(3))
 		}), nil, Verdict{Message: "no"}},
-		"NotReady":   {"The condition Ready is required.", kyma(func(k *v1alpha1.Kyma) { k.SetConditions(xpv2.Unavailable()) }), nil, Verdict{Message: "it is not Ready"}},
+		"NotReady":   {"The condition Ready is required.", kyma(func(k *v1alpha1.Kyma) { k.SetConditions(xpv2.Unavailable()) }), nil, Verdict{Message: "not Ready"}},
 		"Unreported": {"The status must list each enabled module.", kyma(func(k *v1alpha1.Kyma) { k.Status.AtProvider.Modules = k.Status.AtProvider.Modules[:1] }), nil, Verdict{Message: "b: " + catalog.Unseen}},
 		"Other":      {"If modules are named, others do not count.", kyma(func(k *v1alpha1.Kyma) { k.Status.AtProvider.Modules[1].State = v1alpha1.StateError }), []string{"a"}, Verdict{Met: true}},
 		"Failed":     {"A module in state Error is reported as failed.", kyma(func(k *v1alpha1.Kyma) { k.Status.AtProvider.Modules[1].State = v1alpha1.StateError }), []string{"b"}, Verdict{Failed: true, Message: "b: it is in state Error"}},
@@ -81,13 +81,13 @@ func TestRemoval(t *testing.T) {
 		want    Verdict
 	}{
 		"Gone":    {"Neither the spec nor the status lists the module.", kyma(func(*v1alpha1.Kyma) {}), []string{"b"}, Verdict{Met: true}},
-		"Enabled": {"A module that is still enabled is not removed.", kyma(func(*v1alpha1.Kyma) {}), []string{"b", "a"}, Verdict{Message: "a: it is still enabled"}},
+		"Enabled": {"A module that is still enabled is not removed.", kyma(func(*v1alpha1.Kyma) {}), []string{"b", "a"}, Verdict{Message: "a: still enabled"}},
 		"Old": {
 			"The status of an earlier spec does not count.", kyma(func(k *v1alpha1.Kyma) { k.Generation = 4 }), []string{"b"},
 			Verdict{Message: "the provider has not reconciled the current spec of the Kyma"},
 		},
 		"Says":  {"The message of the provider is used.", kyma(left("waits for Samples")), []string{"b"}, Verdict{Message: "b: waits for Samples"}},
-		"Quiet": {"Without a message, there is a default.", kyma(left("")), []string{"b"}, Verdict{Message: "b: it is being removed"}},
+		"Quiet": {"Without a message, there is a default.", kyma(left("")), []string{"b"}, Verdict{Message: "b: removal in progress"}},
 		"Other": {"Other modules do not count.", kyma(left("")), []string{"c"}, Verdict{Met: true}},
 	}
 	for name, tc := range cases {

@@ -45,7 +45,7 @@ type Available struct {
 }
 
 // Unseen is the message for objects and modules that the provider has not reported on.
-const Unseen = "the provider has not reconciled it yet"
+const Unseen = "not reconciled by the provider yet"
 
 // EnabledModules returns the modules of Kymas, sorted by namespace, Kyma and name. It takes Available from offer.
 func EnabledModules(kymas []v1alpha1.Kyma, offer Releases) []EnabledModule {

@@ -159,7 +159,7 @@ func (r Releases) Find(name, channel string) (Release, error) {
 		return found[0], nil
 	case len(found) > 1:
 		templates := unique(found, func(one Release) string { return one.Template })
-		return Release{}, errors.Errorf("ModuleTemplates %s all offer module %q in channel %q, so the provider uses none of them: delete all but one",
+		return Release{}, errors.Errorf("ModuleTemplates %s all provide module %q in channel %q, so none of them is used: delete all but one",
 			strings.Join(templates, " and "), name, channel)
 	case len(all) > 0:
 		return Release{}, command.NotFoundf("module %q has no ModuleTemplate in channel %q: use -c with one of %s",
@@ -167,7 +167,7 @@ func (r Releases) Find(name, channel string) (Release, error) {
 	case len(r) == 0:
 		return Release{}, command.NotFoundf("module %q: the control plane has no ModuleTemplates: create one with 'kymactl module template', and apply it", name)
 	}
-	return Release{}, command.NotFoundf("there is no ModuleTemplate for module %q in any channel: the modules are %s", name, some(r.Names()))
+	return Release{}, command.NotFoundf("no ModuleTemplate provides module %q: available modules are %s", name, some(r.Names()))
 }
 
 // some joins names with commas, and shortens the list if it is long.

@@ -43,7 +43,7 @@ func TestFind(t *testing.T) {
 		"Changing":  {"The version of an earlier spec does not count.", all, "a", "next", want{found: Release{Name: "a", Channel: "next", Template: "changing", Ready: "Unknown", Message: "not resolved yet"}}},
 		"Ambiguous": {"If there are several, none is used.", all, "a", "regular", want{code: command.ExitFailure, part: "one and two"}},
 		"NoChannel": {"The error lists the channels.", all, "a", "beta", want{code: command.ExitNotFound, part: "fast, next, regular"}},
-		"NoModule":  {"The error lists the modules.", all, "b", "fast", want{code: command.ExitNotFound, part: "the modules are a"}},
+		"NoModule":  {"The error lists the modules.", all, "b", "fast", want{code: command.ExitNotFound, part: "available modules are a"}},
 		"Nothing":   {"The control plane has no templates.", nil, "b", "fast", want{code: command.ExitNotFound, part: "kymactl module template"}},
 	}
 	for name, tc := range cases {

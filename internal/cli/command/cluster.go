@@ -100,7 +100,7 @@ func (c *ClusterFlags) load() (*rest.Config, string, error) {
 		err = clientcmd.ErrEmptyConfig
 	}
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, "", Usagef("there is no kubeconfig of a control plane in %s: use --kubeconfig FILE, or set KUBECONFIG",
+		return nil, "", Usagef("no kubeconfig found in %s: use --kubeconfig FILE, or set KUBECONFIG",
 			strings.Join(loader.ConfigAccess().GetLoadingPrecedence(), ", "))
 	}
 	if err != nil {

@@ -108,7 +108,7 @@ func TestClusterFlags(t *testing.T) {
 		"Impersonate": {reason: "--as and --as-group impersonate.", args: []string{"--kubeconfig", path, "--as", "jane", "--as-group", "g", "--as-group", "h"}, want: want{Host: url, Namespace: "team-a", Token: "tu", As: "jane", Groups: []string{"g", "h"}}},
 		"Timeout":     {reason: "--request-timeout limits requests.", args: []string{"--kubeconfig", path, "--request-timeout", "3s"}, want: want{Host: url, Namespace: "team-a", Token: "tu", Timeout: 3 * time.Second}},
 		"BadTimeout":  {reason: "An invalid duration is wrong usage.", args: []string{"--kubeconfig", path, "--request-timeout", "soon"}, want: want{Code: ExitUsage, Part: "Invalid timeout value"}},
-		"None":        {reason: "Without a kubeconfig, kymactl connects to no server.", want: want{Code: ExitUsage, Part: "there is no kubeconfig of a control plane in " + os.Getenv("KUBECONFIG")}},
+		"None":        {reason: "Without a kubeconfig, kymactl connects to no server.", want: want{Code: ExitUsage, Part: "no kubeconfig found in " + os.Getenv("KUBECONFIG")}},
 		"Missing":     {reason: "A missing file is named in the error.", args: []string{"--kubeconfig", path + "x"}, want: want{Code: ExitUsage, Part: path + "x"}},
 		"NoContext":   {reason: "A missing context is named in the error.", args: []string{"--kubeconfig", path, "--context", "three"}, want: want{Code: ExitUsage, Part: "three"}},
 	}

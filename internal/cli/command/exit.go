@@ -37,13 +37,13 @@ func (c ExitCode) String() string {
 	case ExitFailure:
 		return "Failure. The last line on stderr states the reason."
 	case ExitUsage:
-		return "The command was used incorrectly. Nothing was changed."
+		return "Usage error. Nothing was changed."
 	case ExitNotFound:
 		return "A specified object or file does not exist."
 	case ExitUnverified:
 		return "Verification failed: the module is not signed, was signed with another key, or was changed after it was signed."
 	case ExitExists:
-		return "Conflict: it already exists with different content."
+		return "Conflict: an object or artifact already exists with different content."
 	case ExitTimeout:
 		return "Timeout: the duration of `--timeout` has expired."
 	case ExitChanges:

@@ -69,7 +69,7 @@ func printYAML(w io.Writer, v any) error {
 func printNames(w io.Writer, v any) error {
 	n, ok := v.(Named)
 	if !ok {
-		return errors.Errorf("%T has no names", v)
+		return errors.Errorf("output format name is not supported for %T", v)
 	}
 	for _, name := range n.Names() {
 		if _, err := io.WriteString(w, Printable(name)+"\n"); err != nil {

@@ -64,7 +64,7 @@ func (r *RegistryFlags) Registries(e *Environment, hosts ...string) (oci.Registr
 		return append(out, all), nil
 	}
 	if len(out) == 0 {
-		return nil, Usagef("--username requires a registry in the command line")
+		return nil, Usagef("--username requires a registry on the command line")
 	}
 	out[0].Username, out[0].Ambient = r.username, false
 	if out[0].Password, err = password(e.In); err != nil {

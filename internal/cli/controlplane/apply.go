@@ -156,9 +156,9 @@ func (a *applier) settled(ctx context.Context, want *unstructured.Unstructured) 
 // finalizers describes what blocks the deletion of an object.
 func finalizers(u *unstructured.Unstructured) string {
 	if u == nil || len(u.GetFinalizers()) == 0 {
-		return "it is being deleted"
+		return "deletion in progress"
 	}
-	return "it is waiting for finalizer " + strings.Join(u.GetFinalizers(), ", ")
+	return "waiting for finalizer " + strings.Join(u.GetFinalizers(), ", ")
 }
 
 // same reports whether two versions of an object are equal, apart from timestamps. It can't compare resource versions, because a

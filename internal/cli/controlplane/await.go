@@ -48,7 +48,7 @@ func over(ctx context.Context, what, last string) error {
 		return ctx.Err()
 	}
 	if last == "" {
-		last = "the control plane did not answer"
+		last = "the control plane did not respond"
 	}
 	return command.WithCode(command.ExitTimeout, errors.Errorf("timed out waiting for %s: %s", what, last))
 }

@@ -269,7 +269,7 @@ func TestDeployWaits(t *testing.T) {
 	const wait = 10 * time.Second
 	args := []string{"-n", "waits", "--in-cluster", "--wait"}
 	r := runFor(t, wait, NewDeploy, args...)
-	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "Kyma waits/default to become Ready: the provider has not reconciled its current spec") {
+	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "Kyma waits/default to become Ready: the current spec has not been reconciled") {
 		t.Errorf("deploy --wait: want exit code %d and why, got %v", command.ExitTimeout, r.err)
 	}
 	setCondition(t, kymaIn("waits"), "Synced", "True", "")
@@ -282,7 +282,7 @@ func TestDeployWaits(t *testing.T) {
 	succeed(t, NewDeploy, args...)
 	// The Kyma was Ready with its previous spec.
 	r = runFor(t, wait, NewDeploy, append(args, "--module", "istio")...)
-	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "the provider has not reconciled its current spec") {
+	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "the current spec has not been reconciled") {
 		t.Errorf("deploy --wait after a change: want exit code %d, got %v", command.ExitTimeout, r.err)
 	}
 

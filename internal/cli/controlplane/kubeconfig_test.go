@@ -81,18 +81,18 @@ func TestTargetKubeconfig(t *testing.T) {
 		"Exec": {
 			reason: "exec is rejected, as by the provider.",
 			data:   twoContexts(server, "exec: {apiVersion: client.authentication.k8s.io/v1, command: aws, args: ["+canary+"], interactiveMode: Never}"),
-			err:    "exec is refused",
+			err:    "exec is not allowed",
 		},
-		"AuthProvider":   {reason: "auth-provider is rejected, as by the provider.", data: twoContexts(server, "auth-provider: {name: "+canary+"}"), err: "auth-provider is refused"},
+		"AuthProvider":   {reason: "auth-provider is rejected, as by the provider.", data: twoContexts(server, "auth-provider: {name: "+canary+"}"), err: "auth-provider is not allowed"},
 		"UnknownContext": {reason: "An unknown context is named in the error.", context: "none", data: twoContexts(server, "token: "+canary), err: `no context "none"`},
-		"Unreadable":     {reason: "Content that cannot be parsed is not in the error.", data: "token " + canary, err: "kubeconfig cannot be read"},
+		"Unreadable":     {reason: "Content that cannot be parsed is not in the error.", data: "token " + canary, err: "cannot read kubeconfig"},
 		"Empty":          {reason: "An empty file is a mistake.", data: "", err: "kubeconfig is empty"},
 		"MissingFile":    {reason: "A missing file is named with its field.", data: twoContexts(server, "client-certificate: none.pem, client-key: none.key"), err: "client-certificate: open"},
 		"EmptyFile":      {reason: "An empty token file is an error.", data: twoContexts(server, "tokenFile: token"), files: map[string]string{"token": ""}, err: "tokenFile: "},
 		"BadAuthority": {
 			reason: "A file that is not a certificate is rejected.",
 			data:   twoContexts(server+", certificate-authority: ca.pem", "token: "+canary), files: map[string]string{"ca.pem": canary},
-			err: "certificate-authority-data holds no PEM certificate",
+			err: "certificate-authority-data contains no PEM certificate",
 		},
 		"TooLarge": {reason: "The size is limited to what fits in a Secret.", data: strings.Repeat("#", kubeconfig.MaxBytes+1), err: "too large"},
 	}

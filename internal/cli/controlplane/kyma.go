@@ -209,7 +209,7 @@ func (d *deployment) awaitReady(ctx context.Context) error {
 	return await(ctx, d.applier.e, d.kymaObject().words()+" to become Ready", func(ctx context.Context) (bool, string, error) {
 		u, err := d.plane.live(ctx, d.kymaObject())
 		if err != nil || u == nil {
-			return false, "it does not exist", err
+			return false, "does not exist yet", err
 		}
 		done, state := ready(u)
 		return done, state, nil
@@ -223,7 +223,7 @@ func ready(kyma *unstructured.Unstructured) (bool, string) {
 	status, message := condition(kyma, "Ready")
 	switch {
 	case synced == "":
-		return false, "the provider has not reconciled its current spec: is the provider running?"
+		return false, "the current spec has not been reconciled: is the provider running?"
 	case synced != "True":
 		return false, failure
 	}

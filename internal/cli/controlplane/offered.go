@@ -20,7 +20,7 @@ func (d *deployment) warnMissing(ctx context.Context, kyma *unstructured.Unstruc
 		return
 	}
 	for _, m := range notOffered(kyma, d.o.modules, list.Items) {
-		d.applier.e.Warnf("no ModuleTemplate offers module %s in channel %s: the module is not installed until one does", m.name, m.channel)
+		d.applier.e.Warnf("no ModuleTemplate provides module %s in channel %s: the module is not installed until there is one", m.name, m.channel)
 	}
 }
 

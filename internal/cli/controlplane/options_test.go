@@ -26,7 +26,7 @@ func TestParseModules(t *testing.T) {
 		"Twice":     {reason: "It is ambiguous which one is meant.", args: []string{"a=fast", "a"}, want: want{err: "--module a is set twice"}},
 		"NoName":    {reason: "A name is required.", args: []string{"=fast"}, want: want{err: `--module "=fast": use NAME`}},
 		"NoChannel": {reason: "An empty channel, as from an empty variable of a script, is an error.", args: []string{"a="}, want: want{err: `--module "a=": the channel must be`}},
-		"Upper":     {reason: "A channel must have lower case letters.", args: []string{"a=Fast"}, want: want{err: "the channel must be 3 to 32 lower case letters"}},
+		"Upper":     {reason: "A channel must have lower case letters.", args: []string{"a=Fast"}, want: want{err: "the channel must be 3 to 32 lowercase letters"}},
 		"TooLong":   {reason: "The length of a name is limited.", args: []string{strings.Repeat("a", 64)}, want: want{err: "with the name of a module"}},
 	}
 	for name, tc := range cases {
@@ -61,7 +61,7 @@ func TestWrongUsage(t *testing.T) {
 		"StdinTwice":      {reason: "stdin can only be read once.", args: []string{"--template", "-", "--template", "-"}, want: "stdin can only be read once"},
 		"KymaName":        {reason: "Names are checked before anything is changed.", args: []string{"--kyma", "A B"}, want: `--kyma "A B"`},
 		"ConfigName":      {reason: "Names are checked before anything is changed.", args: []string{"--provider-config", "A"}, want: `--provider-config "A"`},
-		"Channel":         {reason: "Channels are checked before anything is changed.", args: []string{"--channel", "x1"}, want: "3 to 32 lower case letters"},
+		"Channel":         {reason: "Channels are checked before anything is changed.", args: []string{"--channel", "x1"}, want: "3 to 32 lowercase letters"},
 		"Output":          {reason: "Formats are checked before anything is changed.", args: []string{"-o", "xml"}, want: "unknown output format"},
 		"NoSuchTemplate":  {reason: "Files are read before anything is changed.", args: []string{"--template", "none.yaml"}, want: "none.yaml"},
 		"NoSuchTarget":    {reason: "Files are read before anything is changed.", args: []string{"--target-kubeconfig", "none.yaml"}, want: "--target-kubeconfig none.yaml"},

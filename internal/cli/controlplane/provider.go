@@ -95,7 +95,7 @@ func (i *installation) awaitHealthy(ctx context.Context) error {
 	return await(ctx, i.applier.e, "Provider "+providerName+" to become Healthy", func(ctx context.Context) (bool, string, error) {
 		u, err := i.plane.live(ctx, providerObject())
 		if err != nil || u == nil {
-			return false, "it does not exist", err
+			return false, "does not exist yet", err
 		}
 		installed, _, _ := unstructured.NestedString(u.Object, "status", "currentIdentifier")
 		if installed != i.image {

@@ -80,7 +80,7 @@ func waitingFor(kyma *unstructured.Unstructured, manifests []unstructured.Unstru
 	if n := len(manifests) - maxNames; n > 0 {
 		said = append(said, "and more")
 	}
-	return "it is waiting for " + strings.Join(said, "; ")
+	return "waiting for " + strings.Join(said, "; ")
 }
 
 // complaint returns the message of a Manifest after a colon: why the last reconcile failed, or what the Manifest is waiting for.
@@ -134,7 +134,7 @@ func (r *removal) removeConfig(ctx context.Context, ref reference, first bool) e
 		err = r.report.add(o, unchanged)
 	case u == nil:
 	case !ours(u) && !r.named(ref):
-		return r.keep(o, first || ref == r.ref, "kymactl did not create it")
+		return r.keep(o, first || ref == r.ref, "not created by kymactl")
 	default:
 		err = r.removeUnused(ctx, u, ref)
 	}
@@ -151,7 +151,7 @@ func (r *removal) removeUnused(ctx context.Context, config *unstructured.Unstruc
 		return err
 	}
 	if len(users) > 0 {
-		return r.keep(objectOf(config), true, "it is used by "+names(users))
+		return r.keep(objectOf(config), true, "still used by "+names(users))
 	}
 	return r.remove(ctx, config, func(_ context.Context, u *unstructured.Unstructured) (string, error) {
 		return finalizers(u) + ": is the provider running?", nil
@@ -192,7 +192,7 @@ func (r *removal) removeSecret(ctx context.Context, config string) error {
 				namespace = configs[i].GetNamespace()
 			}
 			if name == o.Name && namespace == o.Namespace {
-				return r.keep(o, true, "it is used by "+objectOf(&configs[i]).words())
+				return r.keep(o, true, "still used by "+objectOf(&configs[i]).words())
 			}
 		}
 	}
@@ -244,5 +244,6 @@ func (r *removal) refuse(ctx context.Context) error {
 	if len(left) == 0 {
 		return nil
 	}
-	return command.WithCode(command.ExitFailure, errors.Errorf("cannot delete the CRDs while these objects exist, delete them first: %s", names(left)))
+	return command.WithCode(command.ExitFailure, errors.Errorf("cannot delete the CRDs while objects of their kinds "+
+		"exist: delete these objects first: %s", names(left)))
 }

@@ -32,7 +32,7 @@ func (r *removal) removeTemplates(ctx context.Context) error {
 			return errors.Wrapf(err, "cannot read ModuleTemplate %s", templates[i].GetName())
 		}
 		if user, ok := users[module.NameOf(t)]; ok {
-			err = r.keep(objectOf(&templates[i]), true, "its module is enabled in "+user.words())
+			err = r.keep(objectOf(&templates[i]), true, "the module is enabled in "+user.words())
 		} else {
 			err = r.remove(ctx, &templates[i], nil)
 		}
@@ -118,7 +118,7 @@ func (r *removal) dismiss(ctx context.Context, o object) (*unstructured.Unstruct
 		return nil, r.report.add(o, unchanged)
 	}
 	if by, _ := packager(u); by != "" && !r.o.provider {
-		return nil, r.keep(o, true, "it belongs to "+by+": --package deletes it")
+		return nil, r.keep(o, true, "belongs to "+by+": use --package to delete it")
 	}
 	// Ignore conflicts here: remove requests the deletion again.
 	_, err = r.request(ctx, u)

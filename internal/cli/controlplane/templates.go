@@ -72,7 +72,7 @@ func templatesOf(data []byte) ([]*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	if len(objects) == 0 {
-		return nil, errors.New("it contains no ModuleTemplate")
+		return nil, errors.New("no ModuleTemplate found")
 	}
 	var out []*unstructured.Unstructured
 	for i, u := range objects {
@@ -94,7 +94,7 @@ func checkTemplate(u *unstructured.Unstructured) error {
 	case gvk.Group == v1alpha1.Group && gvk.Kind == v1alpha1.ModuleTemplateKind:
 		return errors.Errorf("unknown version %s: use %s", gvk.Version, v1alpha1.Version)
 	}
-	return errors.Errorf("its apiVersion is %s: deploy only accepts ModuleTemplates of %s", u.GetAPIVersion(), v1alpha1.SchemeGroupVersion)
+	return errors.Errorf("unsupported apiVersion %s: must be a ModuleTemplate of %s", u.GetAPIVersion(), v1alpha1.SchemeGroupVersion)
 }
 
 // template returns the fields of a ModuleTemplate that deploy applies: the spec, labels and annotations.

@@ -41,7 +41,7 @@ func TestReadTemplates(t *testing.T) {
 		"OtherKind": {
 			reason: "Other kinds are rejected, without their content in the error.",
 			files:  []string{oneTemplate + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: x}\nstringData: {a: " + canary + "}\n"},
-			err:    "document 2, Secret x: its apiVersion is v1: deploy only accepts ModuleTemplates of kyma.m.crossplane.io/v1alpha1",
+			err:    "document 2, Secret x: unsupported apiVersion v1: must be a ModuleTemplate of kyma.m.crossplane.io/v1alpha1",
 		},
 		"Original": {
 			reason: "A ModuleTemplate of lifecycle-manager is rejected with a hint.",
@@ -49,7 +49,7 @@ func TestReadTemplates(t *testing.T) {
 			err:    "convert it with 'kymactl module convert'",
 		},
 		"Version": {reason: "An unknown version is an error.", files: []string{strings.Replace(oneTemplate, "v1alpha1", "v9", 1)}, err: "unknown version v9"},
-		"Empty":   {reason: "An empty file is an error.", files: []string{"---\n"}, err: "it contains no ModuleTemplate"},
+		"Empty":   {reason: "An empty file is an error.", files: []string{"---\n"}, err: "no ModuleTemplate found"},
 		"NoYAML":  {reason: "Invalid YAML is an error that names the file.", files: []string{"a: b: c"}, err: "--template "},
 	}
 	for name, tc := range cases {

@@ -53,17 +53,17 @@ func TestWaitingFor(t *testing.T) {
 		manifests []unstructured.Unstructured
 		want      string
 	}{
-		"Alone":  {"Without Manifests, it waits for the provider.", nil, "it is being deleted: is the provider running?"},
-		"Silent": {"A Manifest can have no message yet.", []unstructured.Unstructured{manifest(nil)}, "it is waiting for Manifest m"},
+		"Alone":  {"Without Manifests, it waits for the provider.", nil, "deletion in progress: is the provider running?"},
+		"Silent": {"A Manifest can have no message yet.", []unstructured.Unstructured{manifest(nil)}, "waiting for Manifest m"},
 		"Held": {
 			"The condition Ready of a Manifest that is being deleted has no message, so that of its status is used.",
 			[]unstructured.Unstructured{manifest(map[string]any{"conditions": conditions("True", ""), "atProvider": held})},
-			"it is waiting for Manifest m: Widget w: waits for finalizer example.org/hold",
+			"waiting for Manifest m: Widget w: waits for finalizer example.org/hold",
 		},
 		"Failure": {
 			"An error of the last reconcile takes precedence.",
 			[]unstructured.Unstructured{manifest(map[string]any{"conditions": conditions("False", "connection refused"), "atProvider": held})},
-			"it is waiting for Manifest m: connection refused",
+			"waiting for Manifest m: connection refused",
 		},
 	}
 	for name, tc := range cases {
@@ -163,7 +163,7 @@ func TestUndeployHangs(t *testing.T) {
 	}
 	setCondition(t, o, "Synced", "False", "ConfigMap a/b is held by finalizer x")
 	r = runFor(t, 3*time.Second, NewUndeploy, "-n", "hangs")
-	const want = "timed out waiting for Kyma hangs/default to be deleted: it is waiting for Manifest default-istio: ConfigMap a/b is held by finalizer x"
+	const want = "timed out waiting for Kyma hangs/default to be deleted: waiting for Manifest default-istio: ConfigMap a/b is held by finalizer x"
 	if command.CodeOf(r.err) != command.ExitTimeout || r.err.Error() != want {
 		t.Errorf("undeploy that hangs: want %q, got %v", want, r.err)
 	}

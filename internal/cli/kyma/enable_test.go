@@ -159,8 +159,8 @@ func TestRefused(t *testing.T) {
 		"NoModule":      {"If one module does not exist, nothing is changed.", k.Namespace, "module enable m2 nope", command.ExitNotFound, []string{`module "nope"`, "m19"}},
 		"NoChannel":     {"The error lists the channels of the module.", k.Namespace, "module enable m2 -c beta", command.ExitNotFound, []string{"broken, fast, regular"}},
 		"Move":          {"A module that changes its channel needs a template.", k.Namespace, "module enable m1 -c beta", command.ExitNotFound, []string{"broken, fast, regular"}},
-		"Stays":         {"A module that keeps its channel needs no template.", k.Namespace, "module enable gone", command.ExitOK, []string{"Warning: there is no ModuleTemplate", "gone unchanged"}},
-		"Channel":       {"The name of a channel is checked.", k.Namespace, "module enable m2 -c Fast", command.ExitUsage, []string{"lower case"}},
+		"Stays":         {"A module that keeps its channel needs no template.", k.Namespace, "module enable gone", command.ExitOK, []string{"Warning: no ModuleTemplate provides", "gone unchanged"}},
+		"Channel":       {"The name of a channel is checked.", k.Namespace, "module enable m2 -c Fast", command.ExitUsage, []string{"lowercase"}},
 		"Name":          {"The name of a module is checked.", k.Namespace, "module enable M2", command.ExitUsage, []string{"not a valid module name"}},
 		"Policy":        {"The policy is checked.", k.Namespace, "module enable m2 --custom-resource-policy Keep", command.ExitUsage, []string{"CreateAndDelete or Ignore"}},
 		"ValuesOfTwo":   {"Values require a single module.", k.Namespace, "module enable m2 m3 --values x.yaml", command.ExitUsage, []string{"one at a time"}},
@@ -203,7 +203,7 @@ func TestAllowed(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"name": "m2", "channel": "broken", "customResourcePolicy": "CreateAndDelete"}, modulesIn(t, k)[1]); diff != "" {
 		t.Errorf("an empty file of values takes them out: -want, +got:\n%s", diff)
 	}
-	kymactl(t, k.Namespace, "module", "enable", "later", "--allow-missing").want(t, command.ExitOK, "Warning: there is no ModuleTemplate", "later enabled")
+	kymactl(t, k.Namespace, "module", "enable", "later", "--allow-missing").want(t, command.ExitOK, "Warning: no ModuleTemplate provides", "later enabled")
 	if err := patch(t.Context(), k, `{"metadata":{"labels":{"crossplane.io/composite":"x-1"}}}`); err != nil {
 		t.Fatal(err)
 	}

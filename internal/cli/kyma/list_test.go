@@ -33,7 +33,7 @@ func TestListCatalogue(t *testing.T) {
 	kymactl(t, "default", "module", "list", "-c", "fast", "-o", "name").want(t, command.ExitOK, "moduletemplate.kyma.m.crossplane.io/m0-fast\n")
 	none := kymactl(t, "default", "module", "list", "-c", "none", "-o", "json")
 	none.want(t, command.ExitOK, `"modules": []`)
-	kymactl(t, "default", "module", "list", "-c", "NONE").want(t, command.ExitUsage, "lower case")
+	kymactl(t, "default", "module", "list", "-c", "NONE").want(t, command.ExitUsage, "lowercase")
 	kymactl(t, "default", "module", "list", "--kyma", "a", "-A").want(t, command.ExitUsage, "cannot be used with")
 	kymactl(t, "default", "module", "list", "--kyma", "a").want(t, command.ExitNotFound, "kymactl deploy")
 	kymactl(t, "default", "module", "list", "--enabled").want(t, command.ExitOK, "No Kymas found in namespace default")

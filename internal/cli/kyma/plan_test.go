@@ -186,13 +186,13 @@ func TestPlanEnds(t *testing.T) {
 	m := newManifest(t)
 	was := leftOf(manifestNow(t, m))
 	start(t, "", time.Second, m.Namespace, "plan", "-f", fileOf(t, "web", "2.0.0")).
-		want(t, command.ExitTimeout, "to be planned: the provider has not planned its current spec")
+		want(t, command.ExitTimeout, "to be planned: the current spec has not been planned yet")
 	if diff := cmp.Diff(was, leftOf(manifestNow(t, m))); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 
 	s := start(t, "", long, m.Namespace, "plan", "--apply", "-f", fileOf(t, "web", "2.0.0"))
-	s.says(t, "has not planned its current spec")
+	s.says(t, "the current spec has not been planned yet")
 	if err := patch(t.Context(), manifestNow(t, m), `{"spec":{"forProvider":{"adoption":"Adopt"}}}`); err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestPlanUsage(t *testing.T) {
 		"NoFile":    {args: []string{"-f", "/nope"}, code: command.ExitUsage, says: "--file"},
 		"OtherKind": {args: []string{"-f", "-"}, in: "apiVersion: v1\nkind: Pod\n", code: command.ExitUsage, says: "use a Manifest or Kyma"},
 		"NoObject":  {args: []string{"-f", "-"}, in: "- a\n", code: command.ExitUsage, says: "--file: -: expected a Kubernetes object"},
-		"Several":   {args: []string{"-f", "-"}, in: "apiVersion: v1\n---\nkind: Pod\n", code: command.ExitUsage, says: "--file: -: it contains more than one"},
+		"Several":   {args: []string{"-f", "-"}, in: "apiVersion: v1\n---\nkind: Pod\n", code: command.ExitUsage, says: "--file: -: more than one YAML document"},
 		"NoName":    {args: []string{"-f", "-"}, in: "apiVersion: kyma.m.crossplane.io/v1alpha1\nkind: Kyma\n", code: command.ExitUsage, says: "metadata.name is missing"},
 		"NoSpec":    {args: []string{"-f", "-"}, in: "apiVersion: kyma.m.crossplane.io/v1alpha1\nkind: Kyma\nmetadata: {name: a}\n", code: command.ExitUsage, says: "spec is missing"},
 		"Invalid":   {args: []string{"-f", "-"}, in: "apiVersion: kyma.m.crossplane.io/v1alpha1\nkind: Manifest\nmetadata: {name: a}\nspec: {}\n", code: command.ExitFailure, says: "forProvider"},

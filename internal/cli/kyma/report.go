@@ -152,7 +152,7 @@ func reportManifest(m *v1alpha1.Manifest) *manifestReport {
 func stated(o metav1.Object, conditions []xpv2.Condition, said string) string {
 	switch i := slices.IndexFunc(conditions, func(c xpv2.Condition) bool { return c.Type == xpv2.TypeSynced && c.Status == "False" }); {
 	case meta.IsPaused(o):
-		return "it is paused by annotation " + meta.AnnotationKeyReconciliationPaused
+		return "paused by annotation " + meta.AnnotationKeyReconciliationPaused
 	case i >= 0 && conditions[i].Message != "" && conditions[i].Reason != xpv2.ReasonReconcilePaused:
 		return conditions[i].Message
 	case said == "" && len(conditions) == 0:

@@ -19,7 +19,7 @@ func TestWaitReady(t *testing.T) {
 	s := start(t, "", long, k.Namespace, "wait")
 	s.says(t, "has not reconciled the current spec of the Kyma")
 	play(t, k, is("m1", v1alpha1.StateReady, ""))
-	s.says(t, "m2: the provider has not reconciled it yet")
+	s.says(t, "m2: not reconciled by the provider yet")
 	play(t, k, is("m1", v1alpha1.StateReady, ""), is("m2", v1alpha1.StateError, "oh dear"))
 	s.says(t, "m2: oh dear")
 	one := kymactl(t, k.Namespace, "wait", "k", "--module", "m1", "-o", "json")
@@ -41,7 +41,7 @@ func TestWaitEnds(t *testing.T) {
 	start(t, "", time.Second, k.Namespace, "wait").want(t, command.ExitTimeout, "to become Ready: the provider has not reconciled")
 	play(t, k, is("m1", v1alpha1.StateWarning, "hm"))
 	start(t, "", time.Second, k.Namespace, "wait").want(t, command.ExitTimeout, "timed out waiting for Kyma "+k.Namespace+"/k to become Ready: m1: hm")
-	start(t, "", time.Second, k.Namespace, "wait", "--for", "deleted").want(t, command.ExitTimeout, "it has not been deleted yet")
+	start(t, "", time.Second, k.Namespace, "wait", "--for", "deleted").want(t, command.ExitTimeout, "not deleted yet")
 	kymactl(t, k.Namespace, "wait", "nope").want(t, command.ExitNotFound, "kymactl deploy")
 	kymactl(t, k.Namespace, "wait", "nope", "--for", "deleted").want(t, command.ExitOK, "nope deleted")
 	kymactl(t, k.Namespace, "wait", "--module", "m2").want(t, command.ExitNotFound, "m2 is not enabled")
@@ -76,7 +76,7 @@ func TestWaitDeleted(t *testing.T) {
 	play(t, k, is("m1", v1alpha1.StateDeleting, "waits for Samples"))
 	s.says(t, "m1: waits for Samples")
 	play(t, k, is("m2", v1alpha1.StateReady, ""))
-	s.says(t, "Manifest k-m1: it is being removed")
+	s.says(t, "Manifest k-m1: removal in progress")
 	if err := admin.Delete(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestWaitDeleted(t *testing.T) {
 	kymactl(t, k.Namespace, "module", "disable", "m1", "--wait").want(t, command.ExitOK, "m1 unchanged")
 
 	kymas := start(t, "", long, k.Namespace, "wait", "k", "--for", "deleted")
-	kymas.says(t, "it has not been deleted yet")
+	kymas.says(t, "not deleted yet")
 	if err := admin.Delete(t.Context(), k.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func KymaName(ctx context.Context, c client.Reader, namespace, name string) (str
 	case 0:
 		return "", command.NotFoundf("there is no Kyma in namespace %s: use --namespace, or create one with 'kymactl deploy'", namespace)
 	default:
-		return "", command.Usagef("there are several Kymas in namespace %s, specify one of them: %s", namespace, strings.Join(names, ", "))
+		return "", command.Usagef("several Kymas exist in namespace %s: specify one of them: %s", namespace, strings.Join(names, ", "))
 	}
 }
 

@@ -152,7 +152,7 @@ func moduleOf(k *v1alpha1.Kyma, m *v1alpha1.Manifest) string {
 
 // withoutManifest returns the verdict for a module without a Manifest.
 func withoutManifest(s *v1alpha1.ModuleStatus, name string) await.Verdict {
-	return await.NotYet("%s: %s", name, cmp.Or(s.Message, "it has no Manifest yet"))
+	return await.NotYet("%s: %s", name, cmp.Or(s.Message, "no Manifest created yet"))
 }
 
 // looked checks whether the provider can reconcile a Manifest. The verdict is not met if the Manifest is paused or its last
@@ -163,7 +163,7 @@ func looked(m *v1alpha1.Manifest) (await.Verdict, error) {
 	case meta.WasDeleted(m):
 		return await.Verdict{}, errors.Errorf("Manifest %s/%s is being deleted", m.Namespace, m.Name)
 	case meta.IsPaused(m):
-		return await.NotYet("it is paused by annotation %s", meta.AnnotationKeyReconciliationPaused), nil
+		return await.NotYet("paused by annotation %s", meta.AnnotationKeyReconciliationPaused), nil
 	case synced.Reason == xpv2.ReasonReconcileError && synced.ObservedGeneration == m.Generation:
 		return await.NotYet("%s", synced.Message), nil
 	}

@@ -49,7 +49,7 @@ func readSubject(in io.Reader, path string) (*unstructured.Unstructured, error) 
 	}
 	u := &unstructured.Unstructured{Object: content}
 	if k := u.GroupVersionKind(); k != v1alpha1.ManifestGroupVersionKind && k != v1alpha1.KymaGroupVersionKind {
-		return nil, command.Usagef("--file: %s: it has kind %q and apiVersion %q: use a Manifest or Kyma of %s",
+		return nil, command.Usagef("--file: %s: unsupported kind %q of apiVersion %q: use a Manifest or Kyma of %s",
 			path, u.GetKind(), u.GetAPIVersion(), v1alpha1.SchemeGroupVersion)
 	}
 	if u.GetName() == "" {
@@ -197,7 +197,7 @@ func (d *draft) planned(m *v1alpha1.Manifest) (await.Verdict, error) {
 	if v, err := looked(m); err != nil || !v.Met {
 		return v, err
 	}
-	return await.NotYet("the provider has not planned its current spec"), nil
+	return await.NotYet("the current spec has not been planned yet"), nil
 }
 
 // apply sets the mode to Apply, so that the provider applies the plan. It fails if the spec has changed since the plan was made.
@@ -242,7 +242,7 @@ func (d *draft) back(ctx context.Context) error {
 	}
 	_, err := d.change(ctx, d.client, func(u *unstructured.Unstructured) (bool, error) {
 		if d.replaced(u) {
-			return false, errors.New("another client has changed it since")
+			return false, errors.New("another client has changed the object in the meantime")
 		}
 		now := u.DeepCopy()
 		references, _, err := unstructured.NestedFieldNoCopy(u.Object, "spec", "resourceRefs")

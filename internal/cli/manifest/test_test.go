@@ -54,7 +54,7 @@ func TestTested(t *testing.T) {
 		},
 		"Paused": {
 			"The provider does not reconcile it.", manifest(func(m *v1alpha1.Manifest) { m.Annotations["crossplane.io/paused"] = "true" }),
-			want{verdict: await.Verdict{Message: "it is paused by annotation crossplane.io/paused"}},
+			want{verdict: await.Verdict{Message: "paused by annotation crossplane.io/paused"}},
 		},
 		"Error": {
 			"The Manifest cannot be reconciled.", manifest(func(m *v1alpha1.Manifest) {

@@ -262,16 +262,16 @@ func TestHelmChartRefused(t *testing.T) {
 	}{
 		"Name": {
 			reason: "A repository must be in lowercase.", chart: "apiVersion: v2\nname: Web\nversion: 0.1.0\n",
-			definition: strings.Replace(moduleText, "format: helm", "format: helm\n  name: web", 1), want: `charts[0]: the chart "Web"`,
+			definition: strings.Replace(moduleText, "format: helm", "format: helm\n  name: web", 1), want: `charts[0]: chart "Web"`,
 		},
 		"Format": {
 			reason: "There are two formats.", chart: "apiVersion: v2\nname: web\nversion: 0.1.0\n",
-			definition: strings.Replace(moduleText, "format: helm", "format: oci", 1), want: `charts[0].format is "oci": want layer or helm`,
+			definition: strings.Replace(moduleText, "format: helm", "format: oci", 1), want: `charts[0].format: invalid value "oci": must be layer or helm`,
 		},
 		"Twice": {
 			reason: "A version can only have one content.", chart: "apiVersion: v2\nname: inner\nversion: 0.1.0\n",
 			definition: strings.Replace(moduleText, "- path: inner", "- path: inner\n  name: second\n  format: helm", 1),
-			want:       "two charts of different content that would be charts/inner:0.1.0",
+			want:       "two charts with different content would be pushed as charts/inner:0.1.0",
 		},
 	}
 	for name, tc := range cases {

@@ -57,7 +57,7 @@ spec:
     kind: ProviderConfig
     name: cluster-a
 `
-	lostManager = `Warning: stdin: document 2: Manifest "m": spec.manager: readiness is that of all objects`
+	lostManager = `Warning: stdin: document 2: Manifest "m": spec.manager: readiness depends on all objects`
 	oldSecret   = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n"
 )
 
@@ -98,14 +98,14 @@ func TestConvert(t *testing.T) {
 		"Unknown": {
 			reason: "An object of another kind is an error, and nothing is written.",
 			args:   []string{"-"}, in: oldKyma + "---\n" + oldSecret,
-			want: want{code: command.ExitFailure, err: `Error: stdin: document 2: "Secret" of "v1" cannot be converted`},
+			want: want{code: command.ExitFailure, err: `Error: stdin: document 2: cannot convert kind "Secret" of apiVersion "v1"`},
 		},
 		"SkipUnknown": {
 			reason: "With --skip-unknown, it is skipped.",
 			args:   []string{"-", "--skip-unknown"}, in: oldSecret + "---\n" + oldKyma,
-			want: want{out: newKyma, err: `Warning: stdin: document 1 is skipped: "Secret"`},
+			want: want{out: newKyma, err: `Warning: stdin: document 1 is skipped: cannot convert kind "Secret"`},
 		},
-		"Empty":     {reason: "Empty input is an error.", args: []string{"-"}, want: want{code: command.ExitFailure, err: "stdin: it contains no object"}},
+		"Empty":     {reason: "Empty input is an error.", args: []string{"-"}, want: want{code: command.ExitFailure, err: "stdin: no objects found"}},
 		"NoFile":    {reason: "The file must exist.", args: []string{"/nope/x.yaml"}, want: want{code: command.ExitNotFound, err: "file /nope/x.yaml does not exist"}},
 		"NoArgs":    {reason: "A file must be named.", want: want{code: command.ExitUsage}},
 		"Twice":     {reason: "Stdin can be read only once.", args: []string{"-", "-"}, want: want{code: command.ExitUsage, err: "stdin can be read only once"}},

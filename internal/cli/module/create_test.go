@@ -170,7 +170,7 @@ func TestCreateReplaces(t *testing.T) {
 		t.Errorf("root: %s, %s", tag, digest)
 	}
 	other := fixture(t, "chart")
-	kymactl(t, "module", "create", dir, "-o", other).want(t, command.ExitExists, "holds other files than an image layout")
+	kymactl(t, "module", "create", dir, "-o", other).want(t, command.ExitExists, "contains files that do not belong to an image layout")
 	if _, err := os.Stat(filepath.Join(other, "Chart.yaml")); err != nil {
 		t.Errorf("a directory that is refused must stay unchanged: %v", err)
 	}
@@ -210,14 +210,14 @@ func TestCreateUsage(t *testing.T) {
 	}{
 		"NoOutput":   {reason: "An output is needed.", args: []string{dir, "--name", greeter}, code: command.ExitUsage, want: "-o PATH"},
 		"Format":     {reason: "An unknown format is refused.", args: []string{dir, "-o", out, "--output-format", "xml"}, code: command.ExitUsage, want: "unknown output format"},
-		"NoName":     {reason: "A chart has no component name.", args: []string{dir, "-o", out}, code: command.ExitUsage, want: "is a chart without a module.yaml: set --name, such as example.org/module/greeter, or create it with"},
+		"NoName":     {reason: "A chart has no component name.", args: []string{dir, "-o", out}, code: command.ExitUsage, want: "is a chart without a module.yaml: set --name, such as example.org/module/greeter, or create a module.yaml with"},
 		"Stdout":     {reason: "A layout cannot be a stream.", args: []string{dir, "-o", "-"}, code: command.ExitUsage, want: "cannot be written to stdout"},
-		"Channel":    {reason: "A channel is checked.", args: []string{dir, "-o", out, "--channel", "Fast"}, code: command.ExitUsage, want: `--channel is "Fast"`},
-		"Name":       {reason: "A name is checked.", args: []string{dir, "-o", out, "--name", "greeter"}, code: command.ExitUsage, want: `--name is "greeter": want a domain and a path`},
-		"Version":    {reason: "A version is checked.", args: []string{dir, "-o", out, "--name", greeter, "--version", "latest"}, code: command.ExitUsage, want: `--version is "latest"`},
+		"Channel":    {reason: "A channel is checked.", args: []string{dir, "-o", out, "--channel", "Fast"}, code: command.ExitUsage, want: `--channel: invalid value "Fast"`},
+		"Name":       {reason: "A name is checked.", args: []string{dir, "-o", out, "--name", "greeter"}, code: command.ExitUsage, want: `--name: invalid value "greeter": must be a lowercase domain and path`},
+		"Version":    {reason: "A version is checked.", args: []string{dir, "-o", out, "--name", greeter, "--version", "latest"}, code: command.ExitUsage, want: `--version: invalid value "latest"`},
 		"NoDir":      {reason: "The directory must exist.", args: []string{dir + "x", "-o", out}, code: command.ExitNotFound, want: "does not exist"},
 		"File":       {reason: "A file is not a directory.", args: []string{broken, "-o", out}, code: command.ExitUsage, want: "is not a directory"},
-		"Nothing":    {reason: "The directory must contain something.", args: []string{empty, "-o", out}, code: command.ExitFailure, want: "looked for a chart (Chart.yaml)"},
+		"Nothing":    {reason: "The directory must contain something.", args: []string{empty, "-o", out}, code: command.ExitFailure, want: "contains no chart (Chart.yaml)"},
 		"Definition": {reason: "The message names the file.", args: []string{"-f", broken, "-o", out}, code: command.ExitFailure, want: broken + `: unknown field "nam"`},
 		"NoFile":     {reason: "The file must exist.", args: []string{"-f", broken + "x", "-o", out}, code: command.ExitUsage, want: "-f: open"},
 		"Key":        {reason: "The key must exist.", args: []string{dir, "--name", greeter, "-o", out, "--key", out}, code: command.ExitUsage, want: "--key: open"},
@@ -225,7 +225,7 @@ func TestCreateUsage(t *testing.T) {
 		"Signature":  {reason: "A signature needs a key.", args: []string{dir, "--name", greeter, "-o", out, "--signature-name", "a"}, code: command.ExitUsage, want: "require --key FILE"},
 		"Password":   {reason: "Flags for registries are checked even if no registry is used.", args: []string{dir, "--name", greeter, "-o", out, "--username", "u"}, code: command.ExitUsage, want: "--username requires --password-stdin"},
 		"NoBase":     {reason: "The base must exist.", args: []string{"--from", "./nothing", "-o", out}, code: command.ExitNotFound, want: "./nothing"},
-		"Strict":     {reason: "Warnings can be errors.", args: []string{fixture(t, "plain"), "--name", greeter, "--version", "1.0.0", "--warnings-as-errors", "-o", out}, code: command.ExitFailure, want: "there are warnings (1)"},
+		"Strict":     {reason: "Warnings can be errors.", args: []string{fixture(t, "plain"), "--name", greeter, "--version", "1.0.0", "--warnings-as-errors", "-o", out}, code: command.ExitFailure, want: "warnings found (1)"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

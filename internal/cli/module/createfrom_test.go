@@ -120,7 +120,7 @@ func TestCreateFromImage(t *testing.T) {
 	index := map[string]any{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": []any{child(digest, "amd64"), child(other, "arm64")}}
 	putManifest(t, s, "index", index)
 	kymactl(t, "module", "create", "--from", repository+":index", "--name", greeter, "--version", "1.0.0", "-o", "x").
-		want(t, command.ExitFailure, "it is an index of 2 images, and a module is built on one: name it by digest, one of "+digest+" (linux/amd64), "+other+" (linux/arm64)")
+		want(t, command.ExitFailure, "the reference is an index of 2 images: specify the digest of one of them: "+digest+" (linux/amd64), "+other+" (linux/arm64)")
 	index["manifests"] = []any{child(digest, "amd64")}
 	putManifest(t, s, "single", index)
 	kymactl(t, "module", "create", "--from", repository+":single", "--name", greeter, "--version", "1.0.0", "-o", "single").want(t, command.ExitOK, "")
@@ -139,7 +139,7 @@ func TestCreateFromModule(t *testing.T) {
 
 	var digests []string
 	for _, from := range base {
-		got := kymactl(t, "module", "create", "--from", from, "--dry-run").want(t, command.ExitOK, "the signatures of the base are left out")
+		got := kymactl(t, "module", "create", "--from", from, "--dry-run").want(t, command.ExitOK, "the signatures of the base are omitted")
 		if got.lastLine() != want {
 			t.Errorf("--from %s: without changes, want the digest of the unsigned base, %s, got %s", from, want, got.lastLine())
 		}

@@ -37,7 +37,7 @@ func TestPullRollback(t *testing.T) {
 	put(t, s, ocm.Component{Name: greeter, Version: "0.9.0"}, "1.0.0", k.signer, []byte(plainYAML))
 	to := filepath.Join(t.TempDir(), "layout")
 	ref := r.Host() + "/m/component-descriptors/" + greeter + ":1.0.0"
-	kymactl(t, "module", "pull", ref, "--key", k.pub, "-o", to).want(t, command.ExitUnverified, "tag 1.0.0 is version 0.9.0")
+	kymactl(t, "module", "pull", ref, "--key", k.pub, "-o", to).want(t, command.ExitUnverified, "tag 1.0.0 refers to version 0.9.0")
 	if _, err := os.Stat(to); err == nil {
 		t.Error("pull: want nothing written")
 	}

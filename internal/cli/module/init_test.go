@@ -83,8 +83,8 @@ func TestInit(t *testing.T) {
 
 func TestInitUsage(t *testing.T) {
 	dir := fixture(t, "chart")
-	kymactl(t, "module", "init", dir, "--name", "greeter").want(t, command.ExitUsage, `--name is "greeter"`)
-	kymactl(t, "module", "init", dir, "--version", "latest").want(t, command.ExitUsage, `--version is "latest"`)
+	kymactl(t, "module", "init", dir, "--name", "greeter").want(t, command.ExitUsage, `--name: invalid value "greeter"`)
+	kymactl(t, "module", "init", dir, "--version", "latest").want(t, command.ExitUsage, `--version: invalid value "latest"`)
 	kymactl(t, "module", "init", filepath.Join(dir, "nothing")).want(t, command.ExitNotFound, "does not exist")
 }
 

@@ -91,7 +91,7 @@ func TestPushOfOtherContent(t *testing.T) {
 	two, other := sample{text: "two"}.layout(t)
 	kymactl(t, "module", "push", one, r.Host()+"/m").want(t, command.ExitOK, "Pushed")
 	r.Reset()
-	kymactl(t, "module", "push", two, r.Host()+"/m").want(t, command.ExitExists, "exists with different content, "+digest)
+	kymactl(t, "module", "push", two, r.Host()+"/m").want(t, command.ExitExists, "exists with different content ("+digest)
 	if n := writes(r); n != 0 {
 		t.Errorf("push of other content: want no write, got %d", n)
 	}
@@ -173,7 +173,7 @@ func TestPullIntoSomethingElse(t *testing.T) {
 
 	for _, version := range []string{"1.0.0", "0.9.0", "2.0.0"} {
 		have, other := sample{text: "two", version: version}.layout(t)
-		kymactl(t, "module", "pull", reference, "-o", have).want(t, command.ExitExists, "exists with different content, "+other)
+		kymactl(t, "module", "pull", reference, "-o", have).want(t, command.ExitExists, "exists with different content ("+other)
 		got := kymactl(t, "module", "pull", reference, "-o", have, "--overwrite").want(t, command.ExitOK, "Pulled")
 		if got.lastLine() != digest {
 			t.Errorf("pull --overwrite over %s: want digest %s, got %q", version, digest, got.out)

@@ -123,7 +123,7 @@ func TestUnpackRefuses(t *testing.T) {
 		"Format":   {"An unknown format is refused.", []string{module, "--output-format", "xml"}, command.ExitUsage, "xml"},
 		"Missing":  {"The module must exist.", []string{r.Host() + "/modules//" + greeter + ":9.0.0", "-o", "x"}, command.ExitNotFound, "9.0.0"},
 		"Unsigned": {"With a key, the module must be signed.", []string{module, "-o", "x", "--key", pub}, command.ExitUnverified, "nothing was written"},
-		"Climbing": {"An archive must not contain a path that leaves it.", []string{hostile, "-o", "x/y"}, command.ExitFailure, "leaves the archive"},
+		"Climbing": {"An archive must not contain a path that leaves it.", []string{hostile, "-o", "x/y"}, command.ExitFailure, "a path outside of the archive"},
 	}
 	if err := os.Mkdir("x", 0o700); err != nil {
 		t.Fatal(err)

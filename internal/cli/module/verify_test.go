@@ -101,7 +101,7 @@ func TestVerifyAttacks(t *testing.T) {
 		edit   func(component, first, all fields)
 		want   string
 	}{
-		"Version":         {"Another version is presented as the signed one.", func(c, _, _ fields) { c["version"] = "1.0.1" }, "tag 1.0.0 is version 1.0.1"},
+		"Version":         {"Another version is presented as the signed one.", func(c, _, _ fields) { c["version"] = "1.0.1" }, "tag 1.0.0 refers to version 1.0.1"},
 		"Name":            {"Another module is presented as the signed one.", func(c, _, _ fields) { c["name"] = "example.org/module/other" }, "example.org/module/other"},
 		"Provider":        {"The provider is changed.", func(c, _, _ fields) { c["provider"] = "else" }, "was changed after it was signed"},
 		"ResourceName":    {"A resource becomes the configuration.", func(_, r, _ fields) { r["name"] = "config" }, "was changed after it was signed"},
@@ -116,7 +116,7 @@ func TestVerifyAttacks(t *testing.T) {
 		"AccessNone": {"A resource no longer has content.", func(_, r, _ fields) { r["access"] = fields{"type": "None"} }, "access is None"},
 		"Access": {"The access leads to another layer, which no signature covers.", func(c, r, _ fields) {
 			r["access"] = c["resources"].([]any)[1].(fields)["access"]
-		}, "its access names the blob"},
+		}, "access refers to blob"},
 		"Added": {"A resource is added.", func(c, r, _ fields) {
 			more := fields{}
 			maps.Copy(more, r)
@@ -234,7 +234,7 @@ func TestVerify(t *testing.T) {
 		"Digest":      {"It is signed.", []string{layout + "@" + digest, "--key", k.pub}, command.ExitOK, "Verified"},
 		"PKCS1":       {"A key can be in PKCS#1.", []string{layout, "--key", pkcs1}, command.ExitOK, "Verified"},
 		"OneOfTwo":    {"One key of several is enough.", []string{layout, "--key", other.pub, "--key", k.pub}, command.ExitOK, "Verified"},
-		"WrongKey":    {"It is signed with another key.", []string{layout, "--key", other.pub}, command.ExitUnverified, "not made with the private key"},
+		"WrongKey":    {"It is signed with another key.", []string{layout, "--key", other.pub}, command.ExitUnverified, "does not match this component and the public key"},
 		"WrongName":   {"The signature must have the given name.", []string{signed, "--key", k.pub}, command.ExitUnverified, "no signature named " + kymaSignature},
 		"NoCosign":    {"There is no cosign signature.", []string{layout, "--key", k.pub, "--cosign"}, command.ExitUnverified, "not signed with cosign"},
 		"NoKey":       {"Nothing is verified without a key.", []string{layout}, command.ExitUsage, "--key FILE is required"},
@@ -244,7 +244,7 @@ func TestVerify(t *testing.T) {
 		"NoFile":      {"The key must exist.", []string{layout, "--key", filepath.Join(t.TempDir(), "nope")}, command.ExitUsage, "nope"},
 		"NoArguments": {"A module is needed.", []string{"--key", k.pub}, command.ExitUsage, "arg"},
 		"Format":      {"An unknown format is refused.", []string{layout, "--key", k.pub, "-o", "xml"}, command.ExitUsage, "xml"},
-		"BadRef":      {"A reference needs a version.", []string{repository, "--key", k.pub}, command.ExitUsage, "neither tag nor digest"},
+		"BadRef":      {"A reference needs a version.", []string{repository, "--key", k.pub}, command.ExitUsage, "neither a tag nor a digest"},
 		"NoTag":       {"The version must exist.", []string{repository + ":2.0.0", "--key", k.pub}, command.ExitNotFound, "2.0.0"},
 		"NoLayout":    {"The layout must exist.", []string{filepath.Join(t.TempDir(), "nope"), "--key", k.pub}, command.ExitNotFound, "nope"},
 	}
@@ -341,7 +341,7 @@ func TestSignRefuses(t *testing.T) {
 	}{
 		"NoKey":     {"A key is needed.", []string{layout}, command.ExitUsage, "--key FILE is required"},
 		"NoName":    {"The name must not be empty.", []string{layout, "--key", k.key, "--signature-name="}, command.ExitUsage, "--signature-name"},
-		"PublicKey": {"A public key cannot sign.", []string{layout, "--key", k.pub}, command.ExitUsage, "it is a public key"},
+		"PublicKey": {"A public key cannot sign.", []string{layout, "--key", k.pub}, command.ExitUsage, "got a public key"},
 		"NoFile":    {"The key must exist.", []string{layout, "--key", layout + "/nope"}, command.ExitUsage, "nope"},
 		"NoLayout":  {"The layout must exist.", []string{layout + "/nope", "--key", k.key}, command.ExitNotFound, "nope"},
 		"NoTag":     {"The version must exist.", []string{r.Host() + "/m/component-descriptors/" + greeter + ":9.9.9", "--key", k.key}, command.ExitNotFound, "9.9.9"},

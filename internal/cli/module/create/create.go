@@ -157,7 +157,7 @@ func (c *creation) warn(warnings []string) error {
 		c.e.Warnf("%s", w)
 	}
 	if n := len(warnings); n > 0 && c.strictness {
-		return errors.Errorf("there are warnings (%d), and --warnings-as-errors is set", n)
+		return errors.Errorf("warnings found (%d), and --warnings-as-errors is set", n)
 	}
 	return nil
 }

@@ -206,7 +206,7 @@ func (s *source) complete() error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return command.Usagef("%s is %s without a module.yaml: set %s, or create it with kymactl module init",
+	return command.Usagef("%s is %s without a module.yaml: set %s, or create a module.yaml with kymactl module init",
 		s.name, s.found.Kind, strings.Join(missing, ", and "))
 }
 

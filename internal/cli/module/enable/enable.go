@@ -139,7 +139,7 @@ func readInstalls(flags []string, read func(flag, file string) (map[string]any, 
 			return nil, command.Usagef(flag+" is %q: use INSTALL=FILE", v)
 		}
 		if out[install] != nil {
-			return nil, command.Usagef(flag+" names install %q twice", install)
+			return nil, command.Usagef(flag+" specifies install %q twice", install)
 		}
 		values, err := read(flag, file)
 		if err != nil {

@@ -49,7 +49,7 @@ func read(file string) ([]byte, error) {
 		return nil, command.WithCode(command.ExitUsage, errors.Wrap(err, "--key"))
 	}
 	if len(data) > maxKey {
-		return nil, command.Usagef("--key %s is larger than %d bytes: it cannot be a key", file, maxKey)
+		return nil, command.Usagef("--key %s: file is larger than %d bytes and cannot be a key", file, maxKey)
 	}
 	return data, nil
 }

@@ -78,10 +78,10 @@ func (f *conversion) check(args []string) error {
 		return err
 	}
 	if o.ProviderConfig != "" && len(validation.IsDNS1123Subdomain(o.ProviderConfig)) > 0 {
-		return command.Usagef("--provider-config %q: use at most 253 lower case letters, digits, - and .", o.ProviderConfig)
+		return command.Usagef("--provider-config %q: use at most 253 lowercase letters, digits, '-' or '.'", o.ProviderConfig)
 	}
 	if o.Namespace != "" && len(validation.IsDNS1123Label(o.Namespace)) > 0 {
-		return command.Usagef("--namespace %q: use at most 63 lower case letters, digits and -", o.Namespace)
+		return command.Usagef("--namespace %q: use at most 63 lowercase letters, digits or '-'", o.Namespace)
 	}
 	stdin := 0
 	for _, a := range args {
@@ -163,7 +163,7 @@ func (f *conversion) stream(ctx context.Context, e *command.Environment, name st
 		return err
 	}
 	if len(docs) == 0 {
-		return errors.New("it contains no object")
+		return errors.New("no objects found")
 	}
 	for i, doc := range docs {
 		if err := ctx.Err(); err != nil {

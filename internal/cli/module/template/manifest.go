@@ -57,14 +57,14 @@ func NewManifest(e *command.Environment) *cobra.Command {
 func (f *manifestFlags) check() error {
 	for _, name := range []struct{ flag, value string }{{"--name", f.name}, {"--provider-config", f.config}} {
 		if name.value != "" && len(validation.IsDNS1123Subdomain(name.value)) > 0 {
-			return command.Usagef("%s %q: use at most 253 lower case letters, digits, - and .", name.flag, name.value)
+			return command.Usagef("%s %q: use at most 253 lowercase letters, digits, '-' or '.'", name.flag, name.value)
 		}
 	}
 	if f.config == "" {
 		return command.Usagef("--provider-config must not be empty")
 	}
 	if f.namespace != "" && len(validation.IsDNS1123Label(f.namespace)) > 0 {
-		return command.Usagef("--namespace %q: use at most 63 lower case letters, digits and -", f.namespace)
+		return command.Usagef("--namespace %q: use at most 63 lowercase letters, digits or '-'", f.namespace)
 	}
 	return f.where.check()
 }

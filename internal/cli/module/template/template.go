@@ -64,7 +64,7 @@ func (f *templateFlags) check() error {
 		return err
 	}
 	if f.name != "" && len(validation.IsDNS1123Subdomain(f.name)) > 0 {
-		return command.Usagef("--name %q: use at most 253 lower case letters, digits, - and .", f.name)
+		return command.Usagef("--name %q: use at most 253 lowercase letters, digits, '-' or '.'", f.name)
 	}
 	return f.where.check()
 }

@@ -19,7 +19,7 @@ import (
 func (t *transfer) charts(ctx context.Context, b *bundle.Bundle, f func(c *bundle.Chart, from store.Reader) error) error {
 	charts, others := b.Charts()
 	for _, o := range others {
-		t.e.Warnf("%s, which is stored beside the module, is not copied: it must be a chart below %s/ that is pinned by digest",
+		t.e.Warnf("%s is not copied: only charts below %s/ that are pinned by digest are copied",
 			o, bundle.ChartsFolder)
 	}
 	for i := range charts {

@@ -36,7 +36,7 @@ func checkTag(b *bundle.Bundle) error {
 	if !isVersionTag.MatchString(b.Tag) || err == nil && b.Tag == tag {
 		return nil
 	}
-	return &ocm.VerificationError{Reason: fmt.Sprintf("tag %s is version %s of component %s", b.Tag, version, b.Descriptor().Name())}
+	return &ocm.VerificationError{Reason: fmt.Sprintf("tag %s refers to version %s of component %s", b.Tag, version, b.Descriptor().Name())}
 }
 
 // Unverified adds the exit code ExitUnverified to errors of reading or verifying a module: a module that cannot be read
