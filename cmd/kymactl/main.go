@@ -37,7 +37,7 @@ func run() int {
 	// Without spare children, no process is started until there is something to render.
 	pool, err := sandbox.New(sandbox.Options{Limits: sandbox.Limits{Output: maxOutput}})
 	if err != nil {
-		e.Warnf("charts are rendered in this process, where they can exhaust its memory: %s", err)
+		e.Warnf("charts are rendered in this process, and can exhaust its memory: %s", err)
 		return int(cli.Run(ctx, e, os.Args[1:]))
 	}
 	defer pool.Close()

@@ -101,5 +101,5 @@ func (c *controllers) kymas(ctx context.Context) error {
 
 // record registers the metrics of the states of a kind with the manager.
 func (c *controllers) record(list resource.ManagedList) error {
-	return errors.Wrap(c.mgr.Add(newStates(c.mgr.GetClient(), list, c.manifests.Options.Options)), "cannot set up the metrics of states")
+	return errors.Wrap(c.mgr.Add(newStates(c.mgr.GetClient(), list, c.manifests.Options.Options)), "cannot set up the state metrics")
 }

@@ -49,7 +49,7 @@ func TestParseArguments(t *testing.T) {
 		"BadRange": {
 			reason: "A range that is none is named with its flag.",
 			args:   []string{"--service-cidr=kubernetes.default"},
-			err:    `--service-cidr: "kubernetes.default" is not a range of addresses`,
+			err:    `--service-cidr: invalid address range "kubernetes.default"`,
 		},
 		"Unknown": {
 			reason: "An unknown flag is named in the error.",
@@ -111,7 +111,7 @@ func TestParseArguments(t *testing.T) {
 		"NoMemory":     {reason: "A chart needs some memory.", args: []string{"--render-memory=0"}, err: "--render-memory must be greater than 0"},
 		"NoRenderers":  {reason: "Fewer than no processes cannot be.", args: []string{"--render-processes=-1"}, err: "--render-processes must be at least 0"},
 		"InProcess":    {reason: "The provider can render charts itself.", args: []string{"--render-processes=0"}, check: func(f *flags) bool { return f.renderProcesses == 0 }},
-		"AnyNames":     {reason: "A name without a namespace would be for all.", args: []string{"--allow-external-names=legacy"}, err: `--allow-external-names: "legacy" must have the form`},
+		"AnyNames":     {reason: "A name without a namespace would be for all.", args: []string{"--allow-external-names=legacy"}, err: `--allow-external-names: invalid value "legacy"`},
 		"NoStateCheck": {reason: "Metrics need an interval.", args: []string{"--poll-state-metric=0s"}, err: "--poll-state-metric must be greater than 0"},
 	}
 	for name, tc := range cases {

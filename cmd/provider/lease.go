@@ -64,13 +64,13 @@ func (l *lease) observe(cfg *rest.Config) *rest.Config {
 func (l *lease) check() error {
 	renewed := l.renewed.Load()
 	if renewed == nil {
-		return errors.New("this process does not lead: it has no lease")
+		return errors.New("this process is not the leader, because it does not hold the lease")
 	}
 	now := l.now()
 	// The monotonic clock stops while a machine is suspended, and the wall clock can be set back.
 	age := max(now.Sub(*renewed), now.Round(0).Sub(renewed.Round(0)))
 	if age >= leaseDuration {
-		return errors.Errorf("this process no longer leads: its lease was renewed %s ago, and another process may lead since then",
+		return errors.Errorf("this process might no longer be the leader, because it last renewed its lease %s ago",
 			age.Round(time.Second))
 	}
 	return nil

@@ -17,7 +17,7 @@ func verificationKeys(flags []string) ([]ocm.Key, error) {
 	for _, flag := range flags {
 		name, file, ok := strings.Cut(flag, "=")
 		if !ok || name == "" || file == "" {
-			return nil, errors.Errorf("%q is not NAME=FILE, the name of the signature and a file with the public key as PEM", flag)
+			return nil, errors.Errorf("invalid value %q: must be NAME=FILE, with the name of the signature and a file with the PEM-encoded public key", flag)
 		}
 		b, err := os.ReadFile(file) //nolint:gosec // The administrator names the file.
 		if err != nil {

@@ -34,7 +34,7 @@ func TestVerificationKeys(t *testing.T) {
 	}{
 		"None":      {reason: "There are no keys by default."},
 		"Two":       {reason: "Several keys are possible.", args: []string{"a=" + good, "b=" + good}, want: 2},
-		"NoName":    {reason: "A key requires the name of its signatures.", args: []string{bad}, err: "is not NAME=FILE"},
+		"NoName":    {reason: "A key requires the name of its signatures.", args: []string{bad}, err: "must be NAME=FILE"},
 		"NoFile":    {reason: "A missing file is named in the error.", args: []string{"a=" + filepath.Join(dir, "none.pem")}, err: "none.pem"},
 		"Malformed": {reason: "A file without a key is named in the error, without its content.", args: []string{"a=" + bad}, err: "bad.pem"},
 	}

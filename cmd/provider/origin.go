@@ -50,7 +50,7 @@ func controlPlaneUIDs(ctx context.Context, reader client.Reader, reviews client.
 			},
 		}}
 		if err := reviews.Create(ctx, review); err != nil {
-			return nil, errors.Wrapf(err, "cannot check whether the provider is allowed to get %s %s", o.gvk.Kind, o.name.Name)
+			return nil, errors.Wrapf(err, "cannot check whether the provider has permission to get %s %s", o.gvk.Kind, o.name.Name)
 		}
 		if !review.Status.Allowed {
 			continue

@@ -60,8 +60,8 @@ func (b renderBudget) excess(limit int64) string {
 	if limit <= 0 || b.processes == 0 || b.memory <= limit/renderShare/int64(b.processes) {
 		return ""
 	}
-	return fmt.Sprintf("%d processes that render charts with %d bytes each may take more than half of the %d bytes of the container, "+
-		"which can end this process; increase the memory limit of the container, or decrease --render-processes or --render-memory",
+	return fmt.Sprintf("%d rendering processes with %d bytes each can use more than half of the memory limit of the "+
+		"container (%d bytes), and the provider can run out of memory; increase the limit, or decrease --render-processes or --render-memory",
 		b.processes, b.memory, limit)
 }
 
@@ -77,7 +77,7 @@ func containerMemory(provider memlimit.Provider) int64 {
 // rendering returns the options of an engine that renders in child processes, and a function that ends them.
 func rendering(f *flags, log logging.Logger) ([]manifest.Option, func(), error) {
 	if f.renderProcesses == 0 {
-		log.Info("Charts are rendered in this process, where they can block it or use up its memory", "flag", "--render-processes")
+		log.Info("Rendering charts in the provider process, where they can block it or exhaust its memory", "flag", "--render-processes")
 		return nil, func() {}, nil
 	}
 	limit := containerMemory(memlimit.FromCgroup)
@@ -95,8 +95,8 @@ func rendering(f *flags, log logging.Logger) ([]manifest.Option, func(), error) 
 	confinement, err := pool.Check()
 	if err != nil {
 		pool.Close()
-		return nil, nil, errors.Wrap(err, "cannot render in child processes; --render-processes=0 renders in this one")
+		return nil, nil, errors.Wrap(err, "cannot render in child processes; to render in the provider process, set --render-processes=0")
 	}
-	log.Info("Charts are rendered in child processes", "processes", b.processes, "memory", b.memory, "notAvailable", confinement.Missing())
+	log.Info("Rendering charts in child processes", "processes", b.processes, "memory", b.memory, "notAvailable", confinement.Missing())
 	return []manifest.Option{manifest.WithRenderer(pool)}, pool.Close, nil
 }

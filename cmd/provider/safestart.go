@@ -44,7 +44,7 @@ func begin(ctx context.Context, mgr ctrl.Manager, steps []step, o controller.Opt
 		return err
 	}
 	if !watch {
-		o.Logger.Info("Starting all controllers at once, because the provider is not allowed to get, list and watch CustomResourceDefinitions")
+		o.Logger.Info("Starting all controllers at once, because the provider has no permission to get, list and watch CustomResourceDefinitions")
 		return all(steps)
 	}
 	a := newActivation(mgr.GetRESTMapper(), steps, o.Logger)
@@ -52,9 +52,9 @@ func begin(ctx context.Context, mgr ctrl.Manager, steps []step, o controller.Opt
 	a.register(g)
 	o.Gate = g
 	if err := customresourcesgate.Setup(mgr, o); err != nil {
-		return errors.Wrap(err, "cannot set up the controller of CustomResourceDefinitions")
+		return errors.Wrap(err, "cannot set up the controller for CustomResourceDefinitions")
 	}
-	return errors.Wrap(mgr.Add(a), "cannot set up the start of controllers")
+	return errors.Wrap(mgr.Add(a), "cannot set up the gate for starting controllers")
 }
 
 // mayWatchCRDs reports whether the provider is allowed to get, list and watch CRDs.
@@ -66,7 +66,7 @@ func mayWatchCRDs(ctx context.Context, c client.Client) (bool, error) {
 			},
 		}}
 		if err := c.Create(ctx, review); err != nil {
-			return false, errors.Wrap(err, "cannot check whether the provider is allowed to watch CustomResourceDefinitions")
+			return false, errors.Wrap(err, "cannot check whether the provider has permission to watch CustomResourceDefinitions")
 		}
 		if !review.Status.Allowed {
 			return false, nil
@@ -110,7 +110,7 @@ func (a *activation) register(g controller.Gate) {
 	for i := range a.steps {
 		name := a.steps[i].name
 		g.Register(func() { a.released <- name }, a.steps[i].kinds...)
-		a.log.Info("Waiting for the kinds of a controller", "controller", name, "kinds", names(a.steps[i].kinds))
+		a.log.Info("Waiting for the CRDs of a controller", "controller", name, "kinds", names(a.steps[i].kinds))
 	}
 }
 

@@ -33,7 +33,7 @@ func newStates(c client.Client, list resource.ManagedList, o controller.Options)
 func (s *states) Start(ctx context.Context) error {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if err := s.record(ctx); err != nil && ctx.Err() == nil {
-			s.log.Debug("Cannot update the metrics of states, retrying", "error", err)
+			s.log.Debug("Cannot update the state metrics, retrying", "error", err)
 		}
 	}, s.interval)
 	return nil

@@ -92,8 +92,8 @@ func (r *Resolver) Resolve(ctx context.Context, namespace string, spec v1alpha1.
 	}
 	c.identity = id
 	if spec.Credentials.Source == v1alpha1.CredentialsSourceNone {
-		return Credentials{}, errors.New("spec.credentials: source None names no cluster; " +
-			"use Secret with a kubeconfig, or InjectedIdentity for the cluster of the provider")
+		return Credentials{}, errors.New("spec.credentials: source None does not specify a cluster; use Secret with a " +
+			"kubeconfig, or InjectedIdentity for the cluster of the provider")
 	}
 	c.kubeconfig, c.injected, err = r.read(ctx, namespace, spec.Credentials)
 	if err != nil {
@@ -108,7 +108,7 @@ func (r *Resolver) identity(ctx context.Context, namespace string, spec *v1alpha
 		return nil, nil //nolint:nilnil // No identity is the usual case, and no error.
 	}
 	if spec.Source == v1alpha1.CredentialsSourceNone {
-		return nil, errors.New("spec.identity: source None holds no credentials")
+		return nil, errors.New("spec.identity: source None has no credentials")
 	}
 	data, injected, err := r.read(ctx, namespace, spec.Credentials)
 	if err != nil {
@@ -125,8 +125,8 @@ func (r *Resolver) allowed(namespace string, source v1alpha1.CredentialsSource) 
 	if namespace == "" || r.policy.AllowTenantIdentity {
 		return nil
 	}
-	return errors.Errorf("source %s would lend the rights of the provider to namespace %q; "+
-		"use source Secret, a ClusterProviderConfig, or start the provider with --allow-tenant-identity", source, namespace)
+	return errors.Errorf("source %s would give namespace %q the permissions of the provider; use source Secret or a "+
+		"ClusterProviderConfig, or start the provider with --allow-tenant-identity", source, namespace)
 }
 
 // read returns the data of a source other than None. Injected credentials come from the environment of the provider; then
@@ -151,7 +151,7 @@ func (r *Resolver) read(ctx context.Context, namespace string, c v1alpha1.Creden
 		data, err = readFile(c.Fs.Path)
 		return data, false, err
 	}
-	return nil, false, errors.Errorf("source %q is unknown, or env or fs is not set", c.Source)
+	return nil, false, errors.Errorf("unknown source %q, or env or fs is not set", c.Source)
 }
 
 func (r *Resolver) secret(ctx context.Context, namespace string, ref *v1alpha1.SecretKeySelector) ([]byte, error) {
@@ -188,7 +188,7 @@ type MissingSecretError struct{ Namespace, Name string }
 
 // Error returns a message that names the Secret.
 func (e *MissingSecretError) Error() string {
-	return fmt.Sprintf("there is no Secret %q in namespace %q", e.Name, e.Namespace)
+	return fmt.Sprintf("Secret %q does not exist in namespace %q", e.Name, e.Namespace)
 }
 
 // A ReadError reports that a request for a Secret failed and can be retried. It does not mean that the credentials are
@@ -208,7 +208,7 @@ func secretNamespace(own, ref string) (string, error) {
 		return ref, nil
 	}
 	if ref != "" && ref != own {
-		return "", errors.Errorf("secretRef.namespace is %q, but a ProviderConfig reads secrets of its own namespace %q only", ref, own)
+		return "", errors.Errorf("secretRef.namespace: invalid value %q: a ProviderConfig can only refer to Secrets in its own namespace %q", ref, own)
 	}
 	return own, nil
 }
@@ -225,7 +225,7 @@ func readFile(path string) ([]byte, error) {
 		return nil, errors.Wrap(err, "cannot read a file of the provider")
 	}
 	if len(data) > kubeconfig.MaxBytes {
-		return nil, errors.Errorf("file %q of the provider has more than %d bytes", path, kubeconfig.MaxBytes)
+		return nil, errors.Errorf("file %q of the provider is larger than %d bytes", path, kubeconfig.MaxBytes)
 	}
 	return data, nil
 }

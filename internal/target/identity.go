@@ -45,16 +45,16 @@ func (i *identity) check(tenant bool, p Policy) error {
 		return i.needsData()
 	case v1alpha1.IdentityTypeAWSWebIdentityCredentials:
 		if !i.injected {
-			return errors.Errorf("type %s knows source InjectedIdentity only", i.kind)
+			return errors.Errorf("type %s only supports source InjectedIdentity", i.kind)
 		}
 		return nil
 	}
-	return errors.Errorf("type %q is unknown", i.kind)
+	return errors.Errorf("unknown type %q", i.kind)
 }
 
 func (i *identity) needsData() error {
 	if i.injected {
-		return errors.Errorf("type %s does not know source InjectedIdentity", i.kind)
+		return errors.Errorf("type %s does not support source InjectedIdentity", i.kind)
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (i *identity) checkGoogle(p Policy) error {
 		return nil // What is not JSON is an access token.
 	}
 	if err := json.Unmarshal(i.data, &key); err != nil {
-		return errors.New("the credentials are neither a JSON object nor an access token")
+		return errors.New("the credentials must be a JSON object or an access token")
 	}
 	switch key.Type {
 	case "service_account", "authorized_user":
@@ -82,8 +82,8 @@ func (i *identity) checkGoogle(p Policy) error {
 	if p.AllowFiles {
 		return nil
 	}
-	return errors.New("only Google credentials of type service_account and authorized_user are accepted, as others may name files " +
-		"of the provider; start it with --allow-kubeconfig-files to accept all")
+	return errors.New("Google credentials must be of type service_account or authorized_user, because other types can " +
+		"refer to files of the provider; to allow all types, start the provider with --allow-kubeconfig-files")
 }
 
 // tokenURIs returns the servers that exchange a Google key for a token. Without this list, Google's library would send the key
@@ -109,8 +109,8 @@ func (i *identity) checkAzure(tenant bool, p Policy) error {
 	}
 	if i.kind == v1alpha1.IdentityTypeAzureWorkloadIdentityCredentials {
 		if tenant && !p.AllowTenantIdentity {
-			return errors.Errorf("type %s would lend the identity of the provider to a namespace; "+
-				"use a ClusterProviderConfig, or start the provider with --allow-tenant-identity", i.kind)
+			return errors.Errorf("type %s would give a namespace access to the identity of the provider; use a "+
+				"ClusterProviderConfig, or start the provider with --allow-tenant-identity", i.kind)
 		}
 		if !p.AllowFiles && c.FederatedTokenFile != "" {
 			return refusedFile("federatedTokenFile")
@@ -123,7 +123,8 @@ func (i *identity) checkAzure(tenant bool, p Policy) error {
 }
 
 func refusedFile(field string) error {
-	return errors.Errorf("%s is refused, as it names a file of the provider; start it with --allow-kubeconfig-files to accept it", field)
+	return errors.Errorf("%s is not allowed, because it refers to a file of the provider; to allow it, start the "+
+		"provider with --allow-kubeconfig-files", field)
 }
 
 // wrap adds the tokens of the identity to the requests of a REST config. The context must live as long as the config is used.
@@ -144,7 +145,7 @@ func (i *identity) wrap(ctx context.Context, rc *rest.Config, cluster string, cl
 	case v1alpha1.IdentityTypeAWSWebIdentityCredentials:
 		err = aws.WrapRESTConfig(ctx, rc, cluster)
 	default:
-		err = errors.New("the type is unknown")
+		err = errors.New("unknown type")
 	}
 	rc.ExecProvider, rc.AuthProvider = nil, nil
 	return errors.Wrapf(err, "identity %s", i.kind)

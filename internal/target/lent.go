@@ -36,22 +36,23 @@ func serversOf(kind v1alpha1.IdentityType) string {
 func (i *identity) checkServer(rc *rest.Config) error {
 	u, err := url.Parse(rc.Host)
 	if err != nil || u.Scheme != "https" {
-		return errors.New("the server of the kubeconfig gets tokens of the provider, and must be an https URL")
+		return errors.New("the server in the kubeconfig must be an https URL, because it receives tokens of the provider")
 	}
 	if rc.Proxy != nil || rc.Insecure {
-		return errors.New("the server of the kubeconfig gets tokens of the provider: remove proxy-url and insecure-skip-tls-verify")
+		return errors.New("proxy-url and insecure-skip-tls-verify are not allowed in the kubeconfig, because the server " +
+			"receives tokens of the provider: remove them")
 	}
 	if i.server != "" {
 		if withPort(u.Host) == withPort(i.server) {
 			return nil
 		}
-		return errors.New("server is another host than that of the kubeconfig, which would get tokens of the provider")
+		return errors.New("server must be the host of the server in the kubeconfig, because it receives tokens of the provider")
 	}
 	if regexp.MustCompile(serversOf(i.kind)).MatchString(strings.ToLower(u.Hostname())) {
 		return nil
 	}
-	return errors.Errorf("the server of the kubeconfig gets tokens of the provider, and is not a known host of type %s: "+
-		"set server to the host and port of the API server", i.kind)
+	return errors.Errorf("the server in the kubeconfig receives tokens of the provider, but is not a known host for "+
+		"type %s: set server to the host and port of the API server", i.kind)
 }
 
 // withPort returns the normal form of host[:port].

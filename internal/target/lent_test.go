@@ -20,7 +20,7 @@ func TestLentIdentity(t *testing.T) {
 		aws     = v1alpha1.IdentityTypeAWSWebIdentityCredentials
 		azure   = v1alpha1.IdentityTypeAzureWorkloadIdentityCredentials
 		upbound = v1alpha1.IdentityTypeUpboundTokens
-		unknown = "is not a known host of type"
+		unknown = "the server in the kubeconfig receives tokens of the provider, but is not a known host for type"
 	)
 	proxy := http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy.example.org"})
 	cases := map[string]struct {
@@ -42,12 +42,12 @@ func TestLentIdentity(t *testing.T) {
 		"Address":     {reason: "An address says nothing.", kind: google, rc: rest.Config{Host: "https://198.51.100.1"}, want: unknown},
 		"Fixed":       {reason: "The config names the address.", kind: google, server: "198.51.100.1", rc: rest.Config{Host: "https://198.51.100.1:443"}},
 		"FixedIPv6":   {reason: "The config names the address.", kind: google, server: "[2001:db8::1]", rc: rest.Config{Host: "https://[2001:DB8::1]/"}},
-		"FixedOther":  {reason: "The Secret was changed.", kind: google, server: "198.51.100.1", rc: rest.Config{Host: "https://198.51.100.2"}, want: "another host than that of the kubeconfig"},
-		"FixedPort":   {reason: "Another port is another server.", kind: google, server: "198.51.100.1", rc: rest.Config{Host: "https://198.51.100.1:8443"}, want: "another host than that of the kubeconfig"},
-		"FixedNarrow": {reason: "Then no other server of the cloud is meant.", kind: aws, server: "a.gr7.eu-central-1.eks.amazonaws.com", rc: rest.Config{Host: "https://b.gr7.eu-central-1.eks.amazonaws.com"}, want: "another host"},
+		"FixedOther":  {reason: "The Secret was changed.", kind: google, server: "198.51.100.1", rc: rest.Config{Host: "https://198.51.100.2"}, want: "must be the host of the server in the kubeconfig"},
+		"FixedPort":   {reason: "Another port is another server.", kind: google, server: "198.51.100.1", rc: rest.Config{Host: "https://198.51.100.1:8443"}, want: "must be the host of the server in the kubeconfig"},
+		"FixedNarrow": {reason: "Then no other server of the cloud is meant.", kind: aws, server: "a.gr7.eu-central-1.eks.amazonaws.com", rc: rest.Config{Host: "https://b.gr7.eu-central-1.eks.amazonaws.com"}, want: "must be the host of the server in the kubeconfig"},
 		"Plain":       {reason: "Everyone could read the token.", kind: aws, rc: rest.Config{Host: "http://abc.gr7.eu-central-1.eks.amazonaws.com"}, want: "must be an https URL"},
-		"Insecure":    {reason: "Everyone could be the server.", kind: aws, rc: rest.Config{Host: "https://abc.gr7.eu-central-1.eks.amazonaws.com", TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, want: "remove proxy-url and insecure-skip-tls-verify"},
-		"Proxy":       {reason: "The proxy could, with a certificate authority of the Secret.", kind: aws, rc: rest.Config{Host: "https://abc.gr7.eu-central-1.eks.amazonaws.com", Proxy: proxy}, want: "remove proxy-url and insecure-skip-tls-verify"},
+		"Insecure":    {reason: "Everyone could be the server.", kind: aws, rc: rest.Config{Host: "https://abc.gr7.eu-central-1.eks.amazonaws.com", TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, want: "proxy-url and insecure-skip-tls-verify are not allowed in the kubeconfig, because the server receives tokens of the provider"},
+		"Proxy":       {reason: "The proxy could, with a certificate authority of the Secret.", kind: aws, rc: rest.Config{Host: "https://abc.gr7.eu-central-1.eks.amazonaws.com", Proxy: proxy}, want: "proxy-url and insecure-skip-tls-verify are not allowed in the kubeconfig, because the server receives tokens of the provider"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -72,9 +72,9 @@ func TestLentIdentityOfSecret(t *testing.T) {
 		want   string
 	}{
 		"Own":         {reason: "A token in a Secret isn't that of the provider.", spec: withIdentity(kubeconfig, google, fromSecret("ns", "s", "token"))},
-		"Environment": {reason: "One of its environment is.", spec: withIdentity(kubeconfig, google, fromEnv("TOKEN")), want: "spec.identity: the server of the kubeconfig gets tokens of the provider"},
+		"Environment": {reason: "One of its environment is.", spec: withIdentity(kubeconfig, google, fromEnv("TOKEN")), want: "spec.identity: the server in the kubeconfig"},
 		"FixedConfig": {reason: "An administrator wrote this kubeconfig.", spec: withIdentity(fromEnv("KUBECONFIG_DATA"), google, fromEnv("TOKEN"))},
-		"Injected":    {reason: "The role of the pod is the provider's.", spec: withIdentity(kubeconfig, v1alpha1.IdentityTypeAWSWebIdentityCredentials, injected), want: "spec.identity: the server of the kubeconfig gets tokens of the provider"},
+		"Injected":    {reason: "The role of the pod is the provider's.", spec: withIdentity(kubeconfig, v1alpha1.IdentityTypeAWSWebIdentityCredentials, injected), want: "spec.identity: the server in the kubeconfig"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -332,7 +332,7 @@ func TestLast(t *testing.T) {
 }
 
 // want401 is the message about rejected credentials.
-const want401 = "API server refuses the credentials (401 Unauthorized); check the user of the kubeconfig, or the identity"
+const want401 = "API server rejects the credentials (401 Unauthorized); check the user in the kubeconfig, or spec.identity"
 
 func TestCluster(t *testing.T) {
 	s := newAPIServer(t)

@@ -49,9 +49,9 @@ func TestTokenServer(t *testing.T) {
 		tokens   map[string]bool
 		want     string
 	}{
-		"Tenant":   {reason: "A tenant reaches no program of the node.", path: "/token", want: ": its address is a loopback address"},
+		"Tenant":   {reason: "A tenant reaches no program of the node.", path: "/token", want: ": refusing to connect to a loopback address"},
 		"Platform": {reason: "An administrator does.", platform: true, path: "/token", asked: []string{"/token"}, tokens: map[string]bool{"Bearer t0ken": true}},
-		"Redirect": {reason: "The answer of another server isn't a token.", platform: true, path: "/elsewhere", asked: []string{"/elsewhere"}, want: "the identity cannot get a token: its server answers Temporary Redirect"},
+		"Redirect": {reason: "The answer of another server isn't a token.", platform: true, path: "/elsewhere", asked: []string{"/elsewhere"}, want: "the identity cannot get a token: the token server returned Temporary Redirect"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

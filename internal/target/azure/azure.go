@@ -44,7 +44,7 @@ type Credentials struct {
 func Parse(data []byte) (*Credentials, error) {
 	c := &Credentials{}
 	if json.Unmarshal(data, c) != nil {
-		return nil, errors.New("the credentials are not a JSON object of texts")
+		return nil, errors.New("the credentials must be a JSON object with string values")
 	}
 	return c, nil
 }
@@ -61,8 +61,8 @@ func (c *Credentials) CheckAuthority() error {
 	if err == nil && u.Scheme == "https" && u.User == nil && slices.Contains(hosts, strings.ToLower(u.Host)) {
 		return nil
 	}
-	return errors.Errorf("authorityHost is not a server of Microsoft Entra ID: use one of https://%s; "+
-		"AZURE_AUTHORITY_HOST in the environment of the provider can name another one", strings.Join(hosts, ", https://"))
+	return errors.Errorf("authorityHost is not a known host of Microsoft Entra ID: use one of https://%s, or set "+
+		"AZURE_AUTHORITY_HOST in the environment of the provider", strings.Join(hosts, ", https://"))
 }
 
 // WrapServicePrincipal adds the tokens of a service principal to the requests of a REST config. The client requests the
@@ -145,7 +145,7 @@ func (c *Credentials) servicePrincipal(o azcore.ClientOptions) (azcore.TokenCred
 	}
 	certificates, key, err := azidentity.ParseCertificates(data, []byte(c.ClientCertificatePassword))
 	if err != nil {
-		return nil, errors.New("clientCertificate is not a file with a certificate and its private key, or the password is wrong")
+		return nil, errors.New("clientCertificate must contain a certificate and its private key, or the password is wrong")
 	}
 	return azidentity.NewClientCertificateCredential(c.TenantID, c.ClientID, certificates, key, &azidentity.ClientCertificateCredentialOptions{
 		ClientOptions: o, SendCertificateChain: true, DisableInstanceDiscovery: o.Cloud.ActiveDirectoryAuthorityHost != "",
@@ -191,5 +191,5 @@ func explain(err error) error {
 		return errors.Wrap(err, "cannot get a token from Microsoft Entra ID")
 	}
 	code := failed.RawResponse.StatusCode
-	return errors.Errorf("Microsoft Entra ID refuses the credentials (%d %s)", code, http.StatusText(code))
+	return errors.Errorf("Microsoft Entra ID rejects the credentials (%d %s)", code, http.StatusText(code))
 }

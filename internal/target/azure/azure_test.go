@@ -152,7 +152,7 @@ func TestWrap(t *testing.T) {
 			reason: "The credentials name the server.", workload: true, c: Credentials{ClientID: "client", TenantID: "tenant", ServerID: "server/.default"},
 			want: map[string]string{"scope": "server/.default openid offline_access profile"},
 		},
-		"Refused": {reason: "Nothing that differs each time is said.", c: secret, args: exec, refuse: true, err: "Microsoft Entra ID refuses the credentials (401 Unauthorized)"},
+		"Refused": {reason: "Nothing that differs each time is said.", c: secret, args: exec, refuse: true, err: "Microsoft Entra ID rejects the credentials (401 Unauthorized)"},
 		"NoServer": {
 			reason: "Tokens are for one application.", c: secret, args: []string{"get-token"},
 			err: "the application of the API server is unknown: set serverId, or --server-id in the exec of the kubeconfig",
@@ -165,7 +165,7 @@ func TestWrap(t *testing.T) {
 		},
 		"NoCertificate": {
 			reason: "The file is something else, which is not shown.", c: Credentials{ClientID: "client", TenantID: "tenant", ClientCertificate: token}, args: exec,
-			err: "clientCertificate is not a file with a certificate and its private key, or the password is wrong",
+			err: "clientCertificate must contain a certificate and its private key, or the password is wrong",
 		},
 	}
 	for name, tc := range cases {

@@ -107,14 +107,14 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 	c.transport, c.config, c.identity = t, shared(rc, t), identityOf(rc, t.Host())
 	client := &http.Client{Transport: t}
 	if c.rest, err = RESTClient(c.config, client); err != nil {
-		return nil, errors.Wrap(err, "cannot make a client")
+		return nil, errors.Wrap(err, "cannot create a client")
 	}
 	if c.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(c.config, client); err != nil {
-		return nil, errors.Wrap(err, "cannot make a client")
+		return nil, errors.Wrap(err, "cannot create a client")
 	}
 	watcher, err := newWatchClient(c.config, client, c.get)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a client")
+		return nil, errors.Wrap(err, "cannot create a client")
 	}
 	c.mapper = mapper.New(c.get, o.Builtin)
 	options := []informer.Option{informer.WithRewritten(c.forgetUID)}
@@ -196,7 +196,7 @@ func (c *Cluster) requestVersion(ctx context.Context) (string, error) {
 	}
 	info := &version.Info{}
 	if err := json.Unmarshal(data, info); err != nil || info.GitVersion == "" {
-		return "", errors.New("cannot get the version of the cluster: the answer holds none")
+		return "", errors.New("cannot get the version of the cluster: the response contains no version")
 	}
 	if before := c.known.Swap(&info.GitVersion); before == nil || *before != info.GitVersion {
 		c.notify()

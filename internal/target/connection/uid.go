@@ -70,7 +70,7 @@ func (c *Cluster) askUID(ctx context.Context) (string, error) {
 	}
 	m := &metav1.PartialObjectMetadata{}
 	if err := json.Unmarshal(data, m); err != nil || m.Name != "kube-system" || !validUID.MatchString(string(m.UID)) {
-		return "", errors.New("the response does not come from a Kubernetes API server; check the server of the kubeconfig, and the proxies on the way to it")
+		return "", errors.New("the response is not from a Kubernetes API server; check the server in the kubeconfig, and any proxies in between")
 	}
 	return string(m.UID), nil
 }

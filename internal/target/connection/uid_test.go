@@ -24,10 +24,10 @@ import (
 
 // TestUID checks the UID for each response of the server, and how often it is requested.
 func TestUID(t *testing.T) {
-	const notServer = "API server HOST: 404 Not Found does not come from a Kubernetes API server; check the server of the kubeconfig, and " +
-		"the proxies on the way to it"
+	const notServer = "API server HOST: the 404 Not Found response is not from a Kubernetes API server; check the server in the kubeconfig, and " +
+		"any proxies in between"
 	const what = "cannot get the UID of namespace kube-system, which identifies the cluster: "
-	const strange = what + "the response does not come from a Kubernetes API server; check the server of the kubeconfig, and the proxies on the way to it"
+	const strange = what + "the response is not from a Kubernetes API server; check the server in the kubeconfig, and any proxies in between"
 	type want struct {
 		uid      string
 		err      string

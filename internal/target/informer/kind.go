@@ -320,7 +320,7 @@ func (k *kind) Replace(items []any, resourceVersion string) error {
 	k.mu.Unlock()
 	k.returnSlot()
 	if rewritten {
-		k.cache.log.Info("The resource versions of a cluster went back: everything known about the objects was dropped", "kind", k.gk.String())
+		k.cache.log.Info("The resource versions of a cluster went backwards, dropping all cached objects", "kind", k.gk.String())
 		panics.Log(k.subject(), k.cache.rewritten)
 	}
 	k.notify(changes)

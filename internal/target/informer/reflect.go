@@ -186,7 +186,7 @@ func (k *kind) resume(ctx context.Context, r Resource, o metav1.ListOptions, res
 		w, err := k.cache.client.Watch(ctx, r, o)
 		if err == nil && pause > 0 && k.wentBack(ctx, r, o.ResourceVersion) {
 			w.Stop()
-			return nil, apierrors.NewResourceExpired("the resource versions of the cluster went back")
+			return nil, apierrors.NewResourceExpired("the resource versions of the cluster went backwards")
 		}
 		if err == nil || isAnswer(err) || time.Since(start) > resumeFor {
 			return w, k.answered(ctx, err)

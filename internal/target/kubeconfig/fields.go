@@ -27,7 +27,7 @@ func setCluster(rc *rest.Config, c *api.Cluster, o Options) error {
 		return errors.New("insecure-skip-tls-verify and a certificate authority are mutually exclusive")
 	}
 	if len(c.CertificateAuthorityData) > 0 && !x509.NewCertPool().AppendCertsFromPEM(c.CertificateAuthorityData) {
-		return errors.New("certificate-authority-data holds no PEM certificate")
+		return errors.New("certificate-authority-data contains no PEM certificate")
 	}
 	rc.Host = server.String()
 	rc.DisableCompression = c.DisableCompression
@@ -48,12 +48,11 @@ func setCluster(rc *rest.Config, c *api.Cluster, o Options) error {
 
 func setUser(rc *rest.Config, u *api.AuthInfo, o Options) error {
 	if u.Exec != nil && !o.AllowExec && !o.Identity {
-		return errors.New("exec is refused, as it would run a program of the provider; " +
-			"use a token or a client certificate, or start the provider with --allow-kubeconfig-exec")
+		return errors.New("exec is not allowed, because it would run a command in the provider; use a token or a client " +
+			"certificate, or start the provider with --allow-kubeconfig-exec")
 	}
 	if u.AuthProvider != nil && !o.AllowExec {
-		return errors.New("auth-provider is refused; " +
-			"use a token or a client certificate, or start the provider with --allow-kubeconfig-exec")
+		return errors.New("auth-provider is not allowed; use a token or a client certificate, or start the provider with --allow-kubeconfig-exec")
 	}
 	for _, f := range []struct{ field, path string }{
 		{"tokenFile", u.TokenFile},
@@ -89,8 +88,8 @@ func refuseFile(field, path string, o Options) error {
 	if path == "" || o.AllowFiles {
 		return nil
 	}
-	return errors.Errorf("%s is refused, as it names a file of the provider; "+
-		"put the content into the kubeconfig, or start the provider with --allow-kubeconfig-files", field)
+	return errors.Errorf("%s is not allowed, because it refers to a file of the provider; embed the content in the "+
+		"kubeconfig, or start the provider with --allow-kubeconfig-files", field)
 }
 
 // serverURL parses the address of an HTTP server, and rejects all other URLs. Errors do not quote the address, because it
@@ -101,13 +100,13 @@ func serverURL(server string) (*url.URL, error) {
 	}
 	u, err := url.Parse(server)
 	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "" {
-		return nil, errors.New("server is not an http or https URL with a host")
+		return nil, errors.New("server must be an http or https URL with a host")
 	}
 	if u.User != nil {
-		return nil, errors.New("server must not hold a user or a password")
+		return nil, errors.New("server must not contain a user or a password")
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
-		return nil, errors.New("server must not hold a query or a fragment")
+		return nil, errors.New("server must not contain a query or a fragment")
 	}
 	return u, nil
 }
@@ -115,13 +114,13 @@ func serverURL(server string) (*url.URL, error) {
 func proxyURL(proxy string) (*url.URL, error) {
 	u, err := url.Parse(proxy)
 	if err != nil || u.Hostname() == "" {
-		return nil, errors.New("proxy-url is not a URL with a host")
+		return nil, errors.New("proxy-url must be a URL with a host")
 	}
 	switch u.Scheme {
 	case "http", "https", "socks5":
 		return u, nil
 	}
-	return nil, errors.New("proxy-url is neither an http, an https nor a socks5 URL")
+	return nil, errors.New("proxy-url must be an http, https or socks5 URL")
 }
 
 // checkKeyPair returns an error that names the invalid field. Without it, the TLS library would report the error only
@@ -130,13 +129,13 @@ func checkKeyPair(u *api.AuthInfo) error {
 	hasCert := len(u.ClientCertificateData) > 0 || u.ClientCertificate != ""
 	hasKey := len(u.ClientKeyData) > 0 || u.ClientKey != ""
 	if hasCert != hasKey {
-		return errors.New("a client certificate needs both client-certificate-data and client-key-data")
+		return errors.New("client-certificate-data and client-key-data must be set together")
 	}
 	if len(u.ClientCertificateData) == 0 || len(u.ClientKeyData) == 0 {
 		return nil
 	}
 	if _, err := tls.X509KeyPair(u.ClientCertificateData, u.ClientKeyData); err != nil {
-		return errors.New("client-certificate-data and client-key-data are not a certificate in PEM and its key")
+		return errors.New("client-certificate-data and client-key-data must be a PEM certificate and the matching key")
 	}
 	return nil
 }

@@ -52,10 +52,10 @@ func Load(data []byte) (*api.Config, error) {
 		return nil, errors.New("kubeconfig is empty")
 	}
 	if len(data) > MaxBytes {
-		return nil, errors.Errorf("kubeconfig has %d bytes, and at most %d are read", len(data), MaxBytes)
+		return nil, errors.Errorf("kubeconfig has %d bytes: the maximum is %d", len(data), MaxBytes)
 	}
 	if err := (yamlsize.Limits{Bytes: MaxBytes, Values: maxValues}).Check(data); err != nil {
-		return nil, errors.Wrap(err, "kubeconfig cannot be read")
+		return nil, errors.Wrap(err, "cannot read kubeconfig")
 	}
 	c, err := clientcmd.Load(data)
 	if err != nil {
@@ -76,11 +76,11 @@ func Parse(data []byte, o Options) (*Result, error) {
 	}
 	kctx := c.Contexts[c.CurrentContext]
 	if kctx == nil {
-		return nil, errors.Errorf("kubeconfig has no context %q, which is its current-context", shorten(c.CurrentContext))
+		return nil, errors.Errorf("kubeconfig has no context %q, which current-context refers to", shorten(c.CurrentContext))
 	}
 	cluster := c.Clusters[kctx.Cluster]
 	if cluster == nil {
-		return nil, errors.Errorf("kubeconfig has no cluster %q, which context %q uses", shorten(kctx.Cluster), shorten(c.CurrentContext))
+		return nil, errors.Errorf("kubeconfig has no cluster %q, which context %q refers to", shorten(kctx.Cluster), shorten(c.CurrentContext))
 	}
 	user, err := userOf(c, kctx, o)
 	if err != nil {
@@ -105,10 +105,10 @@ func userOf(c *api.Config, kctx *api.Context, o Options) (*api.AuthInfo, error) 
 		return &api.AuthInfo{}, nil
 	}
 	if kctx.AuthInfo == "" {
-		return nil, errors.Errorf("context %q of the kubeconfig has no user; add one, or an identity to the provider config",
+		return nil, errors.Errorf("context %q of the kubeconfig has no user; add a user, or set spec.identity of the ProviderConfig",
 			shorten(c.CurrentContext))
 	}
-	return nil, errors.Errorf("kubeconfig has no user %q, which context %q uses", shorten(kctx.AuthInfo), shorten(c.CurrentContext))
+	return nil, errors.Errorf("kubeconfig has no user %q, which context %q refers to", shorten(kctx.AuthInfo), shorten(c.CurrentContext))
 }
 
 var lineNumber = regexp.MustCompile(`line \d+`)
@@ -117,9 +117,9 @@ var lineNumber = regexp.MustCompile(`line \d+`)
 // which may be a password.
 func unreadable(err error) error {
 	if line := lineNumber.FindString(err.Error()); line != "" {
-		return errors.Errorf("kubeconfig cannot be read: %s is not valid YAML", line)
+		return errors.Errorf("cannot read kubeconfig: invalid YAML in %s", line)
 	}
-	return errors.New("kubeconfig cannot be read: it is not a Config of v1 in YAML or JSON, or a field has the wrong type")
+	return errors.New("cannot read kubeconfig: must be a v1 Config in YAML or JSON with valid field types")
 }
 
 func shorten(name string) string {

@@ -96,14 +96,14 @@ func (m *Mapper) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (clus
 	case v.asking <- struct{}{}:
 		defer func() { <-v.asking }()
 	case <-ctx.Done():
-		return cluster.Mapping{}, errors.Wrapf(context.Cause(ctx), "waiting for the kinds of %s", gvk.GroupVersion())
+		return cluster.Mapping{}, errors.Wrapf(context.Cause(ctx), "stopped waiting for the kinds of %s", gvk.GroupVersion())
 	}
 	if found, err := m.known(gvk, v); err == nil || isNoKind(err) {
 		return found, err
 	}
 	kinds, err := m.discover(ctx, gvk.GroupVersion())
 	if err != nil {
-		return cluster.Mapping{}, errors.Wrapf(err, "cannot ask the cluster for the kinds of %s", gvk.GroupVersion())
+		return cluster.Mapping{}, errors.Wrapf(err, "cannot discover the kinds of %s", gvk.GroupVersion())
 	}
 	m.mu.Lock()
 	v.kinds, v.asked = kinds, m.now()

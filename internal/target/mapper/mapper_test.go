@@ -148,7 +148,7 @@ func TestMapping(t *testing.T) {
 			reason: "A failure is reported, and not remembered.",
 			steps: []step{
 				{
-					gvk: widget, err: "cannot ask the cluster for the kinds of example.org/v1: boom", requests: []string{"/apis/example.org/v1"},
+					gvk: widget, err: "cannot discover the kinds of example.org/v1: boom", requests: []string{"/apis/example.org/v1"},
 					change: func(_ *Mapper, s *server) { s.err = errors.New("boom") },
 				},
 				{
@@ -175,16 +175,16 @@ func TestMapping(t *testing.T) {
 			reason: "Where the list of groups is not found either, no API server answers, and no kind is missing.",
 			steps: []step{
 				{
-					gvk: elsewhere, err: "does not come from a Kubernetes API server", requests: []string{"/apis/none.example.org/v1", "/apis"},
+					gvk: elsewhere, err: "is not from a Kubernetes API server", requests: []string{"/apis/none.example.org/v1", "/apis"},
 					change: func(_ *Mapper, s *server) { delete(s.groups, "/apis") },
 				},
-				{gvk: elsewhere, err: "does not come from a Kubernetes API server", requests: []string{"/apis/none.example.org/v1", "/apis"}},
+				{gvk: elsewhere, err: "is not from a Kubernetes API server", requests: []string{"/apis/none.example.org/v1", "/apis"}},
 			},
 		},
 		"Contradiction": {
 			reason: "A version that the groups have is not missing, whatever its own path answers.",
 			steps: []step{{
-				gvk: widget, err: "names example.org/v1 among its API versions", requests: []string{"/apis/example.org/v1", "/apis"},
+				gvk: widget, err: "the cluster lists API version example.org/v1", requests: []string{"/apis/example.org/v1", "/apis"},
 				change: func(_ *Mapper, s *server) {
 					delete(s.groups, "/apis/example.org/v1")
 					s.groups["/apis"] = strings.ReplaceAll(groups, "apps", "example.org")

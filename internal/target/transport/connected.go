@@ -34,7 +34,7 @@ type ThrottledError struct {
 
 // Error returns one line that is equal for equal causes.
 func (e *ThrottledError) Error() string {
-	return "API server " + e.Host + ": has too many requests and asks to retry later (429 Too Many Requests)"
+	return "API server " + e.Host + " is throttling requests (429 Too Many Requests)"
 }
 
 const (

@@ -22,12 +22,12 @@ import (
 )
 
 // ErrClosed is the error of requests after the transport was closed.
-var ErrClosed = errors.New("the connection to the API server was closed, because its credentials are no longer used")
+var ErrClosed = errors.New("the connection to the API server was closed, because its credentials were replaced")
 
 // These are the errors of connections and responses that the transport rejects.
 var (
-	errRedirect = errors.New("it redirects elsewhere, which is refused")
-	errTooLarge = errors.New("its answer is larger than is read")
+	errRedirect = errors.New("redirects are not allowed")
+	errTooLarge = errors.New("the response exceeds the size limit")
 )
 
 // An UnreachableError reports why a request got no response from the API server. It does not unwrap, because the text of
@@ -122,19 +122,19 @@ func through(err error) string {
 
 func certificate(err error) (string, bool) {
 	if e := (x509.UnknownAuthorityError{}); errors.As(err, &e) {
-		return "its certificate is signed by an unknown authority; check certificate-authority-data of the kubeconfig", true
+		return "the certificate is signed by an unknown authority; check certificate-authority-data in the kubeconfig", true
 	}
 	if e := (x509.HostnameError{}); errors.As(err, &e) {
-		return "its certificate is for another host; check server and tls-server-name of the kubeconfig", true
+		return "the certificate is for a different host; check server and tls-server-name in the kubeconfig", true
 	}
 	if e := (x509.CertificateInvalidError{}); errors.As(err, &e) {
 		if e.Reason == x509.Expired {
-			return "its certificate has expired or is not yet valid", true
+			return "the certificate has expired or is not yet valid", true
 		}
-		return "its certificate is not valid", true
+		return "the certificate is invalid", true
 	}
 	if e := (*tls.CertificateVerificationError)(nil); errors.As(err, &e) {
-		return "its certificate cannot be verified", true
+		return "the certificate cannot be verified", true
 	}
 	return "", false
 }
@@ -142,10 +142,10 @@ func certificate(err error) (string, bool) {
 func handshake(err error) (string, bool) {
 	// The type of an alert is not exported.
 	if e := (*net.OpError)(nil); errors.As(err, &e) && e.Op == "remote error" {
-		return "it refuses the TLS handshake (" + e.Err.Error() + "); check the client certificate of the kubeconfig", true
+		return "the TLS handshake failed (" + e.Err.Error() + "); check the client certificate in the kubeconfig", true
 	}
 	if e := (tls.RecordHeaderError{}); errors.As(err, &e) || strings.Contains(err.Error(), "HTTP response to HTTPS client") {
-		return "it does not speak TLS", true
+		return "the server does not use TLS", true
 	}
 	return "", false
 }
@@ -159,9 +159,9 @@ func name(err error) (string, bool) {
 	case e.IsNotFound:
 		return through(err) + "no such host", true
 	case e.IsTimeout:
-		return through(err) + "looking up the host timed out", true
+		return through(err) + "the DNS lookup timed out", true
 	}
-	return through(err) + "looking up the host failed", true
+	return through(err) + "the DNS lookup failed", true
 }
 
 // A limitError is the error of a deadline that identifies the time limit.
@@ -203,7 +203,7 @@ func innermost(err error) string {
 func tokenReason(err error) string {
 	const failed = "the identity cannot get a token: "
 	if e := (*oauth2.RetrieveError)(nil); errors.As(err, &e) && e.Response != nil {
-		return failed + "its server answers " + http.StatusText(e.Response.StatusCode)
+		return failed + "the token server returned " + http.StatusText(e.Response.StatusCode)
 	}
 	if s, ok := reason(err); ok {
 		return failed + s

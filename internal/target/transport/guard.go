@@ -83,7 +83,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 // withoutText replaces the text of an error that is not in the format of the Kubernetes API. client-go would quote this text,
 // which can be the page of a different server that the author of a kubeconfig must not be able to read.
 func withoutText(resp *http.Response) {
-	const text = "the answer does not have the form of the Kubernetes API"
+	const text = "the response is not from a Kubernetes API server"
 	_ = resp.Body.Close()
 	resp.Header.Set("Content-Type", "text/plain")
 	resp.Header.Del("Content-Length")

@@ -35,7 +35,8 @@ type Outcome struct {
 }
 
 // refusedCredentials is the message for requests whose credentials the server rejects.
-const refusedCredentials = "API server refuses the credentials (401 Unauthorized); check the user of the kubeconfig, or the identity" //nolint:gosec // A message.
+const refusedCredentials = "API server rejects the credentials (401 Unauthorized); check the user in the " +
+	"kubeconfig, or spec.identity" //nolint:gosec // A message.
 
 // tolerated is the number of consecutive ambiguous failures after which a connected server counts as unreachable.
 const tolerated = 3
@@ -76,7 +77,7 @@ func (o *outcomes) answered(u *url.URL, resp *http.Response, probe bool) {
 	case resp.StatusCode == http.StatusUnauthorized:
 		o.set(Outcome{State: Unauthorized, Message: refusedCredentials})
 	case resp.StatusCode >= http.StatusInternalServerError:
-		o.doubt("API server "+o.host+": answers "+strconv.Itoa(resp.StatusCode)+" "+http.StatusText(resp.StatusCode), probe)
+		o.doubt("API server "+o.host+" returned "+strconv.Itoa(resp.StatusCode)+" "+http.StatusText(resp.StatusCode), probe)
 	default:
 		o.doubt((&notfound.Error{Host: o.host}).Error(), probe)
 	}
@@ -90,7 +91,7 @@ func (o *outcomes) connected(probe bool) {
 		o.failures = 0
 	}
 	o.mu.Unlock()
-	o.set(Outcome{State: Connected, Message: "API server " + o.host + " answers"})
+	o.set(Outcome{State: Connected, Message: "API server " + o.host + " responds"})
 }
 
 // failed records a request without a response. down is true if the server is certainly down. Otherwise, it might be down.

@@ -104,15 +104,15 @@ func TestErrors(t *testing.T) {
 	}{
 		"UnknownHost":      {reason: "DNS says no.", rc: &rest.Config{Host: "https://no-such-host.invalid"}, want: "no such host", down: true},
 		"Refused":          {reason: "No one listens.", rc: &rest.Config{Host: "https://127.0.0.1:1"}, want: "connection refused", down: true},
-		"UnknownAuthority": {reason: "The field of the kubeconfig is named.", rc: &rest.Config{Host: secure.URL}, want: "its certificate is signed by an unknown authority; check certificate-authority-data of the kubeconfig", down: true},
-		"WrongName":        {reason: "So are these.", rc: wrongName, want: "its certificate is for another host; check server and tls-server-name of the kubeconfig", down: true},
-		"PlainHTTP":        {reason: "The scheme is wrong.", rc: &rest.Config{Host: "https" + strings.TrimPrefix(plain.URL, "http")}, want: "it does not speak TLS", down: true},
+		"UnknownAuthority": {reason: "The field of the kubeconfig is named.", rc: &rest.Config{Host: secure.URL}, want: "the certificate is signed by an unknown authority; check certificate-authority-data in the kubeconfig", down: true},
+		"WrongName":        {reason: "So are these.", rc: wrongName, want: "the certificate is for a different host; check server and tls-server-name in the kubeconfig", down: true},
+		"PlainHTTP":        {reason: "The scheme is wrong.", rc: &rest.Config{Host: "https" + strings.TrimPrefix(plain.URL, "http")}, want: "the server does not use TLS", down: true},
 		"NoAnswer":         {reason: "A handshake that stalls must not hold a worker.", rc: &rest.Config{Host: "https://" + silent}, want: "timed out", down: true, slow: true},
 		"ClosedEarly":      {reason: "No port of ours in the text.", rc: &rest.Config{Host: "http://" + hangsUp}, want: "connection lost"},
-		"Redirect":         {reason: "A redirect would take the token elsewhere.", rc: redirecting, host: elsewhere.URL, want: "it redirects elsewhere, which is refused", down: true},
-		"Endless":          {reason: "Memory is bounded.", rc: endless, want: "its answer is larger than is read"},
-		"NoClientCert":     {reason: "The server wants another certificate.", rc: &rest.Config{Host: mutual.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, want: "it refuses the TLS handshake (tls: certificate required); check the client certificate of the kubeconfig", down: true},
-		"LinkLocal":        {reason: "Metadata servers of clouds hand out credentials.", rc: &rest.Config{Host: "http://169.254.169.254"}, want: "its address is that of a metadata service, which is refused", down: true},
+		"Redirect":         {reason: "A redirect would take the token elsewhere.", rc: redirecting, host: elsewhere.URL, want: "redirects are not allowed", down: true},
+		"Endless":          {reason: "Memory is bounded.", rc: endless, want: "the response exceeds the size limit"},
+		"NoClientCert":     {reason: "The server wants another certificate.", rc: &rest.Config{Host: mutual.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, want: "the TLS handshake failed (tls: certificate required); check the client certificate in the kubeconfig", down: true},
+		"LinkLocal":        {reason: "Metadata servers of clouds hand out credentials.", rc: &rest.Config{Host: "http://169.254.169.254"}, want: "refusing to connect to the address of a metadata service", down: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestExplain(t *testing.T) {
 		err    error
 		want   string
 	}{
-		"Unauthorized": {reason: "The text of the API server is but one word.", err: apierrors.NewUnauthorized("Unauthorized"), want: "API server refuses the credentials (401 Unauthorized); check the user of the kubeconfig, or the identity"},
+		"Unauthorized": {reason: "The text of the API server is but one word.", err: apierrors.NewUnauthorized("Unauthorized"), want: "API server rejects the credentials (401 Unauthorized); check the user in the kubeconfig, or spec.identity"},
 		"Forbidden":    {reason: "The text of the API server names user, verb and resource.", err: apierrors.NewForbidden(gr, "x", errors.New("no")), want: `API server denies access (403 Forbidden): secrets "x" is forbidden: no`},
 		"Other":        {reason: "The rest is not ours to word.", err: errors.New("boom"), want: "boom"},
 	}
@@ -335,7 +335,7 @@ func TestTokenErrors(t *testing.T) {
 		"Answer": {
 			reason: "The answer of a token server may hold anything.",
 			err:    &oauth2.RetrieveError{Response: &http.Response{StatusCode: http.StatusForbidden}, Body: []byte("canary")},
-			want:   "the identity cannot get a token: its server answers Forbidden",
+			want:   "the identity cannot get a token: the token server returned Forbidden",
 		},
 		"Dead":  {reason: "Who is not there, is named.", err: &net.DNSError{IsNotFound: true, Name: "x"}, want: "the identity cannot get a token: no such host"},
 		"Lines": {reason: "Conditions have one line.", err: errors.New("first\nsecond"), want: "the identity cannot get a token: first"},

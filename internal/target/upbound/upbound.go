@@ -48,7 +48,7 @@ func wrap(rc *rest.Config, e *exchange) (err error) {
 func organizationOf(exec *clientcmdapi.ExecConfig) (string, error) {
 	if exec == nil || exec.Command != "up" || len(exec.Args) < 2 || exec.Args[1] != "token" ||
 		exec.Args[0] != "org" && exec.Args[0] != "organization" {
-		return "", errors.New("exec of the kubeconfig must be up organization token")
+		return "", errors.New("exec in the kubeconfig must run up organization token")
 	}
 	name := ""
 	if len(exec.Args) > 2 {
@@ -61,7 +61,7 @@ func organizationOf(exec *clientcmdapi.ExecConfig) (string, error) {
 		}
 	}
 	if name == "" {
-		return "", errors.New("exec of the kubeconfig names no organization, neither as argument nor as ORGANIZATION")
+		return "", errors.New("exec in the kubeconfig has no organization: set the argument or the environment variable ORGANIZATION")
 	}
 	return name, nil
 }
@@ -95,7 +95,7 @@ func (e *exchange) Token() (*oauth2.Token, error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, errors.Errorf("Upbound refuses the token for organization %q (%d %s)",
+		return nil, errors.Errorf("Upbound rejects the token for organization %q (%d %s)",
 			e.organization, resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
 	var answer struct {
