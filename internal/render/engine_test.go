@@ -156,25 +156,25 @@ func TestHostileTemplates(t *testing.T) {
 		"Include": {
 			reason: "A template that includes itself.",
 			files:  app.with(tree{"templates/a.yaml": `{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`}),
-			want:   "templates call each other without an end",
+			want:   "templates call each other recursively too often",
 		},
 		"Template": {
 			reason: "The same without a function.",
 			files:  app.with(tree{"templates/a.yaml": `{{ define "a" }}{{ template "a" . }}{{ end }}{{ template "a" . }}`}),
-			want:   "templates call each other without an end",
+			want:   "templates call each other recursively too often",
 		},
 		"TPL": {
 			reason: "Helm does not count tpl: its stack overflows.",
 			files:  app.with(tree{"templates/a.yaml": `{{ tpl .Values.x . }}`}),
 			values: map[string]any{"x": "{{ tpl .Values.x . }}"},
-			want:   "templates call each other without an end",
+			want:   "templates call each other recursively too often",
 		},
 		"Mixed": {
 			reason: "All ways in turn, deep in constructs.",
 			files: app.with(tree{"templates/a.yaml": `{{ define "a" }}{{ tpl .Values.x . }}{{ end }}{{ define "b" }}` + strings.Repeat("{{ if true }}", 100) +
 				`{{ include "a" . | quote | quote }}` + strings.Repeat("{{ end }}", 100) + `{{ end }}{{ include "a" . }}`}),
 			values: map[string]any{"x": `{{ template "b" . }}`},
-			want:   "templates call each other without an end",
+			want:   "templates call each other recursively too often",
 		},
 		"Growing": {
 			reason: "Twice as many calls at each level, but no level too deep.",
@@ -194,42 +194,42 @@ func TestHostileTemplates(t *testing.T) {
 		"Output": {
 			reason: "More output than allowed.",
 			files:  app.with(tree{"templates/a.yaml": "\n" + `{{ range until 1000000 }}0123456789{{ end }}`}),
-			want:   "templates print more than 1048576 bytes",
+			want:   "the output of the templates is larger than 1048576 bytes",
 		},
 		"OutputOfMany": {
 			reason: "All templates together.",
 			files:  app.with(tree{"templates/a.yaml": `{{ repeat 600000 "a" }}`, "templates/b.yaml": `{{ repeat 600000 "a" }}`}),
-			want:   "templates/a.yaml: templates print more than 1048576 bytes",
+			want:   "templates/a.yaml: the output of the templates is larger than 1048576 bytes",
 		},
 		"Included": {
 			reason: "Output that is never printed.",
 			files:  app.with(tree{"templates/a.yaml": `{{ define "a" }}{{ range until 1000000 }}0123456789{{ end }}{{ end }}{{ $x := include "a" . }}`}),
-			want:   "templates print more than 1048576 bytes",
+			want:   "the output of the templates is larger than 1048576 bytes",
 		},
 		"Repeat": {
 			reason: "A number decides how much memory is taken.",
 			files:  app.with(tree{"templates/a.yaml": `{{ repeat 1000000000000 "a" }}`}),
-			want:   "templates/a.yaml:1: <repeat 1000000000000 \"a\">: 1000000000000 is too much: at most 16777216",
+			want:   "templates/a.yaml:1: <repeat 1000000000000 \"a\">: 1000000000000 exceeds the maximum of 16777216",
 		},
 		"Until": {
 			reason: "Also for lists.",
 			files:  app.with(tree{"templates/a.yaml": `{{ range until 1000000000 }}{{ end }}`}),
-			want:   "1000000000 is too much: at most 16777216",
+			want:   "1000000000 exceeds the maximum of 16777216",
 		},
-		"UntilStep":    {"With steps.", app.with(tree{"templates/a.yaml": `{{ len (untilStep 0 -1000000000 -2) }}`}), nil, "500000000 is too much"},
-		"Seq":          {"As text.", app.with(tree{"templates/a.yaml": `{{ len (seq 0 1 1000000000) }}`}), nil, "1000000000 is too much"},
-		"Nindent":      {"Between lines.", app.with(tree{"templates/a.yaml": `{{ len (nindent 10000000 "a\nb") }}`}), nil, "20000000 is too much"},
-		"RandAlphaNum": {"Of chance.", app.with(tree{"templates/a.yaml": `{{ len (randAlphaNum 1000000000) }}`}), nil, "1000000000 is too much"},
-		"RandBytes":    {"Of bytes.", app.with(tree{"templates/a.yaml": `{{ len (randBytes 1000000000) }}`}), nil, "1000000000 is too much"},
+		"UntilStep":    {"With steps.", app.with(tree{"templates/a.yaml": `{{ len (untilStep 0 -1000000000 -2) }}`}), nil, "500000000 exceeds the maximum of 16777216"},
+		"Seq":          {"As text.", app.with(tree{"templates/a.yaml": `{{ len (seq 0 1 1000000000) }}`}), nil, "1000000000 exceeds the maximum of 16777216"},
+		"Nindent":      {"Between lines.", app.with(tree{"templates/a.yaml": `{{ len (nindent 10000000 "a\nb") }}`}), nil, "20000000 exceeds the maximum"},
+		"RandAlphaNum": {"Of chance.", app.with(tree{"templates/a.yaml": `{{ len (randAlphaNum 1000000000) }}`}), nil, "1000000000 exceeds the maximum of 16777216"},
+		"RandBytes":    {"Of bytes.", app.with(tree{"templates/a.yaml": `{{ len (randBytes 1000000000) }}`}), nil, "1000000000 exceeds the maximum of 16777216"},
 		"DeepNesting": {
 			reason: "Constructs nest deeper than execution may go.",
 			files:  app.with(tree{"templates/a.yaml": strings.Repeat("{{ if 1 }}", 1000) + strings.Repeat("{{ end }}", 1000)}),
-			want:   "templates/a.yaml: constructs nest too deep",
+			want:   "templates/a.yaml: control structures are nested too deep",
 		},
 		"DeepParentheses": {
 			reason: "Also in one action.",
 			files:  app.with(tree{"templates/a.yaml": "{{ " + strings.Repeat("(", 1000) + "1" + strings.Repeat(")", 1000) + " }}"}),
-			want:   "templates/a.yaml: constructs nest too deep",
+			want:   "templates/a.yaml: control structures are nested too deep",
 		},
 		"ManyActions": {
 			reason: "The parser follows nesting without a limit.",
@@ -240,7 +240,7 @@ func TestHostileTemplates(t *testing.T) {
 			reason: "Text of values is no different.",
 			files:  app.with(tree{"templates/a.yaml": "{{ tpl .Values.x . }}"}),
 			values: map[string]any{"x": strings.Repeat("{{ if 1 }}", 1000) + strings.Repeat("{{ end }}", 1000)},
-			want:   "templates/a.yaml:1: in text given to tpl: constructs nest too deep",
+			want:   "templates/a.yaml:1: in text given to tpl: control structures are nested too deep",
 		},
 		"Panic": {
 			reason: "A function that panics.",

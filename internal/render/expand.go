@@ -67,17 +67,17 @@ func checkParsed(f input.File) error {
 func (x *expander) count(size int64) error {
 	x.size += size
 	if x.size > x.limits.Uncompressed {
-		return errors.Errorf("it is larger than %d bytes unpacked", x.limits.Uncompressed)
+		return errors.Errorf("the unpacked chart is larger than the limit of %d bytes", x.limits.Uncompressed)
 	}
 	if len(x.out) >= x.limits.Files {
-		return errors.Errorf("it has more than %d files", x.limits.Files)
+		return errors.Errorf("the chart has more than the limit of %d files", x.limits.Files)
 	}
 	return nil
 }
 
 func (x *expander) archive(name string, data []byte, depth int) error {
 	if depth > maxArchiveDepth {
-		return errors.Errorf("archives of dependencies lie more than %d deep in each other", maxArchiveDepth)
+		return errors.Errorf("archives of dependencies are nested more than %d levels deep", maxArchiveDepth)
 	}
 	left := Limits{Uncompressed: x.limits.Uncompressed - x.size, Files: x.limits.Files - len(x.out)}
 	files, err := untar(data, left)
@@ -124,7 +124,7 @@ func untar(data []byte, l Limits) ([]input.File, error) {
 			return out, nil
 		}
 		if budget.N <= 0 {
-			return nil, errors.Errorf("it is larger than %d bytes unpacked", l.Uncompressed)
+			return nil, errors.Errorf("the unpacked chart is larger than the limit of %d bytes", l.Uncompressed)
 		}
 		if err != nil {
 			return nil, errors.Wrap(err, "cannot read the archive")
@@ -137,10 +137,10 @@ func untar(data []byte, l Limits) ([]input.File, error) {
 			return nil, err
 		}
 		if len(out) >= l.Files {
-			return nil, errors.Errorf("it has more than %d files", l.Files)
+			return nil, errors.Errorf("the chart has more than the limit of %d files", l.Files)
 		}
 		if h.Size > l.Uncompressed {
-			return nil, errors.Errorf("it is larger than %d bytes unpacked", l.Uncompressed)
+			return nil, errors.Errorf("the unpacked chart is larger than the limit of %d bytes", l.Uncompressed)
 		}
 		b, err := io.ReadAll(tr)
 		if err != nil {
@@ -159,7 +159,7 @@ func archiveName(h *tar.Header) (string, error) {
 	_, name, ok := strings.Cut(strings.TrimPrefix(full, "./"), "/")
 	clean := path.Clean(name)
 	if !ok || path.IsAbs(full) || path.IsAbs(name) || clean == "." || clean == ".." || strings.HasPrefix(clean, "../") {
-		return "", errors.Errorf("%q is not a path below one directory", h.Name)
+		return "", errors.Errorf("all files must be in a single top-level directory, but %q is not", h.Name)
 	}
 	return clean, nil
 }

@@ -77,7 +77,7 @@ func Load(files []input.File, o ...LoadOption) (c *Chart, err error) {
 	// process.
 	defer func() {
 		if r := recover(); r != nil {
-			c, err = nil, errors.Errorf("chart %q: cannot load it: %s", name, input.Line(fmt.Sprint(r)))
+			c, err = nil, errors.Errorf("cannot load chart %q: %s", name, input.Line(fmt.Sprint(r)))
 		}
 	}()
 
@@ -114,10 +114,10 @@ func chartRoot(files []input.File) ([]input.File, error) {
 		return files, nil
 	}
 	if len(roots) == 0 {
-		return nil, errors.New("not a chart: there is no Chart.yaml at the root of the archive or one directory down")
+		return nil, errors.New("not a chart: no Chart.yaml found in the root directory of the archive or in a directory below it")
 	}
 	if len(roots) > 1 {
-		return nil, errors.New("not a chart: more than one directory of the archive has a Chart.yaml")
+		return nil, errors.New("not a chart: more than one directory in the archive contains a Chart.yaml")
 	}
 
 	root := slices.Collect(maps.Keys(roots))[0]
@@ -165,7 +165,7 @@ func installable(c *chart.Chart) error {
 		return errors.Errorf("dependencies declared in Chart.yaml are missing in charts/: %s", strings.Join(missing, ", "))
 	}
 	if countCharts(c) > maxCharts {
-		return errors.Errorf("aliases of dependencies make more than %d charts of it", maxCharts)
+		return errors.Errorf("the chart has more than %d dependencies, including aliases", maxCharts)
 	}
 	return nil
 }

@@ -54,12 +54,12 @@ func TestLoad(t *testing.T) {
 		"NoChart": {
 			reason: "Anything else is not a chart.",
 			files:  tree{"README.md": "x", "a/b/Chart.yaml": chartYAML("app")},
-			want:   want{Err: "not a chart: there is no Chart.yaml at the root of the archive or one directory down"},
+			want:   want{Err: "not a chart: no Chart.yaml found in the root directory of the archive or in a directory below it"},
 		},
 		"TwoCharts": {
 			reason: "Which of two charts is meant cannot be guessed.",
 			files:  app.below("a").with(child.below("b")),
-			want:   want{Err: "not a chart: more than one directory of the archive has a Chart.yaml"},
+			want:   want{Err: "not a chart: more than one directory in the archive contains a Chart.yaml"},
 		},
 		"NoName": {
 			reason: "Helm's validation of metadata applies.",
@@ -99,12 +99,12 @@ func TestLoad(t *testing.T) {
 		"DependencyOutside": {
 			reason: "A path may not leave the chart.",
 			files:  needs.with(tree{"charts/child.tgz": out}),
-			want:   want{Err: `chart "app": dependency charts/child.tgz: "child/../../x" is not a path below one directory`},
+			want:   want{Err: `chart "app": dependency charts/child.tgz: all files must be in a single top-level directory, but "child/../../x" is not`},
 		},
 		"DependencyAbsolute": {
 			reason: "A path may not be absolute after its directory is dropped.",
 			files:  needs.with(tree{"charts/child.tgz": abs}),
-			want:   want{Err: `chart "app": dependency charts/child.tgz: "child//etc/x" is not a path below one directory`},
+			want:   want{Err: `chart "app": dependency charts/child.tgz: all files must be in a single top-level directory, but "child//etc/x" is not`},
 		},
 		"DependencyNotAnArchive": {
 			reason: "Garbage is named.",
@@ -114,25 +114,25 @@ func TestLoad(t *testing.T) {
 		"DependencyTooDeep": {
 			reason: "An archive can hold itself; unpacking it must end.",
 			files:  needs.with(tree{"charts/child.tgz": nested}),
-			want:   want{Err: "archives of dependencies lie more than 8 deep in each other"},
+			want:   want{Err: "archives of dependencies are nested more than 8 levels deep"},
 		},
 		"DependencyBomb": {
 			reason: "The limits hold for what is packed in dependencies.",
 			files:  needs.with(tree{"charts/child.tgz": tree{"big": strings.Repeat("0", 1<<20)}.tgz(t, "child")}),
 			opts:   []LoadOption{WithLimits(Limits{Uncompressed: 1 << 19, Files: 10})},
-			want:   want{Err: "bytes unpacked"},
+			want:   want{Err: "the unpacked chart is larger than the limit"},
 		},
 		"TooManyFiles": {
 			reason: "The limit of files holds.",
 			files:  app.with(tree{"c": "", "d": ""}),
 			opts:   []LoadOption{WithLimits(Limits{Uncompressed: 1 << 20, Files: 3})},
-			want:   want{Err: `chart "app": it has more than 3 files`},
+			want:   want{Err: `chart "app": the chart has more than the limit of 3 files`},
 		},
 		"TooLarge": {
 			reason: "The limit of bytes holds.",
 			files:  app.with(tree{"c": strings.Repeat("0", 1<<10)}),
 			opts:   []LoadOption{WithLimits(Limits{Uncompressed: 1 << 10, Files: 30})},
-			want:   want{Err: `chart "app": it is larger than 1024 bytes unpacked`},
+			want:   want{Err: `chart "app": the unpacked chart is larger than the limit of 1024 bytes`},
 		},
 		"LargeFile": {
 			reason: "Helm's limit of one file holds.",
@@ -143,17 +143,17 @@ func TestLoad(t *testing.T) {
 			reason: "Aliases of dependencies that have aliases multiply.",
 			files: aliases("app", "mid").with(aliases("mid", "low").below("charts/mid")).
 				with(tree{"Chart.yaml": chartYAML("low")}.below("charts/mid/charts/low")),
-			want: want{Err: `chart "app": aliases of dependencies make more than 1000 charts of it`},
+			want: want{Err: `chart "app": the chart has more than 1000 dependencies, including aliases`},
 		},
 		"ValuesBomb": {
 			reason: "Aliases in values multiply texts.",
 			files:  app.with(tree{"values.yaml": "a: &a " + strings.Repeat("x", 10000) + "\nb: [" + strings.Repeat("*a, ", 1000) + "*a]\n"}),
-			want:   want{Err: `chart "app": values.yaml: its aliases make it larger than 5242880 bytes`},
+			want:   want{Err: `chart "app": values.yaml: YAML is larger than 5242880 bytes when its aliases are expanded`},
 		},
 		"MetadataBomb": {
 			reason: "So do they in Chart.yaml, which is checked first.",
 			files:  tree{"Chart.yaml": "a: &a " + strings.Repeat("x", 10000) + "\nb: [" + strings.Repeat("*a, ", 1000) + "*a]\n" + chartYAML("app")},
-			want:   want{Err: `Chart.yaml: its aliases make it larger than 5242880 bytes`},
+			want:   want{Err: `chart "": Chart.yaml: YAML is larger than 5242880 bytes when its aliases are expanded`},
 		},
 		"LongName": {
 			reason: "Paths decide how deep Helm's loader goes.",

@@ -85,7 +85,7 @@ func TestLookup(t *testing.T) {
 			reason: "A version that is not served is an error, as in Helm.",
 			text:   `{{ lookup "foo/v1" "Foo" "ns" "none" }}`,
 			want: want{
-				Err:   `chart "app": templates/a.yaml:1: <lookup "foo/v1" "Foo" "ns" "none">: cannot look up Foo of foo/v1: no`,
+				Err:   `chart "app": templates/a.yaml:1: <lookup "foo/v1" "Foo" "ns" "none">: cannot look up Foo in foo/v1: no`,
 				Paths: []string{"/apis/foo/v1"},
 			},
 		},
@@ -93,7 +93,7 @@ func TestLookup(t *testing.T) {
 			reason: "A refusal is an error.",
 			text:   `{{ lookup "v1" "Namespace" "" "forbidden" }}`,
 			want: want{
-				Err:   `chart "app": templates/a.yaml:1: <lookup "v1" "Namespace" "" "forbidden">: cannot look up Namespace of v1: no`,
+				Err:   `chart "app": templates/a.yaml:1: <lookup "v1" "Namespace" "" "forbidden">: cannot look up Namespace in v1: no`,
 				Paths: []string{"/api/v1", "/api/v1/namespaces/forbidden"},
 			},
 		},

@@ -71,7 +71,7 @@ func (c *Chart) Render(ctx context.Context, o Options) (r *Rendered, err error) 
 	defer func() {
 		// Templates and the functions that they call are untrusted code.
 		if p := recover(); p != nil {
-			r, err = nil, errors.Errorf("chart %q: cannot render it: %s", c.Name(), input.Line(fmt.Sprint(p)))
+			r, err = nil, errors.Errorf("cannot render chart %q: %s", c.Name(), input.Line(fmt.Sprint(p)))
 		}
 	}()
 	r, err = c.render(ctx, o)
@@ -152,7 +152,7 @@ func (c *Chart) prepare(o Options, config map[string]any) (*chart.Chart, chartut
 
 	want := inst.Metadata.KubeVersion
 	if want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.Version) {
-		return nil, nil, errors.Errorf("requires Kubernetes %s but the cluster runs %s", want, caps.KubeVersion.Version)
+		return nil, nil, errors.Errorf("requires Kubernetes %s, but the cluster runs %s", want, caps.KubeVersion.Version)
 	}
 	return inst, top, nil
 }

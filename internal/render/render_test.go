@@ -229,7 +229,7 @@ func TestRenderErrors(t *testing.T) {
 		"IncludeMissing": {
 			reason: "A template that is not there.",
 			files:  app.with(tree{"templates/a.yaml": "{{ include \"nope\" . }}"}),
-			want:   `chart "app": templates/a.yaml:1: there is no template "nope"`,
+			want:   `chart "app": templates/a.yaml:1: template "nope" does not exist`,
 		},
 		"Subchart": {
 			reason: "Templates of dependencies are named by their path.",
@@ -265,7 +265,7 @@ func TestRenderErrors(t *testing.T) {
 			reason: "The version of the cluster must be in the range.",
 			files:  tree{"Chart.yaml": chartYAML("app", "kubeVersion: '>=1.99.0'")},
 			opts:   Options{KubeVersion: "v1.36.3"},
-			want:   `chart "app": requires Kubernetes >=1.99.0 but the cluster runs v1.36.3`,
+			want:   `chart "app": requires Kubernetes >=1.99.0, but the cluster runs v1.36.3`,
 		},
 		"BadKubeVersion": {
 			reason: "A version that cannot be read.",

@@ -58,7 +58,7 @@ func (closedLoader) Load(url string) (any, error) {
 	if strings.HasPrefix(url, "urn:") {
 		return true, nil
 	}
-	return nil, errors.Errorf("it refers to %s, which is not fetched: put what it needs into the schema", url)
+	return nil, errors.Errorf("the schema refers to %s, which is not fetched: include the referenced schema", url)
 }
 
 func compileSchema(text []byte) (s *valuesSchema) {
@@ -100,7 +100,7 @@ func (s schemas) validate(c *chart.Chart, values map[string]any, at []string) er
 		path := below(at, d.Name())
 		sub, ok := raw.(map[string]any)
 		if !ok {
-			return errors.Errorf("values: %s: got %T, want object", strings.Join(path, "."), raw)
+			return errors.Errorf("values: %s: must be an object, got %T", strings.Join(path, "."), raw)
 		}
 		if err := s.validate(d, sub, path); err != nil {
 			return err
@@ -118,7 +118,7 @@ func (s *valuesSchema) validate(values map[string]any, at []string) (err error) 
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			err = errors.Errorf("values: cannot check them: %s", input.Line(fmt.Sprint(r)))
+			err = errors.Errorf("cannot validate values: %s", input.Line(fmt.Sprint(r)))
 		}
 	}()
 

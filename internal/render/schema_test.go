@@ -86,27 +86,27 @@ func TestSchema(t *testing.T) {
 		"HTTP": {
 			reason: "Nothing is fetched.",
 			schema: `{"properties":{"a":{"$ref":"` + srv.URL + `/x.json"}}}`,
-			want:   "values.schema.json: it refers to " + srv.URL + "/x.json, which is not fetched: put what it needs into the schema",
+			want:   "values.schema.json: the schema refers to " + srv.URL + "/x.json, which is not fetched: include the referenced schema",
 		},
 		"MetaSchema": {
 			reason: "Not even to know what a schema is.",
 			schema: `{"$schema":"` + srv.URL + `/schema"}`,
-			want:   "values.schema.json: it refers to " + srv.URL + "/schema, which is not fetched",
+			want:   "values.schema.json: the schema refers to " + srv.URL + "/schema, which is not fetched",
 		},
 		"Device": {
 			reason: "A device never ends (CVE-2025-55199).",
 			schema: `{"$ref":"file:///dev/zero"}`,
-			want:   "values.schema.json: it refers to file:///dev/zero, which is not fetched",
+			want:   "values.schema.json: the schema refers to file:///dev/zero, which is not fetched",
 		},
 		"Relative": {
 			reason: "A relative path is a file as well.",
 			schema: `{"$ref":"../` + file + `"}`,
-			want:   "values.schema.json: it refers to file:///",
+			want:   "values.schema.json: the schema refers to file:///",
 		},
 		"ID": {
 			reason: "Nor does an $id change where it is looked for.",
 			schema: `{"$id":"` + srv.URL + `/","properties":{"a":{"$ref":"other.json"}}}`,
-			want:   "values.schema.json: it refers to " + srv.URL + "/other.json, which is not fetched",
+			want:   "values.schema.json: the schema refers to " + srv.URL + "/other.json, which is not fetched",
 		},
 		"URN": {
 			reason: "An unknown name allows everything, as in Helm.",

@@ -68,7 +68,8 @@ func Read(data []byte) ([]Entry, error) {
 	err := yamldoc.Decode(data, &all)
 	if te := (*json.UnmarshalTypeError)(nil); errors.As(err, &te) {
 		field := cmp.Or(te.Field, "the document")
-		return nil, errors.Errorf("%s must not be of type %s: it is a map with a list configs, each with the texts name, clientConfig and overrides",
+		return nil, errors.Errorf("%s must not be of type %s: the config must be a map with a list configs, whose entries "+
+			"have the strings name, clientConfig and overrides",
 			field, te.Value)
 	}
 	if err != nil {
@@ -92,7 +93,7 @@ func Read(data []byte) ([]Entry, error) {
 func parseSet(text string, parse func(string) (map[string]any, error)) (out map[string]any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			out, err = nil, errors.New("cannot be read")
+			out, err = nil, errors.New("cannot be decoded")
 		}
 	}()
 	text = strings.TrimSpace(text)
@@ -103,7 +104,7 @@ func parseSet(text string, parse func(string) (map[string]any, error)) (out map[
 		return nil, err
 	}
 	if out, err = parse(text); err != nil {
-		return nil, errors.New(`must be in the grammar of helm --set: a.b=c,d[0]=e, with \, for a comma in a value`)
+		return nil, errors.New(`must have the format of helm --set: a.b=c,d[0]=e, with \, for a comma in a value`)
 	}
 	return out, nil
 }
@@ -129,7 +130,7 @@ func checkSet(text string) error {
 			continue
 		}
 		if sum += min(n, maxIndexes); sum > maxIndexes {
-			return errors.Errorf("has indexes of lists that are too large: together at most %d", maxIndexes)
+			return errors.Errorf("list indexes are too large: their sum must be at most %d", maxIndexes)
 		}
 	}
 	return nil

@@ -73,16 +73,16 @@ var withoutEffect = []string{ //nolint:gochecknoglobals // A constant table.
 
 // notDone maps unsupported keys to the reason. They are accepted only with a value that disables them.
 var notDone = map[string]string{ //nolint:gochecknoglobals // A constant table.
-	"APIVersions":  "they are those of the target cluster",
-	"ClientOnly":   "nothing would be installed",
-	"DryRun":       "nothing would be installed",
-	"DryRunOption": "nothing would be installed",
-	"EnableDNS":    "templates get no access to the network",
-	"GenerateName": "the name of a release must stay the same, set ReleaseName",
-	"KubeVersion":  "it is that of the target cluster",
-	"NameTemplate": "the name of a release must stay the same, set ReleaseName",
-	"OutputDir":    "nothing is written to files",
-	"PostRenderer": "no program is run",
+	"APIVersions":  "the API versions of the target cluster are used",
+	"ClientOnly":   "modules are always installed",
+	"DryRun":       "modules are always installed",
+	"DryRunOption": "modules are always installed",
+	"EnableDNS":    "templates cannot access the network",
+	"GenerateName": "the release name must be stable, set ReleaseName",
+	"KubeVersion":  "the version of the target cluster is used",
+	"NameTemplate": "the release name must be stable, set ReleaseName",
+	"OutputDir":    "manifests are not written to files",
+	"PostRenderer": "commands are not executed",
 	"Verify":       "set verification in the ProviderConfig",
 }
 
@@ -99,7 +99,7 @@ func (f *flags) read(key string, value any) error {
 		return errors.Errorf("is not supported: %s", why)
 	}
 	if !ok {
-		return errors.New("must be one value, not a list or a map")
+		return errors.New("must be a single value, not a list or a map")
 	}
 	if at := f.switches(key); at != nil {
 		return parseBool(text, at)
@@ -133,7 +133,7 @@ func (f *flags) text(key, text string) (err error) {
 		f.Namespace = text
 	case "ReleaseName":
 		if text != "" && chartutil.ValidateReleaseName(text) != nil {
-			return errors.Errorf("%q is not a valid release name: at most 53 characters, as in a DNS subdomain", input.Line(text))
+			return errors.Errorf("invalid release name %q: must be a DNS subdomain with at most 53 characters", input.Line(text))
 		}
 		f.ReleaseName = text
 	case "CreateNamespace":
@@ -149,7 +149,7 @@ func (f *flags) text(key, text string) (err error) {
 		f.Description = text
 	default:
 		if !slices.Contains(withoutEffect, key) {
-			return errors.New("is unknown; the keys are the fields of Helm's install action")
+			return errors.New("unknown key; the keys are the fields of Helm's install action")
 		}
 	}
 	return err
@@ -162,16 +162,16 @@ func (f *flags) labels(value any) error {
 		if value == "" {
 			return nil
 		}
-		return errors.New(`must be a map, as in Labels.team=a, with \. for a dot in a name`)
+		return errors.New(`must be a map, such as Labels.team=a, with \. for a dot in a name`)
 	}
 	f.Labels = make(map[string]string, len(in))
 	for _, name := range slices.Sorted(maps.Keys(in)) {
 		text, ok := in[name].(string)
 		switch {
 		case !ok:
-			return errors.Errorf(`%s must be one value, with \. for a dot in a name`, input.Line(name))
+			return errors.Errorf(`%s must be a single value; write \. for a dot in a name`, input.Line(name))
 		case driver.ContainsSystemLabels(map[string]string{name: text}):
-			return errors.Errorf("%s is a label that Helm reserves for itself", input.Line(name))
+			return errors.Errorf("label %s is reserved by Helm", input.Line(name))
 		case len(validation.IsQualifiedName(name)) > 0:
 			return errors.Errorf("%q is not a valid label name", input.Line(name))
 		case len(validation.IsValidLabelValue(text)) > 0:

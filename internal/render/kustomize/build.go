@@ -53,7 +53,7 @@ func Build(ctx context.Context, files []input.File, dir string) (out []byte, err
 	}
 	root := path.Clean("/" + dir)
 	if !fs.IsDir(root) {
-		return nil, errors.Errorf("there is no directory %q", dir)
+		return nil, errors.Errorf("directory %q does not exist", dir)
 	}
 
 	// Kustomize panics on some malformed input, which must not end the process.
@@ -84,7 +84,7 @@ func Build(ctx context.Context, files []input.File, dir string) (out []byte, err
 		return nil, errors.Errorf("cannot write the objects of the kustomization: %s", input.Line(err.Error()))
 	}
 	if len(out) > maxOutput {
-		return nil, errors.Errorf("the kustomization prints more than %d bytes", maxOutput)
+		return nil, errors.Errorf("the output of the kustomization is larger than %d bytes", maxOutput)
 	}
 	return out, nil
 }

@@ -72,10 +72,10 @@ func shorten(s string) string {
 func (c *check) enter(dir string, up []string, outer []rename) error {
 	c.visits++
 	if c.visits > maxKustomizations {
-		return errors.Errorf("there are more than %d kustomizations to build, each counted as often as it is used", maxKustomizations)
+		return errors.Errorf("more than %d kustomizations to build, including repeated uses", maxKustomizations)
 	}
 	if len(up) >= maxDepth {
-		return errors.Errorf("kustomizations lie more than %d deep in each other", maxDepth)
+		return errors.Errorf("kustomizations are nested more than %d levels deep", maxDepth)
 	}
 	name, data, err := c.kustomization(dir)
 	if err != nil {
@@ -113,7 +113,7 @@ func (c *check) kustomization(dir string) (string, []byte, error) {
 	case len(found) == 0:
 		return "", nil, errors.Errorf("directory %q has no kustomization.yaml", dir)
 	case len(found) > 1:
-		return "", nil, errors.Errorf("there are both %s and %s", found[0], found[1])
+		return "", nil, errors.Errorf("both %s and %s exist", found[0], found[1])
 	}
 	data, err := c.read(found[0])
 	if err == nil && len(data) > maxKustomization {
@@ -130,7 +130,7 @@ func (c *check) read(name string) ([]byte, error) {
 	}
 	data := c.files.content["/"+name]
 	if c.bytes += len(data); c.bytes > maxRead {
-		return nil, errors.Errorf("the kustomization reads more than %d bytes", maxRead)
+		return nil, errors.Errorf("the files of the kustomization are together larger than %d bytes", maxRead)
 	}
 	if len(data) > input.MaxFile {
 		return nil, errors.Errorf("%s is larger than %d bytes", name, input.MaxFile)
@@ -142,13 +142,13 @@ func (c *check) read(name string) ([]byte, error) {
 func (f *kustomization) unsupported(k *types.Kustomization) error {
 	switch {
 	case len(k.HelmCharts) > 0:
-		return f.refuse("helmCharts", k.HelmCharts[0].Name, "is not supported: nothing is executed here; make the chart an install of its own")
+		return f.refuse("helmCharts", k.HelmCharts[0].Name, "is not supported, because commands are not executed; use a separate install for the chart")
 	case k.HelmGlobals != nil:
-		return f.refuse("helmGlobals", k.HelmGlobals.ChartHome, "is not supported: nothing is executed here")
+		return f.refuse("helmGlobals", k.HelmGlobals.ChartHome, "is not supported, because commands are not executed")
 	}
 	for _, field := range []string{"path", "version"} {
 		if v, ok := k.OpenAPI[field]; ok {
-			return f.refuse("openapi."+field, v, "is not supported: a schema is for the whole process; use patches with op and path instead")
+			return f.refuse("openapi."+field, v, "is not supported, because a schema applies to the whole process; use patches with op and path instead")
 		}
 	}
 	return nil
@@ -196,7 +196,7 @@ func (f *kustomization) operands(k *types.Kustomization) error {
 // enter checks another kustomization that this one refers to.
 func (f *kustomization) enter(field, value, dir string) error {
 	if slices.Contains(f.up, dir) {
-		return f.refuse(field, value, "leads back to a kustomization that it is part of")
+		return f.refuse(field, value, "refers to a kustomization that includes this one")
 	}
 	return f.check.enter(dir, f.up, f.renames)
 }
@@ -209,7 +209,7 @@ func (f *kustomization) local(field, value string) (string, error) {
 	}
 	name := path.Join(f.dir, value)
 	if name == ".." || strings.HasPrefix(name, "../") {
-		return "", f.refuse(field, value, "climbs out of the files")
+		return "", f.refuse(field, value, "is outside of the layer")
 	}
 	if name == "." {
 		name = ""
@@ -230,7 +230,7 @@ func remote(value string) string {
 	case strings.HasPrefix(value, "/"), strings.Contains(value, `\`):
 		return "must be a relative path with slashes"
 	case strings.ContainsAny(value, ":@?"), strings.HasPrefix(lower, "github.com/"), strings.Contains(value, "_git/"):
-		return "is a URL or a git reference: nothing is fetched here; add the files"
+		return "is a URL or a git reference, which is not fetched; add the files instead"
 	case strings.ContainsAny(value, "\x00\n\r"):
 		return "is not a path"
 	}
@@ -247,7 +247,7 @@ func (f *kustomization) file(field, value string) (string, []byte, error) {
 		return "", nil, f.refuse(field, value, "is a directory")
 	}
 	if f.dir != "" && !strings.HasPrefix(name, f.dir+"/") {
-		return "", nil, f.refuse(field, value, "lies outside of the directory of its kustomization, as kustomize does not allow; make it a base")
+		return "", nil, f.refuse(field, value, "is outside of the directory of the kustomization, which kustomize does not allow; use a base instead")
 	}
 	data, err := f.check.read(name)
 	return name, data, err
@@ -290,7 +290,7 @@ func (c *check) count(kind string, size int) error {
 	c.sizes[kind] = max(c.sizes[kind], size)
 	c.largest = max(c.largest, size)
 	if c.objects > maxObjects {
-		return errors.Errorf("there are more than %d objects", maxObjects)
+		return errors.Errorf("more than %d objects", maxObjects)
 	}
 	return nil
 }

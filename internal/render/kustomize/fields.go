@@ -129,7 +129,7 @@ func (f *kustomization) replacement(field string, r types.ReplacementField) erro
 	}
 	for _, r := range list {
 		if slices.Contains(r.Targets, nil) {
-			return f.refuse(field, "", "has an empty target")
+			return f.refuse(field, "", "target must not be empty")
 		}
 	}
 	f.check.replacements = append(f.check.replacements, list...)
@@ -209,7 +209,7 @@ func (f *kustomization) plugin(field, text string) error {
 			return errors.Errorf("%s: %s: %s", f.name, field, input.Line(err.Error()))
 		}
 		if p.APIVersion != konfig.BuiltinPluginApiVersion || !slices.Contains(allowedPlugins, p.Kind) {
-			return f.refuse(field, p.APIVersion+" "+p.Kind, "is not a plugin that is built into kustomize: nothing is executed here")
+			return f.refuse(field, p.APIVersion+" "+p.Kind, "is not a built-in plugin of kustomize; other plugins are not executed")
 		}
 		if err := f.pluginFiles(field, &p, len(n.json)); err != nil {
 			return err

@@ -29,7 +29,7 @@ type fileSystem struct {
 
 func newFileSystem(ctx context.Context, files []input.File) (*fileSystem, error) {
 	if len(files) > input.MaxFiles {
-		return nil, errors.Errorf("there are more than %d files", input.MaxFiles)
+		return nil, errors.Errorf("more than %d files", input.MaxFiles)
 	}
 	f := &fileSystem{ctx: ctx, content: make(map[string][]byte, len(files)), dirs: map[string]bool{"/": true}}
 	for _, file := range files {
@@ -40,7 +40,7 @@ func newFileSystem(ctx context.Context, files []input.File) (*fileSystem, error)
 		case strings.ContainsRune(name, 0) || name == "/":
 			return nil, errors.Errorf("%q is not a valid file name", file.Name)
 		case f.content[name] != nil:
-			return nil, errors.Errorf("file %s is there twice", name[1:])
+			return nil, errors.Errorf("duplicate file %s", name[1:])
 		}
 		data := input.TrimBOM(file.Data)
 		if data == nil {
@@ -69,7 +69,7 @@ func (f *fileSystem) ReadFile(name string) ([]byte, error) {
 		return nil, &fs.PathError{Op: "open", Path: strings.TrimPrefix(name, "/"), Err: fs.ErrNotExist}
 	}
 	if f.read += len(data); f.read > maxRead {
-		return nil, errors.Errorf("the kustomization reads more than %d bytes", maxRead)
+		return nil, errors.Errorf("the files of the kustomization are together larger than %d bytes", maxRead)
 	}
 	// Kustomize may keep the result, and callers share the original.
 	return append(make([]byte, 0, len(data)), data...), nil

@@ -46,7 +46,7 @@ func (c *check) nodes(name string, data []byte) ([]node, error) {
 	for _, d := range docs {
 		m := &meter{open: map[*yaml.Node]bool{}, sizes: map[*yaml.Node]int{}}
 		if m.size(d.YNode()) > input.MaxFile {
-			return nil, errors.Errorf("%s: its aliases make it larger than %d bytes", name, input.MaxFile)
+			return nil, errors.Errorf("%s is larger than %d bytes when its aliases are expanded", name, input.MaxFile)
 		}
 		if m.endless {
 			return nil, errors.Errorf("%s: an alias contains itself", name)
@@ -141,11 +141,12 @@ func (f *kustomization) patch(field, text string, many bool) error {
 		Op string `json:"op"`
 	}
 	if err := json.Unmarshal(j, &ops); err != nil {
-		return errors.Errorf("%s: %s is not JSON patch: %s", f.name, field, input.Line(err.Error()))
+		return errors.Errorf("%s: %s is not a valid JSON patch: %s", f.name, field, input.Line(err.Error()))
 	}
 	for i, op := range ops {
 		if op.Op == "copy" {
-			return f.refuse(fmt.Sprintf("%s[%d].op", field, i), op.Op, "is not supported, as it may double an object: write the value")
+			return f.refuse(fmt.Sprintf("%s[%d].op", field, i), op.Op, "is not supported, because it can multiply the size "+
+				"of an object: write the value instead")
 		}
 	}
 	return nil
@@ -181,7 +182,7 @@ func (f *kustomization) additions(k *types.Kustomization) error {
 	c.vars = append(c.vars, vars...)
 	for _, v := range vars {
 		if v.Name == "" || len(strings.Fields(v.Name)) != 1 {
-			return f.refuse("vars", v.Name, "is not a name")
+			return f.refuse("vars", v.Name, "must be a name")
 		}
 	}
 	return nil
@@ -190,10 +191,10 @@ func (f *kustomization) additions(k *types.Kustomization) error {
 // bounded returns an error if the result may exceed the limits.
 func (c *check) bounded() error {
 	if c.steps*c.objects > maxSteps {
-		return errors.Errorf("%d patches, images and the like for %d objects are too many", c.steps, c.objects)
+		return errors.Errorf("too many patches, images and other transformations (%d) for %d objects", c.steps, c.objects)
 	}
 	if len(c.replacements) > maxReplacements {
-		return errors.Errorf("there are more than %d replacements", maxReplacements)
+		return errors.Errorf("more than %d replacements", maxReplacements)
 	}
 	if err := c.unambiguous(); err != nil {
 		return err
@@ -211,10 +212,10 @@ func (c *check) bounded() error {
 		}
 	}
 	if growth > maxGrowth {
-		return errors.Errorf("patches, labels, variables and replacements may add more than %d bytes: select fewer objects", maxGrowth)
+		return errors.Errorf("patches, labels, variables and replacements could add more than %d bytes: select fewer objects", maxGrowth)
 	}
 	if feeding > maxFeeding {
-		return errors.Errorf("more than %d replacements copy fields that replacements write into", maxFeeding)
+		return errors.Errorf("more than %d replacements copy fields that other replacements write", maxFeeding)
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func (f *kustomization) configuration(field string, data []byte) {
 // component records a rename if a component renames objects of the kustomizations that use it.
 func (f *kustomization) component(k *types.Kustomization) error {
 	if k.Kind == types.ComponentKind && k.NamePrefix+k.NameSuffix != "" {
-		f.renamed("namePrefix and nameSuffix of a component")
+		f.renamed("namePrefix or nameSuffix of a component")
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (c *check) unambiguous() error {
 		return nil
 	}
 	if c.renames != "" {
-		return errors.Errorf("%s is not supported together with replacements, as a reference may become ambiguous", c.renames)
+		return errors.Errorf("%s cannot be combined with replacements, because a reference could become ambiguous", c.renames)
 	}
 	twice := slices.SortedFunc(maps.Keys(c.names), func(a, b objectName) int {
 		return strings.Compare(a.kind+"/"+a.name, b.kind+"/"+b.name)
@@ -92,6 +92,6 @@ func (c *check) unambiguous() error {
 	if len(twice) == 0 {
 		return nil
 	}
-	return errors.Errorf("replacements are not supported where two objects have or had the same name, as a reference to it may be ambiguous: %s %q",
+	return errors.Errorf("replacements are not supported if two objects have or had the same name, because references to it could be ambiguous: %s %q",
 		input.Line(twice[0].kind), shorten(twice[0].name))
 }

@@ -79,8 +79,8 @@ func encodeIn(rel *release.Release, f form, most int) ([]byte, error) {
 type sizeError struct{ size int }
 
 func (e *sizeError) Error() string {
-	return fmt.Sprintf("it has %d bytes, even without the templates and files of the chart, and a Secret holds %d; "+
-		"split the chart into smaller ones, or install its objects as raw or kustomize, which need no record", e.size, maxSecretSize)
+	return fmt.Sprintf("the record has %d bytes, even without the templates and files of the chart, but a Secret can "+
+		"store at most %d; split the chart into smaller ones, or install its objects as raw or kustomize, which have no record", e.size, maxSecretSize)
 }
 
 // lean returns a copy of a release without templates and files of the chart. It keeps the values, because helm get

@@ -41,8 +41,8 @@ func TestSize(t *testing.T) {
 		"CRDs":     {reason: "The CRDs of the chart are among the files.", file: file("crds/a.yaml", "# "+noise(2<<20)), lean: true},
 		"Manifest": {
 			reason: "What was installed must be known.", file: file("README.md", "hello"), object: noise(2 << 20),
-			err: "even without the templates and files of the chart, and a Secret holds 1048576; split the chart into smaller ones, " +
-				"or install its objects as raw or kustomize, which need no record",
+			err: "even without the templates and files of the chart, but a Secret can store at most 1048576; split the chart into smaller ones, " +
+				"or install its objects as raw or kustomize, which have no record",
 		},
 	}
 	for name, tc := range cases {
@@ -56,7 +56,7 @@ func TestSize(t *testing.T) {
 				t.Errorf("\n%s\nEncode: %v, Check: %v", tc.reason, err, checked)
 			}
 			if tc.err != "" {
-				if got := text(err); !strings.HasPrefix(got, `release record of chart "app": it has `) || !strings.HasSuffix(got, tc.err) {
+				if got := text(err); !strings.HasPrefix(got, `release record of chart "app": the record has `) || !strings.HasSuffix(got, tc.err) {
 					t.Errorf("\n%s\ngot %q", tc.reason, got)
 				}
 				return

@@ -54,8 +54,8 @@ func attacks() map[string]struct {
 			files: of(`{{ $s := repeat 1000000 "x" }}{{ range until 40 }}{{ $s = printf "%s%s" $s $s }}{{ end }}`),
 		},
 		"Memory":    {reason: "A list of large texts.", files: of(`{{ $d := dict }}{{ range $i := until 100000 }}{{ $_ := set $d (toString $i) (repeat 1000000 "x") }}{{ end }}`), reasons: []Reason{ReasonMemory, ReasonCPU}},
-		"Output":    {reason: "A gigabyte of output.", files: of(`{{ range until 1000 }}{{ repeat 1000000 "x" }}{{ end }}`), err: "templates print more than 8388608 bytes"},
-		"Recursion": {reason: "Templates that call each other.", files: of(`{{ define "x" }}{{ include "x" . }}{{ end }}{{ include "x" . }}`), err: "templates call each other without an end"},
+		"Output":    {reason: "A gigabyte of output.", files: of(`{{ range until 1000 }}{{ repeat 1000000 "x" }}{{ end }}`), err: "the output of the templates is larger than 8388608 bytes"},
+		"Recursion": {reason: "Templates that call each other.", files: of(`{{ define "x" }}{{ include "x" . }}{{ end }}{{ include "x" . }}`), err: "templates call each other recursively too often"},
 		"Self":      {reason: "A value that contains itself.", files: of(`{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ toYamlPretty $d }}`), reasons: []Reason{ReasonEnded, ReasonMemory, ReasonCPU}},
 		"FromYAML":  {reason: "Aliases in a text that is decoded.", files: of(`{{ $x := printf "a: &a %s\nb: [%s]" (repeat 100000 "x") (repeat 100000 "*a,") | fromYaml }}` + configMap("a", `{{ $x.Error | quote }}`))},
 		"Documents": {reason: "Twelve documents of aliases.", files: documents, reasons: []Reason{ReasonOutput, ReasonMemory, ReasonCPU}},
@@ -139,14 +139,14 @@ func TestReceive(t *testing.T) {
 		args   string
 		want   string
 	}{
-		"Objects":  {reason: "Objects are bounded.", args: strings.Repeat(object, 4), want: "it makes more than 3 objects"},
-		"Values":   {reason: "Values are bounded.", args: frame(kindObject, `{"a": [`+strings.Repeat("[],", 30)+`1]}`), want: "its objects have more than 50 values"},
-		"Bytes":    {reason: "The sum of all messages is bounded.", args: strings.Repeat(frame(kindObject, `{"a": "`+strings.Repeat("x", 4500)+`"}`), 3), want: "a message is too long"},
-		"Long":     {reason: "A message is bounded before it is read.", args: "o\x7f\xff\xff\xff", want: "a message is too long"},
+		"Objects":  {reason: "Objects are bounded.", args: strings.Repeat(object, 4), want: "renders more than 3 objects"},
+		"Values":   {reason: "Values are bounded.", args: frame(kindObject, `{"a": [`+strings.Repeat("[],", 30)+`1]}`), want: "the rendered objects have more than 50 values"},
+		"Bytes":    {reason: "The sum of all messages is bounded.", args: strings.Repeat(frame(kindObject, `{"a": "`+strings.Repeat("x", 4500)+`"}`), 3), want: "message exceeds the size limit"},
+		"Long":     {reason: "A message is bounded before it is read.", args: "o\x7f\xff\xff\xff", want: "message exceeds the size limit"},
 		"Unknown":  {reason: "An unknown message ends it.", args: frame('?', ""), want: "unknown message"},
 		"List":     {reason: "An object is a map.", args: frame(kindObject, `[1]`), want: "cannot decode an object"},
-		"Null":     {reason: "Null is not an object.", args: frame(kindObject, `null`), want: "it is not an object"},
-		"Deep":     {reason: "Objects are not deeper than the decoder follows.", args: frame(kindObject, strings.Repeat(`{"a":`, 2000)), want: "its objects have more than 50 values"},
+		"Null":     {reason: "Null is not an object.", args: frame(kindObject, `null`), want: "must be an object"},
+		"Deep":     {reason: "Objects are not deeper than the decoder follows.", args: frame(kindObject, strings.Repeat(`{"a":`, 2000)), want: "the rendered objects have more than 50 values"},
 		"Details":  {reason: "The end must be readable.", args: frame(kindDetails, `{`), want: "cannot decode the result"},
 		"Cut":      {reason: "A message may end early.", args: object[:8], want: "unexpected EOF"},
 		"Template": {reason: "The name of a template is a line.", args: frame(kindTemplate, "a\nb") + frame(kindError, "e"), want: "e"},
@@ -181,7 +181,7 @@ func TestLookups(t *testing.T) {
 	if e := (*Error)(nil); !errors.As(err, &e) || e.Reason != ReasonOutput || calls != 10 {
 		t.Errorf("want reason %s after 10 calls, got %v after %d", ReasonOutput, err, calls)
 	}
-	if diff := cmp.Diff(`chart "app": templates/a.yaml: it calls lookup more than 10 times`, text(err)); diff != "" {
+	if diff := cmp.Diff(`chart "app": templates/a.yaml: calls lookup more than 10 times`, text(err)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

@@ -37,7 +37,7 @@ const maxFrame = 1 << 30
 // writeFrame writes a frame in one call of Write.
 func writeFrame(w io.Writer, k kind, content []byte) error {
 	if len(content) > maxFrame {
-		return errors.Errorf("a message has %d bytes, and at most %d are possible", len(content), maxFrame)
+		return errors.Errorf("message of %d bytes exceeds the limit of %d bytes", len(content), maxFrame)
 	}
 	out := make([]byte, frameHeader, frameHeader+len(content))
 	out[0] = byte(k)
@@ -49,7 +49,7 @@ func writeFrame(w io.Writer, k kind, content []byte) error {
 // A tooLargeError reports that a frame is longer than the reader accepts.
 type tooLargeError struct{ most int64 }
 
-func (e *tooLargeError) Error() string { return "a message is too long" }
+func (e *tooLargeError) Error() string { return "message exceeds the size limit" }
 
 // readFrame reads a frame. It returns a *tooLargeError if the content is longer than most bytes.
 func readFrame(r io.Reader, most int64) (kind, []byte, error) {

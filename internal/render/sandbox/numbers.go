@@ -21,7 +21,7 @@ type float float64
 // MarshalJSON returns the number with a fraction or an exponent.
 func (f float) MarshalJSON() ([]byte, error) {
 	if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
-		return nil, errors.New("a number is infinite or not a number, which JSON cannot express")
+		return nil, errors.New("a number is infinite or NaN, which JSON does not support")
 	}
 	s := strconv.FormatFloat(float64(f), 'g', -1, 64)
 	if !strings.ContainsAny(s, ".e") {
@@ -82,7 +82,7 @@ func decodeMap(data []byte) (map[string]any, error) {
 	var out map[string]any
 	err := json.Unmarshal(data, &out)
 	if err == nil && out == nil {
-		err = errors.New("it is not an object")
+		err = errors.New("must be an object")
 	}
 	return out, err
 }

@@ -104,7 +104,7 @@ func (p *Pool) take() (*process, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
-		return nil, errors.New("nothing is rendered any more, because this process ends")
+		return nil, errors.New("rendering is stopped, because the provider is shutting down")
 	}
 	for len(p.spares) > 0 {
 		s := p.spares[0]
@@ -144,7 +144,7 @@ func (p *Pool) refill() {
 }
 
 func (p *Pool) spare() {
-	c, err := panics.Value("the first message of a process that renders", func() (*process, error) { return startReady(p.options) })
+	c, err := panics.Value("cannot read the first message of the rendering process", func() (*process, error) { return startReady(p.options) })
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pending--
@@ -179,7 +179,7 @@ func (p *Pool) enter(ctx context.Context, subject, tenant string) (func(), error
 		case <-ctx.Done():
 			return nil, stopped(ctx, subject, "")
 		case <-wait.C:
-			return nil, &Error{Reason: ReasonBusy, Subject: subject, Detail: "not rendered yet: others are being rendered, and it is tried again"}
+			return nil, &Error{Reason: ReasonBusy, Subject: subject, Detail: "not rendered yet: waiting for other charts to be rendered"}
 		}
 	}
 }

@@ -186,7 +186,7 @@ func awaitSpare(tb testing.TB, p *Pool) *process {
 func TestNoChild(t *testing.T) {
 	p := newPool(t, Options{Executable: filepath.Join(t.TempDir(), "missing")})
 	_, err := p.Chart(t.Context(), "", chartOf(t, tree{}), render.Options{ReleaseName: "rel"})
-	if err == nil || !strings.HasPrefix(err.Error(), `chart "app": cannot start a process that renders: `) {
+	if err == nil || !strings.HasPrefix(err.Error(), `chart "app": cannot start a rendering process: `) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := p.Check(); err == nil {

@@ -67,7 +67,7 @@ func start(executable string, l Limits) (*process, error) {
 	_ = w.Close()
 	if err != nil {
 		_, _ = out.Close(), p.in.Close()
-		return nil, errors.Wrap(err, "cannot start a process that renders")
+		return nil, errors.Wrap(err, "cannot start a rendering process")
 	}
 	go func() {
 		_ = p.cmd.Wait() // The state of the process contains more than the error.
@@ -80,11 +80,11 @@ func start(executable string, l Limits) (*process, error) {
 func (p *process) awaitReady() error {
 	k, content, err := readFrame(p.out, maxReady)
 	if err == nil && k == kindReady {
-		return errors.Wrap(json.Unmarshal(content, &p.ready), "cannot decode the first message of a process that renders")
+		return errors.Wrap(json.Unmarshal(content, &p.ready), "cannot decode the first message of the rendering process")
 	}
 	p.kill("")
 	<-p.ended
-	return errors.Errorf("a process that renders ended before it was ready: %s", p.lastWords())
+	return errors.Errorf("the rendering process ended before it was ready: %s", p.lastWords())
 }
 
 // kill kills the process if it is still running. Only the first reason is stored.

@@ -82,7 +82,7 @@ func (p *Pool) Plain(ctx context.Context, tenant string, files []input.File) ([]
 		return nil, err
 	}
 	if len(x.files) != len(files) {
-		return nil, errors.Errorf("%s: the process that read them has read %d of %d files", x.subject, len(x.files), len(files))
+		return nil, errors.Errorf("%s: the rendering process has read %d of %d files", x.subject, len(x.files), len(files))
 	}
 	return x.files, nil
 }
@@ -215,11 +215,11 @@ func (x *exchange) outcome(ctx context.Context, err error) error {
 	out := &Error{Reason: r, Subject: x.subject, Template: template}
 	switch r {
 	case ReasonCPU:
-		out.Detail = "rendering was stopped: it used more than " + x.limits.CPU.String() + " of CPU time"
+		out.Detail = "rendering was stopped: the CPU time exceeds the limit of " + x.limits.CPU.String()
 	case ReasonMemory:
-		out.Detail = "rendering was stopped: it needs more than " + bytesOf(x.limits.Memory) + " of memory"
+		out.Detail = "rendering was stopped: the memory usage exceeds the limit of " + bytesOf(x.limits.Memory)
 	default:
-		out.Detail = "the process that rendered it ended: " + input.Line(x.process.lastWords())
+		out.Detail = "the rendering process ended: " + input.Line(x.process.lastWords())
 	}
 	return out
 }
@@ -251,7 +251,7 @@ func (x *exchange) receive() error {
 		case kindDetails:
 			return x.decodeDetails(content)
 		default:
-			return &excessError{text: "the process that renders sent an unknown message"}
+			return &excessError{text: "the rendering process sent an unknown message"}
 		}
 		if err != nil {
 			return err
@@ -305,7 +305,7 @@ func (x *exchange) answer(content []byte) error {
 	}
 	data, err := json.Marshal(a)
 	if err != nil {
-		return errors.Wrap(err, "cannot encode the answer of a lookup")
+		return errors.Wrap(err, "cannot encode the result of a lookup")
 	}
 	return writeFrame(x.process.in, kindAnswer, data)
 }

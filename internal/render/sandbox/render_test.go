@@ -20,7 +20,7 @@ import (
 // found is a lookup that finds one object.
 func found(_, kind, namespace, name string) (map[string]any, error) {
 	if kind == "Broken" {
-		return nil, errors.New("cannot look up Broken of v1: it is broken")
+		return nil, errors.New("cannot look up Broken in v1: it is broken")
 	}
 	return map[string]any{"kind": kind, "at": namespace + "/" + name, "whole": int64(3), "float": float64(3)}, nil
 }

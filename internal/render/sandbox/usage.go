@@ -28,17 +28,17 @@ func (u *usage) add(l Limits, content []byte, n int) error {
 	case u.bytes > l.Output:
 		return &excessError{text: l.tooLarge()}
 	case u.objects > l.Objects:
-		return &excessError{text: fmt.Sprintf("it makes more than %d objects", l.Objects)}
+		return &excessError{text: fmt.Sprintf("renders more than %d objects", l.Objects)}
 	case u.values > l.Values:
-		return &excessError{text: fmt.Sprintf("its objects have more than %d values", l.Values)}
+		return &excessError{text: fmt.Sprintf("the rendered objects have more than %d values", l.Values)}
 	}
 	return nil
 }
 
-func (l Limits) tooLarge() string { return "its objects are larger than " + bytesOf(l.Output) }
+func (l Limits) tooLarge() string { return "the rendered objects are larger than " + bytesOf(l.Output) }
 
 func (l Limits) tooManyLookups() string {
-	return fmt.Sprintf("it calls lookup more than %d times", l.Lookups)
+	return fmt.Sprintf("calls lookup more than %d times", l.Lookups)
 }
 
 // bytesOf formats a size in MiB, or in bytes if it is not a multiple of 1 MiB.

@@ -67,7 +67,7 @@ func limited[T any](n, size int, fn func() T) (T, error) {
 
 func checkCount(n float64) error {
 	if math.Abs(n) > maxCount {
-		return errors.Errorf("%.0f is too much: at most %d", n, maxCount)
+		return errors.Errorf("%.0f exceeds the maximum of %d", n, maxCount)
 	}
 	return nil
 }

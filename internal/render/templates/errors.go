@@ -118,7 +118,7 @@ func innermost(err error) (string, place) {
 func relative(root, name string) string { return strings.TrimPrefix(name, root+"/") }
 
 func tooMuch(limit int) string {
-	return fmt.Sprintf("templates print more than %d bytes", limit)
+	return fmt.Sprintf("the output of the templates is larger than %d bytes", limit)
 }
 
 // A boundedWriter collects the output of a template, and fails above max bytes.

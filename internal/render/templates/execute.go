@@ -30,7 +30,7 @@ const (
 	// noValue is the text that text/template prints for a missing value.
 	noValue = "<no value>"
 
-	msgEndless = "templates call each other without an end"
+	msgEndless = "templates call each other recursively too often"
 )
 
 // Options are the options of one execution.
@@ -219,7 +219,7 @@ func (e *engine) bind(t *template.Template) {
 	t.Funcs(template.FuncMap{
 		"include": func(name string, data any) (string, error) {
 			if t.Lookup(name) == nil {
-				return "", &failure{msg: "there is no template " + strconv.Quote(name)}
+				return "", &failure{msg: "template " + strconv.Quote(name) + " does not exist"}
 			}
 			return e.run(t, name, data)
 		},

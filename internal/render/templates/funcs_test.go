@@ -17,8 +17,8 @@ func TestFromYAMLBounded(t *testing.T) {
 		got    any
 		want   string
 	}{
-		"Map":   {reason: "The error is where Helm puts one.", got: fromYAML(bomb)["Error"], want: "its aliases make it larger than 5242880 bytes"},
-		"Array": {reason: "The same for a list.", got: fromYAMLArray(list)[0], want: "its aliases make it larger than 5242880 bytes"},
+		"Map":   {reason: "The error is where Helm puts one.", got: fromYAML(bomb)["Error"], want: "YAML is larger than 5242880 bytes when its aliases are expanded"},
+		"Array": {reason: "The same for a list.", got: fromYAMLArray(list)[0], want: "YAML is larger than 5242880 bytes when its aliases are expanded"},
 		"Small": {reason: "An alias that stays small is YAML like any other.", got: fromYAML("a: &a b\nc: *a")["c"], want: "b"},
 	}
 	for name, tc := range cases {

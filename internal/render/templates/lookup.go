@@ -47,7 +47,7 @@ type lookup struct {
 func (l *lookup) get(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error) {
 	r, ok, err := l.resource(ctx, apiVersion, kind, namespace)
 	if err != nil {
-		return nil, errors.Wrapf(err, "cannot look up %s of %s", kind, apiVersion)
+		return nil, errors.Wrapf(err, "cannot look up %s in %s", kind, apiVersion)
 	}
 	if !ok {
 		return map[string]any{}, nil
@@ -56,7 +56,7 @@ func (l *lookup) get(ctx context.Context, apiVersion, kind, namespace, name stri
 	if name != "" && notfound.IsObject(err, "", name) {
 		return map[string]any{}, nil
 	}
-	return content, errors.Wrapf(notfound.Explain(err), "cannot look up %s of %s", kind, apiVersion)
+	return content, errors.Wrapf(notfound.Explain(err), "cannot look up %s in %s", kind, apiVersion)
 }
 
 func read(ctx context.Context, r dynamic.ResourceInterface, name string) (map[string]any, error) {

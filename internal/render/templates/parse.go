@@ -45,7 +45,7 @@ func parseSource(name, text string) *source {
 		w := &walker{uses: &s.uses}
 		w.tree(tree)
 		if w.tooDeep {
-			return &source{err: &positionError{name: name, msg: "constructs nest too deep"}}
+			return &source{err: &positionError{name: name, msg: "control structures are nested too deep"}}
 		}
 	}
 	return s

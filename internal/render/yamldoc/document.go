@@ -28,7 +28,7 @@ func Decode(data []byte, into any) error {
 		return err
 	}
 	if len(docs) > 1 {
-		return errors.Errorf("it has %d documents, and must have one", len(docs))
+		return errors.Errorf("must contain exactly one document, found %d", len(docs))
 	}
 	j, err := jsonOf(docs[0].data)
 	if err != nil {
@@ -78,7 +78,7 @@ func placed(err error, number, of, begin int) error {
 	if of == 1 && syntax == nil {
 		return err
 	}
-	return errors.Wrapf(err, "document %d, which begins in line %d", number, begin)
+	return errors.Wrapf(err, "document %d (line %d)", number, begin)
 }
 
 // jsonOf converts a YAML document to JSON and fails on duplicate keys.

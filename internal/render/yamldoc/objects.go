@@ -67,7 +67,7 @@ func objectsOf(doc []byte, convert func(doc []byte) ([]byte, error)) ([]*unstruc
 		return nil, nil
 	}
 	if j[0] != '{' {
-		return nil, errors.New("not an object: it must be a map with apiVersion, kind and metadata.name")
+		return nil, errors.New("not an object: must be a map with apiVersion, kind and metadata.name")
 	}
 	if err := single(doc); err != nil {
 		return nil, err
@@ -87,12 +87,12 @@ func flatten(out []*unstructured.Unstructured, content map[string]any, depth int
 		return append(out, u), check(u)
 	}
 	if depth == maxListDepth {
-		return nil, errors.Errorf("lists lie more than %d deep in each other", maxListDepth)
+		return nil, errors.Errorf("lists are nested more than %d levels deep", maxListDepth)
 	}
 	for i, item := range items {
 		m, ok := item.(map[string]any)
 		if !ok {
-			return nil, errors.Errorf("%s: items[%d] is not an object", u.GetKind(), i)
+			return nil, errors.Errorf("%s: items[%d] must be an object", u.GetKind(), i)
 		}
 		var err error
 		if out, err = flatten(out, m, depth+1); err != nil {
@@ -117,7 +117,7 @@ func check(u *unstructured.Unstructured) error {
 		return checkMetadata(u, meta)
 	}
 	if _, ok := meta["generateName"]; ok {
-		return errors.Errorf("%s: metadata.generateName is not supported, set metadata.name", u.GetKind())
+		return errors.Errorf("%s: metadata.generateName is not supported; set metadata.name", u.GetKind())
 	}
 	return errors.Errorf("%s: metadata.name is missing or not a string", u.GetKind())
 }
@@ -127,7 +127,7 @@ func check(u *unstructured.Unstructured) error {
 func checkMetadata(u *unstructured.Unstructured, meta map[string]any) error {
 	if ns, ok := meta["namespace"]; ok && ns != nil {
 		if _, ok := ns.(string); !ok {
-			return errors.Errorf("%s %q: metadata.namespace is not a string", u.GetKind(), u.GetName())
+			return errors.Errorf("%s %q: metadata.namespace must be a string", u.GetKind(), u.GetName())
 		}
 	}
 	for _, field := range []string{"labels", "annotations"} {
@@ -137,7 +137,7 @@ func checkMetadata(u *unstructured.Unstructured, meta map[string]any) error {
 		}
 		m, ok := meta[field].(map[string]any)
 		if !ok {
-			return errors.Errorf("%s %q: metadata.%s is not an object", u.GetKind(), u.GetName(), field)
+			return errors.Errorf("%s %q: metadata.%s must be an object", u.GetKind(), u.GetName(), field)
 		}
 		for k, v := range m {
 			if v == nil {
@@ -145,7 +145,7 @@ func checkMetadata(u *unstructured.Unstructured, meta map[string]any) error {
 				continue
 			}
 			if _, ok := v.(string); !ok {
-				return errors.Errorf("%s %q: metadata.%s[%s] is not a string, put it into quotes", u.GetKind(), u.GetName(), field, k)
+				return errors.Errorf("%s %q: metadata.%s[%s] must be a string; enclose it in quotes", u.GetKind(), u.GetName(), field, k)
 			}
 		}
 	}

@@ -114,7 +114,7 @@ func jsonDocuments(whole document) ([]document, error) {
 			return []document{{doc, first}}, nil
 		}
 		if err != nil {
-			return nil, errors.Errorf("cannot read the JSON after object %d, which begins in line %d: %s", len(out), out[len(out)-1].line, input.Line(err.Error()))
+			return nil, errors.Errorf("cannot read the JSON after object %d (line %d): %s", len(out), out[len(out)-1].line, input.Line(err.Error()))
 		}
 		before := doc[:int(d.InputOffset())-len(raw)]
 		out = append(out, document{raw, first + bytes.Count(before, []byte("\n"))})
@@ -139,7 +139,7 @@ func single(doc []byte) error {
 		return errors.New(input.Line(err.Error()))
 	}
 	if err := d.Decode(&skip); !errors.Is(err, io.EOF) {
-		return errors.New("there is more after the object: separate documents with ---")
+		return errors.New("unexpected content after the object: separate documents with ---")
 	}
 	return nil
 }
