@@ -84,7 +84,7 @@ type NoKindError struct {
 
 // Error returns a message that names the kind and its version.
 func (e *NoKindError) Error() string {
-	return fmt.Sprintf("the cluster has no kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
+	return fmt.Sprintf("the cluster does not serve kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
 }
 
 // A TooManyError reports that a cache does not watch a kind, because the cluster contains too many objects of this kind, or
@@ -100,8 +100,9 @@ type TooManyError struct {
 
 // Error returns a message that contains the kind and the limits, and explains what to do.
 func (e *TooManyError) Error() string {
-	return fmt.Sprintf("the cluster has too many or too large objects of kind %s with the label %s to watch them (%d and %d MiB are the maximum), "+
-		"so that they are read one by one: delete those that belong to no module", e.Kind, e.Selector, e.Objects, e.Bytes>>20)
+	return fmt.Sprintf("objects of kind %s with label %s are not watched, because there are too many or they are too "+
+		"large (the maximum is %d objects or %d MiB); they are read one by one: delete the ones that do not "+
+		"belong to a module", e.Kind, e.Selector, e.Objects, e.Bytes>>20)
 }
 
 // A Cache holds the state of the objects that have the label of the engine. It watches each tracked kind once.

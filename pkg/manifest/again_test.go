@@ -113,7 +113,7 @@ func TestStrangersInTheWayOfUpgrade(t *testing.T) {
 	b.settle(s)
 	b.s.put(manifestOf(t, strings.Replace(fmt.Sprintf(tmplWidget, "theirs"), "name:", "namespace: default, name:", 1)).Object)
 	r := b.apply(bundleOf(install("web", tmplConfig)))
-	want := "1 object of a kind that this module defines remains: Widget default/theirs; delete those that are not needed"
+	want := "1 object of a kind that this module defines still exists: Widget default/theirs; delete the ones that you do not need"
 	if r.Waiting != want {
 		t.Errorf("nothing is forced where a module stays:\nwant %q\ngot  %q", want, r.Waiting)
 	}

@@ -120,7 +120,7 @@ func (w *call) retract(ctx context.Context) error {
 	defer cancel()
 	err := retract.Run(ctx, retract.Input{Client: w.client, Inventories: w.store.inventories, Written: w.client.Written()})
 	if err != nil {
-		return errors.Wrapf(w.store.changed, "cannot undo the changes that were applied since then: %s", ssa.Explain(err))
+		return errors.Wrapf(w.store.changed, "cannot undo the changes that were applied in the meantime: %s", ssa.Explain(err))
 	}
 	return w.store.changed
 }

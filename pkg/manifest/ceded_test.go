@@ -206,7 +206,7 @@ func TestContention(t *testing.T) {
 	if diff := cmp.Diff(want, ceded); diff != "" || repairs != ownership.MaxRepairs {
 		t.Errorf("%d repairs, -want, +got:\n%s", repairs, diff)
 	}
-	message := "web: Deployment apps/web: spec.template.spec.image was changed repeatedly by other, and is ceded to it; " +
+	message := "web: Deployment apps/web: spec.template.spec.image is ceded to other, which changed it repeatedly; " +
 		"stop one of the two managers, or remove the field from the module"
 	b.s.took()
 	for range 3 {
@@ -283,7 +283,7 @@ func TestDeletedAgainAndAgain(t *testing.T) {
 	}
 	o := b.observe(s)
 	if o.State != Warning || o.UpToDate || o.Works || o.Message !=
-		"web: ConfigMap apps/x was deleted repeatedly, and is restored once a minute; find the client that changes it" {
+		"web: ConfigMap apps/x was deleted repeatedly and is restored once a minute; find the client that changes the object" {
 		t.Errorf("observation: %+v", o)
 	}
 	now = now.Add(ownership.RestoreInterval)

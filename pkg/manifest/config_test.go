@@ -128,7 +128,7 @@ func TestConfig(t *testing.T) {
 			}
 
 			// The config is no longer needed.
-			s.Config.Fetch = func(context.Context) (source.Content, error) { return source.Content{}, errors.New("is gone") }
+			s.Config.Fetch = func(context.Context) (source.Content, error) { return source.Content{}, errors.New("no longer exists") }
 			b.apply(s)
 			if r := b.take(s); !r.Gone {
 				t.Fatalf("\n%s\nremoval: %+v", tc.reason, r)
@@ -207,14 +207,14 @@ func TestConfigRefusals(t *testing.T) {
 		good   bool // Whether the install extra is applied.
 	}{
 		"Empty":      {reason: "An empty layer changes nothing.", config: none, good: true},
-		"Unknown":    {reason: "The error names the key, and only its install fails.", config: configOf(entryFor("web", "Nonsense=1", "")), want: "web: config: clientConfig: Nonsense: is unknown; the keys are the fields of Helm's install action", good: true},
+		"Unknown":    {reason: "The error names the key, and only its install fails.", config: configOf(entryFor("web", "Nonsense=1", "")), want: "web: config: clientConfig: Nonsense: unknown key; the keys are the fields of Helm's install action", good: true},
 		"NoInstall":  {reason: "An entry that names no install cannot be assigned to one, so all installs fail.", config: configOf(entryFor("wep", "", "")), want: `extra: config: entry "wep" does not match any install; the installs are web, extra, raw; raw: config: entry "wep" does not match any install; the installs are web, extra, raw; web: config: entry "wep" does not match any install; the installs are web, extra, raw`},
-		"Plain":      {reason: "Plain objects have no values.", config: configOf(entryFor("raw", "", "a=b")), want: "raw: config: overrides are for charts only, and this install is plain objects; remove them", good: true},
-		"Namespace":  {reason: "The error explains that a missing namespace must not be created.", config: configOf(entryFor("web", "Namespace=other,CreateNamespace=false", "")), want: "web: ConfigMap other/web: namespace other does not exist, and the config layer sets CreateNamespace=false; create it", good: true},
+		"Plain":      {reason: "Plain objects have no values.", config: configOf(entryFor("raw", "", "a=b")), want: "raw: config: overrides are only supported for charts, but this install is plain objects; remove them", good: true},
+		"Namespace":  {reason: "The error explains that a missing namespace must not be created.", config: configOf(entryFor("web", "Namespace=other,CreateNamespace=false", "")), want: "web: ConfigMap other/web: namespace other does not exist, and the config layer sets CreateNamespace=false; create the namespace", good: true},
 		"SameName":   {reason: "Two installs cannot share a release.", config: configOf(entryFor("extra", "ReleaseName=web", "")), want: "extra: config: Helm release web in namespace apps is also used by install web; set another ReleaseName for one of them"},
 		"Elsewhere":  {reason: "They can have the same release name in different namespaces.", config: configOf(entryFor("extra", "ReleaseName=web,Namespace=other", ""), entryFor("web", "", "")), good: true},
 		"Registry":   {reason: "The error says why the layer cannot be fetched.", config: gone, want: "extra: config: registry is down; raw: config: registry is down; web: config: registry is down"},
-		"TwoFiles":   {reason: "The engine would have to ignore one of the files.", config: &two, want: "extra: config: the layer has 2 YAML files; it must have exactly one; raw: config: the layer has 2 YAML files; it must have exactly one; web: config: the layer has 2 YAML files; it must have exactly one"},
+		"TwoFiles":   {reason: "The engine would have to ignore one of the files.", config: &two, want: "extra: config: the layer must contain exactly one YAML file, found 2; raw: config: the layer must contain exactly one YAML file, found 2; web: config: the layer must contain exactly one YAML file, found 2"},
 		"ConfigLess": {reason: "A config needs a digest.", config: &source.Layer{}, want: "config has no digest"},
 	}
 	for name, tc := range cases {

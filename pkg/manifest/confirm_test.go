@@ -158,7 +158,7 @@ func TestOwnerOfCollision(t *testing.T) {
 	b.settle(first)
 	second := bundleOf(install("web2", tmplConfig, tmplAccount))
 	second.Name, second.Owner = "team-b-web", "Manifest team-b/web"
-	want := "web2: ConfigMap apps/web: already exists and belongs to Manifest team-a/web; remove it there, or set adopt"
+	want := "web2: ConfigMap apps/web: already exists and belongs to Manifest team-a/web; remove the object there, or set adopt"
 	if _, err := b.Apply(t.Context(), b.c, second); err == nil || err.Error() != want {
 		t.Errorf("want %q, got %v", want, err)
 	}

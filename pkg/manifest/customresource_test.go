@@ -26,7 +26,7 @@ func TestStateOfResource(t *testing.T) {
 		"Ready":   {reason: "The state counts.", status: "{state: Ready, observedGeneration: 2}", state: Ready},
 		"Warning": {reason: "A condition explains the state.", status: "{state: Warning, conditions: [{type: A, status: 'False', message: m}]}", state: Warning, message: "status.state is Warning: m"},
 		"Unknown": {reason: "An unknown state is not Ready.", status: "{state: Fine}", state: Processing, message: `status.state is "Fine"`},
-		"Old":     {reason: "A status of an older generation does not count.", status: "{state: Ready, observedGeneration: 1}", state: Processing, message: "its status is of generation 1, but its generation is 2"},
+		"Old":     {reason: "A status of an older generation does not count.", status: "{state: Ready, observedGeneration: 1}", state: Processing, message: "status.observedGeneration is 1, but metadata.generation is 2"},
 		"NotReady": {
 			reason: "Without a state, conditions count.", status: "{conditions: [{type: Ready, status: 'False', message: starting}]}",
 			state: Processing, message: "condition Ready is False: starting",
@@ -75,7 +75,7 @@ func TestResourceAwaitsInstalls(t *testing.T) {
 		t.Error("the custom resource is there")
 	}
 	o := b.observe(s)
-	if p := o.Parts[2]; p.State != Processing || p.Message != "resource waits until extra is applied" {
+	if p := o.Parts[2]; p.State != Processing || p.Message != "resource is waiting for extra to be applied" {
 		t.Errorf("resource: %+v", p)
 	}
 	b.s.fault = nil
@@ -109,8 +109,8 @@ func strangersIn(b *bench) (*Bundle, []cluster.ObjectRef) {
 func TestStrangersBlock(t *testing.T) {
 	b := newBench(t)
 	s, all := strangersIn(b)
-	want := Removal{State: Warning, Message: "7 objects of kinds that this module defines remain: Gadget g, Widget default/w0, Widget default/w1, " +
-		"Widget default/w2, Widget default/w3 and 2 more; delete those that are not needed, or set annotation kyma.m.crossplane.io/force-removal: \"true\" " +
+	want := Removal{State: Warning, Message: "7 objects of kinds that this module defines still exist: Gadget g, Widget default/w0, Widget default/w1, " +
+		"Widget default/w2, Widget default/w3 and 2 more; delete the ones that you do not need, or set annotation kyma.m.crossplane.io/force-removal: \"true\" " +
 		"on the Manifest to delete all of them"}
 	if diff := cmp.Diff(want, b.take(s)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -139,7 +139,7 @@ func TestForceRemoval(t *testing.T) {
 	}
 	for range 2 {
 		r = b.take(s, ForceRemoval())
-		if want := "1 object of a kind that this module defines remains: Widget default/w2 (is being deleted and waits for finalizer example.org/x); the remaining objects are being deleted"; r.Message != want || r.State != Deleting || len(r.Forced) > 0 {
+		if want := "1 object of a kind that this module defines still exists: Widget default/w2 (is being deleted, waiting for finalizer example.org/x); the remaining objects are being deleted"; r.Message != want || r.State != Deleting || len(r.Forced) > 0 {
 			t.Errorf("while it waits: %+v", r)
 		}
 		if f := b.s.objects[held].u().GetFinalizers(); !slices.Equal(f, []string{"example.org/x"}) {

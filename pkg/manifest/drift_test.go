@@ -127,7 +127,7 @@ func TestTerminatingObject(t *testing.T) {
 	b.s.edit(k, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"x/y"}) })
 	b.s.terminate(b.s.objects[k])
 	s.Installs[0] = install("web", configMap("x"), configMap("two"))
-	want := "ConfigMap apps/x: is being deleted and waits for finalizer x/y"
+	want := "ConfigMap apps/x: is being deleted, waiting for finalizer x/y"
 	s.Labels = map[string]string{"team": "b"} // Both objects change.
 	r := b.apply(s)
 	if r.Waiting != want {

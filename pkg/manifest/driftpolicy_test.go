@@ -73,7 +73,7 @@ func TestDriftPolicies(t *testing.T) {
 			harm:   replace(map[string]any{}),
 			want: want{
 				Drift: []observe.Drift{{Key: config, Kind: observe.DriftForeign}},
-				State: Warning, Message: "web: ConfigMap apps/web was replaced by an object that does not belong to this module", Ready: 4,
+				State: Warning, Message: "web: ConfigMap apps/web was replaced by an object of another owner", Ready: 4,
 			},
 		},
 		"ReportHPA": {
@@ -248,7 +248,7 @@ func TestReplaced(t *testing.T) {
 	b.s.put(manifestOf(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: apps}\ndata: {k: mine}\n").Object)
 	version := b.s.versionOf(x)
 	_, err := b.Apply(t.Context(), b.c, s)
-	const want = "web: ConfigMap apps/x: already exists and does not belong to this module; remove it, or set adopt"
+	const want = "web: ConfigMap apps/x: already exists and does not belong to this module; remove the object, or set adopt"
 	if err == nil || err.Error() != want || b.s.versionOf(x) != version {
 		t.Errorf("a foreign one: %v", err)
 	}

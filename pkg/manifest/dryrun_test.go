@@ -138,7 +138,7 @@ func TestPlan(t *testing.T) {
 			bundle: changed(tmplConfig, tmplAccount),
 			want: []string{
 				"Create ServiceAccount apps/web",
-				"problem: web: ConfigMap apps/web: already exists and does not belong to this module; remove it, or set adopt",
+				"problem: web: ConfigMap apps/web: already exists and does not belong to this module; remove the object, or set adopt",
 			},
 		},
 		"Adopt": {
@@ -161,7 +161,7 @@ func TestPlan(t *testing.T) {
 			reason: "An unknown kind is a problem, and nothing is pruned.",
 			before: changed(tmplAccount, configMap("old")), bundle: changed(tmplAccount, fmt.Sprintf(tmplWidget, "w")),
 			want: []string{
-				"problem: web: Widget w: the cluster has no kind Widget in example.org/v1",
+				"problem: web: Widget w: the cluster does not serve kind Widget in example.org/v1",
 				"note: no objects are pruned until all installs can be rendered",
 			},
 		},
@@ -183,10 +183,10 @@ func TestPlan(t *testing.T) {
 			reason: "If a webhook does not support dry runs, its effect is unknown.",
 			world: func(b *bench) {
 				b.s.put(manifestOf(t, namespaceOf("apps")).Object)
-				b.s.fault = refusing("web", refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, `admission webhook "w" does not support dry run`))
+				b.s.fault = refusing("web", refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, `admission webhook "w" does not support dry runs`))
 			},
 			bundle: changed(tmplAccount),
-			want:   []string{"Create ServiceAccount apps/web", `note: ServiceAccount apps/web cannot be checked with a dry run: admission webhook "w" does not support dry run`},
+			want:   []string{"Create ServiceAccount apps/web", `note: ServiceAccount apps/web cannot be checked with a dry run: admission webhook "w" does not support dry runs`},
 		},
 		"Immutable": {
 			reason: "An immutable field is a problem.",

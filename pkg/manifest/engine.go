@@ -134,7 +134,7 @@ func (e *Engine) interpreter() cluster.Interpreter { return health.Interpreter{I
 // validate returns an error if an option is invalid.
 func (e *Engine) validate() error {
 	if e.history < minHistory {
-		return errors.Errorf("cannot keep %d revisions of a Helm release: the minimum is %d, the deployed revision and the previous one",
+		return errors.Errorf("cannot keep %d revisions of a Helm release: the minimum is %d, for the deployed and the previous revision",
 			e.history, minHistory)
 	}
 	return e.identity.Validate()
@@ -146,7 +146,7 @@ func (e *Engine) accepts(c cluster.Cluster) error {
 		return errors.Wrap(e.invalid, "invalid engine option")
 	}
 	if c.Cache().Interpreter() != e.interpreter() {
-		return errors.Errorf("the connection watches objects of another identity than that of the engine, field manager %q and label %s=%s; "+
+		return errors.Errorf("the connection uses another identity than the engine (field manager %q, label %s=%s); "+
 			"configure both with the same identity", e.identity.FieldManager, object.LabelManagedBy, e.identity.ManagedBy)
 	}
 	return nil

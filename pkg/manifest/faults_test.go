@@ -61,14 +61,14 @@ func TestFaults(t *testing.T) {
 			setup: func(b *bench) {
 				b.s.put(manifestOf(b.t, strings.ReplaceAll(configMap("bad"), `{name: "bad"}`, "{name: bad, namespace: apps}")).Object)
 			},
-			want: "bad: ConfigMap apps/bad: already exists and does not belong to this module; remove it, or set adopt",
+			want: "bad: ConfigMap apps/bad: already exists and does not belong to this module; remove the object, or set adopt",
 		},
 		"ForeignRelease": {
 			reason: "A Helm release of another client is not taken over.",
 			setup: func(b *bench) {
 				b.s.put(manifestOf(b.t, "apiVersion: v1\nkind: Secret\nmetadata: {name: sh.helm.release.v1.bad.v1, namespace: apps, labels: {owner: helm, name: bad}}").Object)
 			},
-			want: "bad: a Helm release bad exists in namespace apps and does not belong to this module; uninstall it, or set adopt",
+			want: "bad: Helm release bad in namespace apps already exists and does not belong to this module; uninstall the release, or set adopt",
 		},
 	}
 	for name, tc := range cases {
@@ -151,7 +151,7 @@ func TestFailureWithoutReason(t *testing.T) {
 		silent := install("web", configMap("x"))
 		silent.Fetch = func(context.Context) (source.Content, error) { return source.Content{}, errors.New(said) }
 		s := bundleOf(silent)
-		const want = "web: failed without a reason"
+		const want = "web: failed for an unknown reason"
 		if _, err := b.Apply(t.Context(), b.c, s); err == nil || err.Error() != want {
 			t.Errorf("Apply(...) after %q: want %q, got %v", said, want, err)
 		}
@@ -185,7 +185,7 @@ func TestUnreadableObject(t *testing.T) {
 		t.Errorf("Apply(...): another object must be repaired: %v", err)
 	}
 	if inv := b.inventory(s); inv.Good != nil {
-		t.Errorf("Apply(...): no checkpoint must be kept of what cannot be read: %q", inv.Good)
+		t.Errorf("Apply(...): no checkpoint must be kept of what cannot read the status: %q", inv.Good)
 	}
 
 	s.Installs[1].Values = map[string]any{"a": "b"}

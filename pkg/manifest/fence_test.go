@@ -19,7 +19,7 @@ import (
 
 // isChanged reports whether a call ended with an error about a change of the inventory by another client.
 func isChanged(err error) bool {
-	const want = "Secret kyma-system/team-a-web was changed by another client in the meantime; the next call reads it again"
+	const want = "Secret kyma-system/team-a-web was changed by another client at the same time; the next attempt reads the new content"
 	e := (*ChangedError)(nil)
 	return errors.As(err, &e) && e.Inventory == parentSecret && err.Error() == want
 }

@@ -170,7 +170,7 @@ func TestHookTimeout(t *testing.T) {
 		t.Errorf("waits for %q", r.Waiting)
 	}
 	b.now = func() time.Time { return time.Unix(1_700_000_090, 0) }
-	if got := b.fails(s); got != "web: hook pre-install Job apps/first did not finish within 1m30s: it is running" {
+	if got := b.fails(s); got != "web: hook pre-install Job apps/first did not finish within 1m30s: the hook is running" {
 		t.Errorf("got %q", got)
 	}
 }

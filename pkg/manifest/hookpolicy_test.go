@@ -158,7 +158,7 @@ func TestHookDefinition(t *testing.T) {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 	s.Installs[0].Values = map[string]any{"greeting": "bye"}
-	if got := b.fails(s); !strings.HasSuffix(got, "CustomResourceDefinition widgets.example.org already exists, and a CRD is never deleted and recreated; remove it from the hooks") {
+	if got := b.fails(s); !strings.HasSuffix(got, "CustomResourceDefinition widgets.example.org already exists, and CRDs are never recreated; remove the CRD from the hooks") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -208,7 +208,7 @@ func TestDefaultHookTimeout(t *testing.T) {
 		t.Errorf("failed too early: %+v", r)
 	}
 	b.now = func() time.Time { return time.Unix(1_700_000_300, 0) }
-	if got := b.fails(s); got != "web: hook pre-install Job apps/first did not finish within 5m0s: it is running" {
+	if got := b.fails(s); got != "web: hook pre-install Job apps/first did not finish within 5m0s: the hook is running" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -251,7 +251,7 @@ func TestWaitBeforeLastHooks(t *testing.T) {
 		if clientConfig != "Wait=true" {
 			continue
 		}
-		want := "first: hooks post-install run once the install is ready, because the config layer sets Wait: Deployment apps/web: 0 of 1 replicas available"
+		want := "first: waiting to run hooks post-install until the install is ready, because the config layer sets Wait: Deployment apps/web: 0 of 1 replicas available"
 		if o := b.observe(s); o.State != Processing || o.UpToDate || o.Message != want {
 			t.Errorf("observation: %+v", o)
 		}

@@ -28,7 +28,7 @@ func (w *watcher) Interpreter() cluster.Interpreter { return w.interpreter }
 // returns immediately.
 func TestCheck(t *testing.T) {
 	other := Identity{FieldManager: "other", ManagedBy: "other"}
-	const mismatch = "the connection watches objects of another identity"
+	const mismatch = "the connection uses another identity than the engine"
 	cases := map[string]struct {
 		reason      string
 		options     []Option
@@ -41,7 +41,7 @@ func TestCheck(t *testing.T) {
 		"ManagedBy":    {reason: "The engine would not see its objects.", options: []Option{WithIdentity(Identity{FieldManager: DefaultFieldManager, ManagedBy: "other"})}, interpreter: Interpreter(), want: mismatch},
 		"Connection":   {reason: "The identity of the connection alone is not enough.", interpreter: Interpreter(WithIdentity(other)), want: mismatch},
 		"Unknown":      {reason: "A cache that watches something else does not match.", want: mismatch},
-		"Invalid":      {reason: "An identity must be valid.", options: []Option{WithIdentity(Identity{FieldManager: "x", ManagedBy: "a/b"})}, interpreter: Interpreter(WithIdentity(Identity{FieldManager: "x", ManagedBy: "a/b"})), want: "is not a valid value for the label"},
+		"Invalid":      {reason: "An identity must be valid.", options: []Option{WithIdentity(Identity{FieldManager: "x", ManagedBy: "a/b"})}, interpreter: Interpreter(WithIdentity(Identity{FieldManager: "x", ManagedBy: "a/b"})), want: "the identity has invalid value"},
 		"Empty":        {reason: "The zero value is not an identity.", options: []Option{WithIdentity(Identity{})}, interpreter: Interpreter(), want: "no field manager"},
 		"History":      {reason: "The minimum is two revisions.", options: []Option{WithHistory(2)}, interpreter: Interpreter()},
 		"NoHistory":    {reason: "A rollback needs the previous revision.", options: []Option{WithHistory(1)}, interpreter: Interpreter(), want: "the minimum is 2"},

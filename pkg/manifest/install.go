@@ -73,7 +73,7 @@ func (e *Engine) until(
 // retry calls try. With Wait, it repeats the call until the work is done or the context ends.
 func retry(ctx context.Context, o []CallOption, try func() (done bool, waiting string, err error)) error {
 	wait := CallOptionsOf(o...).Wait
-	pause, last := lookEvery, "the work has not started"
+	pause, last := lookEvery, "not started"
 	for {
 		done, waiting, err := try()
 		if (done && err == nil) || !wait {
@@ -90,7 +90,7 @@ func retry(ctx context.Context, o []CallOption, try func() (done bool, waiting s
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Wrapf(ctx.Err(), "gave up waiting: %s", last)
+			return errors.Wrapf(ctx.Err(), "stopped waiting: %s", last)
 		case <-time.After(pause):
 		}
 	}

@@ -111,14 +111,14 @@ func TestKustomizeRefusals(t *testing.T) {
 		in     Install
 		want   []string
 	}{
-		"HTTP":     {reason: "Nothing is fetched from a URL.", in: of("resources: [https://example.org/base]"), want: []string{"web: kustomization.yaml: resources", "https://example.org/base", "is a URL or a git reference: nothing is fetched here"}},
+		"HTTP":     {reason: "Nothing is fetched from a URL.", in: of("resources: [https://example.org/base]"), want: []string{"web: kustomization.yaml: resources", "https://example.org/base", "is a URL or a git reference, which is not fetched"}},
 		"Git":      {reason: "Nothing is fetched with git.", in: of("resources: ['github.com/example/base?ref=v1']"), want: []string{"web: kustomization.yaml: resources", "github.com/example/base"}},
 		"Exec":     {reason: "No program is run.", in: of("resources: [a.yaml]\ngenerators: [|-\n  apiVersion: v1\n  kind: X\n  metadata: {name: x, annotations: {config.kubernetes.io/function: 'exec: {path: /bin/sh}'}}\n]"), want: []string{"web: ", "kustomization.yaml"}},
 		"Charts":   {reason: "Charts are separate installs.", in: of("helmCharts: [{name: x, repo: https://example.org}]"), want: []string{"web: kustomization.yaml: helmCharts"}},
-		"Values":   {reason: "A kustomization has no values.", in: valued, want: []string{"web: values are for charts only, and this install is a kustomization; remove them"}},
-		"Path":     {reason: "Only a kustomization has a path.", in: pathed, want: []string{`install "web": has a path, but only kustomizations have one; remove the path`}},
+		"Values":   {reason: "A kustomization has no values.", in: valued, want: []string{"web: values are only supported for charts, but this install is a kustomization; remove them"}},
+		"Path":     {reason: "Only a kustomization has a path.", in: pathed, want: []string{`install "web": path is only supported for kustomizations; remove it`}},
 		"Climbing": {reason: "A path must stay within the layer.", in: climbing, want: []string{`web: path "../x" must be a directory in the layer`}},
-		"Missing":  {reason: "The error names a missing directory.", in: elsewhere, want: []string{`web: there is no directory "x"`}},
+		"Missing":  {reason: "The error names a missing directory.", in: elsewhere, want: []string{`web: directory "x" does not exist`}},
 		"Nothing":  {reason: "A kustomization without objects is hardly intended.", in: of("resources: []\nnamePrefix: x"), want: []string{"web: "}},
 	}
 	for name, tc := range cases {

@@ -75,7 +75,7 @@ func TestTooLarge(t *testing.T) {
 		"Record": {
 			reason: "The record of a release contains the manifest.",
 			bundle: bundleOf(install("web", configMap("small"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: big}\ndata: {k: "+random(2<<20)+"}\n")),
-			want:   `release record of chart "web": it has `,
+			want:   `release record of chart "web": the record has `,
 		},
 		"Inventory": {
 			reason: "The inventory contains each object.",
@@ -87,7 +87,7 @@ func TestTooLarge(t *testing.T) {
 				}
 				return b.String()
 			}())),
-			want: "the inventory of 12000 objects takes ",
+			want: "the inventory of 12000 objects has ",
 		},
 	}
 	for name, tc := range cases {

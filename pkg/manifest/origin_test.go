@@ -44,8 +44,8 @@ func TestOtherControlPlane(t *testing.T) {
 	b.restart()
 
 	restored := of(bundleOf(install("web", tmplConfig)), "2", "new-ns")
-	wantErr := "Secret kyma-system/team-a-web is the inventory of Manifest team-a/web in the control plane with UID old-ns, not of that in the " +
-		"one with UID new-ns; choose one of them, or, if this control plane replaces the other one, add to Bundle.Predecessors the UID old-ns"
+	wantErr := "Secret kyma-system/team-a-web is the inventory of Manifest team-a/web in the control plane with UID old-ns, not of the one in the " +
+		"control plane with UID new-ns; delete the one that you do not need, or, if this control plane replaces the other one, add to Bundle.Predecessors the UID old-ns"
 	b.s.took()
 	_, observed := b.Observe(t.Context(), b.c, restored)
 	_, applied := b.Apply(t.Context(), b.c, restored)

@@ -50,7 +50,7 @@ func TestPlannerAsksInOrder(t *testing.T) {
 	s.Installs[0].Values = map[string]any{"x": "y"}
 	unready("none")
 	b.apply(s)
-	expect("The first one is being applied.", "waits until install a is ready, because the config layer sets Wait: it is being applied")
+	expect("The first one is being applied.", "waits until install a is ready, because the config layer sets Wait: still being applied")
 	unready("none")
 	b.apply(s)
 	expect("All are ready.", "", "get ConfigMap apps/a", "get ConfigMap apps/b")

@@ -74,7 +74,7 @@ func TestPreflight(t *testing.T) {
 		},
 		"Stored": {
 			reason: "A version in which objects are stored must stay.", of: crdsOf, was: anySize, is: anySize, stored: []any{"v1", "v1beta1"},
-			want: []string{"crds: CustomResourceDefinition widgets.example.org: objects may be stored in version v1beta1"},
+			want: []string{"crds: CustomResourceDefinition widgets.example.org: objects might be stored in version v1beta1"},
 		},
 	}
 	for name, tc := range cases {

@@ -98,7 +98,7 @@ func TestRecreate(t *testing.T) {
 				t.Errorf("\n%s\nrecreated: %v", tc.reason, r.Recreated)
 			}
 			for range 2 {
-				if o := b.observe(s); o.State != Processing || !strings.Contains(o.Message, "ConfigMap apps/fixed: is being recreated: is being deleted and waits for finalizer x/y") {
+				if o := b.observe(s); o.State != Processing || !strings.Contains(o.Message, "ConfigMap apps/fixed: is being recreated: is being deleted, waiting for finalizer x/y") {
 					t.Errorf("\n%s\nobservation: %+v", tc.reason, o)
 				}
 				b.s.took()

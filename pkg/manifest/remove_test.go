@@ -58,7 +58,7 @@ func TestRemoveWaits(t *testing.T) {
 			block: func(b *bench) {
 				b.s.edit(widget, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.org/x"}) })
 			},
-			want:  Removal{State: Deleting, Message: "Widget default/main: is being deleted and waits for finalizer example.org/x"},
+			want:  Removal{State: Deleting, Message: "Widget default/main: is being deleted, waiting for finalizer example.org/x"},
 			stays: key("Deployment", "apps", "web"),
 			free:  func(b *bench) { b.s.remove(widget) },
 		},
@@ -69,8 +69,8 @@ func TestRemoveWaits(t *testing.T) {
 					b.s.put(manifestOf(b.t, strings.ReplaceAll(fmt.Sprintf(tmplWidget, n), "name: "+n, "namespace: default, name: "+n)).Object)
 				}
 			},
-			want: Removal{State: Warning, Message: "2 objects of kinds that this module defines remain: Widget default/mine, Widget default/yours; " +
-				"delete those that are not needed, or set annotation kyma.m.crossplane.io/force-removal: \"true\" on the Manifest to delete all of them"},
+			want: Removal{State: Warning, Message: "2 objects of kinds that this module defines still exist: Widget default/mine, Widget default/yours; " +
+				"delete the ones that you do not need, or set annotation kyma.m.crossplane.io/force-removal: \"true\" on the Manifest to delete all of them"},
 			stays: key("Deployment", "apps", "web"),
 			free: func(b *bench) {
 				b.s.remove(key("Widget", "default", "mine"))
@@ -82,7 +82,7 @@ func TestRemoveWaits(t *testing.T) {
 			block: func(b *bench) {
 				b.s.edit(key("CustomResourceDefinition", "", "widgets.example.org"), func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"a"}) })
 			},
-			want:  Removal{State: Deleting, Message: "CustomResourceDefinition widgets.example.org: is being deleted and waits for finalizer a"},
+			want:  Removal{State: Deleting, Message: "CustomResourceDefinition widgets.example.org: is being deleted, waiting for finalizer a"},
 			stays: key("Secret", DefaultNamespace, "team-a-web"),
 			free:  func(b *bench) { b.s.remove(key("CustomResourceDefinition", "", "widgets.example.org")) },
 		},
@@ -249,7 +249,7 @@ func TestPruneWaits(t *testing.T) {
 	k := key("ConfigMap", "apps", "x")
 	b.s.edit(k, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"x/y"}) })
 	s := bundleOf(install("web", configMap("two")))
-	want := "ConfigMap apps/x: is being deleted and waits for finalizer x/y"
+	want := "ConfigMap apps/x: is being deleted, waiting for finalizer x/y"
 	for i := range 3 {
 		r := b.apply(s)
 		if r.Waiting != want {

@@ -181,7 +181,7 @@ func TestObserveAfterRestart(t *testing.T) {
 				return bundleOf(install("web", tmplConfig))
 			},
 			phase: observe.PhasePruning,
-			want:  "web: 1 object of a kind that this module defines remains: Widget default/theirs; delete those that are not needed",
+			want:  "web: 1 object of a kind that this module defines still exists: Widget default/theirs; delete the ones that you do not need",
 		},
 		"PruneRefused": {
 			reason: "An object must not be deleted.",
@@ -208,7 +208,7 @@ func TestObserveAfterRestart(t *testing.T) {
 				return bundleOf(install("web", tmplConfig))
 			},
 			phase: observe.PhaseReady,
-			want:  "old: 1 object of a kind that this module defines remains: Widget default/theirs; delete those that are not needed",
+			want:  "old: 1 object of a kind that this module defines still exists: Widget default/theirs; delete the ones that you do not need",
 		},
 	}
 	for name, tc := range cases {

@@ -50,7 +50,7 @@ func TestTakenOver(t *testing.T) {
 				if diff := cmp.Diff(want, o.Drift); diff != "" || o.State != Warning || o.Works || o.UpToDate != upToDate {
 					t.Errorf("%s: State %s, works %t, up to date %t: -want, +got:\n%s", when, o.State, o.Works, o.UpToDate, diff)
 				}
-				if wantText := "ConfigMap apps/web belongs to Manifest team-b/web; remove it from one of the two modules"; !strings.Contains(o.Message, wantText) {
+				if wantText := "ConfigMap apps/web belongs to Manifest team-b/web; remove the object from one of the two modules"; !strings.Contains(o.Message, wantText) {
 					t.Errorf("%s: message %q", when, o.Message)
 				}
 			}

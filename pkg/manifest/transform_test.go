@@ -89,12 +89,12 @@ func TestTransformFails(t *testing.T) {
 		"Kind": {
 			reason:     "A transform must not change the kind.",
 			transforms: func1(func(u *unstructured.Unstructured) error { u.SetKind("Secret"); return nil }),
-			want:       "web: transform mine: ConfigMap web: it changed the kind to Secret, and must keep the kind",
+			want:       "web: transform mine: ConfigMap web: changed the kind to Secret: a transform must not change the kind",
 		},
 		"Name": {
 			reason:     "A transform must not remove the name.",
 			transforms: func1(func(u *unstructured.Unstructured) error { u.SetName(""); return nil }),
-			want:       "web: transform mine: ConfigMap web: it removed the name",
+			want:       "web: transform mine: ConfigMap web: removed metadata.name: a transform must not remove it",
 		},
 		"NoDigest": {reason: "Without a digest, the engine would not notice a change.", transforms: []Transform{{}}, want: "transforms[0] has no digest"},
 		"NoFunc":   {reason: "A transform needs a function.", transforms: []Transform{{Digest: "d"}}, want: "transforms[0] d has no function"},
@@ -171,7 +171,7 @@ func TestRuleFuncVerdicts(t *testing.T) {
 		"Warning": {reason: "A function may return any state.", say: func() (State, string, error) { return Warning, "w\nx", nil }, phase: observe.PhaseDegraded, state: Warning, message: "ConfigMap apps/web: w x", calls: 1},
 		"Silent":  {reason: "There is always a message.", say: func() (State, string, error) { return Processing, "", nil }, phase: observe.PhaseProgressing, state: Processing, message: "ConfigMap apps/web: the readiness function returned state Processing", calls: 1},
 		"Error":   {reason: "An error is not cached.", say: func() (State, string, error) { return Ready, "", errors.New("no") }, phase: observe.PhaseUnhealthy, state: Error, message: "ConfigMap apps/web: no", calls: 2},
-		"Unknown": {reason: "An unknown state is an error.", say: func() (State, string, error) { return "Fine", "", nil }, phase: observe.PhaseUnhealthy, state: Error, message: `ConfigMap apps/web: the readiness function returned the unknown state "Fine"`, calls: 2},
+		"Unknown": {reason: "An unknown state is an error.", say: func() (State, string, error) { return "Fine", "", nil }, phase: observe.PhaseUnhealthy, state: Error, message: `ConfigMap apps/web: the readiness function returned unknown state "Fine"`, calls: 2},
 		"Panic":   {reason: "A panic is an error.", say: func() (State, string, error) { panic("oh") }, phase: observe.PhaseUnhealthy, state: Error, message: "ConfigMap apps/web: panic: oh", calls: 2},
 	}
 	for name, tc := range cases {
@@ -206,8 +206,8 @@ func TestRuleKinds(t *testing.T) {
 	}{
 		"Func":    {reason: "A rule needs only a function.", rule: Rule{Func: fn}},
 		"CEL":     {reason: "A rule needs only an expression.", rule: Rule{CEL: "true"}},
-		"Both":    {reason: "A rule must not have both.", rule: Rule{CEL: "true", Func: fn}, want: "has both an expression and a function; remove one of them"},
-		"Neither": {reason: "A rule needs one of them.", want: "has neither an expression nor a function"},
+		"Both":    {reason: "A rule must not have both.", rule: Rule{CEL: "true", Func: fn}, want: "expression and function are mutually exclusive; remove one of them"},
+		"Neither": {reason: "A rule needs one of them.", want: "either an expression or a function is required"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -31,7 +31,7 @@ func (e *Engine) Apply(ctx context.Context, c cluster.Cluster, b *Bundle, o ...C
 // The approval covers one step. If a bundle needs several steps, pass the plan to the first one, and use Apply for the others.
 func (e *Engine) ApplyPlan(ctx context.Context, c cluster.Cluster, b *Bundle, p Plan, o ...CallOption) (Result, error) {
 	if p.Basis == "" {
-		return Result{}, errors.New("the plan has no basis; pass the plan that Engine.Plan returned")
+		return Result{}, errors.New("the plan is not from Engine.Plan; pass the plan that Engine.Plan returned")
 	}
 	return e.apply(ctx, c, b, o, &p)
 }
@@ -44,7 +44,7 @@ type StalePlanError struct {
 
 // Error describes what changed and what to do.
 func (e *StalePlanError) Error() string {
-	return "the plan of " + e.Bundle + " is outdated, because the bundle or the cluster changed; plan again"
+	return "the plan of " + e.Bundle + " is outdated, because the bundle or the cluster changed; create a new plan"
 }
 
 // apply applies a bundle. If approved is set, apply does so only if that plan is not stale.

@@ -27,7 +27,7 @@ func TestWrongCluster(t *testing.T) {
 	const installed = "the module is installed in the cluster with UID a, "
 	const wrong = installed + "but the credentials are for the cluster with UID b; neither cluster is changed: restore the credentials, " +
 		"or, to continue in the other cluster, set Bundle.NewClusterUID to b"
-	const unknown = installed + "but the credentials cannot get namespace kube-system, so it is unknown whether this is the same cluster; grant the verb get on namespace kube-system"
+	const unknown = installed + "but the credentials have no permission to get namespace kube-system, which identifies the cluster; grant this permission"
 	boom := errors.New("boom")
 	cases := map[string]struct {
 		reason       string

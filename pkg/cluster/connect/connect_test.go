@@ -181,7 +181,7 @@ func TestNewFails(t *testing.T) {
 		"Identity": {
 			reason: "The value of a label cannot contain a slash.", config: &rest.Config{Host: "https://x"},
 			options: []connect.Option{connect.WithIdentity(manifest.Identity{FieldManager: "x", ManagedBy: "a/b"})},
-			want:    "is not a valid value for the label",
+			want:    "the identity has invalid value",
 		},
 	}
 	for name, tc := range cases {

@@ -70,8 +70,8 @@ func TestPages(t *testing.T) {
 
 func checkPage(t *testing.T, host, what string, got bool, err error) {
 	t.Helper()
-	want := "API server " + host + ": 404 Not Found does not come from a Kubernetes API server; " +
-		"check the server of the kubeconfig, and the proxies on the way to it"
+	want := "API server " + host + ": the 404 Not Found response is not from a Kubernetes API server; " +
+		"check the server in the kubeconfig, and any proxies in between"
 	e := (*notfound.Error)(nil)
 	if got || !errors.As(err, &e) || transport.Explain(err).Error() != want || strings.Contains(err.Error(), "canary") {
 		t.Errorf("%s: want the error %q, got %v, %v", what, want, got, err)

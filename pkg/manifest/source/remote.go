@@ -78,11 +78,11 @@ func ChartRepository(repoURL, chart, version string, o ...RemoteOption) (Layer, 
 	u, err := url.Parse(repoURL)
 	switch {
 	case err != nil, u.Host == "", u.Scheme != "https" && u.Scheme != "http":
-		return Layer{}, errors.New("the address of a chart repository must be http(s)://host[:port]/path")
+		return Layer{}, errors.New("the URL of a chart repository must have the form http(s)://host[:port]/path")
 	case u.User != nil:
-		return Layer{}, errors.New("the address of a chart repository must not contain credentials; use WithBasicAuth")
+		return Layer{}, errors.New("the URL of a chart repository must not contain credentials; use WithBasicAuth")
 	case chart == "" || version == "":
-		return Layer{}, errors.New("the chart name and the version must be set")
+		return Layer{}, errors.New("the chart name and the version are required")
 	}
 	regs := registries(u.Host, o)
 	return pulled(digest.OfChart(repoURL, chart, version), func(ctx context.Context, p *pull.Client) (pull.Artifact, error) {

@@ -83,7 +83,7 @@ func TestChartRepository(t *testing.T) {
 		"Missing":  {reason: "The error names a missing version.", url: r.URL(), chart: "greeter", version: "2.0.0", err: "2.0.0"},
 		"Scheme":   {reason: "Registries have their own function.", url: "oci://x/y", chart: "greeter", version: "1.0.0", err: "http(s)://"},
 		"Password": {reason: "The error does not repeat a password.", url: "https://a:hunter2@x/y", chart: "greeter", version: "1.0.0", err: "use WithBasicAuth"},
-		"NoChart":  {reason: "A chart is required, because a repository has many.", url: r.URL(), version: "1.0.0", err: "the chart name and the version must be set"},
+		"NoChart":  {reason: "A chart is required, because a repository has many.", url: r.URL(), version: "1.0.0", err: "the chart name and the version are required"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

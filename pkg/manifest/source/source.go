@@ -79,7 +79,7 @@ func Objects(objects ...runtime.Object) (Layer, error) {
 	var text []byte
 	for i, o := range objects {
 		if o.GetObjectKind().GroupVersionKind().Kind == "" {
-			return Layer{}, errors.Errorf("object at index %d, a %T, has no apiVersion and kind", i, o)
+			return Layer{}, errors.Errorf("object at index %d of type %T has no apiVersion and kind", i, o)
 		}
 		b, err := json.Marshal(o)
 		if err != nil {

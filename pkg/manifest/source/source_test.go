@@ -144,7 +144,7 @@ func TestObjects(t *testing.T) {
 	if diff := cmp.Diff(want, files); err != nil || diff != "" {
 		t.Errorf("Objects(...): %v, -want, +got:\n%s", err, diff)
 	}
-	if _, err := Objects(&corev1.ConfigMap{}); err == nil || err.Error() != "object at index 0, a *v1.ConfigMap, has no apiVersion and kind" {
+	if _, err := Objects(&corev1.ConfigMap{}); err == nil || err.Error() != "object at index 0 of type *v1.ConfigMap has no apiVersion and kind" {
 		t.Errorf("an object without a kind must be refused, got %v", err)
 	}
 	if _, err := Objects([]runtime.Object{}...); err != nil {

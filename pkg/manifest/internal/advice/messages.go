@@ -29,7 +29,7 @@ func (m Messages) WithDefaults() Messages {
 		Adopt:        cmp.Or(m.Adopt, "set Bundle.Adopt"),
 		ForceRemoval: cmp.Or(m.ForceRemoval, "pass option ForceRemoval"),
 		Recreate:     cmp.Or(m.Recreate, `set Bundle.Recreate, or annotation kyma.m.crossplane.io/recreate: "true" on the object`),
-		OmitResource: cmp.Or(m.OmitResource, "leave out Bundle.Resource"),
+		OmitResource: cmp.Or(m.OmitResource, "omit Bundle.Resource"),
 		Rename:       cmp.Or(m.Rename, "choose another Bundle.Name"),
 		MoveTo:       cmp.Or(m.MoveTo, "set Bundle.NewClusterUID to"),
 		TakeOver:     cmp.Or(m.TakeOver, "add to Bundle.Predecessors the UID"),

@@ -14,7 +14,7 @@ func TestWithDefaults(t *testing.T) {
 		Adopt:        "set Bundle.Adopt",
 		ForceRemoval: "shout",
 		Recreate:     `set Bundle.Recreate, or annotation kyma.m.crossplane.io/recreate: "true" on the object`,
-		OmitResource: "leave out Bundle.Resource",
+		OmitResource: "omit Bundle.Resource",
 		Rename:       "choose another Bundle.Name",
 		MoveTo:       "set Bundle.NewClusterUID to",
 		TakeOver:     "add to Bundle.Predecessors the UID",

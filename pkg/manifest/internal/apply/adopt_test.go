@@ -59,7 +59,7 @@ func TestApplyForeign(t *testing.T) {
 			others: foreign("kubectl-create", cm),
 			want:   cm,
 			out: result{
-				Err: "ConfigMap apps/web: already exists and does not belong to this module; remove it, or set adopt", Refused: true,
+				Err: "ConfigMap apps/web: already exists and does not belong to this module; remove the object, or set adopt", Refused: true,
 			},
 			requests: look, tries: tryLook,
 		},
@@ -80,7 +80,7 @@ func TestApplyForeign(t *testing.T) {
 			adoption: object.AdoptUnowned,
 			out: result{
 				Err: "ConfigMap apps/web: already exists and belongs to another owner (label applyset.kubernetes.io/part-of: applyset-other); " +
-					"remove it there, or set adopt", Refused: true,
+					"remove the object there, or set adopt", Refused: true,
 			},
 			requests: append(look[:2:2], "list Secret kyma-system"),
 			tries:    append(tryLook[:2:2], "list Secret kyma-system"),
@@ -90,7 +90,7 @@ func TestApplyForeign(t *testing.T) {
 			others: both(inventoryOf("Kyma a/\\nb"), foreign("kubectl-create", cm, other)),
 			want:   cm,
 			out: result{
-				Err: "ConfigMap apps/web: already exists and belongs to Kyma a/ b; remove it there, or set adopt", Refused: true,
+				Err: "ConfigMap apps/web: already exists and belongs to Kyma a/ b; remove the object there, or set adopt", Refused: true,
 			},
 			requests: append(look[:2:2], "list Secret kyma-system"),
 			tries:    append(tryLook[:2:2], "list Secret kyma-system"),
@@ -103,7 +103,7 @@ func TestApplyForeign(t *testing.T) {
 			input:  func(in *Subject) { in.State.Set, in.Drifted = ourSet, false },
 			out: result{
 				Err: "ConfigMap apps/web: already exists and belongs to another owner (label applyset.kubernetes.io/part-of: applyset-other); " +
-					"remove it there, or set adopt", Refused: true,
+					"remove the object there, or set adopt", Refused: true,
 			},
 			requests: []string{"apply unforced ConfigMap apps/web", "metadata ConfigMap apps/web", "list Secret kyma-system"},
 			tries:    []string{"get ConfigMap apps/web", "list Secret kyma-system"},
@@ -116,7 +116,7 @@ func TestApplyForeign(t *testing.T) {
 			input:  func(in *Subject) { in.Drifted = false },
 			out: result{
 				Err: "ConfigMap apps/web: already exists and belongs to another owner (label applyset.kubernetes.io/part-of: applyset-other); " +
-					"remove it there, or set adopt", Refused: true,
+					"remove the object there, or set adopt", Refused: true,
 			},
 			requests: []string{"metadata ConfigMap apps/web", "list Secret kyma-system"},
 			tries:    []string{"get ConfigMap apps/web", "list Secret kyma-system"},
@@ -135,7 +135,7 @@ func TestApplyForeign(t *testing.T) {
 			others: foreign("kubectl-create", cm, annotate(map[string]string{object.AnnotationKeptBy: "applyset-other"})),
 			want:   cmNext,
 			out: result{
-				Err: "ConfigMap apps/web: already exists and does not belong to this module; remove it, or set adopt", Refused: true,
+				Err: "ConfigMap apps/web: already exists and does not belong to this module; remove the object, or set adopt", Refused: true,
 			},
 			requests: look, tries: tryLook,
 		},
@@ -145,7 +145,7 @@ func TestApplyForeign(t *testing.T) {
 			want:   cm,
 			out: result{
 				Err: "ConfigMap apps/web: already exists and belongs to another owner (label applyset.kubernetes.io/part-of: applyset-other); " +
-					"remove it there, or set adopt", Refused: true,
+					"remove the object there, or set adopt", Refused: true,
 			},
 			requests: append(look[:2:2], "list Secret kyma-system"),
 			tries:    append(tryLook[:2:2], "list Secret kyma-system"),
@@ -182,7 +182,7 @@ labels: {owner: helm, name: web, kyma.m.crossplane.io/set: "`+set+`"}}}`)
 		}
 	}
 	unowned := result{
-		Err: "ConfigMap apps/web: already exists and does not belong to this module; remove it, or set adopt", Refused: true,
+		Err: "ConfigMap apps/web: already exists and does not belong to this module; remove the object, or set adopt", Refused: true,
 	}
 	ours := result{Kind: "Updated", Lost: append([]string{
 		"data.a", "metadata.annotations.meta.helm.sh/release-name", "metadata.annotations.meta.helm.sh/release-namespace",

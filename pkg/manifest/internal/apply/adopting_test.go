@@ -114,7 +114,7 @@ func TestApplyAdoptsInConflict(t *testing.T) {
 		value += "x"
 		s.c.Set("some-controller", refOf(cm), value, "data", "z")
 	}
-	conflict := `ConfigMap apps/web: cannot take ownership of its fields: Operation cannot be fulfilled on configmaps "web": the object has been modified`
+	conflict := `ConfigMap apps/web: cannot take ownership of the fields: Operation cannot be fulfilled on configmaps "web": the object has been modified`
 	metadata := "metadata ConfigMap apps/web"
 	cases := map[string]struct {
 		reason   string
@@ -143,7 +143,7 @@ func TestApplyAdoptsInConflict(t *testing.T) {
 		"GoneBefore": {
 			reason:   "The object may be gone before the request, too.",
 			meet:     meet(1, func(s *site) { s.c.Finish(refOf(cm)) }),
-			out:      result{Err: `ConfigMap apps/web: cannot take ownership of its fields: configmaps "web" not found`, Refused: true},
+			out:      result{Err: `ConfigMap apps/web: cannot take ownership of the fields: configmaps "web" not found`, Refused: true},
 			requests: []string{patch},
 		},
 	}
@@ -212,7 +212,7 @@ func TestApplyGoesMeanwhile(t *testing.T) {
 			others: both(foreign("kubectl-create", cm, finalize), func(s *site) { s.c.Delete(refOf(cm)) }),
 			want:   cm,
 			out: result{
-				Err: "ConfigMap apps/web: already exists and does not belong to this module; remove it, or set adopt", Refused: true,
+				Err: "ConfigMap apps/web: already exists and does not belong to this module; remove the object, or set adopt", Refused: true,
 			},
 			requests: look, tries: tryLook,
 		},

@@ -37,9 +37,9 @@ func TestApply(t *testing.T) {
 			others: func(s *site) { s.c.Finish(refOf(`{apiVersion: v1, kind: Namespace, metadata: {name: apps}}`)) },
 			want:   cm,
 			change: func(o *object.Desired) { o.KeepNamespaces = true },
-			out:    result{Err: "ConfigMap apps/web: namespace apps does not exist, and the config layer sets CreateNamespace=false; create it"},
+			out:    result{Err: "ConfigMap apps/web: namespace apps does not exist, and the config layer sets CreateNamespace=false; create the namespace"},
 			instead: &result{
-				Err: "ConfigMap apps/web: namespace apps does not exist, and the config layer sets CreateNamespace=false; create it", Refused: true,
+				Err: "ConfigMap apps/web: namespace apps does not exist, and the config layer sets CreateNamespace=false; create the namespace", Refused: true,
 			},
 			requests: []string{"apply new ConfigMap apps/web"},
 			tries:    []string{"try apply new ConfigMap apps/web"},
@@ -47,7 +47,7 @@ func TestApply(t *testing.T) {
 		"MissingKind": {
 			reason: "Without the kind, there is no request.",
 			want:   widget,
-			out:    result{Err: "Widget apps/web: the cluster has no kind Widget in example.org/v1", Refused: true},
+			out:    result{Err: "Widget apps/web: the cluster does not serve kind Widget in example.org/v1", Refused: true},
 		},
 		"ForgottenResource": {
 			reason: "A custom resource that its users deleted is not created again.",
@@ -199,7 +199,7 @@ func TestApplyRefused(t *testing.T) {
 			reason:   "A 404 that names no object does not come from an API server, and proves nothing.",
 			want:     cm,
 			meet:     refuse("apply new ConfigMap apps/web", &kerrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}}),
-			out:      result{Err: "ConfigMap apps/web: API server http://fake: 404 Not Found does not come from a Kubernetes API server; check the server of the kubeconfig, and the proxies on the way to it"},
+			out:      result{Err: "ConfigMap apps/web: API server http://fake: the 404 Not Found response is not from a Kubernetes API server; check the server in the kubeconfig, and any proxies in between"},
 			requests: create, tries: tryCreate,
 		},
 	}

@@ -142,7 +142,7 @@ func TestCheckCRD(t *testing.T) {
 		"Scope": {
 			reason: "A change that is never possible is refused before any request.",
 			others: ours(crd(anySpec)), next: strings.Replace(crd(anySpec), "Namespaced", "Cluster", 1),
-			want: want{Err: "spec.scope cannot change from Namespaced to Cluster; delete the CRD with all its objects first, or leave it as it is", Refused: true, Requests: []string{get}},
+			want: want{Err: "spec.scope cannot be changed from Namespaced to Cluster; delete the CRD with all its objects first, or restore the field", Refused: true, Requests: []string{get}},
 		},
 		"Unread": {
 			reason: "A failed read is an error, and not a refusal of the CRD.", others: ours(crd(anySpec)), next: crd(strictSpec),
@@ -155,7 +155,7 @@ func TestCheckCRD(t *testing.T) {
 		"WithoutDryRun": {
 			reason: "If a webhook does not support dry runs, the CRD is checked as written.",
 			others: both(ours(crd(anySpec)), widgets(1)), next: crd(strictSpec),
-			meet: refuse("apply "+name, kerrors.NewBadRequest("admission webhook x does not support dry run")),
+			meet: refuse("apply "+name, kerrors.NewBadRequest("admission webhook x does not support dry runs")),
 			want: want{Err: one, Refused: true, Requests: []string{get, try, list}},
 		},
 		"Others": {

@@ -70,7 +70,7 @@ func TestApplyDrifted(t *testing.T) {
 			},
 			want: cm,
 			out: result{
-				Err: "ConfigMap apps/web: already exists and does not belong to this module; remove it, or set adopt", Refused: true,
+				Err: "ConfigMap apps/web: already exists and does not belong to this module; remove the object, or set adopt", Refused: true,
 			},
 			requests: []string{"apply new ConfigMap apps/web", "metadata ConfigMap apps/web"},
 			tries:    []string{"try apply new ConfigMap apps/web", "get ConfigMap apps/web"},
@@ -121,7 +121,7 @@ func TestApplyDrifted(t *testing.T) {
 				return nil
 			},
 			out: result{
-				Err: "ConfigMap apps/web: already exists and does not belong to this module; remove it, or set adopt", Refused: true,
+				Err: "ConfigMap apps/web: already exists and does not belong to this module; remove the object, or set adopt", Refused: true,
 			},
 			requests: []string{"metadata ConfigMap apps/web", "apply new ConfigMap apps/web", "metadata ConfigMap apps/web"},
 			tries:    []string{"get ConfigMap apps/web", "try apply new ConfigMap apps/web", "get ConfigMap apps/web"},

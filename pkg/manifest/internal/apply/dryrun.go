@@ -145,7 +145,8 @@ func (d *dryRunner) explain(o *object.Desired, k Kind, err error) (Outcome, erro
 	case isWithoutDryRun(err):
 		return Outcome{Kind: k, Note: o.Ref.String() + " cannot be checked with a dry run: " + text.OneLine(ssa.Explain(err).Error())}, nil
 	case ssa.IsNotServed(err) && d.assumed.Planned[o.CRD]:
-		return Outcome{Kind: k, Note: o.Ref.String() + " cannot be checked with a dry run: its kind is not served in this version yet"}, nil
+		return Outcome{Kind: k, Note: o.Ref.String() +
+			" cannot be checked with a dry run: the API version of this kind is not served yet"}, nil
 	}
 	return Outcome{}, errors.Wrap(ssa.Explain(err), o.Ref.String())
 }
@@ -153,5 +154,5 @@ func (d *dryRunner) explain(o *object.Desired, k Kind, err error) (Outcome, erro
 // isWithoutDryRun reports whether a dry run failed because an admission webhook has side effects and does not support dry runs.
 // The object may still be applied successfully. The API server returns no reason that identifies this error.
 func isWithoutDryRun(err error) bool {
-	return kerrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
+	return kerrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry runs")
 }

@@ -51,12 +51,12 @@ func TestAssumed(t *testing.T) {
 		"Other": {
 			reason:  "Objects of other stages do not affect what exists.",
 			created: []string{cm}, all: []string{widget},
-			want: []result{{Err: "Widget apps/web: the cluster has no kind Widget in example.org/v1", Refused: true}},
+			want: []result{{Err: "Widget apps/web: the cluster does not serve kind Widget in example.org/v1", Refused: true}},
 		},
 		"Version": {
 			reason: "The plan may add a version to a CRD that exists.",
 			all:    []string{widget}, planned: true,
-			want: []result{{Kind: "Created", Note: "Widget apps/web cannot be checked with a dry run: its kind is not served in this version yet"}},
+			want: []result{{Kind: "Created", Note: "Widget apps/web cannot be checked with a dry run: the API version of this kind is not served yet"}},
 		},
 	}
 	for name, tc := range cases {
@@ -102,8 +102,8 @@ func TestWithoutDryRun(t *testing.T) {
 			return nil
 		}
 	}
-	unsupported := hook(kerrors.NewBadRequest("admission webhook \"x\"\ndoes not support dry run"))
-	note := `ConfigMap apps/web cannot be checked with a dry run: admission webhook "x" does not support dry run`
+	unsupported := hook(kerrors.NewBadRequest("admission webhook \"x\"\ndoes not support dry runs"))
+	note := `ConfigMap apps/web cannot be checked with a dry run: admission webhook "x" does not support dry runs`
 	cases := map[string]scenario{
 		"Created": {
 			reason: "For an object that would be created, there is a note.",
@@ -123,8 +123,8 @@ func TestWithoutDryRun(t *testing.T) {
 		},
 		"Elsewhere": {
 			reason: "The same text in a server error is an error.",
-			want:   cm, meet: hook(kerrors.NewInternalError(errors.New("does not support dry run"))), out: result{Kind: "Created"},
-			instead:  &result{Err: "ConfigMap apps/web: Internal error occurred: does not support dry run"},
+			want:   cm, meet: hook(kerrors.NewInternalError(errors.New("does not support dry runs"))), out: result{Kind: "Created"},
+			instead:  &result{Err: "ConfigMap apps/web: Internal error occurred: does not support dry runs"},
 			requests: look[:1], tries: tryLook[:1],
 		},
 	}

@@ -59,10 +59,11 @@ func fieldNames(fields []immutable.Field) []string {
 func (r refusals) unchangeable(ctx context.Context, o *object.Desired, fields []immutable.Field) error {
 	what := errors.Errorf("%s: %s", o.Ref, r.blame(ctx, o, fields))
 	if r.mayRecreate(o) {
-		return errors.Errorf("%w; it is not recreated automatically, because it does not belong to this module yet: delete it yourself", what)
+		return errors.Errorf("%w; the object is not recreated automatically, because it does not belong to this module yet: delete it manually", what)
 	}
 	if !o.Replaceable() {
-		return errors.Errorf("%w; it is not recreated automatically, because its content would be lost: restore the field, or delete it yourself", what)
+		return errors.Errorf("%w; the object is not recreated automatically, because its content would be lost: restore "+
+			"the field, or delete the object manually", what)
 	}
 	return errors.Errorf("%w; to recreate the object, %s", what, r.policy.Messages.Recreate)
 }

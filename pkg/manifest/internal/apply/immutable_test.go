@@ -82,7 +82,7 @@ immutable: true, data: {a: "2"}}`,
 			others: foreign("some-controller", cmFixed), want: cmFixed2,
 			policy: func(p *Policy) { p.Recreate = true }, adoption: object.AdoptUnowned,
 			out: result{
-				Err:     why + "it is not recreated automatically, because it does not belong to this module yet: delete it yourself",
+				Err:     why + "the object is not recreated automatically, because it does not belong to this module yet: delete it manually",
 				Refused: true,
 			},
 			requests: append(take[:3:3], "get ConfigMap apps/web"),
@@ -93,7 +93,7 @@ immutable: true, data: {a: "2"}}`,
 			was:    claim, want: claim2, policy: func(p *Policy) { p.Recreate = true },
 			out: result{
 				Err: "PersistentVolumeClaim apps/web: spec.storageClassName cannot be changed (spec is immutable after creation except resources.requests); " +
-					"it is not recreated automatically, because its content would be lost: restore the field, or delete it yourself", Refused: true,
+					"the object is not recreated automatically, because its content would be lost: restore the field, or delete the object manually", Refused: true,
 			},
 			requests: []string{
 				"apply unforced PersistentVolumeClaim apps/web", "get PersistentVolumeClaim apps/web", "try create PersistentVolumeClaim apps/web-",
@@ -108,7 +108,7 @@ immutable: true, data: {a: "2"}}`,
 			was:    cmFixed, want: cmFixed2, policy: func(p *Policy) { p.Recreate = true },
 			change: func(o *object.Desired) { o.Stage = object.StageResource },
 			out: result{
-				Err: why + "it is not recreated automatically, because its content would be lost: restore the field, or delete it yourself", Refused: true,
+				Err: why + "the object is not recreated automatically, because its content would be lost: restore the field, or delete the object manually", Refused: true,
 			},
 			requests: []string{"metadata ConfigMap apps/web", "apply ConfigMap apps/web", "get ConfigMap apps/web"},
 			tries:    append(tries[:2:2], "get ConfigMap apps/web"),
@@ -173,8 +173,8 @@ func TestApplyClearsLeftovers(t *testing.T) {
 	fields := []string{"spec.strategy.rollingUpdate", "spec.strategy.type"}
 	cleared := result{Kind: "Updated"}
 	theirs := result{
-		Err: "Deployment apps/web: spec.strategy.rollingUpdate, which field manager kubectl-edit owns, cannot be combined with spec.strategy.type Recreate; " +
-			"remove it there, or remove spec.strategy.type from the module", Refused: true,
+		Err: "Deployment apps/web: spec.strategy.rollingUpdate, which is owned by field manager kubectl-edit, cannot be combined with spec.strategy.type Recreate; " +
+			"remove the field with that manager, or spec.strategy.type from the module", Refused: true,
 	}
 	edits := func(times int) func(s *site, line string) error {
 		n, value := 0, "x"

@@ -106,7 +106,7 @@ func leftovers(manager string, o *object.Desired, live *unstructured.Unstructure
 	for i := range found {
 		if l := &found[i]; len(l.Managers) > 0 {
 			return nil, &ssa.RefusedError{Err: errors.Errorf(
-				"%s, which field manager %s owns, cannot be combined with %s; remove it there, or remove %s from the module",
+				"%s, which is owned by field manager %s, cannot be combined with %s; remove the field with that manager, or %s from the module",
 				fieldset.Text(l.Path), strings.Join(l.Managers, ", "), l.Wanted(), fieldset.Text(l.Beside))}
 		}
 	}

@@ -53,16 +53,16 @@ func (p *Permissions) refusal(ctx context.Context, o *object.Desired, en invento
 		return nil
 	case ownership.OfAnother:
 		if name := p.OwnerOf(ctx, owner); name != "" {
-			return errors.Errorf("already exists and belongs to %s; remove it there, or %s", name, p.messages.Adopt)
+			return errors.Errorf("already exists and belongs to %s; remove the object there, or %s", name, p.messages.Adopt)
 		}
 		return errors.Errorf("already exists and belongs to another owner (label %s: %s); "+
-			"remove it there, or %s", object.LabelPartOf, owner, p.messages.Adopt)
+			"remove the object there, or %s", object.LabelPartOf, owner, p.messages.Adopt)
 	case ownership.Unowned:
 	}
 	if o.Stage == object.StageResource {
 		return errors.Errorf("already exists and does not belong to this module; %s, or %s", p.messages.Adopt, p.messages.OmitResource)
 	}
-	return errors.Errorf("already exists and does not belong to this module; remove it, or %s", p.messages.Adopt)
+	return errors.Errorf("already exists and does not belong to this module; remove the object, or %s", p.messages.Adopt)
 }
 
 // isOrphan reports whether an object without an owner may be adopted although the bundle does not adopt: either this bundle

@@ -157,7 +157,7 @@ func (h *history) fail(why string) {
 // disagree returns how the result of a dry run differs from that of a run, apart from permitted differences; empty if it does
 // not.
 func (h *history) disagree(dry, run result, before, after map[string]any) string {
-	if h.isAdopted(before) && strings.Contains(dry.Err, "which field manager helm owns") {
+	if h.isAdopted(before) && strings.Contains(dry.Err, "which is owned by field manager helm") {
 		// A dry run does not take over the fields of a deployer.
 		return ""
 	}

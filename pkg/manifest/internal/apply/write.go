@@ -63,7 +63,7 @@ func (w *writer) adopt(ctx context.Context, o *object.Desired, l *Live) (*Live, 
 	for try := 1; w.mustAdopt(o, m); try++ {
 		fields, err := ownership.Adopt(w.target.Client.FieldManager, m.ManagedFields)
 		if err != nil {
-			return nil, errors.Wrapf(err, "%s: cannot take ownership of its fields", o.Ref)
+			return nil, errors.Wrapf(err, "%s: cannot take ownership of the fields", o.Ref)
 		}
 		if fields == nil {
 			break
@@ -73,7 +73,7 @@ func (w *writer) adopt(ctx context.Context, o *object.Desired, l *Live) (*Live, 
 			return &Live{PartialObjectMetadata: now}, nil
 		}
 		if !kerrors.IsConflict(err) || try == attempts {
-			return nil, errors.Wrapf(ssa.Explain(err), "%s: cannot take ownership of its fields", o.Ref)
+			return nil, errors.Wrapf(ssa.Explain(err), "%s: cannot take ownership of the fields", o.Ref)
 		}
 		if m, err = w.target.Client.Metadata(ctx, o.GVK(), o.Ref); err != nil {
 			return nil, err

@@ -39,11 +39,11 @@ func TestTransform(t *testing.T) {
 		},
 		"Kind": {
 			reason: "A transform must not change the kind.", transforms: doing(func(u *unstructured.Unstructured) error { u.SetKind("Gadget"); return nil }),
-			want: want{Name: "r", Err: "transform t: Widget r: it changed the kind to Gadget, and must keep the kind"},
+			want: want{Name: "r", Err: "transform t: Widget r: changed the kind to Gadget: a transform must not change the kind"},
 		},
 		"Name": {
 			reason: "A transform must not remove the name.", transforms: doing(func(u *unstructured.Unstructured) error { u.SetName(""); return nil }),
-			want: want{Err: "transform t: Widget r: it removed the name"},
+			want: want{Err: "transform t: Widget r: removed metadata.name: a transform must not remove it"},
 		},
 		"Panic": {
 			reason: "A panic is an error.", transforms: doing(func(*unstructured.Unstructured) error { panic("oops") }),
@@ -80,7 +80,7 @@ func TestEvaluate(t *testing.T) {
 		"Warning": {reason: "The message has one line.", rule: rule(health.Warning, "a\nb", nil), want: want{State: health.Warning, Message: "a b"}},
 		"Silent":  {reason: "Other states have a message.", rule: rule(health.Processing, "", nil), want: want{State: health.Processing, Message: "the readiness function returned state Processing"}},
 		"Error":   {reason: "An error leads to state Error.", rule: rule(health.Ready, "", errors.New("no")), want: want{State: health.Error, Err: "no"}},
-		"Unknown": {reason: "Only the states of the engine count.", rule: rule("Fine", "", nil), want: want{State: health.Error, Err: `the readiness function returned the unknown state "Fine"`}},
+		"Unknown": {reason: "Only the states of the engine count.", rule: rule("Fine", "", nil), want: want{State: health.Error, Err: `the readiness function returned unknown state "Fine"`}},
 		"Panic": {
 			reason: "A panic is an error.",
 			rule:   Rule{Func: func(context.Context, *unstructured.Unstructured) (health.State, string, error) { panic("oops") }},
@@ -106,7 +106,7 @@ func TestValidateRule(t *testing.T) {
 		rule   Rule
 		want   string
 	}{
-		"Empty": {reason: "A rule needs an expression or a function.", want: "has neither an expression nor a function"},
+		"Empty": {reason: "A rule needs an expression or a function.", want: "either an expression or a function is required"},
 		"CEL":   {reason: "An expression that compiles is valid.", rule: Rule{CEL: "object.status.ready == true"}},
 		"Wrong": {reason: "The error is that of the engine when it evaluates the rule.", rule: Rule{CEL: "object.status.ready +"}, want: "readiness rule"},
 		"Func": {

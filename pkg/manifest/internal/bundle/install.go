@@ -64,13 +64,13 @@ func (i *Install) Directory() string {
 func (i *Install) validate() error {
 	switch {
 	case i.Digest == "":
-		return errors.New("has no digest")
+		return errors.New("digest is missing")
 	case i.Namespace == "":
-		return errors.New("has no namespace")
+		return errors.New("namespace is missing")
 	case i.Form != FormChart && i.Form != FormPlain && i.Form != FormKustomize:
 		return errors.Errorf("unknown form %q", i.Form)
 	case i.Path != "" && i.Form != FormKustomize:
-		return errors.New("has a path, but only kustomizations have one; remove the path")
+		return errors.New("path is only supported for kustomizations; remove it")
 	}
 	return nil
 }

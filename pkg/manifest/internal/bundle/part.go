@@ -66,7 +66,7 @@ func (p *Part) digestsOf(b *Bundle) (inventory.Inputs, error) {
 	}
 	content, err := digest(in)
 	if err != nil {
-		return inventory.Inputs{}, errors.Wrapf(err, "%s: cannot encode its inputs", p.Name)
+		return inventory.Inputs{}, errors.Wrapf(err, "%s: cannot encode the inputs", p.Name)
 	}
 	in["labels"] = b.Labels
 	if b.Confinement != nil {

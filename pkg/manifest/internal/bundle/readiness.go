@@ -48,9 +48,9 @@ func (r Rule) Validate() error {
 func (r Rule) validate() error {
 	switch {
 	case r.CEL == "" && r.Func == nil:
-		return errors.New("has neither an expression nor a function")
+		return errors.New("either an expression or a function is required")
 	case r.CEL != "" && r.Func != nil:
-		return errors.New("has both an expression and a function; remove one of them")
+		return errors.New("expression and function are mutually exclusive; remove one of them")
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func (r Rule) Evaluate(ctx context.Context, u *unstructured.Unstructured) (s hea
 		return health.Error, "", err
 	}
 	if !s.Valid() {
-		return health.Error, "", errors.Errorf("the readiness function returned the unknown state %q", s)
+		return health.Error, "", errors.Errorf("the readiness function returned unknown state %q", s)
 	}
 	if s != health.Ready {
 		message = cmp.Or(text.OneLine(message), "the readiness function returned state "+string(s))

@@ -32,10 +32,10 @@ func (b *Bundle) Transform(ctx context.Context, objects ...*unstructured.Unstruc
 			gk, k := u.GroupVersionKind().GroupKind(), object.RefOf(u)
 			err := t.call(ctx, u)
 			if now := u.GroupVersionKind().GroupKind(); err == nil && now != gk {
-				err = errors.Errorf("it changed the kind to %s, and must keep the kind", now)
+				err = errors.Errorf("changed the kind to %s: a transform must not change the kind", now)
 			}
 			if err == nil && u.GetName() == "" {
-				err = errors.New("it removed the name")
+				err = errors.New("removed metadata.name: a transform must not remove it")
 			}
 			if err != nil {
 				return errors.Wrapf(err, "transform %s: %s", t.Digest, k)

@@ -39,17 +39,17 @@ func TestValidate(t *testing.T) {
 		"NamedCRDs":     {reason: "Messages use this name for the CRDs.", bundle: Bundle{CRDs: &source.Layer{Digest: "c"}, Installs: []Install{named("crds")}}, want: `install "crds" uses a reserved name; rename the install`},
 		"NamedResource": {reason: "Messages use this name for the custom resource.", bundle: Bundle{Resource: &unstructured.Unstructured{}, Installs: []Install{named("resource")}}, want: `install "resource" uses a reserved name; rename the install`},
 		"NamedFreely":   {reason: "Without such a part, the name is available.", bundle: Bundle{Installs: []Install{named("crds"), named("resource")}}},
-		"NoDigest":      {reason: "Without a digest, the engine cannot tell whether the content changed.", bundle: with(func(in *Install) { in.Digest = "" }), want: `install "web": has no digest`},
-		"Namespace":     {reason: "A release needs a namespace.", bundle: with(func(in *Install) { in.Namespace = "" }), want: `install "web": has no namespace`},
+		"NoDigest":      {reason: "Without a digest, the engine cannot tell whether the content changed.", bundle: with(func(in *Install) { in.Digest = "" }), want: `install "web": digest is missing`},
+		"Namespace":     {reason: "A release needs a namespace.", bundle: with(func(in *Install) { in.Namespace = "" }), want: `install "web": namespace is missing`},
 		"Form":          {reason: "There are three forms.", bundle: with(func(in *Install) { in.Form = "jsonnet" }), want: `install "web": unknown form "jsonnet"`},
-		"Path":          {reason: "Only a kustomization has a path.", bundle: with(func(in *Install) { in.Path = "x" }), want: `install "web": has a path, but only kustomizations have one; remove the path`},
+		"Path":          {reason: "Only a kustomization has a path.", bundle: with(func(in *Install) { in.Path = "x" }), want: `install "web": path is only supported for kustomizations; remove it`},
 		"CRDs":          {reason: "CRDs need a digest, too.", bundle: Bundle{CRDs: &source.Layer{}}, want: "crds have no digest"},
 		"Config":        {reason: "A config needs a digest, too.", bundle: Bundle{Config: &source.Layer{}}, want: "config has no digest"},
 		"Transform":     {reason: "A transform needs a digest, too.", bundle: Bundle{Transforms: []Transform{{}}}, want: "transforms[0] has no digest"},
 		"NoFunc":        {reason: "A transform needs a function.", bundle: Bundle{Transforms: []Transform{{Digest: "t"}}}, want: "transforms[0] t has no function"},
-		"EmptyRule":     {reason: "A rule needs an expression or a function.", bundle: Bundle{Readiness: []Rule{{}}}, want: "readiness[0]: has neither an expression nor a function"},
-		"DoubleRule":    {reason: "A rule must not have both.", bundle: Bundle{Readiness: []Rule{{CEL: "true", Func: ready}}}, want: "readiness[0]: has both an expression and a function; remove one of them"},
-		"Values":        {reason: "Values must be JSON.", bundle: with(func(in *Install) { in.Values = map[string]any{"a": func() {}} }), want: `web: cannot encode its inputs: json: unsupported type: func()`},
+		"EmptyRule":     {reason: "A rule needs an expression or a function.", bundle: Bundle{Readiness: []Rule{{}}}, want: "readiness[0]: either an expression or a function is required"},
+		"DoubleRule":    {reason: "A rule must not have both.", bundle: Bundle{Readiness: []Rule{{CEL: "true", Func: ready}}}, want: "readiness[0]: expression and function are mutually exclusive; remove one of them"},
+		"Values":        {reason: "Values must be JSON.", bundle: with(func(in *Install) { in.Values = map[string]any{"a": func() {}} }), want: `web: cannot encode the inputs: json: unsupported type: func()`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

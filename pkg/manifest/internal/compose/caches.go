@@ -54,7 +54,7 @@ func (c *Caches) loadChart(ctx context.Context, in *bundle.Install) (*render.Cha
 		return chart, nil
 	}
 	chart, err, _ := c.loading.Do(content.Digest, func() (any, error) {
-		chart, err := panics.Value("the chart "+content.Digest, func() (*render.Chart, error) { return parseChart(content) })
+		chart, err := panics.Value("chart "+content.Digest, func() (*render.Chart, error) { return parseChart(content) })
 		if err == nil {
 			c.charts.Add(content.Digest, chart)
 		}

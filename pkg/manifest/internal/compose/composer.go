@@ -227,9 +227,9 @@ func (c *Composer) build(ctx context.Context, out *Component, objects []*unstruc
 		case err != nil:
 			return err
 		case seen[o.Ref]:
-			return errors.Errorf("%s is defined twice", o.Ref)
+			return errors.Errorf("duplicate object %s", o.Ref)
 		case o.Ref == c.Inventory:
-			return errors.Errorf("%s has the name of the inventory of this module; rename it", o.Ref)
+			return errors.Errorf("%s has the same name as the inventory of this module; rename the object", o.Ref)
 		}
 		o.Adoption = c.adoption(out.Installation)
 		seen[o.Ref] = true

@@ -71,7 +71,7 @@ func (s Settings) Of(in *bundle.Install) (*Installation, error) {
 	case e.err != nil:
 		return nil, errors.Wrap(e.err, "config")
 	case in.Form != bundle.FormChart && len(e.Overrides) > 0:
-		return nil, errors.Errorf("config: overrides are for charts only, and this install is %s; remove them", in.Form.Title())
+		return nil, errors.Errorf("config: overrides are only supported for charts, but this install is %s; remove them", in.Form.Title())
 	}
 	out := newInstallation(in, e.Settings)
 	if s.bundle.Config == nil {
@@ -105,7 +105,7 @@ func readConfig(ctx context.Context, b *bundle.Bundle) (map[string]configEntry, 
 		return nil, err
 	}
 	if len(files) > 1 {
-		return nil, errors.Errorf("the layer has %d YAML files; it must have exactly one", len(files))
+		return nil, errors.Errorf("the layer must contain exactly one YAML file, found %d", len(files))
 	}
 	names := installNames(b)
 	out := map[string]configEntry{}

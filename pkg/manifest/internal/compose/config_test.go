@@ -67,7 +67,7 @@ func TestConfigOf(t *testing.T) {
 		"Unknown": {reason: "If an entry names no install, each install fails.", args: args{config: configLayer("configs: [{name: wep}]")}, want: want{err: `config: entry "wep" does not match any install; the installs are web, raw, extra`}},
 		"Wrong": {
 			reason: "If an entry is invalid, its install fails.", args: args{config: configLayer("configs: [{name: web, clientConfig: Nonsense=1}]")},
-			want: want{err: "config: clientConfig: Nonsense: is unknown; the keys are the fields of Helm's install action"},
+			want: want{err: "config: clientConfig: Nonsense: unknown key; the keys are the fields of Helm's install action"},
 		},
 		"WrongOther": {
 			reason: "Other installs do not fail.", args: args{config: configLayer("configs: [{name: web, clientConfig: Nonsense=1}]"), install: 1},
@@ -75,7 +75,7 @@ func TestConfigOf(t *testing.T) {
 		},
 		"Overrides": {
 			reason: "Plain objects have no values.", args: args{config: configLayer("configs: [{name: raw, overrides: a=b}]"), install: 1},
-			want: want{err: "config: overrides are for charts only, and this install is plain objects; remove them"},
+			want: want{err: "config: overrides are only supported for charts, but this install is plain objects; remove them"},
 		},
 		"SameRelease": {
 			reason: "Two installs cannot have the same release.", args: args{config: configLayer("configs: [{name: extra, clientConfig: ReleaseName=web}]"), install: 2},

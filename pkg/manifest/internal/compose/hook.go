@@ -20,7 +20,7 @@ func (c *Composer) BuildHook(ctx context.Context, in *Installation, part object.
 		return object.Desired{}, err
 	}
 	if len(objects) != 1 || objects[0].GetName() == "" {
-		return object.Desired{}, errors.New("must be one object with a name")
+		return object.Desired{}, errors.New("must be a single object with a name")
 	}
 	u := objects[0]
 	if err := c.Bundle.Transform(ctx, u); err != nil {

@@ -34,8 +34,8 @@ func TestBuildHook(t *testing.T) {
 			manifest: "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: other}}",
 			want:     want{Ref: "ConfigMap other/c", Labels: []string{object.LabelPartOf}, Annotations: map[string]string{object.AnnotationHookRun: "run"}},
 		},
-		"Nothing": {reason: "A hook is one object.", manifest: "# empty", want: want{Err: "must be one object with a name"}},
-		"Unknown": {reason: "The cluster must serve its kind.", manifest: "{apiVersion: v1, kind: Gadget, metadata: {name: g}}", want: want{Err: "Gadget g: the cluster has no kind Gadget in v1"}},
+		"Nothing": {reason: "A hook is one object.", manifest: "# empty", want: want{Err: "must be a single object with a name"}},
+		"Unknown": {reason: "The cluster must serve its kind.", manifest: "{apiVersion: v1, kind: Gadget, metadata: {name: g}}", want: want{Err: "Gadget g: the cluster does not serve kind Gadget in v1"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -25,7 +25,7 @@ func readPart(ctx context.Context, r Renderer, tenant string, caches *Caches, p 
 	case p.Install == nil:
 		return []*unstructured.Unstructured{p.Resource.DeepCopy()}, nil
 	case len(p.Install.Values) > 0:
-		return nil, errors.Errorf("values are for charts only, and this install is %s; remove them", p.Install.Form.Title())
+		return nil, errors.Errorf("values are only supported for charts, but this install is %s; remove them", p.Install.Form.Title())
 	case p.Install.Form == bundle.FormPlain:
 		return readPlain(ctx, r, tenant, p.Install)
 	}
@@ -50,7 +50,7 @@ func readCRDs(ctx context.Context, r Renderer, tenant string, l *source.Layer) (
 func readPlain(ctx context.Context, r Renderer, tenant string, in *bundle.Install) ([]*unstructured.Unstructured, error) {
 	out, err := readObjects(ctx, r, tenant, &in.Layer, func(*unstructured.Unstructured) error { return nil })
 	if err == nil && len(out) == 0 {
-		err = errors.New("it contains no objects")
+		err = errors.New("no objects found")
 	}
 	return out, err
 }

@@ -101,7 +101,7 @@ func TestDryRun(t *testing.T) {
 			pieces: []piece{web(strings.Replace(aCRD, "versions: [", "versions: [{name: v2, served: true, storage: false}, ", 1), strings.Replace(aWidget, "/v1", "/v2", 1))},
 			want: want{
 				Changes: []string{`Change CustomResourceDefinition widgets.example.org spec.versions[name="v2"]`, "Create Widget apps/w"},
-				Notes:   []string{"Widget apps/w cannot be checked with a dry run: its kind is not served in this version yet"},
+				Notes:   []string{"Widget apps/w cannot be checked with a dry run: the API version of this kind is not served yet"},
 			},
 		},
 		"CRDRefused": {
@@ -115,7 +115,7 @@ func TestDryRun(t *testing.T) {
 						"Widget apps/w (spec: required value); fix these objects first",
 				},
 				Notes: []string{
-					"db waits until CustomResourceDefinition widgets.example.org of web can be applied", "no objects are pruned until all installs can be rendered",
+					"db is waiting for CustomResourceDefinition widgets.example.org of web to be applied", "no objects are pruned until all installs can be rendered",
 				},
 			},
 		},
@@ -159,10 +159,10 @@ func TestDryRun(t *testing.T) {
 		},
 		"Untriable": {
 			reason: "An object that cannot be tried is noted.", pieces: []piece{web(aConfig2, aDeploy, aFixed), db},
-			before: try("try apply ConfigMap apps/c", kerrors.NewBadRequest("admission webhook x does not support dry run")),
+			before: try("try apply ConfigMap apps/c", kerrors.NewBadRequest("admission webhook x does not support dry runs")),
 			want: want{
 				Changes: []string{"Change ConfigMap apps/c"},
-				Notes:   []string{"ConfigMap apps/c cannot be checked with a dry run: admission webhook x does not support dry run"},
+				Notes:   []string{"ConfigMap apps/c cannot be checked with a dry run: admission webhook x does not support dry runs"},
 			},
 		},
 		"Unrendered": {

@@ -64,7 +64,8 @@ type Released struct {
 
 // String names both resources.
 func (r Released) String() string {
-	return r.Resource.String() + " is no longer managed and stays in the cluster; the module now has " + r.Instead.String()
+	return r.Resource.String() + " was replaced by " + r.Instead.String() +
+		", is no longer managed, and stays in the cluster"
 }
 
 // A Report is the result of a run.

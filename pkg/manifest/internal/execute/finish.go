@@ -65,7 +65,7 @@ func (r *run) prune(ctx context.Context) {
 	}
 	if p.verdicts.IsIncomplete() {
 		// A part that cannot be composed may contain some of the objects.
-		p.wait(object.WholeBundle, "pruning waits until all installs can be rendered")
+		p.wait(object.WholeBundle, "pruning is paused until all installs can be rendered")
 		return
 	}
 	what.Save = func(ctx context.Context, part object.PartID, rec inventory.Part) error {
@@ -77,7 +77,7 @@ func (r *run) prune(ctx context.Context) {
 		r.failPrune(err)
 	}
 	if res.Blocked.Waits() {
-		p.wait(object.WholeBundle, cmp.Or(res.Blocked.Message, "pruning waits"))
+		p.wait(object.WholeBundle, cmp.Or(res.Blocked.Message, "pruning is paused"))
 	}
 	r.result.Kept = append(r.result.Kept, res.Kept...)
 	r.result.KeptAdopted = append(r.result.KeptAdopted, res.KeptAdopted...)

@@ -62,7 +62,7 @@ func (r *run) runPre(ctx context.Context) bool {
 			p.fail(c.Name, err)
 		case h.Waits():
 			p.wait(c.Name, h.Message)
-			before = hook.Standing{Progress: hook.Due, Message: fmt.Sprintf("waits for install %s: %s", c.Name, h.Message)}
+			before = hook.Standing{Progress: hook.Due, Message: fmt.Sprintf("waiting for install %s: %s", c.Name, h.Message)}
 		default:
 			on = true
 		}
@@ -111,7 +111,7 @@ func (r *run) runPostOf(ctx context.Context, c *compose.Component) (hook.Standin
 			return hook.Standing{}, err
 		}
 		if unready {
-			reason := fmt.Sprintf("hooks %s run once the install is ready, because the config layer sets Wait: %s", run.Event, why)
+			reason := fmt.Sprintf("waiting to run hooks %s until the install is ready, because the config layer sets Wait: %s", run.Event, why)
 			return hook.Standing{Progress: hook.Due, Message: reason}, nil
 		}
 	}

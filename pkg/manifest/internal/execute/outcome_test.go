@@ -239,7 +239,7 @@ func TestRunRecreates(t *testing.T) {
 			reason: "An object that waits for finalizers is created by a later call.", before: func(w *world) { w.c.Edit("x", refOf(aFixed), finalize) },
 			want: want{
 				Log: append(refuses[:2:2], "save", "delete ConfigMap apps/f", "save"), Recreated: 1, Forgotten: true,
-				Waiting: "ConfigMap apps/f: is being recreated: is being deleted and waits for finalizer example.org/x",
+				Waiting: "ConfigMap apps/f: is being recreated: is being deleted, waiting for finalizer example.org/x",
 			},
 		},
 	}
@@ -301,7 +301,7 @@ func TestRunWaitsForDeletion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := "ConfigMap apps/c: " + tc.want + "is being deleted and waits for finalizer example.org/x"; r.Waiting != want {
+			if want := "ConfigMap apps/c: " + tc.want + "is being deleted, waiting for finalizer example.org/x"; r.Waiting != want {
 				t.Errorf("\n%s\nRun(...): it waits for %q, want %q", tc.reason, r.Waiting, want)
 			}
 			if diff := cmp.Diff(tc.log, w.took()); diff != "" {

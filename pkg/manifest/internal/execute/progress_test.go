@@ -176,16 +176,16 @@ func TestAwaitInstalls(t *testing.T) {
 			reason: "An install that waits for an object holds back the custom resource.", entry: pending("web", a),
 			want: plan.Verdicts{
 				{Part: "web", Hindrance: plan.Waiting, Reason: "ConfigMap apps/a: is being recreated: is being deleted"},
-				{Part: object.PartResource, Hindrance: plan.Waiting, Reason: "resource waits until web is applied"},
+				{Part: object.PartResource, Hindrance: plan.Waiting, Reason: "resource is waiting for web to be applied"},
 			},
 		},
 		"Failed": {
 			reason: "An install that failed holds it back, too.", entry: applied("web", a), said: plan.Verdicts{{Part: "web", Hindrance: plan.Failed, Reason: "no"}},
-			want: plan.Verdicts{{Part: object.PartResource, Hindrance: plan.Waiting, Reason: "resource waits until web is applied"}},
+			want: plan.Verdicts{{Part: object.PartResource, Hindrance: plan.Waiting, Reason: "resource is waiting for web to be applied"}},
 		},
 		"Blocked": {
 			reason: "An install that a CRD blocks holds it back, too.", entry: applied("web", a), said: plan.Verdicts{{Part: "web", Hindrance: plan.Blocked, Reason: "no"}},
-			want: plan.Verdicts{{Part: object.PartResource, Hindrance: plan.Waiting, Reason: "resource waits until web is applied"}},
+			want: plan.Verdicts{{Part: object.PartResource, Hindrance: plan.Waiting, Reason: "resource is waiting for web to be applied"}},
 		},
 		"Spared": {
 			reason: "An install with a CRD that cannot be repaired does not.", entry: applied("web", a),

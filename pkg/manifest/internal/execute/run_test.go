@@ -204,9 +204,9 @@ func TestRun(t *testing.T) {
 			before: func(w *world) { w.unready["web"] = "is not ready" },
 			want: want{
 				Log:     []string{"save", "pre web", "apply new ConfigMap apps/c", "save"},
-				Waiting: "hooks post-install run once the install is ready, because the config layer sets Wait: ConfigMap apps/c: is not ready",
-				Why:     "hooks post-install run once the install is ready, because the config layer sets Wait: ConfigMap apps/c: is not ready",
-				Held:    []string{"db: waits until install web is ready, because the config layer sets Wait: it is being applied"},
+				Waiting: "waiting to run hooks post-install until the install is ready, because the config layer sets Wait: ConfigMap apps/c: is not ready",
+				Why:     "waiting to run hooks post-install until the install is ready, because the config layer sets Wait: ConfigMap apps/c: is not ready",
+				Held:    []string{"db: waits until install web is ready, because the config layer sets Wait: still being applied"},
 			},
 		},
 		"Held": {
@@ -214,9 +214,9 @@ func TestRun(t *testing.T) {
 			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, wait: true}, db(other)},
 			want: want{
 				Log:     []string{"save", "apply new ConfigMap apps/c", "finish web", "save"},
-				Waiting: "waits until install web is ready, because the config layer sets Wait: it is being applied",
-				Why:     "waits until install web is ready, because the config layer sets Wait: it is being applied",
-				Held:    []string{"db: waits until install web is ready, because the config layer sets Wait: it is being applied"},
+				Waiting: "waits until install web is ready, because the config layer sets Wait: still being applied",
+				Why:     "waits until install web is ready, because the config layer sets Wait: still being applied",
+				Held:    []string{"db: waits until install web is ready, because the config layer sets Wait: still being applied"},
 			},
 		},
 		"Resource": {
@@ -232,7 +232,7 @@ func TestRun(t *testing.T) {
 			before: on("apply new ConfigMap apps/o", forbidden),
 			want: want{
 				Log:     []string{"save", "apply new ConfigMap apps/o: " + forbidden.Error(), "save"},
-				Waiting: "resource waits until web is applied", Why: "resource waits until web is applied",
+				Waiting: "resource is waiting for web to be applied", Why: "resource is waiting for web to be applied",
 				Err: `web: ConfigMap apps/o: configmaps "c" is forbidden: no quota`, Failed: []string{`web: ConfigMap apps/o: configmaps "c" is forbidden: no quota`},
 			},
 		},
@@ -256,9 +256,9 @@ func TestRun(t *testing.T) {
 			before: func(w *world) { w.c.Create("kubectl", aConfig) },
 			want: want{
 				Log: []string{"save", "apply new ConfigMap apps/c", "save"},
-				Err: "web: ConfigMap apps/c: already exists and does not belong to this module; remove it, or set adopt",
+				Err: "web: ConfigMap apps/c: already exists and does not belong to this module; remove the object, or set adopt",
 				Failed: []string{
-					"web: ConfigMap apps/c: already exists and does not belong to this module; remove it, or set adopt",
+					"web: ConfigMap apps/c: already exists and does not belong to this module; remove the object, or set adopt",
 				},
 			},
 		},

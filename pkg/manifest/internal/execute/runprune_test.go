@@ -53,7 +53,7 @@ func TestRunPrunes(t *testing.T) {
 			reason: "Nothing is pruned while a part cannot be rendered: it may contain what another one no longer contains.",
 			pieces: []piece{next, {name: "db", digest: "2", fails: errors.New("no chart")}},
 			want: want{
-				Log: []string{"save", "finish web", "save"}, Waiting: "pruning waits until all installs can be rendered", Err: "db: no chart",
+				Log: []string{"save", "finish web", "save"}, Waiting: "pruning is paused until all installs can be rendered", Err: "db: no chart",
 				Left: []string{"ConfigMap apps/c", "ConfigMap apps/f", "ConfigMap apps/o", "Deployment apps/d"},
 			},
 		},

@@ -80,7 +80,7 @@ func (p *progress) awaitInstalls() plan.Verdicts {
 		}
 		for i := range p.plan.Parts {
 			if part := &p.plan.Parts[i]; part.Resource == nil && all.Stop(part.Name) {
-				reason := fmt.Sprintf("%s waits until %s is applied", c.Name, part.Name)
+				reason := fmt.Sprintf("%s is waiting for %s to be applied", c.Name, part.Name)
 				out = append(out, plan.Verdict{Part: c.Name, Hindrance: plan.Waiting, Reason: reason})
 				break
 			}

@@ -21,7 +21,7 @@ func OfCustomResource(u *unstructured.Unstructured, sum cluster.ObjectState) (St
 		return Processing, "has no status yet"
 	}
 	if seen, ok := status["observedGeneration"].(int64); ok && seen < u.GetGeneration() {
-		return Processing, fmt.Sprintf("its status is of generation %d, but its generation is %d", seen, u.GetGeneration())
+		return Processing, fmt.Sprintf("status.observedGeneration is %d, but metadata.generation is %d", seen, u.GetGeneration())
 	}
 	state, ok := status["state"].(string)
 	if !ok || state == "" {

@@ -109,7 +109,7 @@ func metadataState(manager string, o metav1.Object, managed []metav1.ManagedFiel
 // Terminating returns the message for an object that is being deleted, with the finalizers that it waits for.
 func Terminating(o metav1.Object) string {
 	if f := o.GetFinalizers(); len(f) > 0 {
-		return "is being deleted and waits for finalizer " + strings.Join(f, ", ")
+		return "is being deleted, waiting for finalizer " + strings.Join(f, ", ")
 	}
 	return "is being deleted"
 }

@@ -97,7 +97,7 @@ func TestStateOf(t *testing.T) {
 		"Terminating": {
 			reason: "The message of an object that is being deleted names its finalizers.",
 			object: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [a/b, c/d]}",
-			status: cluster.Terminating, text: "is being deleted and waits for finalizer a/b, c/d",
+			status: cluster.Terminating, text: "is being deleted, waiting for finalizer a/b, c/d",
 		},
 		"Statusless": {
 			reason: "An object of a kind without status is ready, whatever it contains.",

@@ -51,7 +51,7 @@ func (r *Rules) Program(expr string) (cel.Program, error) {
 		return nil, errors.Errorf("readiness rule %q: %s", expr, text.OneLine(issues.Err().Error()))
 	}
 	if t := ast.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
-		return nil, errors.Errorf("readiness rule %q has type %s; it must have type bool", expr, t)
+		return nil, errors.Errorf("readiness rule %q has type %s, but must have type bool", expr, t)
 	}
 	p, err := env.Program(ast, cel.CostLimit(ruleCost), markMissingFields())
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *Rules) Evaluate(ctx context.Context, expr string, u *unstructured.Unstr
 	case v.Value() == true:
 		return Ready, ""
 	case v.Value() != false:
-		return Error, fmt.Sprintf("readiness rule %q returned a value of type %s; it must return a bool", expr, v.Type().TypeName())
+		return Error, fmt.Sprintf("readiness rule %q returned a value of type %s, but must return a bool", expr, v.Type().TypeName())
 	}
 	return Processing, fmt.Sprintf("readiness rule %q is not met", expr)
 }

@@ -31,7 +31,7 @@ func TestEval(t *testing.T) {
 		"Has":     {reason: "Macros are available.", expr: `has(object.status.phase) || object.spec.list.exists(x, x == 2)`, state: Ready},
 		"Type":    {reason: "Types that do not match are an error of the rule.", expr: `object.status.state > 3`, state: Error, text: "no such overload"},
 		"Dyn":     {reason: "A value that is not a bool is an error of the rule.", expr: `object.status.state`, state: Error, text: "must return a bool"},
-		"NoBool":  {reason: "An expression that can never be a bool is an error of the rule.", expr: `"Ready"`, state: Error, text: "has type string; it must have type bool"},
+		"NoBool":  {reason: "An expression that can never be a bool is an error of the rule.", expr: `"Ready"`, state: Error, text: "has type string, but must have type bool"},
 		"Syntax":  {reason: "A syntax error is reported in one line.", expr: `object.status ==`, state: Error, text: "Syntax error"},
 		"Unknown": {reason: "The only variable is object.", expr: `self.status`, state: Error, text: "undeclared reference"},
 		"Cost":    {reason: "The cost of a rule is limited.", expr: `[1,2,3,4,5,6,7,8].all(a, [1,2,3,4,5,6,7,8].all(b, [1,2,3,4,5,6,7,8].all(c, [1,2,3,4,5,6,7,8].all(d, [1,2,3,4,5,6,7,8].all(e, a+b+c+d+e > 0)))))`, state: Error, text: "cost limit"},

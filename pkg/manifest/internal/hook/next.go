@@ -109,7 +109,7 @@ func outcome(gk schema.GroupKind, uid string, s cluster.ObjectState, exists bool
 }
 
 // waitsForDeletion is the message of a hook that waits because an object with the same name is being deleted.
-const waitsForDeletion = "waits until the previous object is deleted"
+const waitsForDeletion = "is waiting for the previous object to be deleted"
 
 // replace decides how to handle an object that blocks a hook: wait or fail with a message, or delete the object. It returns a
 // *ssa.RefusedError if the object does not belong to the bundle and must not be replaced.
@@ -117,16 +117,18 @@ func replace(h *Hook, m *metav1.PartialObjectMetadata, set string, adopt bool, a
 	foreign := m.Labels[object.LabelPartOf] != set
 	switch {
 	case foreign && !object.IsReplaceable(h.Ref.GroupKind()):
-		return "", "", &ssa.RefusedError{Err: errors.Errorf("%s already exists and does not belong to this module; it is not replaced automatically, "+
-			"because its content would be lost: remove the hook, or delete the object yourself", h.Ref)}
+		return "", "", &ssa.RefusedError{Err: errors.Errorf("%s already exists and does not belong to this module; the "+
+			"object is not replaced automatically, because its content would be lost: remove the hook, or delete the object manually", h.Ref)}
 	case foreign && !adopt:
-		return "", "", &ssa.RefusedError{Err: errors.Errorf("%s already exists and does not belong to this module; remove it, or %s", h.Ref, advise.Adopt)}
+		return "", "", &ssa.RefusedError{Err: errors.Errorf("%s already exists and does not belong to this module; remove "+
+			"the object, or %s", h.Ref, advise.Adopt)}
 	case m.DeletionTimestamp != nil:
 		return actWait, waitsForDeletion, nil
 	case h.Ref.GroupKind() == object.CRDKind:
-		return actFail, "already exists, and a CRD is never deleted and recreated; remove it from the hooks", nil
+		return actFail, "already exists, and CRDs are never recreated; remove the CRD from the hooks", nil
 	case !h.DeletedBy(BeforeCreation):
-		return actFail, "already exists, and its delete policy keeps it; add " + string(BeforeCreation) + ", or delete it", nil
+		return actFail, "already exists, because the delete policy keeps the object; add " + string(BeforeCreation) +
+			" to the policy, or delete the object", nil
 	}
 	return actDelete, "", nil
 }

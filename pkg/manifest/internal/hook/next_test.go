@@ -135,13 +135,13 @@ func TestReplace(t *testing.T) {
 	}{
 		"Last":       {reason: "By default, the object of the last run is deleted.", args: args{kind: job, set: ours}, want: want{action: actDelete}},
 		"Policy":     {reason: "The object is deleted if its policies include before-hook-creation.", args: args{kind: job, set: ours, policies: []Policy{Succeeded, BeforeCreation}}, want: want{action: actDelete}},
-		"Leaves":     {reason: "Any other policy keeps the object, as in Helm.", args: args{kind: job, set: ours, policies: []Policy{Succeeded}}, want: want{action: actFail, message: "already exists, and its delete policy keeps it; add before-hook-creation, or delete it"}},
+		"Leaves":     {reason: "Any other policy keeps the object, as in Helm.", args: args{kind: job, set: ours, policies: []Policy{Succeeded}}, want: want{action: actFail, message: "already exists, because the delete policy keeps the object; add before-hook-creation to the policy, or delete the object"}},
 		"Leaving":    {reason: "An object that is being deleted is waited for, regardless of its policies.", args: args{kind: job, set: ours, leaving: true, policies: []Policy{Failed}}, want: want{action: actWait, message: waitsForDeletion}},
-		"CRD":        {reason: "A CRD is never deleted, because its custom resources would be deleted with it.", args: args{kind: object.CRDKind, set: ours}, want: want{action: actFail, message: "already exists, and a CRD is never deleted and recreated; remove it from the hooks"}},
-		"Foreign":    {reason: "An object of another bundle is not deleted.", args: args{kind: job, set: "other"}, want: want{err: " already exists and does not belong to this module; remove it, or set adopt"}},
-		"Unlabelled": {reason: "An object without the label of a bundle is not deleted.", args: args{kind: job}, want: want{err: " already exists and does not belong to this module; remove it, or set adopt"}},
+		"CRD":        {reason: "A CRD is never deleted, because its custom resources would be deleted with it.", args: args{kind: object.CRDKind, set: ours}, want: want{action: actFail, message: "already exists, and CRDs are never recreated; remove the CRD from the hooks"}},
+		"Foreign":    {reason: "An object of another bundle is not deleted.", args: args{kind: job, set: "other"}, want: want{err: " already exists and does not belong to this module; remove the object, or set adopt"}},
+		"Unlabelled": {reason: "An object without the label of a bundle is not deleted.", args: args{kind: job}, want: want{err: " already exists and does not belong to this module; remove the object, or set adopt"}},
 		"Adopt":      {reason: "With adopt, the object is replaced.", args: args{kind: job, set: "other", adopt: true}, want: want{action: actDelete}},
-		"Namespace":  {reason: "Even with adopt, a namespace of another owner is not deleted.", args: args{kind: schema.GroupKind{Kind: "Namespace"}, set: "other", adopt: true}, want: want{err: " already exists and does not belong to this module; it is not replaced automatically, because its content would be lost: remove the hook, or delete the object yourself"}},
+		"Namespace":  {reason: "Even with adopt, a namespace of another owner is not deleted.", args: args{kind: schema.GroupKind{Kind: "Namespace"}, set: "other", adopt: true}, want: want{err: " already exists and does not belong to this module; the object is not replaced automatically, because its content would be lost: remove the hook, or delete the object manually"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

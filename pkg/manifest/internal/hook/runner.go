@@ -135,7 +135,7 @@ func (q *Sequence) fail(ctx context.Context, h *Hook, why, words string) error {
 
 // expire fails the run because a hook exceeded its timeout.
 func (q *Sequence) expire(ctx context.Context, h *Hook, waiting string) error {
-	return q.fail(ctx, h, fmt.Sprintf("did not finish within %s: it %s", q.Timeout, waiting), q.lastWords(ctx, h))
+	return q.fail(ctx, h, fmt.Sprintf("did not finish within %s: the hook %s", q.Timeout, waiting), q.lastWords(ctx, h))
 }
 
 // create creates the object of a hook, and deletes an object that blocks it. If the hook must wait, the message of the facts is

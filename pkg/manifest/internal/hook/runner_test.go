@@ -109,7 +109,7 @@ func (f *fakeTarget) Delete(_ context.Context, o *object.Desired, uid string) (*
 		return nil, kerrors.NewConflict(schema.GroupResource{}, o.Ref.Name, errors.New("another one"))
 	case t.stays:
 		t.leaving = true
-		return &cluster.ObjectState{UID: uid, Message: "waits for finalizer x"}, nil
+		return &cluster.ObjectState{UID: uid, Message: "waiting for finalizer x"}, nil
 	}
 	delete(f.things, o.Ref)
 	return nil, nil //nolint:nilnil // Nothing is left.
@@ -196,7 +196,7 @@ func TestAdvance(t *testing.T) {
 			hooks:  []Hook{job("a", Failed)},
 			before: func(s *fakeStage) { s.target.outcome, s.now, s.Run.Started = "", 160, 100 },
 			log:    []string{"create a", "take a", "state a", "save 0 uid=uid-1 failed=true", "state a", "delete a"},
-			want:   inventory.Run{UID: "uid-1", Started: 100, Failed: "hook pre-install Job a/a did not finish within 1m0s: it is running", Over: true},
+			want:   inventory.Run{UID: "uid-1", Started: 100, Failed: "hook pre-install Job a/a did not finish within 1m0s: the hook is running", Over: true},
 		},
 		"Fails": {
 			reason: "After a failure, no other hook runs, and the earlier ones are deleted according to their policies.",
@@ -229,7 +229,7 @@ func TestAdvance(t *testing.T) {
 			reason:  "A slow deletion of the old object is waited for.",
 			hooks:   []Hook{job("a")},
 			before:  func(s *fakeStage) { s.target.things[key] = &thing{uid: "u", set: ourSet, stays: true} },
-			waiting: "hook pre-install Job a/a waits until the previous object is deleted",
+			waiting: "hook pre-install Job a/a is waiting for the previous object to be deleted",
 			log:     []string{"save 0 uid= failed=false", "create a", "metadata a", "delete a"},
 			want:    inventory.Run{Started: 100},
 		},
@@ -239,13 +239,13 @@ func TestAdvance(t *testing.T) {
 			before: func(s *fakeStage) { s.target.things[key] = &thing{uid: "u", set: ourSet} },
 			log:    []string{"save 0 uid= failed=false", "create a", "metadata a", "save 0 uid= failed=true"},
 			want: inventory.Run{Started: 100, Over: true,
-				Failed: "hook pre-install Job a/a already exists, and its delete policy keeps it; add before-hook-creation, or delete it"},
+				Failed: "hook pre-install Job a/a already exists, because the delete policy keeps the object; add before-hook-creation to the policy, or delete the object"},
 		},
 		"Foreign": {
 			reason: "An object of another bundle results in an error, and the run continues once the object is gone.",
 			hooks:  []Hook{job("a")},
 			before: func(s *fakeStage) { s.target.things[key] = &thing{uid: "u"} },
-			err:    "hook pre-install: Job a/a already exists and does not belong to this module; remove it, or set adopt",
+			err:    "hook pre-install: Job a/a already exists and does not belong to this module; remove the object, or set adopt",
 			log:    []string{"save 0 uid= failed=false", "create a", "metadata a"},
 			want:   inventory.Run{Started: 100},
 		},
@@ -271,7 +271,7 @@ func TestAdvance(t *testing.T) {
 			before: func(s *fakeStage) {
 				s.Run.Index, s.target.things[key] = 2, &thing{uid: "u", set: ourSet, stays: true}
 			},
-			waiting: "hook pre-install Job a/a waits for finalizer x",
+			waiting: "hook pre-install Job a/a waiting for finalizer x",
 			log:     []string{"save 2 uid= failed=false", "state b", "state a", "delete a"},
 			want:    inventory.Run{Index: 2, Started: 100},
 		},
@@ -285,7 +285,7 @@ func TestAdvance(t *testing.T) {
 				s.target.things[job("b").Ref] = &thing{uid: "v", set: ourSet}
 			},
 			log:  []string{"state a", "save 2 uid= failed=true", "state b", "delete b"},
-			want: inventory.Run{Index: 2, Started: 1, Failed: "hook pre-install Job a/a did not finish within 1m0s: it is being deleted", Over: true},
+			want: inventory.Run{Index: 2, Started: 1, Failed: "hook pre-install Job a/a did not finish within 1m0s: the hook is being deleted", Over: true},
 		},
 		"TidiesOurs": {
 			reason: "An object of another bundle, or a new object with the same name, is not deleted.",

@@ -144,7 +144,7 @@ func TestTester(t *testing.T) {
 		t.Errorf("one fails: %v, %v", got, err)
 	}
 	failed := inventory.TestRecord{State: health.Error, Message: "hook test Job a/a1 failed"}
-	skipped := inventory.TestRecord{State: health.Error, Message: "was not run, because the previous test failed"}
+	skipped := inventory.TestRecord{State: health.Error, Message: "skipped, because a previous test failed"}
 	want.Tests = append(states("a", failed, skipped), states("b", ready, ready)...)
 	if diff := cmp.Diff(want, s.tester.Progress); diff != "" {
 		t.Errorf("one fails: -want, +got:\n%s", diff)

@@ -70,7 +70,7 @@ func (e *RuleEvaluator) Evaluate(ctx context.Context, en *inventory.Entry, s clu
 		return health.Processing, "", err
 	}
 	if u == nil {
-		return health.Processing, "is gone", nil
+		return health.Processing, "no longer exists", nil
 	}
 	v := evaluation{resourceVersion: u.GetResourceVersion(), rule: id}
 	switch {

@@ -101,7 +101,7 @@ func TestEvaluate(t *testing.T) {
 		"Met":    {reason: "A rule is evaluated once for each version.", rule: bundle.Rule{For: kind, CEL: `object.data.k == "v"`}, server: server{object: configMap("7")}, want: want{State: health.Ready, Requests: 1}},
 		"Func":   {reason: "A function is evaluated once for each version.", rule: say(health.Ready, nil), server: server{object: configMap("7")}, want: want{State: health.Ready, Requests: 1}},
 		"Error":  {reason: "An error is not cached, because the rule may succeed for the same version.", rule: say(health.Ready, errors.New("no\nluck")), server: server{object: configMap("7")}, want: want{State: health.Error, Message: "no luck", Requests: 2}},
-		"Gone":   {reason: "A deleted object is not ready.", rule: say(health.Ready, nil), want: want{State: health.Processing, Message: "is gone", Requests: 2}},
+		"Gone":   {reason: "A deleted object is not ready.", rule: say(health.Ready, nil), want: want{State: health.Processing, Message: "no longer exists", Requests: 2}},
 		"Fails":  {reason: "A failure to read the object is an error.", rule: say(health.Ready, nil), server: server{err: errors.New("no")}, want: want{State: health.Processing, Failed: true, Requests: 2}},
 		"Behind": {reason: "If the watch lags behind, more requests are sent, but the result is right.", rule: say(health.Ready, nil), server: server{object: configMap("8")}, want: want{State: health.Ready, Requests: 2}},
 	}

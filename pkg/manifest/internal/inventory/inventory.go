@@ -221,7 +221,7 @@ func Unmarshal(data []byte) (*Inventory, error) {
 	}
 	for n := range i.Objects {
 		if e := &i.Objects[n]; e.Kind == "" || e.Name == "" || e.Version == "" {
-			return nil, errors.Errorf("inventory has an object without kind, name or version at index %d", n)
+			return nil, errors.Errorf("inventory: object at index %d has no kind, name or version", n)
 		}
 	}
 	return i, i.checkRuns()
@@ -238,7 +238,7 @@ func (i *Inventory) checkRuns() error {
 	}
 	for _, r := range runs {
 		if r != nil && r.Index < 0 {
-			return errors.Errorf("inventory has a hook run with the invalid index %d", r.Index)
+			return errors.Errorf("inventory: hook run has invalid index %d", r.Index)
 		}
 	}
 	return nil

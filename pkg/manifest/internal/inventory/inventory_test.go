@@ -90,7 +90,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 		"Empty":     {reason: "A Secret without the key is damaged.", want: "cannot decompress inventory: EOF"},
 		"Truncated": {reason: "A truncated inventory is not used.", data: packed(`{"objects":[]}`)[:20], want: "cannot decompress inventory: unexpected EOF"},
 		"NoJSON":    {reason: "The inventory must be JSON.", data: packed("x"), want: "inventory is not valid JSON: invalid character 'x' looking for beginning of value"},
-		"NoName":    {reason: "An object without a name would address a collection.", data: packed(`{"objects":[{"k":"Pod","v":"v1"}]}`), want: "inventory has an object without kind, name or version at index 0"},
+		"NoName":    {reason: "An object without a name would address a collection.", data: packed(`{"objects":[{"k":"Pod","v":"v1"}]}`), want: "inventory: object at index 0 has no kind, name or version"},
 		"Bomb":      {reason: "An inventory that is larger than the limit when uncompressed is refused.", data: packed(string(make([]byte, Limit+1))), want: "cannot decompress inventory: larger than 33554432 bytes when decompressed"},
 	}
 	for name, tc := range cases {
@@ -109,7 +109,7 @@ func TestUnmarshalRefusesHookRuns(t *testing.T) {
 		`{"parts":{"web":{"run":{"event":"pre-install","index":-1}}}}`,
 		`{"tests":{"token":"t","part":"web","run":{"event":"test","index":-1}}}`,
 	} {
-		if _, err := Unmarshal(packed(text)); err == nil || !strings.Contains(err.Error(), "inventory has a hook run with the invalid index -1") {
+		if _, err := Unmarshal(packed(text)); err == nil || !strings.Contains(err.Error(), "inventory: hook run has invalid index -1") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -29,7 +29,7 @@ func (i *Inventory) CheckRoom(size int, parent cluster.ObjectRef) error {
 	if size <= MaxData {
 		return nil
 	}
-	return errors.Errorf("the inventory of %d objects takes %d bytes, but %s can hold only %d; split the module into smaller ones",
+	return errors.Errorf("the inventory of %d objects has %d bytes, but %s can store at most %d; split the module into smaller ones",
 		len(i.Objects), size, parent, MaxData)
 }
 

@@ -26,7 +26,7 @@ func TestCheckRoom(t *testing.T) {
 		"Grows": {
 			reason: "An object that is not applied yet needs more room once it is applied.",
 			inv:    Inventory{Objects: []Entry{{UID: "1"}, {}}}, size: MaxData,
-			want: "the inventory of 2 objects takes 943782 bytes, but Secret kyma-system/web can hold only 943718; split the module into smaller ones",
+			want: "the inventory of 2 objects has 943782 bytes, but Secret kyma-system/web can store at most 943718; split the module into smaller ones",
 		},
 	}
 	for name, tc := range cases {

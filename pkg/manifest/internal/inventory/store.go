@@ -36,7 +36,7 @@ type ChangedError struct {
 
 // Error returns a message that names the Secret.
 func (e *ChangedError) Error() string {
-	return e.Inventory.String() + " was changed by another client in the meantime; the next call reads it again"
+	return e.Inventory.String() + " was changed by another client at the same time; the next attempt reads the new content"
 }
 
 // An OwnedError reports that the inventory with the name of the bundle belongs to another owner.
@@ -64,8 +64,9 @@ func (e *OwnedError) Holder() string {
 // Error returns a message that names the Secret, its owner and the possible solutions.
 func (e *OwnedError) Error() string {
 	if e.ControlPlane != "" {
-		return fmt.Sprintf("%s is the inventory of %s, not of that in the one with UID %s; choose one of them, or, if this control plane replaces "+
-			"the other one, %s %s", e.Inventory, e.Holder(), e.ClaimantControlPlane, e.Messages.WithDefaults().TakeOver, text.OneLine(e.ControlPlane))
+		return fmt.Sprintf("%s is the inventory of %s, not of the one in the control plane with UID %s; delete the "+
+			"one that you do not need, or, if this control plane replaces the other one, %s %s",
+			e.Inventory, e.Holder(), e.ClaimantControlPlane, e.Messages.WithDefaults().TakeOver, text.OneLine(e.ControlPlane))
 	}
 	return fmt.Sprintf("%s is the inventory of %s, not of %s; %s, or %s to adopt all objects in it", e.Inventory,
 		e.Holder(), text.OneLine(cmp.Or(e.Claimant, "this module")), e.Messages.Rename, e.Messages.Adopt)
@@ -178,7 +179,8 @@ func (s *Store) read(u *unstructured.Unstructured, last Stored) (Stored, error) 
 	}
 	inv, err := Unmarshal(parent.Data[Key])
 	if err != nil {
-		return last, errors.Wrapf(err, "%s is damaged; restore it, or delete it to recreate it from the installed objects", s.Ref)
+		return last, errors.Wrapf(err, "%s is damaged; restore the Secret from a backup, or delete it so that it is "+
+			"recreated from the installed objects", s.Ref)
 	}
 	inv.Good = parent.Data[GoodKey]
 	// The watch shows neither a parent without the label of the engine nor its deletion.
@@ -301,6 +303,6 @@ func (s *Store) Delete(ctx context.Context, last Stored) (Stored, error) {
 
 // foreign returns the error for a Secret that is not the inventory of this ApplySet.
 func (s *Store) foreign(u *unstructured.Unstructured) error {
-	return errors.Errorf("%s is not the inventory of this module: its label %s is %q; remove it, or %s",
+	return errors.Errorf("%s is not the inventory of this module: label %s is %q; remove the Secret, or %s",
 		s.Ref, object.LabelApplySetID, u.GetLabels()[object.LabelApplySetID], s.Messages.Rename)
 }

@@ -161,7 +161,7 @@ func TestLoad(t *testing.T) {
 		"Adopt":         {reason: "With adopt, the inventory of another owner is accepted.", live: parentOf(t, "x", "b"), adopt: true, want: want{owner: "b", version: "1", exists: true, requests: []string{"get"}}},
 		"Foreign": {
 			reason: "A Secret that is not an inventory is left unchanged.", live: parentOf(t, "y", "a"),
-			want: want{requests: []string{"get"}, err: `Secret kyma-system/web is not the inventory of this module: its label applyset.kubernetes.io/id is "y"; remove it, or choose another name`},
+			want: want{requests: []string{"get"}, err: `Secret kyma-system/web is not the inventory of this module: label applyset.kubernetes.io/id is "y"; remove the Secret, or choose another name`},
 		},
 	}
 	for name, tc := range cases {

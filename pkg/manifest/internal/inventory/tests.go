@@ -42,7 +42,7 @@ func (t *Tests) Record(part object.PartID, hooks []string) {
 		case i == t.Run.Index:
 			s.State, s.Message = health.Error, t.Run.Failed
 		default:
-			s.State, s.Message = health.Error, "was not run, because the previous test failed"
+			s.State, s.Message = health.Error, "skipped, because a previous test failed"
 		}
 		t.Tests = append(t.Tests, s)
 	}

@@ -36,8 +36,8 @@ type WrongClusterError struct {
 func (e *WrongClusterError) Error() string {
 	expected := text.OneLine(e.Expected)
 	if e.Found == "" {
-		return fmt.Sprintf("the module is installed in the cluster with UID %s, but the credentials cannot get namespace kube-system, so it is "+
-			"unknown whether this is the same cluster; grant the verb get on namespace kube-system", expected)
+		return fmt.Sprintf("the module is installed in the cluster with UID %s, but the credentials have no permission "+
+			"to get namespace kube-system, which identifies the cluster; grant this permission", expected)
 	}
 	where := "the module is installed in the cluster with UID " + expected
 	if e.Inventory != (cluster.ObjectRef{}) {

@@ -42,10 +42,10 @@ func (i Identity) Validate() error {
 		return errors.Wrap(errs.ToAggregate(), "invalid field manager of the identity")
 	}
 	if i.ManagedBy == "" {
-		return errors.Errorf("the identity has no value for the label %s", LabelManagedBy)
+		return errors.Errorf("the identity has no value for label %s", LabelManagedBy)
 	}
 	if problems := validation.IsValidLabelValue(i.ManagedBy); len(problems) > 0 {
-		return errors.Errorf("the identity has %q, which is not a valid value for the label %s: %s", i.ManagedBy, LabelManagedBy,
+		return errors.Errorf("the identity has invalid value %q for label %s: %s", i.ManagedBy, LabelManagedBy,
 			strings.Join(problems, "; "))
 	}
 	return nil

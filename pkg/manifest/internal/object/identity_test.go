@@ -8,7 +8,7 @@ import (
 )
 
 func TestValidateIdentity(t *testing.T) {
-	const value = "is not a valid value for the label operator.kyma-project.io/managed-by"
+	const value = "for label operator.kyma-project.io/managed-by"
 	cases := map[string]struct {
 		reason string
 		id     Identity
@@ -20,7 +20,7 @@ func TestValidateIdentity(t *testing.T) {
 		"NoManager":   {reason: "The API server would choose a field manager if it were empty.", id: Identity{"", "x"}, want: "no field manager"},
 		"LongManager": {reason: "The API server refuses more than 128 characters.", id: Identity{strings.Repeat("m", 129), "x"}, want: "field manager"},
 		"Unprintable": {reason: "The API server refuses characters that are not printable.", id: Identity{"a\nb", "x"}, want: "field manager"},
-		"NoLabel":     {reason: "Watches select by the label, so it needs a value.", id: Identity{"x", ""}, want: "no value for the label"},
+		"NoLabel":     {reason: "Watches select by the label, so it needs a value.", id: Identity{"x", ""}, want: "no value for label"},
 		"LongLabel":   {reason: "A label value has at most 63 characters.", id: Identity{"x", strings.Repeat("l", 64)}, want: value},
 		"Slash":       {reason: "A label value cannot contain a slash.", id: Identity{"x", "a/b"}, want: value},
 	}

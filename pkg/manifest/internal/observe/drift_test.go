@@ -83,7 +83,7 @@ func TestObserveDrift(t *testing.T) {
 			phase: PhaseContended,
 			want: Observation{
 				Exists: true, State: health.Warning, Total: 1, Drift: []Drift{{Key: ref, Kind: DriftDeleted}},
-				Message: "web: ConfigMap apps/web was deleted repeatedly, and is restored once a minute; find the client that changes it",
+				Message: "web: ConfigMap apps/web was deleted repeatedly and is restored once a minute; find the client that changes the object",
 			},
 		},
 		"Reported": {

@@ -59,7 +59,7 @@ func (a *asked) Applies(*inventory.Entry) bool { return a.applies }
 func (a *asked) Evaluate(context.Context, *inventory.Entry, cluster.ObjectState) (health.State, string, error) {
 	a.evaluated++
 	if a.failsEvaluate {
-		return "", "", errors.New("cannot be read")
+		return "", "", errors.New("cannot be decoded")
 	}
 	return health.Warning, "slow", nil
 }

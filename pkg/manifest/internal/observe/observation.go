@@ -121,7 +121,7 @@ func (d Drift) String() string {
 	case DriftDeleted:
 		return d.Key.String() + " was deleted"
 	case DriftForeign:
-		return d.Key.String() + " was replaced by an object that does not belong to this module"
+		return d.Key.String() + " was replaced by an object of another owner"
 	case DriftReplaced:
 		return d.Key.String() + " was replaced by another object"
 	case DriftTakenOver:
@@ -149,7 +149,7 @@ type CededField struct {
 // String returns a message that names the object, the field and the manager.
 func (c CededField) String() string {
 	if c.Contended {
-		return fmt.Sprintf("%s: %s was changed repeatedly by %s, and is ceded to it", c.Key, c.Field, cmp.Or(c.Manager, "another client"))
+		return fmt.Sprintf("%s: %s is ceded to %s, which changed it repeatedly", c.Key, c.Field, cmp.Or(c.Manager, "another client"))
 	}
 	return fmt.Sprintf("%s: %s is ceded to %s", c.Key, c.Field, c.Manager)
 }

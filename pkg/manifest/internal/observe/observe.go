@@ -157,7 +157,7 @@ func (o *observer) observeEntry(en *inventory.Entry, p *part) {
 	switch standingOf(en, exists, o.Denied[k]) {
 	case unreadable:
 		o.out.Total++
-		p.found(PhaseUnreadable, "cannot be read: "+text.OneLine(o.Denied[k].Error()))
+		p.found(PhaseUnreadable, "cannot read the status: "+text.OneLine(o.Denied[k].Error()))
 	case pruned:
 		o.out.UpToDate = false
 		if failure, failed := o.last.PruneFailure(); failed {
@@ -199,7 +199,7 @@ func (o *observer) observeTakenOver(d Drift, p *part) {
 		d = found.Drift
 	}
 	o.out.Drift = append(o.out.Drift, d)
-	p.found(PhaseTakenOver, d.String()+"; remove it from one of the two modules")
+	p.found(PhaseTakenOver, d.String()+"; remove the object from one of the two modules")
 }
 
 // observeDrift records a drifted object according to the drift policy. It reports whether the health of the object is relevant.
@@ -235,7 +235,8 @@ func (o *observer) observeDrift(en *inventory.Entry, d Drift, p *part) bool {
 		p.found(phaseOfFailure(failure), failure.Message)
 	}
 	if en.Restores.Pause(o.Now) {
-		p.found(PhaseContended, d.String()+" repeatedly, and is restored once a minute; find the client that changes it")
+		p.found(PhaseContended, d.String()+
+			" repeatedly and is restored once a minute; find the client that changes the object")
 	}
 	p.found(PhaseDrifted, d.String())
 	return false

@@ -163,7 +163,7 @@ func TestObserve(t *testing.T) {
 			want: Observation{
 				Exists: true, UpToDate: true, State: health.Warning, Works: true, Ready: 1, Total: 1,
 				Ceded:   []CededField{{Key: ref, Field: "data.k", Manager: "them", Contended: true}},
-				Message: "web: ConfigMap apps/web: data.k was changed repeatedly by them, and is ceded to it; stop one of the two managers, or remove the field from the module",
+				Message: "web: ConfigMap apps/web: data.k is ceded to them, which changed it repeatedly; stop one of the two managers, or remove the field from the module",
 			},
 		},
 		"CededDue": {
@@ -176,7 +176,7 @@ func TestObserve(t *testing.T) {
 			want: Observation{
 				Exists: true, State: health.Warning, Works: true, Ready: 1, Total: 1,
 				Ceded:   []CededField{{Key: ref, Field: "data.k", Manager: "them", Contended: true}},
-				Message: "web: ConfigMap apps/web: data.k was changed repeatedly by them, and is ceded to it; stop one of the two managers, or remove the field from the module",
+				Message: "web: ConfigMap apps/web: data.k is ceded to them, which changed it repeatedly; stop one of the two managers, or remove the field from the module",
 			},
 		},
 		"CededLegitimately": {
@@ -200,11 +200,11 @@ func TestObserve(t *testing.T) {
 		"Pruning": {
 			reason: "An object that waits for its finalizers is being pruned.",
 			in: func(w *world) Input {
-				w.en.Pruned, w.obj.Status, w.obj.Message = true, cluster.Terminating, "waits for finalizer x"
+				w.en.Pruned, w.obj.Status, w.obj.Message = true, cluster.Terminating, "is being deleted, waiting for finalizer x"
 				return w.input()
 			},
 			phase: PhasePruning,
-			want:  Observation{Exists: true, State: health.Processing, Message: "web: ConfigMap apps/web: waits for finalizer x"},
+			want:  Observation{Exists: true, State: health.Processing, Message: "web: ConfigMap apps/web: is being deleted, waiting for finalizer x"},
 		},
 		"PruningBlocked": {
 			reason: "What the last step waited for takes precedence.",
@@ -231,7 +231,7 @@ func TestObserve(t *testing.T) {
 				return deleted(w)
 			},
 			phase: PhaseUnreadable,
-			want:  Observation{Exists: true, UpToDate: true, State: health.Error, Message: "web: cannot be read: for bidden", Total: 1},
+			want:  Observation{Exists: true, UpToDate: true, State: health.Error, Message: "web: cannot read the status: for bidden", Total: 1},
 		},
 		"Atomic": {
 			reason: "The inventory holds how long an upgrade may take.",

@@ -119,8 +119,8 @@ func withKnown(c *compose.Component, s *Selection) (*compose.Component, Verdicts
 		case c.Purpose != compose.Repair || en.Intent == "" || en.Intent == o.Hash:
 			return false
 		case s.Repairs[o.Ref]:
-			failed = append(failed, Fail(c.Name, Spared, errors.Errorf("%s: drift is not repaired, because the module would be rendered "+
-				"differently now; change a value to install the module again", o.Ref)))
+			failed = append(failed, Fail(c.Name, Spared, errors.Errorf("%s: drift is not repaired, because the module now "+
+				"renders differently; change a value to install the module again", o.Ref)))
 		}
 		return true
 	})

@@ -87,7 +87,7 @@ func TestAssign(t *testing.T) {
 			},
 			want: want{Verdicts: Verdicts{
 				{Part: "web", Hindrance: Dropped, Reason: "no chart"}, {Part: "db", Hindrance: Failed, Reason: "hook failed"},
-				{Part: "ui", Hindrance: Dropped, Reason: "failed without a reason"},
+				{Part: "ui", Hindrance: Dropped, Reason: "failed for an unknown reason"},
 			}},
 		},
 	}

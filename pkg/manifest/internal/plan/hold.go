@@ -30,7 +30,7 @@ func (d *Draft) Awaited() ([]object.PartID, *Hold) {
 			return ask, &Hold{Install: part.Name, Reason: failure.Reason}
 		}
 		if d.Inventory.Parts[part.Name].Digest != part.Digest {
-			return ask, &Hold{Install: part.Name, Reason: "it is being applied"}
+			return ask, &Hold{Install: part.Name, Reason: "still being applied"}
 		}
 		ask = append(ask, part.Name)
 	}

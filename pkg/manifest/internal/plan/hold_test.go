@@ -49,7 +49,7 @@ func TestAwaited(t *testing.T) {
 		"Applying": {
 			reason:  "An install that is being applied is not ready, so the following ones do not matter.",
 			records: map[object.PartID]inventory.Part{"web": waits, "db": {Digest: "0", Wait: true}, "ui": waits},
-			want:    want{Ask: []object.PartID{"web"}, Hold: &Hold{Install: "db", Reason: "it is being applied"}},
+			want:    want{Ask: []object.PartID{"web"}, Hold: &Hold{Install: "db", Reason: "still being applied"}},
 		},
 		"Failed": {
 			reason:  "A failed install is not ready.",

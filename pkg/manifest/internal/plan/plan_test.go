@@ -209,7 +209,7 @@ func TestBuild(t *testing.T) {
 				refused: map[cluster.ObjectRef]error{crd("as.g"): errors.New("objects would be invalid")},
 			},
 			want: "web: Dropped: CustomResourceDefinition as.g: objects would be invalid\n" +
-				"db: Blocked: db waits until CustomResourceDefinition as.g of web can be applied\n",
+				"db: Blocked: db is waiting for CustomResourceDefinition as.g of web to be applied\n",
 		},
 		"Upgrade": {
 			reason: "Objects that no part contains any more are pruned. A CRD that another part shares is handed over to it.",

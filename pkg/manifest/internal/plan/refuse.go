@@ -66,7 +66,7 @@ func (d *Draft) refusals(refused map[cluster.ObjectRef]error) (out Verdicts, blo
 			default:
 				out = append(out, Fail(c.Name, Dropped, errors.Wrap(err, ref.String())))
 				if !blocks {
-					reason, blocks = fmt.Sprintf("waits until %s of %s can be applied", ref, c.Name), true
+					reason, blocks = fmt.Sprintf("is waiting for %s of %s to be applied", ref, c.Name), true
 				}
 			}
 		}

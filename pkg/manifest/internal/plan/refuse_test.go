@@ -93,7 +93,7 @@ func TestRefusals(t *testing.T) {
 			components: []*compose.Component{component(0, compose.Advance), component(1, compose.Advance, a), component(2, compose.Repair)}, refused: invalid,
 			want: want{Blocks: true, Verdicts: Verdicts{
 				{Part: "db", Hindrance: Dropped, Reason: "CustomResourceDefinition as.g: invalid"},
-				{Part: "web", Hindrance: Blocked, Reason: "web waits until CustomResourceDefinition as.g of db can be applied"},
+				{Part: "web", Hindrance: Blocked, Reason: "web is waiting for CustomResourceDefinition as.g of db to be applied"},
 			}},
 		},
 		"Both": {

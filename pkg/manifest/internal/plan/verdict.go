@@ -61,7 +61,7 @@ func Fail(part object.PartID, s Hindrance, err error) Verdict {
 
 // Why returns the text of an error as the reason of a verdict. The text is never empty.
 func Why(err error) string {
-	return cmp.Or(text.OneLine(err.Error()), "failed without a reason")
+	return cmp.Or(text.OneLine(err.Error()), "failed for an unknown reason")
 }
 
 // Verdicts lists verdicts in the order in which they were reached.

@@ -109,8 +109,8 @@ func departure(have, former, want inventory.Release) (from, abandoned inventory.
 func (d *Wanted) mayFollow(found []Revision) error {
 	for _, r := range found {
 		if !r.Ours && !d.Adopts.From(r.Owner) {
-			return errors.Errorf("a Helm release %s exists in namespace %s and does not belong to this module; "+
-				"uninstall it, or %s", d.Release.Name, d.Release.Namespace, d.Messages.Adopt)
+			return errors.Errorf("Helm release %s in namespace %s already exists and does not belong to this module; "+
+				"uninstall the release, or %s", d.Release.Name, d.Release.Namespace, d.Messages.Adopt)
 		}
 	}
 	return nil

@@ -236,7 +236,7 @@ func TestFollow(t *testing.T) {
 			rec:     in(apps, inventory.Part{}),
 			found:   []Revision{foreign(1, "deployed", "")},
 			want:    want{Search: true},
-			wantErr: "a Helm release web exists in namespace apps and does not belong to this module; uninstall it, or set adopt",
+			wantErr: "Helm release web in namespace apps already exists and does not belong to this module; uninstall the release, or set adopt",
 		},
 		"ForeignWithoutNumber": {
 			reason:  "The release of another owner is refused even without a number.",
@@ -244,7 +244,7 @@ func TestFollow(t *testing.T) {
 			rec:     in(apps, inventory.Part{}),
 			found:   []Revision{ours(1, "deployed", "old"), foreign(0, "", "them")},
 			want:    want{Search: true},
-			wantErr: "a Helm release web exists in namespace apps and does not belong to this module; uninstall it, or set adopt",
+			wantErr: "Helm release web in namespace apps already exists and does not belong to this module; uninstall the release, or set adopt",
 		},
 		"AdoptsHelm": {
 			reason: "A Helm release is adopted. Its last revision counts as previous, whatever its status.",
@@ -257,8 +257,8 @@ func TestFollow(t *testing.T) {
 			d:      desired(adopting(object.AdoptUnowned)),
 			found:  []Revision{foreign(1, "deployed", "them")},
 			want:   want{Search: true},
-			wantErr: "a Helm release web exists in namespace apps and does not belong to this module; " +
-				"uninstall it, or set adopt",
+			wantErr: "Helm release web in namespace apps already exists and does not belong to this module; " +
+				"uninstall the release, or set adopt",
 		},
 		"AdoptsAll": {
 			reason: "The bundle can adopt the release of another module.",
@@ -278,7 +278,7 @@ func TestFollow(t *testing.T) {
 			rec:     in(apps, inventory.Part{Revision: 3}),
 			found:   []Revision{foreign(1, "deployed", "")},
 			want:    want{Search: true},
-			wantErr: "a Helm release web exists in namespace other and does not belong to this module; uninstall it, or set adopt",
+			wantErr: "Helm release web in namespace other already exists and does not belong to this module; uninstall the release, or set adopt",
 		},
 		"StillMoves": {
 			reason: "Until the move is finished, the cluster is searched at the target.",

@@ -139,7 +139,7 @@ func (h History) Describe(ctx context.Context, r inventory.Release, revision int
 	if notfound.Is(err) {
 		return false, nil
 	}
-	return true, errors.Wrapf(ssa.Explain(err), "cannot record that revision %d of release %s is %s", revision, r.Name, status)
+	return true, errors.Wrapf(ssa.Explain(err), "cannot set the status of revision %d of release %s to %s", revision, r.Name, status)
 }
 
 // Delete deletes the records of a release that belong to this ApplySet, including records of interrupted calls that the inventory

@@ -54,7 +54,7 @@ func TestNext(t *testing.T) {
 			rec:     in(apps, inventory.Part{}),
 			want: want{
 				Requests: []string{"GET " + all},
-				Err:      "a Helm release web exists in namespace apps and does not belong to this module; uninstall it, or set adopt",
+				Err:      "Helm release web in namespace apps already exists and does not belong to this module; uninstall the release, or set adopt",
 			},
 		},
 	}
@@ -135,7 +135,7 @@ func TestDescribe(t *testing.T) {
 	}
 	c.put("secrets", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: RecordPrefix + "web.v2"}})
 	if _, err := h.Describe(t.Context(), apps, 2, record.StatusFailed, "why"); !ssa.IsRefused(err) {
-		t.Errorf("Describe of a record that cannot be read: want an objection to the object, got %v", err)
+		t.Errorf("Describe of a record that cannot read the status: want an objection to the object, got %v", err)
 	}
 }
 

@@ -142,7 +142,7 @@ func (h History) refuse(ctx context.Context, i *NewRevision) error {
 	if err := i.Desired.mayFollow(found); err != nil {
 		return err
 	}
-	return errors.Errorf("release %s already has a record; the next step continues from it", i.Desired.Release.Name)
+	return errors.Errorf("release %s already has a record; the next attempt continues from it", i.Desired.Release.Name)
 }
 
 // supersede marks a recorded revision as superseded. It does not recreate a deleted record.

@@ -52,7 +52,7 @@ func TestWriteDeployed(t *testing.T) {
 			next:    Next{Operation: hook.Install, Number: 1, Unsearched: true},
 			want: want{
 				Requests: []string{"POST apps/secrets", "GET " + all}, Statuses: []string{"1 deployed: said"},
-				Err: "a Helm release web exists in namespace apps and does not belong to this module; uninstall it, or set adopt",
+				Err: "Helm release web in namespace apps already exists and does not belong to this module; uninstall the release, or set adopt",
 			},
 		},
 		"FirstOverOurs": {
@@ -61,7 +61,7 @@ func TestWriteDeployed(t *testing.T) {
 			next:    Next{Operation: hook.Install, Number: 1, Unsearched: true},
 			want: want{
 				Requests: []string{"POST apps/secrets", "GET " + all}, Statuses: []string{"1 deployed: said"},
-				Err: "release web already has a record; the next step continues from it",
+				Err: "release web already has a record; the next attempt continues from it",
 			},
 		},
 		"Replaced": {
@@ -147,7 +147,7 @@ func TestWriteDeployed(t *testing.T) {
 			keep:      true,
 			want: want{
 				Requests: []string{"POST apps/secrets"},
-				Err:      "cannot record revision 1 of release web: namespace apps does not exist, and the config layer sets CreateNamespace=false; create it",
+				Err:      "cannot record revision 1 of release web: namespace apps does not exist, and the config layer sets CreateNamespace=false; create the namespace",
 			},
 		},
 	}

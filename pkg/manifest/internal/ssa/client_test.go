@@ -85,7 +85,7 @@ func TestLeft(t *testing.T) {
 		"NoKind": {
 			reason: "A response of another form proves nothing.",
 			answer: `{"message":"ok"}`,
-			want:   want{err: "ConfigMap apps/web: cannot read the response to its deletion"},
+			want:   want{err: "ConfigMap apps/web: cannot read the response to the delete request"},
 		},
 		"NoJSON": {
 			reason: "An HTML page proves nothing.",

@@ -140,8 +140,8 @@ func Explain(err error) error {
 		err = errors.Wrap(err, "the namespace is being deleted")
 	}
 	if IsTooLarge(err) {
-		err = errors.Wrap(err, "the object exceeds the size limit of the cluster "+
-			"(about 1.5 MiB as JSON, including the fields that the cluster adds); make it smaller")
+		err = errors.Wrap(err, "the object exceeds the size limit of the cluster (about 1.5 MiB as JSON, including the "+
+			"fields that the cluster adds); reduce its size")
 	}
 	if line := text.OneLine(gotValue.ReplaceAllString(err.Error(), "")); line != err.Error() {
 		return &lineError{line: line, err: err}

@@ -99,7 +99,7 @@ func TestApply(t *testing.T) {
 			reason: "The config can disable the creation of the namespace.", change: func(o *object.Desired) { o.KeepNamespaces = true },
 			want: want{
 				log: []string{"apply ConfigMap apps/web"},
-				err: "namespace apps does not exist, and the config layer sets CreateNamespace=false; create it",
+				err: "namespace apps does not exist, and the config layer sets CreateNamespace=false; create the namespace",
 			},
 		},
 	}
@@ -185,8 +185,8 @@ func TestDelete(t *testing.T) {
 		err          string
 	}
 	const forgotten = "forget ConfigMap apps/web"
-	const page = "ConfigMap apps/web: API server http://fake: 404 Not Found does not come from a Kubernetes API server; check the server of the " +
-		"kubeconfig, and the proxies on the way to it"
+	const page = "ConfigMap apps/web: API server http://fake: the 404 Not Found response is not from a Kubernetes API server; check the server in the " +
+		"kubeconfig, and any proxies in between"
 	maps := schema.GroupResource{Resource: "configmaps"}
 	cases := map[string]struct {
 		reason string
@@ -263,8 +263,8 @@ func TestSetManagedFields(t *testing.T) {
 
 // TestReadAbsent verifies which responses mean that an object does not exist.
 func TestReadAbsent(t *testing.T) {
-	const page = "Widget apps/w: API server http://fake: 404 Not Found does not come from a Kubernetes API server; check the server of the " +
-		"kubeconfig, and the proxies on the way to it"
+	const page = "Widget apps/w: API server http://fake: the 404 Not Found response is not from a Kubernetes API server; check the server in the " +
+		"kubeconfig, and any proxies in between"
 	widgets := schema.GroupResource{Group: "example.org", Resource: "widgets"}
 	type want struct {
 		exists bool

@@ -218,7 +218,7 @@ func left(answer []byte, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, er
 		return nil, errors.Wrapf(err, "%s: cannot read", r)
 	}
 	if out.Kind == "" {
-		return nil, errors.Errorf("%s: cannot read the response to its deletion", r)
+		return nil, errors.Errorf("%s: cannot read the response to the delete request", r)
 	}
 	if out.Kind == "Status" || out.DeletionTimestamp == nil {
 		return nil, nil //nolint:nilnil // Nothing is left, as documented.
@@ -312,5 +312,5 @@ func (c *Client) DeleteSecrets(ctx context.Context, namespace, selector string) 
 
 // NoNamespace returns the error for a missing namespace that the engine must not create.
 func NoNamespace(name string) error {
-	return errors.Errorf("namespace %s does not exist, and the config layer sets CreateNamespace=false; create it", name)
+	return errors.Errorf("namespace %s does not exist, and the config layer sets CreateNamespace=false; create the namespace", name)
 }

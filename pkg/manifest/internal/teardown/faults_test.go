@@ -190,8 +190,8 @@ func TestRunIdentifies(t *testing.T) {
 func TestRunAnswers(t *testing.T) {
 	const web, db = "ConfigMap apps/web", "ConfigMap apps/db"
 	maps, widgets := schema.GroupResource{Resource: "configmaps"}, schema.GroupResource{Group: "example.org", Resource: "widgets"}
-	const page = "API server http://fake: 404 Not Found does not come from a Kubernetes API server; check the server of the kubeconfig, " +
-		"and the proxies on the way to it"
+	const page = "API server http://fake: the 404 Not Found response is not from a Kubernetes API server; check the server in the kubeconfig, " +
+		"and any proxies in between"
 	crd, widget := "CustomResourceDefinition widgets.example.org", "Widget apps/sample"
 	cases := map[string]struct {
 		reason string

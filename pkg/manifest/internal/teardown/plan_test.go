@@ -96,15 +96,15 @@ func TestBlocked(t *testing.T) {
 		"None": {reason: "Nothing remains.", mode: Remove},
 		"One": {
 			reason: "The message includes the advice of the caller.", found: remaining{total: 1, named: []string{"Widget a"}}, mode: Remove,
-			want: Blocked{State: health.Warning, Message: "1 object of a kind that this module defines remains: Widget a; delete those that are not needed, or shout to delete all of them"},
+			want: Blocked{State: health.Warning, Message: "1 object of a kind that this module defines still exists: Widget a; delete the ones that you do not need, or shout to delete all of them"},
 		},
 		"Prune": {
 			reason: "Pruning cannot be forced.", found: remaining{total: 7, named: []string{"Widget a", "Widget b"}}, mode: Prune,
-			want: Blocked{State: health.Warning, Message: "7 objects of kinds that this module defines remain: Widget a, Widget b and 5 more; delete those that are not needed"},
+			want: Blocked{State: health.Warning, Message: "7 objects of kinds that this module defines still exist: Widget a, Widget b and 5 more; delete the ones that you do not need"},
 		},
 		"Forced": {
 			reason: "The user can only wait.", found: remaining{total: 1, named: []string{"Widget a"}}, mode: ForceRemove,
-			want: Blocked{State: health.Deleting, Message: "1 object of a kind that this module defines remains: Widget a; the remaining objects are being deleted"},
+			want: Blocked{State: health.Deleting, Message: "1 object of a kind that this module defines still exists: Widget a; the remaining objects are being deleted"},
 		},
 	}
 	for name, tc := range cases {

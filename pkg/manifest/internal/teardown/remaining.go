@@ -73,19 +73,20 @@ func (f remaining) blocked(mode Mode, forceAdvice string) Blocked {
 	if f.total == 0 {
 		return Blocked{}
 	}
-	out := Blocked{State: health.Warning, Message: fmt.Sprintf("%d objects of kinds that this module defines remain: %s", f.total, text.Some(f.named, f.total))}
+	out := Blocked{State: health.Warning, Message: fmt.Sprintf(
+		"%d objects of kinds that this module defines still exist: %s", f.total, text.Some(f.named, f.total))}
 	if f.total == 1 {
-		out.Message = "1 object of a kind that this module defines remains: " + f.named[0]
+		out.Message = "1 object of a kind that this module defines still exists: " + f.named[0]
 	}
 	switch mode {
 	case ForceRemove:
 		out.State = health.Deleting
 		out.Message += "; the remaining objects are being deleted"
 	case Remove:
-		out.Message += "; delete those that are not needed, or " + forceAdvice + " to delete all of them"
+		out.Message += "; delete the ones that you do not need, or " + forceAdvice + " to delete all of them"
 	case Prune:
 		// A version of a module that drops what is in use is not forced.
-		out.Message += "; delete those that are not needed"
+		out.Message += "; delete the ones that you do not need"
 	}
 	return out
 }

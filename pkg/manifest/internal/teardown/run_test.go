@@ -50,7 +50,7 @@ const (
 	readCRD    = "get CustomResourceDefinition widgets.example.org"
 	deleteCRD  = "delete CustomResourceDefinition widgets.example.org"
 	listWidget = "list Widget"
-	held       = "is being deleted and waits for finalizer example.org/hold"
+	held       = "is being deleted, waiting for finalizer example.org/hold"
 )
 
 func TestRunOrder(t *testing.T) {
@@ -189,14 +189,14 @@ func TestRunRemainingCustomResources(t *testing.T) {
 		w.c.Create("kubectl", otherWidget)
 	}
 	all := []string{"ConfigMap apps/web", "CustomResourceDefinition widgets.example.org", "Namespace apps", "Widget default/user"}
-	const one = "1 object of a kind that this module defines remains: Widget default/user"
+	const one = "1 object of a kind that this module defines still exists: Widget default/user"
 	runScenarios(t, map[string]scenario{
 		"Remove": {
 			reason: "Custom resources of other clients are not deleted, and the objects that serve them stay.",
 			mode:   Remove, given: given,
 			want: outcome{
 				Log: []string{readCRD, listWidget}, Left: all,
-				Blocked: Blocked{State: health.Warning, Message: one + "; delete those that are not needed, or set force to delete all of them"},
+				Blocked: Blocked{State: health.Warning, Message: one + "; delete the ones that you do not need, or set force to delete all of them"},
 			},
 		},
 		"Prune": {
@@ -204,7 +204,7 @@ func TestRunRemainingCustomResources(t *testing.T) {
 			mode:   Prune, given: given,
 			want: outcome{
 				Log:  []string{readCRD, "hooks pre-delete", "delete ConfigMap apps/web", "hooks post-delete", listWidget},
-				Done: all[:1], Left: all[1:], Blocked: Blocked{State: health.Warning, Message: one + "; delete those that are not needed"},
+				Done: all[:1], Left: all[1:], Blocked: Blocked{State: health.Warning, Message: one + "; delete the ones that you do not need"},
 			},
 		},
 		"Force": {
@@ -243,8 +243,8 @@ func TestRunRemainingCustomResources(t *testing.T) {
 					"CustomResourceDefinition widgets.example.org", "Namespace apps", "Widget default/a", "Widget default/b", "Widget default/c",
 					"Widget default/d", "Widget default/e", "Widget default/f", "Widget default/g",
 				},
-				Blocked: Blocked{State: health.Warning, Message: "7 objects of kinds that this module defines remain: Widget default/a, Widget default/b, " +
-					"Widget default/c, Widget default/d, Widget default/e and 2 more; delete those that are not needed, or set force to delete all of them"},
+				Blocked: Blocked{State: health.Warning, Message: "7 objects of kinds that this module defines still exist: Widget default/a, Widget default/b, " +
+					"Widget default/c, Widget default/d, Widget default/e and 2 more; delete the ones that you do not need, or set force to delete all of them"},
 			},
 		},
 		"ForeignCRD": {
