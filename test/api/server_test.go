@@ -39,7 +39,7 @@ func setUp(ctx context.Context, c *controlplane.Cluster) error {
 		return err
 	}
 	if client, err = dynamic.NewForConfig(c.Config()); err != nil {
-		return errors.Wrap(err, "cannot make a client")
+		return errors.Wrap(err, "cannot create a client")
 	}
 	return installCrossplane(ctx)
 }

@@ -66,7 +66,7 @@ func (a *access) User(name string, groups ...string) (*rest.Config, error) {
 func (a *access) ServiceAccount(ctx context.Context, namespace, name string) (*rest.Config, error) {
 	client, err := kubernetes.NewForConfig(a.admin)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a client")
+		return nil, errors.Wrap(err, "cannot create a client")
 	}
 	req, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
@@ -127,5 +127,5 @@ func (a *access) Client() (client.WithWatch, error) {
 		return nil, errors.Wrap(err, "cannot register our kinds")
 	}
 	made, err := client.NewWithWatch(a.admin, client.Options{Scheme: scheme})
-	return made, errors.Wrapf(err, "cannot make a client of cluster %q", a.name)
+	return made, errors.Wrapf(err, "cannot create a client of cluster %q", a.name)
 }

@@ -26,7 +26,7 @@ import (
 func (a *access) InstallCRDs(ctx context.Context, dir string) error {
 	client, err := dynamic.NewForConfig(a.admin)
 	if err != nil {
-		return errors.Wrap(err, "cannot make a client")
+		return errors.Wrap(err, "cannot create a client")
 	}
 	definitions := client.Resource(schema.GroupVersionResource{
 		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
@@ -37,7 +37,7 @@ func (a *access) InstallCRDs(ctx context.Context, dir string) error {
 	}
 	finder, err := discovery.NewDiscoveryClientForConfig(a.admin)
 	if err != nil {
-		return errors.Wrap(err, "cannot make a client")
+		return errors.Wrap(err, "cannot create a client")
 	}
 	var names []string
 	for _, f := range files {

@@ -20,7 +20,7 @@ const nodeName = "node-0"
 func awaitUse(ctx context.Context, o Options, apiserver *process.Process, admin *rest.Config) error {
 	client, err := kubernetes.NewForConfig(admin)
 	if err != nil {
-		return errors.Wrap(err, "cannot make a client")
+		return errors.Wrap(err, "cannot create a client")
 	}
 	if o.ControllerManager && len(o.Controllers) == 0 {
 		err := apiserver.Await(ctx, "used by the controller manager", func(ctx context.Context) error {

@@ -73,7 +73,7 @@ func etcd(dir, url, peer string) server {
 func startAPIServer(ctx context.Context, dir string, s server, admin *rest.Config) (*process.Process, error) {
 	client, err := rest.HTTPClientFor(admin)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a client")
+		return nil, errors.Wrap(err, "cannot create a client")
 	}
 	defer client.CloseIdleConnections()
 	p, err := s.start(ctx, dir)

@@ -58,7 +58,7 @@ func TestRefusals(t *testing.T) {
 		"DeployNothing":    {reason: "An image must be named.", args: []string{"deploy", "KUBECONFIG=" + file}, want: image},
 		"DeployNonsense":   {reason: "What no name can be is not put into a manifest.", args: []string{"deploy", "IMG=a|b"}, want: image},
 		"PushTooEarly":     {reason: "What was not built cannot be pushed.", args: []string{"docker-push", "IMG=127.0.0.1:1/x:1"}, want: "run make docker-build IMG=127.0.0.1:1/x:1 first"},
-		"NoSuchFile":       {reason: "kubectl would ignore it, and take another cluster.", args: []string{"install", "KUBECONFIG=" + file + "s"}, want: "names no cluster"},
+		"NoSuchFile":       {reason: "kubectl would ignore it, and take another cluster.", args: []string{"install", "KUBECONFIG=" + file + "s"}, want: "does not specify a cluster"},
 		"NoAnswer":         {reason: "The message names a server that is down.", args: []string{"run", "KUBECONFIG=" + file}, want: "cannot use the cluster at https://127.0.0.1:1: The connection to the server 127.0.0.1:1 was refused"},
 	}
 	for name, tc := range cases {

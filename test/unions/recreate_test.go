@@ -79,8 +79,8 @@ func TestAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.applyAs(t, "tuner", ns, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {strategy: {rollingUpdate: {maxSurge: 3}}}")
-	const want = "web: Deployment another/web: spec.strategy.rollingUpdate, which field manager tuner owns, cannot be combined with " +
-		"spec.strategy.type Recreate; remove it there, or remove spec.strategy.type from the module"
+	const want = "web: Deployment another/web: spec.strategy.rollingUpdate, which is owned by field manager tuner, cannot be combined with " +
+		"spec.strategy.type Recreate; remove the field with that manager, or spec.strategy.type from the module"
 	plan, err := c.engine.Plan(t.Context(), c, bundleOf(ns, second))
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func newSite(cluster *controlplane.Cluster, dir string) (site, error) {
 		}
 	}
 	c, err := client.New(cluster.Config(), client.Options{Scheme: scheme})
-	return site{cluster: cluster, client: c, dir: dir}, errors.Wrap(err, "cannot make a client")
+	return site{cluster: cluster, client: c, dir: dir}, errors.Wrap(err, "cannot create a client")
 }
 
 // Dir returns the directory with the logs.

@@ -73,7 +73,7 @@ var _ = Describe("A ModuleTemplate with restrictions", func() {
 		module := m.Module()
 		s.Create(ctx, s.Kyma("kyma", module))
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(
-			HaveModule(m.Name, v1alpha1.StateError, "is not one of the namespaces in spec.allowed of ModuleTemplate "+name+": elsewhere"))
+			HaveModule(m.Name, v1alpha1.StateError, "is not allowed by spec.allowed of ModuleTemplate "+name+": elsewhere"))
 		Expect(m.Absent(ctx)).To(BeTrue())
 
 		By("installing it once it is allowed")
@@ -99,7 +99,7 @@ var _ = Describe("A ModuleTemplate with restrictions", func() {
 			t.Spec.Allowed, t.Spec.Target = nil, v1alpha1.ModuleTargetControlPlane
 		})
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(
-			HaveModule(m.Name, v1alpha1.StateError, "values.message is not allowed: ModuleTemplate "+name+" has target control-plane"))
+			HaveModule(m.Name, v1alpha1.StateError, "values.message is not allowed by spec.allowed of ModuleTemplate "+name+", which has target control-plane"))
 		Expect(Must(m.Installed(ctx))).To(HaveData("message", "mine"))
 		s.RemoveKyma(ctx, "kyma")
 		Expect(m.Absent(ctx)).To(BeTrue())

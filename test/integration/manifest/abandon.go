@@ -17,7 +17,7 @@ import (
 )
 
 var _ = Describe("A cluster that is gone for good", func() {
-	const tells = "if the cluster is gone for good, annotate with kyma.m.crossplane.io/abandon=true"
+	const tells = "if the cluster no longer exists, annotate the Manifest with kyma.m.crossplane.io/abandon=true"
 
 	// abandon annotates a Manifest so that its deletion does not wait for the cluster.
 	abandon := func(m *v1alpha1.Manifest) {

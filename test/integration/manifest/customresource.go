@@ -26,14 +26,14 @@ var _ = Describe("Custom resources of a module's own kinds", func() {
 		Edit(ctx, s.MustWidget(ctx, "b"), `{"metadata":{"finalizers":["example.org/hold"]}}`)
 		s.Delete(ctx, "module")
 		Eventually(s.Get).WithContext(ctx).WithArguments("module").Should(HaveState(v1alpha1.StateWarning,
-			"2 objects of kinds that this module defines remain: Widget "+s.Name+"/a, Widget "+s.Name+"/b", v1alpha1.AnnotationForceRemoval))
+			"2 objects of kinds that this module defines still exist: Widget "+s.Name+"/a, Widget "+s.Name+"/b", v1alpha1.AnnotationForceRemoval))
 		Expect(Gone(s.GetWidget)(ctx, "main")).To(BeTrue())
 
 		s.Update(ctx, "module", func(m *v1alpha1.Manifest) {
 			m.Annotations[v1alpha1.AnnotationForceRemoval] = "true"
 		})
 		Eventually(s.Get).WithContext(ctx).WithArguments("module").Should(HaveState(v1alpha1.StateDeleting,
-			"1 object of a kind that this module defines remains: Widget "+s.Name+"/b", "waits for finalizer example.org/hold"))
+			"1 object of a kind that this module defines still exists: Widget "+s.Name+"/b", "waits for finalizer example.org/hold"))
 		Expect(Gone(s.GetWidget)(ctx, "a")).To(BeTrue())
 		s.MustConfigMap(ctx, "operator-operator")
 		Eventually(Events).WithContext(ctx).WithArguments(s, "module").Should(ContainElement(SatisfyAll(
@@ -54,7 +54,7 @@ var _ = Describe("Custom resources of a module's own kinds", func() {
 		s.SetStatus(ctx, "main", `{"conditions":[{"type":"Available","status":"True"}],"observedGeneration":1}`)
 		s.AwaitReady(ctx, "module")
 		Edit(ctx, s.MustWidget(ctx, "main"), `{"spec":{"size":"large"}}`)
-		Eventually(s.Get).WithContext(ctx).WithArguments("module").Should(HaveState(v1alpha1.StateProcessing, "its status is of generation 1, but its generation is 2"))
+		Eventually(s.Get).WithContext(ctx).WithArguments("module").Should(HaveState(v1alpha1.StateProcessing, "status.observedGeneration is 1, but metadata.generation is 2"))
 		s.SetStatus(ctx, "main", `{"observedGeneration":2}`)
 		s.AwaitReady(ctx, "module")
 	})

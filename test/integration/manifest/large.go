@@ -127,7 +127,7 @@ data:
 		s.Update(ctx, "file", func(m *v1alpha1.Manifest) {
 			m.Spec.ForProvider.Installs = []v1alpha1.Install{s.InstallOf("file", c.With("file.txt", noise(2*size)).PushLayer(ctx), Values{"message": "three"})}
 		})
-		Eventually(s.Get).WithContext(ctx).WithArguments("file").Should(NotSynced(`release record of chart "file"`, "a Secret holds 1048576", "split the chart"))
+		Eventually(s.Get).WithContext(ctx).WithArguments("file").Should(NotSynced(`release record of chart "file"`, "a Secret can store at most 1048576", "split the chart"))
 		Expect(s.MustConfigMap(ctx, "large")).To(HaveData("message", "two"))
 		Expect(Decode(Helm(ctx, s, "history", "file", "--output", "json"))).To(HaveLen(2))
 		s.Remove(ctx, "file")

@@ -68,7 +68,7 @@ var _ = Describe("A ProviderConfig", func() {
 		By("having no kubeconfig")
 		s.PutKubeconfig(ctx, []byte("{"))
 		Eventually(getConfig).WithContext(ctx).WithArguments(s).Should(SatisfyAll(
-			beReachable(corev1.ConditionFalse, v1alpha1.ReasonInvalidCredentials, "kubeconfig cannot be read"), HaveField("Status.Endpoint", "")))
+			beReachable(corev1.ConditionFalse, v1alpha1.ReasonInvalidCredentials, "cannot read kubeconfig"), HaveField("Status.Endpoint", "")))
 
 		By("being used no more")
 		s.PutKubeconfig(ctx, Env.Target.Kubeconfig())

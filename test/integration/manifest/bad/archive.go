@@ -26,17 +26,17 @@ var _ = Describe("An archive that is hostile", Label("bad"), func() {
 		t.twinless = true
 		suffer(ctx, s, t)
 	},
-		Entry("path that leaves the archive", tarOf(file("web/../../evil.yaml")), `entry "web/../../evil.yaml" has a path that leaves the archive`),
+		Entry("path that leaves the archive", tarOf(file("web/../../evil.yaml")), `entry "web/../../evil.yaml" has a path outside of the archive`),
 		Entry("absolute path", tarOf(file("/etc/evil.yaml")), `entry "/etc/evil.yaml" has an absolute path`),
 		Entry("symbolic link to the outside", tarOf(&tar.Header{Typeflag: tar.TypeSymlink, Name: "values.yaml", Linkname: "/etc/passwd"}),
 			`entry "values.yaml" is a link`),
 		Entry("hard link to the outside", tarOf(&tar.Header{Typeflag: tar.TypeLink, Name: "values.yaml", Linkname: "../../etc/passwd"}),
 			`entry "values.yaml" is a link`),
 		Entry("device", tarOf(&tar.Header{Typeflag: tar.TypeChar, Name: "values.yaml"}), `entry "values.yaml" is neither a file nor a directory`),
-		Entry("100,000 files", tarOf(files(100_000)...), "it has more than the limit of 10000 entries"),
+		Entry("100,000 files", tarOf(files(100_000)...), "the archive has more than the limit of 10000 entries"),
 		Entry("more than 512 MiB when it is unpacked", tarOf(&tar.Header{Typeflag: tar.TypeReg, Name: "zeros", Size: 513 << 20}),
 			"it, unpacked, is larger than the limit of 536870912 bytes"),
-		Entry("cut off", func() []byte { a := tarOf(file("values.yaml"))(); return a[:len(a)/2] }, "it is cut off"),
+		Entry("cut off", func() []byte { a := tarOf(file("values.yaml"))(); return a[:len(a)/2] }, "the archive is truncated"),
 	)
 
 	It("is refused when it is larger than 64 MiB", func(ctx SpecContext) {

@@ -46,7 +46,7 @@ var _ = Describe("Content that is trouble", Label("bad"), func() {
 		Entry("config with an entry for no install", configured("configs: [{name: wep, overrides: 'a="+Password+"'}]",
 			`config: entry "wep" does not match any install; the installs are web`)),
 		Entry("config that cannot be read", configured("configs: [{name: web, overrides: 'password=a,"+Password+"'}]",
-			"web: config: overrides: must be in the grammar of helm --set")),
+			"web: config: overrides: must have the format of helm --set")),
 	)
 
 	It("says the same each time, and is tried ever less often", func(ctx SpecContext) {
@@ -107,12 +107,12 @@ func otherBytes(ctx SpecContext, s *Space) trouble {
 }
 
 func noArchive(ctx SpecContext, s *Space) trouble {
-	return blob(ctx, s, bytes.Repeat([]byte("no files at all "+s.Name+"\n"), 100), "neither a tar nor a tar with gzip")
+	return blob(ctx, s, bytes.Repeat([]byte("no files at all "+s.Name+"\n"), 100), "not a tar or tar.gz archive")
 }
 
 func archiveWithoutChart(ctx SpecContext, s *Space) trouble {
 	archive := Must(controlplane.Files{"README.md": []byte(s.Name)}.Archive(""))
-	return blob(ctx, s, archive, "not a chart", "no Chart.yaml at the root of the archive or one directory down")
+	return blob(ctx, s, archive, "not a chart", "no Chart.yaml found in the root directory of the archive or in a directory below it")
 }
 
 func image(ctx SpecContext, s *Space) trouble {
@@ -143,7 +143,7 @@ func brokenSchema(ctx SpecContext, s *Space) trouble {
 func wrongKubeVersion(ctx SpecContext, s *Space) trouble {
 	c := WebChart()
 	c = c.With("Chart.yaml", string(c.Files["Chart.yaml"])+"kubeVersion: \">= 1.99.0\"\n")
-	return broken(ctx, s, c, `web: chart "web": requires Kubernetes >= 1.99.0 but the cluster runs v1.36.3`)
+	return broken(ctx, s, c, `web: chart "web": requires Kubernetes >= 1.99.0, but the cluster runs v1.36.3`)
 }
 
 func kustomization(ctx SpecContext, s *Space) trouble {
@@ -173,7 +173,7 @@ func rawWithValues(_ SpecContext, s *Space) trouble {
 	m.Spec.ForProvider.Installs[0].Values = Raw(Values{"password": Password})
 	return trouble{
 		manifest: m, twinless: true,
-		says: []string{"web: values are for charts only, and this install is plain objects; remove them"},
+		says: []string{"web: values are only supported for charts, but this install is plain objects; remove them"},
 		cure: func(ctx SpecContext) {
 			s.Update(ctx, m.Name, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Values = nil })
 		},

@@ -41,7 +41,7 @@ var _ = Describe("Credentials that are trouble", Label("bad"), func() {
 			web := httptest.NewServer(http.NotFoundHandler())
 			DeferCleanup(web.Close)
 			return At(strings.Replace(web.URL, "http:", "https:", 1))()
-		}, "does not speak TLS"),
+		}, "does not use TLS"),
 		Entry("unknown token, 401", func() []byte {
 			return KubeconfigOf(Env.Target, &rest.Config{
 				Host: Env.Target.URL(), BearerToken: Password, TLSClientConfig: rest.TLSClientConfig{CAData: Env.Target.Config().CAData},
@@ -54,14 +54,14 @@ var _ = Describe("Credentials that are trouble", Label("bad"), func() {
 			return []byte(strings.Replace(string(Env.Target.Kubeconfig()), "current-context: target", "current-context: elsewhere", 1))
 		}, `kubeconfig has no context "elsewhere"`),
 		Entry("exec", user("{exec: {apiVersion: client.authentication.k8s.io/v1, command: touch, args: [/tmp/x], interactiveMode: Never}}"),
-			`user "main" of the kubeconfig`, "exec is refused"),
-		Entry("auth-provider", user("{auth-provider: {name: oidc}}"), `user "main" of the kubeconfig`, "auth-provider is refused"),
+			`user "main" of the kubeconfig`, "exec is not allowed"),
+		Entry("auth-provider", user("{auth-provider: {name: oidc}}"), `user "main" of the kubeconfig`, "auth-provider is not allowed"),
 		Entry("path of a token", user("{tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token}"), "tokenFile is refused"),
 		Entry("path of a certificate", user("{client-certificate: /etc/tls.crt, client-key: /etc/tls.key}"), "client-certificate is refused"),
 		Entry("path of an authority", func() []byte {
 			return Handwritten("{server: "+Env.Target.URL()+", certificate-authority: /etc/ca.crt}", "{token: "+Password+"}")
 		}, `cluster "main" of the kubeconfig`, "certificate-authority is refused"),
-		Entry("no YAML", func() []byte { return []byte("kind: Config\nusers: [{name: " + Password) }, "kubeconfig cannot be read"),
+		Entry("no YAML", func() []byte { return []byte("kind: Config\nusers: [{name: " + Password) }, "cannot read kubeconfig"),
 	)
 
 	DescribeTable("that are not there are named in one clear line", func(ctx SpecContext, cause func(ctx SpecContext, s *Space) trouble) {
@@ -107,7 +107,7 @@ func foreignSecret(ctx SpecContext, s *Space) trouble {
 	s.Config(ctx, Own, Env.Target.Kubeconfig(), func(spec *v1alpha1.ProviderConfigSpec) { spec.Credentials.SecretRef.Namespace = "default" })
 	return trouble{
 		manifest: With(Web(s, WebChart().PushLayer(ctx)), Own),
-		says:     []string{"ProviderConfig own: spec.credentials", "a ProviderConfig reads secrets of its own namespace"},
+		says:     []string{"ProviderConfig own: spec.credentials", "a ProviderConfig can only refer to Secrets in its own namespace"},
 		cure: func(ctx SpecContext) {
 			Configure(ctx, s, Own, func(spec *v1alpha1.ProviderConfigSpec) { spec.Credentials.SecretRef.Namespace = "" })
 		},
@@ -120,7 +120,7 @@ func lentIdentity(ctx SpecContext, s *Space) trouble {
 	})
 	return trouble{
 		manifest: With(Web(s, WebChart().PushLayer(ctx)), Own),
-		says:     []string{"ProviderConfig own: spec.credentials", "source InjectedIdentity would lend the rights of the provider to namespace"},
+		says:     []string{"ProviderConfig own: spec.credentials", "source InjectedIdentity would give namespace"},
 		cure: func(ctx SpecContext) {
 			Configure(ctx, s, Own, func(spec *v1alpha1.ProviderConfigSpec) {
 				spec.Credentials.Source = v1alpha1.CredentialsSourceSecret

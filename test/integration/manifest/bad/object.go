@@ -106,7 +106,7 @@ func unknownKind(ctx SpecContext, s *Space) trouble {
 	c := WebChart().With("templates/widget.yaml", "apiVersion: "+s.Group()+"/v1\nkind: Widget\nmetadata: {name: \"{{ .Release.Name }}\"}\n")
 	return trouble{
 		manifest: Web(s, c.PushLayer(ctx)),
-		says:     []string{"web: Widget ", "the cluster has no kind Widget in " + s.Group() + "/v1"},
+		says:     []string{"web: Widget ", "the cluster does not serve kind Widget in " + s.Group() + "/v1"},
 		cure: func(ctx SpecContext) {
 			crd := &unstructured.Unstructured{}
 			Expect(yaml.Unmarshal([]byte(controlplane.WidgetDefinition(s.Group())), &crd.Object)).To(Succeed())

@@ -135,7 +135,7 @@ func borrowedIdentity(ctx SpecContext, s *Space) trouble {
 		v1alpha1.Registry{Host: "123456789012.dkr.ecr.eu-central-1.amazonaws.com", Provider: v1alpha1.RegistryProviderAWS})
 	return trouble{
 		manifest: With(Web(s, WebChart().PushLayer(ctx)), private),
-		says:     []string{`dkr.ecr.eu-central-1.amazonaws.com"].provider: aws would lend the identity of the provider to namespace "` + s.Name},
+		says:     []string{`dkr.ecr.eu-central-1.amazonaws.com"].provider: aws would give namespace "` + s.Name},
 		cure: func(ctx SpecContext) {
 			Configure(ctx, s, private, func(spec *v1alpha1.ProviderConfigSpec) { spec.Registries[1].Provider = "" })
 		},
@@ -160,7 +160,7 @@ func opaquePullSecret(ctx SpecContext, s *Space) trouble {
 	privateConfig(ctx, s, v1alpha1.Registry{Host: r.Host(), PlainHTTP: true, PullSecretRef: &v1alpha1.SecretReference{Name: "pull"}})
 	return trouble{
 		manifest: With(Web(s, source), private),
-		says:     []string{"pullSecretRef", `Secret ` + s.Name + `/pull is of type "Opaque" and must be of type`},
+		says:     []string{"pullSecretRef", `Secret ` + s.Name + `/pull has type "Opaque", but must have type`},
 		cure: func(ctx SpecContext) {
 			// The type of a Secret cannot be changed.
 			SecretGone(ctx, s, "pull")
@@ -189,7 +189,7 @@ func notListed(ctx SpecContext, s *Space) trouble {
 	r.Reset()
 	return trouble{
 		manifest: Web(s, source),
-		says:     []string{"web: ", `registry host "` + r.Host() + `" is not allowed`, "not in the list of registries"},
+		says:     []string{"web: ", `registry host "` + r.Host() + `" is not allowed`, "add it to spec.registries"},
 		cure: func(ctx SpecContext) {
 			Expect(r.Requests()).To(BeEmpty(), "a registry that is not listed was asked")
 			Configure(ctx, s, ConfigName, func(spec *v1alpha1.ProviderConfigSpec) {

@@ -118,7 +118,7 @@ var _ = Describe("Fields of others", func() {
 	It("that a controller sets again and again are left to it after some repairs, and named", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), Values{"replicas": 1})))
 		end, writes := insist(ctx, s, "web-settings", "message", "theirs")
-		what := "ConfigMap " + s.Name + "/web-settings: data.message was changed repeatedly by insistent, and is ceded to it"
+		what := "ConfigMap " + s.Name + "/web-settings: data.message is ceded to insistent, which changed it repeatedly"
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
 			HaveState(v1alpha1.StateWarning, what), Synced(), HaveCondition("Ready", corev1.ConditionTrue, ContainSubstring(what)),
 			ReadyBecause(v1alpha1.ReasonDrifted), HaveField("Status.AtProvider.CededFields", ConsistOf(v1alpha1.CededField{
@@ -150,7 +150,7 @@ var _ = Describe("Fields of others", func() {
 			return
 		}
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(HaveState(v1alpha1.StateError, "ConfigMap "+s.Name+
-			"/web-settings: already exists and does not belong to this module; remove it, or set adoption: Adopt"))
+			"/web-settings: already exists and does not belong to this module; remove the object, or set adoption: Adopt"))
 		Expect(Env.TargetClient.Delete(ctx, theirs)).To(Succeed())
 		s.AwaitMessage(ctx, "web-settings", "hello")
 		s.AwaitReady(ctx, "web")

@@ -56,7 +56,7 @@ var _ = Describe("Sources", func() {
 		By("failing alone")
 		s.Update(ctx, "mixed", SetSource(kustomize(layer, layer.Layer, "nowhere")))
 		Eventually(s.Get).WithContext(ctx).WithArguments("mixed").Should(SatisfyAll(
-			HaveInstall("kustomized", v1alpha1.StateError, `there is no directory "nowhere"`),
+			HaveInstall("kustomized", v1alpha1.StateError, `directory "nowhere" does not exist`),
 			HaveInstall("chart", v1alpha1.StateReady),
 		))
 		s.Remove(ctx, "mixed")

@@ -98,7 +98,7 @@ var _ = Describe("A plan", func() {
 		planOnly(m)
 		s.Create(ctx, m)
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
-			Synced(), NotReady("plan: 4 to create, 0 to change, 0 to prune; nothing is applied"), HaveState(v1alpha1.StateProcessing),
+			Synced(), NotReady("plan only, nothing is applied: 4 to create, 0 to change, 0 to prune"), HaveState(v1alpha1.StateProcessing),
 			ReadyBecause(v1alpha1.ReasonPlanned),
 			havePlan(4, 0, 0, ContainElement(objectPlanned("Create", "Deployment "+own+"/web"))),
 			HaveField("Status.AtProvider.Plan.Message", ContainSubstring("namespace "+own+" would be created"))))

@@ -96,7 +96,7 @@ var _ = Describe("Upgrade safety", func() {
 		renamed := strings.Replace(controlplane.WidgetDefinition(s.Group()), "name: v1\n", "name: v2\n", 1)
 		s.Update(ctx, "module", SetSource(OperatorChart(s.Group()).Version("2.0.0").With("crds/widgets.yaml", renamed).PushLayer(ctx)))
 		Eventually(s.Get).WithContext(ctx).WithArguments("module").Should(
-			HaveState(v1alpha1.StateError, "CustomResourceDefinition widgets."+s.Group(), "objects may be stored in version v1"))
+			HaveState(v1alpha1.StateError, "CustomResourceDefinition widgets."+s.Group(), "objects might be stored in version v1"))
 		s.Update(ctx, "module", SetSource(OperatorChart(s.Group()).PushLayer(ctx)))
 		s.AwaitReady(ctx, "module")
 	})
