@@ -195,9 +195,7 @@ func TestPoolRotation(t *testing.T) {
 	old := get(p.Get("ns/a", s.credentials("old", "")))
 	get(p.Get("ns/b", s.credentials("old", "")))
 	version(old.Version(t.Context()))
-	if failed := old.Cache().Track(t.Context(), []schema.GroupVersionKind{{Version: "v1", Kind: "Secret"}}); len(failed) > 0 {
-		t.Fatal(failed)
-	}
+	trackSecrets(t, old)
 	rotated := get(p.Get("ns/a", s.credentials("new", "")))
 	version(rotated.Version(t.Context()))
 	if n := s.open(); n != 2 {
@@ -218,15 +216,30 @@ func TestPoolRotation(t *testing.T) {
 	eventually(t, "nothing is open when no one uses it", func() bool { return s.open() == 0 })
 }
 
+// trackSecrets waits until Secrets are listed. Track does not wait for it.
+func trackSecrets(t *testing.T, c *Cluster) {
+	t.Helper()
+	secrets := schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+	err := c.Cache().Track(t.Context(), []schema.GroupVersionKind{secrets})[secrets]
+	e := (*cluster.ListingError)(nil)
+	if !errors.As(err, &e) {
+		t.Fatalf("want the list to be under way, got %v", err)
+	}
+	listed := make(chan struct{})
+	e.Notify(func() { close(listed) })
+	<-listed
+	if failed := c.Cache().Track(t.Context(), []schema.GroupVersionKind{secrets}); len(failed) > 0 {
+		t.Fatal(failed)
+	}
+}
+
 func TestPoolClose(t *testing.T) {
 	before := runtime.NumGoroutine()
 	s := newAPIServer(t)
 	p := NewPool(fakeInterpreter{})
 	for i := range 5 {
 		c := must[*Cluster](t)(p.Get(strconv.Itoa(i), s.credentials(fmt.Sprintf("t%d", i), "")))
-		if failed := c.Cache().Track(t.Context(), []schema.GroupVersionKind{{Version: "v1", Kind: "Secret"}}); len(failed) > 0 {
-			t.Fatal(failed)
-		}
+		trackSecrets(t, c)
 	}
 	p.Close()
 	if _, err := p.Get("x", s.credentials("t", "")); err == nil {

@@ -5,6 +5,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -105,6 +106,20 @@ func (e *TooManyError) Error() string {
 		"belong to a module", e.Kind, e.Selector, e.Objects, e.Bytes>>20)
 }
 
+// A ListingError reports kinds whose first list is under way, so that nothing is known of their objects yet. Only a cache that does not
+// wait returns it. The methods of an Engine return it before they have changed anything; call them again after Notify.
+type ListingError struct {
+	// Kinds contains the names of the kinds, sorted.
+	Kinds []string
+	// Notify calls a function, in a goroutine of its own, as soon as none of the kinds is being listed any more.
+	Notify func(f func())
+}
+
+// Error returns a message that names the kinds.
+func (e *ListingError) Error() string {
+	return "the objects of kind " + strings.Join(e.Kinds, ", ") + " are being listed"
+}
+
 // A Cache holds the state of the objects that have the label of the engine. It watches each tracked kind once.
 type Cache interface {
 	// Interpreter returns the Interpreter that the cache was created with. The engine requires a cache with the
@@ -112,7 +127,8 @@ type Cache interface {
 	Interpreter() Interpreter
 
 	// Track starts watching the kinds, and waits until each has been listed once or the context ends. It returns the
-	// kinds that are not in sync, with the reason.
+	// kinds that are not in sync, with the reason. A cache whose caller can be called back may return a *ListingError instead of
+	// waiting.
 	Track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error
 
 	// Get returns the state of an object of a kind that is in sync. False means that the object does not exist, or that its

@@ -6,6 +6,8 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
@@ -45,6 +47,7 @@ func (w *call) apply(
 		Plan: p, Applier: applier, Concurrency: w.e.concurrency, Save: w.store.save, Write: write, Checkpoint: checkpoint, Retry: w.o.Retry,
 		Redact: w.o.Redact, Pruner: w.newPruner(objects),
 		Installs: &installs{composer: w.composer, history: w.history(), hooks: hooks, now: w.e.now}, Latest: w.c.Cache().Get, Health: w.health(),
+		Prepare: func(ctx context.Context, gvks []schema.GroupVersionKind) { inspect.Prepare(ctx, w.c.Cache(), gvks) },
 	}
 	if observe.TestsDue(p.Inventory, w.o.Test) {
 		run.Test = (&tester{hooks: hooks, parts: w.parts, test: w.o.Test}).run

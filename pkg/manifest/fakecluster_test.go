@@ -37,6 +37,8 @@ type fakeCluster struct {
 	apis           []string
 	// blind contains kinds that cannot be watched.
 	blind map[string]bool
+	// listing contains kinds whose first list is under way, and prepared contains those that were tracked without waiting.
+	listing, prepared map[string]bool
 	// late contains objects that the watch does not show yet.
 	late map[cluster.ObjectRef]bool
 	// left is the number of writes until the connection is cut, or negative for never. If lost is set, the server receives the
@@ -51,7 +53,7 @@ type fakeCluster struct {
 
 func newFakeCluster(t testing.TB, s *fakeServer) *fakeCluster {
 	t.Helper()
-	c := &fakeCluster{server: s, learned: map[schema.GroupVersionKind]cluster.Mapping{}, blind: map[string]bool{}, left: -1}
+	c := &fakeCluster{server: s, learned: map[schema.GroupVersionKind]cluster.Mapping{}, blind: map[string]bool{}, prepared: map[string]bool{}, left: -1}
 	c.version, c.apis = "v1.36.3", []string{"v1", "apps/v1"}
 	c.config = &rest.Config{Host: "http://fake", QPS: -1, ContentConfig: rest.ContentConfig{
 		GroupVersion: &schema.GroupVersion{Version: "v1"}, NegotiatedSerializer: scheme.Codecs.WithoutConversion(),
@@ -130,14 +132,17 @@ func (c *fakeCluster) Mapping(_ context.Context, gvk schema.GroupVersionKind) (c
 	return cluster.Mapping{}, &cluster.NoKindError{GVK: gvk}
 }
 
-func (c *fakeCluster) Track(_ context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
-	if len(c.blind) == 0 {
-		return nil
-	}
+func (c *fakeCluster) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
 	out := map[schema.GroupVersionKind]error{}
 	for _, gvk := range gvks {
-		if c.blind[gvk.Kind] {
+		if ctx.Err() != nil {
+			c.prepared[gvk.Kind] = true
+		}
+		switch {
+		case c.blind[gvk.Kind]:
 			out[gvk] = errCut
+		case c.listing[gvk.Kind]:
+			out[gvk] = &cluster.ListingError{Kinds: []string{gvk.Kind}, Notify: func(func()) {}}
 		}
 	}
 	return out
@@ -153,7 +158,7 @@ func (c *fakeCluster) Get(k cluster.ObjectRef) (cluster.ObjectState, bool) {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	o := c.server.objects[k]
-	if o == nil || c.blind[k.Kind] || c.late[k] || o.u().GetLabels()[object.LabelManagedBy] != object.DefaultManagedBy {
+	if o == nil || c.blind[k.Kind] || c.listing[k.Kind] || c.late[k] || o.u().GetLabels()[object.LabelManagedBy] != object.DefaultManagedBy {
 		return cluster.ObjectState{}, false
 	}
 	return health.StateOf(object.DefaultFieldManager, &unstructured.Unstructured{Object: o.full()}), true

@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/execute"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 )
@@ -102,7 +103,8 @@ func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle, o ..
 
 // Exists reports whether the cluster has an inventory of the bundle. It uses only the name and the owner of the bundle. If the
 // watch shows no inventory, Exists sends a request before it returns false, so that a caller that removes a bundle can rely on
-// the result. It returns an *OwnedError if the inventory belongs to another owner, even if the bundle adopts.
+// the result. It returns an *OwnedError if the inventory belongs to another owner, even if the bundle adopts, and a
+// *cluster.ListingError if Remove would.
 func (e *Engine) Exists(ctx context.Context, c cluster.Cluster, b *Bundle) (bool, error) {
 	w, err := e.newCallByName(ctx, c, b, nil)
 	if err != nil {
@@ -110,7 +112,10 @@ func (e *Engine) Exists(ctx context.Context, c cluster.Cluster, b *Bundle) (bool
 	}
 	defer w.end()
 	inv, err := w.store.loadOwn(ctx)
-	return inv != nil, err
+	if inv == nil || err != nil {
+		return false, err
+	}
+	return true, inspect.AwaitLists(ctx, c.Cache(), inv)
 }
 
 // Plan returns what Apply would do, according to dry runs in the cluster. It changes nothing, and stores nothing there. Objects

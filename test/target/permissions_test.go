@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
@@ -163,10 +164,11 @@ func templateOperator(t *testing.T) *manifest.Bundle {
 	return s
 }
 
-// isThrottled reports whether an API server returned 429, as it briefly does when it starts to serve a new kind.
-func isThrottled(err error) bool {
-	e := (*transport.ThrottledError)(nil)
-	return errors.As(err, &e)
+// waits reports whether a controller would try again without a report: an API server returned 429, as it briefly does when it
+// starts to serve a new kind, or kinds are being listed.
+func waits(err error) bool {
+	e, l := (*transport.ThrottledError)(nil), (*cluster.ListingError)(nil)
+	return errors.As(err, &e) || errors.As(err, &l)
 }
 
 // settle performs steps until there is nothing left to do.
@@ -174,11 +176,11 @@ func settle(t *testing.T, e *manifest.Engine, c *connected, s *manifest.Bundle) 
 	t.Helper()
 	eventually(t, "the module is applied", func() bool {
 		r, err := e.Apply(t.Context(), c, s)
-		if err != nil && !isThrottled(err) {
+		if err != nil && !waits(err) {
 			t.Fatal(err)
 		}
 		o, observed := e.Observe(t.Context(), c, s)
-		if observed != nil && !isThrottled(observed) {
+		if observed != nil && !waits(observed) {
 			t.Fatal(observed)
 		}
 		if err != nil || observed != nil {

@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 	"github.com/crossplane-contrib/provider-kyma/internal/target"
@@ -141,12 +143,23 @@ func (c *connected) forgetNews() {
 	c.news = nil
 }
 
-// track tracks a kind, and waits for at most 20 seconds.
+// track tracks a kind, and waits until it has been listed.
 func (c *connected) track(t *testing.T, gvk schema.GroupVersionKind) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	return c.Cache().Track(ctx, []schema.GroupVersionKind{gvk})[gvk]
+	for {
+		err := c.Cache().Track(t.Context(), []schema.GroupVersionKind{gvk})[gvk]
+		e := (*cluster.ListingError)(nil)
+		if !errors.As(err, &e) {
+			return err
+		}
+		listed := make(chan struct{})
+		e.Notify(func() { close(listed) })
+		select {
+		case <-listed:
+		case <-time.After(20 * time.Second):
+			return err
+		}
+	}
 }
 
 func eventually(t *testing.T, what string, f func() bool) {

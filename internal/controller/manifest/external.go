@@ -182,7 +182,8 @@ func (e *external) Create(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	return managed.ExternalCreation{}, e.choice.report.error(flatten(err))
 }
 
-// Update updates the bundle and reports its new state or, if that cannot be observed, the observation of Observe.
+// Update updates the bundle and reports its new state or, if that cannot be observed, the observation of Observe. It is not an
+// error if only a new kind is still being listed, because another pass follows.
 func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalUpdate, error) {
 	report := e.choice.report
 	r, err := e.engine.Apply(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
@@ -190,6 +191,9 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	o, oerr := e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	if oerr != nil {
 		e.conclude(mr, e.observed, rollback.Pending)
+		if quietly(e.after, oerr) != nil {
+			return managed.ExternalUpdate{}, report.error(flatten(err))
+		}
 		return managed.ExternalUpdate{}, errors.Join(report.error(flatten(err)), report.failure(mr, oerr))
 	}
 	e.remember(&o)

@@ -13,7 +13,6 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -38,7 +37,7 @@ func (e *external) observePlan(ctx context.Context, mr *v1alpha1.Manifest) (mana
 		p, err = e.engine.Plan(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	}
 	if err != nil {
-		return managed.ExternalObservation{}, e.report.failure(mr, transport.Explain(err))
+		return managed.ExternalObservation{}, e.report.wait(mr, e.after, err)
 	}
 	e.report.plan(mr, o, &p)
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Diff: e.report.diff(o)}, nil

@@ -76,9 +76,13 @@ func (r *reporter) says(mr *v1alpha1.Manifest, err error) bool {
 		mr.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse
 }
 
-// quietly returns a *requeue.QuietError if an error only means that a Manifest waits, and nil for all other errors. If the
-// error specifies how long to wait, the Manifest is queued after that time.
+// quietly returns a *requeue.QuietError if an error only means that a Manifest waits, and nil for all other errors. The Manifest
+// is queued after the time that the error specifies, or when the lists that it names have ended.
 func quietly(after func(time.Duration), err error) error {
+	if l := (*cluster.ListingError)(nil); errors.As(err, &l) {
+		l.Notify(func() { after(0) })
+		return &requeue.QuietError{Err: err}
+	}
 	if t := (*transport.ThrottledError)(nil); errors.As(err, &t) {
 		after(t.After)
 		return &requeue.QuietError{Err: err}

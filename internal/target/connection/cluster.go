@@ -75,11 +75,12 @@ type Options struct {
 	Done func()
 	// Slots limits how many kinds all connections with the same channel list at the same time; optional.
 	Slots chan struct{}
-	// Monitored means that a goroutine probes the server while it is not Connected, and that all other requests fail
-	// immediately during that time. The first call of Ready starts the goroutine.
+	// Monitored means that callers can be called back, so that nothing makes them wait: a goroutine probes the server while it is
+	// not Connected, and all other requests fail immediately during that time. The first call of Ready starts the goroutine. The
+	// cache returns a *cluster.ListingError for kinds that are being listed.
 	Monitored bool
-	// Settled is called when callers that got an error from Ready or Track should try again, because the server is Connected
-	// again, or because kinds have been listed; optional. It must not block.
+	// Settled is called when callers that got an error from Ready should try again, because the server is Connected again, and its
+	// watches continue; optional. It must not block.
 	Settled func(*Cluster)
 }
 
@@ -120,6 +121,9 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 	options := []informer.Option{informer.WithRewritten(c.forgetUID)}
 	if o.Log != nil {
 		options = append(options, informer.WithLogger(o.Log))
+	}
+	if o.Monitored {
+		options = append(options, informer.WithoutWaiting())
 	}
 	if o.Slots != nil {
 		options = append(options, informer.WithSlots(o.Slots))
@@ -239,8 +243,7 @@ func (c *Cluster) outcomeChanged() {
 	if c.monitored {
 		switch c.transport.Outcome().State {
 		case transport.Connected:
-			c.informer.Retry()
-			c.settled()
+			c.informer.Retry(c.settled)
 		case transport.Unreachable, transport.Unauthorized:
 			c.monitor.start()
 		case transport.Unknown:

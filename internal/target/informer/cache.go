@@ -61,6 +61,8 @@ type Cache struct {
 	log         logging.Logger
 	// slots limits how many caches list at the same time. If it is nil, there is no limit.
 	slots chan struct{}
+	// impatient makes Track return an error for kinds that are being listed, instead of waiting.
+	impatient bool
 	// limits contains the limits of the cache. size is the size of all objects of all kinds.
 	limits Limits
 	size   atomic.Int64
@@ -103,6 +105,11 @@ func WithSlots(slots chan struct{}) Option {
 	return func(c *Cache) { c.slots = slots }
 }
 
+// WithoutWaiting makes Track return a *cluster.ListingError for kinds whose first list is under way, instead of waiting for it.
+func WithoutWaiting() Option {
+	return func(c *Cache) { c.impatient = true }
+}
+
 // New returns a cache that watches nothing yet.
 func New(client Client, m MapFunc, i cluster.Interpreter, o ...Option) *Cache {
 	c := &Cache{
@@ -129,7 +136,8 @@ func (c *Cache) Interpreter() cluster.Interpreter { return c.interpreter }
 // Track starts watching kinds, waits until each has been listed, and returns an error for each kind that is not in sync: a
 // *cluster.NoKindError for a kind that the cluster does not serve, the error of the API server for a kind that the credentials
 // don't allow watching, a *cluster.TooManyError for a kind with more objects than the limits allow, and the error of the
-// context for a kind that was not listed in time. Track retries a failed watch after a pause.
+// context for a kind that was not listed in time. Track retries a failed watch after a pause. With
+// WithoutWaiting, it does not wait.
 func (c *Cache) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
 	c.stopIdle()
 	failed := map[schema.GroupVersionKind]error{}
@@ -143,21 +151,16 @@ func (c *Cache) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[s
 		started[gvk] = k
 		k.retry()
 	}
+	standing := func(k *kind) error { return k.wait(ctx) }
+	if c.impatient {
+		standing = (&listing{}).standing
+	}
 	for gvk, k := range started {
-		if err := k.wait(ctx); err != nil {
+		if err := standing(k); err != nil {
 			failed[gvk] = err
 		}
 	}
 	return failed
-}
-
-// Retry retries all failing watches, because the cluster is reachable again.
-func (c *Cache) Retry() {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	for _, k := range c.kinds {
-		k.retrySoon()
-	}
 }
 
 // Get returns the state of an object of a kind that is in sync. It returns false if the object does not exist, or its kind is not in

@@ -46,6 +46,8 @@ type kind struct {
 	tried, used time.Time
 	// changed is closed and replaced when one of the fields above changes.
 	changed chan struct{}
+	// waiting contains the functions to call when the first list is no longer under way.
+	waiting []func()
 	// listed releases the slot of the first list. It is nil if the kind has no slot.
 	listed func()
 	// retryNow ends the pause between two attempts. stop ends the watch, and abort ends the current attempt.
@@ -126,17 +128,22 @@ func (k *kind) retry() {
 	}
 }
 
-// retrySoon ends the pause after a failed attempt.
-func (k *kind) retrySoon() {
+// retrySoon ends the pause after a failed attempt. It reports whether an attempt follows, or is under way after a failed one.
+func (k *kind) retrySoon() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.err == nil || k.failed < k.attempt {
-		return
+	if k.err == nil {
+		return false
 	}
-	select {
-	case k.retryNow <- struct{}{}:
-	default:
+	if k.failed >= k.attempt {
+		k.attempt++
+		k.tried = time.Now()
+		select {
+		case k.retryNow <- struct{}{}:
+		default:
+		}
 	}
+	return true
 }
 
 // wait waits until the kind is in sync, or until an attempt that began after this call has failed.
@@ -155,7 +162,7 @@ func (k *kind) wait(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return errors.Wrapf(context.Cause(ctx), "the objects of kind %s were not listed in time", k.gk.Kind)
+			return k.late(context.Cause(ctx))
 		case <-k.cache.root.Done():
 			return k.cache.root.Err()
 		}
@@ -196,9 +203,17 @@ func (k *kind) fail(err error) {
 	k.notify(changes)
 }
 
+// broadcast tells those who wait for the kind that its state changed. The caller holds the lock.
 func (k *kind) broadcast() {
 	close(k.changed)
 	k.changed = make(chan struct{})
+	if k.isListing() {
+		return
+	}
+	for _, f := range k.waiting {
+		go f()
+	}
+	k.waiting = nil
 }
 
 // get returns the state of an object. It returns false if the kind is not in sync, because its known state could be outdated.

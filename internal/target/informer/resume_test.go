@@ -48,7 +48,7 @@ func TestResume(t *testing.T) {
 				time.Sleep(tc.outage)
 				server.asked()
 				server.fail(nil)
-				c.Retry()
+				c.Retry(func() {})
 				time.Sleep(time.Second)
 				expect(t, "what happened meanwhile", []string{"one: gone Secret ns/a", "one: new Secret ns/b"}, n.take())
 				if got := lists(server.asked()); got != tc.lists {

@@ -4,9 +4,12 @@ package execute
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -142,6 +145,7 @@ func (r *run) apply(ctx context.Context) {
 		switch s {
 		case object.StageCRDs:
 			p.note(p.awaitCRDs(r.Latest)...)
+			r.prepare(ctx)
 			r.applyHeld(ctx)
 		case object.StageWebhooks:
 			r.runPost(ctx)
@@ -151,6 +155,23 @@ func (r *run) apply(ctx context.Context) {
 	}
 	r.finish(ctx)
 	r.test(ctx)
+}
+
+// prepare starts watching the kinds of the components that continue, so that they are listed while their objects are applied.
+func (r *run) prepare(ctx context.Context) {
+	if r.Prepare == nil {
+		return
+	}
+	seen := map[schema.GroupVersionKind]bool{}
+	for _, c := range r.progress.components {
+		if r.progress.verdicts.Stop(c.Name) {
+			continue
+		}
+		for i := range c.Objects {
+			seen[c.Objects[i].GVK()] = true
+		}
+	}
+	r.Prepare(ctx, slices.Collect(maps.Keys(seen)))
 }
 
 // conclude saves the inventory with the reasons why the run did not get further, unless the stored inventory is already equal. If

@@ -5,6 +5,8 @@ package execute
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
@@ -36,6 +38,8 @@ type Input struct {
 	Pruner   Pruner
 	// Latest returns the latest known state of an object.
 	Latest func(ref cluster.ObjectRef) (cluster.ObjectState, bool)
+	// Prepare starts watching kinds that the cluster serves. It is optional, and does not wait.
+	Prepare func(ctx context.Context, gvks []schema.GroupVersionKind)
 	// Health evaluates the readiness rules of the bundle.
 	Health observe.Evaluator
 	// Test runs the requested tests as far as possible without waiting. It is nil if none are requested.

@@ -18,7 +18,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// SyncTimeout is how long Track waits for the initial list of a kind. After that, objects of the kind are read one by one.
+// SyncTimeout is how long Track waits for the initial list of a kind, unless the cache does not wait. After that, objects of the kind
+// are read one by one.
 const SyncTimeout = 5 * time.Second
 
 // A Reader reads objects. *ssa.Client implements it.
@@ -44,9 +45,12 @@ type Objects struct {
 }
 
 // FindObjects returns the live state of all objects of an inventory, from the cache or, if a kind cannot be watched, by reading
-// its objects one by one.
+// its objects one by one. It returns a *cluster.ListingError if kinds are being listed: nothing is known of their objects then.
 func FindObjects(ctx context.Context, c cluster.Cache, r Reader, inv *inventory.Inventory) (Objects, error) {
 	unsynced := Track(ctx, c, inv.Kinds())
+	if err := listing(unsynced); err != nil {
+		return Objects{}, err
+	}
 	out := Objects{States: make(map[cluster.ObjectRef]cluster.ObjectState, len(inv.Objects)), TooMany: tooMany(unsynced)}
 	for i := range inv.Objects {
 		en := &inv.Objects[i]
@@ -61,6 +65,21 @@ func FindObjects(ctx context.Context, c cluster.Cache, r Reader, inv *inventory.
 		}
 	}
 	return out, nil
+}
+
+// AwaitLists returns a *cluster.ListingError if kinds of an inventory are being listed.
+func AwaitLists(ctx context.Context, c cluster.Cache, inv *inventory.Inventory) error {
+	return listing(Track(ctx, c, inv.Kinds()))
+}
+
+// listing returns the *cluster.ListingError among errors, or nil if there is none.
+func listing(unsynced map[schema.GroupVersionKind]error) error {
+	for _, err := range unsynced {
+		if e := (*cluster.ListingError)(nil); errors.As(err, &e) {
+			return e
+		}
+	}
+	return nil
 }
 
 // tooMany returns a message for each kind that has too many objects.
@@ -96,9 +115,16 @@ func (o *Objects) ask(ctx context.Context, r Reader, en *inventory.Entry) error 
 }
 
 // Track starts watching kinds in a cache and waits up to SyncTimeout for their initial lists. It returns the kinds that are not
-// in sync, with the reason.
+// in sync, with the reason, which is a *cluster.ListingError if the cache does not wait.
 func Track(ctx context.Context, c cluster.Cache, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
 	ctx, cancel := context.WithTimeout(ctx, SyncTimeout)
 	defer cancel()
 	return c.Track(ctx, gvks)
+}
+
+// Prepare starts watching kinds for a later call of Track, as far as that needs no request now. It does not wait.
+func Prepare(ctx context.Context, c cluster.Cache, gvks []schema.GroupVersionKind) {
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	c.Track(ctx, gvks)
 }

@@ -99,7 +99,7 @@ type Stored struct {
 type Store struct {
 	Client Client
 	Cache  cluster.Cache
-	// SyncTimeout limits how long Load waits for the first list of Secrets.
+	// SyncTimeout limits how long Load waits for the first list of Secrets, unless the Cache does not wait.
 	SyncTimeout time.Duration
 	// Ref refers to the parent. Set is the ID of the ApplySet.
 	Ref cluster.ObjectRef
@@ -120,8 +120,8 @@ type Store struct {
 	Messages advice.Messages
 }
 
-// Load returns the current inventory. It sends a request only if last is outdated or Secrets are not watched. If the watch does
-// not show an inventory, Load returns the zero Stored.
+// Load returns the current inventory. It sends a request only if last is outdated, or if Secrets are not watched or are still being
+// listed. If the watch does not show an inventory, Load returns the zero Stored.
 func (s *Store) Load(ctx context.Context, last Stored) (Stored, error) {
 	return s.load(ctx, last, false)
 }
