@@ -74,6 +74,8 @@ func (fakeInterpreter) State(*unstructured.Unstructured) cluster.ObjectState {
 	return cluster.ObjectState{}
 }
 
+func (fakeInterpreter) Content(*unstructured.Unstructured) (hash [6]byte) { return hash }
+
 func (fakeInterpreter) MetadataState(*metav1.PartialObjectMetadata) cluster.ObjectState {
 	return cluster.ObjectState{}
 }

@@ -131,6 +131,10 @@ type Cache interface {
 	// waiting.
 	Track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error
 
+	// Examine makes each change of the objects of kinds a change of their state, because readiness rules may read any field. Call it
+	// before you evaluate rules for objects of these kinds.
+	Examine(gks []schema.GroupKind)
+
 	// Get returns the state of an object of a kind that is in sync. False means that the object does not exist, or that its
 	// state is unknown because the kind is not in sync. Get never returns a state that is known to be outdated.
 	Get(r ObjectRef) (ObjectState, bool)

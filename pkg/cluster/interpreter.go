@@ -20,6 +20,9 @@ type Interpreter interface {
 	// State returns the state of an object.
 	State(u *unstructured.Unstructured) ObjectState
 
+	// Content returns a hash of an object without its metadata.
+	Content(u *unstructured.Unstructured) [6]byte
+
 	// MetadataState returns the state of an object from its metadata. Its kind must be one for which NeedsStatus is false.
 	MetadataState(m *metav1.PartialObjectMetadata) ObjectState
 }

@@ -34,8 +34,8 @@ type ObjectState struct {
 	// Owned is a hash of the fields that the engine applied and still owns. It changes when another manager changes or
 	// removes one of them.
 	Owned string
-	// Content is a hash of all fields of a custom resource except its metadata, because readiness rules may read any field. It is
-	// zero for all other kinds.
+	// Content is a hash of all fields of an object except its metadata, or of its version if only its metadata is watched. It is zero
+	// for kinds that Cache.Examine was not called for, and in responses to writes.
 	Content [6]byte
 	// Outcome is the outcome of a Job or a Pod.
 	Outcome Outcome

@@ -39,6 +39,8 @@ type fakeCluster struct {
 	blind map[string]bool
 	// listing contains kinds whose first list is under way, and prepared contains those that were tracked without waiting.
 	listing, prepared map[string]bool
+	// examined contains kinds whose objects are hashed.
+	examined map[string]bool
 	// late contains objects that the watch does not show yet.
 	late map[cluster.ObjectRef]bool
 	// left is the number of writes until the connection is cut, or negative for never. If lost is set, the server receives the
@@ -53,7 +55,7 @@ type fakeCluster struct {
 
 func newFakeCluster(t testing.TB, s *fakeServer) *fakeCluster {
 	t.Helper()
-	c := &fakeCluster{server: s, learned: map[schema.GroupVersionKind]cluster.Mapping{}, blind: map[string]bool{}, prepared: map[string]bool{}, left: -1}
+	c := &fakeCluster{server: s, learned: map[schema.GroupVersionKind]cluster.Mapping{}, blind: map[string]bool{}, prepared: map[string]bool{}, examined: map[string]bool{}, left: -1}
 	c.version, c.apis = "v1.36.3", []string{"v1", "apps/v1"}
 	c.config = &rest.Config{Host: "http://fake", QPS: -1, ContentConfig: rest.ContentConfig{
 		GroupVersion: &schema.GroupVersion{Version: "v1"}, NegotiatedSerializer: scheme.Codecs.WithoutConversion(),
@@ -146,6 +148,12 @@ func (c *fakeCluster) Track(ctx context.Context, gvks []schema.GroupVersionKind)
 		}
 	}
 	return out
+}
+
+func (c *fakeCluster) Examine(gks []schema.GroupKind) {
+	for _, gk := range gks {
+		c.examined[gk.Kind] = true
+	}
 }
 
 func (c *fakeCluster) Get(k cluster.ObjectRef) (cluster.ObjectState, bool) {

@@ -72,6 +72,7 @@ func (w *call) look(ctx context.Context, inv *inventory.Inventory) (inspect.Obje
 	if inv == nil {
 		return inspect.Objects{States: map[cluster.ObjectRef]cluster.ObjectState{}}, nil
 	}
+	w.c.Cache().Examine(w.health().Kinds(inv))
 	return inspect.FindObjects(ctx, w.c.Cache(), w.client, inv)
 }
 

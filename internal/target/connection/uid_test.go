@@ -147,4 +147,5 @@ type nothing struct{}
 func (nothing) Selector() string                                                    { return "" }
 func (nothing) NeedsStatus(schema.GroupKind) bool                                   { return false }
 func (nothing) State(*unstructured.Unstructured) (s cluster.ObjectState)            { return s }
+func (nothing) Content(*unstructured.Unstructured) (hash [6]byte)                   { return hash }
 func (nothing) MetadataState(*metav1.PartialObjectMetadata) (s cluster.ObjectState) { return s }

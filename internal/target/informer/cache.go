@@ -163,6 +163,14 @@ func (c *Cache) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[s
 	return failed
 }
 
+// Examine makes each change of the objects of kinds a change of their state. Without it, an object that only a controller of its own
+// changes, such as a status that is updated all the time, costs no hash and causes no call of the ChangeFunc.
+func (c *Cache) Examine(gks []schema.GroupKind) {
+	for _, gk := range gks {
+		c.kind(gk).examined.Store(true)
+	}
+}
+
 // Get returns the state of an object of a kind that is in sync. It returns false if the object does not exist, or its kind is not in
 // sync.
 func (c *Cache) Get(key cluster.ObjectRef) (cluster.ObjectState, bool) {

@@ -153,17 +153,24 @@ func (f *fake) asked() []string {
 
 // set sets an object, and returns its summary.
 func (f *fake) set(name, set, uid string) cluster.ObjectState {
+	return f.update(name, func(u *unstructured.Unstructured) {
+		u.SetAPIVersion("v1")
+		u.SetKind("Secret")
+		u.SetNamespace("ns")
+		u.SetName(name)
+		u.SetUID(types.UID(uid))
+		u.SetLabels(labels(set))
+	})
+}
+
+// update replaces an object, and returns its summary.
+func (f *fake) update(name string, fill func(u *unstructured.Unstructured)) cluster.ObjectState {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.version++
 	u := &unstructured.Unstructured{Object: map[string]any{}}
-	u.SetAPIVersion("v1")
-	u.SetKind("Secret")
-	u.SetNamespace("ns")
-	u.SetName(name)
-	u.SetUID(types.UID(uid))
+	fill(u)
 	u.SetResourceVersion(strconv.Itoa(f.version))
-	u.SetLabels(labels(set))
 	event := watch.Modified
 	if f.objects[name] == nil {
 		event = watch.Added

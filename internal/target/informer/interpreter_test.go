@@ -22,6 +22,12 @@ func (fakeInterpreter) NeedsStatus(gk schema.GroupKind) bool { return gk == widg
 
 func (fakeInterpreter) State(u *unstructured.Unstructured) cluster.ObjectState { return stateOf(u) }
 
+func (fakeInterpreter) Content(u *unstructured.Unstructured) (hash [6]byte) {
+	data, _, _ := unstructured.NestedString(u.Object, "data")
+	copy(hash[:], data)
+	return hash
+}
+
 func (fakeInterpreter) MetadataState(m *metav1.PartialObjectMetadata) cluster.ObjectState {
 	return stateOf(m)
 }

@@ -31,6 +31,8 @@ const (
 type kind struct {
 	cache *Cache
 	gk    schema.GroupKind
+	// examined is true if states contain a hash of the whole object.
+	examined atomic.Bool
 
 	mu      sync.Mutex
 	objects objects
@@ -271,7 +273,7 @@ func (k *kind) Transformer() cache.TransformFunc {
 
 // Add stores an object of an event.
 func (k *kind) Add(obj any) error {
-	n, s, err := summarize(k.cache.interpreter, obj)
+	n, s, err := k.summarize(obj)
 	if err != nil {
 		return err
 	}
@@ -295,7 +297,7 @@ func (k *kind) Update(obj any) error { return k.Add(obj) }
 
 // Delete removes an object of a deletion event.
 func (k *kind) Delete(obj any) error {
-	n, s, err := summarize(k.cache.interpreter, obj)
+	n, s, err := k.summarize(obj)
 	if err != nil {
 		return err
 	}
@@ -313,7 +315,7 @@ func (k *kind) Delete(obj any) error {
 func (k *kind) Replace(items []any, resourceVersion string) error {
 	list := make(map[name]cluster.ObjectState, len(items))
 	for _, item := range items {
-		n, s, err := summarize(k.cache.interpreter, item)
+		n, s, err := k.summarize(item)
 		if err != nil {
 			return err
 		}

@@ -105,6 +105,9 @@ func (o *objects) seen(n name, s cluster.ObjectState) (change, bool) {
 	}
 	delete(o.own, n)
 	if ok && have.ResourceVersion == s.ResourceVersion {
+		// Responses to writes have no hash.
+		have.Content = s.Content
+		o.set(n, have)
 		return change{}, false
 	}
 	if f, dead := o.gone[n]; dead {

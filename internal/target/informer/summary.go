@@ -3,6 +3,8 @@
 package informer
 
 import (
+	"crypto/sha256"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,16 +25,26 @@ type summary struct {
 }
 
 // summarize returns the name and the state of an object from a list or a watch.
-func summarize(i cluster.Interpreter, obj any) (name, cluster.ObjectState, error) {
+func (k *kind) summarize(obj any) (n name, s cluster.ObjectState, err error) {
+	i, examined := k.cache.interpreter, k.examined.Load()
 	switch o := obj.(type) {
 	case *summary:
-		return name{o.Namespace, o.Name}, o.ObjectState, nil
+		n, s = name{o.Namespace, o.Name}, o.ObjectState
 	case *unstructured.Unstructured:
-		return name{o.GetNamespace(), o.GetName()}, i.State(o), nil
+		n, s = name{o.GetNamespace(), o.GetName()}, i.State(o)
+		if examined {
+			s.Content = i.Content(o)
+		}
 	case *metav1.PartialObjectMetadata:
-		return name{o.Namespace, o.Name}, i.MetadataState(o), nil
+		n, s = name{o.Namespace, o.Name}, i.MetadataState(o)
+		if examined {
+			sum := sha256.Sum256([]byte(o.ResourceVersion))
+			s.Content = [6]byte(sum[:])
+		}
+	default:
+		err = errors.Errorf("cannot read an object of type %T", obj)
 	}
-	return name{}, cluster.ObjectState{}, errors.Errorf("cannot read an object of type %T", obj)
+	return n, s, err
 }
 
 // GetObjectKind returns an empty kind.
@@ -85,7 +97,7 @@ func (s *summaries) add(t *tally, page runtime.Object) (next string, err error) 
 
 // shrink counts an object of a list, and returns its summary.
 func (t *tally) shrink(obj any) (*summary, error) {
-	n, s, err := summarize(t.kind.cache.interpreter, obj)
+	n, s, err := t.kind.summarize(obj)
 	if err != nil {
 		return nil, err
 	}

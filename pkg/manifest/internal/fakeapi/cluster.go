@@ -142,6 +142,9 @@ func (c *Cluster) Track(context.Context, []schema.GroupVersionKind) map[schema.G
 	return nil
 }
 
+// Examine does nothing.
+func (c *Cluster) Examine([]schema.GroupKind) {}
+
 // Get returns the state of an object that has the label of the engine.
 func (c *Cluster) Get(r cluster.ObjectRef) (cluster.ObjectState, bool) {
 	u := c.Object(r)

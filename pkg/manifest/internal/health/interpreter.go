@@ -27,6 +27,9 @@ func (i Interpreter) State(u *unstructured.Unstructured) cluster.ObjectState {
 	return StateOf(i.Identity.FieldManager, u)
 }
 
+// Content returns the result of the function Content.
+func (Interpreter) Content(u *unstructured.Unstructured) [6]byte { return Content(u) }
+
 // MetadataState returns the result of MetadataStateOf for the field manager of the identity.
 func (i Interpreter) MetadataState(m *metav1.PartialObjectMetadata) cluster.ObjectState {
 	return MetadataStateOf(i.Identity.FieldManager, m)

@@ -61,14 +61,11 @@ func StateOf(manager string, u *unstructured.Unstructured) cluster.ObjectState {
 	s.Status, s.Message = statusOf(u)
 	s.Outcome, s.Reason = outcomeOf(u)
 	s.Message, s.Reason = text.Excerpt(s.Message), text.Excerpt(s.Reason)
-	if !object.IsBuiltinGroup(u.GroupVersionKind().Group) {
-		s.Content = content(u)
-	}
 	return s
 }
 
-// content returns a hash of an object without its metadata.
-func content(u *unstructured.Unstructured) (hash [6]byte) {
+// Content returns a hash of an object without its metadata.
+func Content(u *unstructured.Unstructured) (hash [6]byte) {
 	rest := make(map[string]any, len(u.Object))
 	for k, v := range u.Object {
 		if k != "metadata" {

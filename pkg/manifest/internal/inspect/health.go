@@ -4,6 +4,9 @@ package inspect
 
 import (
 	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
@@ -52,6 +55,18 @@ func (e *RuleEvaluator) ruleFor(en *inventory.Entry) (*bundle.Rule, bool) {
 func (e *RuleEvaluator) Applies(en *inventory.Entry) bool {
 	_, ok := e.ruleFor(en)
 	return ok
+}
+
+// Kinds returns the distinct kinds of the objects of an inventory that readiness rules apply to.
+func (e *RuleEvaluator) Kinds(inv *inventory.Inventory) []schema.GroupKind {
+	var out []schema.GroupKind
+	for i := range inv.Objects {
+		en := &inv.Objects[i]
+		if gk := en.Ref().GroupKind(); e.Applies(en) && !slices.Contains(out, gk) {
+			out = append(out, gk)
+		}
+	}
+	return out
 }
 
 // Evaluate returns the state of an object according to its readiness rule, with a message. It reads the object only if the object

@@ -35,13 +35,6 @@ var builtin = map[string][]string{ //nolint:gochecknoglobals // A constant table
 	"storage.k8s.io":               {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"},
 }
 
-// IsBuiltinGroup reports whether Kubernetes itself serves the kinds of a group. The kinds of all other groups are custom
-// resources.
-func IsBuiltinGroup(group string) bool {
-	_, ok := builtin[group]
-	return ok
-}
-
 // BuiltinScope reports whether a kind is namespaced. Known is false if its group is not built in.
 func BuiltinScope(gk schema.GroupKind) (namespaced, known bool) {
 	wide, known := builtin[gk.Group]

@@ -24,7 +24,7 @@ func TestBuiltin(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			namespaced, known := BuiltinScope(tc.kind)
-			if namespaced != tc.namespaced || known != tc.known || IsBuiltinGroup(tc.kind.Group) != tc.known {
+			if namespaced != tc.namespaced || known != tc.known {
 				t.Errorf("%s BuiltinScope(%s): want %t, %t, got %t, %t", tc.reason, tc.kind, tc.namespaced, tc.known, namespaced, known)
 			}
 		})
