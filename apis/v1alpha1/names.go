@@ -93,7 +93,8 @@ const (
 	ReasonPlanned xpv2.ConditionReason = "Planned"
 
 	// ReasonWrongCluster means that the ProviderConfig points to a different cluster than the one that the module is installed
-	// in. Nothing is changed in either cluster.
+	// in. Nothing is changed in either cluster. Reachable of the ProviderConfig has the
+	// same reason then.
 	ReasonWrongCluster xpv2.ConditionReason = "WrongCluster"
 
 	// ReasonBlocked means that the provider cannot continue until something else changes: for example, a ProviderConfig

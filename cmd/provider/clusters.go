@@ -51,6 +51,9 @@ func (c *clusters) Last(consumer string) (cluster.Cluster, bool) {
 	return cluster, true
 }
 
+// Misplaced records whether the objects of a consumer are in another cluster than the one that its connection leads to.
+func (c *clusters) Misplaced(consumer string, yes bool) { c.pool.Misplaced(consumer, yes) }
+
 // Forget releases the connection of a consumer.
 func (c *clusters) Forget(consumer string) {
 	c.attempts.Forget(consumer)

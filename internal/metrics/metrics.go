@@ -42,7 +42,7 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 		}),
 		TargetStates: States{f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "provider_kyma_target_connection_states",
-			Help: "Number of open connections to target clusters, by state (Connecting, Connected, Unreachable or Unauthorized).",
+			Help: "Number of open connections to target clusters, by state (Connecting, Connected, Unreachable, Unauthorized or WrongCluster).",
 		}, []string{"state"})},
 		TargetRequests: Requests{f.NewCounterVec(prometheus.CounterOpts{
 			Name: "provider_kyma_target_requests_total",

@@ -31,7 +31,7 @@ provider_kyma_build_info{commit="c",goversion="go1",version="v1"} 1
 # HELP provider_kyma_control_plane_requests_total Total number of requests to the control plane, by method (WATCH for watches, REVIEW for access reviews) and status code (0 if there was no response).
 # TYPE provider_kyma_control_plane_requests_total counter
 provider_kyma_control_plane_requests_total{code="0",verb="WATCH"} 1
-# HELP provider_kyma_target_connection_states Number of open connections to target clusters, by state (Connecting, Connected, Unreachable or Unauthorized).
+# HELP provider_kyma_target_connection_states Number of open connections to target clusters, by state (Connecting, Connected, Unreachable, Unauthorized or WrongCluster).
 # TYPE provider_kyma_target_connection_states gauge
 provider_kyma_target_connection_states{state="Connecting"} 1
 # HELP provider_kyma_target_connections Number of open connections to target clusters.

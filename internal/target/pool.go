@@ -67,6 +67,8 @@ const mostLists = 64
 type entry struct {
 	cluster   *Cluster
 	consumers map[string]bool
+	// misplaced contains the consumers that belong to another cluster.
+	misplaced map[string]bool
 	state     transport.State
 }
 
@@ -209,7 +211,7 @@ func (p *Pool) join(consumer, digest string, fresh *Cluster) (*Cluster, error) {
 		return nil, nil //nolint:nilnil // Neither is an error: the caller connects.
 	}
 	if e == nil {
-		e = &entry{cluster: fresh, consumers: map[string]bool{}}
+		e = &entry{cluster: fresh, consumers: map[string]bool{}, misplaced: map[string]bool{}}
 		p.clusters[digest] = e
 		p.metrics.TargetConnections.Inc()
 		p.metrics.TargetStates.Add(string(e.state), 1)
@@ -233,7 +235,9 @@ func (p *Pool) leave(consumer string) {
 	delete(p.consumers, consumer)
 	e := p.clusters[digest]
 	delete(e.consumers, consumer)
+	delete(e.misplaced, consumer)
 	if len(e.consumers) > 0 {
+		p.count(e)
 		return
 	}
 	delete(p.clusters, digest)
@@ -262,7 +266,7 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 		}
 	}
 	cluster, err := connection.New(rc, p.interpreter, connection.Options{
-		Transport: transport.Options{Limits: p.limits, Count: p.count, Dialer: p.guard.Dialer(c.trust())},
+		Transport: transport.Options{Limits: p.limits, Count: p.countRequest, Dialer: p.guard.Dialer(c.trust())},
 		Builtin:   p.builtin,
 		Change:    p.change,
 		Changed:   func(cluster *Cluster) { p.changed(c.Digest, cluster) },
@@ -283,13 +287,40 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 func (p *Pool) changed(digest string, c *Cluster) {
 	p.mu.Lock()
 	if e := p.clusters[digest]; e != nil && e.cluster == c {
-		p.metrics.TargetStates.Add(string(e.state), -1)
-		e.state = c.Outcome().State
-		p.metrics.TargetStates.Add(string(e.state), 1)
+		p.count(e)
 	}
 	p.mu.Unlock()
 	if p.outcome != nil {
 		p.outcome(c)
+	}
+}
+
+// count counts the state of a cluster. The caller holds mu.
+func (p *Pool) count(e *entry) {
+	p.metrics.TargetStates.Add(string(e.state), -1)
+	e.state = e.cluster.Outcome().State
+	if e.state == transport.Connected && len(e.misplaced) > 0 {
+		e.state = transport.WrongCluster
+	}
+	p.metrics.TargetStates.Add(string(e.state), 1)
+}
+
+// Misplaced records whether a consumer belongs to another cluster than the one that its connection leads to. A connection with
+// such a consumer counts as WrongCluster while it is Connected.
+func (p *Pool) Misplaced(consumer string, yes bool) {
+	p.mu.Lock()
+	e := p.clusters[p.consumers[consumer]]
+	same := e == nil || e.misplaced[consumer] == yes
+	if !same {
+		e.misplaced[consumer] = yes
+		if !yes {
+			delete(e.misplaced, consumer)
+		}
+		p.count(e)
+	}
+	p.mu.Unlock()
+	if !same && p.outcome != nil {
+		p.outcome(e.cluster)
 	}
 }
 
@@ -330,7 +361,7 @@ func (p *Pool) restConfig(c Credentials) (*rest.Config, string, error) {
 	return rest.CopyConfig(p.local), "", nil
 }
 
-func (p *Pool) count(verb string, code int, watch bool) {
+func (p *Pool) countRequest(verb string, code int, watch bool) {
 	p.metrics.TargetRequests.Count(verb, code)
 	if p.request != nil {
 		p.request(verb, code, watch)

@@ -3,8 +3,10 @@
 package target
 
 import (
+	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,5 +52,51 @@ func TestPoolWakes(t *testing.T) {
 	}
 	if n := testutil.ToFloat64(m.TargetStates.WithLabelValues("Connected")); n != 1 {
 		t.Errorf("want 1 connection counted as Connected, got %v", n)
+	}
+}
+
+// TestPoolMisplaced checks that a connection that leads to another cluster than one of its consumers belongs to is counted as such, and
+// is reported once.
+func TestPoolMisplaced(t *testing.T) {
+	s := newAPIServer(t)
+	m := metrics.New(nil, version.Build{})
+	reports := 0
+	p := NewPool(fakeInterpreter{}, WithMetrics(m), WithOnOutcome(func(*Cluster) { reports++ }))
+	defer p.Close()
+	c := must[*Cluster](t)(p.Get("ns/a", s.credentials("t", "")))
+	must[*Cluster](t)(p.Get("ns/b", s.credentials("t", "")))
+	counted := func() string {
+		var out []string
+		for _, state := range []string{"Connecting", "Connected", "WrongCluster"} {
+			if n := testutil.ToFloat64(m.TargetStates.WithLabelValues(state)); n != 0 {
+				out = append(out, fmt.Sprint(state, " ", n))
+			}
+		}
+		return strings.Join(out, ", ")
+	}
+	for _, step := range []struct {
+		reason  string
+		do      func()
+		want    string
+		reports int
+	}{
+		{reason: "Nothing is known before the first response.", do: func() { p.Misplaced("ns/a", true) }, want: "Connecting 1", reports: 1},
+		{reason: "The cluster answers.", do: func() { must[string](t)(c.Version(t.Context())) }, want: "WrongCluster 1", reports: 2},
+		{reason: "It is still another one.", do: func() { p.Misplaced("ns/a", true) }, want: "WrongCluster 1"},
+		{reason: "The other consumer belongs there.", do: func() { p.Misplaced("ns/b", false) }, want: "WrongCluster 1"},
+		{reason: "It is the right one again.", do: func() { p.Misplaced("ns/a", false) }, want: "Connected 1", reports: 1},
+		{reason: "It is another one for both.", do: func() { p.Misplaced("ns/a", true); p.Misplaced("ns/b", true) }, want: "WrongCluster 1", reports: 2},
+		{reason: "One of them leaves.", do: func() { p.Forget("ns/a") }, want: "WrongCluster 1"},
+		{reason: "A consumer without a connection is in no cluster.", do: func() { p.Misplaced("ns/a", true) }, want: "WrongCluster 1"},
+		{reason: "The other one leaves, too.", do: func() { p.Forget("ns/b") }},
+	} {
+		reports = 0
+		step.do()
+		if got := counted(); got != step.want {
+			t.Errorf("%s want %q, got %q", step.reason, step.want, got)
+		}
+		if reports != step.reports {
+			t.Errorf("%s want %d reports, got %d", step.reason, step.reports, reports)
+		}
 	}
 }

@@ -40,18 +40,20 @@ func Index(ctx context.Context, i client.FieldIndexer) error {
 	}); err != nil {
 		return errors.Wrap(err, "cannot index ClusterProviderConfigs")
 	}
-	err := i.IndexField(ctx, &v1alpha1.Manifest{}, indexConfig, func(o client.Object) []string {
-		mr, ok := o.(*v1alpha1.Manifest)
-		if !ok || mr.Spec.ProviderConfigReference == nil {
-			return nil
-		}
-		ref := mr.Spec.ProviderConfigReference
-		if ref.Kind == v1alpha1.ClusterProviderConfigKind {
-			return []string{keyOf(ref.Kind, "", ref.Name)}
-		}
-		return []string{keyOf(ref.Kind, mr.Namespace, ref.Name)}
-	})
-	return errors.Wrap(err, "cannot index Manifests")
+	return errors.Wrap(i.IndexField(ctx, &v1alpha1.Manifest{}, indexConfig, configOf), "cannot index Manifests")
+}
+
+// configOf returns the key of the config of a Manifest.
+func configOf(o client.Object) []string {
+	mr, ok := o.(*v1alpha1.Manifest)
+	if !ok || mr.Spec.ProviderConfigReference == nil {
+		return nil
+	}
+	ref := mr.Spec.ProviderConfigReference
+	if ref.Kind == v1alpha1.ClusterProviderConfigKind {
+		return []string{keyOf(ref.Kind, "", ref.Name)}
+	}
+	return []string{keyOf(ref.Kind, mr.Namespace, ref.Name)}
 }
 
 // UsersOf returns the fields that select the Manifests that use a config.

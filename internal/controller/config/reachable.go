@@ -47,6 +47,9 @@ const (
 // maxEndpoint is the maximum length of an endpoint in the API.
 const maxEndpoint = 512
 
+// recheckAfter is the time after which the Manifests of a config that leads to another cluster than theirs are read again.
+const recheckAfter = 10 * time.Second
+
 // version matches a valid version of a cluster, because a cluster can answer with any text.
 var version = regexp.MustCompile(`^[0-9A-Za-z.+~_-]{1,64}$`)
 
@@ -87,14 +90,20 @@ func (r *reachable) Reconcile(ctx context.Context, req reconcile.Request) (recon
 	at, used := r.attempts.of(key{kind: r.kind, name: req.NamespacedName})
 	switch {
 	case used:
-		if wait := r.report(ctx, s, at); wait > 0 {
-			return reconcile.Result{RequeueAfter: wait}, nil
+		wait, err := r.report(ctx, o, s, at)
+		if wait > 0 || err != nil {
+			return reconcile.Result{RequeueAfter: wait}, err
 		}
 	case s.Users == 0:
 		clearReachable(s)
 	}
+	again := reconcile.Result{}
+	if s.GetCondition(v1alpha1.TypeReachable).Reason == v1alpha1.ReasonWrongCluster {
+		// No event of the connection follows when the Manifests have moved.
+		again.RequeueAfter = recheckAfter
+	}
 	if equality.Semantic.DeepEqual(before, s) {
-		return reconcile.Result{}, nil
+		return again, nil
 	}
 	err := r.client.Status().Update(ctx, o)
 	if kerrors.IsConflict(err) {
@@ -106,33 +115,38 @@ func (r *reachable) Reconcile(ctx context.Context, req reconcile.Request) (recon
 	if e, ok := eventOf(before, s); ok {
 		r.record.Event(o, e)
 	}
-	return reconcile.Result{}, nil
+	return again, nil
 }
 
 // report sets the result of an attempt in the status. If the status changed a moment ago, report changes nothing and returns
 // how long to wait. It reports nothing about a connection that has not been used.
-func (r *reachable) report(ctx context.Context, s *v1alpha1.ProviderConfigStatus, at attempt) time.Duration {
-	c, ok := conditionOf(at)
+func (r *reachable) report(ctx context.Context, o client.Object, s *v1alpha1.ProviderConfigStatus, at attempt) (time.Duration, error) {
+	answer, ok := conditionOf(at)
 	if !ok {
-		return 0
+		return 0, nil
+	}
+	uid := r.uidOf(ctx, at.connection, answer)
+	c, err := r.placed(ctx, o, uid, answer)
+	if err != nil {
+		return 0, err
 	}
 	before := s.GetCondition(v1alpha1.TypeReachable)
 	if age := r.now().Sub(before.LastTransitionTime.Time); before.Status != corev1.ConditionUnknown && before.Status != c.Status && age < settle {
-		return settle - age
+		return settle - age, nil
 	}
 	endpoint := ""
 	if at.connection != nil {
 		_, endpoint, _ = strings.Cut(at.connection.Host(), "://")
 		endpoint = conditions.Truncate(endpoint, maxEndpoint)
 	}
-	isNew := endpoint != s.Endpoint || before.Status != corev1.ConditionTrue
+	isNew := endpoint != s.Endpoint || before.Status != corev1.ConditionTrue && before.Reason != v1alpha1.ReasonWrongCluster
 	if endpoint != s.Endpoint {
 		s.Endpoint, s.KubernetesVersion, s.ClusterUID = endpoint, "", ""
 	}
-	if uid := r.uidOf(ctx, at.connection, c); uid != "" {
+	if uid != "" {
 		s.ClusterUID = uid
 	}
-	if v := r.versionOf(ctx, at.connection, c, isNew || s.KubernetesVersion == ""); v != "" {
+	if v := r.versionOf(ctx, at.connection, answer, isNew || s.KubernetesVersion == ""); v != "" {
 		s.KubernetesVersion = v
 	}
 	ready := xpv2.Available().WithMessage(c.Message)
@@ -142,7 +156,7 @@ func (r *reachable) report(ctx context.Context, s *v1alpha1.ProviderConfigStatus
 	c.LastTransitionTime, ready.LastTransitionTime = metav1.NewTime(r.now()), metav1.NewTime(r.now())
 	conditions.Mark(&s.ConditionedStatus, at.generation, c)
 	conditions.MarkReady(&s.ConditionedStatus, at.generation, ready, isStalled(at, c))
-	return 0
+	return 0, nil
 }
 
 // isStalled reports whether a cluster stays unreachable until someone changes the config or its credentials. This is not the
@@ -153,7 +167,7 @@ func isStalled(at attempt, c xpv2.Condition) bool {
 		missing := (*target.MissingSecretError)(nil)
 		return !errors.As(at.err, &missing)
 	}
-	return c.Reason == v1alpha1.ReasonUnauthorized
+	return c.Reason == v1alpha1.ReasonUnauthorized || c.Reason == v1alpha1.ReasonWrongCluster
 }
 
 // versionOf returns the version of a reachable cluster, or an empty string if it is unknown. If ask is set, it requests a
@@ -202,7 +216,7 @@ func conditionOf(at attempt) (xpv2.Condition, bool) {
 		c.Reason = v1alpha1.ReasonUnauthorized
 	case transport.Unreachable:
 		c.Reason = v1alpha1.ReasonUnreachable
-	case transport.Unknown:
+	case transport.Unknown, transport.WrongCluster:
 		return c, false
 	}
 	return c, true

@@ -282,6 +282,7 @@ func newReachableBench(t *testing.T) *reachableBench {
 	}
 	b.client = fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&v1alpha1.ProviderConfig{}).
 		WithObjects(&v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "c"}}).
+		WithIndex(&v1alpha1.Manifest{}, indexConfig, configOf).
 		WithInterceptorFuncs(interceptor.Funcs{
 			SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
 				b.writes++

@@ -36,6 +36,8 @@ type Clusters interface {
 	Get(ctx context.Context, consumer string, c *config.Config) (cluster.Cluster, error)
 	// Last returns the cluster that a consumer got last, and whether there is one.
 	Last(consumer string) (cluster.Cluster, bool)
+	// Misplaced records whether the objects of a consumer are in another cluster than the one that Get returned last.
+	Misplaced(consumer string, yes bool)
 	// Forget removes a consumer.
 	Forget(consumer string)
 }
@@ -208,16 +210,17 @@ func (c *connector) restrict(key client.ObjectKey, cl cluster.Cluster, cfg *conf
 // external returns an external client, and registers the bundle and its cluster, so that a change of its objects queues the Manifest.
 func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, bundle *manifest.Bundle, secrets []any) *external {
 	c.origin.Mark(bundle)
-	of, leave := subject{ObjectKey: key, uid: types.UID(bundle.OwnerUID)}, func() {}
+	of, leave, misplaced := subject{ObjectKey: key, uid: types.UID(bundle.OwnerUID)}, func() {}, func(bool) {}
 	// There might be no cluster for a removal.
 	if cluster != nil {
 		of.cluster = cluster.Identity()
 		c.requeuer.Add(c.engine.ID(bundle), of.cluster, key)
 		leave = func() { c.requeuer.Leave(key) }
+		misplaced = func(yes bool) { c.clusters.Misplaced(key.String(), yes) }
 	}
 	report := &reporter{recorder: c.record, redactor: redact.NewGrowing(&c.sessions.Of(key).Secrets, secrets...)}
 	return &external{
-		engine: c.engine, cluster: cluster, subject: of, memory: c.memory, report: report, leave: leave,
+		engine: c.engine, cluster: cluster, subject: of, memory: c.memory, report: report, leave: leave, misplaced: misplaced,
 		choice: choice{bundle: bundle, report: report},
 		again:  func() { c.requeuer.Again(key) }, after: func(d time.Duration) { c.requeuer.After(key, d) },
 	}

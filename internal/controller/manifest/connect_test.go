@@ -37,6 +37,8 @@ func (c *aCluster) Identity() string { return c.name }
 type mockClusters struct {
 	get  func() (cluster.Cluster, error)
 	last func() (cluster.Cluster, bool)
+	// misplaced contains the consumers that are in the wrong cluster.
+	misplaced map[string]bool
 }
 
 func (m *mockClusters) Get(context.Context, string, *config.Config) (cluster.Cluster, error) {
@@ -44,6 +46,11 @@ func (m *mockClusters) Get(context.Context, string, *config.Config) (cluster.Clu
 }
 func (m *mockClusters) Last(string) (cluster.Cluster, bool) { return m.last() }
 func (m *mockClusters) Forget(string)                       {}
+func (m *mockClusters) Misplaced(consumer string, yes bool) {
+	if m.misplaced != nil {
+		m.misplaced[consumer] = yes
+	}
+}
 
 func TestConnect(t *testing.T) {
 	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "there"}}

@@ -48,6 +48,8 @@ type external struct {
 	after func(time.Duration)
 	// leave stops changes of the bundle from causing passes. It is nil if there is no cluster.
 	leave func()
+	// misplaced records whether the Manifest is installed in another cluster. It is nil if leave is.
+	misplaced func(yes bool)
 	// decider decides what to install. It is nil for a Manifest that is being deleted.
 	decider *decider
 	// choice is the decision of Observe; before Observe it is the content of the Manifest.
@@ -138,8 +140,12 @@ func (e *external) observeChoice(ctx context.Context, mr *v1alpha1.Manifest, c c
 	return err
 }
 
-// stray stops changes of the bundle from causing passes if the bundle belongs to another owner.
+// stray stops changes of the bundle from causing passes if the bundle belongs to another owner, and records whether this is the
+// wrong cluster.
 func (e *external) stray(err error) {
+	if wrong := isWrongCluster(err); e.misplaced != nil && (wrong || err == nil) {
+		e.misplaced(wrong)
+	}
 	if other := (*engine.OwnedError)(nil); errors.As(err, &other) && e.leave != nil {
 		e.leave()
 	}

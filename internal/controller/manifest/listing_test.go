@@ -85,3 +85,25 @@ func TestListingAfterUpdate(t *testing.T) {
 		t.Errorf("Update(...): want 1 pass after the list, got %d", queued)
 	}
 }
+
+// TestMisplaced checks that the connection learns whether the Manifest belongs to its cluster, from responses only.
+func TestMisplaced(t *testing.T) {
+	wrong := &engine.WrongClusterError{Expected: "a", Found: "b"}
+	for _, mr := range []*v1alpha1.Manifest{
+		named("n", "m"), named("n", "m", deleted), named("n", "m", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Mode = v1alpha1.ModePlan }),
+	} {
+		var err error
+		var got []bool
+		e := externalOf(&mockEngine{
+			observe: func() (engine.Observation, error) { return engine.Observation{Exists: true}, err },
+			plan:    func() (engine.Plan, error) { return engine.Plan{}, nil },
+		}, &engine.Bundle{Name: "x"}, &recorded{})
+		e.misplaced = func(yes bool) { got = append(got, yes) }
+		for _, err = range []error{nil, wrong, errors.New("timed out"), nil} {
+			_, _ = e.Observe(t.Context(), mr.DeepCopy())
+		}
+		if diff := cmp.Diff([]bool{false, true, false}, got); diff != "" {
+			t.Errorf("Observe(...): -want, +got:\n%s", diff)
+		}
+	}
+}

@@ -246,7 +246,7 @@ func (c *Cluster) outcomeChanged() {
 			c.informer.Retry(c.settled)
 		case transport.Unreachable, transport.Unauthorized:
 			c.monitor.start()
-		case transport.Unknown:
+		case transport.Unknown, transport.WrongCluster:
 		}
 	}
 	c.notify()

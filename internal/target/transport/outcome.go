@@ -25,6 +25,9 @@ const (
 	Unauthorized State = "Unauthorized"
 	// Unreachable means that the API server did not respond, or that another server did.
 	Unreachable State = "Unreachable"
+	// WrongCluster means that an API server responded, but that of another cluster than the one that a user of the connection
+	// belongs to. Requests do not show that, so it is not a state of an Outcome.
+	WrongCluster State = "WrongCluster"
 )
 
 // An Outcome is the result of the latest requests. Outcomes are comparable with ==.
