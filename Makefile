@@ -40,6 +40,8 @@ E2E     := etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kw
 # How many Manifests the benchmark makes, and how many Kymas of three modules.
 N       ?= 50
 M       ?= 20
+# For how many seconds the fuzz targets run, all together.
+FUZZ    ?= 3600
 # Recipes that need the name of an image begin with it: none is guessed.
 NAMED   = @case "$$IMG" in "" | *[!a-zA-Z0-9._:/@-]*) echo "make $@: error: set IMG to the name of the image," \
 	"as in: make $@ IMG=registry.example.org/provider-kyma:v0.1.0" >&2; exit 1 ;; esac
@@ -47,7 +49,7 @@ NAMED   = @case "$$IMG" in "" | *[!a-zA-Z0-9._:/@-]*) echo "make $@: error: set 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-check run install uninstall deploy undeploy build docker-build docker-push image xpkg \
-	test early-unit test-unit test-integration test-e2e test-faults faults bench manifests generate lint reviewable check-diff tools clean
+	test early-unit test-unit test-integration test-e2e test-faults faults fuzz bench manifests generate lint reviewable check-diff tools clean
 
 help: ## Print this list.
 	@echo "provider-kyma $(VERSION)"
@@ -159,6 +161,10 @@ faults: ## Run the suite of faults. It compares times, so that nothing else shou
 	@echo "==> faults: usually takes 6 minutes"
 	@$(TOOLS) build $(TESTED)
 	go tool ginkgo run -no-color -v -timeout=20m ./test/faults
+
+fuzz: ## Run all fuzz targets, for FUZZ seconds in all (FUZZ=3600); only some with TARGETS=REGEXP.
+	@echo "==> fuzz: takes $(FUZZ) seconds, and a minute for each package to build"
+	@hack/fuzz.sh '$(FUZZ)' '$(TARGETS)'
 
 bench: ## Measure N Manifests (N=50) and M Kymas (M=20), print it and write bench.json.
 	@echo "==> bench: usually takes 4 minutes for N=50 and M=20, of which two are idle"

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 func TestVerify(t *testing.T) {
@@ -104,6 +106,7 @@ func FuzzList(f *testing.F) {
 	f.Add([]byte(`{"layers":[{"mediaType":"` + signatureType + `","digest":"` + otherDigest + `","annotations":{"` + annotation + `":"AA=="}}]}`))
 	f.Add([]byte(`{"layers":null,"LAYERS":[{}],"layers":[1]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 64 << 20, PerByte: 16 << 10}, len(data))()
 		m := newMemory()
 		m.manifests[Tag(signedDigest)] = slices.Clone(data)
 		m.blobs[otherDigest] = data

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 func parse(t testing.TB, text string) *unstructured.Unstructured {
@@ -228,6 +230,7 @@ func FuzzObject(f *testing.F) {
 	f.Add("{type: object, x-kubernetes-preserve-unknown-fields: true}", `{type: object, x-kubernetes-validations: [{rule: "self.a > 1"}]}`, "{a: null}")
 	f.Add("{}", "{type: array, items: {type: object, nullable: true}}", "[{}]")
 	f.Fuzz(func(t *testing.T, was, is, object string) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 64 << 20, PerByte: 16 << 10}, len(was)+len(is)+len(object))()
 		schemaIn := func(text string) (*unstructured.Unstructured, bool) {
 			var v any
 			if len(text) > 1<<12 || yaml.Unmarshal([]byte(text), &v) != nil {

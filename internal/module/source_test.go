@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
@@ -215,6 +216,7 @@ func FuzzParseReference(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 1 << 20, PerByte: 1 << 10}, len(s))()
 		r, err := parseReference(s)
 		if err == nil && (r.repo == "" || r.name == "" || strings.Contains(r.repo, "@")) {
 			t.Errorf("parseReference(%q) is %+v", s, r)
@@ -226,6 +228,7 @@ func FuzzDecodeCustomResource(f *testing.F) {
 	f.Add([]byte("apiVersion: v1\nkind: X\n---\n"))
 	f.Add([]byte(`{"apiVersion":"v1","kind":"X","spec":{"a":1e400}}`))
 	f.Fuzz(func(t *testing.T, layer []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 64 << 20, PerByte: 16 << 10}, len(layer))()
 		got, err := decodeCustomResource(layer, archive.DefaultLimits())
 		if err != nil && strings.Contains(err.Error(), "\n") {
 			t.Errorf("the error has more than one line: %q", err)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 func TestParseReference(t *testing.T) {
@@ -89,6 +91,7 @@ func FuzzParseReference(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 1 << 20, PerByte: 1 << 10}, len(s))()
 		r, err := ParseReference(s)
 		if err != nil {
 			if strings.ContainsAny(err.Error(), "\n\r\x00\x1b") {

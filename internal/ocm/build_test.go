@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	v2 "github.com/gardener/component-spec/bindings-go/apis/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 const trialBlob = "2dd783cc8dab86a84a7f3be1a05859d7bb265e94ec3fd72558fa0d4fbd1ce375"
@@ -264,6 +266,7 @@ func FuzzNew(f *testing.F) {
 	f.Add("a.io/b", "1.2.3+b", "", "name", "type", "ociArtifact", "", "", "git@example.org:x")
 	f.Add("a.io/b\xff", "v1", "\xff", "a\xff", "\x00", "web", "\n", "name", "http://a:b@c")
 	f.Fuzz(func(t *testing.T, name, version, provider, resource, kind, access, digest, identity, source string) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 64 << 20, PerByte: 16 << 10}, len(name)+len(version)+len(provider)+len(resource)+len(kind)+len(access)+len(digest)+len(identity)+len(source))()
 		c := Component{Name: name, Version: version, Provider: provider, Labels: []Label{{Name: kind, Value: digest}}}
 		r := Resource{Name: resource, Type: kind, Access: Access{Type: access, Digest: "sha256:" + digest, Reference: kind, ChartURL: kind, ChartName: kind}}
 		if digest != "" {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 // FuzzDecode checks that a decoded descriptor can be encoded and decoded again with the same meaning, and that other functions
@@ -25,6 +27,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add([]byte("{meta: &a {schemaVersion: v2}, component: *a}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 64 << 20, PerByte: 16 << 10}, len(data))()
 		d, err := Decode(data)
 		if err != nil {
 			if !isOneLine(err) {

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 func pemOf(kind string, der []byte) []byte {
@@ -104,6 +106,7 @@ func FuzzParsePrivateKey(f *testing.F) {
 	f.Add([]byte("RSA PRIVATE KEY"), x509.MarshalPKCS1PrivateKey(ours()))
 	f.Add([]byte("ENCRYPTED PRIVATE KEY"), []byte{})
 	f.Fuzz(func(t *testing.T, kind, der []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 64 << 20, PerByte: 16 << 10}, len(kind)+len(der))()
 		for _, data := range [][]byte{der, pemOf(string(kind), der)} {
 			_, err := ParsePrivateKey(data)
 			if !isOneLine(err) || len(text(err)) > 300 {

@@ -9,6 +9,8 @@ import (
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 // nested returns a text of a few hundred bytes in which each list contains the previous one ten times.
@@ -85,6 +87,7 @@ func TestDecoders(t *testing.T) {
 	decoders := map[string]func(l Limits, data []byte) (string, error){
 		"JSON":      func(l Limits, data []byte) (string, error) { j, err := l.JSON(data); return string(j), err },
 		"LooseJSON": func(l Limits, data []byte) (string, error) { j, err := l.LooseJSON(data); return string(j), err },
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 8 << 20, PerByte: 4 << 10}, len(data))()
 		"Unmarshal": func(l Limits, data []byte) (string, error) {
 			var into any
 			err := l.Unmarshal(data, &into)

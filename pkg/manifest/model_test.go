@@ -21,6 +21,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
@@ -374,6 +375,7 @@ func FuzzModel(f *testing.F) {
 		f.Add(modelBytes(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 1 << 30}, len(data))()
 		if trace, err := runModel(t, data[:min(len(data), 3*60)]); err != nil {
 			t.Errorf("%s\n%v", strings.Join(trace, "\n"), err)
 		}

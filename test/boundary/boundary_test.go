@@ -72,8 +72,14 @@ func packages(t *testing.T) []pack {
 // sources returns the parsed files of a package by name, without its tests.
 func sources(t *testing.T, p pack) map[string]*ast.File {
 	t.Helper()
+	return parse(t, p, slices.Concat(p.GoFiles, p.CgoFiles, p.IgnoredGoFiles))
+}
+
+// parse returns parsed files of a package by name.
+func parse(t *testing.T, p pack, names []string) map[string]*ast.File {
+	t.Helper()
 	out := map[string]*ast.File{}
-	for _, name := range slices.Concat(p.GoFiles, p.CgoFiles, p.IgnoredGoFiles) {
+	for _, name := range names {
 		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)

@@ -21,18 +21,6 @@ type layer struct {
 // layers returns all layers that the repository may have.
 func layers() []layer {
 	return append([]layer{
-		{path: "internal/version", level: 0},
-		{path: "internal/bytelru", level: 1},
-		{path: "internal/heaptest", level: 0},
-		{path: "internal/compress", level: 0},
-		{path: "internal/notfound", level: 0},
-		{path: "internal/panics", level: 0},
-		{path: "internal/netguard", level: 1, forbidden: []string{"apis"}},
-		{path: "internal/yamlsize", level: 0},
-		{path: "internal/metrics", level: 1, forbidden: []string{"apis"}},
-		{path: "package/crds", level: 0},
-		// The engine and a connection to a cluster share this package.
-		{path: "pkg/cluster", level: 0},
 		{path: "apis", level: 10},
 		{path: "internal/oci", level: 20, forbidden: []string{"apis"}},
 		{path: "internal/ocm", level: 20, forbidden: []string{"apis"}},
@@ -79,7 +67,27 @@ func layers() []layer {
 		{path: "cmd", level: 80},
 		// An operator with another client has only the public packages.
 		{path: "examples/operator", level: 80, forbidden: []string{"apis", "internal"}},
-	}, slices.Concat(targetLayers(), controllerLayers(), commandLayers(), testLayers())...)
+	}, slices.Concat(baseLayers(), targetLayers(), controllerLayers(), commandLayers(), testLayers())...)
+}
+
+// baseLayers returns the packages that most others may import.
+func baseLayers() []layer {
+	return []layer{
+		{path: "internal/version", level: 0},
+		{path: "internal/bytelru", level: 1},
+		{path: "internal/heaptest", level: 0},
+		{path: "internal/decoding", level: 1},
+		{path: "internal/fuzztest", level: -1},
+		{path: "internal/compress", level: 0},
+		{path: "internal/notfound", level: 0},
+		{path: "internal/panics", level: 0},
+		{path: "internal/netguard", level: 1, forbidden: []string{"apis"}},
+		{path: "internal/yamlsize", level: 0},
+		{path: "internal/metrics", level: 1, forbidden: []string{"apis"}},
+		{path: "package/crds", level: 0},
+		// The engine and a connection to a cluster share this package.
+		{path: "pkg/cluster", level: 0},
+	}
 }
 
 // targetLayers returns the packages for a connection to a cluster, which know nothing of the content installed through it.

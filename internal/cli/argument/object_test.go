@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 func TestParseObject(t *testing.T) {
@@ -51,6 +53,7 @@ func FuzzParseObject(f *testing.F) {
 	f.Add([]byte("{}"))
 	f.Add([]byte("null"))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 64 << 20, PerByte: 16 << 10}, len(data))()
 		values, err := parseObject(data, Values)
 		if err != nil {
 			return

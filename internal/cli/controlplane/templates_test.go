@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 const oneTemplate = `apiVersion: kyma.m.crossplane.io/v1alpha1
@@ -93,6 +95,7 @@ func FuzzTemplates(f *testing.F) {
 	f.Add([]byte("{}"))
 	f.Add([]byte("apiVersion: v1\nkind: List\nitems: [1]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 64 << 20, PerByte: 16 << 10}, len(data))()
 		out, err := templatesOf(data)
 		if err == nil && len(out) == 0 {
 			t.Error("templatesOf(...): neither templates nor an error")

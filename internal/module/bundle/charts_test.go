@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
@@ -55,6 +56,7 @@ func FuzzChartOf(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 1 << 20, PerByte: 1 << 10}, len(s))()
 		r := relative(s, &ocm.Digest{HashAlgorithm: "sha256", NormalisationAlgorithm: ocm.NormalisationArtifact, Value: strings.Repeat("b", 64)})
 		c, ok := ChartOf(&r)
 		if !ok {

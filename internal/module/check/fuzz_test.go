@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
@@ -19,6 +20,7 @@ func FuzzModule(f *testing.F) {
 	f.Add(gadgets, "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{image: a}]}}", cr)
 	f.Add(widgets, "a: b: c", "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w}, spec: {size: null, tags: [[]]}}")
 	f.Fuzz(func(t *testing.T, crds, raw, cr string) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 256 << 20, PerByte: 64 << 10}, len(crds)+len(raw)+len(cr))()
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		s := Subject{CRDs: []archive.File{file("crd.yaml", crds)}, Installs: []Install{plain("raw", raw)}}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 // head is the beginning of a template, to which test cases add fields.
@@ -240,6 +241,7 @@ func FuzzModuleTemplate(f *testing.F) {
 		f.Add(in, "regular")
 	}
 	f.Fuzz(func(t *testing.T, in []byte, channel string) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 64 << 20, PerByte: 16 << 10}, len(in)+len(channel))()
 		got, lost, err := ModuleTemplate(in, channel)
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") {

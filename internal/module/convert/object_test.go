@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 // specOf returns the spec and the metadata of a converted object as YAML.
@@ -336,6 +338,7 @@ func FuzzObject(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 64 << 20, PerByte: 16 << 10}, len(in))()
 		docs, err := Documents(in)
 		if err != nil {
 			oneLine(t, err.Error())

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 func TestRead(t *testing.T) {
@@ -224,6 +226,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte{0x1f, 0x8b})
 	limits := Limits{Compressed: 1 << 20, Uncompressed: 1 << 20, Files: 100}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 16 << 20, PerByte: 1 << 10}, len(data))()
 		files, err := Read(data, limits)
 		if err != nil {
 			if files != nil || strings.Contains(err.Error(), "\n") {

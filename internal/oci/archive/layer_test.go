@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 func TestReadLayer(t *testing.T) {
@@ -64,6 +66,7 @@ func FuzzReadLayer(f *testing.F) {
 	f.Add(tarOf(f, file("a", "b")))
 	f.Add(gzipOf(f, tarOf(f, file("a", "b"))))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 16 << 20, PerByte: 1 << 10}, len(data))()
 		files, err := ReadLayer(data, Limits{Compressed: 1 << 16, Uncompressed: 1 << 16, Files: 10})
 		if (err == nil) != (len(files) > 0) {
 			t.Errorf("ReadLayer(...): got %d files and error %v", len(files), err)

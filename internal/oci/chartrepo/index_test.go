@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/ocitest"
 )
@@ -88,6 +89,7 @@ func FuzzIndex(f *testing.F) {
 	f.Add([]byte("a: &a [x]\nentries: {sample: *a}"), "1")
 	f.Add([]byte("{\"entries\":{\"sample\":null}}"), "*")
 	f.Fuzz(func(t *testing.T, data []byte, version string) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 64 << 20, PerByte: 16 << 10}, len(data)+len(version))()
 		i, err := parseIndex(data)
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") {

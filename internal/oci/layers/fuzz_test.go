@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
@@ -19,6 +20,7 @@ func FuzzOfFlux(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 1 << 20, PerByte: 1 << 10}, len(data))()
 		const limit = 1 << 20
 		got, err := OfFlux(data, limit)
 		switch {

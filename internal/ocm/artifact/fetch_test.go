@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
@@ -225,6 +226,7 @@ func FuzzUnpackDescriptor(f *testing.F) {
 	f.Add(tarOf(f, file("../"+descriptorFile, []byte("x")), file(descriptorFile, []byte("y"))))
 	f.Add(tarOf(f, tar.Header{Typeflag: tar.TypeSymlink, Name: descriptorFile, Linkname: "/etc/passwd"}))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 64 << 20, PerByte: 16 << 10}, len(data))()
 		out, err := unpackDescriptor(data)
 		if err == nil && (len(out) > ocm.MaxDescriptor || !bytes.Contains(data, []byte(descriptorFile))) {
 			t.Errorf("unpackDescriptor(...): got %d bytes of %d", len(out), len(data))

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 // TestRedescribe checks that signing a component later has the same result as signing it when it is created, in all forms.
@@ -107,6 +109,7 @@ func FuzzObject(f *testing.F) {
 	f.Add([]byte(`{"b":1,"a":{"c":[null]},"":"<"}`))
 	f.Add([]byte(`{"a":1,"a":2}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 1 << 20, PerByte: 1 << 10}, len(data))()
 		var o, again object
 		if json.Unmarshal(data, &o) != nil {
 			return

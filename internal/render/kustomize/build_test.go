@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
@@ -316,6 +317,7 @@ func FuzzBuild(f *testing.F) {
 	f.Cleanup(func() { http.DefaultTransport = was })
 	f.Setenv("PATH", "")
 	f.Fuzz(func(t *testing.T, k, other []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 256 << 20, PerByte: 64 << 10}, len(k)+len(other))()
 		http.DefaultTransport = noNetwork{t}
 		out, err := Build(t.Context(), []input.File{
 			{Name: "kustomization.yaml", Data: k}, {Name: "a.yaml", Data: other},

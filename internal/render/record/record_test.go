@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 var (
@@ -121,6 +123,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(s.Data["release"])
 	f.Add([]byte("e30="))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 64 << 20, PerByte: 16 << 10}, len(data))()
 		i, err := Decode(data)
 		if err != nil {
 			return

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 // bomb returns YAML with depth levels, each of which refers to the previous level width times.
@@ -180,6 +182,7 @@ func FuzzObjects(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 64 << 20, PerByte: 16 << 10}, len(data))()
 		objs, err := Objects(data)
 		if strings.Contains(text(err), "\n") {
 			t.Errorf("error of several lines: %q", err)

@@ -11,12 +11,13 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"math/big"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 const canary = "s3cr3t-canary"
@@ -249,20 +250,8 @@ func bomb(kubeconfig string, size, count int) string {
 	return kubeconfig + "x-a: &a " + strings.Repeat("x", size) + "\nx-b: [" + strings.Repeat("*a,", count) + "]\n"
 }
 
-// allocated returns the number of bytes that f allocates on the heap, independent of the garbage collector.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
-
-// The maximum memory for a kubeconfig, and for each of its bytes.
-const (
-	allocationBase    = 64 << 20
-	allocationPerByte = 128
-)
+// allocation bounds what a kubeconfig may take.
+func allocation() fuzztest.Limits { return fuzztest.Limits{Base: 64 << 20, PerByte: 128} }
 
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
@@ -274,11 +263,8 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var r *Result
-		var err error
-		if got, most := allocated(func() { r, err = Parse(data, Options{}) }), uint64(allocationBase+allocationPerByte*len(data)); got > most {
-			t.Errorf("%d bytes of kubeconfig allocate %d bytes; at most %d may be", len(data), got, most)
-		}
+		defer fuzztest.Within(t, allocation(), len(data))()
+		r, err := Parse(data, Options{})
 		if err != nil {
 			if strings.ContainsAny(err.Error(), "\n\r") {
 				t.Errorf("error is not one line: %q", err)

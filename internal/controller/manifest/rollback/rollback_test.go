@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 var began = time.Unix(1_700_000_000, 0).UTC()
@@ -244,6 +245,7 @@ func FuzzParseDesired(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 1 << 20, PerByte: 1 << 10}, len(s))()
 		d := ParseDesired(s)
 		if again := ParseDesired(d.String()); d.Digest != "" && d.Atomic > 0 && again != d {
 			t.Errorf("ParseDesired(%q): %+v, and again %+v", s, d, again)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -170,6 +171,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(s), "a.b")
 	}
 	f.Fuzz(func(t *testing.T, data []byte, path string) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 64 << 20, PerByte: 16 << 10}, len(data)+len(path))()
 		if _, err := parse(data); err != nil && strings.Contains(err.Error(), "\n") {
 			t.Errorf("error of several lines: %q", err)
 		}

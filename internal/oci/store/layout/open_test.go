@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	v1 "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/storetest"
@@ -232,6 +233,7 @@ func FuzzParseIndex(f *testing.F) {
 	f.Add([]byte(`{"schemaVersion":2,"manifests":[{"mediaType":"x","digest":"sha256:` + strings.Repeat("0", 64) + `","size":1,"annotations":{"org.opencontainers.image.ref.name":"a/b:c"}}]}`))
 	f.Add([]byte(`{"schemaVersion":2,"manifests":[{},{}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 1 << 20, PerByte: 1 << 10}, len(data))()
 		i, err := parseIndex(data)
 		if err != nil {
 			return
@@ -272,6 +274,7 @@ func FuzzOpenLayout(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 64 << 20, PerByte: 16 << 10}, len(data))()
 		path := filepath.Join(dir, "fuzz")
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)

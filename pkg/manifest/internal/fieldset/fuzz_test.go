@@ -5,6 +5,7 @@ package fieldset_test
 import (
 	"testing"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
@@ -18,6 +19,7 @@ func FuzzParse(f *testing.F) {
 	}
 	object := map[string]any{"spec": map[string]any{"replicas": int64(1)}, "a": []any{map[string]any{"name": "b", "c": nil}, int64(1), nil}}
 	f.Fuzz(func(t *testing.T, s string) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 1 << 20, PerByte: 1 << 10}, len(s))()
 		p := fieldset.Parse(s)
 		fieldset.At(object, p)
 		if text := fieldset.Encode(p); len(p) > 0 && !fieldset.Parse(text).Equals(p) {

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 func invalid(causes ...metav1.StatusCause) error {
@@ -253,6 +255,7 @@ func FuzzReasonOf(f *testing.F) {
 	f.Add(`Invalid value: "x: y": field is immutable`)
 	f.Add("Forbidden: updates to a are forbidden")
 	f.Fuzz(func(t *testing.T, message string) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 1 << 20, PerByte: 1 << 10}, len(message))()
 		if r := reasonOf(message); len(r) > len(message) || strings.Join(strings.Fields(r), " ") != r {
 			t.Errorf("%q of %q", r, message)
 		}

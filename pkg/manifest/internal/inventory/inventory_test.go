@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
@@ -123,6 +124,7 @@ func FuzzUnmarshal(f *testing.F) {
 	f.Add(b, []byte(`{}`))
 	f.Add([]byte{}, []byte(`{"parts":{"a":{"revision":-1}},"objects":[{"k":"a","n":"b","v":"c","s":-7}]}`))
 	f.Fuzz(func(t *testing.T, raw, text []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 64 << 20, PerByte: 16 << 10}, len(raw)+len(text))()
 		if _, err := Unmarshal(raw); err != nil && err.Error() == "" {
 			t.Error("an error must say something")
 		}

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 )
 
 func TestExcerpt(t *testing.T) {
@@ -95,6 +97,7 @@ func FuzzExcerpt(f *testing.F) {
 	f.Add(strings.Repeat("€", 200))
 	f.Add("\xe2\x82")
 	f.Fuzz(func(t *testing.T, s string) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 1 << 20, PerByte: 1 << 10}, len(s))()
 		got := Excerpt(s)
 		if len(got) > MaxExcerpt || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\t\x1b") {
 			t.Errorf("Excerpt(%q): %q", s, got)
