@@ -52,7 +52,7 @@ func decode(data []byte) (*Descriptor, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("must be UTF-8")
 	}
-	if err := (yamlsize.Limits{Values: maxValues}).Check(data); err != nil {
+	if err := (yamlsize.Limits{Bytes: MaxDescriptor, Values: maxValues}).CheckJSON(data); err != nil {
 		return nil, err
 	}
 	tree, err := parse(data)
@@ -77,7 +77,7 @@ func parse(data []byte) (map[string]any, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && json.Valid(data) {
 		return parseJSON(data)
 	}
-	converted, err := yamlsize.Limits{Bytes: MaxDescriptor}.JSON(data)
+	converted, err := yamlsize.Limits{Bytes: MaxDescriptor, Values: maxValues}.JSON(data)
 	if yamlsize.Exceeds(err) {
 		return nil, err
 	}

@@ -35,7 +35,9 @@ func TestCheck(t *testing.T) {
 		want   string
 	}{
 		"Plain":    {reason: "A text without aliases is as long as it is.", args: args{Limits{Values: 2, Bytes: 20}, "a: b\nc"}},
-		"NoLimit":  {reason: "A limit of 0 is none.", args: args{Limits{}, nested(50)}},
+		"Default":  {reason: "A limit of 0 is the default one.", args: args{Limits{}, nested(50)}, want: "YAML is larger than 16777216 bytes when its aliases are expanded"},
+		"Defaults": {reason: "So is the number of values.", args: args{Limits{Bytes: 64 << 20}, "[" + strings.Repeat("0,", DefaultValues+1) + "0]"}, want: "too many values: more than 1000000"},
+		"Short":    {reason: "An alias of short values multiplies them.", args: args{Limits{Values: 100, Bytes: 1 << 20}, "a: &a [0,0,0,0,0,0,0,0,0,0]\nb: [" + strings.Repeat("*a, ", 40) + "]"}, want: "YAML contains more than 200 values when its aliases are expanded"},
 		"Values":   {reason: "Values are bounded.", args: args{Limits{Values: 10}, "[" + strings.Repeat("0,", 11) + "0]"}, want: "too many values: more than 10"},
 		"Breaks":   {reason: "Each line break of YAML counts.", args: args{Limits{Values: 5}, "-\r-\u0085-\u2028-\u2029-\n-\n-"}, want: "too many values"},
 		"Large":    {reason: "A text is bounded.", args: args{Limits{Bytes: 10}, long}, want: "content is larger than the limit of 10 bytes"},
@@ -70,6 +72,7 @@ func FuzzCheck(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzztest.Within(t, fuzztest.Limits{Base: 8 << 20, PerByte: 4 << 10}, len(data))()
 		const limit = 4096
 		if len(data) > limit || (Limits{Bytes: limit}).Check(data) != nil {
 			return
@@ -87,7 +90,6 @@ func TestDecoders(t *testing.T) {
 	decoders := map[string]func(l Limits, data []byte) (string, error){
 		"JSON":      func(l Limits, data []byte) (string, error) { j, err := l.JSON(data); return string(j), err },
 		"LooseJSON": func(l Limits, data []byte) (string, error) { j, err := l.LooseJSON(data); return string(j), err },
-		defer fuzztest.Within(t, fuzztest.Limits{Base: 8 << 20, PerByte: 4 << 10}, len(data))()
 		"Unmarshal": func(l Limits, data []byte) (string, error) {
 			var into any
 			err := l.Unmarshal(data, &into)
@@ -127,6 +129,20 @@ func TestDecoders(t *testing.T) {
 					t.Errorf("%s\nExceeds(%v): want %t", tc.reason, err, tc.exceeds)
 				}
 			})
+		}
+	}
+}
+
+// TestCheckJSON checks that JSON is bounded, and not taken for YAML.
+func TestCheckJSON(t *testing.T) {
+	l := Limits{Bytes: 100, Values: 5}
+	for text, want := range map[string]string{
+		"{\t\"a\":\"&b\",\t\"c\":\"*b\"}": "",
+		strings.Repeat("x", 101):          "content is larger than the limit of 100 bytes",
+		"[0,0,0,0,0,0,0]":                 "YAML contains too many values",
+	} {
+		if err := l.CheckJSON([]byte(text)); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || !Exceeds(err)) {
+			t.Errorf("CheckJSON(%q): want error %q, got %v", text, want, err)
 		}
 	}
 }

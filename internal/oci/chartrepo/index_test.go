@@ -78,7 +78,7 @@ func TestIndexBomb(t *testing.T) {
 // TestIndexDense checks that the cost of parsing an index is limited too.
 func TestIndexDense(t *testing.T) {
 	_, err := parseIndex([]byte("entries: {sample: [" + strings.Repeat("1,", maxSeparators+1) + "]}"))
-	if want := "index.yaml contains too many values: more than 1500000 separators"; ocitest.Text(err) != want {
+	if want := "malformed index.yaml: YAML contains too many values: more than 1500000 commas, colons and line breaks"; ocitest.Text(err) != want {
 		t.Errorf("parseIndex(...): got error %q, want %q", ocitest.Text(err), want)
 	}
 }

@@ -92,7 +92,7 @@ func TestRepoChart(t *testing.T) {
 		"Broken":    {reason: "An index that is not YAML.", url: s.URL + "/broken", version: "1.0.0", err: "malformed index.yaml"},
 		"Empty":     {reason: "An index without entries.", url: s.URL + "/empty", version: "1.0.0", err: "entries is missing"},
 		"Huge":      {reason: "An index is bounded.", url: s.URL + "/huge", version: "1.0.0", err: "index.yaml is larger than the limit"},
-		"Dense":     {reason: "So is what it takes to parse it.", url: s.URL + "/dense", version: "1.0.0", err: "index.yaml contains too many values"},
+		"Dense":     {reason: "So is what it takes to parse it.", url: s.URL + "/dense", version: "1.0.0", err: "malformed index.yaml: YAML contains too many values"},
 		"NoIndex":   {reason: "A URL without an index.", url: s.URL + "/nothing", version: "1.0.0", err: "does not have the requested content"},
 		"Denied":    {reason: "Credentials are needed.", regs: s.Plain("", ""), version: "1.0.0", err: "(401 Unauthorized): check pullSecretRef"},
 		"NotListed": {reason: "Lists hold for repositories too.", regs: oci.Registries{{Host: "example.org"}}, version: "1.0.0", err: "add it to spec.registries"},
