@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
@@ -40,6 +41,7 @@ type Pool struct {
 	slots       chan struct{}
 	request     transport.CountFunc
 	limits      transport.Limits
+	budget      *decoding.Budget
 	guard       *netguard.Guard
 	metrics     *metrics.Metrics
 	log         logging.Logger
@@ -117,6 +119,11 @@ func WithLimits(l transport.Limits) Option {
 	return func(p *Pool) { p.limits = l }
 }
 
+// WithBudget sets the budget of all responses of all clusters. The default is that of decoding.Scaled.
+func WithBudget(b *decoding.Budget) Option {
+	return func(p *Pool) { p.budget = b }
+}
+
 // WithGuard sets the guard that opens all connections. The default is a guard with the zero value of netguard.Options.
 func WithGuard(g *netguard.Guard) Option {
 	return func(p *Pool) { p.guard = g }
@@ -137,6 +144,7 @@ func NewPool(i cluster.Interpreter, o ...Option) *Pool {
 	p := &Pool{
 		interpreter: i,
 		limits:      transport.Limits{Request: requestTime},
+		budget:      decoding.Scaled(),
 		slots:       make(chan struct{}, mostLists),
 		guard:       netguard.New(netguard.Options{}),
 		metrics:     metrics.New(nil, version.Build{}),
@@ -266,7 +274,7 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 		}
 	}
 	cluster, err := connection.New(rc, p.interpreter, connection.Options{
-		Transport: transport.Options{Limits: p.limits, Count: p.countRequest, Dialer: p.guard.Dialer(c.trust())},
+		Transport: transport.Options{Limits: p.limits, Budget: p.budget, Count: p.countRequest, Dialer: p.guard.Dialer(c.trust())},
 		Builtin:   p.builtin,
 		Change:    p.change,
 		Changed:   func(cluster *Cluster) { p.changed(c.Digest, cluster) },

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
@@ -60,6 +61,8 @@ func (l *lookup) get(ctx context.Context, apiVersion, kind, namespace, name stri
 }
 
 func read(ctx context.Context, r dynamic.ResourceInterface, name string) (map[string]any, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	if name == "" {
 		list, err := r.List(ctx, metav1.ListOptions{})
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
@@ -76,5 +77,7 @@ func (c *watchClient) Watch(ctx context.Context, r informer.Resource, o metav1.L
 
 // Served reports whether the cluster serves a kind.
 func (c *watchClient) Served(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	return notfound.Served(ctx, c.get, gvk)
 }

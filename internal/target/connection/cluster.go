@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
@@ -194,6 +195,8 @@ func (c *Cluster) Version(ctx context.Context) (string, error) {
 }
 
 func (c *Cluster) requestVersion(ctx context.Context) (string, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	data, err := c.get(ctx, "/version")
 	if err != nil {
 		return "", errors.Wrap(err, "cannot get the version of the cluster")
@@ -262,6 +265,8 @@ func (c *Cluster) notify() {
 // requests them at most once a minute. Groups whose server is unavailable are omitted.
 func (c *Cluster) APIVersions(ctx context.Context) ([]string, error) {
 	return c.versions.get(ctx, versionsFor, func(ctx context.Context) ([]string, error) {
+		ctx, done := decoding.Hold(ctx)
+		defer done()
 		groups, lists, err := c.discovery.ServerGroupsAndResourcesWithContext(ctx)
 		if err = c.failed(groups, err); err != nil {
 			return nil, errors.Wrap(err, "cannot get the API versions of the cluster")

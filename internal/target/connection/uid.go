@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
@@ -54,6 +55,8 @@ func (c *Cluster) UID(ctx context.Context) (string, error) {
 func (c *Cluster) forgetUID() { c.uid.Store(&uid{asked: newRemembered[string]()}) }
 
 func (c *Cluster) askUID(ctx context.Context) (string, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	r := c.rest.Get().AbsPath("/api/v1/namespaces/kube-system").SetHeader("Accept", acceptMetadata).Do(ctx)
 	switch err := r.Error(); {
 	case err == nil:

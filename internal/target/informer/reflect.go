@@ -19,6 +19,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -128,11 +129,8 @@ func (k *kind) list(ctx context.Context, r Resource, o metav1.ListOptions) (runt
 	mostRecent(&o)
 	out, counted := &summaries{}, k.newTally()
 	for {
-		page, err := k.cache.client.List(ctx, r, o)
-		if err == nil {
-			o.Continue, err = out.add(counted, page)
-		}
-		if isTooMany(err) {
+		var err error
+		if o.Continue, err = k.page(ctx, r, o, out, counted); isTooMany(err) {
 			k.exceeded(err)
 			return nil, err
 		}
@@ -312,4 +310,16 @@ func (k *kind) confirmed(ctx context.Context, err error) error {
 		return &cluster.NoKindError{GVK: gvk}
 	}
 	return notfound.Explain(err)
+}
+
+// page adds a page of a list to the summaries. It returns the token of the next page. What the response takes in memory counts until
+// nothing but the summaries is left.
+func (k *kind) page(ctx context.Context, r Resource, o metav1.ListOptions, out *summaries, counted *tally) (string, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
+	page, err := k.cache.client.List(ctx, r, o)
+	if err != nil {
+		return "", err
+	}
+	return out.add(counted, page)
 }

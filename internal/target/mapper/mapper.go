@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
@@ -168,6 +169,8 @@ func isNoKind(err error) bool {
 }
 
 func (m *Mapper) discover(ctx context.Context, gv schema.GroupVersion) (map[string]cluster.Mapping, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	resources, err := notfound.Resources(ctx, m.get, gv)
 	if err != nil {
 		return nil, err

@@ -28,6 +28,7 @@ var ErrClosed = errors.New("the connection to the API server was closed, because
 var (
 	errRedirect = errors.New("redirects are not allowed")
 	errTooLarge = errors.New("the response exceeds the size limit")
+	errBusy     = errors.New("too many large responses of clusters are being read at the same time; try again later")
 )
 
 // An UnreachableError reports why a request got no response from the API server. It does not unwrap, because the text of

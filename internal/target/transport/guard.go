@@ -12,23 +12,33 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 )
 
 // Limits are the limits of one request. Zero values select the defaults.
 type Limits struct {
-	// AnswerBytes is the maximum size of a decompressed response, in bytes. The default is 32 MiB. It does not apply to
-	// watches, whose frames have their own limit.
+	// AnswerBytes is the maximum size of a decompressed response, in bytes. The default is 32 MiB, or less if the budget of the
+	// process is small.
 	AnswerBytes int64
+	// EventBytes is the maximum size of an event of a watch. The default is 4 MiB, which is more than an API server stores of an
+	// object.
+	EventBytes int64
 	// Request is the maximum duration of a request and its response, even if the context allows more. The default is 5
 	// minutes; the API server itself times out after one. A watch may take half a minute more than the timeout that it
 	// requests.
 	Request time.Duration
 }
 
-func (l Limits) withDefaults() Limits {
+// withDefaults returns the limits for a budget that has room for one response of some bytes.
+func (l Limits) withDefaults(response int64) Limits {
 	if l.AnswerBytes == 0 {
 		l.AnswerBytes = 32 << 20
 	}
+	if l.EventBytes == 0 {
+		l.EventBytes = 4 << 20
+	}
+	l.AnswerBytes, l.EventBytes = min(l.AnswerBytes, response), min(l.EventBytes, response)
 	if l.Request == 0 {
 		l.Request = 5 * time.Minute
 	}
@@ -47,6 +57,7 @@ type guard struct {
 	next   http.RoundTripper
 	host   string
 	limits Limits
+	budget *decoding.Budget
 	count  CountFunc
 }
 
@@ -72,11 +83,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode >= http.StatusBadRequest && !isAPI(resp) {
 		withoutText(resp)
 	}
-	b := &body{ReadCloser: resp.Body, done: cancel, host: g.host, left: g.limits.AnswerBytes}
-	if watch {
-		b.left = -1
-	}
-	resp.Body = b
+	resp.Body = g.bodyOf(ctx, cancel, resp, watch)
 	return resp, nil
 }
 
@@ -122,37 +129,6 @@ func (g *guard) plain(req *http.Request, err error, start time.Time) error {
 		u.Down = false
 	}
 	return u
-}
-
-// A body is a response body with a maximum size. Closing it ends the time limit of the request.
-type body struct {
-	io.ReadCloser
-
-	done context.CancelFunc
-	host string
-	left int64 // Bytes that may still be read; negative: any number.
-}
-
-// Read reads up to the maximum size, and returns an *UnreachableError if the body is larger.
-func (b *body) Read(p []byte) (int, error) {
-	if b.left < 0 {
-		return b.ReadCloser.Read(p)
-	}
-	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1]
-	}
-	n, err := b.ReadCloser.Read(p)
-	if int64(n) > b.left {
-		return 0, &UnreachableError{Host: b.host, Reason: errTooLarge.Error(), TooLarge: true}
-	}
-	b.left -= int64(n)
-	return n, err
-}
-
-// Close closes the body and cancels the context of the request.
-func (b *body) Close() error {
-	defer b.done()
-	return b.ReadCloser.Close()
 }
 
 // isRedirect reports whether Go's client would follow a response, and send the credentials to another server.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 )
 
@@ -25,6 +26,9 @@ const connectTime = 10 * time.Second
 // Options are the options of a transport. The zero value is valid.
 type Options struct {
 	Limits Limits
+	// Budget bounds the memory of all responses of the transports that have it. The default is one for this transport, of the size
+	// that fits the process.
+	Budget *decoding.Budget
 	// Dialer opens the connections. The default refuses the addresses that are refused to tenants.
 	Dialer *netguard.Dialer
 	// Count is called for each request; optional.
@@ -67,12 +71,17 @@ func New(rc *rest.Config, o Options) (*Transport, error) {
 	if o.Dialer == nil {
 		o.Dialer = netguard.New(netguard.Options{}).Dialer(netguard.Tenant)
 	}
+	if o.Budget == nil {
+		o.Budget = decoding.Scaled()
+	}
 	base, closeAll, err := baseOf(rc, tc, o.Dialer)
 	if err != nil {
 		return nil, err
 	}
 	host := u.Scheme + "://" + u.Host
-	next, err := transport.HTTPWrappersForConfig(tc, &guard{next: base, host: host, limits: o.Limits.withDefaults(), count: o.Count})
+	next, err := transport.HTTPWrappersForConfig(tc, &guard{
+		next: base, host: host, limits: o.Limits.withDefaults(o.Budget.Response()), budget: o.Budget, count: o.Count,
+	})
 	if err != nil {
 		return nil, errors.Wrap(err, "authentication")
 	}

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
@@ -59,6 +60,8 @@ func (r *Runner) lastWords(ctx context.Context, h *Hook) string {
 
 // podsOf returns the pods of a hook, newest first.
 func podsOf(ctx context.Context, pods Pods, ref cluster.ObjectRef) []corev1.Pod {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	switch ref.GroupKind() {
 	case health.PodKind:
 		b, err := pods.Read(ctx, podKind, ref, ssa.JSON)

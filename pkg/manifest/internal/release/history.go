@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
@@ -106,6 +107,8 @@ func (h History) FindRollback(
 
 // Get returns a recorded revision, or nil if it has no record.
 func (h History) Get(ctx context.Context, r inventory.Release, revision int) (*record.Info, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	b, err := h.Client.Read(ctx, ssa.SecretKind, recordOf(r, revision), ssa.JSON)
 	if err != nil || b == nil {
 		return nil, err

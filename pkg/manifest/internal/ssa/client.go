@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
@@ -110,6 +111,8 @@ func (c *Client) document(ctx context.Context, path string) ([]byte, error) {
 // the kind was deleted with its CRD, the API server responds with a generic 404, so Absent then checks the discovery documents.
 // It returns any other error.
 func (c *Client) Absent(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, name string, err error) (bool, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	switch {
 	case name != "" && notfound.IsObject(err, m.Resource, name):
 		return true, nil

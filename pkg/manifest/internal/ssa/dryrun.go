@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -19,6 +20,8 @@ import (
 // DryRun returns the object that Apply would produce. The API server refuses the same objects as for Apply. Pass errors to
 // Explain, or check for two of them with IsNamespaceMissing and IsNoKind.
 func (c *Client) DryRun(ctx context.Context, o *object.Desired, how Mode) (*unstructured.Unstructured, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	b, err := c.dryRun(ctx, o, how, JSON)
 	if err != nil {
 		return nil, err
@@ -40,6 +43,8 @@ func (c *Client) DryRunDifferences(ctx context.Context, o *object.Desired, live 
 
 // DryRunFields returns the fields that the engine would own after applying an existing object by force.
 func (c *Client) DryRunFields(ctx context.Context, o *object.Desired) (*metav1.FieldsV1, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	b, err := c.dryRun(ctx, o, Force, Metadata)
 	if err != nil {
 		return nil, err
@@ -53,6 +58,8 @@ func (c *Client) DryRunFields(ctx context.Context, o *object.Desired) (*metav1.F
 
 // DryRunCreate returns the object that the API server would create under an unused name.
 func (c *Client) DryRunCreate(ctx context.Context, o *object.Desired) (*unstructured.Unstructured, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	const prefix = 40 // Shorter than any limit of names.
 	m, err := c.cluster.Mapping(ctx, o.GVK())
 	if err != nil {
@@ -85,6 +92,8 @@ func (c *Client) dryRun(ctx context.Context, o *object.Desired, how Mode, accept
 
 // PatchDryRun returns the object that a JSON patch would produce.
 func (c *Client) PatchDryRun(ctx context.Context, o *object.Desired, m cluster.Mapping, body []byte) (*unstructured.Unstructured, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	b, err := c.Patch(ctx, o.GVK(), m, o.Ref, Patch{Type: JSONPatch, Body: body, DryRun: true, Accept: JSON})
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
@@ -20,6 +21,8 @@ import (
 
 // Get returns an object, or nil if the object or its kind does not exist.
 func (c *Client) Get(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*unstructured.Unstructured, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	b, err := c.Read(ctx, gvk, r, JSON)
 	if err != nil || b == nil {
 		return nil, err
@@ -30,6 +33,8 @@ func (c *Client) Get(ctx context.Context, gvk schema.GroupVersionKind, r cluster
 
 // Metadata returns the metadata of an object, or nil if the object or its kind does not exist.
 func (c *Client) Metadata(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	b, err := c.Read(ctx, gvk, r, Metadata)
 	if err != nil || b == nil {
 		return nil, err
@@ -40,6 +45,8 @@ func (c *Client) Metadata(ctx context.Context, gvk schema.GroupVersionKind, r cl
 
 // State returns the state of an object, and false if the object or its kind does not exist.
 func (c *Client) State(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (cluster.ObjectState, bool, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	b, err := c.Read(ctx, gvk, r, acceptFor(gvk))
 	if err != nil || b == nil {
 		return cluster.ObjectState{}, false, err
@@ -71,6 +78,8 @@ func (c *Client) Read(ctx context.Context, gvk schema.GroupVersionKind, r cluste
 // List returns the metadata of the objects of a kind that match a label selector. An empty namespace means all namespaces. A
 // limit of 0 means no limit.
 func (c *Client) List(ctx context.Context, gvk schema.GroupVersionKind, namespace, selector string, limit int) (*metav1.PartialObjectMetadataList, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	m, err := c.cluster.Mapping(ctx, gvk)
 	if err != nil {
 		return nil, err
@@ -88,6 +97,8 @@ func (c *Client) List(ctx context.Context, gvk schema.GroupVersionKind, namespac
 func (c *Client) ListJSON(
 	ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, namespace string, params map[string]string, list any,
 ) error {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	b, err := c.list(ctx, gvk, m, namespace, JSON, params)
 	if err != nil {
 		return err

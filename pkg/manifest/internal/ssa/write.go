@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
@@ -54,7 +55,9 @@ func (c *Client) ApplyAt(ctx context.Context, o *object.Desired, uid, resourceVe
 	return s, err
 }
 
-func (c *Client) apply(ctx context.Context, o *object.Desired, patch []byte, force bool) (cluster.ObjectState, *metav1.FieldsV1, error) {
+func (c *Client) apply(ctx context.Context, o *object.Desired, patch []byte, how Mode) (cluster.ObjectState, *metav1.FieldsV1, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	m, err := c.cluster.Mapping(ctx, o.GVK())
 	if err != nil {
 		return cluster.ObjectState{}, nil, err
@@ -137,6 +140,8 @@ func (c *Client) SetManagedFields(
 	m, err := c.cluster.Mapping(ctx, o.GVK())
 	if err != nil {
 		return nil, err
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	}
 	body, err := json.Marshal([]map[string]any{
 		{"op": "replace", "path": "/metadata/managedFields", "value": fields},
@@ -174,6 +179,8 @@ func (c *Client) DeleteAt(
 	m, err := c.cluster.Mapping(ctx, gvk)
 	if IsNoKind(err) {
 		return nil, nil //nolint:nilnil // Nothing is left, as documented.
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	}
 	if err != nil {
 		return nil, errors.Wrap(err, r.String())
@@ -278,6 +285,8 @@ func (c *Client) SendSecret(ctx context.Context, verb string, s *corev1.Secret) 
 	s.APIVersion, s.Kind = "v1", "Secret"
 	b, err := json.Marshal(s)
 	if err != nil {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 		return errors.Wrap(err, "cannot encode Secret")
 	}
 	name := s.Name

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package decoding
+
+import (
+	"context"
+	"runtime/debug"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"golang.org/x/sync/semaphore"
+)
+
+const (
+	// small is the estimated size up to which a response does not take from the budget.
+	small = 1 << 20
+
+	// leastBudget and mostBudget bound the budget of Scaled, which is the memory limit of the process divided by share.
+	leastBudget, mostBudget = 64 << 20, 1 << 30
+	share                   = 4
+
+	// rawShare is the part of the budget for the bytes of responses that are not complete yet.
+	rawShare = 4
+)
+
+// These are the errors of a budget.
+var (
+	// ErrTooLarge means that a response becomes larger than the whole budget.
+	ErrTooLarge = errors.New("the response becomes too large when it is decoded")
+	// ErrBusy means that a response did not arrive in time while others waited for its memory, or that a second response had to
+	// wait.
+	ErrBusy = errors.New("too many large responses are being read or decoded at the same time")
+)
+
+// A Budget bounds the size of all responses that are read or decoded at the same time. It is safe for concurrent use.
+//
+// It has two parts. The bytes that arrive count in the first one, in which a response that takes long makes room for one that waits.
+// When a response is complete, it waits for the second part, which no one holds while it waits for a network. So a server that sends
+// slowly delays no others, and no two responses wait for each other.
+type Budget struct {
+	raw      *raw
+	decoding *semaphore.Weighted
+	most     int64
+}
+
+// New returns a budget of a number of bytes.
+func New(size int64) *Budget {
+	rest := size - size/rawShare
+	return &Budget{raw: newRaw(size / rawShare), decoding: semaphore.NewWeighted(rest), most: rest}
+}
+
+// Scaled returns a budget of a quarter of the memory limit of the process, but at least 64 MiB and at most 1 GiB.
+func Scaled() *Budget {
+	return New(min(max(debug.SetMemoryLimit(-1)/share, leastBudget), mostBudget))
+}
+
+// Response returns the maximum number of bytes of one response: so many that two of them fit into the budget while they are read.
+func (b *Budget) Response() int64 { return b.raw.size/2 - 1 }
+
+// acquire waits until the budget has room for content, and returns a function that releases it. Content that stays small takes
+// nothing.
+func (b *Budget) acquire(ctx context.Context, contentType string, content []byte) (func(), error) {
+	size := Estimate(contentType, content)
+	switch {
+	case size <= small:
+		return func() {}, nil
+	case size > b.most:
+		return nil, ErrTooLarge
+	}
+	return holderOf(ctx).acquire(ctx, b.decoding, size)
+}

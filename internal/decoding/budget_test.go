@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package decoding
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const mib = 1 << 20
+
+// source returns a source of some text.
+func source(size int) Source {
+	return Source{Reader: io.LimitReader(text{}, int64(size)), ContentType: jsonType, Most: 8 * mib, Abort: func() {}}
+}
+
+// text is a text without end.
+type text struct{}
+
+func (text) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// TestManyResponses checks that what many responses become never exceeds the budget, however many arrive at once, and that each of
+// them has its turn.
+func TestManyResponses(t *testing.T) {
+	b := New(64 * mib)
+	var now, most atomic.Int64
+	var all sync.WaitGroup
+	for i := range 100 {
+		all.Go(func() {
+			ctx, done := Hold(t.Context())
+			defer done()
+			content, _, err := b.Read(ctx, source(mib*(1+i%4)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			size := Estimate(jsonType, content)
+			for n := now.Add(size); ; {
+				if old := most.Load(); n <= old || most.CompareAndSwap(old, n) {
+					break
+				}
+			}
+			now.Add(-size)
+		})
+	}
+	all.Wait()
+	if most.Load() > b.most || most.Load() == 0 {
+		t.Errorf("want at most %d bytes at the same time, got %d", b.most, most.Load())
+	}
+	if b.raw.left != b.raw.size || !b.decoding.TryAcquire(b.most) {
+		t.Errorf("want everything released, got %d of %d bytes", b.raw.left, b.raw.size)
+	}
+}
+
+// TestRead checks the limits of one response.
+func TestRead(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		source Source
+		want   error
+	}{
+		"Small":    {reason: "A small response is read.", source: source(1000)},
+		"Empty":    {reason: "So is an empty one.", source: source(0)},
+		"Large":    {reason: "And one of the maximum size.", source: source(8 * mib)},
+		"TooLarge": {reason: "More is not read.", source: source(8*mib + 1), want: ErrTooLarge},
+		"Values":   {reason: "Nor what becomes too large.", source: Source{Reader: strings.NewReader(strings.Repeat("{}", mib)), Most: 8 * mib}, want: ErrTooLarge},
+		"Broken":   {reason: "The error of the connection is returned.", source: Source{Reader: io.MultiReader(strings.NewReader("x"), broken{}), Most: mib}, want: io.ErrUnexpectedEOF},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := New(64 * mib)
+			content, release, err := b.Read(t.Context(), tc.source)
+			if !errors.Is(err, tc.want) {
+				t.Fatalf("%s\nRead(...): got %d bytes and %v, want %v", tc.reason, len(content), err, tc.want)
+			}
+			if err == nil {
+				release()
+			}
+			if b.raw.left != b.raw.size || !b.decoding.TryAcquire(b.most) {
+				t.Errorf("%s\nwant everything released", tc.reason)
+			}
+		})
+	}
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// TestSlowResponses checks that servers that stop in the middle of their responses hold no memory that another response waits for.
+func TestSlowResponses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(64 * mib)
+		parent, stop := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		var evicted atomic.Int64
+		for range 20 {
+			all.Go(func() {
+				ctx, abort := context.WithCancel(parent)
+				defer abort()
+				s := source(3 * mib)
+				s.Reader, s.Abort = io.MultiReader(s.Reader, stuck{ctx}), abort
+				if _, _, err := b.Read(ctx, s); errors.Is(err, ErrBusy) {
+					evicted.Add(1)
+				}
+			})
+		}
+		synctest.Wait()
+		if evicted.Load() != 0 {
+			t.Errorf("none of them has had its time, but %d ended", evicted.Load())
+		}
+		for range 20 {
+			_, release, err := b.Read(t.Context(), source(2*mib))
+			if err != nil {
+				t.Fatal(err)
+			}
+			release()
+		}
+		if evicted.Load() == 0 {
+			t.Error("want slow responses to make room")
+		}
+		stop()
+		all.Wait()
+		if b.raw.left != b.raw.size {
+			t.Errorf("want everything released, got %d of %d bytes", b.raw.left, b.raw.size)
+		}
+	})
+}
+
+// stuck is a connection that sends nothing until its request ends.
+type stuck struct{ ctx context.Context } //nolint:containedctx // It stands for a connection.
+
+func (s stuck) Read([]byte) (int, error) {
+	<-s.ctx.Done()
+	return 0, s.ctx.Err()
+}
+
+// TestHold checks that a response counts until its holder releases it, and that none waits while it holds another one.
+func TestHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(64 * mib) // 48 MiB for what is decoded.
+		read := func(ctx context.Context) error {
+			_, _, err := b.Read(ctx, source(6*mib)) // It becomes 24 MiB.
+			return err
+		}
+		ctx, done := Hold(t.Context())
+		inner, innerDone := Hold(ctx)
+		if err := errors.Join(read(ctx), read(inner)); err != nil {
+			t.Fatalf("two fit: %v", err)
+		}
+		if err := read(ctx); !errors.Is(err, ErrBusy) {
+			t.Errorf("the third must not wait while its holder has memory: %v", err)
+		}
+		if err := read(inner); !errors.Is(err, ErrBusy) {
+			t.Errorf("nor while the one around it has: %v", err)
+		}
+		other, otherDone := Hold(t.Context())
+		waited := make(chan error)
+		go func() { waited <- read(other) }()
+		synctest.Wait()
+		select {
+		case err := <-waited:
+			t.Fatalf("want another holder to wait, got %v", err)
+		default:
+		}
+		innerDone()
+		if err := <-waited; err != nil {
+			t.Errorf("another holder gets what is released: %v", err)
+		}
+		cancelled, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := read(cancelled); !errors.Is(err, context.Canceled) {
+			t.Errorf("waiting ends with the context: %v", err)
+		}
+		done()
+		otherDone()
+		if !b.decoding.TryAcquire(b.most) {
+			t.Error("want everything released")
+		}
+	})
+}
+
+// TestSkip checks that what precedes the content is not estimated.
+func TestSkip(t *testing.T) {
+	items := encode(20_000, metav1.ObjectMeta{})
+	b := New(4 * mib)
+	_, _, err := b.Read(t.Context(), Source{
+		Reader: io.MultiReader(bytes.NewReader(make([]byte, 4)), strings.NewReader(items)), ContentType: binaryType, Most: mib, Skip: 4,
+	})
+	if !errors.Is(err, ErrTooLarge) {
+		t.Errorf("Read(...): want %v, got %v", ErrTooLarge, err)
+	}
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package decoding
+
+import (
+	"container/list"
+	"context"
+	"sync"
+	"time"
+)
+
+// patience is the time that an incomplete response has, while others wait for its memory.
+const patience = 2 * time.Second
+
+// raw is the memory of incomplete responses. The oldest one always gets what it needs, which is at most a half: the others leave that
+// much. So no two of them wait for each other, and only a server that sends slowly holds memory that others wait for.
+type raw struct {
+	size     int64
+	patience time.Duration
+
+	mu   sync.Mutex
+	left int64
+	// reading contains the *part of each incomplete response that has memory or waits for it, the oldest one first.
+	reading *list.List
+	// changed is closed when a response that waits may get memory.
+	changed chan struct{}
+}
+
+func newRaw(size int64) *raw {
+	return &raw{size: size, patience: patience, left: size, reading: list.New(), changed: make(chan struct{})}
+}
+
+// A part is the memory of one response.
+type part struct {
+	raw     *raw
+	bytes   int64
+	at      *list.Element // nil if it is not in the list
+	since   time.Time
+	waiting bool
+	evicted bool
+	abort   context.CancelFunc
+}
+
+// begin returns the memory of a new response, which is none. Abort is called if it must end.
+func (r *raw) begin(abort context.CancelFunc) *part { return &part{raw: r, abort: abort} }
+
+// take adds bytes to the memory of a response. It waits until there are enough.
+func (p *part) take(ctx context.Context, n int64) error {
+	for {
+		changed, err := p.try(n)
+		if err != nil || changed == nil {
+			return err
+		}
+		late := time.NewTimer(p.raw.patience)
+		select {
+		case <-changed:
+		case <-late.C:
+			p.raw.evictSlow()
+		case <-ctx.Done():
+			late.Stop()
+			return p.reason(context.Cause(ctx))
+		}
+		late.Stop()
+	}
+}
+
+// try adds bytes to the memory, or returns a channel that is closed when it may have them.
+func (p *part) try(n int64) (changed <-chan struct{}, err error) {
+	r := p.raw
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p.evicted {
+		return nil, ErrBusy
+	}
+	if p.at == nil {
+		p.at, p.since = r.reading.PushBack(p), time.Now()
+	}
+	keep := int64(0)
+	if oldest := r.partOf(r.reading.Front()); oldest != p {
+		keep = r.size/2 - oldest.bytes
+	}
+	if p.waiting = r.left-n < keep; p.waiting {
+		return r.changed, nil
+	}
+	r.left -= n
+	p.bytes += n
+	return nil, nil
+}
+
+// evictSlow takes the memory of the oldest response if it waits for its server, and has had its time.
+func (r *raw) evictSlow() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.reading.Front()
+	if e == nil {
+		return
+	}
+	if p := r.partOf(e); !p.waiting && time.Since(p.since) >= r.patience {
+		p.evicted = true
+		r.remove(p)
+		p.abort()
+	}
+}
+
+// complete means that the response is complete. Its memory is no longer taken from it.
+func (p *part) complete() error {
+	p.raw.mu.Lock()
+	defer p.raw.mu.Unlock()
+	if p.evicted {
+		return ErrBusy
+	}
+	p.raw.unlist(p)
+	return nil
+}
+
+// end returns the memory of a response.
+func (p *part) end() {
+	p.raw.mu.Lock()
+	defer p.raw.mu.Unlock()
+	p.raw.remove(p)
+}
+
+// reason returns ErrBusy if an error is the consequence of an eviction.
+func (p *part) reason(err error) error {
+	p.raw.mu.Lock()
+	defer p.raw.mu.Unlock()
+	if p.evicted {
+		return ErrBusy
+	}
+	return err
+}
+
+// remove returns the memory of a response. The caller holds the lock.
+func (r *raw) remove(p *part) {
+	r.left += p.bytes
+	p.bytes = 0
+	r.unlist(p)
+}
+
+// unlist removes a response from the list, and lets the others try again. The caller holds the lock.
+func (r *raw) unlist(p *part) {
+	if p.at != nil {
+		r.reading.Remove(p.at)
+		p.at = nil
+	}
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+func (r *raw) partOf(e *list.Element) *part {
+	return e.Value.(*part) //nolint:forcetypeassert // The list has only parts.
+}

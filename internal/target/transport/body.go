@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"sync"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
+)
+
+// largeEvent is the size of an event in bytes after which a watch ends, and is continued: its decoder keeps a buffer of the size of the
+// largest event.
+const largeEvent = 512 << 10
+
+// A body is the body of a response within the budget of the process. It is read as a whole before the client gets its first byte, and
+// that of a watch event by event. Closing it ends the time limit of the request.
+type body struct {
+	io.Closer
+
+	ctx    context.Context //nolint:containedctx // It is the context of the request.
+	cancel context.CancelFunc
+	guard  *guard
+	// next returns the next part to read, and io.EOF after the last one.
+	next  func() (decoding.Source, error)
+	watch bool
+
+	// unread and err belong to the goroutine that reads.
+	unread *bytes.Reader
+	err    error
+
+	mu      sync.Mutex
+	release func()
+	closed  bool
+}
+
+// bodyOf returns the body of a response for the client.
+func (g *guard) bodyOf(ctx context.Context, cancel context.CancelFunc, resp *http.Response, watch bool) *body {
+	b := &body{
+		Closer: resp.Body, ctx: ctx, cancel: cancel, guard: g, watch: watch && resp.StatusCode == http.StatusOK,
+		unread: bytes.NewReader(nil), release: func() {},
+	}
+	s := decoding.Source{
+		Reader: resp.Body, ContentType: resp.Header.Get("Content-Type"), Expected: resp.ContentLength, Most: g.limits.AnswerBytes, Abort: cancel,
+	}
+	b.next = once(s)
+	if b.watch {
+		s.Most, s.Expected = g.limits.EventBytes, 0
+		b.next = events(s)
+	}
+	return b
+}
+
+// once returns the only part of a response.
+func once(s decoding.Source) func() (decoding.Source, error) {
+	err := error(nil)
+	return func() (decoding.Source, error) {
+		defer func() { err = io.EOF }()
+		return s, err
+	}
+}
+
+// Read reads from the current part. It releases the one before, which the client has decoded and delivered when it reads on.
+func (b *body) Read(p []byte) (int, error) {
+	for b.err == nil && b.unread.Len() == 0 {
+		b.holds(func() {})
+		b.err = b.load()
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	return b.unread.Read(p)
+}
+
+// load reads the next part.
+func (b *body) load() error {
+	s, err := b.next()
+	if err != nil {
+		return err
+	}
+	content, release, err := b.guard.budget.Read(b.ctx, s)
+	if err != nil {
+		return b.guard.limited(err)
+	}
+	b.holds(release)
+	b.unread.Reset(content)
+	if b.watch && len(content) > largeEvent {
+		b.next = func() (decoding.Source, error) { return s, io.EOF }
+	}
+	return nil
+}
+
+// holds releases what the body has of the budget, and keeps the function that releases what it has now.
+func (b *body) holds(release func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.release()
+	b.release = release
+	if b.closed {
+		release()
+	}
+}
+
+// Close closes the body, releases what it has of the budget and cancels the context of the request.
+func (b *body) Close() error {
+	defer b.cancel()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	b.release()
+	return b.Closer.Close()
+}
+
+// limited converts the errors of the budget to errors for users.
+func (g *guard) limited(err error) error {
+	switch {
+	case errors.Is(err, decoding.ErrTooLarge):
+		return &UnreachableError{Host: g.host, Reason: errTooLarge.Error(), TooLarge: true}
+	case errors.Is(err, decoding.ErrBusy):
+		return &UnreachableError{Host: g.host, Reason: errBusy.Error(), Slow: true}
+	}
+	return err
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
+	"github.com/crossplane-contrib/provider-kyma/internal/heaptest"
+)
+
+const mib = 1 << 20
+
+// frame returns an event of a watch in the binary format.
+func frame(content string) string {
+	return string(binary.BigEndian.AppendUint32(nil, uint32(len(content)))) + content //nolint:gosec // Small.
+}
+
+// chunk returns what a body returns at once, with repeated characters shortened.
+func chunk(p []byte) string {
+	if n := len(p); n > 100 {
+		return string(p[:10]) + "..."
+	}
+	return string(p)
+}
+
+// TestEvents checks that a watch is read event by event, each within the limits.
+func TestEvents(t *testing.T) {
+	const jsonType, binaryType = "application/json", "application/vnd.kubernetes.protobuf;stream=watch"
+	large := strings.Repeat("x", largeEvent+1)
+	type want struct {
+		Parts    []string
+		TooLarge bool
+	}
+	cases := map[string]struct {
+		reason, contentType, content string
+		want                         want
+	}{
+		"Lines":       {reason: "Each line is an event.", contentType: jsonType, content: "{1}\n{2}\n{3}", want: want{Parts: []string{"{1}\n", "{2}\n", "{3}"}}},
+		"Messages":    {reason: "Each message is an event.", contentType: binaryType, content: frame("one") + frame("") + frame("two\nlines"), want: want{Parts: []string{frame("one"), frame(""), frame("two\nlines")}}},
+		"Cut":         {reason: "What is incomplete is left to the client.", contentType: binaryType, content: frame("one") + frame("two")[:5], want: want{Parts: []string{frame("one"), frame("two")[:5]}}},
+		"CutLength":   {reason: "So is an incomplete length.", contentType: binaryType, content: frame("one") + "\x00\x00", want: want{Parts: []string{frame("one"), "\x00\x00"}}},
+		"Large":       {reason: "After a large event, the watch is continued by another request, so that no buffer stays large.", contentType: jsonType, content: large + "\n{2}\n", want: want{Parts: []string{"xxxxxxxxxx..."}}},
+		"LargeBinary": {reason: "So it is after a large message.", contentType: binaryType, content: frame(large) + frame("two"), want: want{Parts: []string{frame(large)[:10] + "..."}}},
+		"Endless":     {reason: "An event without end is not read.", contentType: jsonType, content: "{1}\n" + strings.Repeat("x", mib+1), want: want{Parts: []string{"{1}\n"}, TooLarge: true}},
+		"Announced":   {reason: "Nor is one that is announced to be too large.", contentType: binaryType, content: frame("one") + "\xff\xff\xff\xff", want: want{Parts: []string{frame("one")}, TooLarge: true}},
+		"Values":      {reason: "Nor what becomes too large.", contentType: jsonType, content: strings.Repeat("{}", 200_000) + "\n", want: want{TooLarge: true}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, rc := newTLS(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", tc.contentType)
+				_, _ = io.WriteString(w, tc.content)
+			})
+			budget := decoding.New(16 * mib)
+			tr := newTransport(t, rc, Options{Budget: budget, Limits: Limits{EventBytes: mib}})
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, rc.Host+"/x?watch=true", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := tr.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			got, p := want{}, make([]byte, 2*mib)
+			for err == nil {
+				var n int
+				if n, err = resp.Body.Read(p); n > 0 {
+					got.Parts = append(got.Parts, chunk(p[:n]))
+				}
+			}
+			got.TooLarge = IsTooLarge(err)
+			if !got.TooLarge && !errors.Is(err, io.EOF) {
+				t.Errorf("%s\nRead(...): %v", tc.reason, err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestEventsArrive checks that an event is delivered although the next one has not begun.
+func TestEventsArrive(t *testing.T) {
+	end := make(chan struct{})
+	_, rc := newTLS(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "{1}\n")
+		w.(http.Flusher).Flush() //nolint:forcetypeassert // It is one.
+		<-end
+	})
+	defer close(end)
+	tr := newTransport(t, rc, Options{})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, rc.Host+"/x?watch=true", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := tr.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var event json.RawMessage = make([]byte, 4)
+	if _, err := io.ReadFull(resp.Body, event); err != nil || string(event) != "{1}\n" {
+		t.Errorf("got %q, %v", event, err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := resp.Body.Read(event); err == nil {
+		t.Error("a closed body returns an error")
+	}
+}
+
+// TestManyClusters checks that many clusters that send large lists at the same time take no more memory than the budget of the process
+// has.
+func TestManyClusters(t *testing.T) {
+	const clusters, size = 24, 32 * mib
+	list := `{"items":[` + strings.TrimSuffix(strings.Repeat("{},", 60_000), ",") + `]}`
+	budget := decoding.New(size)
+	transports := make([]*Transport, clusters)
+	for i := range transports {
+		_, rc := newTLS(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, list) })
+		transports[i] = newTransport(t, rc, Options{Budget: budget})
+	}
+	before := heaptest.Bytes()
+	var mu sync.Mutex
+	var most int64
+	var all sync.WaitGroup
+	for _, tr := range transports {
+		all.Go(func() {
+			ctx, done := decoding.Hold(t.Context())
+			defer done()
+			text, _, err := get(ctx, tr, tr.URL())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			var decoded any
+			if err := json.Unmarshal([]byte(text), &decoded); err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			most = max(most, heaptest.Bytes()-before)
+			runtime.KeepAlive(decoded)
+		})
+	}
+	all.Wait()
+	// What the servers and connections take is not part of the budget.
+	if most > size+32*mib {
+		t.Errorf("%d clusters took %d bytes at the same time; want about %d at most", clusters, most, size)
+	}
+}
+
+// TestBusy checks the error for a caller whose context ends while it waits for the budget, and that a closed body holds nothing.
+func TestBusy(t *testing.T) {
+	list := `{"items":[` + strings.TrimSuffix(strings.Repeat("{},", 30_000), ",") + `]}`
+	_, rc := newTLS(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, list) })
+	tr := newTransport(t, rc, Options{Budget: decoding.New(24 * mib)})
+	ctx, done := decoding.Hold(t.Context())
+	if _, _, err := get(ctx, tr, rc.Host); err != nil {
+		t.Fatal(err)
+	}
+	inner, innerDone := decoding.Hold(ctx)
+	defer innerDone()
+	_, _, err := get(inner, tr, rc.Host)
+	if u := (*UnreachableError)(nil); !errors.As(err, &u) || u.Down || u.Reason != errBusy.Error() {
+		t.Errorf("a holder must not wait again: %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := get(ended, tr, rc.Host); !errors.Is(err, context.Canceled) {
+		t.Errorf("want the error of the caller, got %v", err)
+	}
+	done()
+	for range 3 {
+		if _, _, err := get(t.Context(), tr, rc.Host); err != nil {
+			t.Errorf("a body that was closed holds nothing: %v", err)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
+)
+
+// events returns the events of a watch, one at a time. In JSON, each of them ends with a line break, and otherwise begins with its
+// length.
+func events(s decoding.Source) func() (decoding.Source, error) {
+	in := &stream{in: s.Reader}
+	return func() (decoding.Source, error) {
+		if len(in.rest) == 0 && in.err != nil {
+			return s, in.err
+		}
+		s.Reader = &line{stream: in}
+		if s.IsProtobuf() {
+			s.Reader, s.Skip = &message{stream: in, most: s.Most}, prefix
+		}
+		return s, nil
+	}
+}
+
+// A stream is what an API server sends of a watch.
+type stream struct {
+	in io.Reader
+	// rest is what was read beyond the end of an event, and err is the error at the end of the stream.
+	rest []byte
+	err  error
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	if len(s.rest) > 0 {
+		n := copy(p, s.rest)
+		s.rest = s.rest[n:]
+		return n, nil
+	}
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.in.Read(p)
+	s.err = err
+	return n, err
+}
+
+// A line reads from a stream up to the next line break.
+type line struct {
+	*stream
+
+	ended bool
+}
+
+func (l *line) Read(p []byte) (int, error) {
+	if l.ended {
+		return 0, io.EOF
+	}
+	n, err := l.stream.Read(p)
+	if i := bytes.IndexByte(p[:n], '\n'); i >= 0 {
+		l.ended, l.rest = true, append(bytes.Clone(p[i+1:n]), l.rest...)
+		return i + 1, nil
+	}
+	return n, err
+}
+
+// prefix is the number of bytes of the length of a message.
+const prefix = 4
+
+// A message reads from a stream up to the end of a message that begins with its length.
+type message struct {
+	*stream
+
+	most int64
+	head []byte
+	left int64
+}
+
+func (m *message) Read(p []byte) (int, error) {
+	if len(m.head) < prefix {
+		n, err := m.stream.Read(p[:min(len(p), prefix-len(m.head))])
+		if m.head = append(m.head, p[:n]...); len(m.head) == prefix {
+			m.left = int64(binary.BigEndian.Uint32(m.head))
+		}
+		if m.left > m.most {
+			return n, decoding.ErrTooLarge
+		}
+		return n, err
+	}
+	if m.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := m.stream.Read(p[:min(int64(len(p)), m.left)])
+	m.left -= int64(n)
+	return n, err
+}
