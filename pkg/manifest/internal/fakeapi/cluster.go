@@ -32,6 +32,8 @@ type Cluster struct {
 	Left func(line string) error
 	// Unready makes the cluster create CRDs without the status of an established CRD.
 	Unready bool
+	// Unconditional makes the cluster ignore the resource version of an apply, which no API server of Kubernetes does.
+	Unconditional bool
 
 	client rest.Interface
 

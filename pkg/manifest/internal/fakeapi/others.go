@@ -31,6 +31,13 @@ func must(err error) {
 	}
 }
 
+// CountFrom sets the resource version of the next write.
+func (c *Cluster) CountFrom(version int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.revision = version - 1
+}
+
 // Create creates an object as a manager that does not use server-side apply.
 func (c *Cluster) Create(manager, text string) cluster.ObjectRef {
 	u := Parse(text)

@@ -72,11 +72,16 @@ func (c *Cluster) serve(r *request, path string) (int, []byte, error) {
 	if !c.route(r, path) {
 		return failure(ErrPage)
 	}
+	existed := c.objects[r.ref] != nil
 	v, err := c.do(r)
 	if err != nil {
 		return failure(err)
 	}
-	return encode(v)
+	code, b, err := encode(v)
+	if !existed && r.isApply() {
+		code = http.StatusCreated
+	}
+	return code, b, err
 }
 
 func encode(v any) (int, []byte, error) {
@@ -128,7 +133,7 @@ func (r *request) applyVerb() string {
 	case u.GetUID() != "":
 		verb += " at"
 	case u.GetResourceVersion() != "":
-		verb += " new"
+		return verb + " new"
 	}
 	if r.query.Get("force") != "true" {
 		verb += " unforced"

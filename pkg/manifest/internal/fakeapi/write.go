@@ -103,7 +103,7 @@ func (c *Cluster) apply(r *request) (*unstructured.Unstructured, error) {
 // precondition returns an error if the version or UID of the object in the cluster differs from what an apply requires.
 func (c *Cluster) precondition(r *request, want *unstructured.Unstructured) error {
 	old := c.objects[r.ref]
-	if v := want.GetResourceVersion(); old != nil && v != "" && v != old.GetResourceVersion() {
+	if v := want.GetResourceVersion(); old != nil && v != "" && !c.Unconditional && v != old.GetResourceVersion() {
 		return modified(r)
 	}
 	uid := want.GetUID()

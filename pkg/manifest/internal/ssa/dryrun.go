@@ -87,7 +87,7 @@ func (c *Client) dryRun(ctx context.Context, o *object.Desired, how Mode, accept
 	if err != nil {
 		return nil, err
 	}
-	return c.body(c.applyRequest(o, m, patchOf(o, how), how != NoForce).Param("dryRun", "All").SetHeader("Accept", accept).Do(ctx))
+	return c.body(c.applyRequest(o, m, patchOf(o, how), how == Force).Param("dryRun", "All").SetHeader("Accept", accept).Do(ctx))
 }
 
 // PatchDryRun returns the object that a JSON patch would produce.

@@ -33,25 +33,25 @@ const (
 	Force Mode = iota
 	// NoForce refuses a write if another manager owns a field with another value.
 	NoForce
-	// Create refuses a write if the object exists.
+	// Create refuses a write if the object exists. It has no force either, in case that the API server does not refuse it.
 	Create
 )
 
 // Apply applies an object and creates its namespace if it is missing. If the mode refuses the write, Apply returns a conflict.
 // Otherwise, it returns the state of the object and the fields that the engine now owns.
 func (c *Client) Apply(ctx context.Context, o *object.Desired, how Mode) (cluster.ObjectState, *metav1.FieldsV1, error) {
-	return c.apply(ctx, o, patchOf(o, how), how != NoForce)
+	return c.apply(ctx, o, patchOf(o, how), how)
 }
 
 // ApplyTo is like Apply, but only writes the object if it has this UID. In particular, it does not recreate an object that was
 // deleted; see IsReplaced. If the UID is empty, ApplyTo is the same as Apply.
 func (c *Client) ApplyTo(ctx context.Context, o *object.Desired, uid string, how Mode) (cluster.ObjectState, *metav1.FieldsV1, error) {
-	return c.apply(ctx, o, o.PatchTo(uid), how != NoForce)
+	return c.apply(ctx, o, o.PatchTo(uid), how)
 }
 
 // ApplyAt applies an object by force if it still has this UID and resource version. Otherwise, it returns a conflict.
 func (c *Client) ApplyAt(ctx context.Context, o *object.Desired, uid, resourceVersion string) (cluster.ObjectState, error) {
-	s, _, err := c.apply(ctx, o, o.PatchAt(uid, resourceVersion), true)
+	s, _, err := c.apply(ctx, o, o.PatchAt(uid, resourceVersion), Force)
 	return s, err
 }
 
@@ -63,7 +63,7 @@ func (c *Client) apply(ctx context.Context, o *object.Desired, patch []byte, how
 		return cluster.ObjectState{}, nil, err
 	}
 	send := func() ([]byte, int, error) {
-		return c.write(ctx, c.applyRequest(o, m, patch, force).SetHeader("Accept", acceptFor(o.GVK())))
+		return c.write(ctx, c.applyRequest(o, m, patch, how == Force).SetHeader("Accept", acceptFor(o.GVK())))
 	}
 	b, code, err := send()
 	if IsNamespaceMissing(err, o.Ref.Namespace) {
@@ -71,6 +71,9 @@ func (c *Client) apply(ctx context.Context, o *object.Desired, patch []byte, how
 			return cluster.ObjectState{}, nil, err
 		}
 		b, code, err = send()
+	}
+	if err == nil && how == Create && code == http.StatusOK {
+		err = existed(ctx, c, o, m, b)
 	}
 	if err != nil {
 		return cluster.ObjectState{}, nil, err
@@ -137,11 +140,11 @@ func (c *Client) Patch(ctx context.Context, gvk schema.GroupVersionKind, m clust
 func (c *Client) SetManagedFields(
 	ctx context.Context, o *object.Desired, resourceVersion string, fields []metav1.ManagedFieldsEntry,
 ) (*metav1.PartialObjectMetadata, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	m, err := c.cluster.Mapping(ctx, o.GVK())
 	if err != nil {
 		return nil, err
-	ctx, done := decoding.Hold(ctx)
-	defer done()
 	}
 	body, err := json.Marshal([]map[string]any{
 		{"op": "replace", "path": "/metadata/managedFields", "value": fields},
@@ -176,11 +179,11 @@ func (c *Client) Delete(ctx context.Context, gvk schema.GroupVersionKind, r clus
 func (c *Client) DeleteAt(
 	ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid, resourceVersion string,
 ) (*metav1.PartialObjectMetadata, error) {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	m, err := c.cluster.Mapping(ctx, gvk)
 	if IsNoKind(err) {
 		return nil, nil //nolint:nilnil // Nothing is left, as documented.
-	ctx, done := decoding.Hold(ctx)
-	defer done()
 	}
 	if err != nil {
 		return nil, errors.Wrap(err, r.String())
@@ -282,11 +285,11 @@ func (c *Client) WriteSecret(ctx context.Context, s *corev1.Secret, how Mode, cr
 
 // SendSecret creates (POST) or replaces (PUT) a Secret. It returns errors of the API server unchanged.
 func (c *Client) SendSecret(ctx context.Context, verb string, s *corev1.Secret) error {
+	ctx, done := decoding.Hold(ctx)
+	defer done()
 	s.APIVersion, s.Kind = "v1", "Secret"
 	b, err := json.Marshal(s)
 	if err != nil {
-	ctx, done := decoding.Hold(ctx)
-	defer done()
 		return errors.Wrap(err, "cannot encode Secret")
 	}
 	name := s.Name
