@@ -32,6 +32,8 @@ type flags struct {
 	changeLogs              bool
 	changeLogsSocket        string
 	metricsAddress          string
+	metricsSecure           bool
+	metricsCertDir          string
 	probeAddress            string
 	stateMetric             time.Duration
 
@@ -77,6 +79,9 @@ func parse(args []string) (*flags, error) {
 func (f *flags) validate() error {
 	if f.pollJitter >= 100 {
 		return errors.Errorf("--poll-jitter-percentage must be less than 100, not %d", f.pollJitter)
+	}
+	if f.metricsCertDir != "" && !f.metricsSecure {
+		return errors.New("--metrics-cert-dir needs --metrics-secure")
 	}
 	if f.concurrency < 1 {
 		return errors.Errorf("--max-reconcile-rate must be at least 1, not %d", f.concurrency)
@@ -155,6 +160,9 @@ func (f *flags) process(app *kingpin.Application) {
 		PlaceHolder("NAMESPACE").StringVar(&f.leaderElectionNamespace)
 	app.Flag("sync", "Interval between full resyncs of all resources.").Short('s').Default("1h").DurationVar(&f.sync)
 	app.Flag("metrics-bind-address", "Address that the metrics endpoint binds to. 0 disables the endpoint.").Default(":8080").StringVar(&f.metricsAddress)
+	app.Flag("metrics-secure", "Serve metrics over TLS, to clients whose token the control plane allows to get /metrics.").BoolVar(&f.metricsSecure)
+	app.Flag("metrics-cert-dir", "Directory with tls.crt and tls.key for the metrics endpoint. Defaults to a self-signed certificate.").
+		PlaceHolder("DIR").StringVar(&f.metricsCertDir)
 	app.Flag("health-probe-bind-addr", "Address that the health and readiness probe endpoints bind to.").Default(":8081").StringVar(&f.probeAddress)
 	app.Flag("poll-state-metric", "Interval at which the state metrics of managed resources are updated.").
 		Default("5s").DurationVar(&f.stateMetric)

@@ -51,6 +51,11 @@ func TestParseArguments(t *testing.T) {
 			args:   []string{"--service-cidr=kubernetes.default"},
 			err:    `--service-cidr: invalid address range "kubernetes.default"`,
 		},
+		"Certificate": {
+			reason: "A certificate that is not used is an error.",
+			args:   []string{"--metrics-cert-dir=/tls"},
+			err:    "--metrics-cert-dir needs --metrics-secure",
+		},
 		"Unknown": {
 			reason: "An unknown flag is named in the error.",
 			args:   []string{"--pool=1m"},

@@ -26,7 +26,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	registry "sigs.k8s.io/controller-runtime/pkg/metrics"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
@@ -139,7 +138,7 @@ func options(f *flags, cfg *rest.Config, held *lease) ctrl.Options {
 				&corev1.ConfigMap{}: {Transform: stripAnnotations},
 			},
 		},
-		Metrics:                    metricsserver.Options{BindAddress: f.metricsAddress},
+		Metrics:                    metricsOptions(f),
 		HealthProbeBindAddress:     f.probeAddress,
 		LeaderElection:             f.leaderElection,
 		LeaderElectionID:           leaderElectionID,
