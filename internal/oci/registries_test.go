@@ -3,6 +3,7 @@
 package oci
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
@@ -136,5 +137,38 @@ func TestEndpointIdentity(t *testing.T) {
 	}
 	if _, ok := seen[ambient.caller]; ok {
 		t.Error("endpoint(...): ambient credentials have the identity of a tenant")
+	}
+}
+
+// TestSitePath checks that a chart repository gets the credentials of the narrowest key, as a registry does.
+func TestSitePath(t *testing.T) {
+	config := []byte(`{"auths": {
+		"charts.example.org": {"username": "host", "password": "p"},
+		"charts.example.org/team": {"username": "team", "password": "p"},
+		"https://charts.example.org/team/sub/": {"username": "sub", "password": "p"}}}`)
+	regs := Registries{{Host: "charts.example.org", DockerConfig: config}}
+	for address, want := range map[string]string{
+		"https://charts.example.org":                        "host",
+		"https://charts.example.org/":                       "host",
+		"https://charts.example.org/teams/index.yaml":       "host",
+		"https://charts.example.org/team":                   "team",
+		"https://charts.example.org/team/index.yaml":        "team",
+		"https://charts.example.org/team/sub/web-1.0.0.tgz": "sub",
+	} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := regs.Site(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.auth.Authorization()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Username != want {
+			t.Errorf("Site(%s): got the credentials of %q, want %q", address, got.Username, want)
+		}
 	}
 }

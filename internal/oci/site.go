@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -24,7 +25,8 @@ type Site struct {
 // Site returns the site of u, with its settings in rs. Unlike with repositories, the scheme is part of the URL; plain
 // HTTP still requires the same permission.
 func (rs Registries) Site(u *url.URL) (*Site, error) {
-	e, err := rs.endpoint(u.Host, u.Path)
+	// Keys of a docker configuration have no slash before the path.
+	e, err := rs.endpoint(u.Host, strings.TrimPrefix(u.Path, "/"))
 	if err != nil {
 		return nil, err
 	}

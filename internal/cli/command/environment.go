@@ -37,11 +37,18 @@ type Environment struct {
 
 // Process returns the environment of this process.
 func Process() *Environment {
-	return &Environment{
+	e := &Environment{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Terminal: term.IsTerminal(int(os.Stderr.Fd())),
 	}
+	if term.IsTerminal(int(os.Stdout.Fd())) {
+		e.Out = Screen{os.Stdout}
+	}
+	return e
 }
+
+// A Screen is a writer to a terminal.
+type Screen struct{ io.Writer }
 
 // Sayf writes a line to stderr, unless Quiet is set.
 func (e *Environment) Sayf(format string, args ...any) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // hostile is what an attacker could try to write to a terminal: escape sequences of both kinds, a line break, characters that
@@ -42,4 +44,22 @@ func TestHostileText(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkClean(t, "table", out.String(), 1)
+}
+
+// TestHostileOutput checks that no format writes control characters to a terminal, and that programs get the text as it is.
+func TestHostileOutput(t *testing.T) {
+	v := map[string]string{"text": strings.ReplaceAll(hostile, "\n", "")}
+	for _, format := range []string{"json", "jsonpath={.text}", "go-template={{.text}}{{\"\\n\"}}", "custom-columns=A:.text"} {
+		t.Run(format, func(t *testing.T) {
+			var screen, file bytes.Buffer
+			o := Output{format: format}
+			if err := errors.Join(o.Write(Screen{&screen}, v, nil), o.Write(&file, v, nil)); err != nil {
+				t.Fatal(err)
+			}
+			checkClean(t, format, screen.String(), strings.Count(screen.String(), "\n"))
+			if strings.HasPrefix(format, "jsonpath") && !strings.Contains(file.String(), "a\x1b[2J") {
+				t.Errorf("a program gets %q", file.String())
+			}
+		})
+	}
 }

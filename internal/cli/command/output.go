@@ -82,6 +82,10 @@ func (o *Output) Write(w io.Writer, v any, table func(w io.Writer) error) error 
 		if err != nil {
 			return err
 		}
+		// Programs get the text as it is. JSON has no such characters.
+		if s, ok := w.(Screen); ok {
+			w = printableCells{s}
+		}
 		return p(w, v)
 	}
 	t := newColumns(w)

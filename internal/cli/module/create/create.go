@@ -187,7 +187,7 @@ func (c *creation) signer() (crypto.Signer, error) {
 	if c.keyFile == "" {
 		return nil, nil //nolint:nilnil // --key is not set.
 	}
-	return key.ReadPrivate(c.keyFile)
+	return key.ReadPrivate(c.e, c.keyFile)
 }
 
 // base opens the module or image of --from. It returns nil if the flag is not set.

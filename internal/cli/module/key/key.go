@@ -6,6 +6,7 @@ import (
 	"crypto"
 	"io"
 	"os"
+	"runtime"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -16,8 +17,13 @@ import (
 // maxKey is the maximum size of a key file, in bytes.
 const maxKey = 64 << 10
 
-// ReadPrivate reads a private key for signing from a PEM file. Its errors have the exit code ExitUsage.
-func ReadPrivate(file string) (crypto.Signer, error) {
+// ReadPrivate reads a private key for signing from a PEM file. It warns if other users may read the file. Its errors have the exit code
+// ExitUsage.
+func ReadPrivate(e *command.Environment, file string) (crypto.Signer, error) {
+	// Windows has no such permissions. What is not a regular file, such as a pipe, is not kept.
+	if i, err := os.Stat(file); err == nil && i.Mode().IsRegular() && i.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		e.Warnf("--key %s can be accessed by other users (mode %04o); run chmod 600 %s", file, i.Mode().Perm(), file)
+	}
 	data, err := read(file)
 	if err != nil {
 		return nil, err

@@ -90,7 +90,7 @@ func (s *signing) signer() (crypto.Signer, error) {
 	case s.name == "":
 		return nil, command.Usagef("--signature-name must not be empty")
 	}
-	return key.ReadPrivate(s.keyFile)
+	return key.ReadPrivate(s.e, s.keyFile)
 }
 
 // sign signs a module in the registry or layout from which it was opened.
