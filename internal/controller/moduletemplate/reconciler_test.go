@@ -59,7 +59,7 @@ func TestReconcile(t *testing.T) {
 			reason: "A template is resolved.",
 			want: want{
 				said: "True Resolved module sample version 1.0.0", version: "1.0.0", generation: 1, calls: 1,
-				events: []string{"Normal Resolved Resolved module sample to version 1.0.0, digest sha256:1.0.0"},
+				events: []string{"Normal Resolved Module sample resolved to version 1.0.0, digest sha256:1.0.0"},
 			},
 		},
 		"Again": {
@@ -77,7 +77,7 @@ func TestReconcile(t *testing.T) {
 			},
 			want: want{
 				said: "True Resolved module sample version 1.1.0", version: "1.1.0", generation: 2, calls: 1,
-				events: []string{"Normal Resolved Resolved module sample to version 1.1.0, digest sha256:1.1.0"},
+				events: []string{"Normal Resolved Module sample resolved to version 1.1.0, digest sha256:1.1.0"},
 			},
 		},
 		"Unchanged": {
@@ -111,7 +111,7 @@ func TestReconcile(t *testing.T) {
 			},
 			want: want{
 				said: "True Resolved module sample version 1.0.0", version: "1.0.0", generation: 1, calls: 1,
-				events: []string{"Normal Resolved Resolved module sample to version 1.0.0, digest sha256:1.0.0"},
+				events: []string{"Normal Resolved Module sample resolved to version 1.0.0, digest sha256:1.0.0"},
 			},
 		},
 		"Down": {
@@ -163,7 +163,7 @@ func TestReconcile(t *testing.T) {
 			},
 			want: want{
 				said: "True Resolved module sample version 0.9.0", version: "0.9.0", generation: 2, calls: 1,
-				events: []string{"Normal Resolved Resolved module sample to version 0.9.0, digest sha256:0.9.0"},
+				events: []string{"Normal Resolved Module sample resolved to version 0.9.0, digest sha256:0.9.0"},
 			},
 		},
 		"LowerOtherwiseMeant": {
@@ -187,7 +187,7 @@ func TestReconcile(t *testing.T) {
 			},
 			want: want{
 				said: "True Resolved module other version 0.9.0", version: "0.9.0", generation: 2, calls: 1,
-				events: []string{"Normal Resolved Resolved module other to version 0.9.0, digest sha256:0.9.0"},
+				events: []string{"Normal Resolved Module other resolved to version 0.9.0, digest sha256:0.9.0"},
 			},
 		},
 	}

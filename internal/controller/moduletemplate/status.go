@@ -86,7 +86,7 @@ func eventsOf(before, after *v1alpha1.ModuleTemplate) []event.Event {
 			out = append(out, event.Warning(event.Reason(is.Reason), errors.New(is.Message)))
 		}
 	case before.Status.Version != after.Status.Version || before.Status.Digest != after.Status.Digest:
-		out = append(out, event.Normal(event.Reason(is.Reason), fmt.Sprintf("Resolved module %s to version %s, digest %s",
+		out = append(out, event.Normal(event.Reason(is.Reason), fmt.Sprintf("Module %s resolved to version %s, digest %s",
 			after.Status.ModuleName, after.Status.Version, after.Status.Digest)))
 	}
 	was, is = before.Status.GetCondition(v1alpha1.TypeVerified), after.Status.GetCondition(v1alpha1.TypeVerified)

@@ -39,7 +39,7 @@ type Outcome struct {
 
 // refusedCredentials is the message for requests whose credentials the server rejects.
 const refusedCredentials = "API server rejects the credentials (401 Unauthorized); check the user in the " +
-	"kubeconfig, or spec.identity" //nolint:gosec // A message.
+	"kubeconfig, or spec.identity"
 
 // tolerated is the number of consecutive ambiguous failures after which a connected server counts as unreachable.
 const tolerated = 3
