@@ -139,6 +139,10 @@ type Cache interface {
 	// state is unknown because the kind is not in sync. Get never returns a state that is known to be outdated.
 	Get(r ObjectRef) (ObjectState, bool)
 
+	// Kinds returns the kinds that are in sync, in the watched versions, and whether the cache contains an object of an ApplySet. It
+	// sends no request, and takes no longer for more objects.
+	Kinds(set string) map[schema.GroupVersionKind]bool
+
 	// Put stores a state from a response of the API server. The newest resource version wins.
 	Put(r ObjectRef, s ObjectState)
 

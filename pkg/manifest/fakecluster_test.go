@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 
@@ -35,8 +37,9 @@ type fakeCluster struct {
 	// request.
 	version, known string
 	apis           []string
-	// blind contains kinds that cannot be watched.
-	blind map[string]bool
+	// blind contains kinds that cannot be watched, and tracked the kinds that were tracked.
+	blind   map[string]bool
+	tracked map[schema.GroupVersionKind]bool
 	// listing contains kinds whose first list is under way, and prepared contains those that were tracked without waiting.
 	listing, prepared map[string]bool
 	// examined contains kinds whose objects are hashed.
@@ -55,7 +58,10 @@ type fakeCluster struct {
 
 func newFakeCluster(t testing.TB, s *fakeServer) *fakeCluster {
 	t.Helper()
-	c := &fakeCluster{server: s, learned: map[schema.GroupVersionKind]cluster.Mapping{}, blind: map[string]bool{}, prepared: map[string]bool{}, examined: map[string]bool{}, left: -1}
+	c := &fakeCluster{
+		server: s, learned: map[schema.GroupVersionKind]cluster.Mapping{}, blind: map[string]bool{}, prepared: map[string]bool{}, examined: map[string]bool{},
+		left: -1, tracked: map[schema.GroupVersionKind]bool{},
+	}
 	c.version, c.apis = "v1.36.3", []string{"v1", "apps/v1"}
 	c.config = &rest.Config{Host: "http://fake", QPS: -1, ContentConfig: rest.ContentConfig{
 		GroupVersion: &schema.GroupVersion{Version: "v1"}, NegotiatedSerializer: scheme.Codecs.WithoutConversion(),
@@ -107,9 +113,42 @@ func (c *fakeCluster) UID(context.Context) (string, error) {
 func (c *fakeCluster) Config() *rest.Config                    { return c.config }
 func (c *fakeCluster) Version(context.Context) (string, error) { return c.version, nil }
 func (c *fakeCluster) LastVersion() string                     { return c.known }
+
+// APIVersions returns what a test set, and all kinds.
 func (c *fakeCluster) APIVersions(context.Context) ([]string, error) {
-	return c.apis, nil
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	out := slices.Clone(c.apis)
+	for _, k := range c.server.kinds() {
+		out = append(out, k.GroupVersion().String()+"/"+k.Kind)
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
 }
+
+// Kinds returns the kinds that were tracked. A connection that is new knows none.
+func (c *fakeCluster) Kinds(set string) map[schema.GroupVersionKind]bool {
+	c.mu.Lock()
+	out := maps.Clone(c.tracked)
+	c.mu.Unlock()
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	for gvk := range out {
+		if c.blind[gvk.Kind] {
+			delete(out, gvk)
+		}
+	}
+	for k, o := range c.server.objects {
+		for gvk := range out {
+			l := o.u().GetLabels()
+			if gvk.GroupKind() == k.GroupKind() && l[object.LabelPartOf] == set && l[object.LabelManagedBy] == object.DefaultManagedBy {
+				out[gvk] = true
+			}
+		}
+	}
+	return out
+}
+
 func (c *fakeCluster) Put(cluster.ObjectRef, cluster.ObjectState) {}
 func (c *fakeCluster) Forget(cluster.ObjectRef)                   {}
 func (c *fakeCluster) Learn(gvk schema.GroupVersionKind, m cluster.Mapping) {
@@ -135,6 +174,11 @@ func (c *fakeCluster) Mapping(_ context.Context, gvk schema.GroupVersionKind) (c
 }
 
 func (c *fakeCluster) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
+	c.mu.Lock()
+	for _, gvk := range gvks {
+		c.tracked[gvk] = false
+	}
+	c.mu.Unlock()
 	out := map[schema.GroupVersionKind]error{}
 	for _, gvk := range gvks {
 		if ctx.Err() != nil {

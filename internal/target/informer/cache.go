@@ -183,6 +183,19 @@ func (c *Cache) Get(key cluster.ObjectRef) (cluster.ObjectState, bool) {
 	return k.get(nameOf(key))
 }
 
+// Kinds returns the kinds that are in sync, in the watched versions, and whether the cache contains an object of a set.
+func (c *Cache) Kinds(set string) map[schema.GroupVersionKind]bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	out := make(map[schema.GroupVersionKind]bool, len(c.kinds))
+	for _, k := range c.kinds {
+		if gvk, members, synced := k.holds(set); synced {
+			out[gvk] = members
+		}
+	}
+	return out
+}
+
 // Put stores the state of an object from the response to a write of the engine.
 func (c *Cache) Put(key cluster.ObjectRef, s cluster.ObjectState) {
 	c.kind(key.GroupKind()).put(nameOf(key), s)

@@ -229,6 +229,13 @@ func (k *kind) get(n name) (cluster.ObjectState, bool) {
 	return s, ok
 }
 
+// holds returns the watched version, and whether there are objects of a set. It returns false if the kind is not in sync.
+func (k *kind) holds(set string) (gvk schema.GroupVersionKind, members, synced bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.gvk, k.objects.members[set] > 0, k.synced && k.err == nil
+}
+
 // listBegins records that a list is about to begin.
 func (k *kind) listBegins() {
 	k.mu.Lock()

@@ -33,6 +33,8 @@ type objects struct {
 	// gone contains the forgotten objects whose deletion events have not arrived yet. Without it, earlier events would add the
 	// objects again.
 	gone map[name]forgotten
+	// members counts the known objects of each set.
+	members map[string]int
 	// own contains the sequence numbers of the own writes that no event or list has shown yet.
 	own map[name]uint64
 	// writes counts the own writes. It is their sequence number. began is the number of the last write before the current list.
@@ -51,7 +53,7 @@ type forgotten struct {
 }
 
 func newObjects() objects {
-	return objects{known: map[name]cluster.ObjectState{}, gone: map[name]forgotten{}, own: map[name]uint64{}}
+	return objects{known: map[name]cluster.ObjectState{}, gone: map[name]forgotten{}, members: map[string]int{}, own: map[name]uint64{}}
 }
 
 // begin records that a list is about to begin. Call it before the request is sent.
@@ -70,18 +72,31 @@ func (o *objects) put(n name, s cluster.ObjectState) {
 
 // set stores a state.
 func (o *objects) set(n name, s cluster.ObjectState) {
-	if have, ok := o.known[n]; ok {
+	have, ok := o.known[n]
+	if ok {
 		o.size -= sizeOf(n, &have)
 	}
 	s = compact(s)
 	o.known[n] = s
 	o.size += sizeOf(n, &s)
+	o.members[s.Set]++
+	if ok {
+		o.leave(have.Set)
+	}
+}
+
+// leave counts an object that no longer belongs to a set.
+func (o *objects) leave(set string) {
+	if o.members[set]--; o.members[set] == 0 {
+		delete(o.members, set)
+	}
 }
 
 // remove removes an object.
 func (o *objects) remove(n name) {
 	if have, ok := o.known[n]; ok {
 		o.size -= sizeOf(n, &have)
+		o.leave(have.Set)
 	}
 	delete(o.known, n)
 	delete(o.own, n)

@@ -79,6 +79,7 @@ func TestObjects(t *testing.T) {
 		"ListedAgain":         {reason: "A list that shows what is known is not news.", steps: []step{begin, listed("20", s("1", "10", "a")), begin, listed("25", s("1", "10", "a"))}, want: []c{{"", "10"}}, known: "10"},
 		"ForgottenDuringList": {reason: "A list that began before does not bring back what we deleted.", steps: []step{put(s("1", "10", "a")), begin, forget, listed("10", s("1", "10", "a"))}},
 		"ListedForgotten":     {reason: "One that began later shows that it is there.", steps: []step{put(s("1", "10", "a")), forget, begin, listed("12", s("1", "10", "a"))}, want: []c{{"", "10"}}, known: "10"},
+		"OtherSet":            {reason: "An object that another set took over counts there.", steps: []step{put(s("1", "10", "a")), seen(cluster.ObjectState{UID: "1", ResourceVersion: "11", Set: "other"})}, want: []c{{"10", "11"}}, known: "11"},
 		"ListedLongForgotten": {reason: "The memory of the deleted ends with a list without them.", steps: []step{put(s("1", "10", "a")), forget, begin, listed("12"), seen(s("1", "13", "a"))}, want: []c{{"", "13"}}, known: "13"},
 	}
 	for name, tc := range cases {
@@ -105,6 +106,13 @@ func TestObjects(t *testing.T) {
 			}
 			if o.known[x].ResourceVersion == "" && len(o.own) > 0 {
 				t.Errorf("%s\nown writes pile up: %v", tc.reason, o.own)
+			}
+			members := map[string]int{}
+			for _, v := range o.known {
+				members[v.Set]++
+			}
+			if diff := cmp.Diff(members, o.members); diff != "" {
+				t.Errorf("%s\nmembers: -want, +got:\n%s", tc.reason, diff)
 			}
 			if n := slices.Collect(maps.Keys(o.gone)); len(n) > 1 {
 				t.Errorf("%s\nthe deleted pile up: %v", tc.reason, n)

@@ -156,6 +156,9 @@ func (c *Cluster) Get(r cluster.ObjectRef) (cluster.ObjectState, bool) {
 	return health.StateOf(object.DefaultFieldManager, u), true
 }
 
+// Kinds returns no kinds.
+func (c *Cluster) Kinds(string) map[schema.GroupVersionKind]bool { return nil }
+
 // Put logs the update of an object in the cache.
 func (c *Cluster) Put(r cluster.ObjectRef, s cluster.ObjectState) {
 	c.noteCached("put " + r.String() + " " + s.UID)

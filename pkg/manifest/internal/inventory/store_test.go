@@ -109,9 +109,10 @@ func (c fakeCache) Get(cluster.ObjectRef) (cluster.ObjectState, bool) {
 	return cluster.ObjectState{ResourceVersion: c.target.live.GetResourceVersion()}, true
 }
 
-func (fakeCache) Interpreter() cluster.Interpreter             { return nil }
-func (c fakeCache) Put(cluster.ObjectRef, cluster.ObjectState) { c.target.put = true }
-func (fakeCache) Forget(cluster.ObjectRef)                     {}
+func (fakeCache) Interpreter() cluster.Interpreter              { return nil }
+func (fakeCache) Kinds(string) map[schema.GroupVersionKind]bool { return nil }
+func (c fakeCache) Put(cluster.ObjectRef, cluster.ObjectState)  { c.target.put = true }
+func (fakeCache) Forget(cluster.ObjectRef)                      {}
 
 var parentRef = cluster.ObjectRef{Kind: "Secret", Namespace: "kyma-system", Name: "web"}
 
