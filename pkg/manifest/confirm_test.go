@@ -38,7 +38,7 @@ func TestStripped(t *testing.T) {
 		reason string
 		harm   func(b *bench)
 		stays  bool
-		left   []cluster.ObjectRef
+		left   []LeftBehind
 		kept   []cluster.ObjectRef
 	}{
 		"Watched":   {reason: "Its other label shows that it belongs to the bundle.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelManagedBy)) }},
@@ -47,14 +47,16 @@ func TestStripped(t *testing.T) {
 		"AllLabels": {reason: "Its UID is that of the object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, func(u *unstructured.Unstructured) { u.SetLabels(nil) }) }},
 		"Gone":      {reason: "The object is already gone.", harm: func(b *bench) { b.s.remove(webDeployment) }},
 		"Replaced": {
-			reason: "Another client put a different object in its place.", stays: true, left: []cluster.ObjectRef{webDeployment},
+			reason: "Another client put a different object in its place.", stays: true,
+			left: []LeftBehind{{Object: webDeployment, Reason: "recreated by another client"}},
 			harm: func(b *bench) {
 				b.s.remove(webDeployment)
 				b.s.put(manifestOf(b.t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: apps}, spec: {replicas: 1}}").Object)
 			},
 		},
 		"Adopted": {
-			reason: "Another bundle took it over.", stays: true, left: []cluster.ObjectRef{webDeployment},
+			reason: "Another bundle took it over.", stays: true,
+			left: []LeftBehind{{Object: webDeployment, Reason: "belongs to another owner, label applyset.kubernetes.io/part-of: other"}},
 			harm: func(b *bench) {
 				b.s.edit(webDeployment, func(u *unstructured.Unstructured) {
 					u.SetLabels(map[string]string{object.LabelPartOf: "other", object.LabelManagedBy: object.DefaultManagedBy})
@@ -74,7 +76,8 @@ func TestStripped(t *testing.T) {
 					tc.harm(b)
 					b.c.blind["Deployment"] = blind
 					b.s.took()
-					var left, kept []cluster.ObjectRef
+					var left []LeftBehind
+					var kept []cluster.ObjectRef
 					last := Removal{}
 					for range 10 {
 						last = b.take(s)
@@ -119,7 +122,8 @@ func TestPruneStripped(t *testing.T) {
 		b.s.remove(service)
 		b.s.put(manifestOf(t, "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: apps}}").Object)
 		s.Installs = []Install{install("web", tmplConfig)}
-		var pruned, left []cluster.ObjectRef
+		var pruned []cluster.ObjectRef
+		var left []LeftBehind
 		for range 4 {
 			r := b.apply(s)
 			pruned, left = append(pruned, r.Pruned...), append(left, r.LeftBehind...)
@@ -127,7 +131,7 @@ func TestPruneStripped(t *testing.T) {
 		if !slices.Contains(pruned, webDeployment) || slices.Contains(pruned, service) {
 			t.Errorf("policy %q: pruned: %v", policy, pruned)
 		}
-		if diff := cmp.Diff([]cluster.ObjectRef{service}, left); diff != "" {
+		if diff := cmp.Diff([]LeftBehind{{Object: service, Reason: "recreated by another client"}}, left); diff != "" {
 			t.Errorf("policy %q: left behind: -want, +got:\n%s", policy, diff)
 		}
 		if got := strings.Join(b.s.keys(), " "); strings.Contains(got, "Deployment") || !strings.Contains(got, "Service apps/web") {

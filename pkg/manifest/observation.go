@@ -93,6 +93,9 @@ type OwnedError = inventory.OwnedError
 // next call starts from the changed inventory.
 type ChangedError = inventory.ChangedError
 
+// A LeftBehind is an object that is not changed, because it is not the applied one.
+type LeftBehind = teardown.LeftBehind
+
 // A Removal is the progress of removing a bundle.
 type Removal = teardown.Removal
 

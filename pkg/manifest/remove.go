@@ -72,9 +72,10 @@ func (w *call) newRemover() *remover {
 	for i := range w.parts {
 		parts = append(parts, w.parts[i].Name)
 	}
+	permissions := w.newDryRunner().Permissions
 	return &remover{memory: w.mem, input: teardown.Input{
 		Read: w.client, Write: w.client, Cluster: w.c, Set: w.id, Labels: w.labels(), FieldManager: w.e.identity.FieldManager, Parts: parts,
-		Concurrency: w.e.concurrency, ForceAdvice: w.e.messages.ForceRemoval, DeleteAdopted: w.o.DeleteAdopted,
+		Concurrency: w.e.concurrency, ForceAdvice: w.e.messages.ForceRemoval, DeleteAdopted: w.o.DeleteAdopted, OwnerOf: permissions.OwnerOf,
 	}}
 }
 

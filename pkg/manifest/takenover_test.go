@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
@@ -81,14 +80,14 @@ func TestTakenOver(t *testing.T) {
 				}
 				left("after a repair")
 			}
-			var behind []cluster.ObjectRef
+			var behind []LeftBehind
 			for range 10 {
 				r := b.take(s)
 				if behind = append(behind, r.LeftBehind...); r.Gone {
 					break
 				}
 			}
-			if diff := cmp.Diff([]cluster.ObjectRef{config}, behind); diff != "" {
+			if diff := cmp.Diff([]LeftBehind{{Object: config, Reason: "belongs to Manifest team-b/web"}}, behind); diff != "" {
 				t.Errorf("what the removal left behind: -want, +got:\n%s", diff)
 			}
 			left("after the removal")

@@ -97,9 +97,9 @@ func (r *reporter) recordHookFailures(mr *v1alpha1.Manifest, failures []string) 
 
 // recordLeft records the objects that are no longer in the module and stay in the cluster, because another client replaced
 // them or took them over.
-func (r *reporter) recordLeft(mr *v1alpha1.Manifest, left []cluster.ObjectRef) {
+func (r *reporter) recordLeft(mr *v1alpha1.Manifest, left []engine.LeftBehind) {
 	if len(left) > 0 {
-		r.warn(mr, reasonLeft, "Left objects in the cluster, because they were replaced or belong to another owner: "+names(left))
+		r.warn(mr, reasonLeft, "Left objects in the cluster, because they are not what the module installed: "+list(linesOf(left)))
 	}
 }
 

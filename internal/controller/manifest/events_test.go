@@ -42,6 +42,25 @@ func TestRecord(t *testing.T) {
 			want: []string{"ResourceReleased: The name or namespace of the custom resource changed: " +
 				"Job a/one was replaced by Job a/two, is no longer managed, and stays in the cluster; delete the previous one if not needed"},
 		},
+		"LeftBehind": {
+			reason: "Each object has its reason, and the first ones are named.",
+			record: func(r *reporter, mr *v1alpha1.Manifest) {
+				var left []engine.LeftBehind
+				for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+					left = append(left, engine.LeftBehind{Object: cluster.ObjectRef{Kind: "Job", Namespace: "a", Name: name}, Reason: "recreated by another client"})
+				}
+				left[1].Reason = "belongs to Manifest b/web"
+				r.recordApply(mr, engine.Result{LeftBehind: left[:2]})
+				r.recordRemoval(mr, engine.Removal{LeftBehind: left})
+			},
+			want: []string{
+				"LeftBehind: Left in the cluster because it is not what the module installed: Job a/a (recreated by another client); " +
+					"Job a/b (belongs to Manifest b/web)",
+				"LeftBehind: Left in the cluster because it is not what the module installed: Job a/a (recreated by another client); " +
+					"Job a/b (belongs to Manifest b/web); Job a/c (recreated by another client); Job a/d (recreated by another client); " +
+					"Job a/e (recreated by another client); and 1 more",
+			},
+		},
 		"HooksFailed": {
 			reason: "Hooks of installs that were pruned are named where they failed.",
 			record: func(r *reporter, mr *v1alpha1.Manifest) {

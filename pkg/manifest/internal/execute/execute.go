@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
 )
 
 // A Result contains what a call did.
@@ -35,7 +36,7 @@ type Result struct {
 	KeptAdopted []cluster.ObjectRef
 	// LeftBehind contains the objects that the bundle no longer contains, and that are not the objects that were applied. They are
 	// not changed.
-	LeftBehind []cluster.ObjectRef
+	LeftBehind []teardown.LeftBehind
 	// Released contains the custom resources that the bundle no longer contains, because the name or namespace of its resource
 	// has changed.
 	Released []Released

@@ -142,3 +142,18 @@ func Identify(e *inventory.Entry, m *metav1.PartialObjectMetadata, set string) F
 	}
 	return Foreign
 }
+
+// whyForeign returns the difference between a foreign object and the applied one. Owner is the name of the owner of the other
+// ApplySet that the object belongs to, or empty.
+func whyForeign(e *inventory.Entry, m *metav1.PartialObjectMetadata, owner string) string {
+	set := m.Labels[object.LabelPartOf]
+	switch {
+	case owner != "":
+		return "belongs to " + owner
+	case set != "":
+		return "belongs to another owner, label " + object.LabelPartOf + ": " + set
+	case string(m.UID) != e.UID:
+		return "recreated by another client"
+	}
+	return "without label " + object.LabelPartOf + ", kept by another owner"
+}

@@ -143,3 +143,28 @@ func TestIdentify(t *testing.T) {
 		})
 	}
 }
+
+func TestWhyForeign(t *testing.T) {
+	cases := map[string]struct {
+		reason     string
+		uid, label string
+		owner      string
+		want       string
+	}{
+		"Owner":     {reason: "The owner is named, whatever the UID.", uid: "2", label: other, owner: "Manifest b/web", want: "belongs to Manifest b/web"},
+		"OtherSet":  {reason: "The ID is named if the owner is unknown.", uid: "1", label: other, want: "belongs to another owner, label applyset.kubernetes.io/part-of: " + other},
+		"Recreated": {reason: "Another object has its name.", uid: "2", want: "recreated by another client"},
+		"Kept":      {reason: "It is the applied object, which another owner orphaned.", uid: "1", want: "without label applyset.kubernetes.io/part-of, kept by another owner"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: types.UID(tc.uid)}}
+			if tc.label != "" {
+				m.Labels = map[string]string{object.LabelPartOf: tc.label}
+			}
+			if diff := cmp.Diff(tc.want, whyForeign(&inventory.Entry{UID: "1"}, m, tc.owner)); diff != "" {
+				t.Errorf("\n%s\nwhyForeign(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -3,6 +3,7 @@
 package teardown
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -58,13 +59,14 @@ func TestRunIdentifies(t *testing.T) {
 			given: func(w *world) {
 				w.add("web", aConfig)
 				label(w, map[string]string{object.LabelPartOf: "applyset-other"})
+				w.in.OwnerOf = func(_ context.Context, set string) string { return "the owner of " + set }
 			},
-			want: outcome{Log: read, Done: []string{web}, LeftBehind: []string{web}, Left: both},
+			want: outcome{Log: read, Done: []string{web}, LeftBehind: []string{web + " (belongs to the owner of applyset-other)"}, Left: both},
 		},
 		"OtherUID": {
 			reason: "Another client recreated the object.",
 			given:  func(w *world) { again(w, func(w *world) { w.c.Create("kubectl", aConfig) }) },
-			want:   outcome{Log: read, Done: []string{web}, LeftBehind: []string{web}, Left: both},
+			want:   outcome{Log: read, Done: []string{web}, LeftBehind: []string{web + " (recreated by another client)"}, Left: both},
 		},
 		"OurOtherUID": {
 			reason: "The engine recreated the object.",

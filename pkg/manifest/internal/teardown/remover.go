@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // A remover holds the state of one call of Run: its input, what is known about the entries, and the result so far.
@@ -115,14 +116,14 @@ func (r *remover) confirm(ctx context.Context) error {
 		return err
 	}
 	for i, e := range doubtful {
-		r.settle(e, found[i])
+		r.settle(ctx, e, found[i])
 	}
 	r.pass = Orphaning
 	return nil
 }
 
 // settle records the result of a request for the object of an entry. Pass nil if the request did not find the object.
-func (r *remover) settle(e *inventory.Entry, m *metav1.PartialObjectMetadata) {
+func (r *remover) settle(ctx context.Context, e *inventory.Entry, m *metav1.PartialObjectMetadata) {
 	k := e.Ref()
 	switch Identify(e, m, r.in.Set) {
 	case Member:
@@ -131,11 +132,19 @@ func (r *remover) settle(e *inventory.Entry, m *metav1.PartialObjectMetadata) {
 		r.known[k], r.asked[k] = s, true
 		return
 	case Foreign:
-		r.out.LeftBehind = append(r.out.LeftBehind, k)
+		r.out.LeftBehind = append(r.out.LeftBehind, LeftBehind{Object: k, Reason: whyForeign(e, m, r.ownerOf(ctx, m.Labels[object.LabelPartOf]))})
 	case Absent, Orphaned:
 	}
 	// The next call does not read or report it again.
 	r.out.Settled[k] = e.UID
+}
+
+// ownerOf returns the name of the owner of another ApplySet, or an empty string if it is unknown.
+func (r *remover) ownerOf(ctx context.Context, set string) string {
+	if set == "" || r.in.OwnerOf == nil {
+		return ""
+	}
+	return r.in.OwnerOf(ctx, set)
 }
 
 // settleGone settles an entry whose object is no longer a member.

@@ -31,13 +31,23 @@ type Removal struct {
 	// KeptAdopted lists the Namespaces, CRDs and volumes that this call orphaned because they existed before the bundle adopted them.
 	KeptAdopted []cluster.ObjectRef
 	// LeftBehind lists the objects that this call did not change because they are not the applied ones.
-	LeftBehind []cluster.ObjectRef
+	LeftBehind []LeftBehind
 	// HookFailures lists the errors of failed hooks that did not block the removal: post-delete hooks, and with ForceRemoval also
 	// pre-delete hooks. They are set together with Gone.
 	HookFailures []string
 	// Forced lists the custom resources of other clients that this call deleted because of ForceRemoval.
 	Forced []cluster.ObjectRef
 }
+
+// A LeftBehind is an object that is not changed, because it is not the applied one.
+type LeftBehind struct {
+	Object cluster.ObjectRef
+	// Reason is the difference from the applied object, for users.
+	Reason string
+}
+
+// String names the object and the reason.
+func (l LeftBehind) String() string { return l.Object.String() + " (" + l.Reason + ")" }
 
 // A Reader reads objects. It returns nil for objects that do not exist.
 type Reader interface {
@@ -102,6 +112,8 @@ type Input struct {
 	Settled map[cluster.ObjectRef]string
 	// DeleteAdopted makes the removal also delete objects that existed before the bundle adopted them.
 	DeleteAdopted bool
+	// OwnerOf returns the name of the owner of another ApplySet, or an empty string if it is unknown.
+	OwnerOf func(ctx context.Context, set string) string
 	// Concurrency limits the number of concurrent requests.
 	Concurrency int
 	// ForceAdvice is the instruction for deleting remaining custom resources. It is the "set x" in the message "set x to have all
@@ -115,9 +127,11 @@ type Result struct {
 	Blocked Blocked
 	// Done contains the entries that require no more work: their objects are gone, orphaned, or not members.
 	Done map[cluster.ObjectRef]bool
-	// Kept lists the orphaned objects, KeptAdopted lists the orphaned objects that were adopted, LeftBehind lists the objects
-	// that are not the applied ones, and Forced lists the deleted custom resources of other clients.
-	Kept, KeptAdopted, LeftBehind, Forced []cluster.ObjectRef
+	// Kept lists the orphaned objects, KeptAdopted the orphaned objects that were adopted, and Forced the deleted custom resources of
+	// other clients.
+	Kept, KeptAdopted, Forced []cluster.ObjectRef
+	// LeftBehind lists the objects that are not the applied ones.
+	LeftBehind []LeftBehind
 	// HookFailures lists the errors of failed hooks that do not block the removal.
 	HookFailures []string
 	// Settled is Input.Settled for the next call.
@@ -126,9 +140,13 @@ type Result struct {
 
 // Deleted returns the entries whose objects are gone, and were neither kept nor left behind.
 func (r *Result) Deleted(entries []inventory.Entry) []cluster.ObjectRef {
+	stays := slices.Concat(r.Kept, r.KeptAdopted)
+	for _, l := range r.LeftBehind {
+		stays = append(stays, l.Object)
+	}
 	var out []cluster.ObjectRef
 	for i := range entries {
-		if k := entries[i].Ref(); r.Done[k] && !slices.Contains(slices.Concat(r.Kept, r.KeptAdopted, r.LeftBehind), k) {
+		if k := entries[i].Ref(); r.Done[k] && !slices.Contains(stays, k) {
 			out = append(out, k)
 		}
 	}

@@ -4,6 +4,7 @@ package teardown
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -190,7 +191,7 @@ func (w *world) outcome(ctx context.Context) outcome {
 	return out
 }
 
-func names(refs []cluster.ObjectRef) []string {
+func names[T fmt.Stringer](refs []T) []string {
 	var out []string
 	for _, r := range refs {
 		out = append(out, r.String())
