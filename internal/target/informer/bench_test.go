@@ -48,7 +48,7 @@ func BenchmarkMemory(b *testing.B) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		c := New(newFake(), mapping, fakeInterpreter{})
+		c := New(newFake(), mapping, fakeInterpreter{}, WithLimits(Limits{Objects: n, Bytes: 1 << 30, Total: 1 << 30}))
 		k := c.kind(secrets.GroupKind())
 		for i := range n {
 			if err := k.Add(metadata(i, i)); err != nil {
