@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/rebuild"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/retract"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
@@ -127,13 +128,8 @@ func (w *call) retract(ctx context.Context) error {
 
 // newStore returns the store of the inventory of the bundle.
 func (w *call) newStore() *store {
-	client := w.client
-	if d, ok := w.c.(cluster.Delegate); ok {
-		client = ssa.New(d.Owner(), w.e.identity.FieldManager)
-		client.Guard = w.e.guard
-	}
 	return &store{last: &w.mem.stored, stop: func() {}, inventories: &inventory.Store{
-		Client: client, Cache: w.c.Cache(), SyncTimeout: inspect.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner,
+		Client: w.owner(), Cache: w.c.Cache(), SyncTimeout: inspect.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner,
 		OwnerRequired: w.b.OwnerRequired, Predecessors: w.b.Predecessors,
 		Origin: inventory.Origin{UID: w.b.OwnerUID, ControlPlane: w.b.ControlPlane}, Adopt: w.b.Adopt, Where: w.where, Identity: w.e.identity, Messages: w.e.messages,
 	}}
@@ -143,4 +139,71 @@ func (w *call) newStore() *store {
 func (w *call) located(o Observation) Observation {
 	o.ClusterUID = w.where.UID
 	return o
+}
+
+// load returns the inventory of the bundle, or nil if there is none. If it was lost, load rebuilds it from the objects in the cluster,
+// but does not store it. Rebuilt is nil otherwise.
+func (w *call) load(ctx context.Context) (inv *inventory.Inventory, rebuilt *inventory.Rebuilt, err error) {
+	inv, err = w.store.load(ctx)
+	if inv != nil || err != nil || !w.isInstalled() {
+		return inv, nil, err
+	}
+	if inv, err = w.store.loadUnwatched(ctx); inv != nil || err != nil {
+		w.store.hidden = true
+		return inv, nil, err
+	}
+	// Objects of kinds that the credentials may not list are found later if the bundle still contains them.
+	found, err := rebuild.Find(ctx, w.lost(nil))
+	if err != nil || found.Inventory == nil {
+		return nil, nil, errors.Wrapf(ssa.Explain(err), "%s does not exist, and the objects that it listed cannot be found", w.parentKey())
+	}
+	return found.Inventory, rebuiltOf(found), nil
+}
+
+// loadToRemove returns the inventory of the bundle for a removal, or nil if there is nothing to remove. If the inventory was lost,
+// loadToRemove rebuilds it like load. It returns an error if it finds nothing, but the credentials may not list all kinds.
+func (w *call) loadToRemove(ctx context.Context) (inv *inventory.Inventory, rebuilt *inventory.Rebuilt, err error) {
+	inv, err = w.store.loadOwn(ctx)
+	if inv != nil || err != nil || !w.isInstalled() {
+		return inv, nil, err
+	}
+	found, err := rebuild.Find(ctx, w.lost(release.History{Client: w.owner(), Set: w.id}.Releases))
+	if err != nil {
+		return nil, nil, errors.Wrapf(ssa.Explain(err), "%s does not exist, and the objects that it listed cannot be found", w.parentKey())
+	}
+	if found.Inventory == nil {
+		return nil, nil, errors.Wrapf(found.Denied, "%s does not exist, so it is unknown which objects it listed", w.parentKey())
+	}
+	return found.Inventory, rebuiltOf(found), nil
+}
+
+func rebuiltOf(r rebuild.Result) *inventory.Rebuilt {
+	return &inventory.Rebuilt{Objects: len(r.Inventory.Objects), Unsearched: r.Unsearched}
+}
+
+// isInstalled reports whether the cluster must have an inventory of the bundle, because it was installed there and not removed.
+func (w *call) isInstalled() bool {
+	return w.b.Installed && !w.mem.removed && (w.b.ClusterUID == "" || w.b.ClusterUID == w.where.UID)
+}
+
+// lost returns the input to find the objects of the bundle without its inventory.
+func (w *call) lost(releases rebuild.Releases) rebuild.Input {
+	in := rebuild.Input{
+		Client: w.owner(), Cluster: w.c, Set: w.id, FieldManager: w.e.identity.FieldManager, Releases: releases, Concurrency: w.e.concurrency,
+	}
+	if w.b.Resource != nil {
+		in.Resource = object.RefOf(w.b.Resource)
+	}
+	return in
+}
+
+// owner returns a client with the user of the connection, which inventories and lists of all objects require.
+func (w *call) owner() *ssa.Client {
+	d, ok := w.c.(cluster.Delegate)
+	if !ok {
+		return w.client
+	}
+	c := ssa.New(d.Owner(), w.e.identity.FieldManager)
+	c.Guard = w.e.guard
+	return c
 }

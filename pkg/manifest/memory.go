@@ -56,6 +56,8 @@ type memory struct {
 	hooks hook.Stopwatch
 	// examined contains the progress of checks of CRDs.
 	examined apply.Examined
+	// removed is true if the bundle was removed completely, so that its inventory is not lost.
+	removed bool
 	// plan is the last plan, or nil if there is none.
 	plan *keptPlan
 

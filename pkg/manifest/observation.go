@@ -96,6 +96,9 @@ type ChangedError = inventory.ChangedError
 // A LeftBehind is an object that is not changed, because it is not the applied one.
 type LeftBehind = teardown.LeftBehind
 
+// Rebuilt describes an inventory that was rebuilt from the objects in the cluster, because it was lost.
+type Rebuilt = inventory.Rebuilt
+
 // A Removal is the progress of removing a bundle.
 type Removal = teardown.Removal
 

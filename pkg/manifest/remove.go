@@ -116,5 +116,6 @@ func (w *call) forgetAll(ctx context.Context, inv *inventory.Inventory) error {
 		return err
 	}
 	w.e.Forget(w.c, w.b)
+	w.e.memoryOf(w.c, w.b).removed = true
 	return nil
 }

@@ -20,6 +20,8 @@ type store struct {
 	// changed is set once another client changed the inventory.
 	changed *inventory.ChangedError
 	stop    context.CancelFunc
+	// hidden is true if the inventory lost the label that the watch selects. The next save restores it.
+	hidden bool
 	// inputs contains the inputs of the parts of the bundle. It is nil if they are not known.
 	inputs map[object.PartID]inventory.Inputs
 }
@@ -99,3 +101,6 @@ func (s *store) delete(ctx context.Context) error {
 	*s.last = stored
 	return err
 }
+
+// isStored reports whether the cluster has an inventory, as far as is known.
+func (s *store) isStored() bool { return s.last.Inventory != nil }

@@ -57,13 +57,18 @@ func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []Ca
 	defer w.end()
 	ctx = w.store.fenced(ctx)
 	defer w.store.stop()
-	was, err := w.store.load(ctx)
+	was, rebuilt, err := w.load(ctx)
 	if err != nil {
 		return Result{}, err
 	}
 	applier := w.newWriter()
-	r, err := w.apply(ctx, applier, was, was == nil || !w.store.owns() || w.store.isMoved(), approved)
+	w.mem.removed = false
+	write := was == nil || rebuilt != nil || w.store.hidden || !w.store.owns() || w.store.isMoved()
+	r, err := w.apply(ctx, applier, was, write, approved)
 	if !errors.Is(err, inventory.ErrExists) {
+		if w.store.isStored() {
+			r.Rebuilt = rebuilt
+		}
 		return r, err
 	}
 	// The inventory lost the label that the watch selects. This step restores it.
@@ -90,7 +95,11 @@ func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle, o ..
 	}
 	in := w.observed(inv, objects)
 	if inv == nil {
-		return w.located(observe.Observe(in)), nil
+		out := w.located(observe.Observe(in))
+		if w.isInstalled() {
+			out.Message = w.parentKey().String() + " does not exist, although the module was installed; it is being rebuilt from the objects in the cluster"
+		}
+		return out, nil
 	}
 	if err := in.Gather(ctx, w.health(), w.differences(inv, w.newWriter())); err != nil {
 		return Observation{}, err
@@ -103,15 +112,16 @@ func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle, o ..
 
 // Exists reports whether the cluster has an inventory of the bundle. It uses only the name and the owner of the bundle. If the
 // watch shows no inventory, Exists sends a request before it returns false, so that a caller that removes a bundle can rely on
-// the result. It returns an *OwnedError if the inventory belongs to another owner, even if the bundle adopts, and a
-// *cluster.ListingError if Remove would.
+// the result. If the bundle was installed, it also searches for the objects of the bundle, because the inventory may have been lost,
+// and returns true if it finds any. It returns an *OwnedError if the inventory belongs to another owner, even if the bundle adopts, and
+// a *cluster.ListingError if Remove would.
 func (e *Engine) Exists(ctx context.Context, c cluster.Cluster, b *Bundle) (bool, error) {
 	w, err := e.newCallByName(ctx, c, b, nil)
 	if err != nil {
 		return false, err
 	}
 	defer w.end()
-	inv, err := w.store.loadOwn(ctx)
+	inv, _, err := w.loadToRemove(ctx)
 	if inv == nil || err != nil {
 		return false, err
 	}
@@ -130,7 +140,7 @@ func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...Ca
 		return Plan{}, err
 	}
 	defer w.end()
-	was, err := w.store.load(ctx)
+	was, _, err := w.load(ctx)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -173,12 +183,17 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 	defer w.end()
 	ctx = w.store.fenced(ctx)
 	defer w.store.stop()
-	inv, err := w.store.loadOwn(ctx)
+	inv, rebuilt, err := w.loadToRemove(ctx)
 	if err != nil {
 		return Removal{}, err
 	}
 	if inv == nil {
 		return Removal{Gone: true}, nil
+	}
+	if !w.store.isStored() {
+		if inv, err = w.store.save(ctx, inv.In(w.where.UID)); err != nil {
+			return Removal{}, err
+		}
 	}
 	objects, err := w.look(ctx, inv)
 	if err != nil {
@@ -187,6 +202,7 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 	res, err := w.newRemover().run(ctx, w.removalMode(), inv.Objects, objects, w.removalHooks(inv))
 	left := Removal{
 		State: res.Blocked.State, Message: res.Blocked.Message, Kept: res.Kept, KeptAdopted: res.KeptAdopted, LeftBehind: res.LeftBehind, Forced: res.Forced,
+		Rebuilt: rebuilt,
 	}
 	if w.store.changed != nil {
 		return left, w.retract(ctx)

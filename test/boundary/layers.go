@@ -53,9 +53,6 @@ func layers() []layer {
 		{path: "pkg/manifest/internal/inspect", level: 37, forbidden: []string{"apis"}},
 		{path: "pkg/manifest/internal/apply", level: 36, forbidden: []string{"apis"}},
 		{path: "pkg/manifest/internal/plan", level: 37, forbidden: []string{"apis"}},
-		{path: "pkg/manifest/internal/teardown", level: 38, forbidden: []string{"apis"}},
-		{path: "pkg/manifest/internal/retract", level: 38, forbidden: []string{"apis"}},
-		{path: "pkg/manifest/internal/execute", level: 39, forbidden: []string{"apis"}},
 		// Only tests may import this API server.
 		{path: "pkg/manifest/internal/fakeapi", level: 41, forbidden: []string{"apis"}},
 		// The engine is a public library and knows no custom resource of ours.
@@ -67,7 +64,7 @@ func layers() []layer {
 		{path: "cmd", level: 80},
 		// An operator with another client has only the public packages.
 		{path: "examples/operator", level: 80, forbidden: []string{"apis", "internal"}},
-	}, slices.Concat(baseLayers(), targetLayers(), controllerLayers(), commandLayers(), testLayers())...)
+	}, slices.Concat(baseLayers(), stepLayers(), targetLayers(), controllerLayers(), commandLayers(), testLayers())...)
 }
 
 // baseLayers returns the packages that most others may import.
@@ -87,6 +84,16 @@ func baseLayers() []layer {
 		{path: "package/crds", level: 0},
 		// The engine and a connection to a cluster share this package.
 		{path: "pkg/cluster", level: 0},
+	}
+}
+
+// stepLayers returns the steps of the engine, and what finds and undoes them.
+func stepLayers() []layer {
+	return []layer{
+		{path: "pkg/manifest/internal/teardown", level: 38, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/rebuild", level: 38, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/retract", level: 38, forbidden: []string{"apis"}},
+		{path: "pkg/manifest/internal/execute", level: 39, forbidden: []string{"apis"}},
 	}
 }
 

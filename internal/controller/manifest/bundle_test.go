@@ -305,3 +305,24 @@ func TestImmutableFields(t *testing.T) {
 		}
 	}
 }
+
+func TestInstalled(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		status v1alpha1.ManifestObservation
+		want   bool
+	}{
+		"New":        {reason: "There is no status yet."},
+		"Reported":   {reason: "A Manifest that may not be created has counts, too.", status: v1alpha1.ManifestObservation{Resources: &v1alpha1.ResourceCounts{}}},
+		"Installed":  {reason: "The cluster is recorded with the inventory.", status: v1alpha1.ManifestObservation{ClusterUID: "a"}, want: true},
+		"UnknownUID": {reason: "Some credentials can't read it.", status: v1alpha1.ManifestObservation{Resources: &v1alpha1.ResourceCounts{Total: 1}}, want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			mr := named("n", "m", func(m *v1alpha1.Manifest) { m.Status.AtProvider = tc.status })
+			if got := outlineOf(mr).Installed; got != tc.want {
+				t.Errorf("\n%s\noutlineOf(...): want Installed %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

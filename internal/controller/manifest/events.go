@@ -27,6 +27,7 @@ const (
 	reasonKept           event.Reason = "Kept"
 	reasonForced         event.Reason = "RemovalForced"
 	reasonLeft           event.Reason = "LeftBehind"
+	reasonRebuilt        event.Reason = "InventoryRebuilt"
 	reasonReleased       event.Reason = "ResourceReleased"
 	reasonRemoval        event.Reason = "RemovalBlocked"
 	reasonAbandoned      event.Reason = "Abandoned"
@@ -59,8 +60,7 @@ func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 	if len(res.Recreated) > 0 {
 		r.note(mr, reasonRecreated, "Deleted objects to recreate them, because immutable fields changed: "+names(res.Recreated))
 	}
-	r.recordKept(mr, res.Kept)
-	r.recordKeptAdopted(mr, res.KeptAdopted)
+	r.recordStays(mr, res.Kept, res.KeptAdopted, res.LeftBehind, res.Rebuilt)
 	if len(res.Installed) > 0 {
 		r.note(mr, reasonInstalled, "Installed "+strings.Join(res.Installed, ", "))
 	}
@@ -68,7 +68,6 @@ func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 	if len(res.Pruned) > 0 {
 		r.note(mr, reasonPruned, "Pruned objects that the module no longer contains: "+names(res.Pruned))
 	}
-	r.recordLeft(mr, res.LeftBehind)
 	if len(res.Released) > 0 {
 		r.warn(mr, reasonReleased, "The name or namespace of the custom resource changed: "+list(linesOf(res.Released))+"; delete the previous one if not needed")
 	}
@@ -79,9 +78,7 @@ func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 // recordRemoval records the objects that a step of the removal did not delete, and those that it deleted although others
 // created them.
 func (r *reporter) recordRemoval(mr *v1alpha1.Manifest, res engine.Removal) {
-	r.recordKept(mr, res.Kept)
-	r.recordKeptAdopted(mr, res.KeptAdopted)
-	r.recordLeft(mr, res.LeftBehind)
+	r.recordStays(mr, res.Kept, res.KeptAdopted, res.LeftBehind, res.Rebuilt)
 	r.recordHookFailures(mr, res.HookFailures)
 	if len(res.Forced) > 0 {
 		r.warn(mr, reasonForced, "Deleted remaining custom resources, as requested by annotation "+v1alpha1.AnnotationForceRemoval+": "+names(res.Forced))
@@ -95,25 +92,19 @@ func (r *reporter) recordHookFailures(mr *v1alpha1.Manifest, failures []string) 
 	}
 }
 
-// recordLeft records the objects that are no longer in the module and stay in the cluster, because another client replaced
-// them or took them over.
-func (r *reporter) recordLeft(mr *v1alpha1.Manifest, left []engine.LeftBehind) {
-	if len(left) > 0 {
-		r.warn(mr, reasonLeft, "Left objects in the cluster, because they are not what the module installed: "+list(linesOf(left)))
+// recordStays records the objects that are not deleted, with the reasons, and whether the inventory of all objects was lost.
+func (r *reporter) recordStays(mr *v1alpha1.Manifest, kept, adopted []cluster.ObjectRef, left []engine.LeftBehind, rebuilt *engine.Rebuilt) {
+	if rebuilt != nil {
+		r.warn(mr, reasonRebuilt, rebuilt.String())
 	}
-}
-
-// recordKept records the objects that are kept because of an annotation.
-func (r *reporter) recordKept(mr *v1alpha1.Manifest, kept []cluster.ObjectRef) {
 	if len(kept) > 0 {
 		r.note(mr, reasonKept, "Kept objects because of annotation helm.sh/resource-policy; the module no longer manages them: "+names(kept))
 	}
-}
-
-// recordKeptAdopted records the objects that are kept because they existed before the Manifest adopted them.
-func (r *reporter) recordKeptAdopted(mr *v1alpha1.Manifest, released []cluster.ObjectRef) {
-	if len(released) > 0 {
-		r.note(mr, reasonKept, "Kept objects that existed before the module adopted them: "+names(released))
+	if len(adopted) > 0 {
+		r.note(mr, reasonKept, "Kept objects that existed before the module adopted them, or may have existed: "+names(adopted))
+	}
+	if len(left) > 0 {
+		r.warn(mr, reasonLeft, "Left objects in the cluster, because they are not what the module installed: "+list(linesOf(left)))
 	}
 }
 

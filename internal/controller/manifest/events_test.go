@@ -54,11 +54,23 @@ func TestRecord(t *testing.T) {
 				r.recordRemoval(mr, engine.Removal{LeftBehind: left})
 			},
 			want: []string{
-				"LeftBehind: Left in the cluster because it is not what the module installed: Job a/a (recreated by another client); " +
+				"LeftBehind: Left objects in the cluster, because they are not what the module installed: Job a/a (recreated by another client); " +
 					"Job a/b (belongs to Manifest b/web)",
-				"LeftBehind: Left in the cluster because it is not what the module installed: Job a/a (recreated by another client); " +
+				"LeftBehind: Left objects in the cluster, because they are not what the module installed: Job a/a (recreated by another client); " +
 					"Job a/b (belongs to Manifest b/web); Job a/c (recreated by another client); Job a/d (recreated by another client); " +
 					"Job a/e (recreated by another client); and 1 more",
+			},
+		},
+		"Rebuilt": {
+			reason: "It is said how many objects were found, and what was not searched.",
+			record: func(r *reporter, mr *v1alpha1.Manifest) {
+				r.recordApply(mr, engine.Result{Rebuilt: &engine.Rebuilt{Objects: 3}})
+				r.recordRemoval(mr, engine.Removal{Rebuilt: &engine.Rebuilt{Objects: 2, Unsearched: []string{"Node", "Pod"}}})
+			},
+			want: []string{
+				"InventoryRebuilt: The inventory did not exist, and was rebuilt from 3 objects in the cluster",
+				"InventoryRebuilt: The inventory did not exist, and was rebuilt from 2 objects in the cluster; " +
+					"the credentials cannot list these kinds, whose objects may be missing: Node, Pod",
 			},
 		},
 		"HooksFailed": {

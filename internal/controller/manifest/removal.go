@@ -65,6 +65,7 @@ func outlineOf(mr *v1alpha1.Manifest) *engine.Bundle {
 		Name: naming.InventoryOf(mr), Owner: naming.OwnerOf(mr), OwnerRequired: !naming.InNamespace(mr), Adopt: adopts(mr),
 		OwnerUID:   string(mr.UID),
 		ClusterUID: mr.Status.AtProvider.ClusterUID, NewClusterUID: mr.Annotations[v1alpha1.AnnotationClusterChanged],
+		Installed: naming.HadInventory(mr),
 	}
 }
 

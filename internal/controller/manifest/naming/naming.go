@@ -84,3 +84,10 @@ func ConfigOf(mr *v1alpha1.Manifest) string {
 	}
 	return ref.Kind + " " + ref.Name
 }
+
+// HadInventory reports whether the inventory of a Manifest was seen in its cluster. The UID of the cluster is only recorded then, and is
+// unknown with some credentials.
+func HadInventory(mr *v1alpha1.Manifest) bool {
+	at := &mr.Status.AtProvider
+	return at.ClusterUID != "" || at.Resources != nil && at.Resources.Total > 0
+}

@@ -50,6 +50,11 @@ type Bundle struct {
 	// ClusterUID is empty, it is not compared.
 	ClusterUID, NewClusterUID string
 
+	// Installed means that the bundle was installed before and not removed since, as Observation.Exists returned it. If there is no
+	// inventory, it was lost then: Apply and Remove find the objects of the bundle by their label, and rebuild the inventory. Without
+	// it, a bundle that has no inventory is a new one.
+	Installed bool
+
 	// Labels are added to each object, along with the labels of the engine.
 	Labels map[string]string
 

@@ -37,6 +37,8 @@ type Result struct {
 	// LeftBehind contains the objects that the bundle no longer contains, and that are not the objects that were applied. They are
 	// not changed.
 	LeftBehind []teardown.LeftBehind
+	// Rebuilt is set if the inventory was rebuilt, because it was lost.
+	Rebuilt *inventory.Rebuilt
 	// Released contains the custom resources that the bundle no longer contains, because the name or namespace of its resource
 	// has changed.
 	Released []Released

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"sort"
@@ -21,6 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 const (
@@ -76,6 +78,27 @@ type Entry struct {
 	Ceded []ownership.Ceded `json:"y,omitempty"`
 	// Restores counts the recent restorations of the object, or is nil. The value is replaced, never changed.
 	Restores *ownership.Restores `json:"r,omitempty"`
+}
+
+// Rebuilt describes an inventory that was rebuilt from the objects in the cluster, because it was lost.
+type Rebuilt struct {
+	// Objects is the number of objects that were found.
+	Objects int
+	// Unsearched lists the kinds that the credentials may not list. Objects of these kinds can be missing.
+	Unsearched []string
+}
+
+// mostKinds is the maximum number of kinds that the text of Rebuilt names.
+const mostKinds = 5
+
+// String returns the description for users. It names the first kinds that were not searched.
+func (r *Rebuilt) String() string {
+	out := fmt.Sprintf("The inventory did not exist, and was rebuilt from %d objects in the cluster", r.Objects)
+	if len(r.Unsearched) == 0 {
+		return out
+	}
+	named := r.Unsearched[:min(len(r.Unsearched), mostKinds)]
+	return out + "; the credentials cannot list these kinds, whose objects may be missing: " + text.Some(named, int64(len(r.Unsearched)))
 }
 
 // Ref returns the reference to the object.

@@ -15,6 +15,10 @@ const (
 	PartResource PartID = "resource:"
 )
 
+// PartLost is the part of an object whose inventory was lost. No bundle has it: a part that contains the object takes it over, and
+// the object is pruned otherwise.
+const PartLost PartID = "lost:"
+
 // A PartKind is the kind of a part.
 type PartKind int
 

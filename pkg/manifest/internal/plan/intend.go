@@ -50,6 +50,10 @@ func Intend(inv *inventory.Inventory, components []*compose.Component) (restarte
 func intended(en *inventory.Entry, o *object.Desired, restarts bool) inventory.Entry {
 	out := *en
 	out.Part, out.Stage, out.Version, out.Pruned, out.Keep = o.Part, o.Stage, o.Version, false, o.Keep
+	if en.Part == object.PartLost && object.IsReplaceable(o.Ref.GroupKind()) {
+		// The mark of a rebuilt entry only protects objects that no part contains.
+		out.Adopted = false
+	}
 	if restarts {
 		out.Ceded = slices.DeleteFunc(slices.Clone(en.Ceded), isContended)
 		out.Intent, out.Restores = "", nil

@@ -186,6 +186,21 @@ func Objects(manifest string, r inventory.Release, revision int) ([]*unstructure
 	return objects, errors.Wrapf(err, "record of release %s revision %d", r.Name, revision)
 }
 
+// Releases returns the last recorded revision of each release of this ApplySet, in all namespaces.
+func (h History) Releases(ctx context.Context) (map[inventory.Release]int, error) {
+	l, err := h.Client.List(ctx, ssa.SecretKind, "", "owner=helm,"+LabelSet+"="+h.Set, 0)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot list the records of Helm releases")
+	}
+	out := map[inventory.Release]int{}
+	for i := range l.Items {
+		m := &l.Items[i]
+		r := inventory.Release{Namespace: m.Namespace, Name: m.Labels["name"]}
+		out[r] = max(out[r], h.revisionOf(m.Labels).Number)
+	}
+	return out, nil
+}
+
 // recordOf returns the reference to the record of a revision.
 func recordOf(r inventory.Release, revision int) cluster.ObjectRef {
 	return cluster.ObjectRef{Kind: ssa.SecretKind.Kind, Namespace: r.Namespace, Name: record.Name(r.Name, revision)}

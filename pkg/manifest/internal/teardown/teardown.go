@@ -32,6 +32,8 @@ type Removal struct {
 	KeptAdopted []cluster.ObjectRef
 	// LeftBehind lists the objects that this call did not change because they are not the applied ones.
 	LeftBehind []LeftBehind
+	// Rebuilt is set if this call rebuilt the inventory, because it was lost.
+	Rebuilt *inventory.Rebuilt
 	// HookFailures lists the errors of failed hooks that did not block the removal: post-delete hooks, and with ForceRemoval also
 	// pre-delete hooks. They are set together with Gone.
 	HookFailures []string
