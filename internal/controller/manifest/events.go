@@ -108,8 +108,7 @@ func (r *reporter) recordStays(mr *v1alpha1.Manifest, kept, adopted []cluster.Ob
 	}
 }
 
-// recordDrift records, as an event and in the status, drift that the policy does not repair, if it differs from the drift before.
-// The status survives a restart, so a restart does not repeat the event. Call it before observation, which changes the state.
+// recordDrift records drift that the policy does not repair, if it differs from that in the status. Call it before observation.
 func (r *reporter) recordDrift(mr *v1alpha1.Manifest, policy engine.DriftPolicy, drift []engine.Drift) {
 	if policy != engine.DriftReport || len(drift) == 0 {
 		return

@@ -76,8 +76,7 @@ func (r *reporter) says(mr *v1alpha1.Manifest, err error) bool {
 		mr.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse
 }
 
-// quietly returns a *requeue.QuietError if an error only means that a Manifest waits, and nil for all other errors. The Manifest
-// is queued after the time that the error specifies, or when the lists that it names have ended.
+// quietly returns nil unless an error only means that a Manifest waits. It queues the Manifest for the end of the wait, if that is known.
 func quietly(after func(time.Duration), err error) error {
 	if l := (*cluster.ListingError)(nil); errors.As(err, &l) {
 		l.Notify(func() { after(0) })

@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
@@ -56,25 +54,6 @@ func (l *listing) notify(f func()) {
 			}
 		})
 	}
-}
-
-// isListing reports whether the first list of the kind is under way, and has not failed. The caller holds the lock.
-func (k *kind) isListing() bool { return !k.synced && k.err == nil }
-
-// whenListed calls a function, in a goroutine of its own, when the first list of the kind is not under way any more.
-func (k *kind) whenListed(f func()) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if !k.isListing() {
-		go f()
-		return
-	}
-	k.waiting = append(k.waiting, f)
-}
-
-// late returns the error of a kind that was not listed in time.
-func (k *kind) late(err error) error {
-	return errors.Wrapf(err, "the objects of kind %s were not listed in time", k.gk.Kind)
 }
 
 // Retry retries all failing watches, because the cluster is reachable again, and calls a function when each of them has succeeded or

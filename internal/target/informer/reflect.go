@@ -115,6 +115,25 @@ func nextPause(last time.Duration, err error) time.Duration {
 	}
 }
 
+// isListing reports whether the first list of the kind is under way, and has not failed. The caller holds the lock.
+func (k *kind) isListing() bool { return !k.synced && k.err == nil }
+
+// whenListed calls a function, in a goroutine of its own, when the first list of the kind is not under way any more.
+func (k *kind) whenListed(f func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.isListing() {
+		go f()
+		return
+	}
+	k.waiting = append(k.waiting, f)
+}
+
+// late returns the error of a kind that was not listed in time.
+func (k *kind) late(err error) error {
+	return errors.Wrapf(err, "the objects of kind %s were not listed in time", k.gk.Kind)
+}
+
 // lastError returns the error of the last attempt to list or watch, or nil if it succeeded.
 func (k *kind) lastError() error {
 	k.mu.Lock()
