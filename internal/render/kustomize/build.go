@@ -16,18 +16,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// The limits of a kustomization. Kustomize cannot be stopped after it has read the files, so the limits bound its
-// input and how much that may grow.
-const (
-	maxKustomizations = 256       // Visits: a base that two overlays share counts twice.
-	maxDepth          = 32        // Nesting of bases.
-	maxRead           = 64 << 20  // Size of all files, in bytes, counted at each read.
-	maxObjects        = 1000      // Kustomize compares each object with each other one: 1000 take seconds, 4000 a minute.
-	maxSteps          = 250_000   // Patches, images and the like, multiplied by objects.
-	maxGrowth         = 128 << 20 // Bytes that patches, labels, variables and replacements may add.
-	maxOutput         = 64 << 20
-)
-
 // parseSchema parses the schema that kustomize shares in the process, once, before several goroutines use it, because
 // kustomize parses it without a lock.
 //
@@ -40,10 +28,9 @@ var parseSchema = sync.OnceFunc(func() { openapi.Schema() })
 // The same files result in the same bytes.
 //
 // Build fetches and executes nothing. It refuses, with an error that names file, field and value: URLs and git
-// references, paths that leave the files, plugins other than the built-in ones, Helm charts, and anything unsafe in a
-// process that serves several tenants: openapi, because a schema applies to the whole process, JSON patches with
-// copy, replacements with possibly ambiguous references, more than 1000 objects, and growth beyond the limits. It
-// checks ctx whenever it reads a file; the work after that takes seconds.
+// references, paths that leave the files, plugins other than the built-in ones, Helm charts, and openapi, because a
+// schema applies to the whole process. It checks ctx whenever it reads a file, and bounds neither the time nor the
+// memory of what kustomize does with them: build what you do not trust in a child process.
 //
 // Kustomize itself writes warnings about deprecated fields to the stderr of the process.
 func Build(ctx context.Context, files []input.File, dir string) (out []byte, err error) {
@@ -62,11 +49,8 @@ func Build(ctx context.Context, files []input.File, dir string) (out []byte, err
 			out, err = nil, errors.Errorf("cannot build the kustomization: %s", input.Line(fmt.Sprint(r)))
 		}
 	}()
-	c := &check{files: fs, sizes: map[string]int{}, counts: map[string]int{}, names: map[objectName]int{}}
-	if err := c.enter(strings.TrimPrefix(root, "/"), nil, nil); err != nil {
-		return nil, err
-	}
-	if err := c.bounded(); err != nil {
+	c := &check{files: fs, open: map[string]bool{}}
+	if err := c.enter(strings.TrimPrefix(root, "/")); err != nil {
 		return nil, err
 	}
 
@@ -81,10 +65,9 @@ func Build(ctx context.Context, files []input.File, dir string) (out []byte, err
 		return nil, errors.Errorf("cannot build the kustomization: %s", input.Line(err.Error()))
 	}
 	if out, err = m.AsYaml(); err != nil {
-		return nil, errors.Errorf("cannot write the objects of the kustomization: %s", input.Line(err.Error()))
-	}
-	if len(out) > maxOutput {
-		return nil, errors.Errorf("the output of the kustomization is larger than %d bytes", maxOutput)
+		// The error of kustomize has the content of the object, which can be secret.
+		return nil, errors.New("cannot write the objects of the kustomization: " +
+			"one of them has a value that JSON cannot express, such as the number .nan")
 	}
 	return out, nil
 }

@@ -6,14 +6,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
@@ -83,6 +81,33 @@ namespace: team`,
 			files:  "== kustomization.yaml\nresources: [cm.yaml]\n== cm.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: &n x}\ndata: {a: *n}",
 			want:   "apiVersion: v1\ndata:\n  a: x\nkind: ConfigMap\nmetadata:\n  name: x\n",
 		},
+		"Copy": {
+			reason: "A JSON patch may copy.",
+			files:  "== kustomization.yaml\nresources: [cm.yaml]\npatches: [{target: {kind: ConfigMap}, patch: '[{\"op\": \"copy\", \"from\": \"/data/a\", \"path\": \"/data/c\"}]'}]" + plainMap,
+			want:   "apiVersion: v1\ndata:\n  a: b\n  c: b\nkind: ConfigMap\nmetadata:\n  name: x\n",
+		},
+		"SameName": {
+			reason: "With replacements, objects may have the same name, also before a prefix.",
+			files: `== kustomization.yaml
+resources: [b1, b2]
+replacements: [{sourceValue: abc, targets: [{select: {kind: ConfigMap, name: q-x}, fieldPaths: [data.a]}]}]
+== b1/kustomization.yaml
+resources: [a.yaml]
+namePrefix: q-
+== b1/a.yaml
+{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {a: b}}
+== b2/kustomization.yaml
+resources: [a.yaml]
+namePrefix: r-
+== b2/a.yaml
+{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {a: b}}`,
+			want: "apiVersion: v1\ndata:\n  a: abc\nkind: ConfigMap\nmetadata:\n  name: q-x\n---\napiVersion: v1\ndata:\n  a: b\nkind: ConfigMap\nmetadata:\n  name: r-x\n",
+		},
+		"Rename": {
+			reason: "A replacement may change a name.",
+			files:  "== kustomization.yaml\nresources: [cm.yaml]\nreplacements: [{sourceValue: abc, targets: [{select: {kind: ConfigMap}, fieldPaths: [metadata.name]}]}]" + plainMap,
+			want:   "apiVersion: v1\ndata:\n  a: b\nkind: ConfigMap\nmetadata:\n  name: abc\n",
+		},
 		"NoFolder":     {reason: "The directory must exist.", files: plainMap, dir: "a", err: `directory "a" does not exist`},
 		"None":         {reason: "It must be one.", files: plainMap, err: `directory "" has no kustomization.yaml`},
 		"Two":          {reason: "Which one?", files: "== kustomization.yaml\nx\n== Kustomization\ny", err: "both kustomization.yaml and Kustomization exist"},
@@ -115,63 +140,11 @@ namespace: team`,
 		"Helm":         {reason: "It would execute helm.", files: "== kustomization.yaml\nhelmCharts: [{name: c, repo: \"http://x\"}]", err: `helmCharts: "c" is not supported`},
 		"OldHelm":      {reason: "It would execute helm.", files: "== kustomization.yaml\nhelmChartInflationGenerator: [{chartName: c, chartRepoUrl: \"http://x\"}]", err: `helmCharts: "c" is not supported`},
 		"HelmPlugin":   {reason: "It would execute helm.", files: "== kustomization.yaml\ngenerators: [\"{apiVersion: builtin, kind: HelmChartInflationGenerator, metadata: {name: x}, name: c}\"]", err: `generators[0]: "builtin HelmChartInflationGenerator" is not a built-in plugin of kustomize`},
-		"Exec":         {reason: "Functions are executed elsewhere.", files: "== kustomization.yaml\ntransformers: [\"{apiVersion: x/v1, kind: Y, metadata: {name: x, annotations: {config.kubernetes.io/function: 'exec: {path: /bin/sh}'}}}\"]", err: `transformers[0]: "x/v1 Y" is not a built-in plugin of kustomize; other plugins are not executed`},
-		"Endless":      {reason: "Kustomize would not stop.", files: "== kustomization.yaml\nresources: [a.yaml]\n== a.yaml\na: &a [*a]", err: "a.yaml: an alias contains itself"},
-		"Bomb":         {reason: "Aliases are bounded.", files: "== kustomization.yaml\nresources: [a.yaml]\n== a.yaml\n" + aliasBomb(), err: "YAML is larger than 5242880 bytes when its aliases are expanded"},
-		"Copy":         {reason: "Each may double an object.", files: "== kustomization.yaml\nresources: [cm.yaml]\npatches: [{target: {kind: ConfigMap}, patch: '[{\"op\": \"copy\", \"from\": \"/data\", \"path\": \"/data/x\"}]'}]" + plainMap, err: `patches[0].patch[0].op: "copy" is not supported`},
-		"NaN":          {reason: "Kustomize would end the process.", files: "== kustomization.yaml\nresources: [a.yaml]\n== a.yaml\napiVersion: v1\nkind: X\nmetadata: {name: x}\na: .nan", err: "a.yaml: json: unsupported value: NaN"},
-		"Diamond":      {reason: "Bases that double end.", files: diamond(12), dir: "0", err: "more than 256 kustomizations to build, including repeated uses"},
-		"Deep":         {reason: "Depth ends.", files: chain(40), dir: "0", err: "kustomizations are nested more than 32 levels deep"},
-		"Vars":         {reason: "Variables multiply.", files: "== kustomization.yaml\nresources: [cm.yaml, big.yaml]\nvars: [{name: A, objref: {kind: ConfigMap, name: big, apiVersion: v1}, fieldref: {fieldPath: data.a}}]\n" + large(1<<20) + "\n== cm.yaml\napiVersion: v1\nkind: Pod\nmetadata: {name: x}\na: \"" + strings.Repeat("$(A)", 1000) + `"`, err: "patches, labels, variables and replacements could add more than 134217728 bytes"},
-		"Targets":      {reason: "Replacements multiply.", files: "== kustomization.yaml\nresources: [many.yaml, big.yaml]\nreplacements: [{source: {kind: ConfigMap, name: big, fieldPath: data}, targets: [{select: {kind: Pod}, fieldPaths: [x], options: {create: true}}]}]\n" + large(1<<20) + "\n== many.yaml\n" + pods(500), err: "patches, labels, variables and replacements could add more than 134217728 bytes"},
-		"Feeding":      {reason: "Replacements double.", files: "== kustomization.yaml\nresources: [cm.yaml]\nreplacements:\n" + strings.Repeat("- {source: {kind: ConfigMap, fieldPath: data}, targets: [{select: {kind: ConfigMap}, fieldPaths: [data.x], options: {create: true}}]}\n", 30) + plainMap, err: "more than 4 replacements copy fields that other replacements write"},
-		"Labels":       {reason: "Labels multiply.", files: "== kustomization.yaml\nresources: [many.yaml]\ncommonAnnotations: {a: " + strings.Repeat("x", 20000) + "}\n== many.yaml\n" + strings.Repeat("---\nkind: Pod\n", 900), err: "patches, labels, variables and replacements could add more than 134217728 bytes"},
-		"Objects":      {reason: "There is an end of objects.", files: "== kustomization.yaml\nresources: [many.yaml]\n== many.yaml\n" + strings.Repeat("---\nkind: Pod\n", 1001), err: "more than 1000 objects"},
-		"Read":         {reason: "A file may be read a thousand times.", files: "== kustomization.yaml\nconfigMapGenerator:\n" + strings.Repeat("- {name: a, files: [big.yaml]}\n", 70) + large(1<<20), err: "the files of the kustomization are together larger than"},
-		"Fatal": {
-			reason: "Kustomize would end the process: the reference is ambiguous, and x cannot be printed.",
-			files: `== kustomization.yaml
-resources: [crb.yaml, b1, b2]
-namePrefix: p-
-replacements: [{sourceValue: "abc", targets: [{select: {kind: ClusterRoleBinding}, fieldPaths: [x]}]}]
-configurations: [c.yaml]
-== c.yaml
-nameReference: [{kind: ConfigMap, version: v1, fieldSpecs: [{path: ref, kind: ClusterRoleBinding}]}]
-== b1/kustomization.yaml
-resources: [a.yaml]
-namePrefix: q-
-== b1/a.yaml
-{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}
-== b2/kustomization.yaml
-resources: [a.yaml]
-namePrefix: r-
-== b2/a.yaml
-{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}
-== crb.yaml
-{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: x}, ref: x, x: 1.5}`,
-			err: `replacements are not supported if two objects have or had the same name, because references to it could be ambiguous: ConfigMap "x"`,
-		},
-		"FatalPrefix": {
-			reason: "A name that a prefix makes counts.",
-			files: `== kustomization.yaml
-resources: [cm.yaml, b1]
-replacements: [{sourceValue: "abc", targets: [{select: {kind: Pod}, fieldPaths: [x]}]}]
-== b1/kustomization.yaml
-resources: [a.yaml]
-namePrefix: q-
-== b1/a.yaml
-{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}
-== cm.yaml
-{apiVersion: v1, kind: ConfigMap, metadata: {name: q-x}}`,
-			err: `ConfigMap "q-x"`,
-		},
-		"FatalName": {
-			reason: "A name that is replaced is not known.",
-			files:  "== kustomization.yaml\nresources: [cm.yaml]\nreplacements: [{sourceValue: abc, targets: [{select: {kind: ConfigMap}}]}]" + plainMap,
-			err:    "kustomization.yaml: replacements[0] cannot be combined with replacements",
-		},
-		"Steps":    {reason: "Time is bounded.", files: "== kustomization.yaml\nresources: [many.yaml]\nimages:\n" + strings.Repeat("- {name: a, newTag: b}\n", 600) + "== many.yaml\n" + pods(500), err: "too many patches, images and other transformations (600) for 500 objects"},
-		"BadPatch": {reason: "Kustomize says which.", files: "== kustomization.yaml\nresources: [cm.yaml]\npatches: [{target: {kind: ConfigMap}, patch: '" + many + "- {op: remove, path: /nope}'}]" + plainMap, err: "kustomization.yaml: patches[0].patch:"},
+		"ExecInList":   {reason: "Nor in a list.", files: "== kustomization.yaml\ntransformers: [\"{apiVersion: v1, kind: List, items: [{apiVersion: x/v1, kind: Y, metadata: {name: x}}]}\"]", err: `transformers[0]: "x/v1 Y" is not a built-in plugin of kustomize`},
+		"ExecAsList":   {reason: "Nor is an object a list because it has items.", files: "== kustomization.yaml\ntransformers: [\"{apiVersion: x/v1, kind: Y, metadata: {name: x}, items: [{apiVersion: builtin, kind: LabelTransformer, metadata: {name: x}}]}\"]", err: `transformers[0]: "x/v1 Y" is not a built-in plugin of kustomize`},
+		"Exec":         {reason: "Functions are executed elsewhere.", files: "== kustomization.yaml\ntransformers: [\"{apiVersion: x/v1, kind: Y, metadata: {name: x, annotations: {config.kubernetes.io/function: 'exec: {path: /bin/sh}'}}}\"]", err: `transformers[0]: "x/v1 Y" is not a built-in plugin of kustomize`},
+		"NaN":          {reason: "The content of the object can be secret.", files: "== kustomization.yaml\nresources: [a.yaml]\n== a.yaml\napiVersion: v1\nkind: X\nmetadata: {name: x}\na: .nan", err: "cannot write the objects of the kustomization: one of them has a value that JSON cannot express, such as the number .nan"},
+		"BadPatch":     {reason: "Kustomize says which.", files: "== kustomization.yaml\nresources: [cm.yaml]\npatches: [{target: {kind: ConfigMap}, patch: '" + many + "- {op: remove, path: /nope}'}]" + plainMap, err: "cannot build the kustomization: "},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -189,49 +162,6 @@ namePrefix: q-
 			}
 		})
 	}
-}
-
-// pods returns pods with different names.
-func pods(n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p%d}\n", i)
-	}
-	return b.String()
-}
-
-func large(n int) string {
-	return "\n== big.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: big}\ndata: {a: " + strings.Repeat("x", n) + "}"
-}
-
-func aliasBomb() string {
-	var b strings.Builder
-	b.WriteString("a0: &a0 " + strings.Repeat("x", 100) + "\n")
-	for i := 1; i < 12; i++ {
-		fmt.Fprintf(&b, "a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 10), ", "))
-	}
-	return b.String()
-}
-
-// diamond returns nested kustomizations: each level uses the level below it twice.
-func diamond(depth int) string {
-	var b strings.Builder
-	for i := range depth {
-		fmt.Fprintf(&b, "== %d/kustomization.yaml\nresources: [../a%d, ../b%d]\n", i, i, i)
-		for _, side := range []string{"a", "b"} {
-			fmt.Fprintf(&b, "== %s%d/kustomization.yaml\nnamePrefix: %s\nresources: [../%d]\n", side, i, side, i+1)
-		}
-	}
-	fmt.Fprintf(&b, "== %d/kustomization.yaml\nresources: [cm.yaml]\n== %d/cm.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}", depth, depth)
-	return b.String()
-}
-
-func chain(depth int) string {
-	var b strings.Builder
-	for i := range depth {
-		fmt.Fprintf(&b, "== %d/kustomization.yaml\nresources: [../%d]\n", i, i+1)
-	}
-	return b.String()
 }
 
 // features returns a tree with all features that modules use.
@@ -289,47 +219,6 @@ func TestBuildCancelled(t *testing.T) {
 	if _, err := Build(ctx, tree(features), "overlay"); err == nil || !strings.Contains(err.Error(), context.Canceled.Error()) {
 		t.Errorf("want an error of the context, got %v", err)
 	}
-}
-
-// noNetwork is a transport that fails all requests.
-type noNetwork struct{ t *testing.T }
-
-func (n noNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
-	n.t.Errorf("a request for %s", r.URL)
-	return nil, http.ErrServerClosed
-}
-
-// FuzzBuild checks that no kustomization accesses the network or files of this machine, or ends the process, and that errors
-// are a single line.
-func FuzzBuild(f *testing.F) {
-	f.Add([]byte(features[:200]), []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}"))
-	for _, s := range []string{
-		"resources: [a.yaml, b]\nvars: [{name: A, objref: {kind: ConfigMap, name: x, apiVersion: v1}}]",
-		"resources: [a.yaml]\nreplacements: [{source: {kind: ConfigMap, name: x}, targets: [{select: {name: x}, fieldPaths: [data.a]}]}]",
-		"resources: [a.yaml]\npatches: [{path: a.yaml}, {patch: '[{\"op\": \"remove\", \"path\": \"/data\"}]', target: {name: x}}]",
-		"generators: ['{apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: g}, files: [a.yaml]}']",
-		"crds: [a.yaml]\nconfigurations: [a.yaml]\nresources: [http://127.0.0.1:1/x]",
-		"resources: [b]\ncomponents: [b]\nimages: [{name: a, newTag: b}]\nreplicas: [{name: x, count: 1}]",
-	} {
-		f.Add([]byte(s), []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: $(A)}"))
-	}
-	was := http.DefaultTransport
-	f.Cleanup(func() { http.DefaultTransport = was })
-	f.Setenv("PATH", "")
-	f.Fuzz(func(t *testing.T, k, other []byte) {
-		defer fuzztest.Within(t, fuzztest.Limits{Base: 256 << 20, PerByte: 64 << 10}, len(k)+len(other))()
-		http.DefaultTransport = noNetwork{t}
-		out, err := Build(t.Context(), []input.File{
-			{Name: "kustomization.yaml", Data: k}, {Name: "a.yaml", Data: other},
-			{Name: "b/kustomization.yaml", Data: other}, {Name: "b/a.yaml", Data: other},
-		}, "")
-		if err != nil && strings.Contains(err.Error(), "\n") {
-			t.Errorf("the error has more than one line: %q", err)
-		}
-		if err == nil && len(out) > maxOutput {
-			t.Errorf("%d bytes", len(out))
-		}
-	})
 }
 
 func BenchmarkBuild(b *testing.B) {

@@ -3,6 +3,7 @@
 package kustomize
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,150 +11,94 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/kio"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
-	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
 // generators checks the generators of ConfigMaps and Secrets.
 func (f *kustomization) generators(k *types.Kustomization) error {
 	for i, g := range k.ConfigMapGenerator {
-		if err := f.pairs(fmt.Sprintf("configMapGenerator[%d]", i), "ConfigMap", g.GeneratorArgs); err != nil {
+		if err := f.pairs(fmt.Sprintf("configMapGenerator[%d]", i), g.GeneratorArgs); err != nil {
 			return err
 		}
 	}
 	for i, g := range k.SecretGenerator {
-		if err := f.pairs(fmt.Sprintf("secretGenerator[%d]", i), "Secret", g.GeneratorArgs); err != nil {
+		if err := f.pairs(fmt.Sprintf("secretGenerator[%d]", i), g.GeneratorArgs); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pairs checks the files and literals of a generator, and counts its object.
-func (f *kustomization) pairs(field, kind string, s types.GeneratorArgs) error {
-	size := 0
-	for _, l := range s.LiteralSources {
-		size += len(l)
-	}
+// pairs checks the files of a generator. The name of a file may follow a key.
+func (f *kustomization) pairs(field string, s types.GeneratorArgs) error {
+	sources := make([]string, len(s.FileSources))
 	for i, p := range s.FileSources {
-		at := fmt.Sprintf("%s.files[%d]", field, i)
+		sources[i] = p
 		if _, after, ok := strings.Cut(p, "="); ok {
-			p = after
+			sources[i] = after
 		}
-		_, data, err := f.file(at, p)
-		if err != nil {
-			return err
-		}
-		size += len(data)
-		f.check.text = append(f.check.text, data...)
 	}
-	for i, p := range s.EnvSources {
-		_, data, err := f.file(fmt.Sprintf("%s.envs[%d]", field, i), p)
-		if err != nil {
-			return err
-		}
-		size += len(data)
-		f.check.text = append(f.check.text, data...)
+	if err := f.filesOf(field+".files", sources); err != nil {
+		return err
 	}
-	for _, l := range s.LiteralSources {
-		f.check.text = append(f.check.text, l...)
-	}
-	if b := types.NewGenerationBehavior(s.Behavior); b != types.BehaviorMerge && b != types.BehaviorReplace {
-		f.check.named(kind, s.Name, f.renames)
-	}
-	return f.check.count(kind, size)
+	return f.filesOf(field+".envs", s.EnvSources)
 }
 
-// patches checks the patches and replacements.
+// patches checks the files of patches, replacements and configurations.
 func (f *kustomization) patches(k *types.Kustomization) error {
 	for i, p := range k.PatchesStrategicMerge { //nolint:staticcheck // It is still in use.
-		field := fmt.Sprintf("patchesStrategicMerge[%d]", i)
-		if err := f.pathOrText(field, string(p), func(text string) error { return f.patch(field, text, false) }); err != nil {
+		if err := f.fileOrText(fmt.Sprintf("patchesStrategicMerge[%d]", i), string(p)); err != nil {
 			return err
 		}
 	}
 	for i, p := range k.Patches {
-		if p.Options != nil && p.Options.AllowNameChange {
-			f.renamed(fmt.Sprintf("patches[%d].options.allowNameChange", i))
-		}
-		if err := f.patchOf(fmt.Sprintf("patches[%d]", i), p.Path, p.Patch, p.Target != nil); err != nil {
+		if err := f.optional(fmt.Sprintf("patches[%d].path", i), p.Path); err != nil {
 			return err
 		}
 	}
 	for i, p := range k.PatchesJson6902 { //nolint:staticcheck // It is still in use.
-		if err := f.patchOf(fmt.Sprintf("patchesJson6902[%d]", i), p.Path, p.Patch, p.Target != nil); err != nil {
+		if err := f.optional(fmt.Sprintf("patchesJson6902[%d].path", i), p.Path); err != nil {
 			return err
 		}
 	}
-	for i, r := range k.Replacements {
-		if err := f.replacement(fmt.Sprintf("replacements[%d]", i), r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// patchOf checks the patch in a file, in text, or both.
-func (f *kustomization) patchOf(field, file, text string, many bool) error {
-	if file != "" {
-		_, data, err := f.file(field+".path", file)
-		if err != nil {
-			return err
-		}
-		if err := f.patch(field+".path", string(data), many); err != nil {
-			return err
-		}
-	}
-	if text == "" {
-		return nil
-	}
-	return f.patch(field+".patch", text, many)
-}
-
-// replacement checks and collects a replacement, or those in its file.
-func (f *kustomization) replacement(field string, r types.ReplacementField) error {
-	list := []types.Replacement{r.Replacement}
-	if r.Path != "" {
-		data, err := f.parsed(field+".path", r.Path)
-		if err != nil {
-			return err
-		}
-		// Like kustomize, accept either a list or a single replacement.
-		if err := (yamlsize.Limits{Bytes: input.MaxFile}).Unmarshal(data, &list); err != nil {
-			list = make([]types.Replacement, 1)
-			if err := (yamlsize.Limits{Bytes: input.MaxFile}).Unmarshal(data, &list[0]); err != nil {
-				return errors.Errorf("%s: %s.path: %s", f.name, field, input.Line(err.Error()))
-			}
-		}
-	}
-	for _, r := range list {
-		if slices.Contains(r.Targets, nil) {
-			return f.refuse(field, "", "target must not be empty")
-		}
-	}
-	f.check.replacements = append(f.check.replacements, list...)
-	for _, r := range list {
-		for _, t := range r.Targets {
-			if t.FieldPaths == nil || slices.ContainsFunc(t.FieldPaths, writesName) {
-				f.renamed(field)
-			}
-			f.check.steps += max(len(t.FieldPaths), 1)
-		}
-	}
-	return nil
-}
-
-// pathOrText calls text with the content of the file at value, or with value itself if it is inline YAML.
-func (f *kustomization) pathOrText(field, value string, text func(string) error) error {
-	if strings.Contains(value, "\n") || strings.HasPrefix(strings.TrimSpace(value), "{") {
-		return text(value)
-	}
-	_, data, err := f.file(field, value)
-	if err != nil {
+	if err := f.replacements("replacements", k.Replacements); err != nil {
 		return err
 	}
-	return text(string(data))
+	return f.filesOf("configurations", k.Configurations)
+}
+
+func (f *kustomization) replacements(field string, list []types.ReplacementField) error {
+	for i, r := range list {
+		if err := f.optional(fmt.Sprintf("%s[%d].path", field, i), r.Path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// optional checks the file at value, unless it is empty.
+func (f *kustomization) optional(field, value string) error {
+	if value == "" {
+		return nil
+	}
+	_, err := f.file(field, value)
+	return err
+}
+
+// isText reports whether a value is inline YAML, and not the name of a file.
+func isText(value string) bool {
+	return strings.Contains(value, "\n") || strings.HasPrefix(strings.TrimSpace(value), "{")
+}
+
+// fileOrText checks the file at value, unless the value is inline YAML.
+func (f *kustomization) fileOrText(field, value string) error {
+	if isText(value) {
+		return nil
+	}
+	_, err := f.file(field, value)
+	return err
 }
 
 // plugins checks the listed generators, transformers and validators. Only built-in ones are allowed, and their files
@@ -164,8 +109,7 @@ func (f *kustomization) plugins(k *types.Kustomization) error {
 		list  []string
 	}{{"generators", k.Generators}, {"transformers", k.Transformers}, {"validators", k.Validators}} {
 		for i, p := range l.list {
-			field := fmt.Sprintf("%s[%d]", l.field, i)
-			if err := f.pathOrText(field, p, func(text string) error { return f.plugin(field, text) }); err != nil {
+			if err := f.pluginsIn(fmt.Sprintf("%s[%d]", l.field, i), p); err != nil {
 				return err
 			}
 		}
@@ -173,19 +117,43 @@ func (f *kustomization) plugins(k *types.Kustomization) error {
 	return nil
 }
 
-// pluginConfig has the fields of all built-in plugins except those that only name and label objects.
+// pluginsIn checks the plugins in the file at value, or in value itself if it is inline YAML. It reads them with the
+// parser of kustomize.
+func (f *kustomization) pluginsIn(field, value string) error {
+	text := value
+	if !isText(value) {
+		name, err := f.file(field, value)
+		if err != nil {
+			return err
+		}
+		text = string(f.check.files.content["/"+name])
+	}
+	documents, err := (&kio.ByteReader{Reader: strings.NewReader(text), OmitReaderAnnotations: true, DisableUnwrapping: true}).Read()
+	if err != nil {
+		return errors.Errorf("%s: %s: %s", f.name, field, input.Line(err.Error()))
+	}
+	for _, d := range documents {
+		if err := d.DeAnchor(); err != nil {
+			return errors.Errorf("%s: %s: %s", f.name, field, input.Line(err.Error()))
+		}
+		object, err := d.Map()
+		if err != nil {
+			return errors.Errorf("%s: %s: %s", f.name, field, input.Line(err.Error()))
+		}
+		if err := f.plugin(field, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pluginConfig has the fields of all built-in plugins that name files.
 type pluginConfig struct {
 	types.GeneratorArgs `json:",inline"`
 
-	APIVersion     string                   `json:"apiVersion"`
-	Kind           string                   `json:"kind"`
 	Path           string                   `json:"path"`
 	Paths          []string                 `json:"paths"`
-	Patch          string                   `json:"patch"`
-	Patches        string                   `json:"patches"`
-	JSONOp         string                   `json:"jsonOp"`
 	TargetFilePath string                   `json:"targetFilePath"`
-	Target         any                      `json:"target"`
 	Replacements   []types.ReplacementField `json:"replacements"`
 }
 
@@ -198,66 +166,51 @@ var allowedPlugins = []string{ //nolint:gochecknoglobals // Constant.
 	"SecretGenerator", "ValueAddTransformer", "ReplacementTransformer",
 }
 
-func (f *kustomization) plugin(field, text string) error {
-	nodes, err := f.check.nodes(f.name+": "+field, []byte(text))
+// plugin checks one plugin, or those in a list.
+func (f *kustomization) plugin(field string, object map[string]any) error {
+	version, _ := object["apiVersion"].(string)
+	kind, _ := object["kind"].(string)
+	if strings.HasSuffix(kind, "List") {
+		items, _ := object["items"].([]any)
+		for _, item := range items {
+			m, _ := item.(map[string]any)
+			if err := f.plugin(field, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if version != konfig.BuiltinPluginApiVersion || !slices.Contains(allowedPlugins, kind) {
+		return f.refuse(field, version+" "+kind, "is not a built-in plugin of kustomize; other plugins are not executed")
+	}
+	data, err := json.Marshal(object)
 	if err != nil {
-		return err
+		return errors.Errorf("%s: %s: %s", f.name, field, input.Line(err.Error()))
 	}
-	for _, n := range nodes {
-		var p pluginConfig
-		if err := (yamlsize.Limits{Bytes: input.MaxFile}).Unmarshal(n.json, &p); err != nil {
-			return errors.Errorf("%s: %s: %s", f.name, field, input.Line(err.Error()))
-		}
-		if p.APIVersion != konfig.BuiltinPluginApiVersion || !slices.Contains(allowedPlugins, p.Kind) {
-			return f.refuse(field, p.APIVersion+" "+p.Kind, "is not a built-in plugin of kustomize; other plugins are not executed")
-		}
-		if err := f.pluginFiles(field, &p, len(n.json)); err != nil {
-			return err
-		}
+	var p pluginConfig
+	if err := json.Unmarshal(data, &p); err != nil {
+		return errors.Errorf("%s: %s: %s", f.name, field, input.Line(err.Error()))
 	}
-	return nil
+	return f.pluginFiles(field, &p)
 }
 
-func (f *kustomization) pluginFiles(field string, p *pluginConfig, size int) error {
+func (f *kustomization) pluginFiles(field string, p *pluginConfig) error {
 	if p.EnvSource != "" {
 		p.EnvSources = append(p.EnvSources, p.EnvSource)
 	}
-	if kind, ok := strings.CutSuffix(p.Kind, "Generator"); ok {
-		if err := f.pairs(field, kind, p.GeneratorArgs); err != nil {
-			return err
-		}
-	}
-	if strings.Contains(p.Kind, "fix") || strings.Contains(p.Kind, "Patch") {
-		f.renamed(field)
-	}
-	if p.TargetFilePath != "" {
-		if _, err := f.parsed(field+".targetFilePath", p.TargetFilePath); err != nil {
-			return err
-		}
-	}
-	// The text determines both the number of labels and the number of places that they are written to.
-	f.check.perObject += size * (8 + size/16)
-	return f.pluginPatches(field, p)
-}
-
-func (f *kustomization) pluginPatches(field string, p *pluginConfig) error {
-	if err := f.patchOf(field, p.Path, p.Patch+p.JSONOp, true); err != nil {
+	if err := f.pairs(field, p.GeneratorArgs); err != nil {
 		return err
 	}
-	if p.Patches != "" {
-		if err := f.patch(field+".patches", p.Patches, true); err != nil {
-			return err
-		}
+	if err := f.optional(field+".path", p.Path); err != nil {
+		return err
+	}
+	if err := f.optional(field+".targetFilePath", p.TargetFilePath); err != nil {
+		return err
 	}
 	for _, at := range p.Paths {
-		if err := f.pathOrText(field+".paths", at, func(text string) error { return f.patch(field+".paths", text, true) }); err != nil {
+		if err := f.fileOrText(field+".paths", at); err != nil {
 			return err
 		}
 	}
-	for _, r := range p.Replacements {
-		if err := f.replacement(field+".replacements", r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return f.replacements(field+".replacements", p.Replacements)
 }

@@ -15,8 +15,7 @@ import (
 )
 
 // A fileSystem is the file system of kustomize. It gives access only to the given files, not to those of this
-// machine, and is read-only. Paths begin with a slash. Reads fail after the context has ended, and after too much was
-// read.
+// machine, and is read-only. Paths begin with a slash. Reads fail after the context has ended.
 type fileSystem struct {
 	// Methods that are not defined below panic, which makes the build fail: kustomize only reads.
 	filesys.FileSystem
@@ -24,7 +23,6 @@ type fileSystem struct {
 	ctx     context.Context //nolint:containedctx // Kustomize hands none through.
 	content map[string][]byte
 	dirs    map[string]bool
-	read    int
 }
 
 func newFileSystem(ctx context.Context, files []input.File) (*fileSystem, error) {
@@ -67,9 +65,6 @@ func (f *fileSystem) ReadFile(name string) ([]byte, error) {
 	data, ok := f.content[path.Clean("/"+name)]
 	if !ok {
 		return nil, &fs.PathError{Op: "open", Path: strings.TrimPrefix(name, "/"), Err: fs.ErrNotExist}
-	}
-	if f.read += len(data); f.read > maxRead {
-		return nil, errors.Errorf("the files of the kustomization are together larger than %d bytes", maxRead)
 	}
 	// Kustomize may keep the result, and callers share the original.
 	return append(make([]byte, 0, len(data)), data...), nil
