@@ -8,20 +8,19 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"helm.sh/helm/v3/pkg/chart"
-
-	"github.com/crossplane-contrib/provider-kyma/internal/render/templates"
 )
 
-// A Chart is a loaded chart. It is immutable and safe for concurrent use.
+// A Chart is a loaded chart. It is immutable and safe for concurrent use. Nothing in it is executed or compiled before
+// it is rendered, because only a child process renders the charts of others.
 type Chart struct {
-	chart     *chart.Chart
-	digest    string
-	schemas   schemas
-	templates *templates.Set
+	chart  *chart.Chart
+	digest string
+	// Whether its templates, or texts in its values, use fields of the capabilities.
+	apiVersions, kubeVersion bool
 }
 
 func newChart(c *chart.Chart, digest string) *Chart {
-	return &Chart{chart: c, digest: digest, schemas: compileSchemas(c), templates: templates.Parse(c)}
+	return &Chart{chart: c, digest: digest, apiVersions: chartUses(c, usesAPIVersions), kubeVersion: chartUses(c, usesKubeVersion)}
 }
 
 // Name returns the name of the chart, from Chart.yaml.
@@ -45,62 +44,17 @@ func (c *Chart) Values() map[string]any { return MergeValues(c.chart.Values, nil
 // Digest returns the digest of the archive (see WithDigest) or of the files, "sha256:…".
 func (c *Chart) Digest() string { return c.digest }
 
-// Pure reports whether no template of the chart or of its dependencies names a function whose result may differ
-// between two renderings. It covers all values only for charts without tpl: pass the values of the install to check
-// the text that tpl might execute as well. After rendering, Rendered.Pure is exact.
-func (c *Chart) Pure(values ...map[string]any) bool {
-	return !c.templates.Uses.Impure && !c.tplMentions(templates.MayBeImpure, values)
-}
-
-// NeedsAPIVersions reports whether a template of the chart or of one of its dependencies mentions
-// .Capabilities.APIVersions, so that Options.APIVersions must list the API versions of the cluster. It checks values
-// like Pure.
+// NeedsAPIVersions reports whether a template of the chart or of one of its dependencies uses
+// .Capabilities.APIVersions, so that Options.APIVersions must list the API versions of the cluster. Texts of values
+// count as well, because tpl may execute them.
 func (c *Chart) NeedsAPIVersions(values ...map[string]any) bool {
-	return c.templates.Uses.APIVersions || c.tplMentions(templates.MayUseAPIVersions, values)
+	return c.apiVersions || slices.ContainsFunc(values, func(v map[string]any) bool { return valuesUse(v, usesAPIVersions) })
 }
 
-// NeedsKubeVersion reports whether a template of the chart or of one of its dependencies mentions .Capabilities.KubeVersion. It
-// also checks the values, in the same way as Pure.
+// NeedsKubeVersion reports whether a template of the chart or of one of its dependencies uses .Capabilities.KubeVersion, or all
+// capabilities. Texts of values count as for NeedsAPIVersions.
 func (c *Chart) NeedsKubeVersion(values ...map[string]any) bool {
-	return c.templates.Uses.KubeVersion || c.tplMentions(templates.MayUseKubeVersion, values)
-}
-
-// tplMentions reports whether the chart uses tpl, and values or the chart's own values contain a text for which may
-// returns true.
-func (c *Chart) tplMentions(may func(text string) bool, values []map[string]any) bool {
-	if !c.templates.Uses.TPL {
-		return false
-	}
-	for _, v := range values {
-		if valuesMention(v, may) {
-			return true
-		}
-	}
-	return chartMentions(c.chart, may)
-}
-
-func chartMentions(c *chart.Chart, may func(text string) bool) bool {
-	if valuesMention(c.Values, may) {
-		return true
-	}
-	return slices.ContainsFunc(c.Dependencies(), func(d *chart.Chart) bool { return chartMentions(d, may) })
-}
-
-// valuesMention reports whether v contains a text for which may returns true.
-func valuesMention(v any, may func(text string) bool) bool {
-	switch t := v.(type) {
-	case string:
-		return may(t)
-	case []any:
-		return slices.ContainsFunc(t, func(e any) bool { return valuesMention(e, may) })
-	case map[string]any:
-		for _, e := range t {
-			if valuesMention(e, may) {
-				return true
-			}
-		}
-	}
-	return false
+	return c.kubeVersion || slices.ContainsFunc(values, func(v map[string]any) bool { return valuesUse(v, usesKubeVersion) })
 }
 
 // instance returns a copy of the chart that Helm may change: Helm rewrites metadata and default values for the

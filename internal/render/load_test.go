@@ -208,8 +208,8 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-func TestUses(t *testing.T) {
-	type want struct{ Pure, NeedsAPIVersions bool }
+func TestNeeds(t *testing.T) {
+	type want struct{ APIVersions, KubeVersion bool }
 	cases := map[string]struct {
 		reason string
 		text   string
@@ -217,27 +217,25 @@ func TestUses(t *testing.T) {
 		user   map[string]any
 		want   want
 	}{
-		"Plain":       {"Nothing special.", `{{ .Values.now }}{{/* now */}} now {{ "uuidv4" }}`, "", nil, want{true, false}},
-		"Now":         {"The clock.", `{{ if false }}{{ dict "a" (now | date "2006") }}{{ end }}`, "", nil, want{false, false}},
-		"Lookup":      {"The cluster.", `{{ (lookup "v1" "Secret" "" "").items }}`, "", nil, want{false, false}},
-		"Random":      {"Chance, in a variable of a loop.", `{{ range $i := until 2 }}{{ $x := randAlphaNum 3 }}{{ $x }}{{ end }}`, "", nil, want{false, false}},
-		"APIVersions": {"Of the root variable.", `{{ if $.Capabilities.APIVersions.Has "v1" }}{{ end }}`, "", nil, want{true, true}},
-		"APIVersions2": {
-			"Of a chain.", `{{ if has "v1" (.Capabilities).APIVersions }}{{ end }}`, "", nil, want{true, true},
-		},
-		"Define":      {"In a definition.", `{{ define "x" }}{{ with genCA "a" 1 }}{{ end }}{{ end }}`, "", nil, want{false, false}},
-		"ValuesNoTPL": {"Text of values is not run without tpl.", `{{ .Values.x }}`, "x: '{{ now }}'", map[string]any{"x": "{{ now }}"}, want{true, false}},
-		"TPL":         {"Default values are run by tpl.", `{{ tpl .Values.x . }}`, "x: ['{{ now }}', '{{ .Capabilities.APIVersions }}']", nil, want{false, true}},
-		"TPLUser":     {"Values of the install are run by tpl.", `{{ tpl .Values.x . }}`, "", map[string]any{"x": map[string]any{"y": "{{ uuidv4 }}"}}, want{false, false}},
-		"TPLHarmless": {"Text without an action is not a template.", `{{ tpl .Values.x . }}`, "x: now", map[string]any{"x": "date"}, want{true, false}},
+		"Plain":       {reason: "Words are no fields.", text: `APIVersions: KubeVersion {{ .Values.xAPIVersions }}{{ .Values.KubeVersions }}{{ "x" }} Capabilities`},
+		"NoTemplate":  {reason: "Text without an action is not a template.", values: "x: .Capabilities.APIVersions"},
+		"Root":        {reason: "Of the root variable.", text: `{{ if $.Capabilities.APIVersions.Has "v1" }}{{ end }}`, want: want{APIVersions: true}},
+		"Chain":       {reason: "Of a chain.", text: `{{ if has "v1" (.Capabilities).APIVersions }}{{ end }}`, want: want{APIVersions: true, KubeVersion: true}},
+		"Index":       {reason: "As an argument.", text: "{{ (index . `Capabilities`).x }}{{ index $y \"APIVersions\" }}", want: want{APIVersions: true, KubeVersion: true}},
+		"KubeVersion": {reason: "The version.", text: `{{ semverCompare ">1" .Capabilities.KubeVersion.Version }}`, want: want{KubeVersion: true}},
+		"Variable":    {reason: "Of a variable.", text: `{{ $c.KubeVersion.Minor }}`, want: want{KubeVersion: true}},
+		"All":         {reason: "All capabilities have a version.", text: `{{ with .Capabilities }}{{ end }}`, want: want{KubeVersion: true}},
+		"End":         {reason: "At the end of an action.", text: `{{.Capabilities}}`, want: want{KubeVersion: true}},
+		"Default":     {reason: "Default values may be executed by tpl.", values: "x: ['{{ .Capabilities.APIVersions }}']", want: want{APIVersions: true}},
+		"User":        {reason: "So may values of the install.", user: map[string]any{"x": map[string]any{"y": "{{ .Capabilities.KubeVersion }}"}}, want: want{KubeVersion: true}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			child := tree{"Chart.yaml": chartYAML("child"), "templates/_x.tpl": tc.text, "values.yaml": tc.values}
 			c := mustLoad(t, tree{"Chart.yaml": chartYAML("app")}.with(child.below("charts/child")))
-			got := want{c.Pure(tc.user), c.NeedsAPIVersions(tc.user)}
+			got := want{c.NeedsAPIVersions(tc.user), c.NeedsKubeVersion(tc.user)}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("\n%s\nPure, NeedsAPIVersions: -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

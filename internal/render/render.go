@@ -25,10 +25,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
-const (
-	notesFile       = "NOTES.txt"
-	defaultMaxBytes = 64 << 20
-)
+const notesFile = "NOTES.txt"
 
 // Options are the options of one rendering.
 type Options struct {
@@ -46,7 +43,6 @@ type Options struct {
 
 	SkipCRDs   bool // leave out the objects of crds/
 	SkipSchema bool // do not check values against schemas
-	MaxBytes   int  // maximum output of the templates; 0: 64 MiB
 
 	Lookup templates.LookupFunc  // for lookup, instead of REST
 	Begin  func(template string) // called with the path of each template before it is executed; may be nil
@@ -66,7 +62,8 @@ type Rendered struct {
 
 // Render does what helm install does before it connects to a cluster: it enables and disables dependencies, merges
 // values, validates them against the schemas and the version of the cluster against kubeVersion, and executes the
-// templates. It returns when ctx ends. Errors are one line that names the chart, and for templates file and line.
+// templates. Errors are one line that names the chart, and for templates file and line. It checks ctx before each
+// template, include and tpl, and bounds neither the time nor the memory that they take: a Pool of package sandbox does.
 func (c *Chart) Render(ctx context.Context, o Options) (r *Rendered, err error) {
 	defer func() {
 		// Templates and the functions that they call are untrusted code.
@@ -85,9 +82,6 @@ func (c *Chart) render(ctx context.Context, o Options) (*Rendered, error) {
 	if ctx.Err() != nil {
 		return nil, errors.Wrap(context.Cause(ctx), "rendering was stopped")
 	}
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = defaultMaxBytes
-	}
 	o.Revision = max(o.Revision, 1)
 
 	config := o.config()
@@ -96,7 +90,7 @@ func (c *Chart) render(ctx context.Context, o Options) (*Rendered, error) {
 		return nil, err
 	}
 
-	printed, err := c.templates.Execute(ctx, inst, values, templates.Options{MaxBytes: o.MaxBytes, REST: o.REST, Lookup: o.Lookup, Begin: o.Begin})
+	printed, err := templates.Execute(ctx, inst, values, templates.Options{REST: o.REST, Lookup: o.Lookup, Begin: o.Begin})
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +139,7 @@ func (c *Chart) prepare(o Options, config map[string]any) (*chart.Chart, chartut
 		return nil, nil, errors.Errorf("values: %s", helmError(err))
 	}
 	if values, ok := top["Values"].(chartutil.Values); ok && !o.SkipSchema {
-		if err := c.schemas.validate(inst, values, nil); err != nil {
+		if err := validateSchemas(inst, values, nil); err != nil {
 			return nil, nil, err
 		}
 	}

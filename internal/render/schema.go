@@ -25,31 +25,6 @@ const schemaURL = "file:///values.schema.json"
 // maxViolations is how many violations one error lists.
 const maxViolations = 10
 
-// A valuesSchema is a compiled values.schema.json, or its compile error, which matters only if the chart is enabled.
-type valuesSchema struct {
-	compiled *jsonschema.Schema
-	err      error
-}
-
-// schemas holds the schemas of a chart and its dependencies. The key is the first byte of the schema text, which
-// copies of a chart share.
-type schemas map[*byte]*valuesSchema
-
-func compileSchemas(c *chart.Chart) schemas {
-	out := schemas{}
-	out.add(c)
-	return out
-}
-
-func (s schemas) add(c *chart.Chart) {
-	if len(c.Schema) > 0 {
-		s[&c.Schema[0]] = compileSchema(c.Schema)
-	}
-	for _, d := range c.Dependencies() {
-		s.add(d)
-	}
-}
-
 // closedLoader refuses references of a schema to other documents. Helm would read them from local files or the
 // network. Unknown urn: references allow everything, as in Helm.
 type closedLoader struct{}
@@ -61,34 +36,28 @@ func (closedLoader) Load(url string) (any, error) {
 	return nil, errors.Errorf("the schema refers to %s, which is not fetched: include the referenced schema", url)
 }
 
-func compileSchema(text []byte) (s *valuesSchema) {
-	defer func() {
-		if r := recover(); r != nil {
-			s = &valuesSchema{err: errors.New(input.Line(fmt.Sprint(r)))}
-		}
-	}()
-
+func compileSchema(text []byte) (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
-		return &valuesSchema{err: err}
+		return nil, err
 	}
 	c := jsonschema.NewCompiler()
 	c.UseLoader(closedLoader{})
 	if err := c.AddResource(schemaURL, doc); err != nil {
-		return &valuesSchema{err: err}
+		return nil, err
 	}
 	compiled, err := c.Compile(schemaURL)
 	if le := (*jsonschema.LoadURLError)(nil); errors.As(err, &le) {
 		err = le.Err
 	}
-	return &valuesSchema{compiled: compiled, err: err}
+	return compiled, err
 }
 
-// validate checks the values of c and of its enabled dependencies against their schemas. at is the path of c in the
-// values.
-func (s schemas) validate(c *chart.Chart, values map[string]any, at []string) error {
+// validateSchemas checks the values of c and of its enabled dependencies against their schemas. at is the path of c in
+// the values.
+func validateSchemas(c *chart.Chart, values map[string]any, at []string) error {
 	if len(c.Schema) > 0 {
-		if err := s[&c.Schema[0]].validate(values, at); err != nil {
+		if err := validateSchema(c.Schema, values, at); err != nil {
 			return err
 		}
 	}
@@ -102,7 +71,7 @@ func (s schemas) validate(c *chart.Chart, values map[string]any, at []string) er
 		if !ok {
 			return errors.Errorf("values: %s: must be an object, got %T", strings.Join(path, "."), raw)
 		}
-		if err := s.validate(d, sub, path); err != nil {
+		if err := validateSchemas(d, sub, path); err != nil {
 			return err
 		}
 	}
@@ -112,17 +81,18 @@ func (s schemas) validate(c *chart.Chart, values map[string]any, at []string) er
 // below returns a path that extends at; it does not change at.
 func below(at []string, more ...string) []string { return slices.Concat(at, more) }
 
-func (s *valuesSchema) validate(values map[string]any, at []string) (err error) {
-	if s.err != nil {
-		return errors.Errorf("%s: %s", strings.Join(below(at, "values.schema.json"), "/"), input.Line(s.err.Error()))
-	}
+func validateSchema(text []byte, values map[string]any, at []string) (err error) {
+	file := strings.Join(below(at, "values.schema.json"), "/")
 	defer func() {
 		if r := recover(); r != nil {
-			err = errors.Errorf("cannot validate values: %s", input.Line(fmt.Sprint(r)))
+			err = errors.Errorf("%s: cannot validate values: %s", file, input.Line(fmt.Sprint(r)))
 		}
 	}()
-
-	err = s.compiled.Validate(values)
+	schema, err := compileSchema(text)
+	if err != nil {
+		return errors.Errorf("%s: %s", file, input.Line(err.Error()))
+	}
+	err = schema.Validate(values)
 	ve := (*jsonschema.ValidationError)(nil)
 	if !errors.As(err, &ve) {
 		return err

@@ -94,9 +94,10 @@ func WithPlanAge(d time.Duration) Option {
 // implements it.
 type Renderer = compose.Renderer
 
-// WithRenderer sets the Renderer for charts, kustomizations and plain objects. By default, they are rendered in this process.
-// Use the default only for content that you trust: a chart stops when the context of the call ends, except within a single
-// long-running template function, and memory is not limited. For all other content, use a sandbox.Pool.
+// WithRenderer sets the Renderer for charts, kustomizations and plain objects. By default, they are rendered in this process,
+// without any limit of time or memory. Use the default only for content that you trust: a chart that never ends blocks the call,
+// even after its context has ended, and a chart that takes all memory or recurses without an end terminates the program, as some
+// kustomizations do. For all other content, use a sandbox.Pool.
 func WithRenderer(r Renderer) Option {
 	return func(e *Engine) { e.renderer = r }
 }

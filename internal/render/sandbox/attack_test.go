@@ -54,8 +54,17 @@ func attacks() map[string]struct {
 			files: of(`{{ $s := repeat 1000000 "x" }}{{ range until 40 }}{{ $s = printf "%s%s" $s $s }}{{ end }}`),
 		},
 		"Memory":    {reason: "A list of large texts.", files: of(`{{ $d := dict }}{{ range $i := until 100000 }}{{ $_ := set $d (toString $i) (repeat 1000000 "x") }}{{ end }}`), reasons: []Reason{ReasonMemory, ReasonCPU}},
-		"Output":    {reason: "A gigabyte of output.", files: of(`{{ range until 1000 }}{{ repeat 1000000 "x" }}{{ end }}`), err: "the output of the templates is larger than 8388608 bytes"},
+		"Output":    {reason: "A gigabyte of output.", files: of(`{{ range until 1000 }}{{ repeat 1000000 "x" }}{{ end }}`), reasons: []Reason{ReasonMemory, ReasonCPU}},
+		"Included":  {reason: "Output that is never printed.", files: of(`{{ define "x" }}{{ range until 10000000 }}0123456789{{ end }}{{ end }}{{ $x := include "x" . }}`), reasons: []Reason{ReasonMemory, ReasonCPU}},
 		"Recursion": {reason: "Templates that call each other.", files: of(`{{ define "x" }}{{ include "x" . }}{{ end }}{{ include "x" . }}`), err: "templates call each other recursively too often"},
+		"Template":  {reason: "The same without a function.", files: of(`{{ define "x" }}{{ template "x" . }}{{ end }}{{ template "x" . }}`), err: "exceeded maximum template depth (100000)"},
+		"Calls":     {reason: "Twice as many calls at each level, but no level too deep.", files: of(`{{ define "x" }}{{ if . }}{{ template "x" (rest .) }}{{ template "x" (rest .) }}{{ end }}{{ end }}{{ template "x" (until 900) }}`), reasons: []Reason{ReasonCPU, ReasonMemory}},
+		"Repeat":    {reason: "A number decides how much memory is taken.", files: of(`{{ repeat 1000000000000 "a" }}`), reasons: []Reason{ReasonMemory}},
+		"Until":     {reason: "So does that of a list.", files: of(`{{ range until 1000000000 }}{{ end }}`), reasons: []Reason{ReasonMemory, ReasonCPU}},
+		"Indent":    {reason: "And that of spaces.", files: of(`{{ len (nindent 10000000 (repeat 1000 "a\n")) }}`), reasons: []Reason{ReasonMemory, ReasonCPU}},
+		"Random":    {reason: "And that of random bytes.", files: of(`{{ len (randBytes 1000000000) }}`), reasons: []Reason{ReasonMemory, ReasonCPU}},
+		"Nesting":   {reason: "The parser follows nesting without a limit.", files: of(strings.Repeat("{{ if 1 }}", 400_000)), reasons: []Reason{ReasonEnded, ReasonMemory, ReasonCPU}},
+		"Schema":    {reason: "A schema that is slow to check.", files: tree{"values.yaml": "x: [" + strings.Repeat("1,", 20_000) + "1]\n", "values.schema.json": `{"properties": {"x": {"uniqueItems": true, "items": {"$ref": "#/$defs/a"}}}, "$defs": {"a": {"allOf": [` + strings.TrimSuffix(strings.Repeat(`{"$ref": "#/$defs/b"},`, 300), ",") + `]}, "b": {"allOf": [` + strings.TrimSuffix(strings.Repeat(`{"type": "number"},`, 300), ",") + `]}}}`}, reasons: []Reason{ReasonCPU, ReasonMemory}},
 		"Self":      {reason: "A value that contains itself.", files: of(`{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ toYamlPretty $d }}`), reasons: []Reason{ReasonEnded, ReasonMemory, ReasonCPU}},
 		"FromYAML":  {reason: "Aliases in a text that is decoded.", files: of(`{{ $x := printf "a: &a %s\nb: [%s]" (repeat 100000 "x") (repeat 100000 "*a,") | fromYaml }}` + configMap("a", `{{ $x.Error | quote }}`))},
 		"Documents": {reason: "Twelve documents of aliases.", files: documents, reasons: []Reason{ReasonOutput, ReasonMemory, ReasonCPU}},
@@ -65,14 +74,14 @@ func attacks() map[string]struct {
 
 // attackLimits returns limits that each attack reaches quickly.
 func attackLimits() Limits {
-	return Limits{CPU: 3 * time.Second, Memory: 128 << 20, Output: 8 << 20, Objects: 1000, Values: 200_000}
+	return Limits{CPU: 2 * time.Second, Memory: 128 << 20, Output: 8 << 20, Objects: 1000, Values: 200_000}
 }
 
 // TestAttacks checks that each attack ends with a specific error while other charts are rendered, and that it uses no memory of
 // this process.
 func TestAttacks(t *testing.T) {
 	all := attacks()
-	p := newPool(t, Options{Limits: attackLimits(), Processes: 24, Spares: 1, Wait: time.Hour})
+	p := newPool(t, Options{Limits: attackLimits(), Processes: 2 * len(all), Spares: 1, Wait: time.Hour})
 	good := chartOf(t, tree{"templates/a.yaml": configMap("a", "x")})
 	charts := map[string]*render.Chart{}
 	for name, tc := range all {

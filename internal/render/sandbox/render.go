@@ -41,9 +41,6 @@ func (p *Pool) Chart(ctx context.Context, tenant string, c *render.Chart, o rend
 			return templates.NewLookup(ctx, o.REST)
 		},
 	}
-	if most := int(p.options.Limits.Output); o.MaxBytes <= 0 || o.MaxBytes > most {
-		o.MaxBytes = most
-	}
 	r := &request{Chart: newChartRequest(c, o)}
 	if err := p.exchange(ctx, tenant, x, r, c.Files()); err != nil {
 		return nil, err

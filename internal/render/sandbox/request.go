@@ -40,14 +40,13 @@ type chartRequest struct {
 	APIVersions []string       `json:"apiVersions"` // null differs from an empty list
 	SkipCRDs    bool           `json:"skipCRDs,omitempty"`
 	SkipSchema  bool           `json:"skipSchema,omitempty"`
-	MaxBytes    int            `json:"maxBytes,omitempty"`
 }
 
 func newChartRequest(c *render.Chart, o render.Options) *chartRequest {
 	return &chartRequest{
 		Digest: c.Digest(), ReleaseName: o.ReleaseName, Namespace: o.Namespace, Upgrade: o.Upgrade, Revision: o.Revision,
 		Values: exact(o.Values), Overrides: exact(o.Overrides), KubeVersion: o.KubeVersion, APIVersions: o.APIVersions,
-		SkipCRDs: o.SkipCRDs, SkipSchema: o.SkipSchema, MaxBytes: o.MaxBytes,
+		SkipCRDs: o.SkipCRDs, SkipSchema: o.SkipSchema,
 	}
 }
 
@@ -55,7 +54,7 @@ func (r *chartRequest) options() render.Options {
 	return render.Options{
 		ReleaseName: r.ReleaseName, Namespace: r.Namespace, Upgrade: r.Upgrade, Revision: r.Revision,
 		Values: r.Values, Overrides: r.Overrides, KubeVersion: r.KubeVersion, APIVersions: r.APIVersions,
-		SkipCRDs: r.SkipCRDs, SkipSchema: r.SkipSchema, MaxBytes: r.MaxBytes,
+		SkipCRDs: r.SkipCRDs, SkipSchema: r.SkipSchema,
 	}
 }
 

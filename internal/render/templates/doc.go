@@ -2,13 +2,14 @@
 
 /*
 Package templates executes the templates of charts. It runs the same template
-language with the same functions as Helm's template engine, but stops when its
-context ends, and at limits of depth and size: Helm's engine cannot be canceled,
-and endless recursion through tpl ends the whole process with a stack overflow.
+language with the same functions as Helm's template engine, which does not tell
+what the package adds: whether the result depends on more than chart and values,
+and which template is being executed. Its errors are one line that names the
+innermost template, and contain no text that was given to tpl. Maps have an
+order, so that a chart renders the same bytes each time.
 
-It does not bound the memory that a hostile template can allocate with values
-that grow by doubling, or the depth of a value that contains itself: set a
-memory limit for the process.
+It bounds neither the time nor the memory of templates: execute those that you
+do not trust in a child process. See package sandbox.
 
 Only lookup reads from a cluster, and only when Options.REST is given.
 */

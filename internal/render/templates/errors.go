@@ -3,7 +3,6 @@
 package templates
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,14 +20,6 @@ type failure struct{ msg string }
 
 func (f *failure) Error() string { return f.msg }
 
-// A positionError is an error in the template file name.
-type positionError struct {
-	name string
-	msg  string
-}
-
-func (e *positionError) Error() string { return e.name + ": " + e.msg }
-
 // position matches the beginning of an error of text/template: file, line, and, during execution, column and the
 // template and expression.
 var position = regexp.MustCompile(`(?s)^template: (.+?):(\d+)(?::\d+)?: (?:executing ".*?" at (<.*?>): )?(.*)$`)
@@ -45,7 +36,7 @@ func (p place) String() string { return p.file + ":" + p.line }
 func placeOf(err error) (place, bool) {
 	s := err.Error()
 	m := position.FindStringSubmatch(s[:min(len(s), maxPlace)])
-	if m == nil || m[1] == guardName {
+	if m == nil {
 		return place{}, false
 	}
 	p := place{file: m[1], line: m[2], msg: m[4]}
@@ -63,12 +54,6 @@ func placeOf(err error) (place, bool) {
 // The innermost place, which has the cause, comes first. root is the name of the chart, with which paths begin.
 func templateError(root string, err error) error {
 	msg, file := innermost(err)
-	if pe := (*positionError)(nil); errors.As(err, &pe) {
-		if pe.name != engineName {
-			return errors.Errorf("%s: %s", relative(root, pe.name), input.Line(pe.msg))
-		}
-		msg = inTPL + pe.msg
-	}
 	if f := (*failure)(nil); errors.As(err, &f) {
 		msg = f.msg
 	}
@@ -116,21 +101,3 @@ func innermost(err error) (string, place) {
 
 // relative returns the path of a template relative to the directory of the chart.
 func relative(root, name string) string { return strings.TrimPrefix(name, root+"/") }
-
-func tooMuch(limit int) string {
-	return fmt.Sprintf("the output of the templates is larger than %d bytes", limit)
-}
-
-// A boundedWriter collects the output of a template, and fails above max bytes.
-type boundedWriter struct {
-	strings.Builder
-
-	max int
-}
-
-func (w *boundedWriter) Write(p []byte) (int, error) {
-	if w.Len()+len(p) > w.max {
-		return 0, &failure{msg: tooMuch(w.max)}
-	}
-	return w.Builder.Write(p)
-}

@@ -23,9 +23,8 @@ const (
 	// engineName is the template that all others are associated with, and the name of text given to tpl, as in Helm.
 	engineName = "gotpl"
 
-	// maxTemplateDepth bounds the nesting of template calls, through include, template and tpl together. Helm allows
-	// 1000 for each name.
-	maxTemplateDepth = 1000
+	// maxDepth bounds the nesting of include and tpl together. Helm allows 1000 for each name.
+	maxDepth = 1000
 
 	// noValue is the text that text/template prints for a missing value.
 	noValue = "<no value>"
@@ -35,9 +34,8 @@ const (
 
 // Options are the options of one execution.
 type Options struct {
-	MaxBytes int          // Maximum output of one template, and of all together.
-	REST     *rest.Config // For lookup; nil: lookup finds nothing.
-	Lookup   LookupFunc   // For lookup, instead of REST.
+	REST   *rest.Config // For lookup; nil: lookup finds nothing.
+	Lookup LookupFunc   // For lookup, instead of REST.
 	// Begin is called with the path of each template of a file before it is executed; may be nil.
 	Begin func(path string)
 }
@@ -49,16 +47,17 @@ type Printed struct {
 }
 
 // Execute executes the templates of a chart, which has only its enabled dependencies, with the top-level values that
-// helm passes to them. It returns when ctx ends. The error is one line that names file and line.
-func (s *Set) Execute(ctx context.Context, c *chart.Chart, values chartutil.Values, o Options) (*Printed, error) {
-	e := &engine{ctx: ctx, lookup: o.Lookup, begin: o.Begin, max: o.MaxBytes}
+// helm passes to them. It checks ctx before each template, include and tpl. The error is one line that names file and
+// line.
+func Execute(ctx context.Context, c *chart.Chart, values chartutil.Values, o Options) (*Printed, error) {
+	e := &engine{ctx: ctx, lookup: o.Lookup, begin: o.Begin}
 	if e.lookup == nil {
 		e.lookup = NewLookup(ctx, o.REST)
 	}
 	if e.begin == nil {
 		e.begin = func(string) {}
 	}
-	files, err := e.execute(renderables(s, c, values))
+	files, err := e.execute(renderables(c, values))
 	if err == nil {
 		return &Printed{Files: files, Pure: !e.impure}, nil
 	}
@@ -73,32 +72,25 @@ func (s *Set) Execute(ctx context.Context, c *chart.Chart, values chartutil.Valu
 type renderable struct {
 	path     string // e.g. parent/charts/child/templates/a.yaml
 	basePath string // e.g. parent/charts/child/templates
-	source   *source
+	text     string
 	values   map[string]any
 }
 
 // An engine executes the templates of one rendering, in one goroutine.
 type engine struct {
-	ctx     context.Context //nolint:containedctx // One engine is one call of execute.
-	lookup  LookupFunc
-	begin   func(path string)
-	max     int // maximum output of one template, and of all together, in bytes
-	printed int
-	depth   int
-	impure  bool
-}
-
-// templatePath returns the template name of a file of c.
-func templatePath(c *chart.Chart, f *chart.File) string {
-	return path.Join(c.ChartFullPath(), f.Name)
+	ctx    context.Context //nolint:containedctx // One engine is one call of execute.
+	lookup LookupFunc
+	begin  func(path string)
+	depth  int
+	impure bool
 }
 
 // renderables returns the templates of c and its dependencies, in the order in which Helm parses and executes them:
 // deep paths first, so that templates that a parent defines replace those of its dependencies; then by name,
 // descending.
-func renderables(set *Set, c *chart.Chart, values chartutil.Values) []renderable {
+func renderables(c *chart.Chart, values chartutil.Values) []renderable {
 	byPath := map[string]renderable{}
-	collect(set, c, values, byPath)
+	collect(c, values, byPath)
 	return slices.SortedFunc(maps.Values(byPath), func(a, b renderable) int {
 		if n := cmp.Compare(strings.Count(b.path, "/"), strings.Count(a.path, "/")); n != 0 {
 			return n
@@ -109,7 +101,7 @@ func renderables(set *Set, c *chart.Chart, values chartutil.Values) []renderable
 
 // collect adds the templates of c and its dependencies to out. It returns the values that templates of c see, which
 // become an entry of .Subcharts of its parent.
-func collect(set *Set, c *chart.Chart, values chartutil.Values, out map[string]renderable) map[string]any {
+func collect(c *chart.Chart, values chartutil.Values, out map[string]renderable) map[string]any {
 	sub := map[string]any{}
 	next := map[string]any{
 		"Chart": struct {
@@ -129,7 +121,7 @@ func collect(set *Set, c *chart.Chart, values chartutil.Values, out map[string]r
 		next["Values"] = v
 	}
 	for _, d := range c.Dependencies() {
-		sub[d.Name()] = collect(set, d, next, out)
+		sub[d.Name()] = collect(d, next, out)
 	}
 
 	library := strings.EqualFold(c.Metadata.Type, "library")
@@ -137,13 +129,8 @@ func collect(set *Set, c *chart.Chart, values chartutil.Values, out map[string]r
 		if library && !isPartial(f.Name) {
 			continue
 		}
-		p := templatePath(c, f)
-		out[p] = renderable{
-			path:     p,
-			basePath: path.Join(c.ChartFullPath(), "templates"),
-			source:   set.get(p, f),
-			values:   next,
-		}
+		p := path.Join(c.ChartFullPath(), f.Name)
+		out[p] = renderable{path: p, basePath: path.Join(c.ChartFullPath(), "templates"), text: string(f.Data), values: next}
 	}
 	return next
 }
@@ -156,13 +143,8 @@ func (e *engine) execute(rs []renderable) (map[string]string, error) {
 	t := template.New(engineName).Option("missingkey=zero").Funcs(parseFuncs()).Funcs(e.funcs())
 	e.bind(t)
 	for _, r := range rs {
-		if r.source.err != nil {
-			return nil, r.source.err
-		}
-		for _, tree := range r.source.trees {
-			if _, err := t.AddParseTree(tree.Name, tree); err != nil {
-				return nil, errors.Wrapf(err, "cannot add template %q", tree.Name)
-			}
+		if _, err := t.New(r.path).Parse(r.text); err != nil {
+			return nil, err
 		}
 	}
 
@@ -173,23 +155,28 @@ func (e *engine) execute(rs []renderable) (map[string]string, error) {
 		}
 		r.values["Template"] = chartutil.Values{"Name": r.path, "BasePath": r.basePath}
 		e.begin(r.path)
-		text, err := e.run(t, r.path, r.values)
+		text, err := e.run(t.Lookup(r.path), r.values)
 		if err != nil {
 			return nil, err
-		}
-		e.printed += len(text)
-		if e.printed > e.max {
-			return nil, &positionError{name: r.path, msg: tooMuch(e.max)}
 		}
 		out[r.path] = strings.ReplaceAll(text, noValue, "")
 	}
 	return out, nil
 }
 
-// run executes one template and returns its output.
-func (e *engine) run(t *template.Template, name string, data any) (string, error) {
-	w := &boundedWriter{max: e.max}
-	err := t.ExecuteTemplate(w, name, data)
+// run executes one template and returns its output. It fails when ctx has ended, and at the maximum depth: a stack
+// overflow would end the process.
+func (e *engine) run(t *template.Template, data any) (string, error) {
+	if err := e.ctx.Err(); err != nil {
+		return "", err
+	}
+	e.depth++
+	defer func() { e.depth-- }()
+	if e.depth > maxDepth {
+		return "", &failure{msg: msgEndless}
+	}
+	var w strings.Builder
+	err := t.Execute(&w, data)
 	return w.String(), err
 }
 
@@ -199,9 +186,6 @@ func (e *engine) funcs() template.FuncMap {
 		"required": required,
 		"fail":     func(msg string) (string, error) { return "", &failure{msg: msg} },
 		funcLookup: e.lookup,
-		funcEnter:  e.enter,
-		funcLeave:  func() string { e.depth--; return "" },
-		funcTick:   func() (string, error) { return "", e.ctx.Err() },
 	}
 	all := parseFuncs()
 	for _, name := range impureFuncs {
@@ -218,19 +202,20 @@ func (e *engine) funcs() template.FuncMap {
 func (e *engine) bind(t *template.Template) {
 	t.Funcs(template.FuncMap{
 		"include": func(name string, data any) (string, error) {
-			if t.Lookup(name) == nil {
+			other := t.Lookup(name)
+			if other == nil {
 				return "", &failure{msg: "template " + strconv.Quote(name) + " does not exist"}
 			}
-			return e.run(t, name, data)
+			return e.run(other, data)
 		},
-		funcTPL: func(text string, data any) (string, error) { return e.tpl(t, text, data) },
+		"tpl": func(text string, data any) (string, error) { return e.tpl(t, text, data) },
 	})
 }
 
 // tpl executes text as a template. It works on a copy, because only text itself may see the templates that it
 // defines.
 func (e *engine) tpl(parent *template.Template, text string, data any) (string, error) {
-	if !hasAction(text) {
+	if !strings.Contains(text, "{{") {
 		return strings.ReplaceAll(text, noValue, ""), nil
 	}
 	t, err := parent.Clone()
@@ -239,37 +224,12 @@ func (e *engine) tpl(parent *template.Template, text string, data any) (string, 
 	}
 	// A copy loses the option: https://github.com/golang/go/issues/43022.
 	e.bind(t.Option("missingkey=zero"))
-
-	src := parseSource(engineName, text)
-	if src.err != nil {
-		return "", src.err
-	}
-	// A text that is blank or only defines templates does not replace the template that is associated with the
-	// name, so the new one is executed directly.
-	t = t.New(engineName)
-	for _, tree := range src.trees {
-		if _, err := t.AddParseTree(tree.Name, tree); err != nil {
-			return "", errors.Wrapf(err, "cannot add template %q", tree.Name)
-		}
-	}
-	w := &boundedWriter{max: e.max}
-	if err := t.Execute(w, data); err != nil {
+	// A text that is blank or only defines templates does not replace the template of its name, so it gets a new one.
+	if t, err = t.New(engineName).Parse(text); err != nil {
 		return "", err
 	}
-	return strings.ReplaceAll(w.String(), noValue, ""), nil
-}
-
-// enter records the start of a template. It fails at the maximum depth, because endless recursion would end the
-// process: Go cannot recover from a stack overflow.
-func (e *engine) enter() (string, error) {
-	if err := e.ctx.Err(); err != nil {
-		return "", err
-	}
-	e.depth++
-	if e.depth > maxTemplateDepth {
-		return "", &failure{msg: msgEndless}
-	}
-	return "", nil
+	out, err := e.run(t, data)
+	return strings.ReplaceAll(out, noValue, ""), err
 }
 
 // noting returns a function that calls fn and records that the rendering is not pure.

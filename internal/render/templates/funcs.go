@@ -20,11 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
-// The functions of Helm that are used in more than one place.
-const (
-	funcLookup = "lookup"
-	funcTPL    = "tpl"
-)
+const funcLookup = "lookup"
 
 // impureFuncs lists the functions whose result depends on more than their arguments: the cluster, the clock, or
 // chance. They are those of sprig v3.3.0 (functions.go) and Helm's lookup. The date functions use the clock if their
@@ -63,7 +59,6 @@ var baseFuncs = sync.OnceValue(func() template.FuncMap {
 		"keys":          sortedKeys,
 		"values":        sortedValues,
 	})
-	maps.Copy(f, countedFuncs())
 	return f
 })
 
@@ -72,8 +67,7 @@ var baseFuncs = sync.OnceValue(func() template.FuncMap {
 //nolint:gochecknoglobals // Made once, never changed.
 var parseFuncs = sync.OnceValue(func() template.FuncMap {
 	f := maps.Clone(baseFuncs())
-	maps.Copy(f, guardFuncs)
-	for _, name := range []string{"include", funcTPL, "required", "fail", funcLookup} {
+	for _, name := range []string{"include", "tpl", "required", "fail", funcLookup} {
 		f[name] = func(...any) string { return "" }
 	}
 	return f

@@ -26,7 +26,7 @@ type Renderer interface {
 	Plain(ctx context.Context, tenant string, files []input.File) ([][]*unstructured.Unstructured, error)
 }
 
-// InProcess is the Renderer that renders in this process.
+// InProcess is the Renderer that renders in this process, without any limit of time or memory.
 type InProcess struct{}
 
 // Chart renders a chart.
