@@ -24,6 +24,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/sandbox"
 )
 
 const (
@@ -64,6 +65,7 @@ func TestChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p := newPool(t, sandbox.Options{Spares: 1})
 	for name, f := range chartFeatures() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +73,7 @@ func TestChart(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "app")
 			write(t, dir, tree)
 			want, failed := helmTemplate(t, helm, dir, f)
-			got, notes, err := ours(t, tree, f)
+			got, notes, err := ours(t, p, tree, f)
 			if (failed != "") != f.fails || (err != nil) != f.fails {
 				t.Fatalf("want failure: %v; helm: %q; ours: %v", f.fails, failed, err)
 			}
@@ -153,6 +155,7 @@ func TestRealChart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	p := newPool(t, sandbox.Options{Spares: 1})
 	for name, dir := range folders {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -160,7 +163,7 @@ func TestRealChart(t *testing.T) {
 			if failed != "" {
 				t.Fatal(failed)
 			}
-			got, _, err := ours(t, read(t, dir), feature{})
+			got, _, err := ours(t, p, read(t, dir), feature{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -283,14 +286,19 @@ func tidy(list string) string {
 	return strings.Join(out, ",")
 }
 
-// ours renders a chart with this provider, and returns its notes too.
-func ours(t *testing.T, tree map[string]string, f feature) (rendering, string, error) {
-	t.Helper()
-	var in []input.File
+// inputs returns files by name, in order.
+func inputs(tree map[string]string) []input.File {
+	var out []input.File
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
-		in = append(in, input.File{Name: name, Data: []byte(tree[name])})
+		out = append(out, input.File{Name: name, Data: []byte(tree[name])})
 	}
-	c, err := render.Load(in)
+	return out
+}
+
+// ours is what this provider makes of a chart, and its notes.
+func ours(t *testing.T, p *sandbox.Pool, tree map[string]string, f feature) (rendering, string, error) {
+	t.Helper()
+	c, err := render.Load(inputs(tree))
 	if err != nil {
 		return rendering{}, "", err
 	}
@@ -305,7 +313,7 @@ func ours(t *testing.T, tree map[string]string, f feature) (rendering, string, e
 	if err := yaml.Unmarshal([]byte(f.values), &o.Values); err != nil {
 		t.Fatal(err)
 	}
-	r, err := c.Render(t.Context(), o)
+	r, err := p.Chart(t.Context(), "", c, o)
 	if err != nil {
 		return rendering{}, "", err
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
-	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/kustomize"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/sandbox"
 )
 
 // base is a base that most cases use.
@@ -131,6 +131,7 @@ func TestKustomization(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p := newPool(t, sandbox.Options{Spares: 1})
 	for name, feature := range features() {
 		t.Run(name, func(t *testing.T) {
 			head := ""
@@ -140,19 +141,20 @@ func TestKustomization(t *testing.T) {
 			tree := files(base)
 			maps.Copy(tree, files("== overlay/kustomization.yaml\n"+head+feature))
 			want := kubectlKustomize(t, kubectl, tree, "overlay")
-			var in []input.File
-			for name, data := range tree {
-				in = append(in, input.File{Name: name, Data: []byte(data)})
-			}
-			got, err := kustomize.Build(t.Context(), in, "overlay")
+			got, err := kustomize.Build(t.Context(), inputs(tree), "overlay")
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(want, string(got)); diff != "" {
 				t.Errorf("-kubectl, +ours:\n%s", diff)
 			}
-			if objects, err := yamldoc.Objects(got); err != nil || len(objects) == 0 {
+			objects, err := yamldoc.Objects(got)
+			if err != nil || len(objects) == 0 {
 				t.Errorf("%d objects, %v", len(objects), err)
+			}
+			built, _, err := p.Kustomization(t.Context(), "", inputs(tree), "overlay")
+			if diff := cmp.Diff(objects, built); err != nil || diff != "" {
+				t.Errorf("in a child process: %v, -want, +got:\n%s", err, diff)
 			}
 		})
 	}
