@@ -32,6 +32,7 @@ const (
 	exitDone   = 0
 	exitFailed = 1
 	exitMemory = 3
+	exitCPU    = 4
 )
 
 const (
@@ -59,6 +60,7 @@ func Serve() int {
 	debug.SetMaxStack(maxStack)
 	// The time zone is read from a file, which the process will not be able to open later.
 	_, _ = time.Now().Zone()
+	watchCPU()
 	c := newChild(l, os.Stdin, os.Stdout)
 	ready, err := json.Marshal(confine.Process(confine.Limits{CPUSeconds: l.cpuSeconds(), Memory: l.Memory}))
 	if err == nil {
@@ -75,6 +77,16 @@ func Serve() int {
 		return exitFailed
 	}
 	return exitDone
+}
+
+// watchCPU ends the process when it has used its CPU time. The kernel kills it a second later.
+func watchCPU() {
+	used := make(chan os.Signal, 1)
+	notifyCPU(used)
+	go func() {
+		<-used
+		os.Exit(exitCPU)
+	}()
 }
 
 // watchMemory ends the process when its memory exceeds the limit. The kernel limits are a second line of defense, because they

@@ -106,14 +106,14 @@ func (p *process) killedFor() Reason {
 // reason returns the reason why a process has ended without an answer.
 func (p *process) reason(l Limits) Reason {
 	state := p.cmd.ProcessState
-	// The kernel measures the time at which it ends a process more exactly than the time that it reports.
+	// A child that is too busy to end itself is killed. The kernel measures that time in another way than the time that it reports.
 	almost := time.Duration(l.cpuSeconds()) * time.Second * 9 / 10 //nolint:gosec // It is small.
 	switch used := state.UserTime() + state.SystemTime(); {
 	case p.killedFor() != "":
 		return p.killedFor()
 	case state.ExitCode() == exitMemory, p.crash.mentions("out of memory", "cannot allocate memory"):
 		return ReasonMemory
-	case state.ExitCode() < 0 && used >= almost:
+	case state.ExitCode() == exitCPU, state.ExitCode() < 0 && used >= almost:
 		return ReasonCPU
 	}
 	return ReasonEnded

@@ -4,8 +4,13 @@
 
 package sandbox
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 func processAttributes() *syscall.SysProcAttr { return nil }
+
+func notifyCPU(chan<- os.Signal) {}
 
 func lowerPriority(int) {}

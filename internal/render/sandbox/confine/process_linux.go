@@ -23,7 +23,7 @@ const (
 func Process(l Limits) State {
 	_ = os.WriteFile(scoreFile, []byte(fullScore), 0) // Not all machines have this file.
 	c := State{Landlock: denyPaths()}
-	c.CPU = limit(unix.RLIMIT_CPU, l.CPUSeconds)
+	c.CPU = limitCPU(l.CPUSeconds)
 	c.Memory = !Race && limit(unix.RLIMIT_DATA, uint64(l.Memory)+dataReserve) //nolint:gosec // It is positive.
 	limit(unix.RLIMIT_FSIZE, 0)
 	limit(unix.RLIMIT_CORE, 0)
