@@ -217,7 +217,7 @@ func TestNeeds(t *testing.T) {
 		user   map[string]any
 		want   want
 	}{
-		"Plain":       {reason: "Words are no fields.", text: `APIVersions: KubeVersion {{ .Values.xAPIVersions }}{{ .Values.KubeVersions }}{{ "x" }} Capabilities`},
+		"Plain":       {reason: "Words are not fields.", text: `APIVersions: KubeVersion {{ .Values.xAPIVersions }}{{ .Values.KubeVersions }}{{ "x" }} Capabilities`},
 		"NoTemplate":  {reason: "Text without an action is not a template.", values: "x: .Capabilities.APIVersions"},
 		"Root":        {reason: "Of the root variable.", text: `{{ if $.Capabilities.APIVersions.Has "v1" }}{{ end }}`, want: want{APIVersions: true}},
 		"Chain":       {reason: "Of a chain.", text: `{{ if has "v1" (.Capabilities).APIVersions }}{{ end }}`, want: want{APIVersions: true, KubeVersion: true}},

@@ -6,6 +6,7 @@ import "golang.org/x/sys/unix"
 
 // Process confines this process. The system has neither seccomp nor Landlock, and its memory limits have no effect.
 func Process(l Limits) State {
+	startPoller()
 	c := State{CPU: limitCPU(l.CPUSeconds)}
 	limit(unix.RLIMIT_FSIZE, 0)
 	limit(unix.RLIMIT_CORE, 0)

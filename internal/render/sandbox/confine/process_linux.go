@@ -22,6 +22,7 @@ const (
 // Process confines this process. It needs no privileges, and uses what the machine supports.
 func Process(l Limits) State {
 	_ = os.WriteFile(scoreFile, []byte(fullScore), 0) // Not all machines have this file.
+	startPoller()
 	c := State{Landlock: denyPaths()}
 	c.CPU = limitCPU(l.CPUSeconds)
 	c.Memory = !Race && limit(unix.RLIMIT_DATA, uint64(l.Memory)+dataReserve) //nolint:gosec // It is positive.
