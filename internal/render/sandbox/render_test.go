@@ -64,6 +64,7 @@ func TestChart(t *testing.T) {
 		},
 		"NoAPIVersions": {reason: "An empty list is not nil.", files: tree{"templates/a.yaml": configMap("a", `"{{ .Capabilities.APIVersions }}"`)}, o: render.Options{APIVersions: []string{}}},
 		"Lookup":        {reason: "The parent looks up.", files: tree{"templates/a.yaml": configMap("a", `"{{ $o := lookup "v1" "Secret" "n" "m" }}{{ $o.at }} {{ kindOf $o.whole }} {{ kindOf $o.float }}"`)}, o: render.Options{Lookup: found}},
+		"LookupNone":    {reason: "Nothing is an empty map.", files: tree{"templates/a.yaml": configMap("a", `{{ lookup "v1" "Secret" "n" "m" | toJson | quote }}`)}},
 		"LookupFails":   {reason: "The error of a lookup is that of the template.", files: tree{"templates/a.yaml": configMap("a", `"{{ lookup "v1" "Broken" "n" "m" }}"`)}, o: render.Options{Lookup: found}},
 		"Wrong":         {reason: "The error of a chart is the same.", files: tree{"templates/a.yaml": `{{ fail "it is wrong" }}`}},
 		"Schema":        {reason: "So is that of values.", files: tree{"values.schema.json": `{"required": ["x"]}`}},

@@ -119,6 +119,6 @@ type lookupRequest struct {
 
 // A lookupAnswer is the result of lookup.
 type lookupAnswer struct {
-	Object map[string]any `json:"object,omitempty"`
+	Object map[string]any `json:"object"` // Empty, and not nil, if there is no such object.
 	Error  string         `json:"error,omitempty"`
 }
