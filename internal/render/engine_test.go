@@ -143,7 +143,7 @@ func TestEngineLikeHelm(t *testing.T) {
 	}
 }
 
-// TestEndless holds that templates that call each other, the usual mistake, have an error of their own, and that a panic is one.
+// TestEndless checks that templates that call each other, the usual mistake, have an error of their own, and that a panic is one.
 func TestEndless(t *testing.T) {
 	app := tree{"Chart.yaml": chartYAML("app")}
 	cases := map[string]struct {
@@ -186,7 +186,7 @@ func TestEndless(t *testing.T) {
 	}
 }
 
-// TestStops holds that an include checks the context.
+// TestStops checks that an include checks the context.
 func TestStops(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	o := Options{ReleaseName: "rel", Lookup: func(string, string, string, string) (map[string]any, error) {
@@ -203,7 +203,7 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// TestSameBytes holds that a chart renders the same bytes each time although maps have no order. Helm's engine prints keys and values in
+// TestSameBytes checks that a chart renders the same bytes each time although maps have no order. Helm's engine prints keys and values in
 // random order.
 func TestSameBytes(t *testing.T) {
 	c := mustLoad(t, tree{

@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// FuzzLoad holds that no chart ends the process that loads it, and that errors are one line. FuzzChart of package sandbox renders charts.
+// FuzzLoad checks that no chart ends the process that loads it, and that errors are one line. FuzzChart of package sandbox renders charts.
 func FuzzLoad(f *testing.F) {
 	f.Add(chartYAML("app"), "a: 1", `{}`, configMap("a", "{{ .Values.a }}"), []byte(tree{"Chart.yaml": chartYAML("c")}.tgz(f, "c")))
 	f.Add("dependencies: [null, {alias: x}]\nname: x", "x: &x [*x]", `{"$ref":"#"}`, "{{ tpl .Values.a . }}{{ template \"x\" }}", []byte("\x1f\x8b"))

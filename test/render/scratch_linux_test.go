@@ -97,12 +97,12 @@ func newJail(t *testing.T) (string, string) {
 		err = os.Symlink(self, filepath.Join(dir, launcher))
 	}
 	if err == nil {
-		err = os.Chmod(root, 0o555) //nolint:gosec // Another user must be able to read it.
+		err = os.Chmod(root, 0o555) // Another user must be able to read it.
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.Chmod(root, 0o755) }) //nolint:gosec // It is about to be deleted.
+	t.Cleanup(func() { _ = os.Chmod(root, 0o755) })
 	return filepath.Join(dir, launcher), provider
 }
 
@@ -132,7 +132,7 @@ func statusOf(t *testing.T, file string, want map[string]string) map[string]stri
 	return out
 }
 
-// TestScratchImage holds that the provider renders in its image: with no other file, a read-only root, as another user than root, and with
+// TestScratchImage checks that the provider renders in its image: with no other file, a read-only root, as another user than root, and with
 // neither capabilities nor a way to get some. Its children are confined as anywhere else.
 func TestScratchImage(t *testing.T) {
 	launcher, provider := newJail(t)

@@ -35,7 +35,7 @@ func diamond(depth int) tree {
 	return out
 }
 
-// TestKustomizationAttacks holds that kustomizations that grow, never end, or end the process have an error of their own, and that
+// TestKustomizationAttacks checks that kustomizations that grow, never end, or end the process have an error of their own, and that
 // they take no memory of this process.
 func TestKustomizationAttacks(t *testing.T) {
 	large := configMap("large", strings.Repeat("x", 1<<20))
