@@ -111,7 +111,7 @@ func (p *process) reason(l Limits) Reason {
 	switch used := state.UserTime() + state.SystemTime(); {
 	case p.killedFor() != "":
 		return p.killedFor()
-	case state.ExitCode() == exitMemory, p.crash.mentions("out of memory", "cannot allocate memory"):
+	case state.ExitCode() == exitMemory, outOfMemory(p.crash.all()):
 		return ReasonMemory
 	case state.ExitCode() == exitCPU, state.ExitCode() < 0 && used >= almost:
 		return ReasonCPU
@@ -152,21 +152,21 @@ func (h *head) Write(data []byte) (int, error) {
 }
 
 func (h *head) line() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	first, _, _ := strings.Cut(strings.TrimSpace(h.text.String()), "\n")
+	first, _, _ := strings.Cut(strings.TrimSpace(h.all()), "\n")
 	return first
 }
 
-// mentions reports whether the Go runtime of the child has written one of the texts. The runtime has no other way to report why
-// a process ends.
-func (h *head) mentions(texts ...string) bool {
+// all returns the stored text.
+func (h *head) all() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, t := range texts {
-		if strings.Contains(h.text.String(), t) {
-			return true
-		}
-	}
-	return false
+	return h.text.String()
+}
+
+// outOfMemory reports whether the Go runtime of a child ended it for lack of memory. The text that it writes to stderr is the only
+// sign of the reason. If the kernel refuses memory, the runtime usually reports that, but it can also use an address that it did not
+// get. Go code outside of the runtime panics in that case.
+func outOfMemory(crash string) bool {
+	return strings.Contains(crash, "out of memory") || strings.Contains(crash, "cannot allocate memory") ||
+		strings.Contains("\n"+crash, "\nSIGSEGV: ") || strings.Contains(crash, "fatal error: unexpected signal during runtime execution")
 }
