@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package crdcheck
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func TestUsable(t *testing.T) {
+	spec := func(text string) []string { return []string{version("v1", both, text)} }
+	size := func(rest string) []string { return spec("{type: object, properties: {size: {" + rest + "}}}") }
+	cases := map[string]struct {
+		reason string
+		// has and want are the versions of the CRD in the cluster, and of the one to use it for. Edit changes the first one.
+		has, want []string
+		edit      func(text string) string
+		err       string
+	}{
+		"Same":        {reason: "Equal CRDs.", has: spec(open), want: spec(open)},
+		"Texts":       {reason: "Descriptions don't count.", has: size("type: string, description: a"), want: size("type: string, title: b")},
+		"Field":       {reason: "A further optional field does no harm.", has: spec(open), want: size("type: string")},
+		"NoField":     {reason: "A field that is missing is dropped.", has: size("type: string"), want: spec(open), err: "version v1: the field spec.mode is missing there"},
+		"Kept":        {reason: "It is kept if unknown fields are.", has: spec("{type: object, " + preserves + ": true}"), want: spec(open)},
+		"NotKept":     {reason: "Unknown fields that must be kept are dropped.", has: spec(open), want: spec("{type: object, " + preserves + ": true}"), err: "version v1: the field spec.mode is restricted there"},
+		"Restricted":  {reason: "A field that was unknown has a schema.", has: spec("{type: object, " + preserves + ": true, properties: {size: {type: string}}}"), want: spec("{type: object, " + preserves + ": true}"), err: "version v1: the field spec.size is restricted there"},
+		"Type":        {reason: "Other values.", has: size("type: integer"), want: size("type: string"), err: "version v1: spec.size: type of the schema is more restrictive or different there"},
+		"Required":    {reason: "A field that must be set.", has: spec("{type: object, required: [mode], properties: {size: {type: string}, mode: {type: string}}}"), want: size("type: string"), err: "version v1: spec: required"},
+		"Defaulted":   {reason: "One that has a value by default.", has: spec("{type: object, required: [mode], properties: {size: {type: string}, mode: {type: string, default: a}}}"), want: size("type: string")},
+		"NotRequired": {reason: "One that may be missing.", has: spec(open), want: spec(strings.Replace(open, "{type: object,", "{type: object, required: [mode],", 1))},
+		"Enum":        {reason: "More values.", has: size("type: string, enum: [a, b]"), want: size("type: string, enum: [b]")},
+		"SmallEnum":   {reason: "Fewer values.", has: size("type: string, enum: [a]"), want: size("type: string, enum: [a, b]"), err: "version v1: spec.size: enum"},
+		"NewEnum":     {reason: "Only some values.", has: size("type: string, enum: [a]"), want: size("type: string"), err: "version v1: spec.size: enum"},
+		"Maximum":     {reason: "A higher limit.", has: size("type: array, maxItems: 9, items: {type: string}"), want: size("type: array, maxItems: 8, items: {type: string}")},
+		"LowMaximum":  {reason: "A lower limit.", has: size("type: string, maxLength: 7"), want: size("type: string, maxLength: 8"), err: "version v1: spec.size: maxLength"},
+		"NewMaximum":  {reason: "A limit.", has: size("type: string, maxLength: 7"), want: size("type: string"), err: "version v1: spec.size: maxLength"},
+		"Minimum":     {reason: "A lower bound that is lower.", has: size("type: integer, minimum: 0"), want: size("type: integer, minimum: 1")},
+		"HighMinimum": {reason: "A lower bound that is higher.", has: size("type: integer, minimum: 2"), want: size("type: integer, minimum: 1"), err: "version v1: spec.size: minimum"},
+		"Pattern":     {reason: "A pattern.", has: size("type: string, pattern: a"), want: size("type: string"), err: "version v1: spec.size: pattern"},
+		"NoPattern":   {reason: "No pattern.", has: size("type: string"), want: size("type: string, pattern: a")},
+		"Nullable":    {reason: "Null is accepted, too.", has: size("type: string, nullable: true"), want: size("type: string")},
+		"NotNullable": {reason: "Null is dropped.", has: size("type: string"), want: size("type: string, nullable: true"), err: "version v1: spec.size: nullable"},
+		"NoDefault":   {reason: "A default that operators rely on is missing.", has: size("type: string"), want: size("type: string, default: a"), err: "version v1: spec.size: default"},
+		"Rule":        {reason: "A rule.", has: size("type: string, x-kubernetes-validations: [{rule: \"self != 'a'\"}]"), want: size("type: string"), err: "version v1: spec.size: x-kubernetes-validations"},
+		"NoRule":      {reason: "No rule, or the same one with another text.", has: size("type: string, x-kubernetes-validations: [{rule: \"self != 'a'\", message: x}]"), want: size("type: string, x-kubernetes-validations: [{rule: \"self != 'a'\"}, {rule: \"self != 'b'\"}]")},
+		"Items":       {reason: "Items count.", has: size("type: array, items: {type: string, maxLength: 1}"), want: size("type: array, items: {type: string}"), err: "version v1: spec.size[*]: maxLength"},
+		"Map":         {reason: "A map isn't described by fields.", has: size("type: object, properties: {a: {type: string}}"), want: size("type: object, additionalProperties: {type: string}"), err: "version v1: spec.size: additionalProperties"},
+		"ListType":    {reason: "Lists merge differently.", has: size("type: array, x-kubernetes-list-type: set, items: {type: string}"), want: size("type: array, items: {type: string}"), err: "version v1: spec.size: x-kubernetes-list-type"},
+		"NewVersion":  {reason: "A further version does no harm.", has: []string{version("v1", both, open), version("v2", only, open)}, want: spec(open)},
+		"NoVersion":   {reason: "A version is missing.", has: spec(open), want: []string{version("v1", both, open), version("v2", only, open)}, err: "version v2 is not served there"},
+		"Unserved":    {reason: "A version isn't served.", has: []string{version("v1", hidden, open), version("v2", only, open)}, want: spec(open), err: "version v1 is not served there"},
+		"NotWanted":   {reason: "A version that need not be served.", has: spec(open), want: []string{version("v1", both, open), version("v0", "served: false, storage: false", open)}},
+		"Any":         {reason: "No schema accepts all.", has: []string{"{name: v1, served: true, storage: true}"}, want: spec(open)},
+		"NotAny":      {reason: "A schema doesn't.", has: spec(open), want: []string{"{name: v1, served: true, storage: true}"}, err: "version v1: there is a schema there, and none is required"},
+		"Status":      {reason: "A subresource is missing.", has: spec(open), want: []string{strings.Replace(version("v1", both, open), "served:", "subresources: {status: {}}, served:", 1)}, err: "version v1: the subresource status is missing there"},
+		"Subresource": {reason: "A further subresource does no harm.", has: []string{strings.Replace(version("v1", both, open), "served:", "subresources: {status: {}}, served:", 1)}, want: spec(open)},
+		"Scope":       {reason: "Another scope.", has: spec(open), want: spec(open), edit: func(text string) string { return strings.Replace(text, "Namespaced", "Cluster", 1) }, err: "spec.scope is Cluster there, and Namespaced is required"},
+		"Kind":        {reason: "Another kind.", has: spec(open), want: spec(open), edit: func(text string) string { return strings.Replace(text, "Widget", "Gadget", 1) }, err: "spec.names.kind is Gadget there, and Widget is required"},
+		"Conversion": {reason: "Objects of two versions aren't converted.", has: []string{version("v1", both, open), version("v2", only, open)}, want: []string{version("v1", both, open), version("v2", only, open)}, edit: func(text string) string {
+			return strings.Replace(text, "scope:", "conversion: {strategy: Webhook}\n  scope:", 1)
+		}, err: "spec.conversion.strategy is Webhook there, and None is required"},
+		"NoConversion": {reason: "With one version, nothing is converted.", has: spec(open), want: spec(open), edit: func(text string) string {
+			return strings.Replace(text, "scope:", "conversion: {strategy: Webhook}\n  scope:", 1)
+		}},
+		"NoCRD": {reason: "What cannot be read is refused.", has: spec(open), want: spec(open), edit: func(string) string { return "{apiVersion: v1, kind: X, spec: [1]}" }, err: "not a valid CustomResourceDefinition"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			has := crd(t, "", tc.has...)
+			if tc.edit != nil {
+				has = parse(t, tc.edit(mustYAML(t, has)))
+			}
+			got := ""
+			if err := Usable(has, crd(t, "", tc.want...)); err != nil {
+				got = err.Error()
+			}
+			if (tc.err == "") != (got == "") || !strings.Contains(got, tc.err) {
+				t.Errorf("\n%s\ngot %q, want %q", tc.reason, got, tc.err)
+			}
+		})
+	}
+}
+
+// TestUsableDoesNotChange checks that a comparison leaves both CRDs as they are.
+func TestUsableDoesNotChange(t *testing.T) {
+	a := crd(t, "", version("v1", both, open))
+	b := crd(t, "", version("v1", both, "{type: object, description: x}"))
+	before := []*unstructured.Unstructured{a.DeepCopy(), b.DeepCopy()}
+	_ = Usable(a, b)
+	if diff := cmp.Diff(fmt.Sprint(before[0], before[1]), fmt.Sprint(a, b)); diff != "" {
+		t.Errorf("-before, +after:\n%s", diff)
+	}
+}
