@@ -35,7 +35,8 @@ type ObjectState struct {
 	// removes one of them.
 	Owned string
 	// Content is a hash of all fields of an object except its metadata, or of its version if only its metadata is watched. It is zero
-	// for kinds that Cache.Examine was not called for, and in responses to writes.
+	// for kinds that Cache.Examine was not called for, and in responses to writes. For a CRD, it is always a hash of all fields except
+	// its metadata and its status, because other bundles may use the CRD.
 	Content [6]byte
 	// Outcome is the outcome of a Job or a Pod.
 	Outcome Outcome

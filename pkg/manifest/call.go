@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"time"
@@ -61,7 +62,15 @@ func (w *call) newDryRunner() *apply.Applier {
 }
 
 func (w *call) target() apply.Target {
-	return apply.Target{Client: w.client, Mapper: w.c, ID: w.id, Namespace: w.e.namespace}
+	return apply.Target{Client: w.client, Mapper: w.c, ID: w.id, Namespace: w.e.namespace, User: w.user()}
+}
+
+// marks returns the marks of the bundle on CRDs of other owners.
+func (w *call) marks() ssa.Marks { return ssa.Marks{Client: w.client, User: w.user()} }
+
+// user returns how the bundle marks CRDs of other owners that it uses.
+func (w *call) user() ssa.User {
+	return ssa.User{Set: w.id, Owner: cmp.Or(w.b.Owner, w.b.Name), ManagedBy: w.e.identity.ManagedBy}
 }
 
 func (w *call) policy() apply.Policy {
@@ -119,7 +128,7 @@ func (w *call) parentKey() cluster.ObjectRef {
 func (w *call) retract(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), retractTimeout)
 	defer cancel()
-	err := retract.Run(ctx, retract.Input{Client: w.client, Inventories: w.store.inventories, Written: w.client.Written()})
+	err := retract.Run(ctx, retract.Input{Client: w.client, Marks: w.marks(), Inventories: w.store.inventories, Written: w.client.Written()})
 	if err != nil {
 		return errors.Wrapf(w.store.changed, "cannot undo the changes that were applied in the meantime: %s", ssa.Explain(err))
 	}

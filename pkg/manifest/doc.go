@@ -75,7 +75,7 @@
 // Two bundles in one inventory namespace must not have the same Name: if their Owners differ, the second one is refused with an
 // *OwnedError. Give an operator its own inventory namespace with WithInventoryNamespace, so that its bundles cannot collide with
 // bundles of the provider or of another operator. An object belongs to one bundle; another bundle that contains it gets an error,
-// unless it adopts the object.
+// unless it adopts the object. A CRD of another bundle, or of none, is used as it is if it has what the bundle needs.
 //
 // docs/library.md in the repository has a tutorial, and explains what is promised about versions.
 package manifest

@@ -119,14 +119,25 @@ func (s *fakeServer) apply(kind fakeKind, k cluster.ObjectRef, body []byte, mana
 	if err != nil {
 		panic(err)
 	}
-	dropped := &fieldpath.Set{}
+	dropped, changed := &fieldpath.Set{}, &fieldpath.Set{}
 	if old := o.owners[who]; old != nil {
 		dropped = old.Difference(fields)
 	}
+	for other, theirs := range o.owners {
+		if other == who {
+			continue
+		}
+		dropped = dropped.Difference(theirs)
+		// Managers that agree on the value of a field own it together.
+		for _, p := range fieldset.All(theirs.Intersection(fields)) {
+			if at(o.content, p) != at(u.Object, p) {
+				changed.Insert(p)
+			}
+		}
+	}
 	for other := range o.owners {
 		if other != who {
-			dropped = dropped.Difference(o.owners[other])
-			o.owners[other] = o.owners[other].Difference(fields)
+			o.owners[other] = o.owners[other].Difference(changed)
 		}
 	}
 	fieldset.Without(o.content, dropped)
@@ -138,7 +149,7 @@ func (s *fakeServer) apply(kind fakeKind, k cluster.ObjectRef, body []byte, mana
 	return http.StatusOK, o.full()
 }
 
-// mergePatch patches an object. A UID in the patch is a precondition.
+// mergePatch patches an object. A UID and a resource version in the patch are preconditions.
 func (s *fakeServer) mergePatch(kind fakeKind, k cluster.ObjectRef, body []byte) (int, any) {
 	o := s.objects[k]
 	if o == nil {
@@ -150,6 +161,9 @@ func (s *fakeServer) mergePatch(kind fakeKind, k cluster.ObjectRef, body []byte)
 	}
 	if uid := patch.GetUID(); uid != "" && uid != o.u().GetUID() {
 		return 0, refusal(http.StatusConflict, metav1.StatusReasonConflict, "the UID in the precondition does not match")
+	}
+	if v := patch.GetResourceVersion(); v != "" && v != o.u().GetResourceVersion() {
+		return 0, refusal(http.StatusConflict, metav1.StatusReasonConflict, "Operation cannot be fulfilled on %s %q: the object has been modified", kind.Resource, k.Name)
 	}
 	patchInto(o.content, patch.Object)
 	s.touch(o)

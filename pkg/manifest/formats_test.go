@@ -74,6 +74,14 @@ func TestFormats(t *testing.T) {
 				b.settle(s)
 			},
 		},
+		"shared": {
+			reason: "A CRD that two bundles have: the second one uses that of the first one.",
+			run: func(t *testing.T, b *bench) {
+				t.Helper()
+				b.settle(webOf(oneSize))
+				b.settle(gatewayOf(oneSize))
+			},
+		},
 		"moved": {
 			reason: "A release that moves to another namespace.",
 			run: func(t *testing.T, b *bench) {

@@ -97,11 +97,11 @@ func TestKindGone(t *testing.T) {
 }
 
 // takeAll removes until nothing is left.
-func (b *bench) takeAll(s *Bundle) {
+func (b *bench) takeAll(s *Bundle, o ...CallOption) {
 	b.t.Helper()
 	last := Removal{}
 	for range 20 {
-		if last = b.take(s); last.Gone {
+		if last = b.take(s, o...); last.Gone {
 			return
 		}
 	}

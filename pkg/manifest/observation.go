@@ -18,6 +18,12 @@ type Result = execute.Result
 // Released describes a custom resource that a bundle released because the name or namespace of its resource has changed.
 type Released = execute.Released
 
+// A HandedOver is a CRD that stays in the cluster because other bundles use it. One of them becomes its owner.
+type HandedOver = teardown.HandedOver
+
+// A SharedCRD is a CRD that existed before the bundle, which uses it as it is, or owns it now.
+type SharedCRD = execute.SharedCRD
+
 // A Preview contains what one part of a bundle would apply, as far as that is known without a cluster.
 type Preview = compose.Preview
 

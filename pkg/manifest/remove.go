@@ -74,7 +74,8 @@ func (w *call) newRemover() *remover {
 	}
 	permissions := w.newDryRunner().Permissions
 	return &remover{memory: w.mem, input: teardown.Input{
-		Read: w.client, Write: w.client, Cluster: w.c, Set: w.id, Labels: w.labels(), FieldManager: w.e.identity.FieldManager, Parts: parts,
+		Read: w.client, Write: w.client, Share: w.marks(), Cluster: w.c, Set: w.id,
+		Labels: w.labels(), FieldManager: w.e.identity.FieldManager, Parts: parts,
 		Concurrency: w.e.concurrency, ForceAdvice: w.e.messages.ForceRemoval, DeleteAdopted: w.o.DeleteAdopted, OwnerOf: permissions.OwnerOf,
 	}}
 }

@@ -201,8 +201,8 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 	}
 	res, err := w.newRemover().run(ctx, w.removalMode(), inv.Objects, objects, w.removalHooks(inv))
 	left := Removal{
-		State: res.Blocked.State, Message: res.Blocked.Message, Kept: res.Kept, KeptAdopted: res.KeptAdopted, LeftBehind: res.LeftBehind, Forced: res.Forced,
-		Rebuilt: rebuilt,
+		State: res.Blocked.State, Message: res.Blocked.Message, Kept: res.Kept, KeptAdopted: res.KeptAdopted, HandedOver: res.HandedOver,
+		LeftBehind: res.LeftBehind, Forced: res.Forced, Rebuilt: rebuilt,
 	}
 	if w.store.changed != nil {
 		return left, w.retract(ctx)

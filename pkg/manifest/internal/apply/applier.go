@@ -35,12 +35,14 @@ type Applier struct {
 	// checkedCRDs is the value of Policy.CheckedCRDs.
 	checkedCRDs bool
 	verbs       verbs
+	sharing     sharingVerbs
 }
 
 // NewWriter returns an Applier that writes.
 func NewWriter(t Target, p Policy, repairs map[cluster.ObjectRef]ownership.Repairs, now func() time.Time) *Applier {
 	a := newApplier(t, p, repairs, now)
-	a.verbs = &writer{target: t, refusals: refusals{target: t, policy: p}}
+	w := &writer{target: t, refusals: refusals{target: t, policy: p}}
+	a.verbs, a.sharing = w, w
 	return a
 }
 
@@ -49,7 +51,8 @@ func NewWriter(t Target, p Policy, repairs map[cluster.ObjectRef]ownership.Repai
 func NewDryRunner(t Target, p Policy, repairs map[cluster.ObjectRef]ownership.Repairs, now func() time.Time) *Applier {
 	a := newApplier(t, p, repairs, now)
 	a.Assumed = &Assumed{}
-	a.verbs = &dryRunner{target: t, assumed: a.Assumed, refusals: refusals{target: t, policy: p}}
+	d := &dryRunner{target: t, assumed: a.Assumed, refusals: refusals{target: t, policy: p}}
+	a.verbs, a.sharing = d, d
 	return a
 }
 
@@ -134,7 +137,7 @@ func (a *Applier) applyFound(ctx context.Context, in *Subject) (Outcome, error) 
 	if err != nil || isDeleting(l) {
 		return deleting(l), err
 	}
-	if in.Object.Stage == object.StageCRDs && !a.checkedCRDs {
+	if in.Object.Stage == object.StageCRDs && !a.checkedCRDs && !l.Use {
 		if err := a.Permissions.CheckCRD(ctx, in.Object, in.Entry); err != nil {
 			return Outcome{}, errors.Wrap(err, in.Object.Ref.String())
 		}
@@ -143,10 +146,19 @@ func (a *Applier) applyFound(ctx context.Context, in *Subject) (Outcome, error) 
 }
 
 // readOwned reads an existing object, and adopts it if necessary. It returns nil if the object is gone, and an error if the
-// object must not be changed.
+// object must not be changed. A CRD of another owner may be used instead.
 func (a *Applier) readOwned(ctx context.Context, in *Subject) (*Live, error) {
 	l, err := a.verbs.read(ctx, in.Object)
 	if err != nil || l == nil {
+		return nil, err
+	}
+	if in.Object.Ref.GroupKind() == object.CRDKind {
+		var done bool
+		if l, done, err = a.readShared(ctx, in, l); done || err != nil {
+			return l, errors.Wrap(err, in.Object.Ref.String())
+		}
+	}
+	if err := a.endUse(ctx, in, l); err != nil {
 		return nil, err
 	}
 	if err := a.Permissions.mayApply(ctx, in.Object, in.Entry, l.PartialObjectMetadata); err != nil {
@@ -157,6 +169,9 @@ func (a *Applier) readOwned(ctx context.Context, in *Subject) (*Live, error) {
 
 // applyRead applies an object that has been read. It leaves out the ceded fields.
 func (a *Applier) applyRead(ctx context.Context, in *Subject, l *Live) (Outcome, error) {
+	if l.Use {
+		return a.use(ctx, in, l)
+	}
 	en := &in.Entry
 	if in.Restarted {
 		en = nil

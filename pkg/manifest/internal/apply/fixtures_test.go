@@ -47,7 +47,10 @@ func newSite(t *testing.T) *site {
 }
 
 func (s *site) target() Target {
-	return Target{Client: ssa.New(s.c, object.DefaultFieldManager), Mapper: s.c, ID: ourSet, Namespace: "kyma-system"}
+	return Target{
+		Client: ssa.New(s.c, object.DefaultFieldManager), Mapper: s.c, ID: ourSet, Namespace: "kyma-system",
+		User: ssa.User{Set: ourSet, Owner: "Manifest a/ours", ManagedBy: object.DefaultManagedBy},
+	}
 }
 
 func (s *site) clock() time.Time { return s.now }
@@ -137,7 +140,7 @@ type result struct {
 	Refused bool
 }
 
-var kinds = map[Kind]string{Unchanged: "Unchanged", Created: "Created", Updated: "Updated", Immutable: "Immutable", Deleting: "Deleting"}
+var kinds = map[Kind]string{Unchanged: "Unchanged", Created: "Created", Updated: "Updated", Immutable: "Immutable", Deleting: "Deleting", Used: "Used"}
 
 func resultOf(out Outcome, err error) result {
 	r := result{Kind: kinds[out.Kind], Fields: out.Fields, Lost: pathsOf(out.Lost), Note: out.Note, Owned: out.Owned != ""}

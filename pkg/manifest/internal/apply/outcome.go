@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
@@ -16,8 +17,10 @@ import (
 type Live struct {
 	*metav1.PartialObjectMetadata
 
-	// Object is the whole object in a dry run, and nil otherwise.
+	// Object is the whole object in a dry run or if Use is true, and nil otherwise.
 	Object *unstructured.Unstructured
+	// Use is true for a CRD of another owner that is used as it is.
+	Use bool
 }
 
 // A Kind is the kind of an outcome.
@@ -34,6 +37,8 @@ const (
 	Immutable
 	// Deleting means that the object is being deleted, or was deleted in the meantime. It can be created after that.
 	Deleting
+	// Used means that the object is a CRD of another owner, which the bundle uses as it is.
+	Used
 )
 
 // An Outcome is the result of applying one object.
@@ -53,6 +58,9 @@ type Outcome struct {
 	Fields []string
 	// Note contains additional information from a dry run, for example about a namespace that would be created.
 	Note string
+	// Use describes a CRD whose outcome is Used. Owner is the name of its owner if the owner is known and new.
+	Use   *inventory.Use
+	Owner string
 }
 
 // IsAdopted reports whether the object existed before the ApplySet with the given ID applied it for the first time. If an
@@ -86,6 +94,6 @@ func deleting(l *Live) Outcome {
 func metadataOf(u *unstructured.Unstructured) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), Labels: u.GetLabels(), Annotations: u.GetAnnotations(),
-		ManagedFields: u.GetManagedFields(), DeletionTimestamp: u.GetDeletionTimestamp(),
+		ManagedFields: u.GetManagedFields(), DeletionTimestamp: u.GetDeletionTimestamp(), ResourceVersion: u.GetResourceVersion(),
 	}}
 }

@@ -48,7 +48,7 @@ func (p *Permissions) mayApply(ctx context.Context, o *object.Desired, en invent
 // refusal returns the reason why an existing object must not be changed, or nil if it may be changed.
 func (p *Permissions) refusal(ctx context.Context, o *object.Desired, en inventory.Entry, m *metav1.PartialObjectMetadata) error {
 	owner := m.Labels[object.LabelPartOf]
-	switch ownership.Relate(m, p.target.ID, en.UID, o.Adoption.From(owner)) {
+	switch ownership.Relate(m, p.target.ID, en.AppliedUID(), o.Adoption.From(owner)) {
 	case ownership.Ours, ownership.Adoptable:
 		return nil
 	case ownership.OfAnother:
@@ -87,11 +87,21 @@ func (p *Permissions) isOrphan(ctx context.Context, o *object.Desired, m *metav1
 }
 
 // CheckCRD returns an error if an existing CRD cannot become the desired CRD, or must not, because objects of its kinds would
-// become invalid.
+// become invalid. For a CRD of another owner, it returns an error if the bundle can neither use nor adopt it.
 func (p *Permissions) CheckCRD(ctx context.Context, o *object.Desired, en inventory.Entry) error {
 	live, err := p.target.Client.Get(ctx, o.GVK(), o.Ref)
 	if err != nil || live == nil || live.GetDeletionTimestamp() != nil {
 		return err
+	}
+	others, err := p.isOfOthers(ctx, o, &en, metadataOf(live))
+	if err != nil {
+		return err
+	}
+	if others {
+		if how, err := p.sharingOf(ctx, o, &en, live); err != nil || how != notShared {
+			// It is not applied as it is, or it accepts what it accepted before.
+			return err
+		}
 	}
 	if err := p.mayApply(ctx, o, en, metadataOf(live)); err != nil {
 		// The CRD belongs to another owner. Apply reports that.

@@ -30,7 +30,12 @@ type Target struct {
 	ID string
 	// Namespace is the namespace of the inventories.
 	Namespace string
+	// User is how the bundle marks CRDs of other owners that it uses.
+	User ssa.User
 }
+
+// marks returns the marks of the bundle.
+func (t *Target) marks() ssa.Marks { return ssa.Marks{Client: t.Client, User: t.User} }
 
 // A Subject is one object to apply.
 type Subject struct {

@@ -80,7 +80,8 @@ type Bundle struct {
 	// Readiness contains rules in addition to the rules of kstatus.
 	Readiness []Rule
 
-	// Adopt makes the engine take over existing objects, including objects of other owners.
+	// Adopt makes the engine take over existing objects, including objects of other owners. A CRD of another bundle is taken over only
+	// if it cannot be used as it is.
 	Adopt bool
 
 	// Transforms change each object between rendering and applying, in this order.

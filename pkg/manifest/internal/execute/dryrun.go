@@ -83,6 +83,11 @@ func (d *dryRun) record(c *compose.Component, o *object.Desired, out apply.Outco
 	switch out.Kind {
 	case apply.Unchanged:
 		return nil
+	case apply.Used:
+		if en := d.progress.inventory.Find(o.Ref); !en.IsUsed() {
+			d.out.Notes = append(d.out.Notes, SharedCRD{Ref: o.Ref, Owner: out.Owner}.String())
+		}
+		return nil
 	case apply.Created, apply.Deleting:
 		change.Action = ActionCreate
 		d.Applier.Assumed.Created(o)

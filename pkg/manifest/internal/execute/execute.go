@@ -34,6 +34,13 @@ type Result struct {
 	// KeptAdopted contains the Namespaces, CRDs and volumes that the bundle no longer contains, and that were orphaned because they
 	// existed before the bundle adopted them.
 	KeptAdopted []cluster.ObjectRef
+	// HandedOver contains the CRDs that the bundle no longer contains, and that were orphaned because other bundles use them.
+	HandedOver []HandedOver
+	// Shared contains the CRDs of other owners that the bundle uses since this call, or that have another owner since, and those that it
+	// used before and owns now.
+	Shared []SharedCRD
+	// ChangedCRDs is true if the call changed or handed over a CRD, which other bundles may use.
+	ChangedCRDs bool
 	// LeftBehind contains the objects that the bundle no longer contains, and that are not the objects that were applied. They are
 	// not changed.
 	LeftBehind []teardown.LeftBehind
@@ -232,6 +239,8 @@ func (r *run) summarize() Result {
 	out := r.result
 	out.Waiting, _ = r.progress.verdicts.Waiting()
 	out.Released = r.progress.released
+	out.ChangedCRDs = out.ChangedCRDs || len(out.HandedOver) > 0
+	slices.SortFunc(out.Shared, func(a, b SharedCRD) int { return strings.Compare(a.Ref.Name, b.Ref.Name) })
 	slices.SortFunc(out.Repaired, func(a, b observe.Drift) int { return strings.Compare(a.String(), b.String()) })
 	return out
 }

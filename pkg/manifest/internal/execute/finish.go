@@ -81,6 +81,7 @@ func (r *run) prune(ctx context.Context) {
 	}
 	r.result.Kept = append(r.result.Kept, res.Kept...)
 	r.result.KeptAdopted = append(r.result.KeptAdopted, res.KeptAdopted...)
+	r.result.HandedOver = append(r.result.HandedOver, res.HandedOver...)
 	r.result.LeftBehind = append(r.result.LeftBehind, res.LeftBehind...)
 	r.result.Pruned = append(r.result.Pruned, res.Deleted(what.Entries)...)
 	p.inventory.Drop(func(e *inventory.Entry) bool { return e.Pruned && res.Done[e.Ref()] })

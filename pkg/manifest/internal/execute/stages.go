@@ -97,6 +97,8 @@ func (r *run) record(o *object.Desired, en *inventory.Entry, out apply.Outcome, 
 		r.progress.postpone(r.Applier.Target.Client.FieldManager, o.Ref, out.Before)
 	case apply.Created, apply.Updated:
 		r.recordApplied(o, en, out)
+	case apply.Used:
+		r.recordUsed(o, en, out)
 	case apply.Immutable:
 		return true
 	}
@@ -106,7 +108,8 @@ func (r *run) record(o *object.Desired, en *inventory.Entry, out apply.Outcome, 
 // recordApplied records an object that was applied.
 func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Outcome) {
 	replaced := out.Before != nil && en.UID != "" && en.UID != string(out.Before.UID)
-	r.recordAdopted(o, en, out, replaced)
+	r.recordAdopted(o, en, out, replaced || en.IsUsed())
+	inherits := r.recordOwnCRD(o, en, out)
 	ceded := newlyCeded(o.Ref, en.Ceded, out.Ceded)
 	en.UID, en.Intent, en.Owned, en.Ceded = out.State.UID, o.Hash, out.State.Owned, out.Ceded
 	r.progress.objects[o.Ref] = out.State
@@ -116,7 +119,7 @@ func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Ou
 	switch {
 	case !drifted && out.Kind == apply.Created:
 		r.result.Created++
-	case !drifted:
+	case !drifted, inherits:
 		r.result.Updated++
 	case out.Before == nil || replaced:
 		revive(r.progress.inventory, r.progress.objects, o)
@@ -127,6 +130,33 @@ func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Ou
 		repairs[o.Ref], en.Restores = repairs[o.Ref].Add(
 			r.Applier.Target.Client.FieldManager, out.Before.ManagedFields, out.Lost, en.Restores, now)
 		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Fields: ownership.Names(out.Lost)})
+	}
+}
+
+// recordOwnCRD records that the bundle owns a CRD that it applied. It reports whether the bundle used it before.
+func (r *run) recordOwnCRD(o *object.Desired, en *inventory.Entry, out apply.Outcome) bool {
+	r.result.ChangedCRDs = r.result.ChangedCRDs || o.Stage == object.StageCRDs
+	inherits := en.IsUsed() && out.Kind == apply.Updated
+	if inherits {
+		r.result.Shared = append(r.result.Shared, SharedCRD{Ref: o.Ref, Inherited: true})
+	}
+	en.Use = nil
+	return inherits
+}
+
+// recordUsed records a CRD of another owner that the bundle uses.
+func (r *run) recordUsed(o *object.Desired, en *inventory.Entry, out apply.Outcome) {
+	p := r.progress
+	if !en.IsUsed() || en.Use.Owner != out.Use.Owner {
+		r.result.Shared = append(r.result.Shared, SharedCRD{Ref: o.Ref, Owner: out.Owner})
+	}
+	replaced := en.UID != "" && en.UID != out.State.UID
+	en.UID, en.Intent, en.Owned, en.Ceded, en.Restores = out.State.UID, o.Hash, "", nil, nil
+	en.Adopted, en.Use = false, out.Use
+	p.objects[o.Ref] = out.State
+	delete(p.actions, o.Ref)
+	if replaced {
+		revive(p.inventory, p.objects, o)
 	}
 }
 

@@ -162,7 +162,7 @@ func (c *Cluster) patch(r *request) (*unstructured.Unstructured, error) {
 
 const mergePatch = "application/merge-patch+json"
 
-// merge applies a merge patch. A UID in the patch is a precondition.
+// merge applies a merge patch. A UID and a resource version in the patch are preconditions.
 func (c *Cluster) merge(r *request) (*unstructured.Unstructured, error) {
 	old, err := c.live(r)
 	if err != nil {
@@ -174,6 +174,9 @@ func (c *Cluster) merge(r *request) (*unstructured.Unstructured, error) {
 	}
 	if uid := change.GetUID(); uid != "" && uid != old.GetUID() {
 		return nil, otherUID(r)
+	}
+	if v := change.GetResourceVersion(); v != "" && v != old.GetResourceVersion() {
+		return nil, modified(r)
 	}
 	next := old.DeepCopy()
 	mergeInto(next.Object, change.Object)

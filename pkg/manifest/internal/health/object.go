@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
@@ -61,14 +62,21 @@ func StateOf(manager string, u *unstructured.Unstructured) cluster.ObjectState {
 	s.Status, s.Message = statusOf(u)
 	s.Outcome, s.Reason = outcomeOf(u)
 	s.Message, s.Reason = text.Excerpt(s.Message), text.Excerpt(s.Reason)
+	if u.GroupVersionKind().GroupKind() == object.CRDKind {
+		s.Content = Content(u)
+	}
 	return s
 }
 
-// Content returns a hash of an object without its metadata.
+// Content returns a hash of an object without its metadata. That of a CRD does not depend on its status either.
 func Content(u *unstructured.Unstructured) (hash [6]byte) {
+	without := []string{"metadata"}
+	if u.GroupVersionKind().GroupKind() == object.CRDKind {
+		without = append(without, "status")
+	}
 	rest := make(map[string]any, len(u.Object))
 	for k, v := range u.Object {
-		if k != "metadata" {
+		if !slices.Contains(without, k) {
 			rest[k] = v
 		}
 	}

@@ -54,13 +54,16 @@ func FindObjects(ctx context.Context, c cluster.Cache, r Reader, inv *inventory.
 	out := Objects{States: make(map[cluster.ObjectRef]cluster.ObjectState, len(inv.Objects)), TooMany: tooMany(unsynced)}
 	for i := range inv.Objects {
 		en := &inv.Objects[i]
-		if _, blind := unsynced[en.GVK()]; blind {
+		_, blind := unsynced[en.GVK()]
+		s, ok := c.Get(en.Ref())
+		// A watch may not show a CRD of another owner, which can have another value of the label.
+		if blind || !ok && en.IsUsed() {
 			if err := out.ask(ctx, r, en); err != nil {
 				return Objects{}, err
 			}
 			continue
 		}
-		if s, ok := c.Get(en.Ref()); ok {
+		if ok {
 			out.States[en.Ref()] = s
 		}
 	}

@@ -78,6 +78,9 @@ type Entry struct {
 	Ceded []ownership.Ceded `json:"y,omitempty"`
 	// Restores counts the recent restorations of the object, or is nil. The value is replaced, never changed.
 	Restores *ownership.Restores `json:"r,omitempty"`
+	// Use is set if the object is a CRD of another owner, which the bundle uses as it is: it neither changes nor deletes the CRD. UID is
+	// that of the CRD then, and Owned is empty. The value is replaced, never changed.
+	Use *Use `json:"us,omitempty"`
 }
 
 // Rebuilt describes an inventory that was rebuilt from the objects in the cluster, because it was lost.

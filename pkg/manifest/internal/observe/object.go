@@ -47,6 +47,8 @@ func standingOf(en *inventory.Entry, exists bool, denied error) standing {
 // if there is no difference. set is the ID of the ApplySet.
 func FindDrift(en *inventory.Entry, state cluster.ObjectState, exists bool, set string) (Drift, bool) {
 	switch {
+	case en.IsUsed():
+		return findUsedDrift(en, state, exists)
 	case IsTakenOver(state, exists, set):
 		return Drift{Key: en.Ref(), Kind: DriftTakenOver}, true
 	case en.Stage == object.StageResource:
@@ -62,6 +64,28 @@ func FindDrift(en *inventory.Entry, state cluster.ObjectState, exists bool, set 
 		return Drift{Key: en.Ref()}, true
 	}
 	return Drift{}, false
+}
+
+// findUsedDrift returns how a CRD of another owner differs from the one that the bundle began to use. The owner is part of it, because a
+// CRD without an owner may become one of the bundle.
+func findUsedDrift(en *inventory.Entry, state cluster.ObjectState, exists bool) (Drift, bool) {
+	switch {
+	case !exists:
+		return Drift{Key: en.Ref(), Kind: DriftDeleted}, true
+	case state.Status == cluster.Terminating:
+		return Drift{}, false
+	case state.UID != en.UID:
+		return Drift{Key: en.Ref(), Kind: DriftReplaced}, true
+	case !en.Use.Covers(state):
+		return Drift{Key: en.Ref()}, true
+	}
+	return Drift{}, false
+}
+
+// IsShared reports whether an object is a CRD that belongs to another owner. Whether the bundle can use it as it is must be checked
+// whenever it changes, whatever the drift policy: nothing is repaired.
+func IsShared(en *inventory.Entry, state cluster.ObjectState, exists bool, set string) bool {
+	return en.IsUsed() || en.Ref().GroupKind() == object.CRDKind && IsTakenOver(state, exists, set)
 }
 
 // IsTakenOver reports whether an object belongs to a different bundle than the one with the ID set, which is empty if it is
@@ -137,6 +161,8 @@ func (in *Input) compare(ctx context.Context, c Comparer, en *inventory.Entry, s
 	switch {
 	case !ok:
 		return true, nil
+	case IsShared(en, state, exists, in.Set):
+		return false, nil
 	case in.Drift == bundle.DriftIgnore && d.Kind != DriftTakenOver:
 		return d.Kind != DriftDeleted, nil
 	case in.Drift == bundle.DriftReport || d.Kind == DriftTakenOver:

@@ -71,6 +71,8 @@ type Observation struct {
 	// Tests lists the results of the tests for TestToken, including tests that have not run yet.
 	Tests     []TestState
 	TestToken string
+	// SharesCRDs is true if the bundle uses CRDs of other owners.
+	SharesCRDs bool
 	// Unwatched contains a message for each kind of the bundle that is not watched because the cluster has too many objects of
 	// it.
 	Unwatched []string

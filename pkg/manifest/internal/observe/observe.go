@@ -154,6 +154,7 @@ func (o *observer) observeLeaving() {
 func (o *observer) observeEntry(en *inventory.Entry, p *part) {
 	k := en.Ref()
 	state, exists := o.Objects[k]
+	o.out.SharesCRDs = o.out.SharesCRDs || en.IsUsed()
 	switch standingOf(en, exists, o.Denied[k]) {
 	case unreadable:
 		o.out.Total++
@@ -175,12 +176,22 @@ func (o *observer) observeEntry(en *inventory.Entry, p *part) {
 		}
 	case dismissed:
 	case expected:
-		o.out.Total++
-		o.out.Ceded = append(o.out.Ceded, cededOf(en)...)
-		if d, ok := FindDrift(en, state, exists, o.Set); !ok || o.observeDrift(en, d, p) {
-			o.observeCeded(en, p)
-			o.observeHealth(en, state, p)
-		}
+		o.observeExpected(en, state, exists, p)
+	}
+}
+
+// observeExpected records whether an object that should exist is in its applied state and ready.
+func (o *observer) observeExpected(en *inventory.Entry, state cluster.ObjectState, exists bool, p *part) {
+	o.out.Total++
+	o.out.Ceded = append(o.out.Ceded, cededOf(en)...)
+	d, drifted := FindDrift(en, state, exists, o.Set)
+	if drifted && IsShared(en, state, exists, o.Set) {
+		o.observeShared(en, d, p)
+		return
+	}
+	if !drifted || o.observeDrift(en, d, p) {
+		o.observeCeded(en, p)
+		o.observeHealth(en, state, p)
 	}
 }
 
@@ -200,6 +211,20 @@ func (o *observer) observeTakenOver(d Drift, p *part) {
 	}
 	o.out.Drift = append(o.out.Drift, d)
 	p.found(PhaseTakenOver, d.String()+"; remove the object from one of the two modules")
+}
+
+// observeShared records a CRD of another owner that must be checked again. The last step may have found that it can't be used.
+func (o *observer) observeShared(en *inventory.Entry, d Drift, p *part) {
+	o.out.UpToDate = o.out.UpToDate && !p.needsStep()
+	if failure, failed := o.last.Failure(p.Name, p.Digest); failed {
+		p.found(phaseOfFailure(failure), failure.Message)
+	}
+	if d.Kind == DriftChanged || d.Kind == DriftTakenOver {
+		p.found(PhaseDrifted, en.Ref().String()+": whether it can be used is being checked, because it or its owner changed")
+		return
+	}
+	o.out.Drift = append(o.out.Drift, d)
+	p.found(PhaseDrifted, d.String())
 }
 
 // observeDrift records a drifted object according to the drift policy. It reports whether the health of the object is relevant.

@@ -61,6 +61,8 @@ func (d *Draft) refusals(refused map[cluster.ObjectRef]error) (out Verdicts, blo
 			err := refused[ref]
 			switch {
 			case err == nil:
+			case c.Purpose.Restores() && d.uses(ref):
+				out = append(out, Fail(c.Name, Spared, errors.Wrap(err, ref.String())))
 			case c.Purpose.Restores():
 				out = append(out, Fail(c.Name, Spared, errors.Wrapf(err, "%s: drift is not repaired", ref)))
 			default:
@@ -81,4 +83,10 @@ func (d *Draft) refusals(refused map[cluster.ObjectRef]error) (out Verdicts, blo
 		}
 	}
 	return out, true
+}
+
+// uses reports whether an object is a CRD of another owner that the bundle uses.
+func (d *Draft) uses(ref cluster.ObjectRef) bool {
+	en := d.Inventory.Find(ref)
+	return en != nil && en.IsUsed()
 }

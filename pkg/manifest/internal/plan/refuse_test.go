@@ -80,6 +80,7 @@ func TestRefusals(t *testing.T) {
 		reason     string
 		components []*compose.Component
 		refused    map[cluster.ObjectRef]error
+		used       []inventory.Entry
 		want       want
 	}{
 		"None": {reason: "No CRD is refused.", components: []*compose.Component{component(0, compose.Advance, a)}},
@@ -87,6 +88,12 @@ func TestRefusals(t *testing.T) {
 			reason:     "A CRD that cannot be repaired is skipped and does not block anything.",
 			components: []*compose.Component{component(0, compose.Repair, a), component(1, compose.Advance)}, refused: invalid,
 			want: want{Verdicts: Verdicts{spared}},
+		},
+		"Used": {
+			reason:     "A CRD of another owner that can no longer be used is not about a repair.",
+			components: []*compose.Component{component(0, compose.Repair, a), component(1, compose.Advance)}, refused: invalid,
+			used: []inventory.Entry{{Group: a.Group, Kind: a.Kind, Name: a.Name, Use: &inventory.Use{}}},
+			want: want{Verdicts: Verdicts{{Part: "web", Hindrance: Spared, Reason: "CustomResourceDefinition as.g: invalid"}}},
 		},
 		"Advance": {
 			reason:     "The other components wait, except repairs.",
@@ -109,7 +116,9 @@ func TestRefusals(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := want{}
-			got.Verdicts, got.Blocks = (&Draft{Components: tc.components}).refusals(tc.refused)
+			got.Verdicts, got.Blocks = (&Draft{
+				Selection: &Selection{Input: Input{Inventory: &inventory.Inventory{Objects: tc.used}}}, Components: tc.components,
+			}).refusals(tc.refused)
 			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(Verdict{}, "Err")); diff != "" {
 				t.Errorf("\n%s\nrefusals(...): -want, +got:\n%s", tc.reason, diff)
 			}

@@ -81,6 +81,7 @@ func Select(in Input) *Selection {
 // FindDrifted returns the objects of an inventory that differ from their applied state or have ceded fields whose retry is due.
 // It omits objects that belong to a different bundle than the one with the ID set: otherwise, two bundles would take them from
 // each other forever.
+// CRDs of other owners are included if the engine must check whether the bundle can use them.
 func FindDrifted(
 	inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, denied map[cluster.ObjectRef]error, set string, now time.Time,
 ) map[cluster.ObjectRef]bool {
@@ -91,7 +92,7 @@ func FindDrifted(
 			continue
 		}
 		s, exists := objects[en.Ref()]
-		if observe.IsTakenOver(s, exists, set) {
+		if observe.IsTakenOver(s, exists, set) && !observe.IsShared(en, s, exists, set) {
 			continue
 		}
 		if _, drifted := observe.FindDrift(en, s, exists, set); drifted || ownership.AnyDue(en.Ceded, now) {
@@ -101,12 +102,15 @@ func FindDrifted(
 	return out
 }
 
-// findRepairs returns the drifted objects to repair now. It omits objects that were restored so often that they must wait.
+// findRepairs returns the drifted objects to repair now, and CRDs of other owners to check. It omits objects that were restored so often
+// that they must wait.
 func findRepairs(drifted map[cluster.ObjectRef]bool, in *Input) map[cluster.ObjectRef]bool {
 	out := map[cluster.ObjectRef]bool{}
 	for i := range in.Inventory.Objects {
 		en := &in.Inventory.Objects[i]
-		if in.Drift == bundle.DriftRepair && drifted[en.Ref()] && !en.Restores.Pause(in.Now) {
+		s, exists := in.Objects[en.Ref()]
+		repairs := in.Drift == bundle.DriftRepair || observe.IsShared(en, s, exists, in.Set)
+		if repairs && drifted[en.Ref()] && !en.Restores.Pause(in.Now) {
 			out[en.Ref()] = true
 		}
 	}

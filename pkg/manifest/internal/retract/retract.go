@@ -33,6 +33,8 @@ type Client interface {
 // An Input describes the writes of a call.
 type Input struct {
 	Client Client
+	// Marks removes the marks of the bundle.
+	Marks ssa.Marks
 	// Inventories is the store of the call.
 	Inventories *inventory.Store
 	// Written lists the objects that the call wrote.
@@ -43,6 +45,7 @@ type Input struct {
 //
 //   - If the bundle was removed, Run deletes everything that the call created.
 //   - If the inventory no longer lists an object that the call created, Run deletes the object.
+//   - If the inventory no longer lists an object of another owner that the call marked as used, Run removes the mark.
 //   - If the inventory lists an object that the call wrote in another form, Run marks the object as changed, so that the process that
 //     saved the inventory repairs it.
 //
@@ -89,7 +92,7 @@ func mark(inv *inventory.Inventory, written []ssa.Written) *inventory.Inventory 
 	idx := out.Index()
 	for _, o := range written {
 		en := idx[o.Ref]
-		if en != nil && en.UID != "" && en.UID == o.UID && en.Intent != o.Hash && en.Owned != "" {
+		if !o.Used && en != nil && en.UID != "" && en.UID == o.UID && en.Intent != o.Hash && en.Owned != "" {
 			en.Owned, marked = "", true
 		}
 	}
@@ -99,11 +102,22 @@ func mark(inv *inventory.Inventory, written []ssa.Written) *inventory.Inventory 
 	return out
 }
 
-// delete deletes an object that the call created if the inventory does not account for it.
+// delete deletes an object that the call created, or removes its mark, if the inventory does not account for it.
 func (in *Input) delete(ctx context.Context, inv *inventory.Inventory, o ssa.Written) error {
-	if !o.Created || o.UID == "" || o.Ref == in.Inventories.Ref || inv != nil && inv.Find(o.Ref) != nil {
+	if o.UID == "" || o.Ref == in.Inventories.Ref || inv != nil && inv.Find(o.Ref) != nil {
 		return nil
 	}
+	switch {
+	case o.Used:
+		return in.Marks.Unuse(ctx, o.GVK, o.Ref, o.UID)
+	case !o.Created:
+		return nil
+	}
+	return in.deleteCreated(ctx, inv, o)
+}
+
+// deleteCreated deletes an object that the call created, unless another client has replaced or adopted it.
+func (in *Input) deleteCreated(ctx context.Context, inv *inventory.Inventory, o ssa.Written) error {
 	m, err := in.Client.Metadata(ctx, o.GVK, o.Ref)
 	if err != nil || m == nil || string(m.UID) != o.UID || !in.isOurs(m, inv) {
 		return err

@@ -20,6 +20,8 @@ type Written struct {
 	Hash string
 	// Created is true if the object did not exist before.
 	Created bool
+	// Used is true if the object was only marked as used.
+	Used bool
 }
 
 // writes lists the objects that a Client wrote. It is safe for concurrent use.

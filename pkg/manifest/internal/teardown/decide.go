@@ -3,6 +3,8 @@
 package teardown
 
 import (
+	"cmp"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -26,6 +28,8 @@ const (
 	Refuse Decision = "refuse"
 	// Orphan keeps the object in the cluster, without the labels of a member.
 	Orphan Decision = "orphan"
+	// Unuse removes the mark of the bundle from a CRD of another owner.
+	Unuse Decision = "unuse"
 	// Delete deletes the object. Wait waits until it is gone.
 	Delete Decision = "delete"
 	Wait   Decision = "wait"
@@ -69,6 +73,8 @@ type Facts struct {
 	State *cluster.ObjectState
 	// DeleteAdopted is true if adopted objects are deleted like all others.
 	DeleteAdopted bool
+	// Inherited is true for a CRD that the bundle used before, and owns now.
+	Inherited bool
 }
 
 // Decide returns the decision on an object to remove. The set is the ID of the ApplySet.
@@ -79,6 +85,8 @@ func Decide(e *inventory.Entry, f Facts, set string) Decision {
 		return Gone
 	case f.Known == Denied:
 		return Refuse
+	case isUsed(e, f):
+		return Unuse
 	case f.State != nil && f.State.Set == set:
 		return decideMember(e, f)
 	case f.Pass == Confirming && isDoubtful(e, f):
@@ -90,6 +98,9 @@ func Decide(e *inventory.Entry, f Facts, set string) Decision {
 	}
 	return Gone
 }
+
+// isUsed reports whether an object is a CRD of another owner that the bundle uses.
+func isUsed(e *inventory.Entry, f Facts) bool { return e.IsUsed() && !f.Inherited }
 
 // decideMember returns the decision on an object that exists and is a member.
 func decideMember(e *inventory.Entry, f Facts) Decision {
@@ -133,7 +144,7 @@ func Identify(e *inventory.Entry, m *metav1.PartialObjectMetadata, set string) F
 	if m == nil {
 		return Absent
 	}
-	owner, orphanedBy := m.Labels[object.LabelPartOf], m.Annotations[object.AnnotationKeptBy]
+	owner, orphanedBy := m.Labels[object.LabelPartOf], cmp.Or(m.Annotations[object.AnnotationHandedOver], m.Annotations[object.AnnotationKeptBy])
 	switch {
 	case owner == set, string(m.UID) == e.UID && owner == "" && orphanedBy == "":
 		return Member

@@ -6,11 +6,17 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-contrib/provider-kyma/internal/panics"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -53,10 +59,18 @@ func (r *remover) deleteOne(ctx context.Context, e *inventory.Entry) (gone bool,
 	case Wait:
 		return false, state.Message, nil
 	case Delete:
+	case Unuse:
+		return r.unuse(ctx, e)
+	case NotOurs:
+		if e.Stage == object.StageCRDs && e.UID == "" {
+			// An interrupted call may have marked the CRD of another owner.
+			return r.unuse(ctx, e)
+		}
+		return true, "", nil
 	default:
 		return true, "", nil
 	}
-	left, err := r.in.Write.Delete(ctx, e.GVK(), k, state.UID)
+	left, err := r.delete(ctx, e, state.UID)
 	if kerrors.IsConflict(err) {
 		return r.awaitReplaced(ctx, e)
 	}
@@ -66,6 +80,7 @@ func (r *remover) deleteOne(ctx context.Context, e *inventory.Entry) (gone bool,
 	if left != nil {
 		return false, health.Terminating(left), nil
 	}
+	// A CRD may have been handed over instead.
 	r.settleGone(e)
 	return true, "", nil
 }
@@ -87,27 +102,154 @@ func (r *remover) awaitReplaced(ctx context.Context, e *inventory.Entry) (gone b
 	return false, "was replaced by another object", nil
 }
 
-// ownKinds returns the kinds of the CRDs among the entries, each with one of its served versions. It also adds their mappings to
-// the cluster.
-func (r *remover) ownKinds(ctx context.Context) (map[schema.GroupKind]schema.GroupVersionKind, error) {
-	out := map[schema.GroupKind]schema.GroupVersionKind{}
-	for _, e := range r.in.Entries {
-		if e.Stage != object.StageCRDs || r.known[e.Ref()].Set != r.in.Set {
-			continue
+// delete deletes an object with a UID. A CRD is deleted only if no other bundle uses it; otherwise, it is handed over.
+func (r *remover) delete(ctx context.Context, e *inventory.Entry, uid string) (*metav1.PartialObjectMetadata, error) {
+	k := e.Ref()
+	if r.crds[k] == nil {
+		return r.in.Write.Delete(ctx, e.GVK(), k, uid)
+	}
+	for try := 1; ; try++ {
+		left, err := r.in.Write.DeleteAt(ctx, e.GVK(), k, uid, r.crds[k].GetResourceVersion())
+		if !kerrors.IsConflict(err) || try == attempts {
+			return left, err
 		}
-		crd, err := r.in.Read.Get(ctx, e.GVK(), e.Ref())
-		if err != nil {
+		if err := r.readCRD(ctx, e); err != nil {
 			return nil, err
 		}
-		if crd == nil {
+		u := r.crds[k]
+		if u != nil && string(u.GetUID()) != uid {
+			return nil, err
+		}
+		if err := r.handOver(ctx, e); err != nil || u == nil || r.out.Done[k] {
+			return nil, err
+		}
+	}
+}
+
+// unuse removes the mark of the bundle from a CRD of another owner. If the owner handed the CRD over in the meantime, and no other bundle
+// uses it, the mark stays: the next call makes the bundle the owner.
+func (r *remover) unuse(ctx context.Context, e *inventory.Entry) (gone bool, waiting string, err error) {
+	k := e.Ref()
+	for range attempts {
+		m, err := r.in.Read.Metadata(ctx, e.GVK(), k)
+		if err != nil {
+			return false, "", err
+		}
+		if m == nil || m.Annotations[object.UsedBy(r.in.Set)] == "" {
+			break
+		}
+		if e.IsUsed() && object.IsHandedOver(m.Labels, m.Annotations) && len(object.UsersOf(m.Annotations, r.in.Set)) == 0 {
+			return false, "was handed over, and is deleted next", nil
+		}
+		if unused, err := r.in.Share.UnuseAt(ctx, e.GVK(), k, string(m.UID), m.ResourceVersion); unused || err != nil {
+			r.out.Unused = append(r.out.Unused, k)
+			return err == nil, "", err
+		}
+		waiting = "is changed by other clients at the same time"
+	}
+	if waiting == "" {
+		r.out.Unused = append(r.out.Unused, k)
+	}
+	return waiting == "", waiting, nil
+}
+
+// readCRDs reads the CRDs among the entries that are used or are about to be deleted.
+func (r *remover) readCRDs(ctx context.Context) error {
+	for _, e := range r.in.Entries {
+		if e.Stage != object.StageCRDs || !e.IsUsed() && (r.known[e.Ref()].Set != r.in.Set || Decide(e, r.facts(e), r.in.Set) == Orphan) {
 			continue
 		}
-		for gvk, m := range object.ServedKinds(crd) {
+		if err := r.readCRD(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readCRD reads a CRD. If it was handed over, and no other bundle uses it, the bundle becomes its owner first: what it leaves would
+// otherwise belong to no one.
+func (r *remover) readCRD(ctx context.Context, e *inventory.Entry) error {
+	k := e.Ref()
+	for range attempts {
+		u, err := r.in.Read.Get(ctx, e.GVK(), k)
+		if err != nil {
+			return err
+		}
+		if u == nil {
+			delete(r.crds, k)
+			return nil
+		}
+		r.crds[k] = u
+		owned := u.GetLabels()[object.LabelPartOf] == r.in.Set
+		if !e.IsUsed() {
+			if !owned {
+				// The watch lags behind.
+				r.settleRead(ctx, e, u)
+			}
+			return nil
+		}
+		if !owned {
+			if !object.IsHandedOver(u.GetLabels(), u.GetAnnotations()) || u.GetDeletionTimestamp() != nil || len(r.usersOf(e)) > 0 {
+				return nil
+			}
+			m, claimed, err := r.in.Share.Claim(ctx, e.GVK(), k, string(u.GetUID()), u.GetResourceVersion())
+			if err != nil {
+				return err
+			}
+			if !claimed {
+				continue
+			}
+			u.SetResourceVersion(m.ResourceVersion)
+		}
+		s := health.StateOf(r.in.FieldManager, u)
+		s.Set = r.in.Set
+		r.known[k], r.asked[k], r.inherited[k] = s, true, true
+		return nil
+	}
+	return errors.Errorf("%s: other clients change the object at the same time", k)
+}
+
+// settleRead records a CRD that lost the label of the bundle, or belongs to another owner by now.
+func (r *remover) settleRead(ctx context.Context, e *inventory.Entry, u *unstructured.Unstructured) {
+	k := e.Ref()
+	delete(r.known, k)
+	r.asked[k] = true
+	r.settle(ctx, e, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Labels: u.GetLabels(), Annotations: u.GetAnnotations(),
+		DeletionTimestamp: u.GetDeletionTimestamp(), Finalizers: u.GetFinalizers(), ManagedFields: u.GetManagedFields(),
+	}})
+	if _, member := r.known[k]; !member {
+		delete(r.crds, k)
+	}
+}
+
+// usersOf returns the owners of the other bundles that use a CRD.
+func (r *remover) usersOf(e *inventory.Entry) []string {
+	u := r.crds[e.Ref()]
+	if u == nil {
+		return nil
+	}
+	return object.UsersOf(u.GetAnnotations(), r.in.Set)
+}
+
+// kinds returns the kinds of the CRDs that are about to be deleted as own, each with one of its served versions. It adds their mappings to
+// the cluster. The result first contains also the kinds of the CRDs among the entries that stay: custom resources of the bundle are
+// deleted before the objects that serve them.
+func (r *remover) kinds(ctx context.Context) (first, own map[schema.GroupKind]schema.GroupVersionKind) {
+	own = map[schema.GroupKind]schema.GroupVersionKind{}
+	for _, e := range r.in.Entries {
+		k := e.Ref()
+		if r.crds[k] == nil || r.out.Done[k] || e.IsUsed() && !r.inherited[k] {
+			continue
+		}
+		for gvk, m := range object.ServedKinds(r.crds[k]) {
 			r.in.Cluster.Learn(gvk, m)
-			if known, ok := out[gvk.GroupKind()]; !ok || gvk.Version < known.Version {
-				out[gvk.GroupKind()] = gvk
+			if known, ok := own[gvk.GroupKind()]; !ok || gvk.Version < known.Version {
+				own[gvk.GroupKind()] = gvk
 			}
 		}
 	}
-	return out, nil
+	first = findOwnKinds(r.in.Entries, func(gvk schema.GroupVersionKind) (cluster.Mapping, error) { return r.in.Cluster.Mapping(ctx, gvk) })
+	maps.Copy(first, own)
+	return first, own
 }

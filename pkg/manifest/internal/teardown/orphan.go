@@ -7,11 +7,14 @@ import (
 	"encoding/json"
 	"slices"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
@@ -67,7 +70,8 @@ func Shelters(entries, orphans []*inventory.Entry, needed map[cluster.ObjectRef]
 // applied with the keep policy or might have been adopted.
 func (r *remover) mustOrphan(ctx context.Context, e *inventory.Entry) (bool, error) {
 	if !e.Keep && !isReleased(e, r.in.DeleteAdopted) {
-		return Decide(e, r.facts(e), r.in.Set) == Orphan, nil
+		d := Decide(e, r.facts(e), r.in.Set)
+		return d == Orphan || d == Delete && len(r.usersOf(e)) > 0, nil
 	}
 	d, _, err := r.decide(ctx, e)
 	return d == Orphan, err
@@ -81,33 +85,95 @@ func (r *remover) orphan(ctx context.Context, e *inventory.Entry) error {
 	if err != nil || !d.IsMember() {
 		return err
 	}
-	labels := make(map[string]any, len(r.in.Labels))
-	for l := range r.in.Labels {
-		labels[l] = nil
-	}
 	annotations, out := map[string]any{object.AnnotationKeptBy: r.in.Set}, &r.out.Kept
-	if isReleased(e, r.in.DeleteAdopted) {
+	switch {
+	case isReleased(e, r.in.DeleteAdopted):
 		annotations[object.AnnotationAdopted], out = r.in.Set, &r.out.KeptAdopted
+	case len(r.usersOf(e)) > 0 && !e.Keep && !state.Keep:
+		return r.handOver(ctx, e)
 	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		// Do not change an object that has replaced this one.
-		"uid": state.UID, "labels": labels, "annotations": annotations,
-	}})
+	// Do not change an object that has replaced this one.
+	b, err := r.patchMetadata(ctx, e, map[string]any{"uid": state.UID, "labels": r.withoutLabels(nil), "annotations": annotations})
 	if err != nil {
-		return errors.Wrapf(err, "%s: cannot encode", k)
+		return err
 	}
-	m, err := r.in.Cluster.Mapping(ctx, e.GVK())
-	if err != nil {
-		return errors.Wrap(err, k.String())
-	}
-	_, err = r.in.Write.Patch(ctx, e.GVK(), m, k, ssa.Patch{Type: ssa.MergePatch, Body: body, Accept: ssa.Metadata})
-	if err == nil {
+	if b != nil {
 		*out = append(*out, k)
-	} else if gone, err := r.in.Write.Absent(ctx, e.GVK(), m, k.Name, err); !gone {
-		return errors.Wrapf(ssa.Explain(err), "%s: cannot orphan the object", k)
 	}
 	r.in.Cluster.Cache().Forget(k)
 	r.settleGone(e)
 	r.out.Done[k] = true
 	return nil
+}
+
+// patchMetadata sends a merge patch of the metadata of an object, and returns the result: its metadata, or the whole object if it is a
+// CRD. It returns nil if the object is gone. A precondition that failed is an error for which IsConflict returns true.
+func (r *remover) patchMetadata(ctx context.Context, e *inventory.Entry, metadata map[string]any) (*unstructured.Unstructured, error) {
+	k := e.Ref()
+	body, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		return nil, errors.Wrapf(err, "%s: cannot encode", k)
+	}
+	m, err := r.in.Cluster.Mapping(ctx, e.GVK())
+	if err != nil {
+		return nil, errors.Wrap(err, k.String())
+	}
+	accept := ssa.Metadata
+	if e.Stage == object.StageCRDs {
+		accept = ssa.JSON
+	}
+	b, err := r.in.Write.Patch(ctx, e.GVK(), m, k, ssa.Patch{Type: ssa.MergePatch, Body: body, Accept: accept})
+	if err != nil {
+		if gone, err := r.in.Write.Absent(ctx, e.GVK(), m, k.Name, err); !gone {
+			return nil, errors.Wrapf(ssa.Explain(err), "%s: cannot orphan the object", k)
+		}
+		return nil, nil //nolint:nilnil // As documented.
+	}
+	out := &unstructured.Unstructured{}
+	return out, errors.Wrapf(out.UnmarshalJSON(b), "%s: cannot read the response", k)
+}
+
+// handOver makes a CRD a CRD without an owner, if other bundles still use it. It is fenced: a bundle that begins or ends to use the CRD
+// at the same time is not overlooked.
+func (r *remover) handOver(ctx context.Context, e *inventory.Entry) error {
+	k := e.Ref()
+	for range attempts {
+		users := r.usersOf(e)
+		if len(users) == 0 {
+			return nil
+		}
+		u := r.crds[k]
+		now, err := r.patchMetadata(ctx, e, map[string]any{
+			"uid": u.GetUID(), "resourceVersion": u.GetResourceVersion(), "labels": r.withoutLabels(users),
+			"annotations": map[string]any{object.AnnotationKeptBy: r.in.Set, object.AnnotationHandedOver: r.in.Set},
+		})
+		if kerrors.IsConflict(err) {
+			if err := r.readCRD(ctx, e); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if now != nil {
+			r.out.HandedOver = append(r.out.HandedOver, HandedOver{Ref: k, Users: users})
+			r.in.Cluster.Cache().Put(k, health.StateOf(r.in.FieldManager, now))
+		}
+		r.settleGone(e)
+		r.out.Done[k] = true
+		return nil
+	}
+	return errors.Errorf("%s: other clients change the object at the same time", k)
+}
+
+// withoutLabels returns the change that removes the labels of a member. The label by which the watch of other users selects stays.
+func (r *remover) withoutLabels(users []string) map[string]any {
+	out := make(map[string]any, len(r.in.Labels))
+	for l := range r.in.Labels {
+		if l != object.LabelManagedBy || len(users) == 0 {
+			out[l] = nil
+		}
+	}
+	return out
 }

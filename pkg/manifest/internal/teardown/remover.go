@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -23,7 +24,10 @@ type remover struct {
 	// known and asked are copies of the input, updated by later requests.
 	known map[cluster.ObjectRef]cluster.ObjectState
 	asked map[cluster.ObjectRef]bool
-	out   Result
+	// crds contains the CRDs that were read. inherited contains those that the bundle used before, and owns now.
+	crds      map[cluster.ObjectRef]*unstructured.Unstructured
+	inherited map[cluster.ObjectRef]bool
+	out       Result
 }
 
 func newRemover(in Input) *remover {
@@ -31,7 +35,8 @@ func newRemover(in Input) *remover {
 		in:    in,
 		known: make(map[cluster.ObjectRef]cluster.ObjectState, len(in.Known)),
 		asked: make(map[cluster.ObjectRef]bool, len(in.Asked)),
-		out:   Result{Done: make(map[cluster.ObjectRef]bool, len(in.Entries)), Settled: make(map[cluster.ObjectRef]string, len(in.Settled))},
+		crds:  map[cluster.ObjectRef]*unstructured.Unstructured{}, inherited: map[cluster.ObjectRef]bool{},
+		out: Result{Done: make(map[cluster.ObjectRef]bool, len(in.Entries)), Settled: make(map[cluster.ObjectRef]string, len(in.Settled))},
 	}
 	maps.Copy(r.known, in.Known)
 	maps.Copy(r.asked, in.Asked)
@@ -42,7 +47,7 @@ func newRemover(in Input) *remover {
 // facts returns what is known about an entry. The response to a request of this call takes precedence over the watch.
 func (r *remover) facts(e *inventory.Entry) Facts {
 	k := e.Ref()
-	f := Facts{Pass: r.pass, Known: r.knowledge(e), DeleteAdopted: r.in.DeleteAdopted}
+	f := Facts{Pass: r.pass, Known: r.knowledge(e), DeleteAdopted: r.in.DeleteAdopted, Inherited: r.inherited[k]}
 	if !r.asked[k] {
 		if s, ok := r.in.Cluster.Cache().Get(k); ok {
 			f.State = &s

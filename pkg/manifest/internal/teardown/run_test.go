@@ -292,7 +292,7 @@ func TestRunOrphans(t *testing.T) {
 			},
 			want: outcome{
 				Log: []string{
-					"patch CustomResourceDefinition widgets.example.org", "patch Widget apps/sample", "hooks pre-delete", "hooks post-delete",
+					readCRD, "patch CustomResourceDefinition widgets.example.org", "patch Widget apps/sample", "hooks pre-delete", "hooks post-delete",
 				},
 				Done: []string{"CustomResourceDefinition widgets.example.org", "Widget apps/sample"},
 				Kept: []string{"CustomResourceDefinition widgets.example.org", "Widget apps/sample"},

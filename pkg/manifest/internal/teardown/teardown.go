@@ -30,6 +30,8 @@ type Removal struct {
 	Kept []cluster.ObjectRef
 	// KeptAdopted lists the Namespaces, CRDs and volumes that this call orphaned because they existed before the bundle adopted them.
 	KeptAdopted []cluster.ObjectRef
+	// HandedOver lists the CRDs that this call orphaned because other bundles use them.
+	HandedOver []HandedOver
 	// LeftBehind lists the objects that this call did not change because they are not the applied ones.
 	LeftBehind []LeftBehind
 	// Rebuilt is set if this call rebuilt the inventory, because it was lost.
@@ -63,6 +65,7 @@ type Reader interface {
 type Writer interface {
 	Patch(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, r cluster.ObjectRef, p ssa.Patch) ([]byte, error)
 	Delete(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid string) (*metav1.PartialObjectMetadata, error)
+	DeleteAt(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid, resourceVersion string) (*metav1.PartialObjectMetadata, error)
 	Absent(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, name string, err error) (bool, error)
 }
 
@@ -93,6 +96,7 @@ func (b Blocked) Waits() bool { return b.State != "" }
 type Input struct {
 	Read    Reader
 	Write   Writer
+	Share   Sharer
 	Cluster Cluster
 	// Hooks runs the deletion hooks, or is nil.
 	Hooks Hooks
@@ -134,21 +138,25 @@ type Result struct {
 	Kept, KeptAdopted, Forced []cluster.ObjectRef
 	// LeftBehind lists the objects that are not the applied ones.
 	LeftBehind []LeftBehind
+	// HandedOver lists the CRDs that were orphaned because other bundles use them.
+	HandedOver []HandedOver
 	// HookFailures lists the errors of failed hooks that do not block the removal.
 	HookFailures []string
 	// Settled is Input.Settled for the next call.
 	Settled map[cluster.ObjectRef]string
+	// Unused lists the CRDs of other owners that the bundle no longer uses.
+	Unused []cluster.ObjectRef
 }
 
-// Deleted returns the entries whose objects are gone, and were neither kept nor left behind.
+// Deleted returns the entries whose objects are gone, and were neither kept, handed over nor left behind.
 func (r *Result) Deleted(entries []inventory.Entry) []cluster.ObjectRef {
-	stays := slices.Concat(r.Kept, r.KeptAdopted)
+	stays := slices.Concat(r.Kept, r.KeptAdopted, r.Unused)
 	for _, l := range r.LeftBehind {
 		stays = append(stays, l.Object)
 	}
 	var out []cluster.ObjectRef
 	for i := range entries {
-		if k := entries[i].Ref(); r.Done[k] && !slices.Contains(stays, k) {
+		if k := entries[i].Ref(); r.Done[k] && !r.isHandedOver(k) && !slices.Contains(stays, k) {
 			out = append(out, k)
 		}
 	}
@@ -169,15 +177,15 @@ func (r *remover) run(ctx context.Context) (Blocked, error) {
 	if err := r.confirm(ctx); err != nil {
 		return Blocked{}, err
 	}
+	if err := r.readCRDs(ctx); err != nil {
+		return Blocked{}, err
+	}
 	if err := r.orphanAll(ctx); err != nil {
 		return Blocked{}, err
 	}
-	own, err := r.ownKinds(ctx)
-	if err != nil {
-		return Blocked{}, err
-	}
+	first, own := r.kinds(ctx)
 	r.pass = Deleting
-	for _, g := range Plan(r.in.Mode, r.in.Entries, own, r.in.Parts) {
+	for _, g := range Plan(r.in.Mode, r.in.Entries, first, r.in.Parts) {
 		if blocked, err := r.do(ctx, g, own); err != nil || blocked.Waits() {
 			return blocked, err
 		}

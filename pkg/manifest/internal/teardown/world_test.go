@@ -58,7 +58,7 @@ func newWorld(t *testing.T, mode Mode) *world {
 	w.c.Meet = w.note
 	client := ssa.New(w.c, object.DefaultFieldManager)
 	w.in = Input{
-		Read: client, Write: client, Cluster: watched{Cluster: w.c, world: w}, Hooks: w, Mode: mode, Set: ourSet,
+		Read: client, Write: client, Share: ssa.Marks{Client: client, User: ssa.User{Set: ourSet, Owner: "Manifest a/ours", ManagedBy: object.DefaultManagedBy}}, Cluster: watched{Cluster: w.c, world: w}, Hooks: w, Mode: mode, Set: ourSet,
 		Labels:       map[string]string{object.LabelPartOf: ourSet, object.LabelManagedBy: object.DefaultManagedBy},
 		FieldManager: object.DefaultFieldManager, Concurrency: 1, ForceAdvice: "set force",
 		Parts: []object.PartID{object.PartCRDs, "db", "web", object.PartResource},
@@ -168,6 +168,7 @@ type outcome struct {
 	Log                            []string
 	Blocked                        Blocked
 	Done, Kept, LeftBehind, Forced []string
+	HandedOver                     []string
 	HookFailures                   []string
 	Left                           []string
 	Err                            string
@@ -179,6 +180,9 @@ func (w *world) outcome(ctx context.Context) outcome {
 	out := outcome{
 		Log: w.log, Blocked: res.Blocked, Kept: names(res.Kept), LeftBehind: names(res.LeftBehind), Forced: names(res.Forced), Left: w.c.Refs(),
 		HookFailures: res.HookFailures,
+	}
+	for _, h := range res.HandedOver {
+		out.HandedOver = append(out.HandedOver, h.String())
 	}
 	for ref := range res.Done {
 		out.Done = append(out.Done, ref.String())
