@@ -6,6 +6,8 @@ import (
 	"context"
 	"sync/atomic"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
@@ -66,12 +68,19 @@ type changes struct {
 }
 
 // tell reports a change of an object to the controller, by the identity of the cluster and the ID of the ApplySet that contains the
-// object.
-func (c *changes) tell(identity, id string, _ cluster.ObjectRef, _, _ *cluster.ObjectState) {
-	if r := c.to.Load(); r != nil {
-		r.Changed(identity, id)
+// object. Other bundles may use a CRD, too.
+func (c *changes) tell(identity, id string, key cluster.ObjectRef, _, _ *cluster.ObjectState) {
+	r := c.to.Load()
+	if r == nil {
+		return
+	}
+	r.Changed(identity, id)
+	if key.GroupKind() == crdKind {
+		r.ChangedCRD(identity)
 	}
 }
+
+var crdKind = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"} //nolint:gochecknoglobals // Constant.
 
 // wake reports to the controller that the cluster of a consumer can be used again.
 func (c *changes) wake(consumer string) {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	manifestcontroller "github.com/crossplane-contrib/provider-kyma/internal/controller/manifest"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/advice"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/namespaces"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
@@ -102,7 +103,7 @@ func setup(
 func engineOptions(f *flags, held *lease) []manifest.Option {
 	out := []manifest.Option{
 		manifest.WithInventoryNamespace(f.namespace), manifest.WithConcurrency(f.objectConcurrency), manifest.WithPlanAge(f.poll),
-		manifest.WithMessages(manifestcontroller.Messages()),
+		manifest.WithMessages(advice.Messages()),
 	}
 	if f.leaderElection {
 		out = append(out, manifest.WithGuard(held.check))

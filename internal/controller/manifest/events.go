@@ -25,6 +25,7 @@ const (
 	reasonPruned         event.Reason = "Pruned"
 	reasonRecreated      event.Reason = "Recreated"
 	reasonKept           event.Reason = "Kept"
+	reasonShared         event.Reason = "CRDShared"
 	reasonForced         event.Reason = "RemovalForced"
 	reasonLeft           event.Reason = "LeftBehind"
 	reasonRebuilt        event.Reason = "InventoryRebuilt"
@@ -60,7 +61,10 @@ func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 	if len(res.Recreated) > 0 {
 		r.note(mr, reasonRecreated, "Deleted objects to recreate them, because immutable fields changed: "+names(res.Recreated))
 	}
-	r.recordStays(mr, res.Kept, res.KeptAdopted, res.LeftBehind, res.Rebuilt)
+	r.recordStays(mr, res.Kept, res.KeptAdopted, res.HandedOver, res.LeftBehind, res.Rebuilt)
+	if len(res.Shared) > 0 {
+		r.note(mr, reasonShared, list(linesOf(res.Shared)))
+	}
 	if len(res.Installed) > 0 {
 		r.note(mr, reasonInstalled, "Installed "+strings.Join(res.Installed, ", "))
 	}
@@ -78,7 +82,7 @@ func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 // recordRemoval records the objects that a step of the removal did not delete, and those that it deleted although others
 // created them.
 func (r *reporter) recordRemoval(mr *v1alpha1.Manifest, res engine.Removal) {
-	r.recordStays(mr, res.Kept, res.KeptAdopted, res.LeftBehind, res.Rebuilt)
+	r.recordStays(mr, res.Kept, res.KeptAdopted, res.HandedOver, res.LeftBehind, res.Rebuilt)
 	r.recordHookFailures(mr, res.HookFailures)
 	if len(res.Forced) > 0 {
 		r.warn(mr, reasonForced, "Deleted remaining custom resources, as requested by annotation "+v1alpha1.AnnotationForceRemoval+": "+names(res.Forced))
@@ -93,7 +97,9 @@ func (r *reporter) recordHookFailures(mr *v1alpha1.Manifest, failures []string) 
 }
 
 // recordStays records the objects that are not deleted, with the reasons, and whether the inventory of all objects was lost.
-func (r *reporter) recordStays(mr *v1alpha1.Manifest, kept, adopted []cluster.ObjectRef, left []engine.LeftBehind, rebuilt *engine.Rebuilt) {
+func (r *reporter) recordStays(
+	mr *v1alpha1.Manifest, kept, adopted []cluster.ObjectRef, used []engine.HandedOver, left []engine.LeftBehind, rebuilt *engine.Rebuilt,
+) {
 	if rebuilt != nil {
 		r.warn(mr, reasonRebuilt, rebuilt.String())
 	}
@@ -102,6 +108,9 @@ func (r *reporter) recordStays(mr *v1alpha1.Manifest, kept, adopted []cluster.Ob
 	}
 	if len(adopted) > 0 {
 		r.note(mr, reasonKept, "Kept objects that existed before the module adopted them, or may have existed: "+names(adopted))
+	}
+	if len(used) > 0 {
+		r.note(mr, reasonKept, "Kept CRDs that other Manifests use: "+list(linesOf(used)))
 	}
 	if len(left) > 0 {
 		r.warn(mr, reasonLeft, "Left objects in the cluster, because they are not what the module installed: "+list(linesOf(left)))

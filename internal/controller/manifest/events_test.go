@@ -34,6 +34,23 @@ func TestRecord(t *testing.T) {
 				"Kept: Kept objects because of annotation helm.sh/resource-policy; the module no longer manages them: Job a/one",
 			},
 		},
+		"Shared": {
+			reason: "CRDs that are used, taken over and kept are named, with their owners and users.",
+			record: func(r *reporter, mr *v1alpha1.Manifest) {
+				crd := func(name string) cluster.ObjectRef {
+					return cluster.ObjectRef{Kind: "CustomResourceDefinition", Name: name}
+				}
+				r.recordApply(mr, engine.Result{
+					Shared:     []engine.SharedCRD{{Ref: crd("a"), Owner: "Manifest b/c"}, {Ref: crd("d")}, {Ref: crd("e"), Inherited: true}},
+					HandedOver: []engine.HandedOver{{Ref: crd("f"), Users: []string{"Manifest g/h", "Manifest i/j"}}},
+				})
+			},
+			want: []string{
+				"Kept: Kept CRDs that other Manifests use: CustomResourceDefinition f (Manifest g/h, Manifest i/j)",
+				"CRDShared: CustomResourceDefinition a exists already, belongs to Manifest b/c, and is used as it is; " +
+					"CustomResourceDefinition d exists already, and is used as it is; CustomResourceDefinition e had no owner any more, and belongs to this module now",
+			},
+		},
 		"Released": {
 			reason: "Both custom resources are named.",
 			record: func(r *reporter, mr *v1alpha1.Manifest) {

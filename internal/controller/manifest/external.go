@@ -14,6 +14,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
@@ -50,6 +51,8 @@ type external struct {
 	leave func()
 	// misplaced records whether the Manifest is installed in another cluster. It is nil if leave is.
 	misplaced func(yes bool)
+	// sharer makes changes of shared CRDs cause passes. It is nil if there is no cluster.
+	sharer *requeue.Sharer
 	// decider decides what to install. It is nil for a Manifest that is being deleted.
 	decider *decider
 	// choice is the decision of Observe; before Observe it is the content of the Manifest.
@@ -164,6 +167,7 @@ func (e *external) remember(o *engine.Observation) {
 // conclude ends a pass: it evaluates the progress of an upgrade, and reports. An upgrade that does not work in time is rolled
 // back in the next pass, once the status is written.
 func (e *external) conclude(mr *v1alpha1.Manifest, o engine.Observation, outcome rollback.Outcome) {
+	e.sharer.Share(o.SharesCRDs)
 	c := &e.choice
 	next, begins := c.evaluate(&o, outcome, e.decider.now())
 	c.report.rollback(mr, next)
@@ -185,6 +189,7 @@ func (e *external) Create(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	defer e.again()
 	r, err := e.engine.Apply(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	e.choice.report.recordApply(mr, r)
+	e.sharer.Changed(r.ChangedCRDs)
 	return managed.ExternalCreation{}, e.choice.report.error(flatten(err))
 }
 
@@ -194,6 +199,7 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	report := e.choice.report
 	r, err := e.engine.Apply(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	report.recordApply(mr, r)
+	e.sharer.Changed(r.ChangedCRDs)
 	o, oerr := e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	if oerr != nil {
 		e.conclude(mr, e.observed, rollback.Pending)

@@ -120,6 +120,7 @@ func (e *external) observeRemoval(ctx context.Context, mr *v1alpha1.Manifest) (m
 func (e *external) Delete(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalDelete, error) {
 	r, err := e.engine.Remove(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	e.report.recordRemoval(mr, r)
+	e.sharer.Changed(len(r.HandedOver) > 0)
 	if err != nil {
 		can := removalAfter(err)
 		if can == denied {

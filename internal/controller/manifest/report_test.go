@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/advice"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -150,7 +151,7 @@ func TestReportFailure(t *testing.T) {
 // TestReportWrongCluster checks that if the credentials of a Manifest lead to a different cluster, its status still describes
 // its own cluster, and its message explains the problem.
 func TestReportWrongCluster(t *testing.T) {
-	wrong := &engine.WrongClusterError{Expected: "a", Found: "b", Messages: Messages()}
+	wrong := &engine.WrongClusterError{Expected: "a", Found: "b", Messages: advice.Messages()}
 	const message = "the module is installed in the cluster with UID a, but the credentials are for the cluster with UID b; neither cluster is " +
 		"changed: restore the credentials, or, to continue in the other cluster, set annotation kyma.m.crossplane.io/cluster-changed of the Manifest to b"
 	mr := named("n", "m")

@@ -3,6 +3,8 @@
 package requeue
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -39,6 +41,8 @@ type Requeuer struct {
 	mu          sync.Mutex
 	manifestsOf map[place]map[types.NamespacedName]bool
 	bundleOf    map[types.NamespacedName]place
+	// sharersIn holds, by cluster, the Manifests that use CRDs of other owners.
+	sharersIn map[string]map[types.NamespacedName]bool
 	// buckets limits the passes that changes in each cluster cause.
 	buckets buckets
 	// pacesOf contains the time at which changes last queued each Manifest.
@@ -71,6 +75,7 @@ func New(done <-chan struct{}, o ...Option) *Requeuer {
 		ready:       func(types.NamespacedName) bool { return false },
 		manifestsOf: map[place]map[types.NamespacedName]bool{},
 		bundleOf:    map[types.NamespacedName]place{},
+		sharersIn:   map[string]map[types.NamespacedName]bool{},
 		buckets:     buckets{},
 		pacesOf:     map[types.NamespacedName]*pace{},
 	}
@@ -129,9 +134,69 @@ func (r *Requeuer) drop(nn types.NamespacedName) {
 		return
 	}
 	delete(r.bundleOf, nn)
+	r.share(was.cluster, nn, false)
 	delete(r.manifestsOf[was], nn)
 	if len(r.manifestsOf[was]) == 0 {
 		delete(r.manifestsOf, was)
+	}
+}
+
+// A Sharer is a Manifest in a cluster whose bundles can use the same CRDs. A nil *Sharer does nothing.
+type Sharer struct {
+	requeuer *Requeuer
+	cluster  string
+	name     types.NamespacedName
+}
+
+// SharerOf returns the Sharer of a Manifest.
+func (r *Requeuer) SharerOf(cluster string, nn types.NamespacedName) *Sharer {
+	return &Sharer{requeuer: r, cluster: cluster, name: nn}
+}
+
+// Share registers whether the Manifest uses CRDs of other owners.
+func (s *Sharer) Share(shares bool) {
+	if s != nil {
+		s.requeuer.Share(s.name, shares)
+	}
+}
+
+// Changed queues the Manifests that may use a CRD, if this Manifest changed one: a watch does not report what this process changes.
+func (s *Sharer) Changed(changed bool) {
+	if s != nil && changed {
+		s.requeuer.ChangedCRD(s.cluster)
+	}
+}
+
+// Share registers whether a Manifest uses CRDs of other owners in its cluster.
+func (r *Requeuer) Share(nn types.NamespacedName, shares bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if of, ok := r.bundleOf[nn]; ok {
+		r.share(of.cluster, nn, shares)
+	}
+}
+
+func (r *Requeuer) share(cluster string, nn types.NamespacedName, shares bool) {
+	switch {
+	case !shares:
+		delete(r.sharersIn[cluster], nn)
+		if len(r.sharersIn[cluster]) == 0 {
+			delete(r.sharersIn, cluster)
+		}
+		return
+	case r.sharersIn[cluster] == nil:
+		r.sharersIn[cluster] = map[types.NamespacedName]bool{}
+	}
+	r.sharersIn[cluster][nn] = true
+}
+
+// ChangedCRD queues the Manifests that use CRDs of other owners in a cluster, after a CRD changed there. They may be the ones that use it.
+func (r *Requeuer) ChangedCRD(cluster string) {
+	r.mu.Lock()
+	names := slices.Collect(maps.Keys(r.sharersIn[cluster]))
+	r.mu.Unlock()
+	for _, nn := range names {
+		r.pace(nn)
 	}
 }
 

@@ -65,6 +65,38 @@ func TestOtherCluster(t *testing.T) {
 	}
 }
 
+// TestShare checks that a change of a CRD queues the Manifests of its cluster that use CRDs of other owners, and no others.
+func TestShare(t *testing.T) {
+	r := New(t.Context().Done())
+	r.Add("1", "a", key("n", "uses"))
+	r.Add("2", "a", key("n", "owns"))
+	r.Add("3", "b", key("n", "elsewhere"))
+	r.Add("4", "a", key("n", "left"))
+	r.Add("5", "a", key("n", "removed"))
+	for _, name := range []string{"uses", "elsewhere", "left", "removed", "unknown"} {
+		r.SharerOf("a", key("n", name)).Share(true)
+	}
+	r.Share(key("n", "left"), false)
+	r.Remove(key("n", "removed"))
+	(*Sharer)(nil).Share(true)
+	(*Sharer)(nil).Changed(true)
+	r.SharerOf("a", key("n", "owns")).Changed(false)
+	r.SharerOf("a", key("n", "owns")).Changed(true)
+	close(r.events)
+	var got []string
+	for e := range r.events {
+		got = append(got, e.Object.GetName())
+	}
+	if diff := cmp.Diff([]string{"uses"}, got); diff != "" {
+		t.Errorf("events: -want, +got:\n%s", diff)
+	}
+	r.Remove(key("n", "uses"))
+	r.Remove(key("n", "elsewhere"))
+	if len(r.sharersIn) > 0 {
+		t.Errorf("Manifests are left behind: %v", r.sharersIn)
+	}
+}
+
 // TestRequeuerStops fills the channel, which nothing reads after the controller has stopped.
 func TestRequeuerStops(t *testing.T) {
 	done := make(chan struct{})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package advice
 
 import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
