@@ -299,7 +299,9 @@ type ManifestParameters struct {
 
 	// adoption specifies what happens to objects that already exist in the target cluster, and to Helm releases of the same
 	// names. With Refuse, they are not changed and are reported as ownership conflicts. With Adopt, the Manifest takes
-	// ownership of them, without restarting workloads that do not change.
+	// ownership of them, without restarting workloads that do not change. A CustomResourceDefinition of another owner that
+	// can be used as it is, is used with both, and is neither changed nor deleted. With Adopt, one that belongs to no
+	// Manifest is taken over instead.
 	// +optional
 	// +kubebuilder:default=Refuse
 	Adoption AdoptionPolicy `json:"adoption,omitempty"`
