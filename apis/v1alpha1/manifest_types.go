@@ -297,7 +297,7 @@ type ManifestParameters struct {
 	// +optional
 	Rollback *Rollback `json:"rollback,omitempty"`
 
-	// adoption specifies what happens to objects that already exist in the target cluster, and to Helm releases of the same
+	// adoption specifies what happens to objects that already exist in the target cluster, and to Helm releases with the same
 	// names. With Refuse, they are not changed and are reported as ownership conflicts. With Adopt, the Manifest takes
 	// ownership of them, without restarting workloads that do not change. A CustomResourceDefinition of another owner that
 	// can be used as it is, is used with both, and is neither changed nor deleted. With Adopt, one that belongs to no
@@ -307,7 +307,7 @@ type ManifestParameters struct {
 	Adoption AdoptionPolicy `json:"adoption,omitempty"`
 
 	// allowed restricts the objects that may be installed. A Kyma sets it from spec.allowed of the ModuleTemplate. It does not
-	// restrict users who can change the Manifest; restrict these with the permissions of the kubeconfig.
+	// restrict users who can change the Manifest. To restrict these users, limit the permissions of the kubeconfig.
 	// +optional
 	Allowed *ManifestAllowed `json:"allowed,omitempty"`
 

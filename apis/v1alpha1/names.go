@@ -49,7 +49,7 @@ const (
 	AnnotationReleasedBy = "kyma.m.crossplane.io/released-by"
 )
 
-// Types of conditions besides Ready and Synced.
+// Types of conditions other than Ready and Synced.
 const (
 	// TypeResolved is True on a ModuleTemplate if its component descriptor was read and can be installed.
 	TypeResolved xpv2.ConditionType = "Resolved"
@@ -93,8 +93,8 @@ const (
 	ReasonPlanned xpv2.ConditionReason = "Planned"
 
 	// ReasonWrongCluster means that the ProviderConfig points to a different cluster than the one that the module is installed
-	// in. Nothing is changed in either cluster. Reachable of the ProviderConfig has the
-	// same reason then.
+	// in. Nothing is changed in either cluster. The condition Reachable of the
+	// ProviderConfig then has the same reason.
 	ReasonWrongCluster xpv2.ConditionReason = "WrongCluster"
 
 	// ReasonBlocked means that the provider cannot continue until something else changes: for example, a ProviderConfig

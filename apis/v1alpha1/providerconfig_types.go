@@ -80,7 +80,7 @@ type CredentialSelectors struct {
 // +kubebuilder:validation:XValidation:rule="self.source != 'Filesystem' || has(self.fs)",message="fs is required when source is Filesystem"
 type Credentials struct {
 	// source of the credentials: Secret, InjectedIdentity (the provider's own access to the control plane), Filesystem (a file
-	// of the provider), Environment (an environment variable of the provider), or None. A ProviderConfig can use only Secret,
+	// of the provider), Environment (an environment variable of the provider), or None. A ProviderConfig can only use Secret,
 	// unless the provider runs with --allow-tenant-identity; a ClusterProviderConfig can use any source.
 	// +required
 	Source CredentialsSource `json:"source"`
@@ -152,7 +152,7 @@ type Registry struct {
 	Provider RegistryProvider `json:"provider,omitempty"`
 
 	// caBundleSecretRef selects the key of a Secret that contains the PEM-encoded CA certificates to trust for this host, in
-	// addition to the system's.
+	// addition to the CA certificates of the system.
 	// +optional
 	CABundleSecretRef *SecretKeySelector `json:"caBundleSecretRef,omitempty"`
 

@@ -53,7 +53,7 @@ func (c *clusters) Last(consumer string) (cluster.Cluster, bool) {
 	return cluster, true
 }
 
-// Misplaced records whether the objects of a consumer are in another cluster than the one that its connection leads to.
+// Misplaced records whether the objects of a consumer are in a different cluster than the one that its connection leads to.
 func (c *clusters) Misplaced(consumer string, yes bool) { c.pool.Misplaced(consumer, yes) }
 
 // Forget releases the connection of a consumer.

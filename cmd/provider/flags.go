@@ -160,7 +160,7 @@ func (f *flags) process(app *kingpin.Application) {
 		PlaceHolder("NAMESPACE").StringVar(&f.leaderElectionNamespace)
 	app.Flag("sync", "Interval between full resyncs of all resources.").Short('s').Default("1h").DurationVar(&f.sync)
 	app.Flag("metrics-bind-address", "Address that the metrics endpoint binds to. 0 disables the endpoint.").Default(":8080").StringVar(&f.metricsAddress)
-	app.Flag("metrics-secure", "Serve metrics over TLS, to clients whose token the control plane allows to get /metrics.").BoolVar(&f.metricsSecure)
+	app.Flag("metrics-secure", "Serve metrics over TLS, and only to clients that are allowed to get /metrics in the control plane.").BoolVar(&f.metricsSecure)
 	app.Flag("metrics-cert-dir", "Directory with tls.crt and tls.key for the metrics endpoint. Defaults to a self-signed certificate.").
 		PlaceHolder("DIR").StringVar(&f.metricsCertDir)
 	app.Flag("health-probe-bind-addr", "Address that the health and readiness probe endpoints bind to.").Default(":8081").StringVar(&f.probeAddress)

@@ -9,8 +9,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// metricsOptions returns the options of the metrics endpoint. If it is secure, it requires TLS and a token whose user may get /metrics,
-// which it asks the control plane.
+// metricsOptions returns the options of the metrics endpoint. If it is secure, it requires TLS, and a token of a user who is
+// allowed to get /metrics in the control plane.
 func metricsOptions(f *flags) metricsserver.Options {
 	o := metricsserver.Options{BindAddress: f.metricsAddress}
 	if !f.metricsSecure {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// small is the estimated size up to which a response does not take from the budget.
+	// small is the estimated size up to which a response does not count in the budget.
 	small = 1 << 20
 
 	// leastBudget and mostBudget bound the budget of Scaled, which is the memory limit of the process divided by share.
@@ -33,9 +33,9 @@ var (
 
 // A Budget bounds the size of all responses that are read or decoded at the same time. It is safe for concurrent use.
 //
-// It has two parts. The bytes that arrive count in the first one, in which a response that takes long makes room for one that waits.
-// When a response is complete, it waits for the second part, which no one holds while it waits for a network. So a server that sends
-// slowly delays no others, and no two responses wait for each other.
+// It has two parts. Incoming bytes count in the first part, in which a slow response makes room for one that waits. When a response is
+// complete, it waits for the second part, which no one holds while it waits for a network. Therefore, a server that sends slowly does
+// not delay others, and no two responses wait for each other.
 type Budget struct {
 	raw      *raw
 	decoding *semaphore.Weighted
@@ -53,11 +53,11 @@ func Scaled() *Budget {
 	return New(min(max(debug.SetMemoryLimit(-1)/share, leastBudget), mostBudget))
 }
 
-// Response returns the maximum number of bytes of one response: so many that two of them fit into the budget while they are read.
+// Response returns the maximum number of bytes of one response. Two responses of this size fit into the budget while they are read.
 func (b *Budget) Response() int64 { return b.raw.size/2 - 1 }
 
-// acquire waits until the budget has room for content, and returns a function that releases it. Content that stays small takes
-// nothing.
+// acquire waits until the budget has room for content, and returns a function that releases it. Small content does not
+// count.
 func (b *Budget) acquire(ctx context.Context, contentType string, content []byte) (func(), error) {
 	size := Estimate(contentType, content)
 	switch {

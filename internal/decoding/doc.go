@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package decoding bounds the memory that all foreign responses of a process take while they are read and decoded, whatever the
-// number of servers that send them. A response takes from a Budget what its content becomes in memory, which is estimated from its
-// bytes before they are decoded. The code that decodes it calls Hold, and says when it has finished.
+// Package decoding bounds the memory that all responses of servers take while they are read and decoded, regardless of the
+// number of servers. Each response takes memory from a Budget. The amount that it needs when it is decoded is estimated from its bytes
+// before that. The code that decodes it calls Hold, and calls the returned function when it has finished.
 package decoding

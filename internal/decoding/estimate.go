@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// What parts of a response take in memory, in bytes. TestEstimate compares them with what decoders make.
+// The sizes of parts of a response in memory, in bytes. TestEstimate compares them with the results of decoders.
 const (
-	// perByte is for the content itself, of which the clients make copies.
+	// perByte is for the content itself, which clients copy.
 	perByte = 4
 	// perValue is for a value of JSON, and perObject for an object in addition: a map, or a struct of the API.
 	perValue, perObject = 48, 320
@@ -18,12 +18,12 @@ const (
 	perItem, perField = 320, 192
 )
 
-// isProtobuf reports whether a content type is the binary one of Kubernetes.
+// isProtobuf reports whether a content type is the binary format of Kubernetes.
 func isProtobuf(contentType string) bool {
 	return strings.HasPrefix(contentType, "application/vnd.kubernetes.protobuf")
 }
 
-// Estimate returns the size in memory of what a response becomes when it is decoded, in bytes. It takes time proportional to the
+// Estimate returns the estimated size of a decoded response in memory, in bytes. It takes time proportional to the
 // length of the content, and does not decode it.
 func Estimate(contentType string, content []byte) int64 {
 	size := int64(len(content)) * perByte
@@ -47,7 +47,7 @@ const (
 	fieldObject   = 2
 )
 
-// protobuf returns the size of the objects of a message: a list, an object, or an event of a watch. Nothing but metadata is requested
+// protobuf returns the size of the objects of a message: a list, an object, or an event of a watch. Only metadata is requested
 // in this format.
 func protobuf(content []byte) int64 {
 	if message, ok := bytes.CutPrefix(content, []byte(magic)); ok {

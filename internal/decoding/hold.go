@@ -11,7 +11,7 @@ import (
 
 type contextKey struct{}
 
-// A holder holds what the responses of its context take from a budget.
+// A holder holds the memory that the responses of its context take from a budget.
 type holder struct {
 	up *holder
 	// waiting is held during acquire, so that only one response at a time waits. It is that of the outermost holder.

@@ -12,8 +12,9 @@ import (
 // patience is the time that an incomplete response has, while others wait for its memory.
 const patience = 2 * time.Second
 
-// raw is the memory of incomplete responses. The oldest one always gets what it needs, which is at most a half: the others leave that
-// much. So no two of them wait for each other, and only a server that sends slowly holds memory that others wait for.
+// raw is the memory of incomplete responses. The oldest one always gets the memory that it needs, which is at most half: the others
+// leave that much. Therefore, no two of them wait for each other, and only a server that sends slowly holds memory that others wait
+// for.
 type raw struct {
 	size     int64
 	patience time.Duration
@@ -87,7 +88,7 @@ func (p *part) try(n int64) (changed <-chan struct{}, err error) {
 	return nil, nil
 }
 
-// evictSlow takes the memory of the oldest response if it waits for its server, and has had its time.
+// evictSlow takes the memory of the oldest response if it waits for its server and its time has expired.
 func (r *raw) evictSlow() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -29,8 +29,8 @@ type Source struct {
 // IsProtobuf reports whether the content is in the binary format of Kubernetes.
 func (s *Source) IsProtobuf() bool { return isProtobuf(s.ContentType) }
 
-// Read reads a source to its end, and waits until the budget has room for what its content becomes when it is decoded. Release
-// returns that to the budget, if there is no Hold. Errors are those of the source, ErrTooLarge, ErrBusy, and the cause of the context.
+// Read reads a source to its end, and waits until the budget has room for its decoded content. Release returns this memory to the
+// budget if there is no Hold. Errors are those of the source, ErrTooLarge, ErrBusy, and the cause of the context.
 func (b *Budget) Read(ctx context.Context, s Source) (content []byte, release func(), err error) {
 	p := b.raw.begin(s.Abort)
 	defer p.end()

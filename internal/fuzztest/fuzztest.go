@@ -16,14 +16,14 @@ const (
 	endless = time.Minute
 )
 
-// Limits bound the bytes that a target allocates for one input, the freed ones included.
+// Limits bound the bytes that a target allocates for one input, including freed bytes.
 type Limits struct {
 	// Base is for any input, and PerByte for each byte of it.
 	Base, PerByte int
 }
 
-// Within returns a function that fails the test if more was allocated since than the limits allow for an input of size bytes, or
-// if it took more than ten seconds. Call it first: defer fuzztest.Within(t, limits, len(data))().
+// Within returns a function that fails the test if more memory was allocated since the call than the limits allow for an input of
+// size bytes, or if more than ten seconds have passed. Call it first: defer fuzztest.Within(t, limits, len(data))().
 func Within(t testing.TB, l Limits, size int) func() {
 	before, start := Allocated(), time.Now()
 	watch := time.AfterFunc(endless, func() { panic(fmt.Sprintf("an input of %d bytes takes more than %s", size, endless)) })
@@ -47,7 +47,7 @@ func (l Limits) exceeded(size int, allocated uint64, took time.Duration) string 
 	return ""
 }
 
-// Allocated returns the number of bytes that the process has allocated on the heap, the freed ones included. Reading it does not stop
+// Allocated returns the number of bytes that the process has allocated on the heap, including freed bytes. Reading it does not stop
 // the process.
 func Allocated() uint64 {
 	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}

@@ -34,7 +34,7 @@ func NewVerifier(p Puller) *Verifier {
 	return &Verifier{puller: p, verdicts: bytelru.New[string, error](verdicts)}
 }
 
-// Verify verifies that a signature by one of the keys covers each source of p, according to the component descriptor
+// Verify verifies that a signature with one of the keys covers each source of p, according to the component descriptor
 // that p contains or names. The error is an *ocm.VerificationError if none does; other errors are failures to fetch.
 // The custom resource and values are the user's own, and no signature covers them.
 //

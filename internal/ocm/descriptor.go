@@ -75,7 +75,7 @@ func (d *Descriptor) Version() string { return d.spec.Version }
 func (d *Descriptor) ID() string { return d.Name() + ":" + d.Version() }
 
 // Provider returns the name of the provider of the component. If the field contains JSON, which OCM writes to preserve
-// labels, it returns the name therein.
+// labels, it returns the name in it.
 func (d *Descriptor) Provider() string {
 	var p struct {
 		Name string `json:"name"`

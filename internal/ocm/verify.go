@@ -113,8 +113,8 @@ func verifySignatures(d *Descriptor, keys []Key) (string, error) {
 }
 
 // SignedBy reports whether a descriptor has a signature with the given name. It returns an error if that signature is
-// not valid, or not by the key, or if there are two. It does not verify the references of the component, so it does not
-// replace Verify.
+// not valid or was created with another key, or if there are two. It does not verify the references of the component,
+// so it does not replace Verify.
 func SignedBy(d *Descriptor, name string, key crypto.PublicKey) (bool, error) {
 	public, ok := key.(*rsa.PublicKey)
 	if !ok {

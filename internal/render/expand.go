@@ -88,7 +88,7 @@ func (x *expander) archive(name string, data []byte, depth int) error {
 	return x.add(name+".d/", files, depth)
 }
 
-// isDependencyArchive reports whether a file is charts/x.tgz, also inside a dependency that is a directory. Helm
+// isDependencyArchive reports whether a file is charts/x.tgz, even inside a dependency that is a directory. Helm
 // ignores names that begin with a dot or an underscore.
 func isDependencyArchive(name string) bool {
 	parts := strings.Split(name, "/")

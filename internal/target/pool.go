@@ -313,7 +313,7 @@ func (p *Pool) count(e *entry) {
 	p.metrics.TargetStates.Add(string(e.state), 1)
 }
 
-// Misplaced records whether a consumer belongs to another cluster than the one that its connection leads to. A connection with
+// Misplaced records whether a consumer belongs to a different cluster than the one that its connection leads to. A connection with
 // such a consumer counts as WrongCluster while it is Connected.
 func (p *Pool) Misplaced(consumer string, yes bool) {
 	p.mu.Lock()

@@ -19,7 +19,7 @@ const (
 // Limits are the limits of a YAML or JSON document. A limit of 0 means its default: every document has both.
 type Limits struct {
 	// Values is the maximum number of separators: commas, colons and line breaks. Each value needs one, and takes
-	// hundreds of bytes in memory. What aliases are replaced by may have twice as many values.
+	// hundreds of bytes in memory. Expanded aliases may have twice as many values.
 	Values int
 	// Bytes is the maximum size of the document with its aliases expanded.
 	Bytes int
@@ -44,7 +44,7 @@ func (l Limits) Check(data []byte) error {
 	return nil
 }
 
-// CheckJSON is Check for a document that may be JSON: it takes anchors and aliases for text.
+// CheckJSON is Check for a document that may be JSON: it treats anchors and aliases as text.
 func (l Limits) CheckJSON(data []byte) error {
 	if err := l.withDefaults().checkText(data); err != nil {
 		return &limitError{err}
@@ -124,7 +124,7 @@ func alphanumeric(b byte) bool {
 // perNode is the size of a node in addition to its text: brackets, quotes and a separator.
 const perNode = 4
 
-// An extent is what a node becomes.
+// An extent is the size of an expanded node.
 type extent struct{ bytes, values int }
 
 // A meter measures nodes with their aliases expanded. It stops counting above a limit.

@@ -106,12 +106,12 @@ func (e *TooManyError) Error() string {
 		"belong to a module", e.Kind, e.Selector, e.Objects, e.Bytes>>20)
 }
 
-// A ListingError reports kinds whose first list is under way, so that nothing is known of their objects yet. Only a cache that does not
+// A ListingError reports kinds whose first list is in progress, so nothing is known about their objects yet. Only a cache that does not
 // wait returns it. The methods of an Engine return it before they have changed anything; call them again after Notify.
 type ListingError struct {
 	// Kinds contains the names of the kinds, sorted.
 	Kinds []string
-	// Notify calls a function, in a goroutine of its own, as soon as none of the kinds is being listed any more.
+	// Notify calls a function, in a separate goroutine, as soon as none of the kinds is being listed anymore.
 	Notify func(f func())
 }
 

@@ -95,7 +95,7 @@ func checkSingle(d *yamlv3.Decoder) error {
 	}
 }
 
-// isEmpty reports whether a YAML document has no content besides comments.
+// isEmpty reports whether a YAML document has no content except comments.
 func isEmpty(document *yamlv3.Node) bool {
 	return len(document.Content) == 0 || document.Content[0].Tag == "!!null"
 }

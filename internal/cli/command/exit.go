@@ -24,7 +24,7 @@ const (
 	ExitUsage      ExitCode = 2 // The command line is wrong. Nothing was changed.
 	ExitNotFound   ExitCode = 3 // A named object does not exist.
 	ExitUnverified ExitCode = 4 // A module is not signed, signed with another key, or changed after signing.
-	ExitExists     ExitCode = 5 // The object exists with different content.
+	ExitExists     ExitCode = 5 // Something else exists at the destination, or belongs to another owner.
 	ExitTimeout    ExitCode = 6 // --timeout has expired.
 	ExitChanges    ExitCode = 7 // There are changes, and --exit-code is set.
 )
@@ -43,7 +43,7 @@ func (c ExitCode) String() string {
 	case ExitUnverified:
 		return "Verification failed: the module is not signed, was signed with another key, or was changed after it was signed."
 	case ExitExists:
-		return "Conflict: an object or artifact already exists with different content."
+		return "Conflict: an object, artifact, file or directory already exists with different content, or belongs to another owner."
 	case ExitTimeout:
 		return "Timeout: the duration of `--timeout` has expired."
 	case ExitChanges:

@@ -82,7 +82,7 @@ func (o *Output) Write(w io.Writer, v any, table func(w io.Writer) error) error 
 		if err != nil {
 			return err
 		}
-		// Programs get the text as it is.
+		// Programs get the unchanged text.
 		if s, ok := w.(Screen); ok {
 			w = printableCells{s}
 		}

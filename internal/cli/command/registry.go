@@ -38,7 +38,7 @@ func (r *RegistryFlags) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&r.skipTLSVerify, "insecure-skip-tls-verify", false, "don't verify the certificate of the registry")
 	f.StringArrayVar(&r.tokenHosts, "token-host", nil,
 		"additional `HOST` to which credentials can be sent if the registry uses it as its token service; can be repeated")
-	f.StringVar(&r.caFile, "ca-file", "", "`FILE` with PEM-encoded CA certificates to trust, in addition to the system's")
+	f.StringVar(&r.caFile, "ca-file", "", "`FILE` with PEM-encoded CA certificates to trust, in addition to the CA certificates of the system")
 }
 
 // Registries returns the registry configuration for a command whose command line names hosts. It ignores empty hosts.

@@ -36,8 +36,8 @@ with --provider-config, which must exist.
 If the namespace doesn't exist, the command creates it. --module enables modules in addition to the modules that are
 already enabled. If a module has no ModuleTemplate yet, the command prints a warning.
 
---output json and yaml print an object with the list objects. Each item has kind, namespace, name and action, which is
-created, configured or unchanged.`
+With --output json or yaml, the command prints an object with the field objects, which is a list. Each item has the
+fields kind, namespace, name and action (created, configured or unchanged).`
 
 const deployExample = `  # Install the CRDs, and create a Kyma for the cluster of a kubeconfig
   kymactl deploy -n team-a --target-kubeconfig cluster-a.kubeconfig

@@ -27,8 +27,8 @@ you set the corresponding flag. It also keeps a ModuleTemplate as long as a Kyma
 CRDs or the package as long as there are Kymas, Manifests, ModuleTemplates or ProviderConfigs: Kubernetes would delete
 these too, and no provider would be left to remove the modules from their clusters. The command never deletes namespaces.
 
---output json and yaml print an object with the list objects. Each item has kind, namespace, name and action, which is
-deleted, kept or unchanged.`
+With --output json or yaml, the command prints an object with the field objects, which is a list. Each item has the
+fields kind, namespace, name and action (deleted, kept or unchanged).`
 
 const undeployExample = `  # Remove the Kyma default in namespace team-a, with its modules and its access to the cluster
   kymactl undeploy -n team-a

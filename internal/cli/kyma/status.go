@@ -38,11 +38,12 @@ func NewStatus(e *command.Environment) *cobra.Command {
 			"are not Ready, with the reasons. The columns SYNCED, READY and VERIFIED show conditions. Below the tree, the command " +
 			"lists the latest warning events of the Kyma and its Manifests.\n\n" +
 			"The exit code is 0 in every state, unless you set --exit-code.\n\n" +
-			"--output json and yaml print an object with namespace, kyma, channel, composedBy, observed (true if the provider has " +
-			"reconciled the current spec), state, message, conditions, modules and events. Each module has the fields that kymactl " +
-			"module list --kyma prints, and the field live, which describes its Manifest: name, state, version, message, " +
-			"conditions, objectsReady, objectsTotal, drift (as in the status of the Manifest), and installs with name, state, " +
-			"version and message. The lists also contain the modules and installs that are Ready.",
+			"With --output json or yaml, the command prints an object with the fields namespace, kyma, channel, composedBy, " +
+			"observed (true if the provider has reconciled the current spec), state, message, conditions, modules and events. Each " +
+			"module has the fields that kymactl module list --kyma prints, and the field live, which describes its Manifest. The " +
+			"field live contains name, state, version, message, conditions, objectsReady, objectsTotal, drift (as in the status of " +
+			"the Manifest) and installs. Each install has the fields name, state, version and message. The output includes modules " +
+			"and installs that are Ready.",
 		Example: "  kymactl status cluster-a -n team-a\n" +
 			"  kymactl status --all\n" +
 			"  kymactl status --exit-code --quiet -o jsonpath='{.message}'",

@@ -68,8 +68,8 @@ func NewWait(e *command.Environment) *cobra.Command {
 			"The state Error can be temporary, so the command keeps waiting in this state. With --fail-fast, it fails with exit " +
 			"code 1 instead. If --timeout expires, the exit code is 6, and the message lists what the command was still waiting for. If the Kyma " +
 			"does not exist or a module is not enabled, the exit code is 3, unless you set --for deleted.\n\n" +
-			"If the command succeeds, --output json and yaml print an object with namespace, kyma, condition and modules, which is " +
-			"a list of names.",
+			"With --output json or yaml, the command prints an object with the fields namespace, kyma, condition and modules (a " +
+			"list of names) if it succeeds.",
 		Example: "  kymactl wait cluster-a -n team-a --timeout 10m\n" +
 			"  kymactl wait --module istio,serverless --fail-fast\n" +
 			"  kymactl wait cluster-a --for deleted",

@@ -43,15 +43,15 @@ func NewPlan(e *command.Environment) *cobra.Command {
 			"next plan reports this. With --keep, the object stays in mode Plan. With --apply, kymactl sets the mode to Apply so " +
 			"that the provider applies the plan, unless the plan has problems. An object that was already in mode Plan stays in " +
 			"that mode, unless you set --apply.\n\n" +
-			"You cannot plan a Manifest that belongs to a Kyma or a composite resource directly, because its owner would revert the " +
+			"You cannot directly plan a Manifest that belongs to a Kyma or a composite resource, because its owner would revert the " +
 			"mode. Plan the Kyma instead, or set the mode in the composite resource.\n\n" +
 			"The exit code is 0 if there is a plan, even if it contains changes. It is 1 if the plan has problems, such as objects " +
 			"that already exist and belong to another owner, or objects that the API server rejects. It is 6 if --timeout expires. " +
 			"With --exit-code, it is 7 if there are changes.\n\n" +
-			"--output json and yaml print an object with namespace, kind, name, create, change, prune, result (planned, kept or " +
-			"applied), removed (modules that the Kyma no longer enables) and manifests. Each item of manifests has name, module, " +
-			"create, change, prune, problems, message and objects, which is a list of at most 64 objects with action, object and " +
-			"fields.",
+			"With --output json or yaml, the command prints an object with the fields namespace, kind, name, create, change, prune, " +
+			"result (planned, kept or applied), removed (modules that the Kyma no longer enables) and manifests. Each item of " +
+			"manifests has the fields name, module, create, change, prune, problems, message and objects. The field objects lists " +
+			"at most 64 objects, and each item has the fields action, object and fields.",
 		Example: "  kymactl plan manifest/web -n team-a\n" +
 			"  kymactl plan -f web.yaml\n" +
 			"  kymactl plan -f web.yaml --apply\n" +

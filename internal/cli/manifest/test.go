@@ -68,8 +68,8 @@ func NewTest(e *command.Environment) *cobra.Command {
 			"The exit code is 0 if all tests succeed or there are none, 1 if a test fails, and 6 if --timeout expires. If the " +
 			"command times out or you interrupt it, the tests continue. To see their results, check status.atProvider.tests of the " +
 			"Manifest. kymactl status does not show them.\n\n" +
-			"--output json and yaml print an object with namespace, kind, name, state (Ready or Error) and tests. Each item of " +
-			"tests has manifest, install, kind, namespace, name, state and message.",
+			"With --output json or yaml, the command prints an object with the fields namespace, kind, name, state (Ready or Error) " +
+			"and tests. Each item of tests has the fields manifest, install, kind, namespace, name, state and message.",
 		Example: "  kymactl test manifest/web -n team-a\n" +
 			"  kymactl test kyma/cluster-a --module istio --timeout 10m",
 		Args: cobra.ExactArgs(1),

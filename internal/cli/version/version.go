@@ -65,8 +65,8 @@ func Command(e *command.Environment) *cobra.Command {
 		Long: "Print the version of kymactl. With --provider, also print the version of the provider that Crossplane runs in the " +
 			"control plane, and the version of the API server. If kymactl can't reach the control plane, it still prints its own " +
 			"version, and fails with exit code 1.\n\n" +
-			"--output json and yaml print an object with clientVersion, and with --provider also providerVersion and serverVersion. " +
-			"Each of them has the field gitVersion.",
+			"With --output json or yaml, the command prints an object with the field clientVersion. With --provider, the object also " +
+			"has the fields providerVersion and serverVersion. Each of these fields contains the field gitVersion.",
 		Example: "  kymactl version\n" +
 			"  kymactl version --provider\n" +
 			"  kymactl version -o jsonpath='{.clientVersion.gitVersion}'",

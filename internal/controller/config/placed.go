@@ -17,7 +17,7 @@ import (
 )
 
 // placed returns the condition of a config whose cluster has the UID: WrongCluster if a Manifest that uses the config is installed in
-// another cluster, and otherwise the given one. The Manifests record the UID of their cluster, whatever the config leads to.
+// another cluster, and otherwise the given one. The Manifests record the UID of their cluster, regardless of the config.
 func (r *reachable) placed(ctx context.Context, o client.Object, uid string, c xpv2.Condition) (xpv2.Condition, error) {
 	if uid == "" {
 		return c, nil
@@ -43,7 +43,7 @@ func (r *reachable) placed(ctx context.Context, o client.Object, uid string, c x
 	return c, nil
 }
 
-// isElsewhere reports whether a Manifest is installed in another cluster than the one with a UID, and may not move there.
+// isElsewhere reports whether a Manifest is installed in a different cluster than the one with a UID, and must not move there.
 func isElsewhere(m *v1alpha1.Manifest, uid string) bool {
 	is := m.Status.AtProvider.ClusterUID
 	return is != "" && is != uid && m.Annotations[v1alpha1.AnnotationClusterChanged] != uid

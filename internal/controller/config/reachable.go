@@ -47,7 +47,7 @@ const (
 // maxEndpoint is the maximum length of an endpoint in the API.
 const maxEndpoint = 512
 
-// recheckAfter is the time after which the Manifests of a config that leads to another cluster than theirs are read again.
+// recheckAfter is the time after which the Manifests of a config that leads to a different cluster are read again.
 const recheckAfter = 10 * time.Second
 
 // version matches a valid version of a cluster, because a cluster can answer with any text.

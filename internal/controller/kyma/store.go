@@ -102,7 +102,7 @@ func (s *store) manifests(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alpha1.Ma
 	return out, nil
 }
 
-// hasUnknown reports whether the API server has a Manifest of the Kyma besides the known ones. The cache may not have it yet.
+// hasUnknown reports whether the API server has a Manifest of the Kyma other than the known ones. The cache may not have it yet.
 func (s *store) hasUnknown(ctx context.Context, k *v1alpha1.Kyma, known []*v1alpha1.Manifest) (bool, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.ManifestKind + "List"))

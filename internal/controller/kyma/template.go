@@ -36,7 +36,7 @@ func selectTemplate(all []v1alpha1.ModuleTemplate, name, channel string) (*v1alp
 	for i := range all {
 		t := &all[i]
 		if meta.WasDeleted(t) {
-			continue // Its controller does not resolve it any more.
+			continue // Its controller no longer resolves it.
 		}
 		channels = append(channels, t.Spec.Channel)
 		if t.Spec.Channel == channel {

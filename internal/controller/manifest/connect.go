@@ -36,7 +36,7 @@ type Clusters interface {
 	Get(ctx context.Context, consumer string, c *config.Config) (cluster.Cluster, error)
 	// Last returns the cluster that a consumer got last, and whether there is one.
 	Last(consumer string) (cluster.Cluster, bool)
-	// Misplaced records whether the objects of a consumer are in another cluster than the one that Get returned last.
+	// Misplaced records whether the objects of a consumer are in a different cluster than the one that Get returned last.
 	Misplaced(consumer string, yes bool)
 	// Forget removes a consumer.
 	Forget(consumer string)

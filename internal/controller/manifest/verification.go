@@ -22,7 +22,7 @@ import (
 
 // A Verifier verifies that what a Manifest installs is signed.
 type Verifier interface {
-	// Verify returns nil if a signature by one of the keys covers each source. If not, the error is an *ocm.VerificationError; any
+	// Verify returns nil if a signature with one of the keys covers each source. If not, the error is an *ocm.VerificationError; any
 	// other error means that Verify cannot decide. Sources that were verified before cost no request to a registry.
 	Verify(ctx context.Context, regs oci.Registries, p *v1alpha1.ManifestParameters, keys []ocm.Key) error
 }
@@ -72,7 +72,7 @@ func (c *connector) enforce(ctx context.Context, cfg *config.Config, mr *v1alpha
 	return c.verify(ctx, cfg, mr).refusal()
 }
 
-// signed returns the keys of the config. The error is nil if a signature by one of them covers all sources.
+// signed returns the keys of the config. The error is nil if a signature with one of them covers all sources.
 func (c *connector) signed(ctx context.Context, cfg *config.Config, mr *v1alpha1.Manifest) ([]ocm.Key, error) {
 	keys, err := cfg.Keys(ctx, c.secrets)
 	if err != nil {

@@ -77,7 +77,7 @@ func (t *Tracker) EndRollout(manifest types.NamespacedName) {
 	delete(t.rollouts, manifest)
 }
 
-// IsRollingOut reports whether the last write of a Manifest was part of a rollout to many.
+// IsRollingOut reports whether the last write of a Manifest was part of a rollout to many Manifests.
 func (t *Tracker) IsRollingOut(manifest types.NamespacedName) bool {
 	if t == nil {
 		return false

@@ -16,7 +16,7 @@ import (
 )
 
 // Verify verifies a module as the controller does, with the same code, including every byte that it would install, and
-// all other layers that are signed. The error is an *ocm.VerificationError if it is not signed by one of the keys, or
+// all other layers that are signed. The error is an *ocm.VerificationError if it is not signed with one of the keys, or
 // if a signed layer is missing or changed.
 func Verify(ctx context.Context, b *Bundle, keys []ocm.Key) error {
 	// The module's own descriptor is verified first: references to missing components may have been added to it.

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// DockerManifest is the media type of a manifest of Docker, which predates OCI.
+	// DockerManifest is the media type of a Docker manifest, which predates OCI.
 	DockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
-	// DockerList is the media type of a list of manifests of Docker.
+	// DockerList is the media type of a Docker manifest list.
 	DockerList = "application/vnd.docker.distribution.manifest.list.v2+json"
 
 	// MaxManifest bounds a manifest, in bytes. Registries must accept at least this size.

@@ -12,7 +12,7 @@ type File struct {
 }
 
 const (
-	// MaxName bounds the length of a path, and thereby the nesting of charts in charts/, which Helm's loader follows
+	// MaxName bounds the length of a path, and therefore the nesting of charts in charts/, which Helm's loader follows
 	// by recursion.
 	MaxName = 1024
 

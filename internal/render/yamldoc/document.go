@@ -60,8 +60,8 @@ func (e *syntaxError) Error() string { return e.text }
 // in the first line has none.
 var decoderLine = regexp.MustCompile(`(^|yaml: | )line (\d+): `)
 
-// placed returns an error in document number of a text of several, which begins in line begin, with the line of the
-// text.
+// placed adds the line within the whole text to an error in one of its documents. The parameter number is the number of
+// the document, of is the number of documents, and begin is the first line of the document.
 func placed(err error, number, of, begin int) error {
 	syntax := (*syntaxError)(nil)
 	if errors.As(err, &syntax) && decoderLine.MatchString(syntax.text) {

@@ -105,7 +105,7 @@ func WithSlots(slots chan struct{}) Option {
 	return func(c *Cache) { c.slots = slots }
 }
 
-// WithoutWaiting makes Track return a *cluster.ListingError for kinds whose first list is under way, instead of waiting for it.
+// WithoutWaiting makes Track return a *cluster.ListingError for kinds whose first list is in progress, instead of waiting for it.
 func WithoutWaiting() Option {
 	return func(c *Cache) { c.impatient = true }
 }
@@ -164,7 +164,7 @@ func (c *Cache) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[s
 }
 
 // Examine makes each change of the objects of kinds a change of their state. Without it, an object that only a controller of its own
-// changes, such as a status that is updated all the time, costs no hash and causes no call of the ChangeFunc.
+// changes, such as a frequently updated status, costs no hash and causes no call of the ChangeFunc.
 func (c *Cache) Examine(gks []schema.GroupKind) {
 	for _, gk := range gks {
 		c.kind(gk).examined.Store(true)

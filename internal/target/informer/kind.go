@@ -48,7 +48,7 @@ type kind struct {
 	tried, used time.Time
 	// changed is closed and replaced when one of the fields above changes.
 	changed chan struct{}
-	// waiting contains the functions to call when the first list is no longer under way.
+	// waiting contains the functions to call when the first list is no longer in progress.
 	waiting []func()
 	// listed releases the slot of the first list. It is nil if the kind has no slot.
 	listed func()
@@ -130,7 +130,7 @@ func (k *kind) retry() {
 	}
 }
 
-// retrySoon ends the pause after a failed attempt. It reports whether an attempt follows, or is under way after a failed one.
+// retrySoon ends the pause after a failed attempt. It reports whether another attempt follows or is in progress.
 func (k *kind) retrySoon() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 // list that hangs delays no caller for longer than it delays other lists.
 const listTime = slotTime
 
-// A listing collects the kinds of one call whose first list is under way. All of them have the same error.
+// A listing collects the kinds of one call whose first list is in progress. All of them have the same error.
 type listing struct {
 	cluster.ListingError
 
@@ -43,7 +43,7 @@ func (l *listing) standing(k *kind) error {
 	return &l.ListingError
 }
 
-// notify calls a function when none of the kinds is being listed any more.
+// notify calls a function when none of the kinds is being listed anymore.
 func (l *listing) notify(f func()) {
 	left := &atomic.Int64{}
 	left.Store(int64(len(l.kinds)))

@@ -331,8 +331,8 @@ func (k *kind) confirmed(ctx context.Context, err error) error {
 	return notfound.Explain(err)
 }
 
-// page adds a page of a list to the summaries. It returns the token of the next page. What the response takes in memory counts until
-// nothing but the summaries is left.
+// page adds a page of a list to the summaries. It returns the token of the next page. The memory of the response counts until
+// only the summaries are left.
 func (k *kind) page(ctx context.Context, r Resource, o metav1.ListOptions, out *summaries, counted *tally) (string, error) {
 	ctx, done := decoding.Hold(ctx)
 	defer done()

@@ -65,7 +65,8 @@ func once(s decoding.Source) func() (decoding.Source, error) {
 	}
 }
 
-// Read reads from the current part. It releases the one before, which the client has decoded and delivered when it reads on.
+// Read reads from the current part. It releases the previous part, which the client has decoded and delivered when it continues to
+// read.
 func (b *body) Read(p []byte) (int, error) {
 	for b.err == nil && b.unread.Len() == 0 {
 		b.holds(func() {})
@@ -95,7 +96,7 @@ func (b *body) load() error {
 	return nil
 }
 
-// holds releases what the body has of the budget, and keeps the function that releases what it has now.
+// holds releases the memory that the body has taken from the budget, and keeps the function that releases its current memory.
 func (b *body) holds(release func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -106,7 +107,7 @@ func (b *body) holds(release func()) {
 	}
 }
 
-// Close closes the body, releases what it has of the budget and cancels the context of the request.
+// Close closes the body, releases its memory from the budget, and cancels the context of the request.
 func (b *body) Close() error {
 	defer b.cancel()
 	b.mu.Lock()

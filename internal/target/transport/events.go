@@ -26,10 +26,10 @@ func events(s decoding.Source) func() (decoding.Source, error) {
 	}
 }
 
-// A stream is what an API server sends of a watch.
+// A stream contains the data that an API server sends for a watch.
 type stream struct {
 	in io.Reader
-	// rest is what was read beyond the end of an event, and err is the error at the end of the stream.
+	// rest contains the bytes that were read beyond the end of an event, and err is the error at the end of the stream.
 	rest []byte
 	err  error
 }

@@ -21,7 +21,7 @@ type Limits struct {
 	// AnswerBytes is the maximum size of a decompressed response, in bytes. The default is 32 MiB, or less if the budget of the
 	// process is small.
 	AnswerBytes int64
-	// EventBytes is the maximum size of an event of a watch. The default is 4 MiB, which is more than an API server stores of an
+	// EventBytes is the maximum size of an event of a watch. The default is 4 MiB, which is more than an API server stores for an
 	// object.
 	EventBytes int64
 	// Request is the maximum duration of a request and its response, even if the context allows more. The default is 5

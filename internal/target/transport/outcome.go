@@ -25,8 +25,8 @@ const (
 	Unauthorized State = "Unauthorized"
 	// Unreachable means that the API server did not respond, or that another server did.
 	Unreachable State = "Unreachable"
-	// WrongCluster means that an API server responded, but that of another cluster than the one that a user of the connection
-	// belongs to. Requests do not show that, so it is not a state of an Outcome.
+	// WrongCluster means that the API server of a different cluster responded than the one that a user of the connection
+	// belongs to. Requests do not show this, so it is not a state of an Outcome.
 	WrongCluster State = "WrongCluster"
 )
 

@@ -26,8 +26,8 @@ const connectTime = 10 * time.Second
 // Options are the options of a transport. The zero value is valid.
 type Options struct {
 	Limits Limits
-	// Budget bounds the memory of all responses of the transports that have it. The default is one for this transport, of the size
-	// that fits the process.
+	// Budget bounds the memory of all responses of the transports that have it. The default is a budget for this transport, with a
+	// size that fits the process.
 	Budget *decoding.Budget
 	// Dialer opens the connections. The default refuses the addresses that are refused to tenants.
 	Dialer *netguard.Dialer

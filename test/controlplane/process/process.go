@@ -37,7 +37,7 @@ type Process struct {
 }
 
 // Start starts a program and appends its output to dir/name.log. Its working directory is dir, and its environment is
-// only env. The program ends with this process: on Linux however this process ends, elsewhere only by Stop.
+// only env. The program ends with this process: on Linux regardless of how this process ends, elsewhere only by Stop.
 func Start(dir, name, path string, env []string, args ...string) (*Process, error) {
 	p := &Process{name: name, log: filepath.Join(dir, name+".log"), done: make(chan struct{})}
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)

@@ -37,8 +37,9 @@ func NewDisable(e *command.Environment) *cobra.Command {
 			"With --wait, the command waits until the modules are removed completely, and shows what blocks their removal.\n\n" +
 			"If the Kyma belongs to a Crossplane composition, the command fails, because the composition would revert the change. " +
 			"Change the claim instead, or use --force.\n\n" +
-			"For each module, the command prints a line that says whether the module was disabled or is unchanged. --output json " +
-			"and yaml print an object with namespace, kyma and the list modules. Each item has name, result and channel.",
+			"For each module, the command prints a line that says whether the module was disabled or is unchanged. With --output " +
+			"json or yaml, the command prints an object with the fields namespace, kyma and modules. Each item of modules has the " +
+			"fields name, result and channel.",
 		Example: "  kymactl module disable istio serverless --kyma cluster-a -n team-a --wait",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -48,8 +48,8 @@ func Command(e *command.Environment) *cobra.Command {
 			"If the Kyma belongs to a Crossplane composition, the command fails, because the composition would revert the change. " +
 			"Change the claim instead, or use --force.\n\n" +
 			"For each module, the command prints a line that says whether the module was enabled, was changed or is unchanged. " +
-			"--output json and yaml print an object with namespace, kyma and the list modules. Each item has name, result and " +
-			"channel.",
+			"With --output json or yaml, the command prints an object with the fields namespace, kyma and modules. Each item of " +
+			"modules has the fields name, result and channel.",
 		Example: "  kymactl module enable istio serverless --kyma cluster-a -n team-a --wait\n" +
 			"  kymactl module enable istio --channel fast\n" +
 			"  kymactl module enable monitoring --values values.yaml --install-values grafana=grafana.yaml",

@@ -20,7 +20,7 @@ const maxKey = 64 << 10
 // ReadPrivate reads a private key for signing from a PEM file. It warns if other users may read the file. Its errors have the exit code
 // ExitUsage.
 func ReadPrivate(e *command.Environment, file string) (crypto.Signer, error) {
-	// Windows has no such permissions. What is not a regular file, such as a pipe, is not kept.
+	// Windows has no such permissions. A pipe or a device does not store the key.
 	if i, err := os.Stat(file); err == nil && i.Mode().IsRegular() && i.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 		e.Warnf("--key %s can be accessed by other users (mode %04o); run chmod 600 %s", file, i.Mode().Perm(), file)
 	}

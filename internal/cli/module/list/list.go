@@ -73,10 +73,10 @@ func Command(e *command.Environment) *cobra.Command {
 			"With --kyma, --enabled or --all-namespaces, list the modules that Kymas have enabled instead: the channel, the version " +
 			"and the state in the cluster, other available versions, and a message if a module needs attention. The state is empty " +
 			"until the provider has processed the module. Modules that are being removed are in state Deleting.\n\n" +
-			"--output json and yaml print an object with the list modules. An offered module has name, channel, version, template, " +
-			"ready, resolved, verified and message. An enabled module has namespace, kyma, name, enabled, channel, activeChannel, " +
-			"version, state, reason, manifest, message and available, which is a list with channel, version and newer. All fields " +
-			"are always present.",
+			"With --output json or yaml, the command prints an object with the field modules, which is a list. An offered module " +
+			"has the fields name, channel, version, template, ready, resolved, verified and message. An enabled module has the " +
+			"fields namespace, kyma, name, enabled, channel, activeChannel, version, state, reason, manifest, message and " +
+			"available. Each item of available has the fields channel, version and newer. All fields are always present.",
 		Example: "  kymactl module list --channel fast\n" +
 			"  kymactl module list --kyma cluster-a -n team-a\n" +
 			"  kymactl module list -A -o jsonpath='{.modules[?(@.state==\"Error\")].name}'",

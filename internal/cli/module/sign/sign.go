@@ -39,8 +39,8 @@ func Command(e *command.Environment) *cobra.Command {
 			"the new digest from then on.\n\n" +
 			"The command also signs the digest of the signed module in the same way as cosign sign --key, under a separate tag, for " +
 			"admission controllers that require a cosign signature. To skip this, use --cosign=false.\n\n" +
-			"If you sign a module again with the same key, nothing changes. A signature with the same name by another key is never " +
-			"replaced. To add a second signature, use a different --signature-name.\n\n" + open.ReferenceHelp + "\n\n" +
+			"If you sign a module again with the same key, nothing changes. A signature that has the same name but was created " +
+			"with another key is never replaced. To add a second signature, use a different --signature-name.\n\n" + open.ReferenceHelp + "\n\n" +
 			"The last line on stdout is the digest of the signed module.",
 		Example: "  kymactl module keygen release\n" +
 			"  kymactl module sign greeter.tar --key release.key\n" +

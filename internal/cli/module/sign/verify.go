@@ -48,8 +48,8 @@ func NewVerify(e *command.Environment) *cobra.Command {
 		Use:   "verify MODULE",
 		Short: "Verify the signature and the content of a module",
 		Long: "Verify a module in the same way as a cluster with signature verification does. The component descriptor must have a " +
-			"signature with the given name by one of the given keys, the signature must match the current content of the " +
-			"descriptor, and every layer and every referenced component must match the signed digests.\n\n" +
+			"signature that has the given name and was created with one of the given keys. The signature must match the current " +
+			"content of the descriptor, and every layer and every referenced component must match the signed digests.\n\n" +
 			"A module without a signature fails verification. If verification fails, the exit code is 4, and a line on stderr names " +
 			"the problem.\n\n" + open.ReferenceHelp + "\n\n" +
 			"The last line on stdout is the digest of the verified module. To install exactly the module that was verified, refer " +
@@ -63,9 +63,9 @@ func NewVerify(e *command.Environment) *cobra.Command {
 	}
 	v.registry.AddFlags(c.Flags())
 	c.Flags().StringArrayVar(&v.keyFiles, "key", nil,
-		"PEM `FILE` with the public RSA key or a certificate (required; if you repeat it, one key must match)")
+		"PEM `FILE` with the public RSA key or a certificate (required); can be repeated, in which case one key must match")
 	c.Flags().StringVar(&v.name, "signature-name", bundle.DefaultSignature, "`NAME` that the signature must have")
-	c.Flags().BoolVar(&v.cosign, "cosign", false, "also require a cosign signature of the manifest by one of the keys")
+	c.Flags().BoolVar(&v.cosign, "cosign", false, "also require a cosign signature of the manifest that was created with one of the keys")
 	v.output.AddFlag(c.Flags(), false)
 	return c
 }
@@ -122,7 +122,7 @@ func (v *verifying) keys() ([]ocm.Key, error) {
 	return keys, nil
 }
 
-// verifyCosign verifies that a module has a cosign signature by one of the keys.
+// verifyCosign verifies that a module has a cosign signature with one of the keys.
 func verifyCosign(ctx context.Context, b *bundle.Bundle, keys []ocm.Key) error {
 	var err error
 	for _, k := range keys {

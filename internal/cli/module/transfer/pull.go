@@ -80,7 +80,7 @@ func NewPull(e *command.Environment) *cobra.Command {
 	return c
 }
 
-// openVerified opens a module. If keys is not empty, the module must have a signature by one of the keys; otherwise the error has
+// openVerified opens a module. If keys is not empty, the module must have a signature with one of the keys; otherwise the error has
 // the exit code ExitUnverified. The caller must close the bundle.
 func openVerified(ctx context.Context, e *command.Environment, registry *command.RegistryFlags, reference string, keys []ocm.Key) (*bundle.Bundle, error) {
 	b, err := open.Module(ctx, e, registry, reference)

@@ -20,7 +20,7 @@ import (
 // isVersionTag matches tags that look like a version.
 var isVersionTag = regexp.MustCompile(`^v?[0-9]`)
 
-// CheckSignature verifies that a module is signed by one of the keys, and that its version matches its tag.
+// CheckSignature verifies that a module is signed with one of the keys, and that its version matches its tag.
 func CheckSignature(ctx context.Context, b *bundle.Bundle, keys []ocm.Key) error {
 	if err := checkTag(b); err != nil {
 		return err

@@ -44,8 +44,9 @@ type Objects struct {
 	TooMany []string
 }
 
-// FindObjects returns the live state of all objects of an inventory, from the cache or, if a kind cannot be watched, by reading
-// its objects one by one. It returns a *cluster.ListingError if kinds are being listed: nothing is known of their objects then.
+// FindObjects returns the live state of all objects of an inventory, from the cache or, if a kind cannot be watched, by reading its
+// objects one by one. It returns a *cluster.ListingError if kinds are being listed: in this case, nothing is known about their
+// objects.
 func FindObjects(ctx context.Context, c cluster.Cache, r Reader, inv *inventory.Inventory) (Objects, error) {
 	unsynced := Track(ctx, c, inv.Kinds())
 	if err := listing(unsynced); err != nil {
@@ -125,7 +126,7 @@ func Track(ctx context.Context, c cluster.Cache, gvks []schema.GroupVersionKind)
 	return c.Track(ctx, gvks)
 }
 
-// Prepare starts watching kinds for a later call of Track, as far as that needs no request now. It does not wait.
+// Prepare starts watching kinds for a later call of Track, if this needs no request now. It does not wait.
 func Prepare(ctx context.Context, c cluster.Cache, gvks []schema.GroupVersionKind) {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()

@@ -20,8 +20,8 @@ import (
 
 // existed handles the response to a create that updated an object. An API server of Kubernetes refuses it, unless the object has the
 // version that no object should have. If fields of the object have other managers, it belongs to someone else: existed removes the
-// labels by which it would count as an object of the bundle, and returns a conflict, as such an API server. The values of others did
-// not change, because the request had no force.
+// labels that would mark it as an object of the bundle, and returns a conflict, as an API server of Kubernetes would. Values of other
+// managers did not change, because the request had no force.
 func existed(ctx context.Context, c *Client, o *object.Desired, m cluster.Mapping, answer []byte) error {
 	found := &metav1.PartialObjectMetadata{}
 	if err := json.Unmarshal(answer, found); err != nil {

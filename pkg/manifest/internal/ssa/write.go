@@ -33,7 +33,7 @@ const (
 	Force Mode = iota
 	// NoForce refuses a write if another manager owns a field with another value.
 	NoForce
-	// Create refuses a write if the object exists. It has no force either, in case that the API server does not refuse it.
+	// Create refuses a write if the object exists. It has no force either, in case the API server does not refuse it.
 	Create
 )
 
