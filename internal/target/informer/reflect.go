@@ -115,10 +115,10 @@ func nextPause(last time.Duration, err error) time.Duration {
 	}
 }
 
-// isListing reports whether the first list of the kind is under way, and has not failed. The caller holds the lock.
+// isListing reports whether the first list of the kind is in progress, and has not failed. The caller holds the lock.
 func (k *kind) isListing() bool { return !k.synced && k.err == nil }
 
-// whenListed calls a function, in a goroutine of its own, when the first list of the kind is not under way any more.
+// whenListed calls a function, in a separate goroutine, when the first list of the kind is no longer in progress.
 func (k *kind) whenListed(f func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
