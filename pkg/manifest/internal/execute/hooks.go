@@ -101,7 +101,7 @@ func (r *run) runPost(ctx context.Context) {
 	}
 }
 
-// runPostOf runs the last hooks of an install. If its config sets Wait, they run once the install is ready, as in Helm.
+// runPostOf runs the post-install or post-upgrade hooks of an install. If its config sets Wait, they run once the install is ready, as in Helm.
 func (r *run) runPostOf(ctx context.Context, c *compose.Component) (hook.Standing, error) {
 	p := r.progress
 	run := p.runs[c.Name]
