@@ -88,7 +88,7 @@ func (c *fakeCluster) Mapping(_ context.Context, gvk schema.GroupVersionKind) (c
 // put stores an object.
 func (c *fakeCluster) put(resource string, s *corev1.Secret) {
 	c.version++
-	s.ResourceVersion = strconv.Itoa(c.version)
+	s.ResourceVersion, s.TypeMeta = strconv.Itoa(c.version), metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}
 	c.objects[path.Join(s.Namespace, resource, s.Name)] = s
 }
 
@@ -186,7 +186,7 @@ func (c *fakeCluster) collection(r *http.Request, name string) (any, error) {
 	if err != nil {
 		return nil, kerrors.NewBadRequest(err.Error())
 	}
-	l := &corev1.SecretList{}
+	l := &corev1.SecretList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"}}
 	for _, k := range slices.Sorted(maps.Keys(c.objects)) {
 		if s := c.objects[k]; path.Dir(k) == name && selector.Matches(labels.Set(s.Labels)) {
 			l.Items = append(l.Items, *s)

@@ -85,9 +85,18 @@ func (c *Client) write(ctx context.Context, r *rest.Request) ([]byte, int, error
 	return b, code, err
 }
 
-// body returns the body of a response. Unlike Result.Raw, it reads the reason of an error from the body. A 404 that does not name
-// an object does not come from an API server and results in a *notfound.Error.
+// body returns the JSON body of a response. A successful response that does not come from an API server results in a *PageError.
 func (c *Client) body(r rest.Result) ([]byte, error) {
+	b, err := c.raw(r)
+	if err == nil && !isFromAPIServer(b) {
+		return nil, &PageError{Host: c.cluster.Config().Host}
+	}
+	return b, err
+}
+
+// raw returns the body of a response. Unlike Result.Raw, it reads the reason of an error from the body. A 404 that does not name
+// an object does not come from an API server and results in a *notfound.Error.
+func (c *Client) raw(r rest.Result) ([]byte, error) {
 	if err := r.Error(); err != nil {
 		if notfound.Foreign(err) {
 			return nil, c.foreign()

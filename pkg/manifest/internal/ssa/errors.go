@@ -3,7 +3,9 @@
 package ssa
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -36,6 +38,46 @@ func IsNoKind(err error) bool {
 // does not come from an API server.
 func IsNotServed(err error) bool {
 	return IsNoKind(err) || notfound.Foreign(err)
+}
+
+// A PageError reports a successful response that does not come from an API server, for example the login page of a proxy. It says
+// nothing about the request.
+type PageError struct {
+	// Host is the scheme, host and port of the server that responded.
+	Host string
+}
+
+// Error returns one line that is equal for equal failures. It contains no part of the response, which may come from any web server.
+func (e *PageError) Error() string {
+	return "API server " + e.Host + ": the response is not from a Kubernetes API server; check the server in the kubeconfig, " +
+		"and any proxies in between"
+}
+
+// Retryable returns true, because a proxy may be out of the way the next time.
+func (e *PageError) Retryable() bool { return true }
+
+// isFromAPIServer reports whether the body of a successful response is a JSON object with a kind or an API version, as all those of an
+// API server are, except for logs. Both are at the beginning.
+func isFromAPIServer(body []byte) bool {
+	d := json.NewDecoder(bytes.NewReader(body))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return false
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return false
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return false
+		}
+		var s string
+		if (name == "kind" || name == "apiVersion") && json.Unmarshal(value, &s) == nil && s != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // IsOwnershipConflict reports whether an object was not applied because other managers own some of its fields.

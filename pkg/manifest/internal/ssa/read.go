@@ -121,7 +121,7 @@ func (c *Client) list(
 // LastLogLine returns the last line of the log of a container, up to limit bytes.
 func (c *Client) LastLogLine(ctx context.Context, namespace, pod, container string, limit int) (string, error) {
 	m := cluster.Mapping{Resource: "pods", Namespaced: true}
-	b, err := c.body(c.cluster.REST().Get().AbsPath(path(schema.GroupVersion{Version: "v1"}, m, namespace, pod)+"/log").
+	b, err := c.raw(c.cluster.REST().Get().AbsPath(path(schema.GroupVersion{Version: "v1"}, m, namespace, pod)+"/log").
 		Param("container", container).Param("tailLines", "1").Param("limitBytes", strconv.Itoa(limit)).Do(ctx))
 	return string(b), err
 }
