@@ -92,7 +92,7 @@ func (w *call) checkpoint() *observe.Checkpoint {
 
 // history returns the release records in the cluster.
 func (w *call) history() release.History {
-	return release.History{Client: w.client, Set: w.id, Keep: w.e.history}
+	return release.History{Client: w.client, Set: w.id, Keep: w.e.history, Confirm: w.store.confirm}
 }
 
 // labels returns the labels of each object of the bundle.

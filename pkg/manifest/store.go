@@ -95,6 +95,20 @@ func (s *store) save(ctx context.Context, inv *inventory.Inventory) (*inventory.
 	return stored.Inventory, err
 }
 
+// confirm returns a *ChangedError if another client changed the inventory since it was last read or saved. It sends one request.
+func (s *store) confirm(ctx context.Context) error {
+	if s.changed != nil {
+		return s.changed
+	}
+	current, err := s.inventories.IsCurrent(ctx, *s.last)
+	if err != nil || current {
+		return err
+	}
+	*s.last, s.changed = inventory.Stored{}, &inventory.ChangedError{Inventory: s.inventories.Ref}
+	s.stop()
+	return s.changed
+}
+
 // delete deletes the inventory.
 func (s *store) delete(ctx context.Context) error {
 	stored, err := s.inventories.Delete(ctx, *s.last)

@@ -155,6 +155,15 @@ func (s *Store) load(ctx context.Context, last Stored, unwatched bool) (Stored, 
 	return last, s.checkLoad(last)
 }
 
+// IsCurrent reports whether last is the inventory in the cluster. It sends one request.
+func (s *Store) IsCurrent(ctx context.Context, last Stored) (bool, error) {
+	u, err := s.Client.Get(ctx, ssa.SecretKind, s.Ref)
+	if err != nil || u == nil {
+		return err == nil && last.Inventory == nil, err
+	}
+	return string(u.GetUID()) == last.UID && u.GetResourceVersion() == last.Version, nil
+}
+
 func (s *Store) isWatched(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, s.SyncTimeout)
 	defer cancel()

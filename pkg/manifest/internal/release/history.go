@@ -49,6 +49,9 @@ type History struct {
 	Set string
 	// Keep is the number of revisions to keep for each release.
 	Keep int
+	// Confirm is called before an existing record is replaced. It returns an error if another process works on the release, because
+	// the record may be that of the other one. Nil confirms everything.
+	Confirm func(ctx context.Context) error
 }
 
 // Next returns the next revision of a part, and the record of the part during its installation. It searches the cluster only if

@@ -121,16 +121,25 @@ func (h History) write(ctx context.Context, i *NewRevision, o record.Options) er
 	if err != nil {
 		return err
 	}
-	// Replace the record if it belongs to this revision.
-	how := ssa.Force
-	if i.Next.Unsearched && !i.hasRecord() {
-		how = ssa.Create
-	}
-	err = h.Client.WriteSecret(ctx, s, how, i.CreateNamespace)
-	if how == ssa.Create && kerrors.IsAlreadyExists(err) {
+	err = h.Client.CreateSecret(ctx, s, i.CreateNamespace)
+	switch {
+	case !kerrors.IsAlreadyExists(err):
+	case i.Next.Unsearched && !i.hasRecord():
 		return h.refuse(ctx, i)
+	default:
+		// An interrupted call wrote the record of this revision, or another process that meanwhile did this step.
+		if err = h.confirm(ctx); err == nil {
+			err = ssa.Explain(h.Client.SendSecret(ctx, http.MethodPut, s))
+		}
 	}
 	return errors.Wrapf(err, "cannot record revision %d of release %s", o.Revision, i.Desired.Release.Name)
+}
+
+func (h History) confirm(ctx context.Context) error {
+	if h.Confirm == nil {
+		return nil
+	}
+	return h.Confirm(ctx)
 }
 
 // refuse returns the error for a release that exists unexpectedly and that this step therefore does not follow.

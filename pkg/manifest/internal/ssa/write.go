@@ -27,7 +27,7 @@ import (
 // A Mode determines whether a write is refused because of other managers or because the object exists.
 type Mode int
 
-// These are the modes of Apply, DryRun and WriteSecret.
+// These are the modes of Apply and DryRun.
 const (
 	// Force never refuses a write. The engine takes over fields of other managers.
 	Force Mode = iota
@@ -267,18 +267,14 @@ var SecretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"} //nolint
 
 var secrets = cluster.Mapping{Resource: "secrets", Namespaced: true} //nolint:gochecknoglobals // Constant.
 
-// WriteSecret creates a Secret. It also creates the namespace if that is missing and createNamespace is true. It replaces an
-// existing Secret, unless the mode is Create.
-func (c *Client) WriteSecret(ctx context.Context, s *corev1.Secret, how Mode, createNamespace bool) error {
+// CreateSecret creates a Secret. It also creates the namespace if that is missing and createNamespace is true.
+func (c *Client) CreateSecret(ctx context.Context, s *corev1.Secret, createNamespace bool) error {
 	err := c.SendSecret(ctx, http.MethodPost, s)
 	if IsNamespaceMissing(err, s.Namespace) {
 		if err := c.provideNamespace(ctx, s.Namespace, createNamespace); err != nil {
 			return err
 		}
 		err = c.SendSecret(ctx, http.MethodPost, s)
-	}
-	if how != Create && kerrors.IsAlreadyExists(err) {
-		err = c.SendSecret(ctx, http.MethodPut, s)
 	}
 	return Explain(err)
 }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestStaleRecord checks that a step that another process overtook does not replace the record of the revision that the other one
+// deployed. The record may be all that is known of random values.
+func TestStaleRecord(t *testing.T) {
+	random := "apiVersion: v1\nkind: Secret\nmetadata: {name: web}\ndata: {password: {{ randAlphaNum 12 | b64enc }}}\n"
+	cases := map[string]struct {
+		reason string
+		hooks  []string
+	}{
+		"Pending":  {reason: "A pending record does not replace the one of the deployed revision.", hooks: []string{hookJob("first", "pre-upgrade")}},
+		"Deployed": {reason: "A record with other random values does not replace the one with those in the cluster."},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			bundle := func(greeting string) *Bundle {
+				in := install("web", append([]string{random, tmplConfig}, tc.hooks...)...)
+				in.Values = map[string]any{"greeting": greeting}
+				return bundleOf(in)
+			}
+			b.settle(bundle("a"))
+			s, other := bundle("b"), b.another()
+			b.interrupt(http.MethodPost, "/namespaces/apps/secrets", func() { other.settle(s) })
+			if _, err := b.Apply(t.Context(), b.c, s); !isChanged(err) {
+				t.Errorf("\n%s\nApply(...): want a ChangedError, got %v", tc.reason, err)
+			}
+			want := []string{"1 superseded", "2 deployed"}
+			if diff := cmp.Diff(want, b.statuses()); diff != "" {
+				t.Errorf("\n%s\nrecords: -want, +got:\n%s", tc.reason, diff)
+			}
+			for range 3 {
+				b.apply(s)
+			}
+			if o := b.observe(s); o.State != Ready || !o.UpToDate {
+				t.Errorf("\n%s\nwant Ready, got %+v", tc.reason, o)
+			}
+		})
+	}
+}
