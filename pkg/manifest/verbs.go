@@ -121,9 +121,10 @@ func (e *Engine) Exists(ctx context.Context, c cluster.Cluster, b *Bundle) (bool
 		return false, err
 	}
 	defer w.end()
-	inv, _, err := w.loadToRemove(ctx)
-	if inv == nil || err != nil {
-		return false, err
+	inv, rebuilt, err := w.loadToRemove(ctx)
+	if err != nil || inv == nil || rebuilt != nil {
+		// Remove searches again, and would skip kinds that are watched by then.
+		return inv != nil && err == nil, err
 	}
 	return true, inspect.AwaitLists(ctx, c.Cache(), inv)
 }
