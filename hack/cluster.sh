@@ -59,7 +59,7 @@ install_crds() {
 [ -n "${KUBECONFIG:-}" ] || fail "set KUBECONFIG to the kubeconfig of the cluster, as in: make $target KUBECONFIG=control-plane.kubeconfig"
 kubectl=$(go run ./cluster/tools/cmd/tools path kubectl)
 server=$("$kubectl" config view --minify -o 'jsonpath={.clusters[0].cluster.server}' 2>&1) && [ -n "$server" ] ||
-	fail "KUBECONFIG=$KUBECONFIG names no cluster: ${server:-it has no server}"
+	fail "KUBECONFIG=$KUBECONFIG does not specify a cluster: ${server:-it has no server}"
 echo "the cluster of $KUBECONFIG is at $server"
 ask get --raw=/version
 

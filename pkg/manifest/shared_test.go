@@ -369,7 +369,7 @@ func TestSharedCRDGone(t *testing.T) {
 			t.Errorf("applied while it is being deleted: %+v", r)
 		}
 	}
-	if o := b.observe(gatewayOf(oneSize)); o.State != Processing || !strings.Contains(o.Message, "is being deleted and waits for finalizer") {
+	if o := b.observe(gatewayOf(oneSize)); o.State != Processing || !strings.Contains(o.Message, "is being deleted, waiting for finalizer") {
 		t.Errorf("observation: %s %s", o.State, o.Message)
 	}
 

@@ -77,7 +77,7 @@ var _ = Describe("Credentials", func() {
 		refused(ctx, "", push("--registry-config", p.input("none.json", `{"auths":{}}`))...)
 		p.fails(ctx, exitUsage, []string{"--registry-config", "no such file"}, push("--registry-config", p.path("input/nothing.json"))...)
 		bad := p.run(ctx, push("--registry-config", p.input("bad.json", `{"auths": `+token), "--quiet")...)
-		expectFailure(bad, bad.code, "docker")
+		expectFailure(bad, bad.code, "Docker")
 		Expect(bad.code).To(BeElementOf(exitFailure, exitUsage))
 	})
 

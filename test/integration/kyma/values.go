@@ -73,7 +73,7 @@ var _ = Describe("A ModuleTemplate with restrictions", func() {
 		module := m.Module()
 		s.Create(ctx, s.Kyma("kyma", module))
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(
-			HaveModule(m.Name, v1alpha1.StateError, "is not allowed by spec.allowed of ModuleTemplate "+name+": elsewhere"))
+			HaveModule(m.Name, v1alpha1.StateError, "is not allowed by spec.allowed of ModuleTemplate "+name+": allowed namespaces are elsewhere"))
 		Expect(m.Absent(ctx)).To(BeTrue())
 
 		By("installing it once it is allowed")

@@ -33,7 +33,7 @@ var _ = Describe("Custom resources of a module's own kinds", func() {
 			m.Annotations[v1alpha1.AnnotationForceRemoval] = "true"
 		})
 		Eventually(s.Get).WithContext(ctx).WithArguments("module").Should(HaveState(v1alpha1.StateDeleting,
-			"1 object of a kind that this module defines still exists: Widget "+s.Name+"/b", "waits for finalizer example.org/hold"))
+			"1 object of a kind that this module defines still exists: Widget "+s.Name+"/b", "waiting for finalizer example.org/hold"))
 		Expect(Gone(s.GetWidget)(ctx, "a")).To(BeTrue())
 		s.MustConfigMap(ctx, "operator-operator")
 		Eventually(Events).WithContext(ctx).WithArguments(s, "module").Should(ContainElement(SatisfyAll(

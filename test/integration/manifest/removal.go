@@ -55,7 +55,7 @@ var _ = Describe("Removing a Manifest", func() {
 		Edit(ctx, s.MustWidget(ctx, "main"), `{"metadata":{"finalizers":["example.org/hold"]}}`)
 		s.Delete(ctx, "module")
 		Eventually(s.Get).WithContext(ctx).WithArguments("module").Should(
-			HaveState(v1alpha1.StateDeleting, "Widget "+s.Name+"/main", "waits for finalizer example.org/hold"))
+			HaveState(v1alpha1.StateDeleting, "Widget "+s.Name+"/main", "waiting for finalizer example.org/hold"))
 		Consistently(func(g Gomega) {
 			g.Expect(s.ConfigMap(ctx, "operator-operator")).To(HaveField("DeletionTimestamp", BeNil()))
 			g.Expect(definition(ctx)).To(stay)

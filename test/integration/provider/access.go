@@ -113,7 +113,7 @@ var _ = Describe("The function lookup of a chart", func() {
 		AwaitTrouble(ctx, s, "web", "(hidden)")
 
 		Configure(ctx, s, ConfigName, func(spec *v1alpha1.ProviderConfigSpec) { spec.Lookup = v1alpha1.LookupNoSecrets })
-		AwaitTrouble(ctx, s, "web", "the function lookup must not read Secrets", "ProviderConfig "+ConfigName)
+		AwaitTrouble(ctx, s, "web", "the template function lookup must not read Secrets", "ProviderConfig "+ConfigName)
 		s.Remove(ctx, "web")
 	})
 })

@@ -86,7 +86,7 @@ var _ = Describe("Credentials", func() {
 				return Env.ControlClient.Update(ctx, cpc)
 			}).WithContext(ctx).Should(Succeed())
 		}
-		refused := SatisfyAll(NotSynced("ClusterProviderConfig "+s.Name, fmt.Sprintf("namespace %q may not use it", s.Name)), HaveState(v1alpha1.StateError))
+		refused := SatisfyAll(NotSynced("ClusterProviderConfig "+s.Name, fmt.Sprintf("cannot be used in namespace %q", s.Name)), HaveState(v1alpha1.StateError))
 
 		By("refusing a namespace that the config does not name")
 		s.Create(ctx, m)

@@ -101,7 +101,7 @@ func otherBytes(ctx SpecContext, s *Space) trouble {
 	privateConfig(ctx, s, v1alpha1.Registry{Host: r.Host(), PlainHTTP: true})
 	return trouble{
 		manifest: With(Web(s, source), private),
-		says:     []string{"web: cannot pull chart", source.Ref, r.Host(), "delivered different content", digestOf(other)},
+		says:     []string{"web: cannot pull chart", source.Ref, r.Host(), "returned different content", digestOf(other)},
 		cure:     func(SpecContext) { r.SetFault(nil) },
 	}
 }

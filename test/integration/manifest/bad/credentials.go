@@ -46,7 +46,7 @@ var _ = Describe("Credentials that are trouble", Label("bad"), func() {
 			return KubeconfigOf(Env.Target, &rest.Config{
 				Host: Env.Target.URL(), BearerToken: Password, TLSClientConfig: rest.TLSClientConfig{CAData: Env.Target.Config().CAData},
 			})
-		}, "refuses the credentials (401 Unauthorized)"),
+		}, "rejects the credentials (401 Unauthorized)"),
 		Entry("user without rights, 403", func() []byte {
 			return KubeconfigOf(Env.Target, Must(Env.Target.User("nobody-in-particular")))
 		}, "403 Forbidden", "nobody-in-particular"),

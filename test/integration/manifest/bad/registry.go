@@ -55,7 +55,7 @@ func unknownHost(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, source), private), cure: mend(s, "web"),
 		// On machines without DNS, the lookup itself fails.
-		says: []string{"web: cannot pull chart", `host "registry.invalid"`, "DNS"},
+		says: []string{"web: cannot pull chart", `host "registry.invalid"`, "cannot resolve"},
 	}
 }
 

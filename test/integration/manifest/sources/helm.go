@@ -51,7 +51,7 @@ var _ = Describe("Helm, in the target", func() {
 		Helm(ctx, s, "install", "web", ChartDirectory(s, WebChart()), "--set", "message=by-hand")
 		s.Create(ctx, s.Manifest("web", s.InstallOf("web", WebChart2().PushLayer(ctx), Values{"message": "by-manifest"})))
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
-			NotSynced("a Helm release web exists in namespace "+s.Name, "adopt"), HaveState(v1alpha1.StateError)))
+			NotSynced("Helm release web in namespace "+s.Name+" already exists", "adopt"), HaveState(v1alpha1.StateError)))
 		Expect(s.MustConfigMap(ctx, "web-settings")).To(HaveData("message", "by-hand"))
 		Expect(history(ctx)).To(HaveExactElements(gstruct.MatchFields(gstruct.IgnoreExtras, revision("1", "deployed", "1.0.0"))))
 

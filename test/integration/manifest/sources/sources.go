@@ -84,8 +84,8 @@ var _ = Describe("Sources", func() {
 		s.Create(ctx, s.Manifest("web", s.InstallOf("web", kustomize(p, p.Layer, ""), nil)))
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(HaveInstall("web", v1alpha1.StateError, says...))
 	},
-		Entry("from a URL", "resources: [https://example.org/base]", "kustomization.yaml: resources", "nothing is fetched"),
-		Entry("from git", "resources: ['git@github.com:example/base.git']", "kustomization.yaml: resources", "nothing is fetched"),
+		Entry("from a URL", "resources: [https://example.org/base]", "kustomization.yaml: resources", "is not fetched"),
+		Entry("from git", "resources: ['git@github.com:example/base.git']", "kustomization.yaml: resources", "is not fetched"),
 		Entry("as a chart", "helmCharts: [{name: x, repo: https://example.org}]", "kustomization.yaml: helmCharts"),
 	)
 })

@@ -53,7 +53,7 @@ var _ = Describe("Verification", func() {
 	DescribeTable("that is enforced lets nothing through to the target that is", func(ctx SpecContext, descriptor func() *runtime.RawExtension, says string) {
 		s.Create(ctx, manifest(descriptor()))
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
-			BeVerified(corev1.ConditionFalse, says), NotSynced("nothing is applied", says), NotReady(says), ReadyBecause(v1alpha1.ReasonBlocked), HaveState(v1alpha1.StateError, says)))
+			BeVerified(corev1.ConditionFalse, says), NotSynced("a valid signature is required", says), NotReady(says), ReadyBecause(v1alpha1.ReasonBlocked), HaveState(v1alpha1.StateError, says)))
 		AwaitTrouble(ctx, s, "web", says)
 		Consistently(s.Leftovers).WithContext(ctx).WithArguments(Env.Target).WithPolling(Calm).Should(BeEmpty())
 
@@ -87,7 +87,7 @@ var _ = Describe("Verification", func() {
 		By("repairing nothing")
 		Publish(ctx, s, theirs)
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
-			BeVerified(corev1.ConditionFalse, Signer), HaveState(v1alpha1.StateError, "nothing is applied")))
+			BeVerified(corev1.ConditionFalse, Signer), HaveState(v1alpha1.StateError, "a valid signature is required")))
 		Edit(ctx, s.MustConfigMap(ctx, "web-settings"), `{"data":{"message":"changed"}}`)
 		Consistently(s.ConfigMap).WithContext(ctx).WithArguments("web-settings").Should(HaveData("message", "changed"))
 

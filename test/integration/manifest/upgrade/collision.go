@@ -83,7 +83,7 @@ var _ = Describe("An object that exists already", func() {
 		By("deleting the copy")
 		s.Remove(ctx, "web2")
 		Eventually(Events).WithContext(ctx).WithArguments(s, "web2").Should(ContainElement(SatisfyAll(
-			HavePrefix("Warning LeftBehind Nothing was removed: "), ContainSubstring(owned))))
+			HavePrefix("Warning LeftBehind Removed no objects: "), ContainSubstring(owned))))
 		Expect(s.MustConfigMap(ctx, "web-settings").ResourceVersion).To(Equal(before.ResourceVersion))
 		s.AwaitReady(ctx, "web")
 		s.Remove(ctx, "web")

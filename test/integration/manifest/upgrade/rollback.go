@@ -46,7 +46,7 @@ var _ = Describe("An upgrade that does not work", func() {
 		bad := WebChart2().With("templates/bad.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 99999999}]}\n").PushLayer(ctx)
 		s.Update(ctx, "web", upgradeTo("2.0.0", bad))
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
-			rolledBack, NotReady("rolled back to 1.0.0 because 2.0.0 did not work", "bad"), HaveState(v1alpha1.StateWarning, "rolled back to 1.0.0"),
+			rolledBack, NotReady("rolled back to 1.0.0 because the upgrade to 2.0.0 failed", "bad"), HaveState(v1alpha1.StateWarning, "rolled back to 1.0.0"),
 			ReadyBecause(v1alpha1.ReasonRolledBack),
 			HaveField("Status.AtProvider.Version", "1.0.0"),
 			Not(HaveState(v1alpha1.StateWarning, "is being rolled back"))))
@@ -102,7 +102,7 @@ var _ = Describe("An upgrade that does not work", func() {
 			"spec: {accessModes: [ReadWriteOnce], storageClassName: none, resources: {requests: {storage: 1Gi}}}\n").PushLayer(ctx)
 		s.Update(ctx, "web", upgradeTo("2.0.0", pending))
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
-			rolledBack, HaveState(v1alpha1.StateWarning, "rolled back to 1.0.0 because 2.0.0 did not work", "PersistentVolumeClaim"),
+			rolledBack, HaveState(v1alpha1.StateWarning, "rolled back to 1.0.0 because the upgrade to 2.0.0 failed", "PersistentVolumeClaim"),
 			Not(HaveState(v1alpha1.StateWarning, "is being rolled back"))))
 		Expect(Helm(ctx, s, "history", "web")).To(MatchRegexp(`3\s.*deployed.*Rollback to 1`))
 		Eventually(Gone(s.ConfigMap)).WithContext(ctx).WithArguments("web-options").Should(BeTrue())
