@@ -42,6 +42,8 @@ N       ?= 50
 M       ?= 20
 # For how many seconds the fuzz targets run, all together.
 FUZZ    ?= 3600
+# How long make model plays, and the first seed: another one each time, unless SEED is given.
+FOR     ?= 30m
 # Recipes that need the name of an image begin with it: none is guessed.
 NAMED   = @case "$$IMG" in "" | *[!a-zA-Z0-9._:/@-]*) echo "make $@: error: set IMG to the name of the image," \
 	"as in: make $@ IMG=registry.example.org/provider-kyma:v0.1.0" >&2; exit 1 ;; esac
@@ -49,7 +51,7 @@ NAMED   = @case "$$IMG" in "" | *[!a-zA-Z0-9._:/@-]*) echo "make $@: error: set 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-check run install uninstall deploy undeploy build docker-build docker-push image xpkg \
-	test early-unit test-unit test-integration test-e2e test-faults faults fuzz bench manifests generate lint reviewable check-diff tools clean
+	test early-unit test-unit test-integration test-e2e test-faults faults fuzz model bench manifests generate lint reviewable check-diff tools clean
 
 help: ## Print this list.
 	@echo "provider-kyma $(VERSION)"
@@ -165,6 +167,10 @@ faults: ## Run the suite of faults. It compares times, so that nothing else shou
 fuzz: ## Run all fuzz targets, for FUZZ seconds in all (FUZZ=3600); only some with TARGETS=REGEXP.
 	@echo "==> fuzz: takes $(FUZZ) seconds, and a minute for each package to build"
 	@hack/fuzz.sh '$(FUZZ)' '$(TARGETS)'
+
+model: ## Play random sequences of changes and faults against the engine, for FOR=30m, from SEED on. Prints how to replay a failure.
+	@seed=$${SEED:-$$(date +%s)} && echo "==> model: $(FOR) of sequences from seed $$seed on" && \
+	go test -vet=off -ldflags=-w -count=1 -timeout 0 -v ./pkg/manifest -run '^TestModelWorld$$' -model.for=$(FOR) -model.seed=$$seed
 
 bench: ## Measure N Manifests (N=50) and M Kymas (M=20), print it and write bench.json.
 	@echo "==> bench: usually takes 4 minutes for N=50 and M=20, of which two are idle"

@@ -104,6 +104,9 @@ func (s *fakeServer) apply(kind fakeKind, k cluster.ObjectRef, body []byte, mana
 	if u.GetUID() != "" && (o == nil || u.GetUID() != o.u().GetUID()) {
 		return 0, refusal(http.StatusConflict, metav1.StatusReasonConflict, "Operation cannot be fulfilled on %s %q: uid mismatch", kind.Resource, k.Name)
 	}
+	if o != nil && s.fixed != nil && s.fixed(k) && o.u().GetDeletionTimestamp() == nil {
+		return 0, invalid(metav1.StatusCause{Field: "data", Message: "Forbidden: field is immutable"})
+	}
 	fields := fieldsOf(u.Object)
 	u.SetResourceVersion("")
 	who := manager + "/Apply"

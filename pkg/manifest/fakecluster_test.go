@@ -54,6 +54,9 @@ type fakeCluster struct {
 	before func(r *http.Request)
 	// behind contains outdated states that the watch shows, or nil for objects that it does not show.
 	behind map[cluster.ObjectRef]*cluster.ObjectState
+	// watch is what is watched; nil for a watch that is up to date. weather is what is between the engine and the server, or nil.
+	watch   *fakeWatch
+	weather *fakeWeather
 }
 
 func newFakeCluster(t testing.TB, s *fakeServer) *fakeCluster {
@@ -95,12 +98,22 @@ func (c *fakeCluster) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body == nil {
 		r.Body = io.NopCloser(http.NoBody)
 	}
-	rec := httptest.NewRecorder()
-	c.server.ServeHTTP(rec, r)
+	if c.watch != nil {
+		defer c.watch.requested()
+	}
+	serve := func() *http.Response {
+		rec := httptest.NewRecorder()
+		c.server.ServeHTTP(rec, r)
+		return rec.Result()
+	}
 	if lose {
+		serve()
 		return nil, errCut
 	}
-	return rec.Result(), nil
+	if c.weather != nil {
+		return c.weather.pass(r, serve)
+	}
+	return serve(), nil
 }
 
 func (c *fakeCluster) REST() rest.Interface             { return c.client }
@@ -149,8 +162,18 @@ func (c *fakeCluster) Kinds(set string) map[schema.GroupVersionKind]bool {
 	return out
 }
 
-func (c *fakeCluster) Put(cluster.ObjectRef, cluster.ObjectState) {}
-func (c *fakeCluster) Forget(cluster.ObjectRef)                   {}
+func (c *fakeCluster) Put(k cluster.ObjectRef, s cluster.ObjectState) {
+	if c.watch != nil {
+		c.watch.put(k, s)
+	}
+}
+
+func (c *fakeCluster) Forget(k cluster.ObjectRef) {
+	if c.watch != nil {
+		c.watch.forget(k)
+	}
+}
+
 func (c *fakeCluster) Learn(gvk schema.GroupVersionKind, m cluster.Mapping) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,6 +229,9 @@ func (c *fakeCluster) Get(k cluster.ObjectRef) (cluster.ObjectState, bool) {
 			return cluster.ObjectState{}, false
 		}
 		return *s, true
+	}
+	if c.watch != nil && !c.blind[k.Kind] {
+		return c.watch.get(k)
 	}
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()

@@ -32,19 +32,24 @@ type fakeServer struct {
 	mu      sync.Mutex
 	objects map[cluster.ObjectRef]*fakeObject
 	rv, uid int
-	log     []string
+	// step is the distance between two versions, 1 if it is zero, so that versions after a restore are unique.
+	step int
+	log  []string
 	// fault answers a request instead of the server, if it is not nil and returns a status.
 	fault func(verb string, k cluster.ObjectRef) *metav1.Status
 	// page answers a request instead of the server, if it is not nil and returns true. The answer is not one of an API server.
 	page func(w http.ResponseWriter, r *http.Request) bool
 	// logs of pods, by name.
 	logs map[string]string
-	// made counts how often each object was created.
+	// made counts how often each object was created, and runs how often each hook was, by the ID of its run.
 	made map[cluster.ObjectRef]int
+	runs map[string]int
 	// cluster is the UID of the cluster, or empty if it cannot be read. clusterErr is the error that is returned when the UID
 	// is requested.
 	cluster    string
 	clusterErr error
+	// fixed selects the objects that cannot be changed; nil for none.
+	fixed func(k cluster.ObjectRef) bool
 	// unready leaves objects without a status, if their kind has one.
 	unready bool
 }
@@ -85,7 +90,7 @@ var fakeKinds = func() []fakeKind {
 }()
 
 func newFakeServer() *fakeServer {
-	s := &fakeServer{objects: map[cluster.ObjectRef]*fakeObject{}, made: map[cluster.ObjectRef]int{}, rv: 100}
+	s := &fakeServer{objects: map[cluster.ObjectRef]*fakeObject{}, made: map[cluster.ObjectRef]int{}, runs: map[string]int{}, rv: 100}
 	for _, n := range []string{"default", "kube-system"} {
 		s.store(cluster.ObjectRef{Kind: "Namespace", Name: n}, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": n}})
 	}
@@ -110,6 +115,9 @@ func (s *fakeServer) store(k cluster.ObjectRef, content map[string]any) *fakeObj
 	o := &fakeObject{content: content, owners: map[string]*fieldpath.Set{}}
 	s.uid++
 	s.made[k]++
+	if run := o.u().GetAnnotations()[object.AnnotationHookRun]; run != "" {
+		s.runs[run]++
+	}
 	o.u().SetUID(types.UID(fmt.Sprintf("uid-%d", s.uid)))
 	o.u().SetGeneration(1)
 	s.objects[k] = o
@@ -121,9 +129,12 @@ func (s *fakeServer) store(k cluster.ObjectRef, content map[string]any) *fakeObj
 }
 
 func (s *fakeServer) touch(o *fakeObject) {
-	s.rv++
+	s.advance()
 	o.u().SetResourceVersion(strconv.Itoa(s.rv))
 }
+
+// advance raises the version.
+func (s *fakeServer) advance() { s.rv += max(s.step, 1) }
 
 // settled sets the status that controllers would set.
 func settled(u *unstructured.Unstructured) {
@@ -153,7 +164,7 @@ func settled(u *unstructured.Unstructured) {
 func (s *fakeServer) drop(k cluster.ObjectRef) {
 	o := s.objects[k]
 	delete(s.objects, k)
-	s.rv++
+	s.advance()
 	for other := range s.objects {
 		inside := k.Kind == "Namespace" && other.Namespace == k.Name
 		if k.GroupKind() == object.CRDKind {

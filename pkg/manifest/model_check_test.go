@@ -36,12 +36,15 @@ func (m *model) invariants() error {
 	if err != nil {
 		return err
 	}
+	if err := m.world.invariants(m); err != nil {
+		return err
+	}
 	id := m.b.ID(m.bundle())
 	for k, o := range m.b.s.objects {
 		if o.u().GetLabels()[object.LabelPartOf] != id || k.Kind == "Job" || k == widgetMain || m.copied[k] {
 			continue
 		}
-		if inv == nil || inv.Find(k) == nil {
+		if (inv == nil || inv.Find(k) == nil) && !m.world.overtook(m.keeps(k)) {
 			return errors.Errorf("%s is ours, and no inventory has it", k)
 		}
 	}
@@ -106,6 +109,7 @@ func (m *model) help() {
 		}
 	}
 	m.forget()
+	m.world.renew(m)
 }
 
 // heal ends all faults.
@@ -113,6 +117,7 @@ func (m *model) heal() {
 	m.fault, m.ambush, m.recreate, m.drift = nil, cluster.ObjectRef{}, true, DriftRepair
 	m.retry++
 	clear(m.b.c.blind)
+	m.world.heal(m)
 	m.clock = m.clock.Add(2 * time.Hour)
 }
 
@@ -128,11 +133,13 @@ func (m *model) checkpoint() error {
 		m.help()
 		m.clock = m.clock.Add(2 * time.Minute)
 		m.unwant()
+		m.world.begin(m)
 		if seen, err = m.b.Observe(m.t.Context(), m.b.c, m.bundle(), m.options()...); err == nil && seen.Exists && seen.UpToDate && seen.State == Ready {
 			return m.check(seen)
 		}
 		r, err := m.b.Apply(m.t.Context(), m.b.c, m.bundle(), m.options()...)
 		m.sayf("  settle: %+v, %v", r, err)
+		m.told(r.Kept, r.KeptAdopted, r.LeftBehind)
 		if err := m.invariants(); err != nil {
 			return err
 		}
@@ -158,6 +165,7 @@ func (m *model) check(seen observe.Observation) error {
 		func() error { return m.checkLeftovers(wanted, inv) },
 		func() error { return m.checkRecords(inv) },
 		m.checkRest,
+		func() error { return m.world.check(m) },
 	} {
 		if err := check(); err != nil {
 			return err
@@ -280,13 +288,16 @@ func (m *model) checkLeftovers(wanted map[cluster.ObjectRef]modelObject, inv *in
 	id := m.b.ID(m.bundle())
 	for k, o := range m.b.s.objects {
 		labels := o.u().GetLabels()
-		ours := labels[object.LabelPartOf] == id || labels[object.LabelManagedBy] == object.DefaultManagedBy
+		owner := labels[object.LabelPartOf]
+		ours := owner == id || owner == "" && labels[object.LabelManagedBy] == object.DefaultManagedBy
 		switch {
+		case wanted[k] == nil && !m.keeps(k) && m.world.isForgotten(k, o):
+			return errors.Errorf("%s is left, and no call said so", k)
 		case wanted[k] != nil, m.strangers[k] != "", k == widgetMain, k.Kind == "Namespace" && !strings.HasPrefix(k.Name, "own"):
 		case k.Kind == "Job" && slices.ContainsFunc(modelNames[:], func(n string) bool { return strings.HasPrefix(k.Name, n+"-") }):
 		case k.Kind == "Secret" && k.Namespace == DefaultNamespace && inv != nil:
 		case k.Kind == "Secret" && labels[release.LabelSet] == id && inv != nil && m.released(k.Name, k.Namespace):
-		case !ours && (m.loose[k] || m.keeps(k)):
+		case !ours && (m.loose[k] || m.keeps(k)), m.world.overtook(m.keeps(k)):
 		default:
 			return errors.Errorf("%s is left", k)
 		}

@@ -139,6 +139,7 @@ func harmOps() []modelOp {
 	})
 	harm("take labels away", func(m *model, k cluster.ObjectRef) {
 		m.loose[k] = true
+		m.world.strip(m.b.s.objects[k])
 		m.b.s.edit(k, func(u *unstructured.Unstructured) { u.SetLabels(nil) })
 	})
 	harm("finalizer", func(m *model, k cluster.ObjectRef) {
@@ -184,6 +185,8 @@ func otherOps() []modelOp {
 			k := cluster.ObjectRef{Kind: "Namespace", Name: []string{"apps", "other"}[a%2]}
 			if m.b.s.objects[k] != nil {
 				m.recordless[k.Name] = true
+				m.world.lose(k.Name)
+				clear(m.b.s.runs) // A hook whose creation was not recorded runs again.
 				m.kill(k)
 			}
 			return nil
@@ -230,7 +233,7 @@ func (m *model) anyKeys() map[cluster.ObjectRef]modelObject {
 		all.Places[i].Slot = max(all.Places[i].Slot, 0)
 	}
 	all.CRDs = false
-	return all.wanted(m.t, "", nil)
+	return all.wanted(m.t, "", &modelView{})
 }
 
 // occupy creates an object of another owner in the place of an object.
@@ -378,5 +381,6 @@ func (m *model) failSome(a, _ int) error {
 		condition = map[string]any{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "no"}
 	}
 	m.b.s.status(k, map[string]any{"observedGeneration": int64(1), "conditions": []any{condition}})
+	m.world.upset()
 	return nil
 }

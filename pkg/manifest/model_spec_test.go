@@ -35,6 +35,8 @@ type modelSpec struct {
 // A modelSlot is an install.
 type modelSlot struct {
 	Present, Plain, Other, Hooks, Gadget bool
+	// Random gives a chart a random password, and Asks an object for what the cluster is.
+	Random, Asks bool `json:",omitempty"`
 
 	Value int
 }
@@ -58,6 +60,10 @@ var modelItems = [7]string{
 
 const (
 	modelBase   = `{apiVersion: v1, kind: ConfigMap, metadata: {name: NAME-base}, data: {k: "VALUE", revision: "REVISION"}}`
+	modelSecret = `{apiVersion: v1, kind: Secret, metadata: {name: NAME-secret}, data: {password: "PASSWORD"}}` + "\n"
+	modelAsks   = `{apiVersion: v1, kind: ConfigMap, metadata: {name: NAME-asks}, data: {minor: "MINOR", has: "HAS"}}` + "\n"
+	modelServed = `{apiVersion: v1, kind: ConfigMap, metadata: {name: NAME-served}, data: {k: "v"}}` + "\n"
+	modelAPI    = "extra.example.org/v1"
 	modelWidget = `{apiVersion: example.org/v1, kind: Widget, metadata: {name: main, namespace: default}, spec: {size: VALUE, color: red}}`
 )
 
@@ -79,6 +85,76 @@ func (s *modelSpec) texts(slot int) []string {
 	}
 	for i := range out {
 		out[i] += "\n"
+	}
+	return out
+}
+
+// A modelView is what the objects of a spec depend on in the cluster.
+type modelView struct {
+	// inv is the inventory, which has the revisions; nil for none.
+	inv *inventory.Inventory
+	// minor is the minor version of the cluster.
+	minor string
+	// at returns the value of a field of an object; empty if there is none. It may be nil.
+	at func(k cluster.ObjectRef, path ...string) string
+}
+
+func (v *modelView) field(kind, namespace, name string, path ...string) string {
+	if v.at == nil {
+		return ""
+	}
+	return v.at(key(kind, namespace, name), path...)
+}
+
+// chartTexts returns the objects that only a chart can have, with placeholders.
+func (s *modelSpec) chartTexts(slot int) []string {
+	in := &s.Slots[slot]
+	var out []string
+	if in.Plain {
+		return nil
+	}
+	if in.Random {
+		out = append(out, strings.ReplaceAll(modelSecret, "NAME", modelNames[slot]))
+	}
+	if in.Asks {
+		out = append(out, strings.ReplaceAll(modelAsks, "NAME", modelNames[slot]))
+	}
+	return out
+}
+
+// seen returns the objects that only a chart has, as the cluster makes them: with the password that was rendered once, and for the
+// kinds that were served then.
+func (s *modelSpec) seen(slot int, v *modelView) []string {
+	in, n := &s.Slots[slot], modelNames[slot]
+	has := "unasked"
+	if !in.Random {
+		has = strconv.FormatBool(v.field("ConfigMap", in.namespace(), n+"-asks", "data", "has") == "true")
+	}
+	var out []string
+	for _, text := range s.chartTexts(slot) {
+		out = append(out, strings.NewReplacer(
+			"PASSWORD", v.field("Secret", in.namespace(), n+"-secret", "data", "password"), "MINOR", v.minor, "HAS", has).Replace(text))
+	}
+	if in.Asks && !in.Plain && !in.Random && has == "true" {
+		out = append(out, strings.ReplaceAll(modelServed, "NAME", n))
+	}
+	return out
+}
+
+// asked returns the objects that only a chart has, as templates.
+func (s *modelSpec) asked(slot int) []string {
+	in := &s.Slots[slot]
+	var out []string
+	has := `{{ .Capabilities.APIVersions.Has "` + modelAPI + `" }}`
+	if in.Random {
+		has = "unasked" // A chart with random values is not rendered again because of other API versions.
+	}
+	for _, text := range s.chartTexts(slot) {
+		out = append(out, strings.NewReplacer(
+			"PASSWORD", "{{ randAlphaNum 12 | b64enc }}", "MINOR", "{{ .Capabilities.KubeVersion.Minor }}", "HAS", has).Replace(text))
+	}
+	if in.Asks && !in.Plain && !in.Random {
+		out = append(out, "{{ if .Capabilities.APIVersions.Has \""+modelAPI+"\" }}"+strings.ReplaceAll(modelServed, "NAME", modelNames[slot])+"{{ end }}\n")
 	}
 	return out
 }
@@ -119,6 +195,7 @@ func (s *modelSpec) install(slot int) Install {
 			texts[i] = "crds/" + texts[i]
 		}
 	}
+	texts = append(texts, s.asked(slot)...)
 	out := install(modelNames[slot], append(texts, s.hooks(slot)...)...)
 	out.Namespace, out.Values = in.namespace(), map[string]any{"v": value}
 	return out
@@ -162,8 +239,8 @@ func (s *modelSpec) definition() string {
 // A modelObject is an object that must exist, in the form of each part that contains it.
 type modelObject map[string]*unstructured.Unstructured
 
-// wanted returns the desired objects, except for the custom resource. The revisions are those of the inventory.
-func (s *modelSpec) wanted(t testing.TB, id string, inv *inventory.Inventory) map[cluster.ObjectRef]modelObject {
+// wanted returns the desired objects, except for the custom resource.
+func (s *modelSpec) wanted(t testing.TB, id string, v *modelView) map[cluster.ObjectRef]modelObject {
 	t.Helper()
 	out := map[cluster.ObjectRef]modelObject{}
 	add := func(text, part, namespace string, in *modelSlot) {
@@ -190,10 +267,10 @@ func (s *modelSpec) wanted(t testing.TB, id string, inv *inventory.Inventory) ma
 			continue
 		}
 		revision := 1
-		if inv != nil && !in.Plain {
-			revision = inv.Parts[object.PartOf(modelNames[i])].Revision
+		if v.inv != nil && !in.Plain {
+			revision = v.inv.Parts[object.PartOf(modelNames[i])].Revision
 		}
-		texts := s.texts(i)
+		texts := append(s.texts(i), s.seen(i, v)...)
 		if in.Gadget {
 			texts = append(texts, gadgets)
 		}

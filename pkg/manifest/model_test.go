@@ -4,12 +4,8 @@ package manifest
 
 import (
 	"encoding/base64"
-	"flag"
 	"fmt"
-	"math/rand/v2"
 	"regexp"
-	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,16 +17,9 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
-)
-
-var (
-	modelSeeds = flag.Int("model.seeds", 25, "sequences of TestModel")
-	modelSeed  = flag.Uint64("model.seed", 1, "seed of the first sequence")
-	modelFor   = flag.Duration("model.for", 0, "continue with new sequences for this long")
 )
 
 // A model knows the expected state of a cluster regardless of what was done to it, and performs operations on the cluster.
@@ -63,6 +52,8 @@ type model struct {
 	undone bool
 	count  int64
 	trace  []string
+	// world is nil in a perfect one.
+	world *modelWorld
 }
 
 func newModel(t testing.TB) *model {
@@ -77,7 +68,7 @@ func newModel(t testing.TB) *model {
 	for i := range m.spec.Slots {
 		m.spec.Slots[i] = modelSlot{Present: i < 2, Plain: i == 2, Hooks: i == 0}
 	}
-	m.b.s.fault = m.answer
+	m.b.s.fault, m.b.s.fixed = m.answer, m.fixed
 	m.restart()
 	for _, text := range []string{
 		namespaceOf("apps"), namespaceOf("other"),
@@ -97,6 +88,9 @@ var modelNothing = regexp.MustCompile(`[A-Z]\w*:(\[\]|0|false|\[[0-9 ]+\]|)([ }]
 
 // sayf logs an event, once if it repeats.
 func (m *model) sayf(format string, a ...any) {
+	if *modelRequests {
+		m.trace = append(m.trace, m.b.s.took()...)
+	}
 	line := modelNothing.ReplaceAllString(fmt.Sprintf(format, a...), "$2")
 	if n := len(m.trace); n == 0 || m.trace[n-1] != line {
 		m.trace = append(m.trace, line)
@@ -107,6 +101,9 @@ func (m *model) sayf(format string, a ...any) {
 func (m *model) bundle() *Bundle {
 	s := m.spec.bundle(m.t)
 	s.Drift, s.Adopt, s.Recreate = m.drift, m.adopt, m.recreate
+	if m.world != nil {
+		s.ClusterUID = m.world.clusterUID
+	}
 	return s
 }
 
@@ -129,7 +126,17 @@ func (m *model) wanted() map[cluster.ObjectRef]modelObject {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	return m.spec.wanted(m.t, m.b.ID(s), inv)
+	return m.spec.wanted(m.t, m.b.ID(s), &modelView{inv: inv, minor: m.minor(), at: m.fieldOf})
+}
+
+// fieldOf returns a field of an object in the cluster; empty if there is none.
+func (m *model) fieldOf(k cluster.ObjectRef, path ...string) string {
+	o := m.b.s.objects[k]
+	if o == nil {
+		return ""
+	}
+	out, _, _ := unstructured.NestedString(o.content, path...)
+	return out
 }
 
 // restart restarts the engine, which loses all that it remembers.
@@ -137,6 +144,9 @@ func (m *model) restart() {
 	m.b.restart()
 	m.b.concurrency = 1 // So that the same operations send the same requests.
 	m.b.now = func() time.Time { return m.clock }
+	if m.world != nil {
+		m.world.connect(m.b.c)
+	}
 }
 
 // inventory returns the stored inventory; nil if there is none.
@@ -164,20 +174,26 @@ func (m *model) engine() error {
 	s := m.bundle()
 	m.clock = m.clock.Add(time.Second)
 	m.unwant()
+	m.world.begin(m)
 	if m.removing {
 		m.unsure, m.undone = true, true
 		clear(m.uids)
 		r, err := m.b.Remove(m.t.Context(), m.b.c, s, m.options()...)
 		m.sayf("  remove: %+v, %v", r, err)
+		m.told(r.Kept, r.KeptAdopted, r.LeftBehind)
 		return errors.Join(bugOf(err), m.invariants())
 	}
 	o, err := m.b.Observe(m.t.Context(), m.b.c, s, m.options()...)
+	if err := m.world.observed(m, o, err); err != nil {
+		return err
+	}
 	if err == nil && o.Exists && o.UpToDate {
 		m.sayf("  at rest: %s %s", o.State, o.Message)
 		return m.invariants()
 	}
 	r, err := m.b.Apply(m.t.Context(), m.b.c, s, m.options()...)
 	m.sayf("  apply: %+v, %v", r, err)
+	m.told(r.Kept, r.KeptAdopted, r.LeftBehind)
 	return errors.Join(bugOf(err), m.invariants())
 }
 
@@ -198,10 +214,17 @@ func (m *model) unwant() {
 			delete(m.uids, k)
 		}
 	}
-	if !m.adopt || m.removing {
+	if !m.removing {
+		m.adopts()
+	}
+}
+
+// adopts updates the model before a step that may adopt objects of other owners.
+func (m *model) adopts() {
+	if !m.adopt {
 		return
 	}
-	for k := range wanted {
+	for k := range m.wanted() {
 		if m.strangers[k] != "" {
 			delete(m.strangers, k)
 			m.loose[k] = true
@@ -229,9 +252,6 @@ func (m *model) answer(verb string, k cluster.ObjectRef) *metav1.Status {
 			return st
 		}
 	}
-	if o := m.b.s.objects[k]; verb == "patch" && m.fixed(k) && o != nil && o.u().GetDeletionTimestamp() == nil {
-		return invalid(metav1.StatusCause{Field: "data", Message: "Forbidden: field is immutable"})
-	}
 	return nil
 }
 
@@ -244,7 +264,10 @@ func (m *model) strike(verb string, k cluster.ObjectRef) {
 	m.ambush = cluster.ObjectRef{}
 	delete(m.b.s.objects, k)
 	m.b.s.store(k, m.foreign(k).Object)
-	m.strangers[k] = m.versionOf(k)
+	if m.strangers[k] = m.versionOf(k); m.adopt {
+		delete(m.strangers, k)
+		m.loose[k] = true
+	}
 	delete(m.uids, k)
 	m.sayf("  another client creates %s", k)
 }
@@ -276,108 +299,4 @@ func (m *model) versionOf(k cluster.ObjectRef) string {
 		return ""
 	}
 	return string(o.u().GetUID()) + "/" + o.u().GetResourceVersion()
-}
-
-// runModel runs a sequence of operations of three bytes each. The error describes what differs from the model.
-func runModel(t testing.TB, data []byte) (trace []string, err error) {
-	t.Helper()
-	m := newModel(t)
-	defer func() {
-		if p := recover(); p != nil {
-			trace, err = m.trace, errors.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	all := modelOps()
-	for op := range slices.Chunk(data, 3) {
-		if len(op) < 3 {
-			break
-		}
-		do := all[int(op[0])%len(all)]
-		m.sayf("%s %d %d", do.name, op[1], op[2])
-		if err := do.do(m, int(op[1]), int(op[2])); err != nil {
-			return m.trace, errors.Wrap(err, do.name)
-		}
-		m.forget()
-		for range int(op[1]^op[2]) % 3 {
-			if err := m.engine(); err != nil {
-				return m.trace, errors.Wrap(err, "a step after "+do.name)
-			}
-		}
-	}
-	if err := m.checkpoint(); err != nil {
-		return m.trace, errors.Wrap(err, "in the end")
-	}
-	if len(data)%2 == 0 {
-		err = errors.Wrap(m.takeAway(), "in the end")
-	}
-	return m.trace, err
-}
-
-// modelBytes returns the sequence of a seed.
-func modelBytes(seed uint64) []byte {
-	r := rand.New(rand.NewPCG(seed, 6))
-	out := make([]byte, 3*(5+r.IntN(40)))
-	for i := range out {
-		out[i] = byte(r.UintN(256))
-	}
-	return out
-}
-
-// shrunk returns a shorter sequence that fails as well.
-func shrunk(t testing.TB, data []byte) []byte {
-	t.Helper()
-	for size := len(data) / 6 * 3; size >= 3; size = size / 6 * 3 {
-		for at := 0; at+size <= len(data); {
-			shorter := slices.Delete(slices.Clone(data), at, at+size)
-			if _, err := runModel(t, shorter); err != nil {
-				data = shorter
-				continue
-			}
-			at += size
-		}
-	}
-	return data
-}
-
-// TestModel performs random operations on an install: changes of the desired state, changes by other clients, faults, restarts.
-// In the end the cluster has what the model specifies, the inventory has exactly that, and nothing is left to do.
-func TestModel(t *testing.T) {
-	t.Parallel()
-	begin, done := time.Now(), 0
-	defer func() { t.Logf("%d sequences", done) }()
-	// These two seeds find what the first ones do not: objects that are created before the inventory has them, and an install
-	// that is added again while it is being removed.
-	var seeds []uint64
-	if *modelSeed == 1 {
-		seeds = []uint64{34, 70}
-	}
-	for seed := *modelSeed; seed < *modelSeed+uint64(*modelSeeds); seed++ {
-		seeds = append(seeds, seed)
-	}
-	for i := 0; i < len(seeds) || time.Since(begin) < *modelFor; i++ {
-		seed := *modelSeed + uint64(i)
-		if i < len(seeds) {
-			seed = seeds[i]
-		}
-		if _, err := runModel(t, modelBytes(seed)); err == nil {
-			done++
-			continue
-		}
-		data := shrunk(t, modelBytes(seed))
-		trace, err := runModel(t, data)
-		t.Fatalf("seed %d, shrunk to %#v:\n%s\n%v\n\nall of it: go test ./pkg/manifest -run TestModel -model.seed=%d -model.seeds=1",
-			seed, data, strings.Join(trace, "\n"), modelNothing.ReplaceAllString(fmt.Sprint(err), "$2"), seed)
-	}
-}
-
-func FuzzModel(f *testing.F) {
-	for seed := range uint64(3) {
-		f.Add(modelBytes(seed))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		defer fuzztest.Within(t, fuzztest.Limits{Base: 1 << 30}, len(data))()
-		if trace, err := runModel(t, data[:min(len(data), 3*60)]); err != nil {
-			t.Errorf("%s\n%v", strings.Join(trace, "\n"), err)
-		}
-	})
 }

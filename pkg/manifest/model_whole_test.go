@@ -18,6 +18,7 @@ import (
 // takeAway removes the bundle: in the end nothing of it is left, except for what must be kept.
 func (m *model) takeAway() error {
 	m.heal()
+	m.world.upset()
 	m.removing = true
 	kept := map[cluster.ObjectRef]types.UID{}
 	for k, uid := range m.uids {
@@ -34,6 +35,7 @@ func (m *model) takeAway() error {
 		m.clock = m.clock.Add(2 * time.Minute)
 		left, err = m.b.Remove(m.t.Context(), m.b.c, m.bundle(), m.options()...)
 		m.sayf("  take away: %+v, %v", left, err)
+		m.told(left.Kept, left.KeptAdopted, left.LeftBehind)
 		if err := m.invariants(); err != nil {
 			return err
 		}
@@ -78,6 +80,7 @@ func (m *model) loseInventory(_, _ int) error {
 	k := key("Secret", DefaultNamespace, "team-a-web")
 	m.b.s.remove(k)
 	m.unsure = true
+	m.world.upset()
 	for range modelPatience {
 		m.clock = m.clock.Add(time.Second)
 		if o, err := m.b.Observe(m.t.Context(), m.b.c, m.bundle(), m.options()...); err == nil && o.Exists && o.UpToDate {

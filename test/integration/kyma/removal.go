@@ -69,7 +69,7 @@ var _ = Describe("Disabling a module", func() {
 		s.UpdateKyma(ctx, "kyma", SetModules(stays.Module()))
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(goes.Name, v1alpha1.StateDeleting))
 		s.UpdateKyma(ctx, "kyma", SetModules(stays.Module(), goes.Module()))
-		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(goes.Name, v1alpha1.StateDeleting, "waits until", goes.Says()))
+		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(goes.Name, v1alpha1.StateDeleting, "waiting for the previous installation", goes.Says()))
 		Consistently(s.Get).WithContext(ctx).WithArguments(manifest.Name).Should(SatisfyAll(
 			HaveField("UID", manifest.UID), HaveField("DeletionTimestamp", Not(BeNil()))))
 

@@ -42,7 +42,7 @@ var _ = Describe("Content that is trouble", Label("bad"), func() {
 		Entry("chart in the place of plain objects", chartAsRaw),
 		Entry("values for plain objects", rawWithValues),
 		Entry("config with a key that is unknown", configured("configs: [{name: web, clientConfig: Nonsense=1}]",
-			"web: config: clientConfig: Nonsense: is unknown")),
+			"web: config: clientConfig: Nonsense: unknown key")),
 		Entry("config with an entry for no install", configured("configs: [{name: wep, overrides: 'a="+Password+"'}]",
 			`config: entry "wep" does not match any install; the installs are web`)),
 		Entry("config that cannot be read", configured("configs: [{name: web, overrides: 'password=a,"+Password+"'}]",

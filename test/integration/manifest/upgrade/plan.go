@@ -126,7 +126,7 @@ var _ = Describe("A plan", func() {
 		Edit(ctx, s.MustConfigMap(ctx, "two"), `{"data":{"k":"edited"}}`)
 		m := awaitPlan(ctx, s, "plain", havePlan(1, 2, 1, ContainElement(objectPlanned("Change", object("two"), "data.k"))))
 		Expect(s.MustConfigMap(ctx, "two")).To(HaveData("k", "edited"))
-		Expect(m).To(NotReady("plan: 1 to create, 2 to change, 1 to prune"))
+		Expect(m).To(NotReady("plan only, nothing is applied: 1 to create, 2 to change, 1 to prune"))
 		m.Spec, m.ManagedFields, m.Annotations = v1alpha1.ManifestSpec{}, nil, nil
 		ExpectNowhere(ctx, s, m, "hidden-value")
 

@@ -26,7 +26,7 @@ var _ = Describe("Policies", func() {
 		m := s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil))
 		setPolicies(xpv2.ManagementActionObserve)(m)
 		s.Create(ctx, m)
-		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(Synced(), NotReady("plan: 4 to create")))
+		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(Synced(), NotReady("plan only, nothing is applied: 4 to create")))
 		Consistently(Gone(s.ConfigMap)).WithContext(ctx).WithArguments("web-settings").Should(BeTrue())
 
 		By("installing it once they allow that")

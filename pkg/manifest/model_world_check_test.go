@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
+)
+
+// A modelSettled is an install as the last check found it.
+type modelSettled struct {
+	// content identifies what was installed, without labels. It is empty before the first check.
+	content string
+	// password is the random one, and hooks counts the hooks that were created.
+	password string
+	hooks    int
+	// changed means that there was a reason for new hooks and for a new password since then.
+	changed bool
+}
+
+// contentOf identifies what a slot installs.
+func (m *model) contentOf(slot int) string {
+	in := &m.spec.Slots[slot]
+	if !in.Present {
+		return "none"
+	}
+	minor := ""
+	if in.Asks {
+		minor = m.minor()
+	}
+	i := m.spec.install(slot)
+	return fmt.Sprint(i.Layer.Digest, i.Namespace, i.Values, minor)
+}
+
+// begin notes the installs that the next step has a reason to upgrade.
+func (w *modelWorld) begin(m *model) {
+	if w == nil {
+		return
+	}
+	for i := range w.settled {
+		s := &w.settled[i]
+		s.changed = s.changed || m.removing || m.rolling || s.content != m.contentOf(i)
+	}
+}
+
+// renew changes a value of each install whose random values cannot be restored, because its release records were lost.
+func (w *modelWorld) renew(m *model) {
+	if w == nil || m.removing {
+		return
+	}
+	for i := range m.spec.Slots {
+		if in := &m.spec.Slots[i]; in.Random && w.lost[in.namespace()] {
+			m.sayf("  its owner changes a value of %s", modelNames[i])
+			in.Value, m.rolling = in.Value+1, false
+		}
+	}
+	clear(w.lost)
+}
+
+// lose notes that the release records in a namespace are lost.
+func (w *modelWorld) lose(namespace string) {
+	if w != nil {
+		w.lost[namespace] = true
+		w.upset()
+	}
+}
+
+// upset notes that each install may be upgraded or installed again.
+func (w *modelWorld) upset() {
+	if w == nil {
+		return
+	}
+	for i := range w.settled {
+		w.settled[i].changed = true
+	}
+}
+
+// upset is that of the world, and notes that objects may be replaced.
+func (m *model) upset() {
+	clear(m.uids)
+	m.unsure, m.undone = true, true
+	m.world.upset()
+}
+
+func (m *model) hooksOf(slot int) int {
+	sum := 0
+	for _, name := range []string{"first", "last"} {
+		for _, namespace := range []string{"apps", "other"} {
+			k := key("Job", namespace, modelNames[slot]+"-"+name)
+			k.Group = "batch"
+			sum += m.b.s.made[k]
+		}
+	}
+	return sum
+}
+
+// overtook reports whether an object that is kept may have the labels of the bundle although no inventory has it: a process that
+// did not know that it was released repaired it.
+func (w *modelWorld) overtook(kept bool) bool { return w != nil && w.second != nil && kept }
+
+// invariants hold at any time, whatever the world is like: no hook of a run is created twice.
+func (w *modelWorld) invariants(m *model) error {
+	if w == nil {
+		return nil
+	}
+	for run, n := range m.b.s.runs {
+		if n > 1 {
+			return errors.Errorf("the hook with run ID %s was created %d times", run, n)
+		}
+	}
+	return nil
+}
+
+// strip notes that an object lost a label by which the engine knows it.
+func (w *modelWorld) strip(o *fakeObject) {
+	if w != nil {
+		w.stripped[o.u().GetUID()] = true
+	}
+}
+
+// isForgotten reports whether an object lost a label, is left in the cluster, and no call said so.
+func (w *modelWorld) isForgotten(k cluster.ObjectRef, o *fakeObject) bool {
+	return w != nil && w.stripped[o.u().GetUID()] && !w.left[k]
+}
+
+// observed checks an observation, as far as the world is such that it could be right, and records what a controller would.
+func (w *modelWorld) observed(m *model, o observe.Observation, err error) error {
+	if w == nil || err != nil {
+		return nil
+	}
+	if o.Exists && o.ClusterUID != "" {
+		w.clusterUID = o.ClusterUID
+	}
+	c := m.b.c
+	knows := c.watch.isCurrent() && c.known == c.version && c.server == m.b.s && c.before == nil && c.weather == nil
+	if o.State != Ready || !o.UpToDate || !o.Exists || m.drift == DriftIgnore || !knows {
+		return nil
+	}
+	inv, err := m.inventory()
+	if err != nil || inv == nil {
+		return errors.Errorf("Ready, and the inventory is %v, %v", inv, err)
+	}
+	id := m.b.ID(m.bundle())
+	for k, variants := range m.wanted() {
+		o, en := m.b.s.objects[k], inv.Find(k)
+		if o == nil || en == nil {
+			return errors.Errorf("Ready, and %s is missing: entry %+v", k, en)
+		}
+		if o.u().GetDeletionTimestamp() != nil || o.u().GetLabels()[object.LabelPartOf] != id && !m.loose[k] {
+			return errors.Errorf("Ready, and %s is not a member that stays", k)
+		}
+		want := variants[string(en.Part)]
+		if want == nil || len(en.Ceded) > 0 {
+			continue
+		}
+		ours := o.owners[object.DefaultFieldManager+"/Apply"]
+		for _, p := range fieldset.All(fieldsOf(want.Object)) {
+			if ours == nil || !ours.Has(p) || at(o.content, p) != at(want.Object, p) {
+				return errors.Errorf("Ready, and %s differs at %s", k, p)
+			}
+		}
+	}
+	return nil
+}
+
+// check checks that hooks ran only where there was a reason, and that passwords stayed.
+func (w *modelWorld) check(m *model) error {
+	if w == nil {
+		return nil
+	}
+	for i := range w.settled {
+		was, in := w.settled[i], &m.spec.Slots[i]
+		is := modelSettled{content: m.contentOf(i), hooks: m.hooksOf(i)}
+		if in.Random && in.Present && !in.Plain {
+			is.password = m.fieldOf(key("Secret", in.namespace(), modelNames[i]+"-secret"), "data", "password")
+			if is.password == "" {
+				return errors.Errorf("install %s has no password", modelNames[i])
+			}
+		}
+		w.settled[i] = is
+		if was.content == "" || was.changed {
+			continue
+		}
+		if is.hooks != was.hooks {
+			return errors.Errorf("hooks of install %s were created %d times, and nothing changed", modelNames[i], is.hooks-was.hooks)
+		}
+		if is.password != was.password {
+			return errors.Errorf("the password of install %s changed from %s to %s", modelNames[i], was.password, is.password)
+		}
+	}
+	return nil
+}
