@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -45,15 +44,15 @@ const CompilerFlags = "all=-dwarf=false -c=1"
 // more cores, the build mostly waits for the last package and the linker, which then use several.
 const fewCores = 4
 
-// CollectLess is the environment in which compilers and linkers collect garbage less often, which saves a fifth of their time. The
+// CollectLess returns the environment in which compilers and linkers collect garbage less often, which saves a fifth of their time. The
 // limit is for the few that would use several times their memory.
-var CollectLess = []string{"GOGC=400", "GOMEMLIMIT=2GiB"}
+func CollectLess() []string { return []string{"GOGC=400", "GOMEMLIMIT=2GiB"} }
 
 // Compile builds a program without cgo. The demo, the suites, the packages and the tools all use it, and the Makefile
 // uses the same flags. Go's build cache keeps packages by their compiler flags, so different flags would compile every
 // dependency again.
 func Compile(ctx context.Context, p Program) error {
-	env := append(slices.Clone(CollectLess), "GOOS="+cmp.Or(p.GOOS, runtime.GOOS), "GOARCH="+cmp.Or(p.GOARCH, runtime.GOARCH))
+	env := append(CollectLess(), "GOOS="+cmp.Or(p.GOOS, runtime.GOOS), "GOARCH="+cmp.Or(p.GOARCH, runtime.GOARCH))
 	if runtime.NumCPU() <= fewCores {
 		env = append(env, "GOMAXPROCS=1")
 	}

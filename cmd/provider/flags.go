@@ -89,6 +89,18 @@ func (f *flags) validate() error {
 	if f.renderProcesses < 0 && f.renderProcesses != automatic {
 		return errors.Errorf("--render-processes must be at least 0, not %d", f.renderProcesses)
 	}
+	if err := f.validatePositive(); err != nil {
+		return err
+	}
+	if err := naming.Allowed(f.externalNames).Validate(); err != nil {
+		return errors.Wrap(err, "--allow-external-names")
+	}
+	_, err := f.guard("")
+	return err
+}
+
+// validatePositive returns an error if a value that must be greater than 0 is not.
+func (f *flags) validatePositive() error {
 	for name, n := range map[string]int64{
 		"render-memory": f.renderMemory, "render-output": f.renderOutput, "render-objects": int64(f.renderObjects),
 	} {
@@ -104,11 +116,7 @@ func (f *flags) validate() error {
 			return errors.Errorf("--%s must be greater than 0, not %s", d.name, d.value)
 		}
 	}
-	if err := naming.Allowed(f.externalNames).Validate(); err != nil {
-		return errors.Wrap(err, "--allow-external-names")
-	}
-	_, err := f.guard("")
-	return err
+	return nil
 }
 
 // application returns the command. Parsing its arguments stores the values of the flags in f.

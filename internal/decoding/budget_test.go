@@ -141,7 +141,7 @@ func TestSlowResponses(t *testing.T) {
 }
 
 // stuck is a connection that sends nothing until its request ends.
-type stuck struct{ ctx context.Context } //nolint:containedctx // It stands for a connection.
+type stuck struct{ ctx context.Context }
 
 func (s stuck) Read([]byte) (int, error) {
 	<-s.ctx.Done()

@@ -85,7 +85,7 @@ func (p *part) try(n int64) (changed <-chan struct{}, err error) {
 	}
 	r.left -= n
 	p.bytes += n
-	return nil, nil
+	return nil, nil //nolint:nilnil // There is nothing to wait for, as documented.
 }
 
 // evictSlow takes the memory of the oldest response if it waits for its server and its time has expired.

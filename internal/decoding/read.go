@@ -62,7 +62,7 @@ func readAll(ctx context.Context, s Source, p *part) ([]byte, error) {
 		switch {
 		case int64(len(buffer)) > s.Most:
 			return nil, ErrTooLarge
-		case err == io.EOF: //nolint:errorlint // Readers return it unwrapped.
+		case err == io.EOF:
 			return buffer, nil
 		case err != nil:
 			return nil, err

@@ -25,6 +25,7 @@ type Limits struct {
 // Within returns a function that fails the test if more memory was allocated since the call than the limits allow for an input of
 // size bytes, or if more than ten seconds have passed. Call it first: defer fuzztest.Within(t, limits, len(data))().
 func Within(t testing.TB, l Limits, size int) func() {
+	t.Helper()
 	before, start := Allocated(), time.Now()
 	watch := time.AfterFunc(endless, func() { panic(fmt.Sprintf("an input of %d bytes takes more than %s", size, endless)) })
 	return func() {

@@ -119,6 +119,10 @@ func TestServed(t *testing.T) {
 			reason: "The list of resources has others.", gvk: widget,
 			paths: map[string]string{"/apis/example.org/v1": `{"kind":"APIResourceList","groupVersion":"example.org/v1","resources":[{"name":"gadgets","kind":"Gadget"}]}`},
 		},
+		"Subresource": {
+			reason: "A kind that only a subresource has is not one of objects.", gvk: schema.GroupVersionKind{Version: "v1", Kind: "Eviction"},
+			paths: map[string]string{"/api/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods/eviction","kind":"Eviction","group":"policy","version":"v1"}]}`},
+		},
 		"NoGroup":   {reason: "The list of groups does not have its group.", gvk: widget, paths: map[string]string{"/apis": groups}},
 		"NoVersion": {reason: "The list of groups does not have its version.", gvk: schema.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"}, paths: map[string]string{"/apis": groups}},
 		"NoCore": {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -68,10 +69,11 @@ func Resources(ctx context.Context, get GetFunc, gv schema.GroupVersion) ([]meta
 	return list.APIResources, nil
 }
 
-// Served reports whether a cluster serves a kind, according to its discovery documents.
+// Served reports whether a cluster serves a kind, according to its discovery documents. The kind of a subresource alone, such as
+// Eviction, has no objects, so it is not served.
 func Served(ctx context.Context, get GetFunc, gvk schema.GroupVersionKind) (bool, error) {
 	all, err := Resources(ctx, get, gvk.GroupVersion())
-	return slices.ContainsFunc(all, func(r metav1.APIResource) bool { return r.Kind == gvk.Kind }), err
+	return slices.ContainsFunc(all, func(r metav1.APIResource) bool { return r.Kind == gvk.Kind && !strings.Contains(r.Name, "/") }), err
 }
 
 // An UnsettledError reports a group version that the list of API groups contains, but for which the cluster responds with

@@ -121,7 +121,7 @@ func (e *ListingError) Error() string {
 }
 
 // A Cache holds the state of the objects that have the label of the engine. It watches each tracked kind once.
-type Cache interface {
+type Cache interface { //nolint:interfacebloat // What the engine asks of a watch.
 	// Interpreter returns the Interpreter that the cache was created with. The engine requires a cache with the
 	// manifest.Interpreter for its own identity.
 	Interpreter() Interpreter

@@ -132,7 +132,7 @@ func (w *modelWorld) isForgotten(k cluster.ObjectRef, o *fakeObject) bool {
 // observed checks an observation, as far as the world is such that it could be right, and records what a controller would.
 func (w *modelWorld) observed(m *model, o observe.Observation, err error) error {
 	if w == nil || err != nil {
-		return nil
+		return nil //nolint:nilerr // The caller handles the error.
 	}
 	if o.Exists && o.ClusterUID != "" {
 		w.clusterUID = o.ClusterUID

@@ -172,7 +172,7 @@ func (m *model) otherClusterMeanwhile(a, b int) error {
 // otherOwnerOps are steps of owners of other bundles.
 func otherOwnerOps() []modelOp {
 	return []modelOp{
-		{"other owner", func(m *model, a, b int) error { return m.calm(func() error { return m.otherOwner(b) }) }},
+		{"other owner", func(m *model, _, b int) error { return m.calm(func() error { return m.otherOwner(b) }) }},
 		{"other owner meanwhile", func(m *model, a, b int) error {
 			return m.calm(func() error {
 				err := m.meanwhile(1+a%24, func() error { return m.otherOwner(b) })

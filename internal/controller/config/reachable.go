@@ -134,11 +134,7 @@ func (r *reachable) report(ctx context.Context, o client.Object, s *v1alpha1.Pro
 	if age := r.now().Sub(before.LastTransitionTime.Time); before.Status != corev1.ConditionUnknown && before.Status != c.Status && age < settle {
 		return settle - age, nil
 	}
-	endpoint := ""
-	if at.connection != nil {
-		_, endpoint, _ = strings.Cut(at.connection.Host(), "://")
-		endpoint = conditions.Truncate(endpoint, maxEndpoint)
-	}
+	endpoint := endpointOf(at)
 	isNew := endpoint != s.Endpoint || before.Status != corev1.ConditionTrue && before.Reason != v1alpha1.ReasonWrongCluster
 	if endpoint != s.Endpoint {
 		s.Endpoint, s.KubernetesVersion, s.ClusterUID = endpoint, "", ""
@@ -149,14 +145,29 @@ func (r *reachable) report(ctx context.Context, o client.Object, s *v1alpha1.Pro
 	if v := r.versionOf(ctx, at.connection, answer, isNew || s.KubernetesVersion == ""); v != "" {
 		s.KubernetesVersion = v
 	}
-	ready := xpv2.Available().WithMessage(c.Message)
-	if c.Status != corev1.ConditionTrue {
-		ready.Status, ready.Reason = c.Status, c.Reason
-	}
+	ready := readyOf(c)
 	c.LastTransitionTime, ready.LastTransitionTime = metav1.NewTime(r.now()), metav1.NewTime(r.now())
 	conditions.Mark(&s.ConditionedStatus, at.generation, c)
 	conditions.MarkReady(&s.ConditionedStatus, at.generation, ready, isStalled(at, c))
 	return 0, nil
+}
+
+// readyOf returns the condition Ready for a condition Reachable.
+func readyOf(c xpv2.Condition) xpv2.Condition {
+	ready := xpv2.Available().WithMessage(c.Message)
+	if c.Status != corev1.ConditionTrue {
+		ready.Status, ready.Reason = c.Status, c.Reason
+	}
+	return ready
+}
+
+// endpointOf returns the host of a connection, or an empty string without one.
+func endpointOf(at attempt) string {
+	if at.connection == nil {
+		return ""
+	}
+	_, host, _ := strings.Cut(at.connection.Host(), "://")
+	return conditions.Truncate(host, maxEndpoint)
 }
 
 // isStalled reports whether a cluster stays unreachable until someone changes the config or its credentials. This is not the

@@ -25,7 +25,7 @@ const mib = 1 << 20
 
 // frame returns an event of a watch in the binary format.
 func frame(content string) string {
-	return string(binary.BigEndian.AppendUint32(nil, uint32(len(content)))) + content //nolint:gosec // Small.
+	return string(binary.BigEndian.AppendUint32(nil, uint32(len(content)))) + content
 }
 
 // chunk returns what a body returns at once, with repeated characters shortened.
@@ -98,7 +98,7 @@ func TestEventsArrive(t *testing.T) {
 	end := make(chan struct{})
 	_, rc := newTLS(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "{1}\n")
-		w.(http.Flusher).Flush() //nolint:forcetypeassert // It is one.
+		w.(http.Flusher).Flush()
 		<-end
 	})
 	defer close(end)

@@ -56,7 +56,7 @@ func build(ctx context.Context, dir, command string) error {
 		args = append(args, "-race")
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/"+command)...)
-	cmd.Dir, cmd.Env = root, append(env, tools.CollectLess...)
+	cmd.Dir, cmd.Env = root, slices.Concat(env, tools.CollectLess())
 	out, err = cmd.CombinedOutput()
 	return errors.Wrapf(err, "cannot build %s: %s", command, out)
 }

@@ -51,7 +51,7 @@ func (p PartID) Kind() PartKind {
 		return PartKindCRDs
 	case PartResource:
 		return PartKindResource
-	case WholeBundle:
+	case WholeBundle, PartLost:
 	}
 	return PartKindInstall
 }

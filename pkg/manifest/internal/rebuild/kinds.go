@@ -34,7 +34,7 @@ func served(versions []string) map[schema.GroupKind]schema.GroupVersionKind {
 	out := map[schema.GroupKind]schema.GroupVersionKind{}
 	for _, s := range versions {
 		p := strings.Split(s, "/")
-		gvk := schema.GroupVersionKind{}
+		var gvk schema.GroupVersionKind
 		switch {
 		case len(p) == 3:
 			gvk = schema.GroupVersionKind{Group: p[0], Version: p[1], Kind: p[2]}

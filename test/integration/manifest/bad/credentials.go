@@ -56,11 +56,11 @@ var _ = Describe("Credentials that are trouble", Label("bad"), func() {
 		Entry("exec", user("{exec: {apiVersion: client.authentication.k8s.io/v1, command: touch, args: [/tmp/x], interactiveMode: Never}}"),
 			`user "main" of the kubeconfig`, "exec is not allowed"),
 		Entry("auth-provider", user("{auth-provider: {name: oidc}}"), `user "main" of the kubeconfig`, "auth-provider is not allowed"),
-		Entry("path of a token", user("{tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token}"), "tokenFile is refused"),
-		Entry("path of a certificate", user("{client-certificate: /etc/tls.crt, client-key: /etc/tls.key}"), "client-certificate is refused"),
+		Entry("path of a token", user("{tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token}"), "tokenFile is not allowed"),
+		Entry("path of a certificate", user("{client-certificate: /etc/tls.crt, client-key: /etc/tls.key}"), "client-certificate is not allowed"),
 		Entry("path of an authority", func() []byte {
 			return Handwritten("{server: "+Env.Target.URL()+", certificate-authority: /etc/ca.crt}", "{token: "+Password+"}")
-		}, `cluster "main" of the kubeconfig`, "certificate-authority is refused"),
+		}, `cluster "main" of the kubeconfig`, "certificate-authority is not allowed"),
 		Entry("no YAML", func() []byte { return []byte("kind: Config\nusers: [{name: " + Password) }, "cannot read kubeconfig"),
 	)
 
