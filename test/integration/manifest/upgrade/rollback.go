@@ -50,7 +50,7 @@ var _ = Describe("An upgrade that does not work", func() {
 			ReadyBecause(v1alpha1.ReasonRolledBack),
 			HaveField("Status.AtProvider.Version", "1.0.0"),
 			Not(HaveState(v1alpha1.StateWarning, "is being rolled back"))))
-		Eventually(Events).WithContext(ctx).WithArguments(s, "web").Should(ContainElement(HavePrefix("Warning RolledBack is being rolled back to 1.0.0")))
+		Eventually(Events).WithContext(ctx).WithArguments(s, "web").Should(ContainElement(HavePrefix("Warning RolledBack Upgrade is being rolled back to 1.0.0")))
 		Expect(s.MustConfigMap(ctx, "web-settings").UID).To(Equal(settings.UID))
 		Expect(Gone(s.ConfigMap)(ctx, "web-options")).To(BeTrue())
 
