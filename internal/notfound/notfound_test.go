@@ -3,6 +3,7 @@
 package notfound
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -160,5 +161,18 @@ func TestServed(t *testing.T) {
 				t.Errorf("%s\nServed(...): want %t and error %q, got %t, %v", tc.reason, tc.want, tc.err, got, err)
 			}
 		})
+	}
+}
+
+func TestListed(t *testing.T) {
+	get := func(context.Context, string) ([]byte, error) {
+		return []byte(`{"kind":"APIResourceList","groupVersion":"v1","resources":[` +
+			`{"name":"bindings","kind":"Binding","verbs":["create"]},{"name":"secrets","kind":"Secret","verbs":["get","list"]}]}`), nil
+	}
+	for kind, want := range map[string]bool{"Binding": false, "Secret": true, "Widget": false} {
+		got, err := Listed(t.Context(), get, schema.GroupVersionKind{Version: "v1", Kind: kind})
+		if err != nil || got != want {
+			t.Errorf("Listed(%s): want %t, got %t, %v", kind, want, got, err)
+		}
 	}
 }

@@ -72,8 +72,20 @@ func Resources(ctx context.Context, get GetFunc, gv schema.GroupVersion) ([]meta
 // Served reports whether a cluster serves a kind, according to its discovery documents. The kind of a subresource alone, such as
 // Eviction, has no objects, so it is not served.
 func Served(ctx context.Context, get GetFunc, gvk schema.GroupVersionKind) (bool, error) {
+	return find(ctx, get, gvk, func(metav1.APIResource) bool { return true })
+}
+
+// Listed reports whether a cluster serves lists of a kind, according to its discovery documents. Binding, for example, can only be
+// created.
+func Listed(ctx context.Context, get GetFunc, gvk schema.GroupVersionKind) (bool, error) {
+	return find(ctx, get, gvk, func(r metav1.APIResource) bool { return len(r.Verbs) == 0 || slices.Contains(r.Verbs, "list") })
+}
+
+func find(ctx context.Context, get GetFunc, gvk schema.GroupVersionKind, accept func(metav1.APIResource) bool) (bool, error) {
 	all, err := Resources(ctx, get, gvk.GroupVersion())
-	return slices.ContainsFunc(all, func(r metav1.APIResource) bool { return r.Kind == gvk.Kind && !strings.Contains(r.Name, "/") }), err
+	return slices.ContainsFunc(all, func(r metav1.APIResource) bool {
+		return r.Kind == gvk.Kind && !strings.Contains(r.Name, "/") && accept(r)
+	}), err
 }
 
 // An UnsettledError reports a group version that the list of API groups contains, but for which the cluster responds with

@@ -131,7 +131,11 @@ func (c *Client) Absent(ctx context.Context, gvk schema.GroupVersionKind, m clus
 	case !notfound.Foreign(err):
 		return false, err
 	}
-	served, serr := notfound.Served(ctx, c.document, gvk)
+	find := notfound.Served
+	if name == "" {
+		find = notfound.Listed
+	}
+	served, serr := find(ctx, c.document, gvk)
 	if serr != nil || !served {
 		return serr == nil, serr
 	}
