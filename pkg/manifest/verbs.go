@@ -198,7 +198,7 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 	}
 	objects, err := w.look(ctx, inv)
 	if err != nil {
-		return Removal{}, err
+		return removalWithout(rebuilt, err)
 	}
 	res, err := w.newRemover().run(ctx, w.removalMode(), inv.Objects, objects, w.removalHooks(inv))
 	left := Removal{
@@ -216,4 +216,13 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 	}
 	left.Gone, left.HookFailures = true, res.HookFailures
 	return left, nil
+}
+
+// removalWithout returns the result of a removal that cannot see the objects. If it only waits for lists, it still reports that it rebuilt
+// the inventory, because the next call finds it stored.
+func removalWithout(rebuilt *inventory.Rebuilt, err error) (Removal, error) {
+	if l := (*cluster.ListingError)(nil); rebuilt != nil && errors.As(err, &l) {
+		return Removal{State: Processing, Message: err.Error(), Rebuilt: rebuilt}, nil
+	}
+	return Removal{}, err
 }
