@@ -35,7 +35,7 @@ var _ = Describe("An archive that is hostile", Label("bad"), func() {
 		Entry("device", tarOf(&tar.Header{Typeflag: tar.TypeChar, Name: "values.yaml"}), `entry "values.yaml" is neither a file nor a directory`),
 		Entry("100,000 files", tarOf(files(100_000)...), "the archive has more than the limit of 10000 entries"),
 		Entry("more than 512 MiB when it is unpacked", tarOf(&tar.Header{Typeflag: tar.TypeReg, Name: "zeros", Size: 513 << 20}),
-			"is larger than the limit of 536870912 bytes"),
+			"the unpacked archive is larger than the limit of 536870912 bytes"),
 		Entry("cut off", func() []byte { a := tarOf(file("values.yaml"))(); return a[:len(a)/2] }, "the archive is truncated"),
 	)
 
