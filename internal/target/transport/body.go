@@ -7,6 +7,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/url"
 	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -15,7 +16,7 @@ import (
 )
 
 // largeEvent is the size of an event in bytes after which a watch ends, and is continued: its decoder keeps a buffer of the size of the
-// largest event.
+// largest event. A watch that begins with a list ends after this list, because it would otherwise begin from the start.
 const largeEvent = 512 << 10
 
 // A body is the body of a response within the budget of the process. It is read as a whole before the client gets its first byte, and
@@ -30,7 +31,10 @@ type body struct {
 	next  func() (decoding.Source, error)
 	watch bool
 
-	// unread and err belong to the goroutine that reads.
+	// listing is true until a watch that begins with a list has sent all of it, and large is true after a large event. They, unread and
+	// err belong to the goroutine that reads.
+	listing, large bool
+
 	unread *bytes.Reader
 	err    error
 
@@ -39,10 +43,10 @@ type body struct {
 	closed  bool
 }
 
-// bodyOf returns the body of a response for the client.
-func (g *guard) bodyOf(ctx context.Context, cancel context.CancelFunc, resp *http.Response, watch bool) *body {
+// bodyOf returns the body of a response for the client. The context is that of the request, and cancel cancels it.
+func (g *guard) bodyOf(ctx context.Context, cancel context.CancelFunc, u *url.URL, resp *http.Response) *body {
 	b := &body{
-		Closer: resp.Body, ctx: ctx, cancel: cancel, guard: g, watch: watch && resp.StatusCode == http.StatusOK,
+		Closer: resp.Body, ctx: ctx, cancel: cancel, guard: g, watch: isWatch(u) && resp.StatusCode == http.StatusOK, listing: isStreamedList(u),
 		unread: bytes.NewReader(nil), release: func() {},
 	}
 	s := decoding.Source{
@@ -90,10 +94,17 @@ func (b *body) load() error {
 	}
 	b.holds(release)
 	b.unread.Reset(content)
-	if b.watch && len(content) > largeEvent {
+	if b.watch && b.endsAfter(content) {
 		b.next = func() (decoding.Source, error) { return s, io.EOF }
 	}
 	return nil
+}
+
+// endsAfter reports whether a watch ends after an event.
+func (b *body) endsAfter(event []byte) bool {
+	b.large = b.large || len(event) > largeEvent
+	b.listing = b.listing && !isEndOfList(event)
+	return b.large && !b.listing
 }
 
 // holds releases the memory that the body has taken from the budget, and keeps the function that releases its current memory.

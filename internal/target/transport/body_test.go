@@ -40,13 +40,14 @@ func chunk(p []byte) string {
 func TestEvents(t *testing.T) {
 	const jsonType, binaryType = "application/json", "application/vnd.kubernetes.protobuf;stream=watch"
 	large := strings.Repeat("x", largeEvent+1)
+	const bookmark = `{"type":"BOOKMARK","object":{"metadata":{"annotations":{"k8s.io/initial-events-end":"true"}}}}` + "\n"
 	type want struct {
 		Parts    []string
 		TooLarge bool
 	}
 	cases := map[string]struct {
-		reason, contentType, content string
-		want                         want
+		reason, contentType, content, query string
+		want                                want
 	}{
 		"Lines":       {reason: "Each line is an event.", contentType: jsonType, content: "{1}\n{2}\n{3}", want: want{Parts: []string{"{1}\n", "{2}\n", "{3}"}}},
 		"Messages":    {reason: "Each message is an event.", contentType: binaryType, content: frame("one") + frame("") + frame("two\nlines"), want: want{Parts: []string{frame("one"), frame(""), frame("two\nlines")}}},
@@ -54,9 +55,23 @@ func TestEvents(t *testing.T) {
 		"CutLength":   {reason: "So is an incomplete length.", contentType: binaryType, content: frame("one") + "\x00\x00", want: want{Parts: []string{frame("one"), "\x00\x00"}}},
 		"Large":       {reason: "After a large event, the watch is continued by another request, so that no buffer stays large.", contentType: jsonType, content: large + "\n{2}\n", want: want{Parts: []string{"xxxxxxxxxx..."}}},
 		"LargeBinary": {reason: "So it is after a large message.", contentType: binaryType, content: frame(large) + frame("two"), want: want{Parts: []string{frame(large)[:10] + "..."}}},
-		"Endless":     {reason: "An event without end is not read.", contentType: jsonType, content: "{1}\n" + strings.Repeat("x", mib+1), want: want{Parts: []string{"{1}\n"}, TooLarge: true}},
-		"Announced":   {reason: "Nor is one that is announced to be too large.", contentType: binaryType, content: frame("one") + "\xff\xff\xff\xff", want: want{Parts: []string{frame("one")}, TooLarge: true}},
-		"Values":      {reason: "Nor what becomes too large.", contentType: jsonType, content: strings.Repeat("{}", 200_000) + "\n", want: want{TooLarge: true}},
+		"LargeList": {
+			reason: "A list is streamed to its end, because it would begin from the start.", contentType: jsonType, query: "&sendInitialEvents=true",
+			content: large + "\n" + large + "k8s.io/initial-events-end BOOKMARK\n" + bookmark + "{4}\n",
+			want:    want{Parts: []string{"xxxxxxxxxx...", "xxxxxxxxxx...", bookmark}},
+		},
+		"LargeBinaryList": {
+			reason: "So is one of messages.", contentType: binaryType, query: "&sendInitialEvents=true",
+			content: frame(large) + frame("two") + frame("\n\x08BOOKMARK\x12 k8s.io/initial-events-end") + frame("four"),
+			want:    want{Parts: []string{frame(large)[:10] + "...", frame("two"), frame("\n\x08BOOKMARK\x12 k8s.io/initial-events-end")}},
+		},
+		"SmallList": {
+			reason: "The watch continues after the list if no event was large.", contentType: jsonType, query: "&sendInitialEvents=true",
+			content: "{1}\n" + bookmark + "{3}\n" + large + "\n{5}\n", want: want{Parts: []string{"{1}\n", bookmark, "{3}\n", "xxxxxxxxxx..."}},
+		},
+		"Endless":   {reason: "An event without end is not read.", contentType: jsonType, content: "{1}\n" + strings.Repeat("x", mib+1), want: want{Parts: []string{"{1}\n"}, TooLarge: true}},
+		"Announced": {reason: "Nor is one that is announced to be too large.", contentType: binaryType, content: frame("one") + "\xff\xff\xff\xff", want: want{Parts: []string{frame("one")}, TooLarge: true}},
+		"Values":    {reason: "Nor what becomes too large.", contentType: jsonType, content: strings.Repeat("{}", 200_000) + "\n", want: want{TooLarge: true}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +81,7 @@ func TestEvents(t *testing.T) {
 			})
 			budget := decoding.New(16 * mib)
 			tr := newTransport(t, rc, Options{Budget: budget, Limits: Limits{EventBytes: mib}})
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, rc.Host+"/x?watch=true", nil)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, rc.Host+"/x?watch=true"+tc.query, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

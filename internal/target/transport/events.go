@@ -7,6 +7,9 @@ import (
 	"encoding/binary"
 	"io"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
 	"github.com/crossplane-contrib/provider-kyma/internal/decoding"
 )
 
@@ -65,6 +68,12 @@ func (l *line) Read(p []byte) (int, error) {
 		return i + 1, nil
 	}
 	return n, err
+}
+
+// isEndOfList reports whether an event is the bookmark at the end of a streamed list. The type is at the beginning of each event.
+func isEndOfList(event []byte) bool {
+	const most = len(`{"type":"BOOKMARK"`)
+	return bytes.Contains(event[:min(len(event), most)], []byte(watch.Bookmark)) && bytes.Contains(event, []byte(metav1.InitialEventsAnnotationKey))
 }
 
 // prefix is the number of bytes of the length of a message.

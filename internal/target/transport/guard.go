@@ -83,7 +83,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode >= http.StatusBadRequest && !isAPI(resp) {
 		withoutText(resp)
 	}
-	resp.Body = g.bodyOf(ctx, cancel, resp, watch)
+	resp.Body = g.bodyOf(ctx, cancel, req.URL, resp)
 	return resp, nil
 }
 
@@ -136,12 +136,18 @@ func isRedirect(r *http.Response) bool {
 	return r.StatusCode >= 300 && r.StatusCode < 400 && r.StatusCode != http.StatusNotModified
 }
 
-func isWatch(u *url.URL) bool {
-	if !strings.Contains(u.RawQuery, "watch=") {
+func isWatch(u *url.URL) bool { return isTrue(u, "watch") }
+
+// isStreamedList reports whether a watch begins with a list.
+func isStreamedList(u *url.URL) bool { return isTrue(u, "sendInitialEvents") }
+
+// isTrue reports whether a parameter of a URL is true.
+func isTrue(u *url.URL, parameter string) bool {
+	if !strings.Contains(u.RawQuery, parameter+"=") {
 		return false
 	}
-	w, err := strconv.ParseBool(u.Query().Get("watch"))
-	return err == nil && w
+	yes, err := strconv.ParseBool(u.Query().Get(parameter))
+	return err == nil && yes
 }
 
 // watchTime returns the maximum duration of a watch.
