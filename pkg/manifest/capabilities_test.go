@@ -145,3 +145,17 @@ func TestRepairRepairs(t *testing.T) {
 		})
 	}
 }
+
+// TestPlainAfterChart checks that an install that was a chart, and depended on the version of the cluster, comes to rest in another
+// form after the cluster was upgraded.
+func TestPlainAfterChart(t *testing.T) {
+	b := newBench(t)
+	b.settle(bundleOf(install("web", tmplByVersion)))
+	s := bundleOf(plainOf("web", configMap("x")))
+	b.settle(s)
+	b.restart()
+	b.c.version, b.c.known = "v1.37.0", "v1.37.0"
+	if o := b.observe(s); !o.UpToDate || o.State != Ready {
+		t.Errorf("want it to be at rest, got %+v", o)
+	}
+}

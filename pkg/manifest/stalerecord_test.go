@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,5 +46,53 @@ func TestStaleRecord(t *testing.T) {
 				t.Errorf("\n%s\nwant Ready, got %+v", tc.reason, o)
 			}
 		})
+	}
+}
+
+// TestStrayRecord checks that a step that another process overtook leaves no record of a second deployed revision, whenever the other
+// one does so.
+func TestStrayRecord(t *testing.T) {
+	bundle := func(namespace, greeting string) *Bundle {
+		in := install("web", tmplConfig, hookJob("first", "pre-install,pre-upgrade"), hookJob("last", "post-install,post-upgrade"))
+		in.Namespace, in.Values = namespace, map[string]any{"greeting": greeting}
+		return bundleOf(in)
+	}
+	strays := 0
+	for n := 1; n < 40; n++ {
+		for _, namespace := range []string{"apps", "other"} {
+			b := newBench(t)
+			former, s, other := bundle("apps", "former"), bundle(namespace, "new"), b.another()
+			left, overtaken := n, false
+			b.c.before = func(*http.Request) {
+				if left--; left == 0 {
+					overtaken = true
+					other.apply(former)
+				}
+			}
+			for range 4 {
+				_, err := b.Apply(t.Context(), b.c, s)
+				if isChanged(err) {
+					break
+				}
+			}
+			b.c.before = nil
+			if !overtaken {
+				continue
+			}
+			strays++
+			b.settle(s)
+			var deployed []string
+			for _, status := range b.statuses() {
+				if strings.HasSuffix(status, " deployed") {
+					deployed = append(deployed, status)
+				}
+			}
+			if len(deployed) != 1 {
+				t.Errorf("overtaken before request %d of an install in namespace %s: want one deployed revision, got %q", n, namespace, b.statuses())
+			}
+		}
+	}
+	if strays == 0 {
+		t.Error("no step was overtaken")
 	}
 }

@@ -192,6 +192,8 @@ func (c *Composer) render(ctx context.Context, out *Component) ([]*unstructured.
 	if out.Install != nil && out.Install.Form == bundle.FormChart {
 		return c.renderChart(ctx, out)
 	}
+	// Only charts depend on the cluster. The part may have been a chart before.
+	out.Record.Capabilities = ""
 	return readPart(ctx, c.Renderer, c.Bundle.Tenant, c.Caches, out.Part)
 }
 

@@ -72,13 +72,18 @@ func (i *Inventory) withoutStuck(r Reasons, retry string) *Reasons {
 	return &r
 }
 
+// IsEmpty reports whether nothing stopped the step.
+func (r *Reasons) IsEmpty() bool {
+	return len(r.Failed) == 0 && len(r.Held) == 0 && r.Waiting == "" && r.Pruning == ""
+}
+
 // maxReason is the maximum length of a stored reason in bytes.
 const maxReason = 1024
 
 // ToStore returns the stored form of the reasons, shortened and redacted, or nil if there are none. If redact is nil, nothing is
 // redacted.
 func (r *Reasons) ToStore(redact func(text string) string) *Reasons {
-	if len(r.Failed) == 0 && len(r.Held) == 0 && r.Waiting == "" && r.Pruning == "" {
+	if r.IsEmpty() {
 		return nil
 	}
 	out := &Reasons{Waiting: Bounded(r.Waiting, redact), Pruning: Bounded(r.Pruning, redact)}

@@ -41,11 +41,15 @@ func Observe(in Input) Observation {
 		o.out.Drift = nil
 	}
 	o.concludeParts()
-	o.out.UpToDate = o.out.UpToDate && !in.Adopting
+	o.out.UpToDate = o.out.UpToDate && !in.Adopting && !o.isOutlived()
 	o.observeCheckpoint()
 	o.observeTests()
 	return o.out
 }
+
+// isOutlived reports whether the inventory contains reasons why a step stopped although nothing is left to do: the step that
+// succeeded could not save the inventory. Another step removes them, so that no later observation reports them.
+func (o *observer) isOutlived() bool { return o.out.State == health.Ready && !o.last.IsEmpty() }
 
 // An observer makes one observation.
 type observer struct {

@@ -34,6 +34,15 @@ func TestObserve(t *testing.T) {
 			phase:  PhaseReady,
 			want:   Observation{Exists: true, State: health.Ready, Ready: 1, Total: 1},
 		},
+		"Outlived": {
+			reason: "A step that succeeded could not save that the failure before it is over. The next step does.",
+			in: func(w *world) Input {
+				w.last.Failed = map[object.PartID]inventory.Failure{"web": {Digest: "new", Message: "no"}}
+				return w.input()
+			},
+			phase: PhaseReady,
+			want:  Observation{Exists: true, State: health.Ready, Ready: 1, Total: 1},
+		},
 		"Unhealthy": {
 			reason: "An object that has failed is an error that a step cannot repair.",
 			in:     func(w *world) Input { w.obj.Status, w.obj.Message = cluster.Failed, "no"; return w.input() },

@@ -45,6 +45,8 @@ type Input struct {
 //
 //   - If the bundle was removed, Run deletes everything that the call created.
 //   - If the inventory no longer lists an object that the call created, Run deletes the object.
+//   - If the inventory does not have the revision that a record of a release describes as deployed, or not the release, Run deletes
+//     the record.
 //   - If the inventory no longer lists an object of another owner that the call marked as used, Run removes the mark.
 //   - If the inventory lists an object that the call wrote in another form, Run marks the object as changed, so that the process that
 //     saved the inventory repairs it.
@@ -110,14 +112,14 @@ func (in *Input) delete(ctx context.Context, inv *inventory.Inventory, o ssa.Wri
 	switch {
 	case o.Used:
 		return in.Marks.Unuse(ctx, o.GVK, o.Ref, o.UID)
-	case !o.Created:
+	case !o.Created && !release.IsRecord(o.Ref):
 		return nil
 	}
-	return in.deleteCreated(ctx, inv, o)
+	return in.deleteWritten(ctx, inv, o)
 }
 
-// deleteCreated deletes an object that the call created, unless another client has replaced or adopted it.
-func (in *Input) deleteCreated(ctx context.Context, inv *inventory.Inventory, o ssa.Written) error {
+// deleteWritten deletes an object that the call created, or a record that it wrote, unless another client has replaced or adopted it.
+func (in *Input) deleteWritten(ctx context.Context, inv *inventory.Inventory, o ssa.Written) error {
 	m, err := in.Client.Metadata(ctx, o.GVK, o.Ref)
 	if err != nil || m == nil || string(m.UID) != o.UID || !in.isOurs(m, inv) {
 		return err
@@ -128,13 +130,15 @@ func (in *Input) deleteCreated(ctx context.Context, inv *inventory.Inventory, o 
 	return nil
 }
 
-// isOurs reports whether an object belongs to the bundle, so that it must be deleted if the inventory does not list it. If
-// there is an inventory, hooks and release records stay: an inventory does not list them, but the process that saved it manages
-// them.
+// isOurs reports whether an object belongs to the bundle, so that it must be deleted if the inventory does not list it. If there is an
+// inventory, hooks stay: an inventory does not list them, but the process that saved it manages them.
 func (in *Input) isOurs(m *metav1.PartialObjectMetadata, inv *inventory.Inventory) bool {
-	member, set := m.Labels[object.LabelPartOf] == in.Inventories.Set, m.Labels[release.LabelSet] == in.Inventories.Set
-	if inv == nil {
-		return member || set
+	member, record := m.Labels[object.LabelPartOf] == in.Inventories.Set, m.Labels[release.LabelSet] == in.Inventories.Set
+	switch {
+	case inv == nil:
+		return member || record
+	case record:
+		return release.IsStray(m, inv)
 	}
 	return member && m.Annotations[object.AnnotationHookRun] == ""
 }
