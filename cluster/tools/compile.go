@@ -44,8 +44,8 @@ const CompilerFlags = "all=-dwarf=false -c=1"
 // more cores, the build mostly waits for the last package and the linker, which then use several.
 const fewCores = 4
 
-// CollectLess returns the environment in which compilers and linkers collect garbage less often, which saves a fifth of their time. The
-// limit is for the few that would use several times their memory.
+// CollectLess returns the environment in which a Go program collects garbage less often. This saves a fifth of the time of compilers and
+// linkers. The limit is for the few programs that would use several times their memory.
 func CollectLess() []string { return []string{"GOGC=400", "GOMEMLIMIT=2GiB"} }
 
 // Compile builds a program without cgo. The demo, the suites, the packages and the tools all use it, and the Makefile

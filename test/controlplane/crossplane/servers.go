@@ -51,7 +51,7 @@ func findProgram(ctx context.Context) (program, error) {
 // environment returns the environment of the program's commands. It excludes that of the caller, so that proxies and
 // credentials have no effect.
 func (p program) environment(s site, more ...string) []string {
-	return append([]string{
+	return slices.Concat(tools.CollectLess(), []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir,
 		"KUBECONFIG=" + s.cluster.KubeconfigFile(),
 		"POD_NAMESPACE=" + Namespace, "POD_SERVICE_ACCOUNT=" + serviceAccount,
@@ -60,7 +60,7 @@ func (p program) environment(s site, more ...string) []string {
 		"CRDS_PATH=" + filepath.Join(p.source, "cluster", "crds"),
 		"WEBHOOK_CONFIGS_PATH=" + filepath.Join(p.source, "cluster", "webhookconfigurations"),
 		"TLS_CA_SECRET_NAME=" + secretCA, "TLS_SERVER_SECRET_NAME=" + secretServer, "TLS_CLIENT_SECRET_NAME=" + secretClient,
-	}, more...)
+	}, more)
 }
 
 // initialize creates the namespace and the service account, and runs Crossplane's initializer.
