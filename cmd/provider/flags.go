@@ -81,7 +81,7 @@ func (f *flags) validate() error {
 		return errors.Errorf("--poll-jitter-percentage must be less than 100, not %d", f.pollJitter)
 	}
 	if f.metricsCertDir != "" && !f.metricsSecure {
-		return errors.New("--metrics-cert-dir needs --metrics-secure")
+		return errors.New("--metrics-cert-dir requires --metrics-secure")
 	}
 	if f.concurrency < 1 {
 		return errors.Errorf("--max-reconcile-rate must be at least 1, not %d", f.concurrency)

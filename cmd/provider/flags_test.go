@@ -54,7 +54,7 @@ func TestParseArguments(t *testing.T) {
 		"Certificate": {
 			reason: "A certificate that is not used is an error.",
 			args:   []string{"--metrics-cert-dir=/tls"},
-			err:    "--metrics-cert-dir needs --metrics-secure",
+			err:    "--metrics-cert-dir requires --metrics-secure",
 		},
 		"Unknown": {
 			reason: "An unknown flag is named in the error.",

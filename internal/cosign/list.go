@@ -105,7 +105,7 @@ func (l *list) find(ctx context.Context, s store.Reader, digest string, v verifi
 				return "", err
 			}
 			if left -= len(data); left < 0 {
-				return "", errors.Errorf("the signed payloads are together larger than %d bytes", maxPayloads)
+				return "", errors.Errorf("the total size of the signed payloads exceeds the limit of %d bytes", maxPayloads)
 			}
 			payloads[l.layers[i].Digest] = data
 		}

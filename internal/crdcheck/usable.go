@@ -24,7 +24,7 @@ import (
 func Usable(live, want *unstructured.Unstructured) error {
 	has, err := decode(live)
 	if err != nil {
-		return errors.Wrap(err, "what is in the cluster")
+		return errors.Wrap(err, "existing CRD in the cluster")
 	}
 	crd, err := decode(want)
 	if err != nil {
@@ -37,16 +37,16 @@ func Usable(live, want *unstructured.Unstructured) error {
 		{"spec.scope", string(has.Spec.Scope), string(crd.Spec.Scope)},
 	} {
 		if f.has != f.want {
-			return errors.Errorf("%s is %s there, and %s is required", f.field, f.has, f.want)
+			return errors.Errorf("%s of the existing CRD is %s, but must be %s", f.field, f.has, f.want)
 		}
 	}
 	versions, wanted := served(has), served(crd)
 	if len(wanted) > 1 && strategyOf(has) != strategyOf(crd) {
-		return errors.Errorf("spec.conversion.strategy is %s there, and %s is required", strategyOf(has), strategyOf(crd))
+		return errors.Errorf("spec.conversion.strategy of the existing CRD is %s, but must be %s", strategyOf(has), strategyOf(crd))
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		if versions[name] == nil {
-			return errors.Errorf("version %s is not served there", name)
+			return errors.Errorf("the existing CRD does not serve version %s", name)
 		}
 		if err := includesVersion(versions[name], wanted[name]); err != nil {
 			return errors.Wrapf(err, "version %s", name)
@@ -83,10 +83,10 @@ func includesSubresources(has, want *apiextensionsv1.CustomResourceSubresources)
 		has = &apiextensionsv1.CustomResourceSubresources{}
 	}
 	if want.Status != nil && has.Status == nil {
-		return errors.New("the subresource status is missing there")
+		return errors.New("the existing CRD has no status subresource")
 	}
 	if want.Scale != nil && !reflect.DeepEqual(has.Scale, want.Scale) {
-		return errors.New("the subresource scale is missing or different there")
+		return errors.New("the scale subresource of the existing CRD is missing or different")
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func includesSubresources(has, want *apiextensionsv1.CustomResourceSubresources)
 // includesSchema returns an error unless a schema accepts every object that another one accepts.
 func includesSchema(has, want *apiextensionsv1.CustomResourceValidation) error {
 	if want == nil || want.OpenAPIV3Schema == nil {
-		return errors.New("there is a schema there, and none is required")
+		return errors.New("the existing CRD has a schema, but the new CRD has none")
 	}
 	x, err := decodeSchema(has.OpenAPIV3Schema)
 	if err != nil {
@@ -159,7 +159,7 @@ func includesKeyword(path, word string, has, want map[string]any) error {
 		return includes(path+"[*]", x, y)
 	}
 	if !allows(word, has, want) {
-		return errors.Errorf("%s: %s of the schema is more restrictive or different there", fieldOf(path), word)
+		return errors.Errorf("%s: %s in the schema of the existing CRD is more restrictive or different", fieldOf(path), word)
 	}
 	return nil
 }
@@ -219,7 +219,7 @@ func includesProperties(path string, has, want map[string]any) error {
 				return err
 			}
 		case has[preserves] != true:
-			return errors.Errorf("the field %s is missing there", fieldOf(field))
+			return errors.Errorf("the existing CRD does not have the field %s", fieldOf(field))
 		}
 	}
 	if want[preserves] != true && want["additionalProperties"] == nil {
@@ -227,7 +227,7 @@ func includesProperties(path string, has, want map[string]any) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		if w[name] == nil {
-			return errors.Errorf("the field %s is restricted there", fieldOf(path+"."+name))
+			return errors.Errorf("the existing CRD restricts the field %s", fieldOf(path+"."+name))
 		}
 	}
 	return nil

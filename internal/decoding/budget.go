@@ -25,7 +25,7 @@ const (
 // These are the errors of a budget.
 var (
 	// ErrTooLarge means that a response becomes larger than the whole budget.
-	ErrTooLarge = errors.New("the response becomes too large when it is decoded")
+	ErrTooLarge = errors.New("the response is too large to read or decode")
 	// ErrBusy means that a response did not arrive in time while others waited for its memory, or that a second response had to
 	// wait.
 	ErrBusy = errors.New("too many large responses are being read or decoded at the same time")

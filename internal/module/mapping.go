@@ -132,7 +132,7 @@ func of(r *v1alpha1.ModuleResource) string {
 	if r.Component == "" {
 		return ""
 	}
-	return " of component " + r.Component
+	return " in component " + r.Component
 }
 
 // A kind is the form in which a resource stores its content.

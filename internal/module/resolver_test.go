@@ -319,7 +319,7 @@ func TestResolve(t *testing.T) {
 			want: want{
 				invalid: true,
 				err: "component example.org/module/sample: resource config: a module can have only one resource with use Config, " +
-					"but there is another one of component example.org/module/lower",
+					"but there is another one in component example.org/module/lower",
 			},
 		},
 	}

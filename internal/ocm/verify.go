@@ -214,7 +214,7 @@ func signaturePEM(data []byte) ([]byte, error) {
 		found = block
 	}
 	if found == nil {
-		return nil, errors.Errorf("the value contains no PEM block %s", v2.SignaturePEMBlockType)
+		return nil, errors.Errorf("the value contains no PEM block of type %s", v2.SignaturePEMBlockType)
 	}
 	if a, ok := found.Headers[v2.SignatureAlgorithmHeader]; ok && a != v2.RSAPKCS1v15 {
 		return nil, errors.Errorf("the PEM block has algorithm %.100q: must be %s", a, v2.RSAPKCS1v15)

@@ -87,7 +87,7 @@ func TestVerifyChanges(t *testing.T) {
 		"Algorithm":          {reason: "There is one algorithm.", change: func(t tree) { sigValue(t)["algorithm"] = "RSASSA-PSS" }, err: `unknown signature algorithm "RSASSA-PSS"`},
 		"MediaType":          {reason: "There are two encodings.", change: func(t tree) { sigValue(t)["mediaType"] = "x" }, err: `unknown media type "x"`},
 		"NotHex":             {reason: "PEM is not hex.", change: func(t tree) { sigValue(t)["mediaType"] = "application/vnd.ocm.signature.rsa" }, err: "the value of the signature is not hexadecimal"},
-		"NotPEM":             {reason: "Hex is not PEM.", change: func(t tree) { sigValue(t)["value"] = "00" }, err: "the value contains no PEM block SIGNATURE"},
+		"NotPEM":             {reason: "Hex is not PEM.", change: func(t tree) { sigValue(t)["value"] = "00" }, err: "the value contains no PEM block of type SIGNATURE"},
 		"TwoBlocks":          {reason: "Which one would count?", change: func(t tree) { v := sigValue(t); v["value"] = v["value"].(string) + v["value"].(string) }, err: "more than one PEM block"},
 		"PEMHeader":          {reason: "The header must not contradict.", change: func(t tree) { v := sigValue(t); v["value"] = strings.Replace(v["value"].(string), "PKCS1", "X", 1) }, err: "the PEM block has algorithm"},
 		"Empty":              {reason: "No bytes are not signature.", change: func(t tree) { v := sigValue(t); v["value"], v["mediaType"] = "", "application/vnd.ocm.signature.rsa" }, err: "does not match this component and the public key"},

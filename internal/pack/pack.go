@@ -173,7 +173,7 @@ func read(fsys fs.FS, name string, limit int64) ([]byte, error) {
 		return nil, reason(name, err)
 	}
 	if int64(len(data)) > limit {
-		return nil, errors.Errorf("%s: files are together larger than %d bytes, the limit of a layer", name, archive.DefaultLimits().Uncompressed)
+		return nil, errors.Errorf("%s: the total size of the files exceeds the limit of %d bytes for a layer", name, archive.DefaultLimits().Uncompressed)
 	}
 	return data, nil
 }

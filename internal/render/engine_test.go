@@ -155,20 +155,20 @@ func TestEndless(t *testing.T) {
 		"Include": {
 			reason: "A template that includes itself.",
 			files:  app.with(tree{"templates/a.yaml": `{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`}),
-			want:   `chart "app": templates/a.yaml:1: templates call each other recursively too often`,
+			want:   `chart "app": templates/a.yaml:1: templates call each other recursively too many times`,
 		},
 		"TPL": {
 			reason: "Helm does not count tpl: its stack overflows.",
 			files:  app.with(tree{"templates/a.yaml": `{{ tpl .Values.x . }}`}),
 			values: map[string]any{"x": "{{ tpl .Values.x . }}"},
-			want:   `chart "app": templates/a.yaml:1: templates call each other recursively too often`,
+			want:   `chart "app": templates/a.yaml:1: templates call each other recursively too many times`,
 		},
 		"Mixed": {
 			reason: "All ways in turn, deep in constructs.",
 			files: app.with(tree{"templates/a.yaml": `{{ define "a" }}{{ tpl .Values.x . }}{{ end }}{{ define "b" }}` + strings.Repeat("{{ if true }}", 100) +
 				`{{ include "a" . | quote | quote }}` + strings.Repeat("{{ end }}", 100) + `{{ end }}{{ include "a" . }}`}),
 			values: map[string]any{"x": `{{ template "b" . }}`},
-			want:   `chart "app": templates/a.yaml:1: templates call each other recursively too often`,
+			want:   `chart "app": templates/a.yaml:1: templates call each other recursively too many times`,
 		},
 		"Panic": {
 			reason: "A function that panics.",

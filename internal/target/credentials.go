@@ -108,7 +108,7 @@ func (r *Resolver) identity(ctx context.Context, namespace string, spec *v1alpha
 		return nil, nil //nolint:nilnil // No identity is the usual case, and no error.
 	}
 	if spec.Source == v1alpha1.CredentialsSourceNone {
-		return nil, errors.New("spec.identity: source None has no credentials")
+		return nil, errors.New("spec.identity: source None provides no credentials; use another source")
 	}
 	data, injected, err := r.read(ctx, namespace, spec.Credentials)
 	if err != nil {

@@ -165,7 +165,7 @@ func TestResolve(t *testing.T) {
 		"Upbound":           {reason: "A token is the tenant's own.", namespace: tenant, spec: id(upbound, "text")},
 		"UpboundInjected":   {reason: "As in provider-kubernetes.", spec: withIdentity(ok, upbound, injected), want: "does not support source InjectedIdentity"},
 		"UnknownIdentity":   {reason: "The CRD refuses it; a client of the library may not.", spec: id("Other", "text"), want: `unknown type "Other"`},
-		"NoneIdentity":      {reason: "It would be none.", spec: withIdentity(ok, google, fromSource(v1alpha1.CredentialsSourceNone)), want: "spec.identity: source None has no credentials"},
+		"NoneIdentity":      {reason: "It would be none.", spec: withIdentity(ok, google, fromSource(v1alpha1.CredentialsSourceNone)), want: "spec.identity: source None provides no credentials; use another source"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -147,7 +147,7 @@ func (e *Engine) accepts(c cluster.Cluster) error {
 		return errors.Wrap(e.invalid, "invalid engine option")
 	}
 	if c.Cache().Interpreter() != e.interpreter() {
-		return errors.Errorf("the connection uses another identity than the engine (field manager %q, label %s=%s); "+
+		return errors.Errorf("the connection uses a different identity than the engine (field manager %q, label %s=%s); "+
 			"configure both with the same identity", e.identity.FieldManager, object.LabelManagedBy, e.identity.ManagedBy)
 	}
 	return nil

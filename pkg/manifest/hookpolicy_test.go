@@ -251,7 +251,7 @@ func TestWaitBeforeLastHooks(t *testing.T) {
 		if clientConfig != "Wait=true" {
 			continue
 		}
-		want := "first: waiting to run hooks post-install until the install is ready, because the config layer sets Wait: Deployment apps/web: 0 of 1 replicas available"
+		want := "first: waiting to run post-install hooks until the install is ready, because the config layer sets Wait: Deployment apps/web: 0 of 1 replicas available"
 		if o := b.observe(s); o.State != Processing || o.UpToDate || o.Message != want {
 			t.Errorf("observation: %+v", o)
 		}

@@ -28,7 +28,7 @@ func (w *watcher) Interpreter() cluster.Interpreter { return w.interpreter }
 // returns immediately.
 func TestCheck(t *testing.T) {
 	other := Identity{FieldManager: "other", ManagedBy: "other"}
-	const mismatch = "the connection uses another identity than the engine"
+	const mismatch = "the connection uses a different identity than the engine"
 	cases := map[string]struct {
 		reason      string
 		options     []Option

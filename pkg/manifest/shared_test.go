@@ -110,7 +110,7 @@ func TestSharedCRD(t *testing.T) {
 					t.Error("the second one changes the CRD")
 				}
 			}
-			if diff := cmp.Diff([]string{"CustomResourceDefinition widgets.example.org exists already, belongs to Manifest team-a/web, and is used as it is"}, used); diff != "" {
+			if diff := cmp.Diff([]string{"CustomResourceDefinition widgets.example.org already exists, belongs to Manifest team-a/web, and is used as is"}, used); diff != "" {
 				t.Errorf("used: -want, +got:\n%s", diff)
 			}
 			b.wantShared("installed", &shared{Owner: "web", Users: []string{byGateway}, Labelled: true})
@@ -270,18 +270,18 @@ func TestSharedCRDRefused(t *testing.T) {
 	}{
 		"Field": {
 			reason: "A field is missing.", has: func(b *bench) { b.settle(webOf(oneSize)) }, want: gatewayOf(twoSizes), whole: true,
-			err: name + "already exists and belongs to Manifest team-a/web, and cannot be used as it is: version v1: the field spec.mode is missing there; " +
-				"upgrade or remove it there, or set adopt",
+			err: name + "already exists and belongs to Manifest team-a/web, and cannot be used as is: version v1: the existing CRD does not have the field spec.mode; " +
+				"upgrade or remove the CRD there, or set adopt",
 		},
 		"Version": {
 			reason: "A version is missing.", has: func(b *bench) { b.settle(webOf(oneSize)) }, whole: true,
 			want: gatewayOf(oneSize, "{name: v2, served: true, storage: false}"),
-			err:  name + "already exists and belongs to Manifest team-a/web, and cannot be used as it is: version v2 is not served there; ",
+			err:  name + "already exists and belongs to Manifest team-a/web, and cannot be used as is: the existing CRD does not serve version v2; ",
 		},
 		"Unowned": {
 			reason: "The same for a CRD of no bundle.", has: func(b *bench) { b.s.put(manifestOf(t, definitionWith(textSize)).Object) }, want: gatewayOf(oneSize),
-			err: name + "already exists and does not belong to this module, and cannot be used as it is: version v1: spec.size: type of the schema is more " +
-				"restrictive or different there; upgrade or remove it, or set adopt",
+			err: name + "already exists and does not belong to this module, and cannot be used as is: version v1: spec.size: type in the schema of the existing CRD is more " +
+				"restrictive or different; upgrade or remove the CRD, or set adopt",
 		},
 	}
 	for name, tc := range cases {
@@ -332,8 +332,8 @@ func TestSharedCRDChanges(t *testing.T) {
 			b.wantReady("a compatible change", second)
 
 			b.settle(webOf(textSize))
-			const want = "gw: CustomResourceDefinition widgets.example.org: already exists and belongs to Manifest team-a/web, and cannot be used as it is: " +
-				"version v1: spec.size: type of the schema is more restrictive or different there; upgrade or remove it there"
+			const want = "gw: CustomResourceDefinition widgets.example.org: already exists and belongs to Manifest team-a/web, and cannot be used as is: " +
+				"version v1: spec.size: type in the schema of the existing CRD is more restrictive or different; upgrade or remove the CRD there"
 			for range 2 {
 				if _, err := b.Apply(t.Context(), b.c, second); err == nil || err.Error() != want {
 					t.Errorf("error: want %s\ngot %v", want, err)

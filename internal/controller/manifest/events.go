@@ -107,7 +107,7 @@ func (r *reporter) recordStays(
 		r.note(mr, reasonKept, "Kept objects because of annotation helm.sh/resource-policy; the module no longer manages them: "+names(kept))
 	}
 	if len(adopted) > 0 {
-		r.note(mr, reasonKept, "Kept objects that existed before the module adopted them, or may have existed: "+names(adopted))
+		r.note(mr, reasonKept, "Kept objects that existed, or may have existed, before the module adopted them: "+names(adopted))
 	}
 	if len(used) > 0 {
 		r.note(mr, reasonKept, "Kept CRDs that other Manifests use: "+list(linesOf(used)))

@@ -47,8 +47,8 @@ func TestRecord(t *testing.T) {
 			},
 			want: []string{
 				"Kept: Kept CRDs that other Manifests use: CustomResourceDefinition f (Manifest g/h, Manifest i/j)",
-				"CRDShared: CustomResourceDefinition a exists already, belongs to Manifest b/c, and is used as it is; " +
-					"CustomResourceDefinition d exists already, and is used as it is; CustomResourceDefinition e had no owner any more, and belongs to this module now",
+				"CRDShared: CustomResourceDefinition a already exists, belongs to Manifest b/c, and is used as is; " +
+					"CustomResourceDefinition d already exists, and is used as is; CustomResourceDefinition e no longer had an owner, and now belongs to this module",
 			},
 		},
 		"Released": {
@@ -85,9 +85,9 @@ func TestRecord(t *testing.T) {
 				r.recordRemoval(mr, engine.Removal{Rebuilt: &engine.Rebuilt{Objects: 2, Unsearched: []string{"Node", "Pod"}}})
 			},
 			want: []string{
-				"InventoryRebuilt: The inventory did not exist, and was rebuilt from 3 objects in the cluster",
-				"InventoryRebuilt: The inventory did not exist, and was rebuilt from 2 objects in the cluster; " +
-					"the credentials cannot list these kinds, whose objects may be missing: Node, Pod",
+				"InventoryRebuilt: The inventory was missing, and was rebuilt from 3 objects in the cluster",
+				"InventoryRebuilt: The inventory was missing, and was rebuilt from 2 objects in the cluster; " +
+					"objects of these kinds may be missing, because the credentials have no permission to list them: Node, Pod",
 			},
 		},
 		"HooksFailed": {

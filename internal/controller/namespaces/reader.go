@@ -43,7 +43,7 @@ func (r *Reader) Labels(ctx context.Context, name string) (map[string]string, er
 	err := r.server.Get(ctx, types.NamespacedName{Name: name}, n)
 	if kerrors.IsForbidden(err) {
 		return nil, errors.Errorf("the provider has no permission to get namespace %q; grant it as in "+
-			"examples/rbac/read-namespaces.yaml, or list the namespace in names", name)
+			"examples/rbac/read-namespaces.yaml, or add the namespace to spec.allowedNamespaces.names", name)
 	}
 	if err != nil {
 		return nil, errors.Wrapf(notfound.Explain(err), "cannot get namespace %q", name)

@@ -29,7 +29,7 @@ func (v *Values) Add(value string) error {
 		return nil
 	}
 	if v.bytes+len(value) > maxBytes {
-		return errors.Errorf("the Secrets are together larger than %d MiB, too large to redact their values in messages; "+
+		return errors.Errorf("the total size of the Secrets exceeds %d MiB, which is too large to redact their values in messages; "+
 			"look up single Secrets by name", maxBytes>>20)
 	}
 	if v.known == nil {

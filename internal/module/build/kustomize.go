@@ -141,7 +141,7 @@ func (r *reachable) file(name string) ([]byte, error) {
 		return nil, err
 	}
 	if r.bytes -= int64(len(data)); r.bytes < 0 {
-		return nil, errors.Errorf("%s: kustomizations are together larger than the limit of %d bytes", name, archive.DefaultLimits().Uncompressed)
+		return nil, errors.Errorf("%s: the total size of the kustomizations exceeds the limit of %d bytes", name, archive.DefaultLimits().Uncompressed)
 	}
 	r.out = append(r.out, input.File{Name: name, Data: data})
 	return data, nil

@@ -57,32 +57,32 @@ func section(field string, value any) (string, error) {
 	return strings.TrimSuffix(string(data), "\n"), err
 }
 
-const text = `# What this module consists of.{{ if .kind }} It was found to be {{ .kind }}.{{ else }} Take away the # before what it has.{{ end }}
-# Make the module with: kymactl module create -o module.tar
-# Paths are relative to this file. They have slashes, and do not leave its directory.
+const text = `# The content of the module.{{ if .kind }} Detected: {{ .kind }}.{{ else }} Remove the # from the fields that you need.{{ end }}
+# To create the module, run: kymactl module create -o module.tar
+# Paths are relative to this file, use slashes, and must not leave its directory.
 
-# The component: a domain that is yours, and a path. The last element is how the module is called.
+# The name of the component: a domain that you own, and a path. The last element is the name of the module.
 {{ yaml "name" .d.Name }}
 {{ yaml "version" .d.Version }}
 
-# The release channel for which a ModuleTemplate is made: 3 to 32 lower case letters, digits and -.
+# The release channel of the ModuleTemplate: 3 to 32 lowercase letters, digits or -.
 {{ yaml "channel" (or .d.Channel "` + DefaultChannel + `") }}
 
-# Who provides the module.
+# The provider of the module.
 {{ yaml "provider" (or .d.Provider "` + DefaultProvider + `") }}
 
-# Charts, each a directory or a packed chart (.tgz). Their dependencies must lie in their charts directory.
+# Charts: directories or packaged charts (.tgz). Dependencies must be in the charts directory of the chart.
 {{ if .d.Charts }}{{ yaml "charts" .d.Charts }}{{ else }}# charts:
 # - path: charts/greeter
-#   name: greeter             # Of the install; default that of the chart.
-#   format: layer             # Of the module; with helm it is an artifact of its own, which helm pulls too.{{ end }}
+#   name: greeter             # Name of the install; default: the name of the chart.
+#   format: layer             # A layer of the module. With helm, the chart is a separate artifact, which helm can also pull.{{ end }}
 
-# Plain YAML, each a file, or a directory with what is below it.
+# Plain YAML: files, or directories with their subdirectories.
 {{ if .d.Manifests }}{{ yaml "manifests" .d.Manifests }}{{ else }}# manifests:
 # - path: manifests
-#   name: extra               # Default raw-manifest if it is the only one, and else from the path.{{ end }}
+#   name: extra               # Default: raw-manifest for a single entry, otherwise derived from the path.{{ end }}
 
-# Kustomizations, which are built when the module is. Nothing is fetched.
+# Kustomizations, which are built when the module is created. Nothing is fetched.
 {{ if .d.Kustomizations }}{{ yaml "kustomizations" .d.Kustomizations }}{{ else }}# kustomizations:
 # - path: config/default
 #   splitCRDs: true           # Put its CRDs into crds.{{ end }}
@@ -91,21 +91,21 @@ const text = `# What this module consists of.{{ if .kind }} It was found to be {
 {{ if .d.CRDs }}{{ yaml "crds" .d.CRDs }}{{ else }}# crds:
 # - crds{{ end }}
 
-# How charts are installed: a file (path), or entries. The texts are as those of helm --set.
+# How charts are installed: a file (path), or entries (configs) with strings in the syntax of helm --set.
 {{ if .d.Config }}{{ yaml "config" .d.Config }}{{ else }}# config:
 #   configs:
 #   - name: greeter
 #     clientConfig: Namespace=greeter-system,CreateNamespace=true
 #     overrides: replicas=2{{ end }}
 
-# A file with the custom resource that the module is configured by.
+# A file with the custom resource that configures the module.
 {{ if .d.DefaultCustomResource }}{{ yaml "defaultCustomResource" .d.DefaultCustomResource }}{{ else }}# defaultCustomResource: default.yaml{{ end }}
 
-# When the module is ready: CEL, about its custom resource or the kind named in for.
+# When the module is ready: CEL expressions about its custom resource, or about the kind in for.
 {{ if .d.Readiness }}{{ yaml "readiness" .d.Readiness }}{{ else }}# readiness:
 # - cel: object.status.state == "Ready"{{ end }}
 
-# Where the module comes from, without credentials.
+# The repositories with the source code of the module, without credentials.
 {{ if .d.Sources }}{{ yaml "sources" .d.Sources }}{{ else }}# sources:
 # - name: greeter
 #   repository: https://git.example.org/team/greeter

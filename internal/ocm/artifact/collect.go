@@ -45,7 +45,7 @@ func (c *collector) add(ctx context.Context, d *ocm.Descriptor) error {
 		return ocm.Invalid(errors.Errorf("there are more than %d components", maxComponents))
 	}
 	if c.size += len(d.JSON()); c.size > maxCollected {
-		return ocm.Invalid(errors.Errorf("the descriptors are together larger than the limit of %d bytes", maxCollected))
+		return ocm.Invalid(errors.Errorf("the total size of the descriptors exceeds the limit of %d bytes", maxCollected))
 	}
 	if len(c.path) > maxDepth {
 		return ocm.Invalid(errors.Errorf("references are nested more than %d levels deep: %s", maxDepth, strings.Join(append(c.path, d.ID()), " -> ")))

@@ -103,7 +103,7 @@ func TestCollectSize(t *testing.T) {
 	}
 	_, err := Collect(t.Context(), r, here(), component(t, "a.io/m/root", nil, references))
 	var invalid *ocm.InvalidError
-	if !errors.As(err, &invalid) || !strings.Contains(text(err), "the descriptors are together larger than the limit of 16777216 bytes") {
+	if !errors.As(err, &invalid) || !strings.Contains(text(err), "the total size of the descriptors exceeds the limit of 16777216 bytes") {
 		t.Errorf("Collect(...): error %q", text(err))
 	}
 }

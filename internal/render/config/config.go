@@ -68,8 +68,8 @@ func Read(data []byte) ([]Entry, error) {
 	err := yamldoc.Decode(data, &all)
 	if te := (*json.UnmarshalTypeError)(nil); errors.As(err, &te) {
 		field := cmp.Or(te.Field, "the document")
-		return nil, errors.Errorf("%s must not be of type %s: the config must be a map with a list configs, whose entries "+
-			"have the strings name, clientConfig and overrides",
+		return nil, errors.Errorf("%s must not be of type %s: the config must be a map with a list named configs, whose entries "+
+			"have the string fields name, clientConfig and overrides",
 			field, te.Value)
 	}
 	if err != nil {

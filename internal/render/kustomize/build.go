@@ -67,7 +67,7 @@ func Build(ctx context.Context, files []input.File, dir string) (out []byte, err
 	if out, err = m.AsYaml(); err != nil {
 		// The error of kustomize has the content of the object, which can be secret.
 		return nil, errors.New("cannot write the objects of the kustomization: " +
-			"one of them has a value that JSON cannot express, such as the number .nan")
+			"one of them has a value that JSON cannot represent, such as the number .nan")
 	}
 	return out, nil
 }

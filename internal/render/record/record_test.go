@@ -96,7 +96,7 @@ func TestRoundTrip(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	_, err := NewDraft(releaseOf()).Encode(Options{Labels: map[string]string{"owner": "me"}})
-	if got := text(err); !strings.HasPrefix(got, "labels of a release record must not be any of") {
+	if got := text(err); !strings.HasPrefix(got, "a release record must not have any of the labels") {
 		t.Errorf("labels: got %q", got)
 	}
 

@@ -51,7 +51,7 @@ func Name(releaseName string, revision int) string {
 // secretOf returns the Secret of a release, in the given form or a later one.
 func secretOf(rel *release.Release, form int) (*corev1.Secret, error) {
 	if driver.ContainsSystemLabels(rel.Labels) {
-		return nil, errors.Errorf("labels of a release record must not be any of %v", driver.GetSystemLabels())
+		return nil, errors.Errorf("a release record must not have any of the labels %v", driver.GetSystemLabels())
 	}
 	data, _, err := encodeFrom(rel, form, maxSecretSize)
 	if err != nil {

@@ -56,7 +56,7 @@ func attacks() map[string]struct {
 		"Memory":    {reason: "A list of large texts.", files: of(`{{ $d := dict }}{{ range $i := until 100000 }}{{ $_ := set $d (toString $i) (repeat 1000000 "x") }}{{ end }}`), reasons: []Reason{ReasonMemory, ReasonCPU}},
 		"Output":    {reason: "A gigabyte of output.", files: of(`{{ range until 1000 }}{{ repeat 1000000 "x" }}{{ end }}`), reasons: []Reason{ReasonMemory, ReasonCPU}},
 		"Included":  {reason: "Output that is never printed.", files: of(`{{ define "x" }}{{ range until 10000000 }}0123456789{{ end }}{{ end }}{{ $x := include "x" . }}`), reasons: []Reason{ReasonMemory, ReasonCPU}},
-		"Recursion": {reason: "Templates that call each other.", files: of(`{{ define "x" }}{{ include "x" . }}{{ end }}{{ include "x" . }}`), err: "templates call each other recursively too often"},
+		"Recursion": {reason: "Templates that call each other.", files: of(`{{ define "x" }}{{ include "x" . }}{{ end }}{{ include "x" . }}`), err: "templates call each other recursively too many times"},
 		"Template":  {reason: "The same without a function.", files: of(`{{ define "x" }}{{ template "x" . }}{{ end }}{{ template "x" . }}`), err: "exceeded maximum template depth (100000)"},
 		"Calls":     {reason: "Twice as many calls at each level, but no level too deep.", files: of(`{{ define "x" }}{{ if . }}{{ template "x" (rest .) }}{{ template "x" (rest .) }}{{ end }}{{ end }}{{ template "x" (until 900) }}`), reasons: []Reason{ReasonCPU, ReasonMemory}},
 		"Repeat":    {reason: "A number decides how much memory is taken.", files: of(`{{ repeat 1000000000000 "a" }}`), reasons: []Reason{ReasonMemory}},

@@ -104,7 +104,7 @@ func (p *Pool) take() (*process, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
-		return nil, errors.New("rendering is stopped, because the provider is shutting down")
+		return nil, errors.New("rendering was stopped because the provider is shutting down")
 	}
 	for len(p.spares) > 0 {
 		s := p.spares[0]

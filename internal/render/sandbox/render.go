@@ -79,7 +79,7 @@ func (p *Pool) Plain(ctx context.Context, tenant string, files []input.File) ([]
 		return nil, err
 	}
 	if len(x.files) != len(files) {
-		return nil, errors.Errorf("%s: the rendering process has read %d of %d files", x.subject, len(x.files), len(files))
+		return nil, errors.Errorf("%s: the rendering process read %d of %d files", x.subject, len(x.files), len(files))
 	}
 	return x.files, nil
 }
@@ -285,7 +285,7 @@ func (x *exchange) decodeDetails(content []byte) error {
 func (x *exchange) answer(content []byte) error {
 	var q lookupRequest
 	if err := json.Unmarshal(content, &q); err != nil {
-		return &contentError{text: x.subject + ": cannot decode a lookup: " + input.Line(err.Error())}
+		return &contentError{text: x.subject + ": cannot decode a lookup request: " + input.Line(err.Error())}
 	}
 	if x.used.lookups++; x.used.lookups > x.limits.Lookups {
 		return &excessError{text: x.limits.tooManyLookups()}

@@ -29,7 +29,7 @@ const (
 	// noValue is the text that text/template prints for a missing value.
 	noValue = "<no value>"
 
-	msgEndless = "templates call each other recursively too often"
+	msgEndless = "templates call each other recursively too many times"
 )
 
 // Options are the options of one execution.

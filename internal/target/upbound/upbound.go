@@ -48,7 +48,7 @@ func wrap(rc *rest.Config, e *exchange) (err error) {
 func organizationOf(exec *clientcmdapi.ExecConfig) (string, error) {
 	if exec == nil || exec.Command != "up" || len(exec.Args) < 2 || exec.Args[1] != "token" ||
 		exec.Args[0] != "org" && exec.Args[0] != "organization" {
-		return "", errors.New("exec in the kubeconfig must run up organization token")
+		return "", errors.New("exec in the kubeconfig must run 'up organization token'")
 	}
 	name := ""
 	if len(exec.Args) > 2 {

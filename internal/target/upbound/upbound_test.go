@@ -31,11 +31,11 @@ func TestOrganizationOf(t *testing.T) {
 		"Short":    {reason: "There is a short form.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "token", "acme"}}, want: "acme"},
 		"Variable": {reason: "The variable comes first.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "token", "acme"}, Env: env}, want: "env"},
 		"Nothing":  {reason: "One of them is required.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "token"}}, err: "has no organization"},
-		"NoExec":   {reason: "The kubeconfig is of another kind.", err: "must run up organization token"},
-		"Command":  {reason: "It is another command.", exec: &clientcmdapi.ExecConfig{Command: "aws", Args: []string{"org", "token", "acme"}}, err: "must run up organization token"},
-		"Action":   {reason: "It is another action.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "list", "acme"}}, err: "must run up organization token"},
-		"Noun":     {reason: "It is another noun.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"robot", "token", "acme"}}, err: "must run up organization token"},
-		"Few":      {reason: "Something is missing.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org"}}, err: "must run up organization token"},
+		"NoExec":   {reason: "The kubeconfig is of another kind.", err: "must run 'up organization token'"},
+		"Command":  {reason: "It is another command.", exec: &clientcmdapi.ExecConfig{Command: "aws", Args: []string{"org", "token", "acme"}}, err: "must run 'up organization token'"},
+		"Action":   {reason: "It is another action.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org", "list", "acme"}}, err: "must run 'up organization token'"},
+		"Noun":     {reason: "It is another noun.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"robot", "token", "acme"}}, err: "must run 'up organization token'"},
+		"Few":      {reason: "Something is missing.", exec: &clientcmdapi.ExecConfig{Command: "up", Args: []string{"org"}}, err: "must run 'up organization token'"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -115,7 +115,7 @@ func (n *enable) readValues() error {
 			stdin++
 		}
 		if stdin > 1 {
-			return nil, command.Usagef("%s: only one file of values can be stdin", flag)
+			return nil, command.Usagef("%s: only one values file can be read from stdin", flag)
 		}
 		return argument.ReadObject(n.environment.In, flag, file, argument.Values)
 	}

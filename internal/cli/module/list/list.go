@@ -158,7 +158,7 @@ func (l *list) writeOffer(offer catalog.Releases) error {
 		offer = offer.In(l.channel)
 	}
 	if len(offer) == 0 {
-		l.environment.Sayf("No modules found. ModuleTemplates add modules to the catalogue; see 'kymactl module template'.")
+		l.environment.Sayf("No modules found. ModuleTemplates add modules to the catalog; see 'kymactl module template'.")
 	}
 	document := offered{offer}
 	return l.output.Write(l.environment.Out, document, func(w io.Writer) error {

@@ -80,14 +80,14 @@ func (p *Permissions) sharingOf(ctx context.Context, o *object.Desired, en *inve
 	if mayAdopt && o.Adoption.From(owner) {
 		return notShared, nil
 	}
-	text := fmt.Sprintf("cannot be used as it is: %s; ", difference)
+	text := fmt.Sprintf("cannot be used as is: %s; ", difference)
 	switch {
 	case name != "":
-		text = fmt.Sprintf("already exists and belongs to %s, and %supgrade or remove it there", name, text)
+		text = fmt.Sprintf("already exists and belongs to %s, and %supgrade or remove the CRD there", name, text)
 	case owner != "":
-		text = fmt.Sprintf("already exists and belongs to another owner (label %s: %s), and %supgrade or remove it there", object.LabelPartOf, owner, text)
+		text = fmt.Sprintf("already exists and belongs to another owner (label %s: %s), and %supgrade or remove the CRD there", object.LabelPartOf, owner, text)
 	default:
-		text = fmt.Sprintf("already exists and does not belong to this module, and %supgrade or remove it", text)
+		text = fmt.Sprintf("already exists and does not belong to this module, and %supgrade or remove the CRD", text)
 	}
 	if mayAdopt {
 		text += ", or " + p.messages.Adopt
@@ -115,7 +115,7 @@ func (a *Applier) readShared(ctx context.Context, in *Subject, l *Live) (out *Li
 		case how == inherited:
 			now, err := a.sharing.claim(ctx, o, l)
 			if now != nil || err != nil {
-				return now, err != nil, errors.Wrap(err, "cannot become the owner")
+				return now, err != nil, errors.Wrap(err, "cannot take ownership")
 			}
 			if l, err = a.verbs.read(ctx, o); err != nil {
 				return nil, true, err
@@ -124,7 +124,7 @@ func (a *Applier) readShared(ctx context.Context, in *Subject, l *Live) (out *Li
 			return l, false, nil
 		}
 	}
-	return nil, true, errors.New("other clients change the object at the same time")
+	return nil, true, errors.New("other clients are changing the object at the same time")
 }
 
 // endUse removes the mark of the bundle from a CRD that it used and is about to apply.

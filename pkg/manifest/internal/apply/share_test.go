@@ -57,8 +57,8 @@ func TestApplyShared(t *testing.T) {
 	owner, mark, patch, apply := "list Secret kyma-system", "apply unforced "+name, "patch "+name, "apply "+name
 	found, tried := []string{"apply new " + name, "metadata " + name, "get " + name}, []string{"try apply new " + name, "get " + name}
 	add := func(a []string, b ...string) []string { return append(append([]string{}, a...), b...) }
-	refusal := "already exists and belongs to another owner (label applyset.kubernetes.io/part-of: applyset-other), and cannot be used as it is: " +
-		"version v1: the field spec.mode is missing there; upgrade or remove it there, or set adopt"
+	refusal := "already exists and belongs to another owner (label applyset.kubernetes.io/part-of: applyset-other), and cannot be used as is: " +
+		"version v1: the existing CRD does not have the field spec.mode; upgrade or remove the CRD there, or set adopt"
 	sizeOnly := `{type: object, properties: {size: {type: integer}}}`
 	cases := map[string]scenario{
 		"Uses": {

@@ -111,7 +111,7 @@ func (r *run) runPostOf(ctx context.Context, c *compose.Component) (hook.Standin
 			return hook.Standing{}, err
 		}
 		if unready {
-			reason := fmt.Sprintf("waiting to run hooks %s until the install is ready, because the config layer sets Wait: %s", run.Event, why)
+			reason := fmt.Sprintf("waiting to run %s hooks until the install is ready, because the config layer sets Wait: %s", run.Event, why)
 			return hook.Standing{Progress: hook.Due, Message: reason}, nil
 		}
 	}

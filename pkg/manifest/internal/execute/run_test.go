@@ -204,8 +204,8 @@ func TestRun(t *testing.T) {
 			before: func(w *world) { w.unready["web"] = "is not ready" },
 			want: want{
 				Log:     []string{"save", "pre web", "apply new ConfigMap apps/c", "save"},
-				Waiting: "waiting to run hooks post-install until the install is ready, because the config layer sets Wait: ConfigMap apps/c: is not ready",
-				Why:     "waiting to run hooks post-install until the install is ready, because the config layer sets Wait: ConfigMap apps/c: is not ready",
+				Waiting: "waiting to run post-install hooks until the install is ready, because the config layer sets Wait: ConfigMap apps/c: is not ready",
+				Why:     "waiting to run post-install hooks until the install is ready, because the config layer sets Wait: ConfigMap apps/c: is not ready",
 				Held:    []string{"db: waits until install web is ready, because the config layer sets Wait: still being applied"},
 			},
 		},

@@ -23,9 +23,9 @@ type SharedCRD struct {
 func (s SharedCRD) String() string {
 	switch {
 	case s.Inherited:
-		return s.Ref.String() + " had no owner any more, and belongs to this module now"
+		return s.Ref.String() + " no longer had an owner, and now belongs to this module"
 	case s.Owner == "":
-		return s.Ref.String() + " exists already, and is used as it is"
+		return s.Ref.String() + " already exists, and is used as is"
 	}
-	return s.Ref.String() + " exists already, belongs to " + s.Owner + ", and is used as it is"
+	return s.Ref.String() + " already exists, belongs to " + s.Owner + ", and is used as is"
 }

@@ -96,12 +96,16 @@ const mostKinds = 5
 
 // String returns the description for users. It names the first kinds that were not searched.
 func (r *Rebuilt) String() string {
-	out := fmt.Sprintf("The inventory did not exist, and was rebuilt from %d objects in the cluster", r.Objects)
+	out := fmt.Sprintf("The inventory was missing, and was rebuilt from %d objects in the cluster", r.Objects)
+	if r.Objects == 1 {
+		out = "The inventory was missing, and was rebuilt from 1 object in the cluster"
+	}
 	if len(r.Unsearched) == 0 {
 		return out
 	}
 	named := r.Unsearched[:min(len(r.Unsearched), mostKinds)]
-	return out + "; the credentials cannot list these kinds, whose objects may be missing: " + text.Some(named, int64(len(r.Unsearched)))
+	return out + "; objects of these kinds may be missing, because the credentials have no permission to list them: " +
+		text.Some(named, int64(len(r.Unsearched)))
 }
 
 // Ref returns the reference to the object.

@@ -26,7 +26,7 @@ import (
 )
 
 // ErrExists is returned by Create if the inventory exists but the watch does not show it.
-var ErrExists = errors.New("the inventory exists")
+var ErrExists = errors.New("the inventory already exists")
 
 // A ChangedError reports that another client changed or deleted the inventory after it was read.
 type ChangedError struct {

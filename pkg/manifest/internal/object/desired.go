@@ -191,7 +191,7 @@ func (o *Desired) Without(fields *fieldpath.Set) (*Desired, error) {
 		var v any
 		// Unlike encoding/json, this decodes integers as int64.
 		if err := utiljson.Unmarshal(*part.json, &v); err != nil {
-			return nil, errors.Wrap(err, "cannot read")
+			return nil, errors.Wrap(err, "cannot decode")
 		}
 		b, err := Encode(fieldset.Without(v, s))
 		if err != nil {

@@ -44,9 +44,9 @@ func existed(ctx context.Context, c *Client, o *object.Desired, m cluster.Mappin
 		err = json.Unmarshal(b, left)
 	}
 	if err != nil {
-		return errors.Wrap(Explain(err), "the object existed, and its labels cannot be removed again")
+		return errors.Wrap(Explain(err), "the object already existed, and the labels that were added to it cannot be removed")
 	}
 	c.note(o.Ref, left, health.MetadataStateOf(c.FieldManager, left))
 	return kerrors.NewConflict(schema.GroupResource{Group: o.GVK().Group, Resource: m.Resource}, o.Ref.Name,
-		errors.New("the object existed, and the API server did not compare its resource version"))
+		errors.New("the object already existed, and the API server did not check its resource version"))
 }

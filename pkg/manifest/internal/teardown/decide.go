@@ -166,5 +166,5 @@ func whyForeign(e *inventory.Entry, m *metav1.PartialObjectMetadata, owner strin
 	case string(m.UID) != e.UID:
 		return "recreated by another client"
 	}
-	return "without label " + object.LabelPartOf + ", kept by another owner"
+	return "has no label " + object.LabelPartOf + ", and is kept by another owner"
 }

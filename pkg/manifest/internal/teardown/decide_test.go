@@ -154,7 +154,7 @@ func TestWhyForeign(t *testing.T) {
 		"Owner":     {reason: "The owner is named, whatever the UID.", uid: "2", label: other, owner: "Manifest b/web", want: "belongs to Manifest b/web"},
 		"OtherSet":  {reason: "The ID is named if the owner is unknown.", uid: "1", label: other, want: "belongs to another owner, label applyset.kubernetes.io/part-of: " + other},
 		"Recreated": {reason: "Another object has its name.", uid: "2", want: "recreated by another client"},
-		"Kept":      {reason: "It is the applied object, which another owner orphaned.", uid: "1", want: "without label applyset.kubernetes.io/part-of, kept by another owner"},
+		"Kept":      {reason: "It is the applied object, which another owner orphaned.", uid: "1", want: "has no label applyset.kubernetes.io/part-of, and is kept by another owner"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -139,13 +139,13 @@ func (r *remover) unuse(ctx context.Context, e *inventory.Entry) (gone bool, wai
 			break
 		}
 		if e.IsUsed() && object.IsHandedOver(m.Labels, m.Annotations) && len(object.UsersOf(m.Annotations, r.in.Set)) == 0 {
-			return false, "was handed over, and is deleted next", nil
+			return false, "was handed over, and will be deleted next", nil
 		}
 		if unused, err := r.in.Share.UnuseAt(ctx, e.GVK(), k, string(m.UID), m.ResourceVersion); unused || err != nil {
 			r.out.Unused = append(r.out.Unused, k)
 			return err == nil, "", err
 		}
-		waiting = "is changed by other clients at the same time"
+		waiting = "is being changed by other clients at the same time"
 	}
 	if waiting == "" {
 		r.out.Unused = append(r.out.Unused, k)
@@ -206,7 +206,7 @@ func (r *remover) readCRD(ctx context.Context, e *inventory.Entry) error {
 		r.known[k], r.asked[k], r.inherited[k] = s, true, true
 		return nil
 	}
-	return errors.Errorf("%s: other clients change the object at the same time", k)
+	return errors.Errorf("%s: other clients are changing the object at the same time", k)
 }
 
 // settleRead records a CRD that lost the label of the bundle, or belongs to another owner by now.

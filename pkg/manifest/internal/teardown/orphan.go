@@ -164,7 +164,7 @@ func (r *remover) handOver(ctx context.Context, e *inventory.Entry) error {
 		r.out.Done[k] = true
 		return nil
 	}
-	return errors.Errorf("%s: other clients change the object at the same time", k)
+	return errors.Errorf("%s: other clients are changing the object at the same time", k)
 }
 
 // withoutLabels returns the change that removes the labels of a member. The label by which the watch of other users selects stays.

@@ -198,7 +198,7 @@ func TestRunShared(t *testing.T) {
 			},
 			want: outcome{
 				Log:     []string{readCRD, "hooks pre-delete", "hooks post-delete", lookCRD},
-				Blocked: Blocked{State: health.Deleting, Message: nameCRD + ": was handed over, and is deleted next"},
+				Blocked: Blocked{State: health.Deleting, Message: nameCRD + ": was handed over, and will be deleted next"},
 				Left:    []string{nameCRD, "Namespace apps"},
 			},
 		},
@@ -216,7 +216,7 @@ func TestRunShared(t *testing.T) {
 			},
 			want: outcome{
 				Log:     []string{readCRD, "hooks pre-delete", "hooks post-delete", lookCRD, markCRD, lookCRD},
-				Blocked: Blocked{State: health.Deleting, Message: nameCRD + ": was handed over, and is deleted next"},
+				Blocked: Blocked{State: health.Deleting, Message: nameCRD + ": was handed over, and will be deleted next"},
 				Left:    []string{nameCRD, "Namespace apps"},
 			},
 		},

@@ -70,7 +70,7 @@ var _ = Describe("A CRD of two Manifests", func() {
 		first := Must(crd(ctx)).GetLabels()[partOf]
 		Expect(users(ctx)).To(ConsistOf("Manifest " + s.Name + "/second"))
 		Expect(Events(ctx, s, "second")).To(ContainElement(SatisfyAll(
-			HavePrefix("Normal CRDShared "), ContainSubstring("belongs to Manifest "+s.Name+"/first, and is used as it is"))))
+			HavePrefix("Normal CRDShared "), ContainSubstring("belongs to Manifest "+s.Name+"/first, and is used as is"))))
 
 		s.Remove(ctx, "first")
 		survives(ctx)
@@ -127,8 +127,8 @@ var _ = Describe("A CRD of two Manifests", func() {
 		strict := strictOperator(s.Group()).Version("3.0.0").Without("templates/more.yaml")
 		s.Update(ctx, "second", SetSource(withVersion(s.Group(), "v2").PushLayer(ctx)))
 		Eventually(s.Get).WithContext(ctx).WithArguments("second").Should(SatisfyAll(HaveState(v1alpha1.StateError,
-			"CustomResourceDefinition widgets."+s.Group()+": already exists and belongs to Manifest "+s.Name+"/first, and cannot be used as it is: "+
-				"version v2 is not served there; upgrade or remove it there")))
+			"CustomResourceDefinition widgets."+s.Group()+": already exists and belongs to Manifest "+s.Name+"/first, and cannot be used as is: "+
+				"the existing CRD does not serve version v2; upgrade or remove the CRD there")))
 		survives(ctx)
 		s.Update(ctx, "first", SetSource(withVersion(s.Group(), "v2").PushLayer(ctx)))
 		s.AwaitReady(ctx, "first")
@@ -136,7 +136,8 @@ var _ = Describe("A CRD of two Manifests", func() {
 
 		By("reporting a change that is not compatible")
 		s.Update(ctx, "first", SetSource(strict.PushLayer(ctx)))
-		Eventually(s.Get).WithContext(ctx).WithArguments("second").Should(HaveState(v1alpha1.StateError, "version v1: the field spec.mode is restricted there"))
+		Eventually(s.Get).WithContext(ctx).WithArguments("second").Should(HaveState(v1alpha1.StateError,
+			"version v1: the existing CRD restricts the field spec.mode"))
 		s.AwaitReady(ctx, "first")
 		survives(ctx)
 		s.Update(ctx, "second", SetSource(strict.PushLayer(ctx)))
