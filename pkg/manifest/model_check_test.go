@@ -39,6 +39,9 @@ func (m *model) invariants() error {
 	if err := m.world.invariants(m); err != nil {
 		return err
 	}
+	if inv == nil && m.world != nil && m.world.installed {
+		return nil // It was lost. A later step rebuilds it.
+	}
 	id := m.b.ID(m.bundle())
 	for k, o := range m.b.s.objects {
 		if o.u().GetLabels()[object.LabelPartOf] != id || k.Kind == "Job" || k == widgetMain || m.copied[k] {
@@ -78,6 +81,9 @@ func (m *model) finalizers() {
 			delete(m.uids, k)
 		default:
 			m.b.s.edit(k, func(u *unstructured.Unstructured) { u.SetFinalizers(nil) })
+			if m.strangers[k] != "" {
+				m.strangers[k] = m.versionOf(k)
+			}
 		}
 	}
 }
@@ -93,8 +99,11 @@ func (m *model) help() {
 	id := m.b.ID(m.bundle())
 	for k := range wanted {
 		o := m.b.s.objects[k]
-		foreign := o != nil && o.u().GetLabels()[object.LabelPartOf] != id && (m.strangers[k] != "" || m.loose[k])
-		if foreign && (!m.adopt || m.fixed(k)) {
+		if o == nil || o.u().GetLabels()[object.LabelPartOf] == id || m.strangers[k] == "" && !m.loose[k] {
+			continue
+		}
+		// An object that another bundle took is not taken back.
+		if taken := o.u().GetLabels()[object.LabelPartOf] != ""; taken || !m.adopt || m.fixed(k) {
 			m.sayf("  its owner removes %s", k)
 			m.kill(k)
 		}

@@ -189,8 +189,12 @@ func (s *modelSpec) install(slot int) Install {
 		out.Namespace = in.namespace()
 		return out
 	}
+	revision := "{{ .Release.Revision }}"
+	if in.Random {
+		revision = "1" // A rollback restores the recorded objects, which have the former revision.
+	}
 	for i := range texts {
-		texts[i] = strings.NewReplacer("VALUE", "{{ .Values.v }}", "REVISION", "{{ .Release.Revision }}").Replace(texts[i])
+		texts[i] = strings.NewReplacer("VALUE", "{{ .Values.v }}", "REVISION", revision).Replace(texts[i])
 		if in.Gadget && i == len(texts)-1 {
 			texts[i] = "crds/" + texts[i]
 		}
@@ -267,7 +271,7 @@ func (s *modelSpec) wanted(t testing.TB, id string, v *modelView) map[cluster.Ob
 			continue
 		}
 		revision := 1
-		if v.inv != nil && !in.Plain {
+		if v.inv != nil && !in.Plain && !in.Random {
 			revision = v.inv.Parts[object.PartOf(modelNames[i])].Revision
 		}
 		texts := append(s.texts(i), s.seen(i, v)...)

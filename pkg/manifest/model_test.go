@@ -102,7 +102,7 @@ func (m *model) bundle() *Bundle {
 	s := m.spec.bundle(m.t)
 	s.Drift, s.Adopt, s.Recreate = m.drift, m.adopt, m.recreate
 	if m.world != nil {
-		s.ClusterUID = m.world.clusterUID
+		s.ClusterUID, s.Installed = m.world.clusterUID, m.world.installed
 	}
 	return s
 }

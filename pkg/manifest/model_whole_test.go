@@ -40,6 +40,9 @@ func (m *model) takeAway() error {
 			return err
 		}
 		if err == nil && left.Gone {
+			if m.world != nil {
+				m.world.installed = false
+			}
 			return m.checkGone(kept)
 		}
 	}

@@ -100,9 +100,11 @@ func (m *model) hooksOf(slot int) int {
 	return sum
 }
 
-// overtook reports whether an object that is kept may have the labels of the bundle although no inventory has it: a process that
-// did not know that it was released repaired it.
-func (w *modelWorld) overtook(kept bool) bool { return w != nil && w.second != nil && kept }
+// overtook reports whether an object that is kept may have the labels of the bundle although no inventory has it, or lack them although
+// one does: a process that did not know that another one released it repaired it, or the other one released it last.
+func (w *modelWorld) overtook(kept bool) bool {
+	return w != nil && (w.second != nil || w.rival != nil) && kept
+}
 
 // invariants hold at any time, whatever the world is like: no hook of a run is created twice.
 func (w *modelWorld) invariants(m *model) error {
@@ -137,6 +139,7 @@ func (w *modelWorld) observed(m *model, o observe.Observation, err error) error 
 	if o.Exists && o.ClusterUID != "" {
 		w.clusterUID = o.ClusterUID
 	}
+	w.installed = w.installed || o.Exists
 	c := m.b.c
 	knows := c.watch.isCurrent() && c.known == c.version && c.server == m.b.s && c.before == nil && c.weather == nil
 	if o.State != Ready || !o.UpToDate || !o.Exists || m.drift == DriftIgnore || !knows {
@@ -152,11 +155,11 @@ func (w *modelWorld) observed(m *model, o observe.Observation, err error) error 
 		if o == nil || en == nil {
 			return errors.Errorf("Ready, and %s is missing: entry %+v", k, en)
 		}
-		if o.u().GetDeletionTimestamp() != nil || o.u().GetLabels()[object.LabelPartOf] != id && !m.loose[k] {
+		if o.u().GetDeletionTimestamp() != nil || o.u().GetLabels()[object.LabelPartOf] != id && !m.loose[k] && !w.overtook(m.keeps(k)) {
 			return errors.Errorf("Ready, and %s is not a member that stays", k)
 		}
 		want := variants[string(en.Part)]
-		if want == nil || len(en.Ceded) > 0 {
+		if want == nil || len(en.Ceded) > 0 || w.overtook(m.keeps(k)) {
 			continue
 		}
 		ours := o.owners[object.DefaultFieldManager+"/Apply"]

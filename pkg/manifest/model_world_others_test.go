@@ -60,7 +60,7 @@ func (m *model) otherProcess(b int) error {
 	switch b % 4 {
 	case 2:
 		s = m.world.former.bundle(m.t)
-		s.ClusterUID = m.world.clusterUID
+		s.ClusterUID, s.Installed = m.world.clusterUID, m.world.installed
 		m.upset()
 	case 3:
 		s.Adopt = false

@@ -29,6 +29,8 @@ var modelWorkers = flag.Int("model.workers", runtime.GOMAXPROCS(0), "sequences o
 type modelWorld struct {
 	// clusterUID is what a controller recorded of the cluster.
 	clusterUID string
+	// installed is what a controller recorded of the bundle: it was installed, and not removed since.
+	installed bool
 	// version and apis are what the cluster offers, weather is what is between it and the engine, and lags are the delays of the watch.
 	version string
 	apis    []string
@@ -113,7 +115,7 @@ func worldBytes(seed uint64) []byte {
 
 // worldSeeds is the number of sequences in a unit test. After worldFailures that failed, no more begin.
 const (
-	worldSeeds    = 120
+	worldSeeds    = 150
 	worldFailures = 20
 )
 

@@ -169,7 +169,7 @@ func TestRefused(t *testing.T) {
 		"InstallFile":   {"An install needs a file.", k.Namespace, "module enable m2 --install-values a", command.ExitUsage, []string{"use INSTALL=FILE"}},
 		"InstallNone":   {"A file needs an install.", k.Namespace, "module enable m2 --install-values =a", command.ExitUsage, []string{"use INSTALL=FILE"}},
 		"InstallTwice":  {"An install has one file.", k.Namespace, "module enable m2 --install-values a=/dev/null --install-values a=/dev/null", command.ExitUsage, []string{`install "a" twice`}},
-		"TwoStdin":      {"Stdin can be read once.", k.Namespace, "module enable m2 --values - --install-values a=-", command.ExitUsage, []string{"only one file"}},
+		"TwoStdin":      {"Stdin can be read once.", k.Namespace, "module enable m2 --values - --install-values a=-", command.ExitUsage, []string{"only one values file"}},
 		"Output":        {"An unknown format is wrong usage.", k.Namespace, "module enable m2 -o xml", command.ExitUsage, []string{"xml"}},
 		"NoKyma":        {"The error for a missing Kyma says what to do.", k.Namespace, "module enable m2 --kyma nope", command.ExitNotFound, []string{"kymactl deploy"}},
 		"NoNamespace":   {"The error for a namespace without a Kyma says what to do.", "default", "module enable m2", command.ExitNotFound, []string{"kymactl deploy"}},

@@ -131,13 +131,13 @@ func TestRunIdentifies(t *testing.T) {
 			want: outcome{Log: []string{hooks[0], "metadata " + web, hooks[1]}, Done: []string{web}, Left: both},
 		},
 		"KeptBefore": {
-			reason: "An orphan of an earlier process counts as kept, not as left behind.",
+			reason: "An orphan of an earlier process is reported as kept, because the response to that process may have been lost.",
 			given: func(w *world) {
 				w.add("web", aConfig)
 				label(w, nil)
 				w.c.Set("kubectl", named(aConfig), ourSet, "metadata", "annotations", object.AnnotationKeptBy)
 			},
-			want: outcome{Log: read, Done: []string{web}, Left: both},
+			want: outcome{Log: read, Done: []string{web}, Kept: []string{web}, Left: both},
 		},
 		"ReplacedMeanwhile": {
 			reason: "An object that replaces a member is not deleted. The next call decides what it is.",

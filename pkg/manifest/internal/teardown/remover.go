@@ -138,10 +138,26 @@ func (r *remover) settle(ctx context.Context, e *inventory.Entry, m *metav1.Part
 		return
 	case Foreign:
 		r.out.LeftBehind = append(r.out.LeftBehind, LeftBehind{Object: k, Reason: whyForeign(e, m, r.ownerOf(ctx, m.Labels[object.LabelPartOf]))})
-	case Absent, Orphaned:
+	case Orphaned:
+		r.reportOrphaned(e, m)
+	case Absent:
 	}
 	// The next call does not read or report it again.
 	r.out.Settled[k] = e.UID
+}
+
+// reportOrphaned reports an applied object that the ApplySet orphaned earlier. The response to the request that orphaned it may have been
+// lost.
+func (r *remover) reportOrphaned(e *inventory.Entry, m *metav1.PartialObjectMetadata) {
+	switch {
+	case string(m.UID) != e.UID:
+	case m.Annotations[object.AnnotationHandedOver] == r.in.Set:
+		r.out.HandedOver = append(r.out.HandedOver, HandedOver{Ref: e.Ref(), Users: object.UsersOf(m.Annotations, r.in.Set)})
+	case m.Annotations[object.AnnotationAdopted] == r.in.Set:
+		r.out.KeptAdopted = append(r.out.KeptAdopted, e.Ref())
+	default:
+		r.out.Kept = append(r.out.Kept, e.Ref())
+	}
 }
 
 // ownerOf returns the name of the owner of another ApplySet, or an empty string if it is unknown.
