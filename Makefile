@@ -192,7 +192,7 @@ lint: ## Run golangci-lint with .golangci.yml, and check the words.
 	@# What it keeps names the files of one checkout, so that each has its own.
 	@lint="$$($(TOOLS) path golangci-lint)" && GOLANGCI_LINT_CACHE="$(CURDIR)/bin/lint" "$$lint" run ./...
 
-reviewable: generate lint test-unit ## What a change must pass before it is shown to anybody.
+reviewable: generate lint test-unit ## What a change must pass before you submit it.
 
 check-diff: generate ## Fail when the generated files are not those in git.
 	@git diff --exit-code -- apis package docs/kymactl.md docs/library-api.txt

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# What make does to a cluster. KUBECONFIG names it, and its current context counts: kubectl alone would take
-# ~/.kube/config, or the cluster that it runs in, where nobody named one.
+# What make does to a cluster. KUBECONFIG must be set, and its current context is used. Without it, kubectl would use ~/.kube/config, or
+# the cluster that it runs in.
 #
 #   hack/cluster.sh install|uninstall|deploy|undeploy|run
 #

@@ -102,7 +102,7 @@ func (m *model) help() {
 		if o == nil || o.u().GetLabels()[object.LabelPartOf] == id || m.strangers[k] == "" && !m.loose[k] {
 			continue
 		}
-		// An object that another bundle took is not taken back.
+		// The engine does not take an object from another bundle that took it.
 		if taken := o.u().GetLabels()[object.LabelPartOf] != ""; taken || !m.adopt || m.fixed(k) {
 			m.sayf("  its owner removes %s", k)
 			m.kill(k)
