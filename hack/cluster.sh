@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# What make does to a cluster. KUBECONFIG must be set, and its current context is used. Without it, kubectl would use ~/.kube/config, or
+# The make targets that change a cluster. KUBECONFIG must be set, and its current context is used. Without it, kubectl would use ~/.kube/config, or
 # the cluster that it runs in.
 #
 #   hack/cluster.sh install|uninstall|deploy|undeploy|run

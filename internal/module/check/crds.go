@@ -134,7 +134,7 @@ func decodeCRD(ctx context.Context, u *unstructured.Unstructured) (out *apiexten
 		}
 	}()
 	if v := u.GroupVersionKind().Version; v != "v1" {
-		return nil, nil, errors.Errorf("apiVersion: %s is no longer served as of Kubernetes 1.22: use %s", u.GetAPIVersion(), apiextensionsv1.SchemeGroupVersion)
+		return nil, nil, errors.Errorf("apiVersion: Kubernetes 1.22 and later do not serve %s; use %s", u.GetAPIVersion(), apiextensionsv1.SchemeGroupVersion)
 	}
 	data, err := json.Marshal(u.Object)
 	if err != nil {

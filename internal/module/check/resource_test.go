@@ -47,7 +47,7 @@ func TestCRDs(t *testing.T) {
 		"Old": {
 			reason: "CRDs of v1beta1 are served nowhere.",
 			crds:   []archive.File{file("w.yaml", changed(t, widgets, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"))},
-			want: want{err: prefix + "apiVersion: apiextensions.k8s.io/v1beta1 is no longer served as of Kubernetes 1.22: " +
+			want: want{err: prefix + "apiVersion: Kubernetes 1.22 and later do not serve apiextensions.k8s.io/v1beta1; " +
 				"use apiextensions.k8s.io/v1"},
 		},
 		"WrongType": {

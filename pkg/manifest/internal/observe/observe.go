@@ -41,15 +41,16 @@ func Observe(in Input) Observation {
 		o.out.Drift = nil
 	}
 	o.concludeParts()
-	o.out.UpToDate = o.out.UpToDate && !in.Adopting && !o.isOutlived()
+	o.out.UpToDate = o.out.UpToDate && !in.Adopting && !o.hasStaleReasons()
 	o.observeCheckpoint()
 	o.observeTests()
 	return o.out
 }
 
-// isOutlived reports whether the inventory contains reasons why a step stopped although nothing is left to do: the step that
-// succeeded could not save the inventory. Another step removes them, so that no later observation reports them.
-func (o *observer) isOutlived() bool { return o.out.State == health.Ready && !o.last.IsEmpty() }
+// hasStaleReasons reports whether the inventory still contains the reasons why a step stopped, although nothing is left to do. This
+// happens if a later step succeeded but could not save the inventory. Another step removes the reasons, so that they are not reported
+// again.
+func (o *observer) hasStaleReasons() bool { return o.out.State == health.Ready && !o.last.IsEmpty() }
 
 // An observer makes one observation.
 type observer struct {

@@ -34,8 +34,8 @@ func TestObserve(t *testing.T) {
 			phase:  PhaseReady,
 			want:   Observation{Exists: true, State: health.Ready, Ready: 1, Total: 1},
 		},
-		"Outlived": {
-			reason: "A step that succeeded could not save that the failure before it is over. The next step does.",
+		"StaleReasons": {
+			reason: "If a successful step could not save the inventory, another step removes the previous failure from it.",
 			in: func(w *world) Input {
 				w.last.Failed = map[object.PartID]inventory.Failure{"web": {Digest: "new", Message: "no"}}
 				return w.input()

@@ -45,8 +45,8 @@ type Input struct {
 //
 //   - If the bundle was removed, Run deletes everything that the call created.
 //   - If the inventory no longer lists an object that the call created, Run deletes the object.
-//   - If the inventory does not have the revision that a record of a release describes as deployed, or not the release, Run deletes
-//     the record.
+//   - If the call wrote the record of a release that the inventory does not contain, or of a deployed or pending revision that the
+//     inventory does not contain, Run deletes the record.
 //   - If the inventory no longer lists an object of another owner that the call marked as used, Run removes the mark.
 //   - If the inventory lists an object that the call wrote in another form, Run marks the object as changed, so that the process that
 //     saved the inventory repairs it.
