@@ -4,8 +4,6 @@ package target
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -72,6 +70,7 @@ type entry struct {
 	// misplaced contains the consumers that belong to another cluster.
 	misplaced map[string]bool
 	state     transport.State
+	opened    time.Time
 }
 
 // An Option configures a pool.
@@ -219,7 +218,7 @@ func (p *Pool) join(consumer, digest string, fresh *Cluster) (*Cluster, error) {
 		return nil, nil //nolint:nilnil // Neither is an error: the caller connects.
 	}
 	if e == nil {
-		e = &entry{cluster: fresh, consumers: map[string]bool{}, misplaced: map[string]bool{}}
+		e = &entry{cluster: fresh, consumers: map[string]bool{}, misplaced: map[string]bool{}, opened: time.Now()}
 		p.clusters[digest] = e
 		p.metrics.TargetConnections.Inc()
 		p.metrics.TargetStates.Add(string(e.state), 1)
@@ -283,6 +282,7 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 		Monitored: true,
 		Slots:     p.slots,
 		Settled:   func(cluster *Cluster) { p.settled(c.Digest, cluster) },
+		Replaced:  func(cluster *Cluster) { p.replaced(c.Digest, cluster) },
 	})
 	if err != nil {
 		cancel()
@@ -329,22 +329,6 @@ func (p *Pool) Misplaced(consumer string, yes bool) {
 	p.mu.Unlock()
 	if !same && p.outcome != nil {
 		p.outcome(e.cluster)
-	}
-}
-
-// settled wakes the consumers of a cluster.
-func (p *Pool) settled(digest string, c *Cluster) {
-	if p.wake == nil {
-		return
-	}
-	p.mu.Lock()
-	var consumers []string
-	if e := p.clusters[digest]; e != nil && e.cluster == c {
-		consumers = slices.Collect(maps.Keys(e.consumers))
-	}
-	p.mu.Unlock()
-	for _, consumer := range consumers {
-		p.wake(consumer)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -98,5 +99,44 @@ func TestPoolMisplaced(t *testing.T) {
 		if reports != step.reports {
 			t.Errorf("%s want %d reports, got %d", step.reason, step.reports, reports)
 		}
+	}
+}
+
+// TestPoolReplaces checks that the consumers of an address that belongs to a different cluster get a new connection, and that they are
+// woken for it, unless the clusters change all the time.
+func TestPoolReplaces(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		age    time.Duration
+		want   []string
+	}{
+		"Old": {reason: "The consumers continue immediately.", age: 2 * steady, want: []string{"ns/a", "ns/b"}},
+		"New": {reason: "An address that belongs to several clusters does not keep the workers busy."},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			var woken []string
+			m := metrics.New(nil, version.Build{})
+			p := NewPool(fakeInterpreter{}, WithMetrics(m), WithOnSettled(func(consumer string) { woken = append(woken, consumer) }))
+			defer p.Close()
+			credentials := s.credentials("t", "")
+			c := must[*Cluster](t)(p.Get("ns/a", credentials))
+			must[*Cluster](t)(p.Get("ns/b", credentials))
+			p.clusters[credentials.Digest].opened = time.Now().Add(-tc.age)
+			p.replaced(credentials.Digest, c)
+			p.replaced(credentials.Digest, c) // Another caller found the same.
+			slices.Sort(woken)
+			if diff := cmp.Diff(tc.want, woken); diff != "" {
+				t.Errorf("\n%s\nwoken: -want, +got:\n%s", tc.reason, diff)
+			}
+			eventually(t, "the connection is closed", func() bool { return errors.Is(c.Ready(), transport.ErrClosed) })
+			if now := must[*Cluster](t)(p.Get("ns/a", credentials)); now == c {
+				t.Errorf("\n%s\nwant a new connection", tc.reason)
+			}
+			if n := testutil.ToFloat64(m.TargetConnections); n != 1 {
+				t.Errorf("\n%s\nwant 1 connection, got %v", tc.reason, n)
+			}
+		})
 	}
 }

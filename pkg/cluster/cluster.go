@@ -39,9 +39,13 @@ type Access interface {
 	Identity() string
 
 	// UID returns the UID of the namespace kube-system, which distinguishes clusters even if they have the same address. It
-	// sends at most one request per connection. The result is empty if the cluster has no such namespace, or if the credentials
-	// don't allow reading it.
+	// sends at most one request per network connection and outage. The result is empty if the cluster has no such namespace, or if
+	// the credentials don't allow reading it. The error is not nil if a different cluster has appeared behind the address: the
+	// Cluster cannot be used any longer.
 	UID(ctx context.Context) (string, error)
+
+	// ConfirmUID is like UID, but always sends a request.
+	ConfirmUID(ctx context.Context) (string, error)
 
 	// REST returns a client for requests to absolute paths, without a rate limit. Errors in responses of the API server are those
 	// of k8s.io/apimachinery/pkg/api/errors.

@@ -162,9 +162,9 @@ func (w *call) load(ctx context.Context) (inv *inventory.Inventory, rebuilt *inv
 		return inv, nil, err
 	}
 	// Objects of kinds that the credentials may not list are found later if the bundle still contains them.
-	found, err := rebuild.Find(ctx, w.lost(nil))
+	found, err := w.find(ctx, nil)
 	if err != nil || found.Inventory == nil {
-		return nil, nil, errors.Wrapf(ssa.Explain(err), "%s does not exist, and the objects that it listed cannot be found", w.parentKey())
+		return nil, nil, err
 	}
 	return found.Inventory, rebuiltOf(found), nil
 }
@@ -176,9 +176,9 @@ func (w *call) loadToRemove(ctx context.Context) (inv *inventory.Inventory, rebu
 	if inv != nil || err != nil || !w.isInstalled() {
 		return inv, nil, err
 	}
-	found, err := rebuild.Find(ctx, w.lost(release.History{Client: w.owner(), Set: w.id}.Releases))
+	found, err := w.find(ctx, release.History{Client: w.owner(), Set: w.id}.Releases)
 	if err != nil {
-		return nil, nil, errors.Wrapf(ssa.Explain(err), "%s does not exist, and the objects that it listed cannot be found", w.parentKey())
+		return nil, nil, err
 	}
 	if found.Inventory == nil {
 		return nil, nil, errors.Wrapf(found.Denied, "%s does not exist, so it is unknown which objects it listed", w.parentKey())
@@ -193,6 +193,15 @@ func rebuiltOf(r rebuild.Result) *inventory.Rebuilt {
 // isInstalled reports whether the cluster must have an inventory of the bundle, because it was installed there and not removed.
 func (w *call) isInstalled() bool {
 	return w.b.Installed && !w.mem.removed && (w.b.ClusterUID == "" || w.b.ClusterUID == w.where.UID)
+}
+
+// find finds the objects of the bundle without its inventory.
+func (w *call) find(ctx context.Context, releases rebuild.Releases) (rebuild.Result, error) {
+	found, err := rebuild.Find(ctx, w.lost(releases))
+	if err != nil {
+		return found, errors.Wrapf(ssa.Explain(err), "%s does not exist, and the objects that it listed cannot be found", w.parentKey())
+	}
+	return found, w.confirmCluster(ctx)
 }
 
 // lost returns the input to find the objects of the bundle without its inventory.

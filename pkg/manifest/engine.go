@@ -175,15 +175,16 @@ func (e *Engine) newCallByName(ctx context.Context, c cluster.Cluster, b *Bundle
 	if err := e.accepts(c); err != nil {
 		return nil, err
 	}
-	where, err := whereabouts(ctx, c, b)
-	if err != nil {
-		return nil, err
-	}
-	if err := where.Check(e.messages); err != nil {
-		return nil, err
-	}
 	end, err := e.turns.take(ctx, placeOf(c, b))
 	if err != nil {
+		return nil, err
+	}
+	where, err := whereabouts(ctx, c, b)
+	if err == nil {
+		err = where.Check(e.messages)
+	}
+	if err != nil {
+		end()
 		return nil, err
 	}
 	mem := e.memoryOf(c, b)

@@ -57,6 +57,8 @@ type fakeCluster struct {
 	// watch is what is watched; nil for a watch that is up to date. weather is what is between the engine and the server, or nil.
 	watch   *fakeWatch
 	weather *fakeWeather
+	// uid is the UID that the server returned over the current connection. It is empty if it must be requested.
+	uid string
 }
 
 func newFakeCluster(t testing.TB, s *fakeServer) *fakeCluster {
@@ -121,8 +123,27 @@ func (c *fakeCluster) Cache() cluster.Cache             { return c }
 func (c *fakeCluster) Interpreter() cluster.Interpreter { return Interpreter() }
 func (c *fakeCluster) Identity() string                 { return c.config.Host }
 func (c *fakeCluster) UID(context.Context) (string, error) {
-	return c.server.cluster, c.server.clusterErr
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.uid != "" {
+		return c.uid, nil
+	}
+	c.uid = c.server.cluster
+	return c.uid, c.server.clusterErr
 }
+
+func (c *fakeCluster) ConfirmUID(ctx context.Context) (string, error) {
+	c.reconnect()
+	return c.UID(ctx)
+}
+
+// reconnect opens another network connection, so that the next UID is the one of the cluster that responds from then on.
+func (c *fakeCluster) reconnect() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.uid = ""
+}
+
 func (c *fakeCluster) Config() *rest.Config                    { return c.config }
 func (c *fakeCluster) Version(context.Context) (string, error) { return c.version, nil }
 func (c *fakeCluster) LastVersion() string                     { return c.known }

@@ -122,8 +122,10 @@ func (m *model) otherCluster(a, b int) error {
 	if b%2 == 0 {
 		m.b.c.watch = newFakeWatch(there)
 	}
+	m.b.c.reconnect()
 	errs := m.b.verbsOf(m.bundle())
 	m.b.c.server, m.b.c.watch = m.b.s, watch
+	m.b.c.reconnect()
 	for verb, err := range errs {
 		if e := (*WrongClusterError)(nil); !errors.As(err, &e) {
 			return errors.Errorf("%s in another cluster: %v", verb, err)

@@ -211,6 +211,9 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 	if err != nil || res.Blocked.Waits() {
 		return left, err
 	}
+	if err := w.confirmCluster(ctx); err != nil {
+		return left, err
+	}
 	if err := w.forgetAll(ctx, inv); err != nil {
 		return left, err
 	}

@@ -95,6 +95,7 @@ func TestCopiedInventory(t *testing.T) {
 		t.Errorf("want an observation in cluster a, got %q", seen.ClusterUID)
 	}
 	b.s.cluster = "b"
+	b.c.reconnect()
 	const want = "Secret kyma-system/team-a-web lists the objects in the cluster with UID a, but the credentials are for the cluster with " +
 		"UID b; neither cluster is changed: restore the credentials, or, to continue in the other cluster, set Bundle.NewClusterUID to b"
 	for _, restarted := range []bool{false, true} {
@@ -147,5 +148,63 @@ func TestClusterLearned(t *testing.T) {
 	b.settle(bundleOf(install("web", tmplConfig, tmplDeploy)))
 	if got := b.inventory(s).Cluster; got != "a" {
 		t.Errorf("want the inventory of cluster a, got %q", got)
+	}
+}
+
+// TestOtherClusterMeanwhile checks that a bundle doesn't count as removed if its objects are missing because a different cluster has
+// appeared behind the address and the connection hasn't noticed it.
+func TestOtherClusterMeanwhile(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		// listed is true if the watches have listed the other cluster.
+		listed bool
+		// forgotten is true if the engine has no inventory in memory.
+		forgotten bool
+	}{
+		"Watched":   {reason: "The watches still show the objects of the previous cluster, and each of them is missing."},
+		"Listed":    {reason: "The watches show no inventory.", listed: true},
+		"Restarted": {reason: "The engine knows nothing but that the bundle was installed.", listed: true, forgotten: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.s.cluster = "a"
+			b.c.watch = newFakeWatch(b.s)
+			s := bundleOf(install("web", webTemplates...))
+			b.settle(s)
+			s.ClusterUID, s.Installed = "a", true
+
+			there := newFakeServer()
+			there.cluster, there.rv = "b", 1_000_000
+			b.c.server = there
+			if tc.listed {
+				b.c.watch = newFakeWatch(there)
+			}
+			if tc.forgotten {
+				b.Engine = New()
+			}
+			verbs := map[string]func() error{
+				"Exists": func() error { _, err := b.Exists(t.Context(), b.c, s); return err },
+				"Remove": func() (err error) {
+					for range 20 {
+						var r Removal
+						if r, err = b.Remove(t.Context(), b.c, s); r.Gone || err != nil {
+							break
+						}
+					}
+					return err
+				},
+			}
+			for verb, call := range verbs {
+				if verb == "Exists" && !tc.listed {
+					continue // The watch shows the inventory.
+				}
+				b.c.uid = "a"
+				e := (*WrongClusterError)(nil)
+				if err := call(); !errors.As(err, &e) || e.Expected != "a" || e.Found != "b" {
+					t.Errorf("\n%s\n%s(...): want a WrongClusterError, got %v", tc.reason, verb, err)
+				}
+			}
+		})
 	}
 }

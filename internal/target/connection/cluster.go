@@ -53,9 +53,10 @@ type Cluster struct {
 	settled   func()
 
 	version  *remembered[string]
-	uid      atomic.Pointer[uid]
+	uid      *uid
 	known    atomic.Pointer[string]
 	changed  func(*Cluster)
+	replaced func(*Cluster)
 	versions *remembered[[]string]
 }
 
@@ -72,6 +73,9 @@ type Options struct {
 	Log logging.Logger
 	// Changed is called when the outcome of the requests or the last known version has changed; optional.
 	Changed func(*Cluster)
+	// Replaced is called when UID found that a different cluster has appeared behind the address. The owner of the connection must
+	// close it, because its caches contain objects of the previous cluster; optional. It must not block.
+	Replaced func(*Cluster)
 	// Done is called after the connection was closed; optional.
 	Done func()
 	// Slots limits how many kinds all connections with the same channel list at the same time; optional.
@@ -88,8 +92,12 @@ type Options struct {
 // New returns a connection to a cluster. The interpreter determines what its cache watches and keeps. New sends no
 // requests. Errors describe what is wrong with the config.
 func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
-	c := &Cluster{done: o.Done, changed: o.Changed, version: newRemembered[string](), versions: newRemembered[[]string]()}
-	c.forgetUID()
+	c := &Cluster{
+		done: o.Done, changed: o.Changed, replaced: o.Replaced, uid: newUID(), version: newRemembered[string](), versions: newRemembered[[]string](),
+	}
+	if c.replaced == nil {
+		c.replaced = func(*Cluster) {}
+	}
 	o.Transport.Changed, o.Transport.Monitored = c.outcomeChanged, o.Monitored
 	c.settled = func() {
 		if o.Settled != nil {
@@ -119,7 +127,7 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 		return nil, errors.Wrap(err, "cannot create a client")
 	}
 	c.mapper = mapper.New(c.get, o.Builtin)
-	options := []informer.Option{informer.WithRewritten(c.forgetUID)}
+	options := []informer.Option{informer.WithRelisted(c.doubtUID)}
 	if o.Log != nil {
 		options = append(options, informer.WithLogger(o.Log))
 	}

@@ -5,6 +5,8 @@ package connection
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"net/http/httptrace"
 	"regexp"
 	"sync/atomic"
 	"time"
@@ -28,31 +30,102 @@ const (
 // validUID matches the UIDs that are accepted, because a server can return any text.
 var validUID = regexp.MustCompile(`^[0-9A-Za-z-]{1,64}$`)
 
+// A ReplacedError reports that a different cluster has appeared behind the address of a connection. Everything that is known through
+// the connection is about the previous cluster, so a new connection is needed.
+type ReplacedError struct {
+	// Host is the scheme, host and port of the API server.
+	Host string
+	// Before and Now are the UIDs of the namespace kube-system in the previous cluster and in the current one.
+	Before, Now string
+}
+
+// Error returns a message that contains both UIDs.
+func (e *ReplacedError) Error() string {
+	return fmt.Sprintf("API server %s belongs to the cluster with UID %s, but belonged to the cluster with UID %s before; the provider opens "+
+		"a new connection", e.Host, e.Now, e.Before)
+}
+
+// An identification is the UID of a cluster, as requested in an epoch.
+type identification struct {
+	// uid is empty if the cluster doesn't reveal it.
+	uid   string
+	epoch uint64
+	at    time.Time
+}
+
+// isValid reports whether the UID doesn't have to be requested in an epoch.
+func (i *identification) isValid(epoch uint64) bool {
+	return i != nil && i.epoch == epoch && (i.uid != "" || time.Since(i.at) < unknownUIDFor)
+}
+
 // A uid stores what is known about the UID of a cluster.
 type uid struct {
-	// known is the UID, or nil.
-	known atomic.Pointer[string]
-	asked *remembered[string]
+	last atomic.Pointer[identification]
+	// doubts counts the reasons to request the UID again that the transport doesn't know about.
+	doubts atomic.Uint64
+	// asking is held during a request. It protects known, the last UID that was not empty.
+	asking chan struct{}
+	known  string
 }
 
-// UID returns the UID of the namespace kube-system. It sends one request for each connection. If the credentials don't allow
-// reading the namespace, or the cluster doesn't have it, the result is empty, and UID requests it again after an hour.
+func newUID() *uid { return &uid{asking: make(chan struct{}, 1)} }
+
+// UID returns the UID of the namespace kube-system. It sends one request for each network connection, and one after each outage and
+// each repeated list of a kind, because a different cluster might respond from then on. If the credentials don't allow reading the
+// namespace, or the cluster doesn't have it, the result is empty, and UID requests it again after an hour. If the UID has changed, UID
+// returns a *ReplacedError.
 func (c *Cluster) UID(ctx context.Context) (string, error) {
-	u := c.uid.Load()
-	if known := u.known.Load(); known != nil {
-		return *known, nil
+	if i := c.uid.last.Load(); i.isValid(c.epoch()) {
+		return i.uid, nil
 	}
-	return u.asked.get(ctx, unknownUIDFor, func(ctx context.Context) (string, error) {
-		found, err := c.askUID(ctx)
-		if err == nil && found != "" {
-			u.known.Store(&found)
-		}
-		return found, errors.Wrap(err, "cannot get the UID of namespace kube-system, which identifies the cluster")
-	})
+	select {
+	case c.uid.asking <- struct{}{}:
+		defer func() { <-c.uid.asking }()
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+	if i := c.uid.last.Load(); i.isValid(c.epoch()) {
+		return i.uid, nil
+	}
+	i, err := c.identify(ctx)
+	if err != nil {
+		return "", errors.Wrap(err, "cannot get the UID of namespace kube-system, which identifies the cluster")
+	}
+	if before := c.uid.known; i.uid != "" && before != "" && i.uid != before {
+		c.replaced(c)
+		return "", &ReplacedError{Host: c.Host(), Before: before, Now: i.uid}
+	}
+	if i.uid != "" {
+		c.uid.known = i.uid
+	}
+	c.uid.last.Store(i)
+	return i.uid, nil
 }
 
-// forgetUID makes the next call of UID request the UID again, because a different cluster might have the same address.
-func (c *Cluster) forgetUID() { c.uid.Store(&uid{asked: newRemembered[string]()}) }
+// ConfirmUID is like UID, but always sends a request.
+func (c *Cluster) ConfirmUID(ctx context.Context) (string, error) {
+	c.doubtUID()
+	return c.UID(ctx)
+}
+
+// doubtUID makes the next call of UID send a request.
+func (c *Cluster) doubtUID() { c.uid.doubts.Add(1) }
+
+// epoch returns a number that increases whenever a different cluster might respond from now on.
+func (c *Cluster) epoch() uint64 { return c.transport.Epoch() + c.uid.doubts.Load() }
+
+// identify requests the UID. The result belongs to the epoch before the request, or to the one that begins with the network connection
+// of the request. If other connections are opened at the same time, UID sends another request.
+func (c *Cluster) identify(ctx context.Context) (*identification, error) {
+	i := &identification{epoch: c.epoch(), at: time.Now()}
+	opened := atomic.Bool{}
+	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { opened.Store(!info.Reused) }}
+	var err error
+	if i.uid, err = c.askUID(httptrace.WithClientTrace(ctx, trace)); opened.Load() {
+		i.epoch++
+	}
+	return i, err
+}
 
 func (c *Cluster) askUID(ctx context.Context) (string, error) {
 	ctx, done := decoding.Hold(ctx)

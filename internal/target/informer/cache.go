@@ -57,7 +57,7 @@ type Cache struct {
 	// interpreter determines what to watch, and what to keep of it.
 	interpreter cluster.Interpreter
 	change      ChangeFunc
-	rewritten   func()
+	relisted    func()
 	log         logging.Logger
 	// slots limits how many caches list at the same time. If it is nil, there is no limit.
 	slots chan struct{}
@@ -88,11 +88,10 @@ func WithChange(f ChangeFunc) Option {
 	return func(c *Cache) { c.change = f }
 }
 
-// WithRewritten sets a function that is called when the resource versions of the cluster have decreased, because its storage
-// was restored from a backup, or because it is a different cluster. The goroutine of a watch calls the function without holding
-// locks.
-func WithRewritten(f func()) Option {
-	return func(c *Cache) { c.rewritten = f }
+// WithRelisted sets a function that is called before the objects of a kind are replaced by those of another list, because a watch
+// that could not be resumed might have led to a different cluster. The goroutine of a watch calls the function without holding locks.
+func WithRelisted(f func()) Option {
+	return func(c *Cache) { c.relisted = f }
 }
 
 // WithLogger sets the logger of failing watches, which are logged at debug level.
@@ -117,7 +116,7 @@ func New(client Client, m MapFunc, i cluster.Interpreter, o ...Option) *Cache {
 		mapping:     m,
 		interpreter: i,
 		change:      func(string, cluster.ObjectRef, *cluster.ObjectState, *cluster.ObjectState) {},
-		rewritten:   func() {},
+		relisted:    func() {},
 		log:         logging.NewNopLogger(),
 		limits:      Limits{}.withDefaults(),
 		kinds:       map[schema.GroupKind]*kind{},

@@ -328,6 +328,9 @@ func (k *kind) Replace(items []any, resourceVersion string) error {
 		}
 		list[n] = s
 	}
+	if k.wasListed() {
+		panics.Log(k.subject(), k.cache.relisted)
+	}
 	k.mu.Lock()
 	if err := k.err; isTooMany(err) {
 		k.mu.Unlock()
@@ -345,7 +348,6 @@ func (k *kind) Replace(items []any, resourceVersion string) error {
 	k.returnSlot()
 	if rewritten {
 		k.cache.log.Info("The resource versions of a cluster went backwards, dropping all cached objects", "kind", k.gk.String())
-		panics.Log(k.subject(), k.cache.rewritten)
 	}
 	k.notify(changes)
 	return nil

@@ -17,8 +17,8 @@ import (
 // versions are older than the known ones.
 func TestRestore(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *Cache, server *fake, n *news) {
-		rewritten := 0
-		c.rewritten = func() { rewritten++ }
+		relisted := 0
+		c.relisted = func() { relisted++ }
 		server.version = 900_000
 		server.set("gone", "one", "1")
 		server.set("kept", "two", "2")
@@ -45,7 +45,7 @@ func TestRestore(t *testing.T) {
 			t.Fatal(err)
 		}
 		expect(t, "all are told", []string{"one: gone Secret ns/gone", "two: changed Secret ns/kept"}, n.take())
-		expect(t, "the connection is told", 1, rewritten)
+		expect(t, "the connection is told", 1, relisted)
 		if _, ok := c.Get(key("gone")); ok {
 			t.Error("what the list does not have is still known")
 		}

@@ -55,6 +55,8 @@ type outcomes struct {
 	mu       sync.Mutex
 	now      Outcome
 	failures int
+	// lost counts how often the server was no longer Connected.
+	lost uint64
 }
 
 // get returns the current outcome.
@@ -62,6 +64,13 @@ func (o *outcomes) get() Outcome {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.now
+}
+
+// losses returns how often the server was no longer Connected.
+func (o *outcomes) losses() uint64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.lost
 }
 
 // answered records a response. Only errors of core resources prove that something is wrong, because others may come from
@@ -127,6 +136,9 @@ func (o *outcomes) doubt(message string, probe bool) {
 func (o *outcomes) set(next Outcome) {
 	o.mu.Lock()
 	same := o.now == next
+	if o.now.State == Connected && next.State != Connected {
+		o.lost++
+	}
 	o.now = next
 	o.mu.Unlock()
 	if !same && o.changed != nil {

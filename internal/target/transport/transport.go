@@ -55,6 +55,8 @@ type Transport struct {
 	throttle  throttle
 	outcome   outcomes
 	closed    atomic.Bool
+	// changes counts the network connections that were opened or closed.
+	changes *atomic.Uint64
 }
 
 // New returns a transport for a REST config. It connects when it is first used. Errors describe what is wrong with the
@@ -74,7 +76,8 @@ func New(rc *rest.Config, o Options) (*Transport, error) {
 	if o.Budget == nil {
 		o.Budget = decoding.Scaled()
 	}
-	base, closeAll, err := baseOf(rc, tc, o.Dialer)
+	changes := &atomic.Uint64{}
+	base, closeAll, err := baseOf(rc, tc, counting(dial(tc, o.Dialer), changes), o.Dialer)
 	if err != nil {
 		return nil, err
 	}
@@ -87,13 +90,14 @@ func New(rc *rest.Config, o Options) (*Transport, error) {
 	}
 	return &Transport{
 		next: next, close: closeAll, host: host, url: u.String(), monitored: o.Monitored, breaker: newBreaker(time.Second, 30*time.Second),
+		changes: changes,
 		outcome: outcomes{host: host, path: strings.TrimSuffix(u.Path, "/"), changed: o.Changed, doubted: o.Doubted},
 	}, nil
 }
 
 // baseOf returns an http.Transport and a function that closes its connections. client-go's own transport is shared
 // between all configs with the same TLS settings, and is never closed.
-func baseOf(rc *rest.Config, tc *transport.Config, d *netguard.Dialer) (http.RoundTripper, func(), error) {
+func baseOf(rc *rest.Config, tc *transport.Config, open connrotation.DialFunc, d *netguard.Dialer) (http.RoundTripper, func(), error) {
 	if rc.Transport != nil {
 		return rc.Transport, func() {}, nil
 	}
@@ -104,7 +108,7 @@ func baseOf(rc *rest.Config, tc *transport.Config, d *netguard.Dialer) (http.Rou
 	if tlsConfig == nil {
 		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	connections := connrotation.NewDialer(dial(tc, d))
+	connections := connrotation.NewDialer(open)
 	t := &http.Transport{
 		Proxy:               d.Proxy(rc.Proxy),
 		DialContext:         connections.DialContext,

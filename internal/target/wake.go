@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// steady is the age from which a connection that turns out to lead to a different cluster is replaced immediately. Its consumers don't
+// get a new connection until they need one if it is younger, because an address that belongs to several clusters alternately would keep
+// the workers busy.
+const steady = time.Minute
+
+// settled wakes the consumers of a cluster.
+func (p *Pool) settled(digest string, c *Cluster) {
+	p.mu.Lock()
+	consumers := p.consumersOf(digest, c)
+	p.mu.Unlock()
+	p.wakeAll(consumers)
+}
+
+// replaced closes the connection to a cluster, because its address belongs to a different cluster now. It wakes the consumers, so that
+// they get a new connection, unless the connection is new itself.
+func (p *Pool) replaced(digest string, c *Cluster) {
+	p.mu.Lock()
+	consumers := p.consumersOf(digest, c)
+	wake := len(consumers) > 0 && time.Since(p.clusters[digest].opened) > steady
+	for _, consumer := range consumers {
+		p.leave(consumer)
+	}
+	p.mu.Unlock()
+	if wake {
+		p.wakeAll(consumers)
+	}
+}
+
+// consumersOf returns the consumers of a cluster, or nothing if the digest has another cluster. The caller holds mu.
+func (p *Pool) consumersOf(digest string, c *Cluster) []string {
+	if e := p.clusters[digest]; e != nil && e.cluster == c {
+		return slices.Collect(maps.Keys(e.consumers))
+	}
+	return nil
+}
+
+func (p *Pool) wakeAll(consumers []string) {
+	if p.wake == nil {
+		return
+	}
+	for _, consumer := range consumers {
+		p.wake(consumer)
+	}
+}
