@@ -201,7 +201,7 @@ func (w *call) find(ctx context.Context, releases rebuild.Releases) (rebuild.Res
 	if err != nil {
 		return found, errors.Wrapf(ssa.Explain(err), "%s does not exist, and the objects that it listed cannot be found", w.parentKey())
 	}
-	return found, w.confirmCluster(ctx)
+	return found, confirm(ctx, w.c, w.where, w.e.messages)
 }
 
 // lost returns the input to find the objects of the bundle without its inventory.

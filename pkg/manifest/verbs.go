@@ -211,7 +211,7 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 	if err != nil || res.Blocked.Waits() {
 		return left, err
 	}
-	if err := w.confirmCluster(ctx); err != nil {
+	if err := confirm(ctx, w.c, w.where, w.e.messages); err != nil {
 		return left, err
 	}
 	if err := w.forgetAll(ctx, inv); err != nil {

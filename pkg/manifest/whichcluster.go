@@ -15,15 +15,15 @@ func whereabouts(ctx context.Context, c cluster.Cluster, b *Bundle) (inventory.W
 	return inventory.Whereabouts{UID: uid, Expected: b.ClusterUID, MoveTo: b.NewClusterUID}, err
 }
 
-// confirmCluster returns an error if the connection leads to a different cluster than at the beginning of the call. It sends one request,
-// unless the cluster doesn't reveal its UID. Call it before a negative result is final: in a different cluster, everything is missing.
-func (w *call) confirmCluster(ctx context.Context) error {
-	if w.where.UID == "" {
+// confirm returns an error if the connection leads to a different cluster than at the beginning of a call. It sends one request, unless
+// the cluster doesn't reveal its UID. Call it before a negative result is final: in a different cluster, everything is missing.
+func confirm(ctx context.Context, c cluster.Cluster, began inventory.Whereabouts, m Messages) error {
+	if began.UID == "" {
 		return nil
 	}
-	uid, err := w.c.ConfirmUID(ctx)
+	uid, err := c.ConfirmUID(ctx)
 	if err != nil {
 		return err
 	}
-	return inventory.Whereabouts{UID: uid, Expected: w.where.UID}.Check(w.e.messages)
+	return inventory.Whereabouts{UID: uid, Expected: began.UID}.Check(m)
 }

@@ -93,3 +93,53 @@ var _ = Describe("Clusters that do not answer", func() {
 		Expect(during).To(BeNumerically("<=", before*12/10))
 	})
 })
+
+// slowFleet creates a tenant with many ProviderConfigs for clusters that respond slowly, and waits until the provider works on them.
+func slowFleet(ctx SpecContext, clusters int) {
+	GinkgoHelper()
+	s := NewSpace(ctx)
+	source := chart(ctx)
+	servers := make([]*slowServer, 0, clusters)
+	// This runs before the space is cleaned up.
+	DeferCleanup(func() {
+		for _, server := range servers {
+			server.delay.Store(0)
+		}
+	})
+	for i := range clusters {
+		// It is less than the limit of a probe.
+		server := slow(6500 * time.Millisecond)
+		servers = append(servers, server)
+		name := fmt.Sprintf("slow-%d", i)
+		s.Config(ctx, name, At(server.url)())
+		for j := range 3 {
+			manifest := fmt.Sprintf("%s-%d", name, j)
+			s.Create(ctx, With(s.Manifest(manifest, s.InstallOf(manifest, source, nil)), name))
+		}
+	}
+	Eventually(func() (float64, error) {
+		m, err := Env.Provider.Scrape(ctx)
+		return m.Sum(states, `"Connected"`), err
+	}).WithContext(ctx).Should(BeNumerically(">", clusters), "the slow clusters are connected")
+}
+
+var _ = Describe("Clusters that respond slowly", func() {
+	It("do not delay the installs of another tenant", func(ctx SpecContext) {
+		t := newTenant(ctx)
+		before := t.fastest(ctx)
+		slowFleet(ctx, 20)
+		during := t.fastest(ctx)
+		GinkgoWriter.Printf("an install takes %s without and %s with 20 clusters that respond slowly\n", before, during)
+		Expect(during).To(BeNumerically("<=", before*12/10))
+	})
+
+	It("do not delay the first install of a new tenant", func(ctx SpecContext) {
+		newTenant(ctx)
+		slowFleet(ctx, 20)
+		start := time.Now()
+		newTenant(ctx)
+		took := time.Since(start)
+		GinkgoWriter.Printf("the first install of a new tenant takes %s with 20 clusters that respond slowly\n", took)
+		Expect(took).To(BeNumerically("<", 6500*time.Millisecond), "it waits for no slow request")
+	})
+})

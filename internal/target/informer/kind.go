@@ -328,7 +328,10 @@ func (k *kind) Replace(items []any, resourceVersion string) error {
 		}
 		list[n] = s
 	}
-	if k.wasListed() {
+	k.mu.Lock()
+	again := k.objects.newest != ""
+	k.mu.Unlock()
+	if again {
 		panics.Log(k.subject(), k.cache.relisted)
 	}
 	k.mu.Lock()

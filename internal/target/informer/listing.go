@@ -79,10 +79,3 @@ func (c *Cache) Retry(then func()) {
 		then()
 	})
 }
-
-// wasListed reports whether objects of the kind were listed or watched before.
-func (k *kind) wasListed() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.objects.newest != ""
-}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package share divides the workers of a controller between ProviderConfigs, so that a ProviderConfig with many or slow
-// Manifests does not delay the Manifests of other ProviderConfigs.
+// Package share divides the workers of a controller between namespaces and ProviderConfigs, so that Manifests that are many or
+// slow don't delay the Manifests of others.
 package share

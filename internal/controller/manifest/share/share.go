@@ -5,6 +5,7 @@ package share
 import (
 	"context"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -16,69 +17,83 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 )
 
-// errTurn ends a pass over a Manifest that waits for other Manifests of its ProviderConfig.
-var errTurn = errors.New("other Manifests of the ProviderConfig are being reconciled")
+// errTurn ends a pass over a Manifest that waits for other Manifests.
+var errTurn = errors.New("other Manifests are being reconciled")
 
 // Shares manages the workers of a controller. Each ProviderConfig can always use its share of one eighth of the workers, but at
-// least one. It can use more while half of the workers are free. It is safe for concurrent use.
+// least one. It can use more while half of the workers are free. Slow passes together use at most half of the workers, and those of
+// one namespace use at most a quarter. It is safe for concurrent use.
 type Shares struct {
-	share, half int
-	wake        func(types.NamespacedName)
+	limits limits
+	wake   func(types.NamespacedName)
+	now    func() time.Time
 
 	mu sync.Mutex
-	// total is the number of workers in use, and used is the number per ProviderConfig. mu protects them and all fields below.
+	// total is the number of workers in use, and used is the number for each ProviderConfig. mu protects them and all fields below.
 	total int
 	used  map[string]int
-	// waiting contains the Manifests without a worker for each ProviderConfig, in the order of their arrival. queued contains
-	// the ProviderConfig of each of them. A Manifest that is only in waiting no longer waits.
-	waiting map[string][]types.NamespacedName
-	queued  map[types.NamespacedName]string
+	// slow is the number of workers in use by slow passes, and slowOf is the number for each namespace.
+	slow   int
+	slowOf map[string]int
+	pace   *pace
+	turns  *turns
 }
 
 // New returns the shares of a number of workers. wake is called for a Manifest whose turn it is; it must not block for long.
 func New(workers int, wake func(types.NamespacedName)) *Shares {
 	return &Shares{
-		share: max(1, workers/8), half: max(1, workers/2), wake: wake,
-		used: map[string]int{}, waiting: map[string][]types.NamespacedName{}, queued: map[types.NamespacedName]string{},
+		limits: limitsOf(workers), wake: wake, now: time.Now,
+		used: map[string]int{}, slowOf: map[string]int{}, pace: newPace(), turns: newTurns(),
 	}
 }
 
-// Acquire reserves a worker of a ProviderConfig for a Manifest. If it returns false, wake is called for the Manifest when a
-// worker is free.
-func (s *Shares) Acquire(config string, nn types.NamespacedName) bool {
+// A Worker is a worker that is reserved for a pass over a Manifest.
+type Worker struct {
+	at    place
+	slow  bool
+	since time.Time
+}
+
+// Acquire reserves a worker for a pass over a Manifest with a ProviderConfig. If it returns false, wake is called for the Manifest when
+// a worker is free.
+func (s *Shares) Acquire(config string, nn types.NamespacedName) (Worker, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.used[config] >= s.share && s.total >= s.half {
-		if s.queued[nn] != config {
-			s.queued[nn] = config
-			s.waiting[config] = append(s.waiting[config], nn)
-		}
-		return false
+	at := place{namespace: nn.Namespace, config: config}
+	if !s.admits(at) {
+		s.turns.add(nn, at)
+		return Worker{}, false
 	}
-	delete(s.queued, nn)
-	s.total++
-	s.used[config]++
-	return true
+	s.turns.drop(nn)
+	w := Worker{at: at, slow: s.pace.isSlow(at), since: s.now()}
+	s.count(w, 1)
+	return w, true
 }
 
-// Release releases a worker of a ProviderConfig, and wakes a Manifest that waits for it.
-func (s *Shares) Release(config string) {
+// Release returns a worker, and wakes Manifests that wait for one. The duration of the pass counts if measured is set; it must not be set
+// for a pass that failed before it sent a request.
+func (s *Shares) Release(w Worker, measured bool) {
 	s.mu.Lock()
-	s.total--
-	if s.used[config]--; s.used[config] == 0 {
-		delete(s.used, config)
+	s.count(w, -1)
+	if d := s.now().Sub(w.since); measured || d >= slowPass {
+		s.pace.record(w.at, d)
 	}
-	next, ok := s.next(config)
-	if !ok && s.total < s.half {
-		for other := range s.waiting {
-			if next, ok = s.next(other); ok {
-				break
-			}
+	// If many workers are free, two Manifests are woken, in case one of them needs no worker anymore.
+	most := 1
+	if s.total+1 < s.limits.half {
+		most = 2
+	}
+	var woken []types.NamespacedName
+	for range most {
+		nn, ok := s.turns.next(s.admits)
+		if !ok {
+			break
 		}
+		woken = append(woken, nn)
 	}
 	s.mu.Unlock()
-	if ok {
-		s.wake(next)
+	for _, nn := range woken {
+		s.wake(nn)
 	}
 }
 
@@ -89,21 +104,31 @@ func (s *Shares) Forget(nn types.NamespacedName) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.queued, nn)
+	s.turns.drop(nn)
 }
 
-// next removes the first Manifest that waits for a worker of a ProviderConfig. The caller holds mu.
-func (s *Shares) next(config string) (types.NamespacedName, bool) {
-	for list := s.waiting[config]; len(list) > 0; list = s.waiting[config] {
-		nn := list[0]
-		s.waiting[config] = list[1:]
-		if s.queued[nn] == config {
-			delete(s.queued, nn)
-			return nn, true
-		}
+// admits reports whether a pass gets a worker. The caller holds mu.
+func (s *Shares) admits(at place) bool {
+	return s.limits.admits(load{
+		total: s.total, ofConfig: s.used[at.config],
+		slow: s.slow, slowOfNamespace: s.slowOf[at.namespace], contenders: s.turns.others(at.namespace),
+	}, s.pace.isSlow(at))
+}
+
+// count adds n to the workers in use. The caller holds mu.
+func (s *Shares) count(w Worker, n int) {
+	s.total += n
+	increase(s.used, w.at.config, n)
+	if w.slow {
+		s.slow += n
+		increase(s.slowOf, w.at.namespace, n)
 	}
-	delete(s.waiting, config)
-	return types.NamespacedName{}, false
+}
+
+func increase(m map[string]int, k string, n int) {
+	if m[k] += n; m[k] == 0 {
+		delete(m, k)
+	}
 }
 
 // Limited returns a connector whose passes each hold a worker of their ProviderConfig from Connect to Disconnect. A pass
@@ -120,11 +145,12 @@ type limited[T resource.ModernManaged] struct {
 // Connect calls the connector if a worker is available.
 func (l *limited[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalClient[T], error) {
 	config := configOf(mg)
-	if !l.shares.Acquire(config, types.NamespacedName{Namespace: mg.GetNamespace(), Name: mg.GetName()}) {
+	worker, ok := l.shares.Acquire(config, types.NamespacedName{Namespace: mg.GetNamespace(), Name: mg.GetName()})
+	if !ok {
 		return nil, &requeue.QuietError{Err: errTurn}
 	}
-	release := func() { l.shares.Release(config) }
 	connected := false
+	release := func() { l.shares.Release(worker, connected) }
 	// This also runs after a panic, which the controller recovers.
 	defer func() {
 		if !connected {

@@ -5,9 +5,12 @@ package share
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,6 +26,13 @@ import (
 
 func name(config string, i int) types.NamespacedName {
 	return types.NamespacedName{Namespace: config, Name: strconv.Itoa(i)}
+}
+
+// quick records that the passes of ProviderConfigs are quick.
+func quick(s *Shares, configs ...string) {
+	for _, config := range configs {
+		s.pace.record(place{namespace: config, config: config}, time.Millisecond)
+	}
 }
 
 func TestShares(t *testing.T) {
@@ -41,56 +51,154 @@ func TestShares(t *testing.T) {
 	for n, tc := range cases {
 		t.Run(n, func(t *testing.T) {
 			s := New(workers, func(types.NamespacedName) {})
+			quick(s, "a", "b")
 			for i := range tc.before {
 				s.Acquire("a", name("a", i))
 			}
-			got := []bool{s.Acquire("a", name("a", -1)), s.Acquire("b", name("b", 0))}
-			if diff := cmp.Diff([]bool{tc.a, tc.b}, got); diff != "" {
+			_, a := s.Acquire("a", name("a", -1))
+			_, b := s.Acquire("b", name("b", 0))
+			if diff := cmp.Diff([]bool{tc.a, tc.b}, []bool{a, b}); diff != "" {
 				t.Errorf("\n%s\nAcquire() of a and b: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
+// A simulation runs passes on a number of workers. Time only passes when no worker is free.
+type simulation struct {
+	*Shares
+
+	workers int
+	clock   time.Time
+	// queue contains the Manifests to reconcile, and takes contains the duration of a pass by namespace.
+	queue   []types.NamespacedName
+	takes   map[string]time.Duration
+	running []pass
+	// done counts the passes by namespace, and ended is the time since the start at which the last of them ended.
+	done  map[string]int
+	ended map[string]time.Duration
+}
+
+type pass struct {
+	Worker
+
+	nn  types.NamespacedName
+	end time.Time
+}
+
+func simulate(workers int, takes map[string]time.Duration) *simulation {
+	s := &simulation{workers: workers, takes: takes, done: map[string]int{}, ended: map[string]time.Duration{}}
+	s.Shares = New(workers, func(nn types.NamespacedName) { s.queue = append(s.queue, nn) })
+	s.now = func() time.Time { return s.clock }
+	return s
+}
+
+// run runs passes until none is left, or until stop returns true after a pass. again is called after each pass.
+func (s *simulation) run(again func(nn types.NamespacedName, config string) bool) {
+	for len(s.queue)+len(s.running) > 0 {
+		for len(s.queue) > 0 && len(s.running) < s.workers {
+			nn := s.queue[0]
+			s.queue = s.queue[1:]
+			if w, ok := s.Acquire(configIn(nn), nn); ok {
+				s.running = append(s.running, pass{Worker: w, nn: nn, end: s.clock.Add(s.takes[nn.Namespace])})
+			}
+		}
+		slices.SortStableFunc(s.running, func(a, b pass) int { return a.end.Compare(b.end) })
+		p := s.running[0]
+		s.running, s.clock = s.running[1:], p.end
+		s.Release(p.Worker, true)
+		s.done[p.nn.Namespace]++
+		s.ended[p.nn.Namespace] = s.clock.Sub(time.Time{})
+		if !again(p.nn, p.at.config) {
+			return
+		}
+	}
+}
+
+// configIn returns the ProviderConfig of a Manifest in a simulation: the part of its name before a dash.
+func configIn(nn types.NamespacedName) string {
+	config, _, _ := strings.Cut(nn.Name, "-")
+	return nn.Namespace + "/" + config
+}
+
 // TestSharesTurns simulates a tenant with a thousand Manifests and fifty tenants with one Manifest each, on ten workers. It
 // counts how many passes of the first tenant complete before the last of the other tenants has had its turn.
 func TestSharesTurns(t *testing.T) {
 	const workers, many, others = 10, 1000, 50
-	var queue []types.NamespacedName
-	s := New(workers, func(nn types.NamespacedName) { queue = append(queue, nn) })
+	s := simulate(workers, nil)
 	for i := range many {
-		queue = append(queue, name("flood", i))
+		s.queue = append(s.queue, types.NamespacedName{Namespace: "flood", Name: fmt.Sprint("c-", i)})
 	}
 	for i := range others {
-		queue = append(queue, name(fmt.Sprint("tenant", i), 0))
+		s.queue = append(s.queue, types.NamespacedName{Namespace: fmt.Sprint("tenant", i), Name: "c-0"})
 	}
-	done := map[string]int{}
-	var running []types.NamespacedName
 	last := 0
-	for len(queue) > 0 || len(running) > 0 {
-		for len(queue) > 0 && len(running) < workers {
-			nn := queue[0]
-			queue = queue[1:]
-			if s.Acquire(nn.Namespace, nn) {
-				running = append(running, nn)
-			}
-		}
-		nn := running[0]
-		running = running[1:]
-		s.Release(nn.Namespace)
-		done[nn.Namespace]++
+	s.run(func(nn types.NamespacedName, _ string) bool {
 		if nn.Namespace != "flood" {
-			last = done["flood"]
+			last = s.done["flood"]
 		}
-	}
-	if done["flood"] != many || len(done) != others+1 {
-		t.Errorf("want a pass over each Manifest, got %d and %d", done["flood"], len(done)-1)
+		return true
+	})
+	if s.done["flood"] != many || len(s.done) != others+1 {
+		t.Errorf("want a pass over each Manifest, got %d and %d", s.done["flood"], len(s.done)-1)
 	}
 	if last > 2*others {
 		t.Errorf("want the turn of others to come soon, got %d passes of the first tenant before it", last)
 	}
-	if len(s.used)+len(s.waiting)+len(s.queued)+s.total != 0 {
-		t.Errorf("want nothing left: %+v", s)
+	if len(s.used)+len(s.slowOf)+len(s.turns.places)+s.turns.active+s.total+s.slow != 0 {
+		t.Errorf("want nothing left: %+v, %+v", s.Shares, s.turns)
+	}
+}
+
+// TestSharesSlow simulates tenants with many ProviderConfigs for clusters that respond slowly, whose passes are repeated all the time, and
+// another tenant that installs a module in ten passes.
+func TestSharesSlow(t *testing.T) {
+	const slow, passes = 20 * time.Second, 10
+	cases := map[string]struct {
+		reason  string
+		workers int
+		// tenants is the number of tenants with slow clusters, and clusters is the number of clusters of each of them.
+		tenants, clusters int
+		// known is true if the other tenant has installed modules before.
+		known bool
+		// most is the maximum time until the module is installed.
+		most time.Duration
+	}{
+		"Known":       {reason: "One tenant leaves most workers to others.", workers: 10, tenants: 1, clusters: 50, known: true, most: time.Second},
+		"New":         {reason: "This is also true for a tenant about whom nothing is known.", workers: 10, tenants: 1, clusters: 50, most: time.Second},
+		"KnownOfMany": {reason: "Many tenants with slow clusters use half of the workers.", workers: 10, tenants: 20, clusters: 20, known: true, most: time.Second},
+		"NewOfMany":   {reason: "A new tenant waits for its first pass only.", workers: 10, tenants: 20, clusters: 20, most: 5 * slow},
+		"Few":         {reason: "Two workers are enough to keep one for others.", workers: 2, tenants: 3, clusters: 5, known: true, most: time.Second},
+	}
+	for n, tc := range cases {
+		t.Run(n, func(t *testing.T) {
+			takes := map[string]time.Duration{"good": 10 * time.Millisecond}
+			s := simulate(tc.workers, takes)
+			if tc.known {
+				s.pace.record(place{namespace: "good", config: "good/c"}, time.Millisecond)
+			}
+			for i := range tc.tenants {
+				takes[fmt.Sprint("slow", i)] = slow
+				for j := range tc.clusters {
+					s.queue = append(s.queue, types.NamespacedName{Namespace: fmt.Sprint("slow", i), Name: fmt.Sprint(j)})
+				}
+			}
+			module := types.NamespacedName{Namespace: "good", Name: "c-module"}
+			began := time.Duration(0)
+			s.run(func(nn types.NamespacedName, _ string) bool {
+				if began == 0 && s.clock.Sub(time.Time{}) >= 4*slow {
+					began = s.clock.Sub(time.Time{})
+					s.queue = append(s.queue, module)
+				}
+				if nn != module || s.done["good"] < passes {
+					s.queue = append(s.queue, nn)
+				}
+				return s.done["good"] < passes
+			})
+			if took := s.ended["good"] - began; took > tc.most {
+				t.Errorf("\n%s\nwant an install in %s, got %s", tc.reason, tc.most, took)
+			}
+		})
 	}
 }
 
@@ -98,11 +206,15 @@ func TestSharesTurns(t *testing.T) {
 func TestSharesForget(t *testing.T) {
 	var woken []types.NamespacedName
 	s := New(1, func(nn types.NamespacedName) { woken = append(woken, nn) })
-	for i := range 3 {
-		s.Acquire("a", name("a", i))
+	w, _ := s.Acquire("a", name("a", 0))
+	for i := range 40 {
+		s.Acquire(fmt.Sprint("gone", i), name(fmt.Sprint("gone", i), 0))
+		s.Forget(name(fmt.Sprint("gone", i), 0))
 	}
+	s.Acquire("a", name("a", 1))
+	s.Acquire("a", name("a", 2))
 	s.Forget(name("a", 1))
-	s.Release("a")
+	s.Release(w, true)
 	if diff := cmp.Diff([]types.NamespacedName{name("a", 2)}, woken); diff != "" {
 		t.Errorf("woken: -want, +got:\n%s", diff)
 	}
@@ -116,8 +228,8 @@ func TestSharesRace(t *testing.T) {
 		wg.Go(func() {
 			for j := range 200 {
 				config := strconv.Itoa(j % 3)
-				if s.Acquire(config, name(config, i)) {
-					s.Release(config)
+				if w, ok := s.Acquire(config, name(config, i)); ok {
+					s.Release(w, j%2 == 0)
 				}
 			}
 		})
