@@ -3,6 +3,7 @@
 package share
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -59,32 +60,35 @@ func TestLimitsOf(t *testing.T) {
 
 func TestPace(t *testing.T) {
 	const ms = time.Millisecond
-	at := place{namespace: "n", config: "a"}
+	type passed struct {
+		config string
+		d      time.Duration
+	}
+	several := func(n int, p passed) []passed { return slices.Repeat([]passed{p}, n) }
 	cases := map[string]struct {
 		reason string
-		// own are the durations of passes of the ProviderConfig, and others are those of another one in the namespace.
-		own, others []time.Duration
-		want        bool
+		passes []passed
+		// later is the time since the last pass.
+		later time.Duration
+		want  bool
 	}{
 		"Unknown":   {reason: "Nothing is known.", want: true},
-		"Quick":     {reason: "The first pass was quick.", own: []time.Duration{5 * ms}},
-		"Slow":      {reason: "The first pass was slow.", own: []time.Duration{time.Minute}, want: true},
-		"Neighbor":  {reason: "Other clusters of the namespace are quick.", others: []time.Duration{5 * ms}},
-		"Neighbors": {reason: "Other clusters of the namespace are slow.", others: []time.Duration{5 * ms, time.Minute}, want: true},
-		"Own":       {reason: "What is known about the ProviderConfig counts.", own: []time.Duration{5 * ms}, others: []time.Duration{time.Minute}},
-		"Once":      {reason: "A single long pass, for example an install, is forgotten soon.", own: []time.Duration{3000 * ms, 5 * ms, 5 * ms}},
-		"Often":     {reason: "A cluster that is sometimes slow is slow.", own: []time.Duration{20000 * ms, 5 * ms, 5 * ms, 5 * ms}, want: true},
+		"Quick":     {reason: "All passes were quick.", passes: several(3, passed{"a", 5 * ms})},
+		"Slow":      {reason: "The first pass was slow.", passes: []passed{{"a", time.Minute}}, want: true},
+		"Waiting":   {reason: "Passes that only wait are quick on a slow cluster, too.", passes: append([]passed{{"a", 20_000 * ms}}, several(99, passed{"a", ms})...), want: true},
+		"Once":      {reason: "A single long pass is forgotten.", passes: []passed{{"a", 3000 * ms}}, later: time.Minute},
+		"Neighbor":  {reason: "Other clusters of the namespace are quick.", passes: []passed{{"b", 5 * ms}}},
+		"Neighbors": {reason: "Other clusters of the namespace are slow.", passes: []passed{{"b", 5 * ms}, {"c", time.Minute}}, want: true},
+		"Few":       {reason: "Few clusters of the namespace are slow.", passes: append([]passed{{"b", 8000 * ms}}, several(20, passed{"c", ms})...)},
+		"Own":       {reason: "What is known about the ProviderConfig itself counts.", passes: []passed{{"a", 5 * ms}, {"b", time.Minute}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := newPace()
-			for _, d := range tc.own {
-				p.record(at, d)
+			p, now := newPace(), time.Now()
+			for _, passed := range tc.passes {
+				p.record(place{namespace: "n", config: passed.config}, passed.d, now)
 			}
-			for _, d := range tc.others {
-				p.record(place{namespace: "n", config: "b"}, d)
-			}
-			if got := p.isSlow(at); got != tc.want {
+			if got := p.isSlow(place{namespace: "n", config: "a"}, now.Add(tc.later)); got != tc.want {
 				t.Errorf("\n%s\nisSlow(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})

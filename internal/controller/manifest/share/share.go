@@ -65,7 +65,7 @@ func (s *Shares) Acquire(config string, nn types.NamespacedName) (Worker, bool) 
 		return Worker{}, false
 	}
 	s.turns.drop(nn)
-	w := Worker{at: at, slow: s.pace.isSlow(at), since: s.now()}
+	w := Worker{at: at, slow: s.pace.isSlow(at, s.now()), since: s.now()}
 	s.count(w, 1)
 	return w, true
 }
@@ -75,8 +75,8 @@ func (s *Shares) Acquire(config string, nn types.NamespacedName) (Worker, bool) 
 func (s *Shares) Release(w Worker, measured bool) {
 	s.mu.Lock()
 	s.count(w, -1)
-	if d := s.now().Sub(w.since); measured || d >= slowPass {
-		s.pace.record(w.at, d)
+	if now := s.now(); measured || now.Sub(w.since) >= slowPass {
+		s.pace.record(w.at, now.Sub(w.since), now)
 	}
 	// If many workers are free, two Manifests are woken, in case one of them needs no worker anymore.
 	most := 1
@@ -112,7 +112,7 @@ func (s *Shares) admits(at place) bool {
 	return s.limits.admits(load{
 		total: s.total, ofConfig: s.used[at.config],
 		slow: s.slow, slowOfNamespace: s.slowOf[at.namespace], contenders: s.turns.others(at.namespace),
-	}, s.pace.isSlow(at))
+	}, s.pace.isSlow(at, s.now()))
 }
 
 // count adds n to the workers in use. The caller holds mu.

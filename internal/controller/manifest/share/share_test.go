@@ -31,7 +31,7 @@ func name(config string, i int) types.NamespacedName {
 // quick records that the passes of ProviderConfigs are quick.
 func quick(s *Shares, configs ...string) {
 	for _, config := range configs {
-		s.pace.record(place{namespace: config, config: config}, time.Millisecond)
+		s.pace.record(place{namespace: config, config: config}, time.Millisecond, time.Now())
 	}
 }
 
@@ -167,7 +167,7 @@ func TestSharesSlow(t *testing.T) {
 		"Known":       {reason: "One tenant leaves most workers to others.", workers: 10, tenants: 1, clusters: 50, known: true, most: time.Second},
 		"New":         {reason: "This is also true for a tenant about whom nothing is known.", workers: 10, tenants: 1, clusters: 50, most: time.Second},
 		"KnownOfMany": {reason: "Many tenants with slow clusters use half of the workers.", workers: 10, tenants: 20, clusters: 20, known: true, most: time.Second},
-		"NewOfMany":   {reason: "A new tenant waits for its first pass only.", workers: 10, tenants: 20, clusters: 20, most: 5 * slow},
+		"NewOfMany":   {reason: "A new tenant waits for one turn of each of them.", workers: 10, tenants: 20, clusters: 20, most: 7 * slow},
 		"Few":         {reason: "Two workers are enough to keep one for others.", workers: 2, tenants: 3, clusters: 5, known: true, most: time.Second},
 	}
 	for n, tc := range cases {
@@ -175,7 +175,7 @@ func TestSharesSlow(t *testing.T) {
 			takes := map[string]time.Duration{"good": 10 * time.Millisecond}
 			s := simulate(tc.workers, takes)
 			if tc.known {
-				s.pace.record(place{namespace: "good", config: "good/c"}, time.Millisecond)
+				s.pace.record(place{namespace: "good", config: "good/c"}, time.Millisecond, s.clock)
 			}
 			for i := range tc.tenants {
 				takes[fmt.Sprint("slow", i)] = slow
