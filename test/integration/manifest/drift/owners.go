@@ -54,7 +54,7 @@ var _ = Describe("Fields of others", func() {
 		Eventually(s.Deployment).WithContext(ctx).WithArguments("web").Should(HaveField("Spec.Replicas", HaveValue(BeEquivalentTo(3))))
 		s.AwaitReady(ctx, "web")
 		Eventually(Events).WithContext(ctx).WithArguments(s, "web").Should(ContainElement(
-			"Normal FieldYielded Deployment " + s.Name + "/web: spec.replicas is ceded to kube-controller-manager"))
+			"Normal FieldCeded Deployment " + s.Name + "/web: spec.replicas is ceded to kube-controller-manager"))
 		Expect(Events(ctx, s, "web")).NotTo(ContainElement(ContainSubstring("DriftRepaired")))
 		Expect(Must(s.Get(ctx, "web")).Status.AtProvider.CededFields).To(ConsistOf(v1alpha1.CededField{
 			ObjectReference: v1alpha1.ObjectReference{Group: "apps", Kind: "Deployment", Namespace: s.Name, Name: "web"},
