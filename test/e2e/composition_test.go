@@ -48,7 +48,7 @@ var _ = Describe("A Kyma composed next to a cluster, as in the example", func() 
 		Eventually(now(u)).WithContext(ctx).Should(SatisfyAll(haveUnready(), showMessage(clusterName+"-kubeconfig")))
 
 		By("writing next to nothing meanwhile")
-		versions := s.settled(ctx)
+		versions := s.stableVersions(ctx)
 		before := must(env.scrape(ctx))
 		Consistently(s.versions).WithContext(ctx).WithTimeout(2 * calm).Should(Equal(versions))
 		// The provider retries, less and less often, and renews its lease.
@@ -136,8 +136,8 @@ func (s *space) versions(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// settled waits until nothing in the namespace changes for a second, and returns the versions of all objects.
-func (s *space) settled(ctx context.Context) []string {
+// stableVersions waits until nothing in the namespace changes for a second, and returns the versions of all objects.
+func (s *space) stableVersions(ctx context.Context) []string {
 	GinkgoHelper()
 	var last []string
 	Eventually(func(ctx context.Context) (bool, error) {

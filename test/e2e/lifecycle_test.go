@@ -164,7 +164,7 @@ var _ = Describe("An annotation of Crossplane", func() {
 
 	It("sets how often a Manifest is checked", func(ctx SpecContext) {
 		manifest := must(s.getManifest(ctx, m.manifest("kyma")))
-		s.settled(ctx)
+		s.stableVersions(ctx)
 		passes := func(ctx context.Context) (float64, error) {
 			now, err := env.scrape(ctx)
 			return now.sum("controller_runtime_reconcile_total", `controller="managed/manifest.kyma.m.crossplane.io"`), err

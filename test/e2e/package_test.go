@@ -37,7 +37,7 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		s.create(ctx, u)
 		operated.report(ctx, `{"state":"Ready"}`)
 		Eventually(now(u)).WithContext(ctx).Should(beReadyComposite())
-		s.settled(ctx)
+		s.stableVersions(ctx)
 		before := must(env.crossplane.AwaitPod(ctx))
 		versions, specs, objects := must(s.versions(ctx)), must(s.generations(ctx)), must(s.objects(ctx))
 		Expect(objects).NotTo(BeEmpty())
@@ -57,7 +57,7 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 				now.sum("controller_runtime_reconcile_total", `controller="managed/manifest.kyma.m.crossplane.io"`)/2,
 				now.sum("controller_runtime_reconcile_total", `controller="managed/kyma.kyma.m.crossplane.io"`)), err
 		}).WithContext(ctx).WithTimeout(2 * patience).Should(BeNumerically(">=", 1))
-		Expect(s.settled(ctx)).To(Equal(versions))
+		Expect(s.stableVersions(ctx)).To(Equal(versions))
 		Expect(s.generations(ctx)).To(Equal(specs))
 		Expect(s.objects(ctx)).To(Equal(objects))
 		Expect(must(env.scrape(ctx)).sum("provider_kyma_target_requests_total", `verb="PATCH"`)).To(BeZero())
@@ -122,7 +122,7 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		Expect(env.controlClient.Delete(ctx, provider.DeepCopy(), client.DryRunAll)).To(MatchError(
 			ContainSubstring("Provider has active managed resources of type")))
 		Expect(remove(ctx)).To(MatchError(ContainSubstring("in-use")))
-		Expect(s.settled(ctx)).NotTo(BeEmpty())
+		Expect(s.stableVersions(ctx)).NotTo(BeEmpty())
 		Expect(s.objects(ctx)).To(Equal(objects))
 
 		By("deleting first what needs it")

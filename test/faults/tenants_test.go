@@ -66,7 +66,7 @@ func (t *tenant) undisturbed(ctx SpecContext, f func()) {
 var _ = Describe("A tenant with many Manifests on a slow cluster", func() {
 	It("changes nothing of another tenant", Label("short"), func(ctx SpecContext) {
 		t := newTenant(ctx)
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 		t.undisturbed(ctx, func() {
 			assault(ctx, 20)
 			t.install(ctx)
@@ -76,7 +76,7 @@ var _ = Describe("A tenant with many Manifests on a slow cluster", func() {
 	It("does not delay the install of another tenant", func(ctx SpecContext) {
 		t := newTenant(ctx)
 		before := t.fastest(ctx)
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 		t.undisturbed(ctx, func() {
 			assault(ctx, 60)
 			during := t.fastest(ctx)

@@ -34,13 +34,13 @@ var _ = Describe("kymactl", func() {
 			args []string
 		}{
 			{exitFailure, "", []string{"module", "inspect", "127.0.0.1:1/m//" + greeter + ":1.0.0"}},
-			{exitFailure, "Chart.yaml", []string{"module", "create", p.folder("empty", nil), "-o", "out"}},
+			{exitFailure, "Chart.yaml", []string{"module", "create", p.writeDir("empty", nil), "-o", "out"}},
 			{exitUsage, "--nope", []string{"module", "push", "--nope"}},
 			{exitUsage, "nope", []string{"module", "nope"}},
 			{exitUsage, "arg", []string{"module", "push", "a"}},
 			{exitUsage, "xml", []string{"module", "inspect", "a", "-o", "xml"}},
 			{exitUsage, "jsonpath", []string{"module", "inspect", "a", "-o", "jsonpath={.a"}},
-			{exitUsage, "-o", []string{"module", "create", p.folder("empty", nil)}},
+			{exitUsage, "-o", []string{"module", "create", p.writeDir("empty", nil)}},
 			{exitUsage, "--name-mapping", []string{"module", "push", "a", r.Host() + "/m", "--name-mapping", "else"}},
 			{exitUsage, "https", []string{"module", "push", "a", "https://" + r.Host() + "/m"}},
 			{exitUsage, "http", []string{"module", "inspect", "http://" + ref}},

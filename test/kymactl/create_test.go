@@ -112,7 +112,7 @@ var _ = Describe("module create", func() {
 			"Chart.yaml": "apiVersion: v2\nname: deep\nversion: 1.0.0\n", "templates/a.yaml": configMap("a", "a"),
 			"templates/b/c/d/e.yaml": configMap("e", "e"), "values.yaml": "a: 1\n",
 		}
-		digest := p.makes(ctx, p.folder("other-name", files), "layout", "--name", "example.org/module/deep")
+		digest := p.makes(ctx, p.writeDir("other-name", files), "layout", "--name", "example.org/module/deep")
 		layer := p.inspect(ctx, "layout").layer("deep")
 		paths, have := untar(p.blobs("layout")[layer])
 		for path, text := range files {
@@ -164,7 +164,7 @@ var _ = Describe("module create", func() {
 		key, _ := p.hasKeys(ctx, "k")
 		p.makes(ctx, p.sample("source", "a", 0), "base", "--key", key)
 		pushed := p.ok(ctx, "module", "push", "base", r.Host()+"/m").reference()
-		more := p.folder("more", map[string]string{
+		more := p.writeDir("more", map[string]string{
 			"module.yaml": "name: " + greeter + "\nversion: 1.1.0\nmanifests: [{name: said, path: said.yaml}, {name: more, path: more.yaml}]\n",
 			"said.yaml":   configMap("said", "b"), "more.yaml": configMap("more", "c"),
 		})
@@ -185,7 +185,7 @@ var _ = Describe("module create", func() {
 			"registry.example.org/loose:1.0": true, "registry.example.org/bare": true,
 			"registry.example.org/pinned@sha256:" + strings.Repeat("a", 64): false,
 		} {
-			dir := p.folder("images", map[string]string{"pod.yaml": strings.Replace(pod, "IMAGE", image, 1)})
+			dir := p.writeDir("images", map[string]string{"pod.yaml": strings.Replace(pod, "IMAGE", image, 1)})
 			r := p.ok(ctx, "module", "create", dir, "--dry-run", "--name", greeter, "--version", "1.0.0", "--quiet")
 			if warned {
 				Expect(r.stderr).To(And(HavePrefix("Warning: "), ContainSubstring(image)), r.String)

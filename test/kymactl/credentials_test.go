@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	user  = "somebody"
+	user  = "test-user"
 	token = "correct-horse-battery-staple"
 	wrong = "wrong-horse-battery-staple"
 )

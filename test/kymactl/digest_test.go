@@ -47,13 +47,13 @@ func backwards(from, to string) {
 }
 
 // modes sets the modes of all files and directories below a directory.
-func modes(dir string, file, folder os.FileMode) {
+func modes(root string, fileMode, dirMode os.FileMode) {
 	GinkgoHelper()
-	walk(dir, func(path string, d fs.DirEntry) {
+	walk(root, func(path string, d fs.DirEntry) {
 		if d.IsDir() {
-			Expect(os.Chmod(path, folder)).To(Succeed())
+			Expect(os.Chmod(path, dirMode)).To(Succeed())
 		} else {
-			Expect(os.Chmod(path, file)).To(Succeed())
+			Expect(os.Chmod(path, fileMode)).To(Succeed())
 		}
 	})
 }
@@ -114,7 +114,7 @@ var _ = DescribeTableSubtree("The digest of", func(fixture string, args ...strin
 
 	It("depends on no locale, time zone, umask, and number of threads", func(ctx SpecContext) {
 		for _, env := range [][]string{
-			{"LANG=tr_TR.UTF-8", "LC_ALL=tr_TR.UTF-8", "TZ=Pacific/Kiritimati"}, {"LANG=C", "TZ=America/New_York", "USER=somebody", "HOSTNAME=else"},
+			{"LANG=tr_TR.UTF-8", "LC_ALL=tr_TR.UTF-8", "TZ=Pacific/Kiritimati"}, {"LANG=C", "TZ=America/New_York", "USER=user", "HOSTNAME=else"},
 			{"GOMAXPROCS=1"}, {"GOMAXPROCS=16", "GOGC=1"}, {"SOURCE_DATE_EPOCH=1234567890"},
 		} {
 			p.env = env

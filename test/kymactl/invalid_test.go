@@ -59,7 +59,7 @@ var _ = Describe("module create refuses", func() {
 		if file == "plain.yaml" {
 			files["module.yaml"] = plain
 		}
-		dir := p.folder("source", files)
+		dir := p.writeDir("source", files)
 		before := hashOf(dir)
 		r := p.run(ctx, append([]string{"module", "create", dir, "-o", "layout", "--quiet"}, args...)...)
 		Expect(r.code).To(BeElementOf(exitFailure, exitUsage), r.String)
@@ -104,13 +104,13 @@ var _ = Describe("module create refuses", func() {
 		for _, text := range []string{valid["module.yaml"], plain} {
 			files := maps.Clone(valid)
 			files["module.yaml"] = text
-			p.ok(ctx, "module", "create", p.folder("source", files), "--dry-run")
+			p.ok(ctx, "module", "create", p.writeDir("source", files), "--dry-run")
 		}
 	})
 
 	It("a link that leaves the directory", func(ctx SpecContext) {
 		p := newPerson()
-		dir := p.folder("source", map[string]string{"chart/Chart.yaml": valid["chart/Chart.yaml"], "chart/templates/a.yaml": valid["plain.yaml"]})
+		dir := p.writeDir("source", map[string]string{"chart/Chart.yaml": valid["chart/Chart.yaml"], "chart/templates/a.yaml": valid["plain.yaml"]})
 		outside := p.input("outside.yaml", configMap("outside", "secret of another client"))
 		Expect(os.Symlink(outside, dir+"/chart/templates/b.yaml")).To(Succeed())
 		p.fails(ctx, exitFailure, []string{"b.yaml"}, "module", "create", dir+"/chart", "--name", greeter, "-o", "layout")

@@ -24,10 +24,10 @@ func (p *person) otherUser() {
 		}
 		return
 	}
-	const nobody = 65534
-	p.attributes = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody, NoSetGroups: false}}
-	for _, folder := range []string{"home", "tmp", "work"} {
-		Expect(os.Chown(p.path(folder), nobody, nobody)).To(Succeed())
+	const unprivileged = 65534
+	p.attributes = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged, NoSetGroups: false}}
+	for _, dir := range []string{"home", "tmp", "work"} {
+		Expect(os.Chown(p.path(dir), unprivileged, unprivileged)).To(Succeed())
 	}
 }
 

@@ -185,7 +185,7 @@ func TestWatches(t *testing.T) {
 		"ManifestMoves":   {"One that is taken away is missed.", w.manifests(), ctrlevent.UpdateEvent{ObjectOld: own, ObjectNew: moved}, []string{"k"}},
 		"ManifestResync":  {"A resync is nothing.", w.manifests(), ctrlevent.UpdateEvent{ObjectOld: own, ObjectNew: own}, nil},
 		"NameFree":        {"A name that another owner had is free.", w.manifests(), ctrlevent.DeleteEvent{Object: named("k-b-c")}, []string{"k"}},
-		"NameOfNobody":    {"No Kyma needs this name.", w.manifests(), ctrlevent.DeleteEvent{Object: named("k-x")}, nil},
+		"UnusedName":      {"No Kyma needs this name.", w.manifests(), ctrlevent.DeleteEvent{Object: named("k-x")}, nil},
 		"TemplateMade":    {"A template appears.", templates, ctrlevent.CreateEvent{Object: &regular}, []string{"k"}},
 		"TemplateThere":   {"It was there all the time.", templates, ctrlevent.CreateEvent{Object: &regular, IsInInitialList: true}, nil},
 		"TemplateGone":    {"A template goes.", templates, ctrlevent.DeleteEvent{Object: &regular}, []string{"k"}},

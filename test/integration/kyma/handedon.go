@@ -36,7 +36,7 @@ var _ = Describe("A Kyma that says how its modules are worked on", func() {
 		Expect(p.ImmutableFields).To(Equal(v1alpha1.ImmutableFieldsPolicyRecreate))
 		Expect(p.Rollback).To(Equal(&v1alpha1.Rollback{Trigger: v1alpha1.RollbackTriggerFailed, After: metav1.Duration{Duration: 90 * time.Second}}))
 		Expect(p.Installs[0].ValuesFrom).To(Equal([]v1alpha1.ValuesReference{{Kind: "ConfigMap", Name: "values", Key: "values.yaml"}}))
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 		Consistently(versionsOf).WithContext(ctx).WithArguments(s).Should(Equal(Must(versionsOf(ctx, s))))
 
 		By("planning only, until that is reverted")

@@ -32,7 +32,7 @@ var _ = Describe("A provider whose Kymas are all Ready", func() {
 		s.Create(ctx, s.Kyma("kyma", simple.Module(), operated.Module()))
 		operated.Report(ctx, `{"state":"Ready"}`)
 		s.AwaitKyma(ctx, "kyma")
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 	})
 
 	// quiet runs do, and checks that the provider writes nothing and sends only watches to the target for a period after it.
@@ -85,7 +85,7 @@ var _ = Describe("A provider whose Kymas are all Ready", func() {
 			m, err := Env.Provider.Scrape(ctx)
 			return m.Sum(Reconciles, kymaReconciles), err
 		}).Should(BeNumerically(">=", 1), "the Kyma was checked")
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 		now := Must(Env.Provider.Scrape(ctx))
 		Expect(now.Requests(TargetRequests)).To(WriteNothing())
 		Expect(now.Requests(ControlRequests)).To(WriteNothing())

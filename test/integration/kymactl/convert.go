@@ -61,8 +61,8 @@ var _ = Describe("kymactl module convert", func() {
 	It("makes what the API server accepts of everything that the original is known to have had", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		p, root := NewPerson(s), Must(tools.Root())
-		for _, folder := range []string{"internal/module/testdata/moduletemplates", "internal/module/convert/testdata"} {
-			files := Must(filepath.Glob(filepath.Join(root, folder, "*.yaml")))
+		for _, dir := range []string{"internal/module/testdata/moduletemplates", "internal/module/convert/testdata"} {
+			files := Must(filepath.Glob(filepath.Join(root, dir, "*.yaml")))
 			Expect(files).NotTo(BeEmpty())
 			ours := p.Ok(ctx, append([]string{"module", "convert", "--channel", "regular", "-n", s.Name, "--provider-config", ConfigName}, files...)...)
 			p.Kubectl(ctx, ours, "apply", "--dry-run=server", "-f", "-")

@@ -37,7 +37,7 @@ var _ = Describe("kymactl deploy", func() {
 		Expect(Must(m.Installed(ctx))).To(HaveData("version", "1.0.0"))
 
 		By("deploying again, which changes nothing")
-		before := settledVersions(ctx, s)
+		before := stableVersions(ctx, s)
 		for _, line := range Lines(p.Ok(ctx, deploy...)) {
 			Expect(line).To(HaveSuffix(" unchanged"))
 		}
@@ -56,7 +56,7 @@ var _ = Describe("kymactl deploy", func() {
 		Expect(exists(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Name}})).To(BeTrue())
 
 		By("undeploying again, also what is for all")
-		before = settledVersions(ctx, s)
+		before = stableVersions(ctx, s)
 		p.Ok(ctx, "undeploy")
 		Expect(resourceVersions(ctx, s)).To(Equal(before))
 	})
@@ -98,7 +98,7 @@ var _ = Describe("kymactl deploy", func() {
 		Expect(Env.ControlClient.Patch(ctx, Must(s.GetKyma(ctx, kymaName)), client.RawPatch("application/json-patch+json",
 			fmt.Appendf(nil, `[{"op":"add","path":"/spec/forProvider/modules/-","value":{"name":%q}}]`, offers[2].Name)))).To(Succeed())
 		s.AwaitKyma(ctx, kymaName)
-		before := settledVersions(ctx, s)
+		before := stableVersions(ctx, s)
 		p.Ok(ctx, deploy...)
 		p.Ok(ctx, append(deploy, "--force-conflicts")...)
 		Expect(resourceVersions(ctx, s)).To(Equal(before))
@@ -115,7 +115,7 @@ var _ = Describe("kymactl deploy", func() {
 		before := generations(ctx)
 		p.Ok(ctx, "deploy", "--provider-config", ConfigName)
 		Expect(generations(ctx)).To(Equal(before))
-		versions := settledVersions(ctx, s)
+		versions := stableVersions(ctx, s)
 		for _, line := range Lines(p.Ok(ctx, "deploy", "--provider-config", ConfigName)) {
 			Expect(line).To(HaveSuffix(" unchanged"))
 		}
@@ -166,7 +166,7 @@ var _ = Describe("kymactl undeploy", func() {
 		p, m := NewPerson(s), NewOffer(s, "mod")
 		m.Release(ctx, "regular", "1.0.0")
 		s.Enable(ctx, s.Kyma(kymaName, m.Module()))
-		before := settledVersions(ctx, s)
+		before := stableVersions(ctx, s)
 		Expect(p.Ok(ctx, "undeploy")).To(ContainSubstring("kyma.kyma.m.crossplane.io/" + kymaName + " kept"))
 		p.Ok(ctx, "undeploy", "--templates")
 		Expect(resourceVersions(ctx, s)).To(Equal(before))
@@ -175,7 +175,7 @@ var _ = Describe("kymactl undeploy", func() {
 		p.Ok(ctx, "undeploy", "--kyma", kymaName)
 		Expect(s.Kymas(ctx)).To(BeEmpty())
 		Expect(m.Absent(ctx)).To(BeTrue())
-		after := settledVersions(ctx, s)
+		after := stableVersions(ctx, s)
 		Expect(after).To(SatisfyAll(HaveKey("ProviderConfig/"+ConfigName), HaveKey("Secret/"+ConfigName), HaveKey("ModuleTemplate/"+m.TemplateName("regular"))))
 		p.Ok(ctx, "undeploy", "--kyma", kymaName, "--templates")
 		Expect(resourceVersions(ctx, s)).To(Equal(after))

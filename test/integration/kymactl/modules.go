@@ -56,7 +56,7 @@ var _ = Describe("kymactl module enable", func() {
 		Expect(Must(two.Installed(ctx))).To(HaveData("version", "2.0.0"))
 		s.AwaitKyma(ctx, "kyma")
 
-		before := settledVersions(ctx, s)
+		before := stableVersions(ctx, s)
 		Expect(Lines(p.Ok(ctx, "module", "enable", one.Name, two.Name, one.Name, "--wait"))).To(Equal([]string{
 			"module.kyma.m.crossplane.io/" + one.Name + " unchanged", "module.kyma.m.crossplane.io/" + two.Name + " unchanged",
 		}))
@@ -78,7 +78,7 @@ var _ = Describe("kymactl module enable", func() {
 		Expect(k).To(HaveVersion(m.Name, "1.1.0", "fast"))
 
 		By("keeping the channel where none is named")
-		before := settledVersions(ctx, s)
+		before := stableVersions(ctx, s)
 		Expect(parsed[changes](p.Ok(ctx, "module", "enable", m.Name, "-o", "json"))).To(haveResult(m.Name, "unchanged"))
 		Expect(resourceVersions(ctx, s)).To(Equal(before))
 	})
@@ -87,10 +87,10 @@ var _ = Describe("kymactl module enable", func() {
 		m := NewOffer(s, "mod")
 		m.Release(ctx, "regular", "1.0.0")
 		s.Enable(ctx, s.Kyma("kyma"))
-		before := settledVersions(ctx, s)
+		before := stableVersions(ctx, s)
 		Expect(p.Fails(ctx, exitNotFound, []string{"nothing-like-it"}, "module", "enable", m.Name, "nothing-like-it").Stdout).To(BeEmpty())
 		p.Fails(ctx, exitNotFound, []string{m.Name, `"fast"`, "regular"}, "module", "enable", m.Name, "-c", "fast")
-		p.Fails(ctx, exitNotFound, []string{"nobody", s.Name}, "module", "enable", m.Name, "--kyma", "nobody")
+		p.Fails(ctx, exitNotFound, []string{"missing", s.Name}, "module", "enable", m.Name, "--kyma", "missing")
 		Expect(resourceVersions(ctx, s)).To(Equal(before))
 	})
 
@@ -113,7 +113,7 @@ var _ = Describe("kymactl module enable", func() {
 		k := s.Kyma("kyma")
 		k.Labels = map[string]string{"crossplane.io/composite": "platform"}
 		s.Enable(ctx, k)
-		before := settledVersions(ctx, s)
+		before := stableVersions(ctx, s)
 		p.Fails(ctx, exitFailure, []string{"Kyma " + s.Name + "/kyma", "platform", "--force"}, "module", "enable", m.Name)
 		Expect(resourceVersions(ctx, s)).To(Equal(before))
 		p.Ok(ctx, "module", "enable", m.Name, "--force", "--wait")
@@ -142,7 +142,7 @@ var _ = Describe("kymactl module disable", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).NotTo(ContainElement(ContainSubstring(goes.Name)))
 		s.AwaitKyma(ctx, "kyma")
 
-		before := settledVersions(ctx, s)
+		before := stableVersions(ctx, s)
 		done := parsed[changes](p.Ok(ctx, "module", "disable", goes.Name, "never-there", "-o", "json"))
 		Expect(done).To(SatisfyAll(haveResult(goes.Name, "unchanged"), haveResult("never-there", "unchanged")))
 		Expect(resourceVersions(ctx, s)).To(Equal(before))

@@ -17,7 +17,7 @@ import (
 )
 
 var _ = Describe("A cluster that is gone for good", func() {
-	const tells = "if the cluster no longer exists, annotate the Manifest with kyma.m.crossplane.io/abandon=true"
+	const hint = "if the cluster no longer exists, annotate the Manifest with kyma.m.crossplane.io/abandon=true"
 
 	// abandon annotates a Manifest so that its deletion does not wait for the cluster.
 	abandon := func(m *v1alpha1.Manifest) {
@@ -50,7 +50,7 @@ var _ = Describe("A cluster that is gone for good", func() {
 		edge.StopAPIServer()
 		s.Delete(ctx, "web")
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
-			NotReady("connection refused", tells), HaveState(v1alpha1.StateDeleting, edge.URL(), "connection refused", tells)))
+			NotReady("connection refused", hint), HaveState(v1alpha1.StateDeleting, edge.URL(), "connection refused", hint)))
 		Consistently(Gone(s.Get)).WithContext(ctx).WithArguments("web").WithTimeout(5 * Calm).Should(BeFalse())
 		Expect(Events(ctx, s, "web")).NotTo(ContainElement(ContainSubstring("Abandoned")))
 
@@ -77,7 +77,7 @@ var _ = Describe("A cluster that is gone for good", func() {
 		s.Delete(ctx, "web")
 		Expect(Env.Provider.Start(ctx)).To(Succeed())
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(
-			HaveState(v1alpha1.StateDeleting, "Secret "+s.Name+"/own does not exist", tells))
+			HaveState(v1alpha1.StateDeleting, "Secret "+s.Name+"/own does not exist", hint))
 		Consistently(Gone(s.Get)).WithContext(ctx).WithArguments("web").Should(BeFalse())
 
 		s.Update(ctx, "web", abandon)

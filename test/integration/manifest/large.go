@@ -91,7 +91,7 @@ data:
 		}
 		crd := Must(get(ctx))
 		Expect(len(Must(json.Marshal(crd)))).To(BeNumerically(">", 1_500_000))
-		Edit(ctx, crd, `{"metadata":{"labels":{"`+LabelManagedBy+`":"somebody"}}}`)
+		Edit(ctx, crd, `{"metadata":{"labels":{"`+LabelManagedBy+`":"other"}}}`)
 		Eventually(get).WithContext(ctx).Should(HaveField("GetLabels()", HaveKeyWithValue(LabelManagedBy, ManagedBy)))
 
 		_, crds = definition(1_600_000)

@@ -168,7 +168,7 @@ func templateOperator() []byte {
 	GinkgoHelper()
 	root, err := tools.Root()
 	Expect(err).NotTo(HaveOccurred())
-	files, err := controlplane.ReadFolder(filepath.Join(root, "cluster", "local", "modules", "template-operator"))
+	files, err := controlplane.ReadDir(filepath.Join(root, "cluster", "local", "modules", "template-operator"))
 	Expect(err).NotTo(HaveOccurred())
 	Expect(files).To(HaveKey("template-operator.yaml"))
 	return files["template-operator.yaml"]

@@ -52,13 +52,13 @@ var _ = Describe("Credentials", func() {
 	})
 
 	It("that are rotated repair a Manifest that could not be reconciled", func(ctx SpecContext) {
-		config, err := Env.Target.User(s.Name + "-nobody")
+		config, err := Env.Target.User(s.Name + "-unprivileged")
 		Expect(err).NotTo(HaveOccurred())
 		s.Config(ctx, "rotating", KubeconfigOf(Env.Target, config))
 		m := s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil))
 		m.Spec.ProviderConfigReference.Name = "rotating"
 		s.Create(ctx, m)
-		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(NotSynced("forbidden", s.Name+"-nobody"), HaveState(v1alpha1.StateError)))
+		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(NotSynced("forbidden", s.Name+"-unprivileged"), HaveState(v1alpha1.StateError)))
 		s.Secret(ctx, "rotating", corev1.SecretTypeOpaque, map[string][]byte{KubeconfigKey: Env.Target.Kubeconfig()})
 		s.AwaitReady(ctx, "web")
 	})

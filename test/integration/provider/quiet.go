@@ -28,7 +28,7 @@ var _ = Describe("A provider whose Manifests are all Ready", func() {
 	})
 
 	It("sends nothing but watches to the target, and writes nothing", func(ctx SpecContext) {
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 		before := Must(Env.Provider.Scrape(ctx))
 		Consistently(func(g Gomega) {
 			now, err := Env.Provider.Scrape(ctx)
@@ -39,7 +39,7 @@ var _ = Describe("A provider whose Manifests are all Ready", func() {
 	})
 
 	DescribeTable("writes nothing when it starts again", func(ctx SpecContext, end func(ctx SpecContext)) {
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 		before := map[string]*v1alpha1.Manifest{"web": Must(s.Get(ctx, "web")), "module": Must(s.Get(ctx, "module"))}
 		config := s.MustConfigMap(ctx, "web-settings")
 		end(ctx)
@@ -48,7 +48,7 @@ var _ = Describe("A provider whose Manifests are all Ready", func() {
 			m, err := Env.Provider.Scrape(ctx)
 			return m.Sum(Reconciles, `controller="managed/manifest.kyma.m.crossplane.io",result="requeue_after"`), err
 		}).Should(BeNumerically(">=", 2), "both Manifests were checked")
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 		now := Must(Env.Provider.Scrape(ctx))
 		Expect(now.Requests(TargetRequests)).To(WriteNothing())
 		Expect(now.Requests(ControlRequests)).To(WriteNothing())

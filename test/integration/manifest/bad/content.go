@@ -71,7 +71,7 @@ func missingDigest(_ SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: Web(s, source),
 		says:     []string{"web: cannot pull chart", Env.Registry.Host(), source.Ref, "404 Not Found"},
-		cure: func(ctx SpecContext) {
+		fix: func(ctx SpecContext) {
 			p := Must(Env.Registry.PushModule(ctx, "component-descriptors/example.org/module/late", files))
 			Expect(p.Layer).To(Equal(source.Ref))
 		},
@@ -82,7 +82,7 @@ func missingVersion(_ SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: Web(s, HelmChart(Env.Charts(), "web", "47.1.1")),
 		says:     []string{"web: cannot pull chart", Env.Registry.Host(), `no tag "47.1.1"`, `repository "charts/web"`},
-		cure:     func(ctx SpecContext) { WebChart().Version("47.1.1").Push(ctx) },
+		fix:      func(ctx SpecContext) { WebChart().Version("47.1.1").Push(ctx) },
 	}
 }
 
@@ -102,7 +102,7 @@ func otherBytes(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, source), private),
 		says:     []string{"web: cannot pull chart", source.Ref, r.Host(), "returned different content", digestOf(other)},
-		cure:     func(SpecContext) { r.SetFault(nil) },
+		fix:      func(SpecContext) { r.SetFault(nil) },
 	}
 }
 
@@ -120,7 +120,7 @@ func image(ctx SpecContext, s *Space) trouble {
 		static.NewLayer([]byte(`{"architecture":"amd64","os":"linux"}`), types.OCIConfigJSON),
 		static.NewLayer([]byte(s.Name), types.OCILayer)))
 	return trouble{
-		manifest: Web(s, OciRef(p.Repository, p.Manifest)), cure: mend(s, "web"),
+		manifest: Web(s, OciRef(p.Repository, p.Manifest)), fix: fixSource(s, "web"),
 		says: []string{"web: cannot pull chart", p.Manifest, "not a chart", string(types.OCIConfigJSON)},
 	}
 }
@@ -152,7 +152,7 @@ func kustomization(ctx SpecContext, s *Space) trouble {
 	m := Web(s, source)
 	m.Spec.ForProvider.Installs[0].Values = nil
 	return trouble{
-		manifest: m, cure: mend(s, "web"),
+		manifest: m, fix: fixSource(s, "web"),
 		says: []string{"web: ", "has no kustomization.yaml"},
 	}
 }
@@ -163,7 +163,7 @@ func chartAsRaw(ctx SpecContext, s *Space) trouble {
 	m := Web(s, source)
 	m.Spec.ForProvider.Installs[0].Values = nil
 	return trouble{
-		manifest: m, cure: mend(s, "web"),
+		manifest: m, fix: fixSource(s, "web"),
 		says: []string{"web: ", "Chart.yaml: kind is missing or not a string"},
 	}
 }
@@ -174,7 +174,7 @@ func rawWithValues(_ SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: m, twinless: true,
 		says: []string{"web: values are only supported for charts, but this install is plain objects; remove them"},
-		cure: func(ctx SpecContext) {
+		fix: func(ctx SpecContext) {
 			s.Update(ctx, m.Name, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Values = nil })
 		},
 	}
@@ -187,7 +187,7 @@ func configured(config string, says ...string) func(ctx SpecContext, s *Space) t
 		m.Spec.ForProvider.Config = ConfigLayer(ctx, config)
 		return trouble{
 			manifest: m, says: says, twinless: true,
-			cure: func(ctx SpecContext) {
+			fix: func(ctx SpecContext) {
 				s.Update(ctx, m.Name, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Config = nil })
 			},
 		}
@@ -197,14 +197,14 @@ func configured(config string, says ...string) func(ctx SpecContext, s *Space) t
 // broken returns a trouble with a chart that cannot be rendered. Its fix is the good version of the chart.
 func broken(ctx SpecContext, s *Space, c Chart, says ...string) trouble {
 	GinkgoHelper()
-	return trouble{manifest: Web(s, c.PushLayer(ctx)), says: says, cure: mend(s, "web")}
+	return trouble{manifest: Web(s, c.PushLayer(ctx)), says: says, fix: fixSource(s, "web")}
 }
 
 // blob returns a trouble with arbitrary bytes in place of a chart. Its fix is the chart.
 func blob(ctx SpecContext, s *Space, data []byte, says ...string) trouble {
 	GinkgoHelper()
 	p := Must(Env.Registry.PushBlob(ctx, "component-descriptors/example.org/module/test", data))
-	return trouble{manifest: Web(s, OciRef(p.Repository, p.Layer)), says: says, cure: mend(s, "web")}
+	return trouble{manifest: Web(s, OciRef(p.Repository, p.Layer)), says: says, fix: fixSource(s, "web")}
 }
 
 // digestOf returns the digest of bytes in the format of registries.

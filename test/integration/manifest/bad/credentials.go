@@ -27,7 +27,7 @@ var _ = Describe("Credentials that are trouble", Label("bad"), func() {
 		s.Config(ctx, Own, kubeconfig())
 		suffer(ctx, s, trouble{
 			manifest: With(Web(s, WebChart().PushLayer(ctx)), Own), says: says,
-			cure: func(ctx SpecContext) { s.PutKubeconfig(ctx, Env.Target.Kubeconfig()) },
+			fix: func(ctx SpecContext) { s.PutKubeconfig(ctx, Env.Target.Kubeconfig()) },
 		})
 	},
 		Entry("unknown host", At("https://cluster.invalid"), "API server https://cluster.invalid", "host"),
@@ -48,8 +48,8 @@ var _ = Describe("Credentials that are trouble", Label("bad"), func() {
 			})
 		}, "rejects the credentials (401 Unauthorized)"),
 		Entry("user without rights, 403", func() []byte {
-			return KubeconfigOf(Env.Target, Must(Env.Target.User("nobody-in-particular")))
-		}, "403 Forbidden", "nobody-in-particular"),
+			return KubeconfigOf(Env.Target, Must(Env.Target.User("no-permissions")))
+		}, "403 Forbidden", "no-permissions"),
 		Entry("no such context", func() []byte {
 			return []byte(strings.Replace(string(Env.Target.Kubeconfig()), "current-context: target", "current-context: elsewhere", 1))
 		}, `kubeconfig has no context "elsewhere"`),
@@ -79,7 +79,7 @@ func missingConfig(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, WebChart().PushLayer(ctx)), Own),
 		says:     []string{"ProviderConfig " + s.Name + "/own does not exist"},
-		cure:     func(ctx SpecContext) { s.Config(ctx, Own, Env.Target.Kubeconfig()) },
+		fix:      func(ctx SpecContext) { s.Config(ctx, Own, Env.Target.Kubeconfig()) },
 	}
 }
 
@@ -89,7 +89,7 @@ func missingSecret(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, WebChart().PushLayer(ctx)), Own),
 		says:     []string{"ProviderConfig own: spec.credentials", "ecret", s.Name, "own"},
-		cure:     func(ctx SpecContext) { s.PutKubeconfig(ctx, Env.Target.Kubeconfig()) },
+		fix:      func(ctx SpecContext) { s.PutKubeconfig(ctx, Env.Target.Kubeconfig()) },
 	}
 }
 
@@ -99,7 +99,7 @@ func missingKey(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, WebChart().PushLayer(ctx)), Own),
 		says:     []string{"ProviderConfig own: spec.credentials", `secret "own" in namespace "` + s.Name + `" has no key "` + KubeconfigKey + `"`},
-		cure:     func(ctx SpecContext) { s.PutKubeconfig(ctx, Env.Target.Kubeconfig()) },
+		fix:      func(ctx SpecContext) { s.PutKubeconfig(ctx, Env.Target.Kubeconfig()) },
 	}
 }
 
@@ -108,7 +108,7 @@ func foreignSecret(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, WebChart().PushLayer(ctx)), Own),
 		says:     []string{"ProviderConfig own: spec.credentials", "a ProviderConfig can only refer to Secrets in its own namespace"},
-		cure: func(ctx SpecContext) {
+		fix: func(ctx SpecContext) {
 			Configure(ctx, s, Own, func(spec *v1alpha1.ProviderConfigSpec) { spec.Credentials.SecretRef.Namespace = "" })
 		},
 	}
@@ -121,7 +121,7 @@ func lentIdentity(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, WebChart().PushLayer(ctx)), Own),
 		says:     []string{"ProviderConfig own: spec.credentials", "source InjectedIdentity would give namespace"},
-		cure: func(ctx SpecContext) {
+		fix: func(ctx SpecContext) {
 			Configure(ctx, s, Own, func(spec *v1alpha1.ProviderConfigSpec) {
 				spec.Credentials.Source = v1alpha1.CredentialsSourceSecret
 			})

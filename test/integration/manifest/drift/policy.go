@@ -50,12 +50,12 @@ var _ = Describe("A drift policy", func() {
 		Eventually(Events).WithContext(ctx).WithArguments(s, "web").Should(ContainElement("Warning DriftDetected Found drift, which is not repaired because spec.forProvider.drift is Report: " + what))
 
 		By("being quiet about it from then on, and after a restart")
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 		before, since := Must(detected(ctx)), Must(s.Get(ctx, "web")).Status.AtProvider.Drift.ObservedTime
 		Expect(len(before)).To(BeNumerically("<=", 2), "one for each of the two changes, at most: %q", before)
 		Expect(Env.Provider.Terminate(ctx)).To(Succeed())
 		Expect(Env.Provider.Start(ctx)).To(Succeed())
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 		Expect(detected(ctx)).To(ConsistOf(before))
 		Expect(Must(s.Get(ctx, "web")).Status.AtProvider.Drift.ObservedTime.Equal(&since)).To(BeTrue())
 		Expect(Must(Env.Provider.Scrape(ctx)).Requests(ControlRequests)).To(WriteNothing())

@@ -65,7 +65,7 @@ var _ = Describe("Verification", func() {
 		Entry("without a descriptor", func() *runtime.RawExtension { return nil }, "neither descriptor nor component"),
 		Entry("not signed", func() *runtime.RawExtension { return rawDescriptor(descriptorOf(source)) }, Signer),
 		Entry("signed with another key", func() *runtime.RawExtension { return sign(descriptorOf(source), Signer, theirs) }, Signer),
-		Entry("signed under another name", func() *runtime.RawExtension { return sign(descriptorOf(source), "somebody", ours) }, Signer),
+		Entry("signed under another name", func() *runtime.RawExtension { return sign(descriptorOf(source), "other", ours) }, Signer),
 		Entry("edited afterwards", func() *runtime.RawExtension {
 			old := NewChart("old", "1.0.0").PushLayer(context.Background())
 			text := string(sign(descriptorOf(old), Signer, ours).Raw)

@@ -131,7 +131,7 @@ var _ = Describe("A plan", func() {
 		ExpectNowhere(ctx, s, m, "hidden-value")
 
 		By("asking for nothing while nothing changes")
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 		before, version := Must(Env.Provider.Scrape(ctx)), Must(s.Get(ctx, "plain")).ResourceVersion
 		Consistently(func(g Gomega) {
 			now, err := Env.Provider.Scrape(ctx)

@@ -63,11 +63,11 @@ var _ = Describe("An upgrade that does not work", func() {
 		ExpectNowhere(ctx, s, m, "hidden-value")
 
 		By("not trying it again after a restart")
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 		settings = s.MustConfigMap(ctx, "web-settings")
 		Expect(Env.Provider.Terminate(ctx)).To(Succeed())
 		Expect(Env.Provider.Start(ctx)).To(Succeed())
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 		Expect(Must(Env.Provider.Scrape(ctx)).Requests(TargetRequests)).To(WriteNothing())
 		Expect(Must(Env.Provider.Scrape(ctx)).Requests(ControlRequests)).To(WriteNothing())
 		Expect(s.MustConfigMap(ctx, "web-settings").ResourceVersion).To(Equal(settings.ResourceVersion))

@@ -151,7 +151,7 @@ var _ = Describe("A field that cannot be changed", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	DescribeTable("is named, whatever kind it is of", func(ctx SpecContext, text, from, to, message string, anew bool) {
+	DescribeTable("is named, whatever kind it is of", func(ctx SpecContext, text, from, to, message string, recreated bool) {
 		source := func(value string) v1alpha1.Source {
 			return v1alpha1.Source{Type: v1alpha1.SourceTypeRaw, Inline: strings.NewReplacer("VALUE", value, "NAME", s.Name).Replace(text)}
 		}
@@ -162,7 +162,7 @@ var _ = Describe("A field that cannot be changed", func() {
 		s.Update(ctx, "fixed", func(m *v1alpha1.Manifest) {
 			m.Spec.ForProvider.ImmutableFields = v1alpha1.ImmutableFieldsPolicyRecreate
 		})
-		if anew {
+		if recreated {
 			Eventually(s.Get).WithContext(ctx).WithArguments("fixed").Should(SatisfyAll(Synced(), Not(HaveState(v1alpha1.StateError))))
 			return
 		}
