@@ -31,7 +31,7 @@ const (
 )
 
 var _ = Describe("A Kyma composed next to a cluster, as in the example", func() {
-	It("waits quietly for the kubeconfig of the cluster, and goes before it", func(ctx SpecContext) {
+	It("waits for the kubeconfig of the cluster without repeated writes, and is deleted before it", func(ctx SpecContext) {
 		offerTeamClusters(ctx)
 		s := newSpace(ctx)
 		m := s.operated(ctx, "module")

@@ -74,7 +74,7 @@ func (s *space) own(ctx context.Context) *xpv2.ProviderConfigReference {
 	return &xpv2.ProviderConfigReference{Kind: v1alpha1.ClusterProviderConfigKind, Name: config.Name}
 }
 
-var _ = Describe("A Kyma in the control plane itself", func() {
+var _ = Describe("A Kyma whose target is the control plane", func() {
 	It("installs, repairs and removes modules with the permissions of the provider", func(ctx SpecContext) {
 		s := newSpace(ctx)
 		s.grant(ctx)

@@ -30,7 +30,7 @@ import (
 
 // These specs change what all specs share, so they run last, and in this order.
 var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, SpecPriority(-1), func() {
-	It("is upgraded, and no module is touched", func(ctx SpecContext) {
+	It("can be upgraded without a change to modules", func(ctx SpecContext) {
 		s := newSpace(ctx)
 		simple, operated := s.offer(ctx, "simple"), s.operated(ctx, "operated")
 		u := s.claim("environment", simple, operated)
@@ -67,7 +67,7 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		Eventually(simple.absent).WithContext(ctx).Should(BeTrue())
 	})
 
-	It("leaves modules where they are when it is deleted by mistake, and takes them up again", func(ctx SpecContext) {
+	It("keeps modules if it is deleted by mistake, and adopts them when it is installed again", func(ctx SpecContext) {
 		s := newSpace(ctx)
 		m := s.offer(ctx, "module")
 		s.enable(ctx, s.kyma("kyma", m.module()))
@@ -106,7 +106,7 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		Expect(s.objects(ctx)).To(BeEmpty())
 	})
 
-	It("cannot be deleted while there are Kymas or ModuleTemplates, and goes with all that it brought when there are none", func(ctx SpecContext) {
+	It("cannot be deleted while there are Kymas or ModuleTemplates, and is then deleted with everything that it installed", func(ctx SpecContext) {
 		s := newSpace(ctx)
 		m := s.offer(ctx, "module")
 		k := s.enable(ctx, s.kyma("kyma", m.module()))
@@ -142,7 +142,7 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		Eventually(env.crossplane.Pods).Should(BeEmpty())
 	})
 
-	It("is installed by kymactl, which takes it away with all that it brought", func(ctx SpecContext) {
+	It("is installed by kymactl, which can delete it with everything that it installed", func(ctx SpecContext) {
 		s := newSpace(ctx)
 		ref := must(env.pushProvider(ctx, secondVersion))
 		deploy := []string{"deploy", "--package", ref, "--target-kubeconfig", env.target.KubeconfigFile(), "--wait"}

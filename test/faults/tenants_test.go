@@ -64,7 +64,7 @@ func (t *tenant) undisturbed(ctx SpecContext, f func()) {
 }
 
 var _ = Describe("A tenant with many Manifests on a slow cluster", func() {
-	It("changes nothing of another tenant", Label("short"), func(ctx SpecContext) {
+	It("does not change the Manifests of another tenant", Label("short"), func(ctx SpecContext) {
 		t := newTenant(ctx)
 		AwaitIdle(ctx)
 		t.undisturbed(ctx, func() {
@@ -86,8 +86,8 @@ var _ = Describe("A tenant with many Manifests on a slow cluster", func() {
 	})
 })
 
-var _ = Describe("A custom resource whose status changes all the time", Label("short"), func() {
-	It("costs at most 12 reconciles in a minute", func(ctx SpecContext) {
+var _ = Describe("A custom resource whose status changes constantly", Label("short"), func() {
+	It("causes at most 12 reconciles per minute", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		m := s.Module(ctx, "beating")
 		s.Create(ctx, m)

@@ -110,7 +110,7 @@ var _ = Describe("A Kyma", func() {
 		s.AwaitKyma(ctx, "kyma")
 	})
 
-	It("lists the modules that are wanted or still being removed", func(ctx SpecContext) {
+	It("lists the modules that are enabled or still being removed", func(ctx SpecContext) {
 		stays, goes := NewOffer(s, "a"), OfferOperated(s, "b")
 		stays.Release(ctx, "regular", "1.0.0")
 		goes.Release(ctx, "regular", "1.0.0")
@@ -129,7 +129,7 @@ var _ = Describe("A Kyma", func() {
 		Eventually(s.KymaEvents).WithContext(ctx).WithArguments("kyma").Should(ContainElement(BeEvent("Normal ModuleRemoved", goes.Name)))
 	})
 
-	It("continues with the others where a module or its channel is unknown", func(ctx SpecContext) {
+	It("installs the other modules if a module or its channel does not exist", func(ctx SpecContext) {
 		known, elsewhere := NewOffer(s, "known"), NewOffer(s, "elsewhere")
 		known.Release(ctx, "regular", "1.0.0")
 		elsewhere.Release(ctx, "fast", "1.0.0")
@@ -151,7 +151,7 @@ var _ = Describe("A Kyma", func() {
 		s.AwaitKyma(ctx, "kyma")
 	})
 
-	It("leaves custom resources to others where it is told to", func(ctx SpecContext) {
+	It("creates no custom resource if customResourcePolicy is Ignore", func(ctx SpecContext) {
 		m := OfferOperated(s, "mod")
 		m.Release(ctx, "regular", "1.0.0")
 		module := m.Module()
@@ -174,7 +174,7 @@ var _ = Describe("A Kyma", func() {
 		Expect(Must(m.Widget(ctx)).Object["spec"]).To(HaveKeyWithValue("size", "large"))
 	})
 
-	It("hands values to one module without another getting them", func(ctx SpecContext) {
+	It("passes values only to the module that they are for", func(ctx SpecContext) {
 		one, two, three := NewOffer(s, "one"), NewOffer(s, "two"), NewOffer(s, "three")
 		for _, m := range []*Offer{one, two, three} {
 			m.Release(ctx, "regular", "1.0.0")
@@ -197,7 +197,7 @@ var _ = Describe("A Kyma", func() {
 		Expect(Must(two.Installed(ctx)).ResourceVersion).To(Equal(untouched.ResourceVersion))
 	})
 
-	It("may have a name that leaves no room for that of a module", func(ctx SpecContext) {
+	It("can have a name so long that names of Manifests are shortened", func(ctx SpecContext) {
 		m, long := NewOffer(s, "mod"), strings.Repeat("long-", 46)+"name"
 		m.Release(ctx, "regular", "1.0.0")
 		k := s.Enable(ctx, s.Kyma(long, m.Module()))
@@ -226,7 +226,7 @@ var _ = Describe("A Kyma", func() {
 		}
 	})
 
-	It("says what is wrong where its ProviderConfig is missing, and goes when it is told to", func(ctx SpecContext) {
+	It("reports a missing ProviderConfig, and can still be deleted", func(ctx SpecContext) {
 		m := NewOffer(s, "mod")
 		m.Release(ctx, "regular", "1.0.0")
 		s.Create(ctx, OnConfig(s.Kyma("kyma", m.Module()), "missing"))

@@ -50,11 +50,11 @@ var _ = Describe("A provider whose Kymas are all Ready", func() {
 		return before, Must(Env.Provider.Scrape(ctx))
 	}
 
-	It("writes nothing while nothing happens", func(ctx SpecContext) {
+	It("writes nothing while nothing changes", func(ctx SpecContext) {
 		quiet(ctx, AtRest, func() {})
 	})
 
-	It("writes nothing when something changes that does not matter", func(ctx SpecContext) {
+	It("writes nothing after changes that do not affect it", func(ctx SpecContext) {
 		By("labels of its template, and everything of one in a channel that no one uses")
 		before, after := quiet(ctx, Calm, func() {
 			UpdateTemplate(ctx, simple.TemplateName("regular"), func(t *v1alpha1.ModuleTemplate) { t.Labels["example.org/other"] = "x" })
@@ -75,7 +75,7 @@ var _ = Describe("A provider whose Kymas are all Ready", func() {
 		Expect(Must(Env.Provider.Scrape(ctx)).RequestsSince(before, ControlRequests)).To(WriteNothing())
 	})
 
-	DescribeTable("writes nothing when it starts again", func(ctx SpecContext, end func(ctx SpecContext)) {
+	DescribeTable("writes nothing after a restart", func(ctx SpecContext, end func(ctx SpecContext)) {
 		versions, events := Must(versionsOf(ctx, s)), Must(s.KymaEvents(ctx, "kyma"))
 		template := Must(GetTemplate(ctx, simple.TemplateName("regular")))
 		Env.Registry.Reset()
@@ -98,11 +98,11 @@ var _ = Describe("A provider whose Kymas are all Ready", func() {
 		operated.Report(ctx, `{"state":"Warning"}`)
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveKymaState(v1alpha1.StateWarning, operated.Name))
 	},
-		Entry("after it was asked to end", func(ctx SpecContext) { Expect(Env.Provider.Terminate(ctx)).To(Succeed()) }),
-		Entry("after it was killed", func(SpecContext) { Env.Provider.Kill() }),
+		Entry("with a graceful shutdown", func(ctx SpecContext) { Expect(Env.Provider.Terminate(ctx)).To(Succeed()) }),
+		Entry("with SIGKILL", func(SpecContext) { Env.Provider.Kill() }),
 	)
 
-	It("changes nothing while the registry is away, and repairs as ever", func(ctx SpecContext) {
+	It("changes nothing while the registry is unavailable, but repairs drift", func(ctx SpecContext) {
 		DeferCleanup(func() { Env.Registry.SetFault(nil) })
 		Env.Registry.SetFault(Unavailable)
 		quiet(ctx, 2*Calm, func() {})
@@ -122,7 +122,7 @@ var _ = Describe("A provider whose Kymas are all Ready", func() {
 		s.AwaitKymaGone(ctx, "kyma")
 	})
 
-	It("tells each thing once", func(ctx SpecContext) {
+	It("records each event once", func(ctx SpecContext) {
 		simple.Release(ctx, "regular", "1.2.0")
 		simple.AwaitVersion(ctx, "1.2.0")
 		s.AwaitKyma(ctx, "kyma")
@@ -153,8 +153,8 @@ var _ = Describe("A provider whose Kymas are all Ready", func() {
 	})
 })
 
-var _ = Describe("A registry that is away", func() {
-	It("lets new Kymas say so, without a loop of writes", func(ctx SpecContext) {
+var _ = Describe("A registry with an outage", func() {
+	It("is reported by new Kymas, without repeated writes", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		Eventually(OtherConfigs).WithContext(ctx).WithArguments(s).Should(BeEmpty(), "those of other specs are still to be tidied up")
 		m := NewOffer(s, "mod")

@@ -15,7 +15,7 @@ import (
 )
 
 var _ = Describe("The values of a module with two charts", func() {
-	It("are for both of them, or for one", func(ctx SpecContext) {
+	It("can be set for both charts, or for one", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		m, second := NewOffer(s, "mod"), NewOffer(s, "second")
 		c := m.Component("1.0.0")
@@ -59,7 +59,7 @@ var _ = Describe("The values of a module with two charts", func() {
 })
 
 var _ = Describe("A ModuleTemplate with restrictions", func() {
-	It("refuses values of a Kyma and objects of the module, and installs what is allowed", func(ctx SpecContext) {
+	It("rejects values of a Kyma and objects of the module that it does not allow", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		m := NewOffer(s, "mod")
 		name := m.Release(ctx, "regular", "1.0.0").Name

@@ -19,8 +19,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-var _ = Describe("A module whose chart is one of Helm's own type", func() {
-	It("is signed, installed where signatures are enforced, upgraded, and pulled by Helm", func(ctx SpecContext) {
+var _ = Describe("A module with a chart of Helm's media type", func() {
+	It("can be signed, installed with signatures enforced, upgraded, and pulled by Helm", func(ctx SpecContext) {
 		key := Must(rsa.GenerateKey(rand.Reader, 2048))
 		s := NewSpace(ctx)
 		m, p := NewOffer(s, "mod"), NewPerson(s)

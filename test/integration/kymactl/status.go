@@ -65,7 +65,7 @@ type failure struct {
 }
 
 var _ = Describe("kymactl status", func() {
-	DescribeTable("shows what fails, and why", func(ctx SpecContext, cause func(ctx SpecContext, s *Space, bad *Offer) failure) {
+	DescribeTable("reports failures with the reason", func(ctx SpecContext, cause func(ctx SpecContext, s *Space, bad *Offer) failure) {
 		s := NewSpace(ctx)
 		p, fine, bad := NewPerson(s), NewOffer(s, "fine"), NewOffer(s, "bad")
 		fine.Release(ctx, "regular", "1.0.0")
@@ -95,11 +95,11 @@ var _ = Describe("kymactl status", func() {
 	},
 		Entry("a Deployment that does not become available", stuckDeployment),
 		Entry("a chart that cannot be rendered", wrongChart),
-		Entry("a kubeconfig that is missing", missingKubeconfig),
-		Entry("a module that no one offers", missingModule),
+		Entry("a missing kubeconfig", missingKubeconfig),
+		Entry("a module without a ModuleTemplate", missingModule),
 	)
 
-	It("says that all is well, and wait ends at once", func(ctx SpecContext) {
+	It("reports that all modules are Ready, and wait returns immediately", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		p, m := NewPerson(s), NewOffer(s, "mod")
 		m.Release(ctx, "regular", "1.0.0")
@@ -128,7 +128,7 @@ var _ = Describe("kymactl status", func() {
 })
 
 var _ = Describe("kymactl module list", func() {
-	It("lists what there is, and what is enabled", func(ctx SpecContext) {
+	It("lists available and enabled modules", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		p, one, two := NewPerson(s), NewOffer(s, "one"), NewOffer(s, "two")
 		one.Release(ctx, "regular", "1.0.0")

@@ -39,7 +39,7 @@ const (
 )
 
 var _ = Describe("The tutorial", func() {
-	It("does what it says, command by command", func(ctx SpecContext) {
+	It("works as described, command by command", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		p := NewPerson(s)
 		for _, name := range []string{

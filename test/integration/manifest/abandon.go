@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-var _ = Describe("A cluster that is gone for good", func() {
+var _ = Describe("A cluster that no longer exists", func() {
 	const hint = "if the cluster no longer exists, annotate the Manifest with kyma.m.crossplane.io/abandon=true"
 
 	// abandon annotates a Manifest so that its deletion does not wait for the cluster.
@@ -30,7 +30,7 @@ var _ = Describe("A cluster that is gone for good", func() {
 		}
 	}
 
-	It("is given up when someone says so, and only then", func(ctx SpecContext) {
+	It("is abandoned only if the annotation requests it", func(ctx SpecContext) {
 		edge := Must(controlplane.Start(ctx, controlplane.Options{Name: "edge"}))
 		DeferCleanup(edge.Stop)
 		s := NewSpace(ctx)
@@ -61,7 +61,7 @@ var _ = Describe("A cluster that is gone for good", func() {
 			" objects;", "connection refused")(ctx, s, "web")
 	})
 
-	It("is given up too when the way to it was deleted", func(ctx SpecContext) {
+	It("is abandoned if its ProviderConfig or kubeconfig was deleted, too", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		s.Config(ctx, Own, Env.Target.Kubeconfig())
 		s.Install(ctx, With(Web(s, WebChart().PushLayer(ctx)), Own))

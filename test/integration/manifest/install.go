@@ -24,7 +24,7 @@ var _ = Describe("Installing a chart", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("says what became of it in the status", func(ctx SpecContext) {
+	It("reports the result in the status", func(ctx SpecContext) {
 		m := s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), Values{"replicas": 2}))
 		m.Labels = map[string]string{"operator.kyma-project.io/module-name": "web", "operator.kyma-project.io/channel": "fast", "mine": "x"}
 		m = s.Install(ctx, m)
@@ -49,7 +49,7 @@ var _ = Describe("Installing a chart", func() {
 		Eventually(Events).WithContext(ctx).WithArguments(s, "web").Should(ContainElement(ContainSubstring("Installed web 1.0.0")))
 	})
 
-	It("keeps an inventory in the target, as KEP-3659 specifies it", func(ctx SpecContext) {
+	It("stores an inventory in the target cluster, as specified by KEP-3659", func(ctx SpecContext) {
 		m := s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil)))
 		parent, err := Fetched(ctx, client.ObjectKey{Namespace: InventoryNamespace, Name: s.Name + ".web"}, &corev1.Secret{})
 		Expect(err).NotTo(HaveOccurred())
@@ -83,7 +83,7 @@ var _ = Describe("Installing a chart", func() {
 		}
 	})
 
-	It("applies the others when one of several installs fails", func(ctx SpecContext) {
+	It("applies the other installs if one of several fails", func(ctx SpecContext) {
 		broken := NewChart("broken", "0.1.0").With("templates/broken.yaml", `
 apiVersion: v1
 kind: ConfigMap
@@ -126,19 +126,19 @@ var _ = Describe("A source", func() {
 		Entry("oci-ref with the digest of a layer", func(ctx SpecContext) v1alpha1.Source {
 			return WebChart().PushLayer(ctx)
 		}, "1.0.0"),
-		Entry("oci-ref with the digest of a layer that has the chart one directory down", func(ctx SpecContext) v1alpha1.Source {
+		Entry("oci-ref with the digest of a layer that has the chart in a subdirectory", func(ctx SpecContext) v1alpha1.Source {
 			archive := Must(WebChart().Files.Archive("web"))
 			p := Must(Env.Registry.PushBlob(ctx, "component-descriptors/example.org/module/nested", archive))
 			return OciRef(p.Repository, p.Layer)
 		}, "1.0.0"),
-		Entry("oci-ref with the digest of a manifest of Helm", func(ctx SpecContext) v1alpha1.Source {
+		Entry("oci-ref with the digest of the manifest of a Helm chart", func(ctx SpecContext) v1alpha1.Source {
 			p := WebChart().Push(ctx)
 			return OciRef(p.Repository, p.Manifest)
 		}, "1.0.0"),
 		Entry("helm-chart from oci:// by version", func(ctx SpecContext) v1alpha1.Source {
 			return HelmChart(Env.Charts(), "web", WebChart2().Push(ctx).Tag)
 		}, "2.0.0"),
-		Entry("helm-chart from oci:// by a version with a +", func(ctx SpecContext) v1alpha1.Source {
+		Entry("helm-chart from oci:// by a version with build metadata", func(ctx SpecContext) v1alpha1.Source {
 			WebChart().Version("1.0.0+build.5").Push(ctx)
 			return HelmChart(Env.Charts(), "web", "1.0.0+build.5")
 		}, "1.0.0+build.5"),
@@ -147,7 +147,7 @@ var _ = Describe("A source", func() {
 		}, "2.0.0"),
 	)
 
-	DescribeTable("of a chart repository is installed", func(ctx SpecContext, version, want string) {
+	DescribeTable("from a chart repository is installed", func(ctx SpecContext, version, want string) {
 		charts, err := controlplane.StartChartRepository(controlplane.WebOptions{},
 			WebChart().Files, WebChart().Version("1.4.0").Files, WebChart2().Files, WebChart2().Version("3.0.0-rc.1").Files)
 		Expect(err).NotTo(HaveOccurred())
@@ -161,7 +161,7 @@ var _ = Describe("A source", func() {
 		Expect(strings.Count(Paths(charts.Requests()), "/index.yaml")).To(BeNumerically("<=", 2), "the index was read again and again")
 	},
 		Entry("by version", "1.0.0", "1.0.0"),
-		Entry("by a range of versions", "^1.0.0", "1.4.0"),
-		Entry("without a version, which is the latest that is not a pre-release", "", "2.0.0"),
+		Entry("by a version range", "^1.0.0", "1.4.0"),
+		Entry("without a version, which is the latest one except pre-releases", "", "2.0.0"),
 	)
 })

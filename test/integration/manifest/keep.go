@@ -9,12 +9,12 @@ import (
 	. "github.com/crossplane-contrib/provider-kyma/test/integration/harness"
 )
 
-var _ = Describe("Objects that Helm must not delete", func() {
+var _ = Describe("Objects with helm.sh/resource-policy: keep", func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("are kept, belong to no one, and are found again", func(ctx SpecContext) {
+	It("are kept without an owner, and can be adopted again", func(ctx SpecContext) {
 		data := "\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: data\n  annotations: {helm.sh/resource-policy: keep}\n"
 		with := NewChart("web", "1.0.0").With("templates/data.yaml", data).With("templates/other.yaml", "\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n")
 		source := with.PushLayer(ctx)

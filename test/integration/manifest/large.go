@@ -26,7 +26,7 @@ var _ = Describe("A large module", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("of 1,000 objects costs one request for each object that has something to do", func(ctx SpecContext) {
+	It("with 1,000 objects costs one request for each object to change", func(ctx SpecContext) {
 		const objects, more = 1000, 60
 		c := NewChart("many", "1.0.0").With("templates/all.yaml", `
 {{- range $i := until 1000 }}
@@ -69,7 +69,7 @@ data:
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("with a CRD of 1.5 MB is installed, and refused by its name where the cluster cannot store it", func(ctx SpecContext) {
+	It("with a CRD of 1.5 MB is installed, or reported by name if the cluster cannot store it", func(ctx SpecContext) {
 		definition := func(size int) (string, *v1alpha1.LayerSource) {
 			text := largeDefinition(s.Group(), size)
 			source := rawRef(Env.Registry.PushModule(ctx, TestModule, controlplane.Files{"crds/widgets.yaml": []byte(text)}))
@@ -104,7 +104,7 @@ data:
 		Expect(err).To(BeNotFound())
 	})
 
-	It("with a file of 900 KB is installed from a chart where the release record holds it, and from plain objects in any case", func(ctx SpecContext) {
+	It("with a file of 900 KB is installed from a chart if it fits into the release record, and always from plain objects", func(ctx SpecContext) {
 		const size = 900_000
 		c := NewChart("file", "1.0.0").With("templates/cm.yaml", `
 apiVersion: v1
@@ -140,7 +140,7 @@ data:
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("whose files do not fit into the release record is recorded without them, as Helm can live with", func(ctx SpecContext) {
+	It("whose files do not fit into the release record is recorded without them, which helm accepts", func(ctx SpecContext) {
 		c := WebChart().With("files/noise.txt", noise(3_000_000))
 		s.Install(ctx, s.Manifest("lean", s.InstallOf("web", c.PushLayer(ctx), Values{"message": "one"})))
 		s.Update(ctx, "lean", SetValues(Values{"message": "two"}))

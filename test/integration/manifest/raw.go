@@ -26,7 +26,7 @@ var _ = Describe("Plain objects", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("are installed inline, repaired, pruned and removed, without a Helm release", func(ctx SpecContext) {
+	It("that are inline are installed, repaired, pruned and removed without a Helm release", func(ctx SpecContext) {
 		m := s.Manifest("plain", s.InstallOf("all", s.Inline("one", "message: hello", "two", "message: hello"), nil))
 		m = s.Install(ctx, m)
 		Expect(m.Status.AtProvider.Installs).To(ConsistOf(v1alpha1.InstallStatus{Name: "all", State: v1alpha1.StateReady}))
@@ -52,7 +52,7 @@ var _ = Describe("Plain objects", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("turn into a chart and back under one name", func(ctx SpecContext) {
+	It("can be replaced by a chart with the same name, and back", func(ctx SpecContext) {
 		plain := s.Inline("web-settings", "message: plain")
 		s.Install(ctx, s.Manifest("turns", s.InstallOf("web", plain, nil)))
 		uid := s.MustConfigMap(ctx, "web-settings").UID
@@ -86,13 +86,13 @@ var _ = Describe("Plain objects", func() {
 		s.Remove(ctx, "module")
 		Expect(Env.TargetClient.Get(ctx, client.ObjectKey{Name: key.Namespace}, &corev1.Namespace{})).To(BeNotFound())
 	},
-		Entry("of YAML as it is", func(ctx context.Context, data []byte) v1alpha1.Source {
+		Entry("that is plain YAML", func(ctx context.Context, data []byte) v1alpha1.Source {
 			return rawRef(Env.Registry.PushBlob(ctx, TestModule, data))
 		}),
-		Entry("that is a tar with gzip", func(ctx context.Context, data []byte) v1alpha1.Source {
+		Entry("that is a compressed tar", func(ctx context.Context, data []byte) v1alpha1.Source {
 			return rawRef(Env.Registry.PushModule(ctx, TestModule, controlplane.Files{"template-operator.yaml": data, "README.md": []byte("no: {yaml")}))
 		}),
-		Entry("inline", func(_ context.Context, data []byte) v1alpha1.Source {
+		Entry("inline instead", func(_ context.Context, data []byte) v1alpha1.Source {
 			return v1alpha1.Source{Type: v1alpha1.SourceTypeRaw, Inline: string(data)}
 		}),
 	)
@@ -103,7 +103,7 @@ var _ = Describe("A config layer", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("counts for the install that it names, between the chart and the values of the Manifest", func(ctx SpecContext) {
+	It("sets values of the install that it names, with a precedence between the chart and the Manifest", func(ctx SpecContext) {
 		source := WebChart().PushLayer(ctx)
 		m := s.Manifest("pair", s.InstallOf("one", source, Values{"shared": "mine"}), s.InstallOf("two", source, nil))
 		m.Spec.ForProvider.Config = ConfigLayer(ctx, fmt.Sprintf(`
@@ -147,7 +147,7 @@ configs:
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("may be empty", func(ctx SpecContext) {
+	It("can be empty", func(ctx SpecContext) {
 		m := s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil))
 		m.Spec.ForProvider.Config = ConfigLayer(ctx, "")
 		s.Install(ctx, m)

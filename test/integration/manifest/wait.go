@@ -41,7 +41,7 @@ var _ = Describe("kubectl wait for Ready", func() {
 		Expect(out).To(ContainSubstring("timed out waiting for the condition"))
 	}
 
-	It("does not take the old state of a Manifest for an answer", func(ctx SpecContext) {
+	It("does not succeed with the state of an earlier generation of a Manifest", func(ctx SpecContext) {
 		good := s.Inline("one", "message: hello")
 		s.Create(ctx, s.Manifest("waits", s.InstallOf("all", good, nil)))
 		ready(ctx, "manifest/waits")
@@ -63,7 +63,7 @@ var _ = Describe("kubectl wait for Ready", func() {
 		ready(ctx, "manifest/waits")
 	})
 
-	It("does not take the old state of a Kyma, or of its Manifest, for an answer", func(ctx SpecContext) {
+	It("does not succeed with the state of an earlier generation of a Kyma or its Manifest", func(ctx SpecContext) {
 		m := NewOffer(s, "mod")
 		m.Release(ctx, "regular", "1.0.0")
 		s.Create(ctx, s.Kyma("kyma", m.Module()))
@@ -94,7 +94,7 @@ var _ = Describe("kubectl wait for Ready", func() {
 		ready(ctx, "kyma/kyma")
 	})
 
-	It("does not take the old state of a ModuleTemplate for an answer", func(ctx SpecContext) {
+	It("does not succeed with the state of an earlier generation of a ModuleTemplate", func(ctx SpecContext) {
 		m := NewOffer(s, "mod")
 		t := m.Release(ctx, "regular", "1.0.0")
 		ready(ctx, "moduletemplate/"+t.Name)

@@ -26,7 +26,7 @@ var _ = Describe("Credentials", func() {
 		return m.Sum(targetConnections, ""), err
 	}
 
-	It("are used at once when they are rotated, and the old connection is closed", func(ctx SpecContext) {
+	It("are used as soon as they are rotated, and the old connection is closed", func(ctx SpecContext) {
 		Eventually(connections).WithContext(ctx).Should(BeZero(), "other specs left connections")
 		first, second := s.Name+"-first", s.Name+"-second"
 		s.Config(ctx, "rotating", s.User(ctx, first))
@@ -51,7 +51,7 @@ var _ = Describe("Credentials", func() {
 		Eventually(connections).WithContext(ctx).Should(BeZero())
 	})
 
-	It("that are rotated repair a Manifest that could not be reconciled", func(ctx SpecContext) {
+	It("that are rotated fix a Manifest that could not be reconciled", func(ctx SpecContext) {
 		config, err := Env.Target.User(s.Name + "-unprivileged")
 		Expect(err).NotTo(HaveOccurred())
 		s.Config(ctx, "rotating", KubeconfigOf(Env.Target, config))
@@ -107,7 +107,7 @@ var _ = Describe("Credentials", func() {
 		Expect(s.Leftovers(ctx, Env.Control)).To(BeEmpty())
 	})
 
-	It("are kept as long as a Manifest needs them", func(ctx SpecContext) {
+	It("are protected as long as a Manifest needs them", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil)))
 		config := func(ctx SpecContext) (*v1alpha1.ProviderConfig, error) {
 			pc := &v1alpha1.ProviderConfig{}

@@ -96,8 +96,8 @@ func (f *freshPlane) ready(ctx context.Context, name string) (string, error) {
 	return string(m.GetCondition(xpv2.TypeReady).Status), err
 }
 
-var _ = Describe("Two processes of the provider", func() {
-	It("leave nothing behind if the one that led was suspended past its lease", func(ctx SpecContext) {
+var _ = Describe("Two replicas of the provider", func() {
+	It("leave nothing behind if the leader was suspended until its lease expired", func(ctx SpecContext) {
 		f := newFreshPlane(ctx)
 		f.serve(ctx, "providerconfigs", "clusterproviderconfigs", "providerconfigusages", "moduletemplates", "kymas", "manifests")
 		config := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}}

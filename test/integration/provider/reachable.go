@@ -81,7 +81,7 @@ var _ = Describe("A ProviderConfig", func() {
 			HaveField("Status.Conditions", BeEmpty()), HaveField("Status.KubernetesVersion", ""), HaveField("Status.Endpoint", "")))
 	})
 
-	It("reports an outage and its end, and writes nothing in between", func(ctx SpecContext) {
+	It("reports the start and the end of an outage, and writes nothing in between", func(ctx SpecContext) {
 		edge := Must(controlplane.Start(ctx, controlplane.Options{Name: "edge"}))
 		DeferCleanup(edge.Stop)
 		s.Config(ctx, Own, edge.Kubeconfig())

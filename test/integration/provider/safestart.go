@@ -95,8 +95,8 @@ func (f *freshPlane) conditions(ctx context.Context, o client.Object) ([]xpv2.Co
 }
 
 // Crossplane activates the kinds of a package one by one, if it is configured to.
-var _ = Describe("A control plane that does not serve all kinds", func() {
-	It("gets each controller when its kinds are there", func(ctx SpecContext) {
+var _ = Describe("SafeStart", func() {
+	It("starts each controller when its kinds are served", func(ctx SpecContext) {
 		f := newFreshPlane(ctx)
 
 		By("ending without the right to see which kinds there are, as some are missing")

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-var _ = Describe("Another cluster behind a ProviderConfig", func() {
+var _ = Describe("A ProviderConfig that points to another cluster", func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
@@ -27,7 +27,7 @@ var _ = Describe("Another cluster behind a ProviderConfig", func() {
 		return string(ns.UID)
 	}
 
-	It("changes nothing until an annotation names it", func(ctx SpecContext) {
+	It("changes nothing until an annotation confirms it", func(ctx SpecContext) {
 		first, second := uidOf(ctx, Env.TargetClient), uidOf(ctx, Env.ControlClient)
 		lead := func(data []byte) {
 			s.Secret(ctx, "moving", corev1.SecretTypeOpaque, map[string][]byte{KubeconfigKey: data})

@@ -20,36 +20,36 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-var _ = Describe("Content that is trouble", Label("bad"), func() {
+var _ = Describe("Invalid content", Label("bad"), func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	DescribeTable("is named in one clear line", func(ctx SpecContext, cause func(ctx SpecContext, s *Space) trouble) {
+	DescribeTable("is reported in one line", func(ctx SpecContext, cause func(ctx SpecContext, s *Space) trouble) {
 		suffer(ctx, s, cause(ctx, s))
 	},
 		Entry("digest that does not exist", missingDigest),
 		Entry("version that does not exist", missingVersion),
-		Entry("other bytes than the digest says", otherBytes),
-		Entry("neither a chart nor an archive", noArchive),
+		Entry("content that does not match its digest", otherBytes),
+		Entry("layer that is not an archive", noArchive),
 		Entry("archive without a chart", archiveWithoutChart),
-		Entry("image", image),
+		Entry("image instead of a chart", image),
 		Entry("template with an error", templateError),
-		Entry("template that makes no YAML", noYAML),
-		Entry("values that break the schema", brokenSchema),
-		Entry("kubeVersion that the cluster does not have", wrongKubeVersion),
-		Entry("a chart as type kustomize", kustomization),
-		Entry("chart in the place of plain objects", chartAsRaw),
+		Entry("template that renders invalid YAML", noYAML),
+		Entry("values that violate the schema", brokenSchema),
+		Entry("kubeVersion that the cluster does not match", wrongKubeVersion),
+		Entry("chart as type kustomize", kustomization),
+		Entry("chart as type raw", chartAsRaw),
 		Entry("values for plain objects", rawWithValues),
-		Entry("config with a key that is unknown", configured("configs: [{name: web, clientConfig: Nonsense=1}]",
+		Entry("config with an unknown key", configured("configs: [{name: web, clientConfig: Nonsense=1}]",
 			"web: config: clientConfig: Nonsense: unknown key")),
-		Entry("config with an entry for no install", configured("configs: [{name: wep, overrides: 'a="+Password+"'}]",
+		Entry("config with an entry for an unknown install", configured("configs: [{name: wep, overrides: 'a="+Password+"'}]",
 			`config: entry "wep" does not match any install; the installs are web`)),
-		Entry("config that cannot be read", configured("configs: [{name: web, overrides: 'password=a,"+Password+"'}]",
+		Entry("config with a syntax error", configured("configs: [{name: web, overrides: 'password=a,"+Password+"'}]",
 			"web: config: overrides: must have the format of helm --set")),
 	)
 
-	It("says the same each time, and is tried ever less often", func(ctx SpecContext) {
+	It("is reported with the same message each time, and retried with back-off", func(ctx SpecContext) {
 		t := brokenSchema(ctx, s)
 		s.Create(ctx, t.manifest)
 		AwaitTrouble(ctx, s, "web", t.says...)

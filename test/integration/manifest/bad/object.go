@@ -22,23 +22,23 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-var _ = Describe("An object that the target refuses", Label("bad"), func() {
+var _ = Describe("An object that the target cluster rejects", Label("bad"), func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	DescribeTable("is named in one clear line", func(ctx SpecContext, cause func(ctx SpecContext, s *Space) trouble) {
+	DescribeTable("is reported in one line", func(ctx SpecContext, cause func(ctx SpecContext, s *Space) trouble) {
 		suffer(ctx, s, cause(ctx, s))
 	},
 		Entry("quota", quota),
 		Entry("admission policy", policy),
-		Entry("webhook that does not answer", webhook),
+		Entry("webhook that does not respond", webhook),
 		Entry("unknown kind", unknownKind),
 		Entry("field that is not in the schema", unknownField),
 		Entry("field of another type", wrongType),
 		Entry("field with a value that is not allowed", badValue),
-		Entry("field of a Secret, whose value is not shown", secretField),
-		Entry("data of a Secret, whose value is not shown", secretData),
+		Entry("field of a Secret, whose value is redacted", secretField),
+		Entry("data of a Secret, whose value is redacted", secretData),
 		Entry("namespace that is being deleted", terminatingNamespace),
 		Entry("CRD that is never established", neverEstablished),
 	)

@@ -19,17 +19,17 @@ import (
 // private is the name of a ProviderConfig with a registry other than that of the suite.
 const private = "private"
 
-var _ = Describe("A registry that is trouble", Label("bad"), func() {
+var _ = Describe("A registry that cannot be used", Label("bad"), func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	DescribeTable("is named in one clear line", func(ctx SpecContext, cause func(ctx SpecContext, s *Space) trouble) {
+	DescribeTable("is reported in one line", func(ctx SpecContext, cause func(ctx SpecContext, s *Space) trouble) {
 		suffer(ctx, s, cause(ctx, s))
 	},
 		Entry("unknown host", unknownHost),
 		Entry("refused connection", refusedConnection),
-		Entry("certificate of an unknown authority", unknownAuthority),
+		Entry("certificate of an unknown CA", unknownAuthority),
 		Entry("no credentials, 401", noCredentials),
 		Entry("wrong password, 401", wrongPassword),
 		Entry("access denied, 403", accessDenied),
@@ -40,7 +40,7 @@ var _ = Describe("A registry that is trouble", Label("bad"), func() {
 		Entry("list of registries that does not contain the host", notListed),
 	)
 
-	It("is never asked for a tag, as the API refuses it", func(ctx SpecContext) {
+	It("gets no request for a tag, because the API rejects tags", func(ctx SpecContext) {
 		source := WebChart().PushLayer(ctx)
 		source.Ref = "v1.0.0"
 		Expect(Env.ControlClient.Create(ctx, Web(s, source))).To(MatchError(SatisfyAll(

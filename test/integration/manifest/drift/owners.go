@@ -38,12 +38,12 @@ spec:
   metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}]
 `
 
-var _ = Describe("Fields of others", func() {
+var _ = Describe("Fields of other field managers", func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("as the replicas of a HorizontalPodAutoscaler are left to it, across repairs and upgrades", func(ctx SpecContext) {
+	It("such as the replicas of a HorizontalPodAutoscaler are ceded, across repairs and upgrades", func(ctx SpecContext) {
 		c := WebChart().With("templates/hpa.yaml", hpaTemplate)
 		m := s.Manifest("web", s.InstallOf("web", c.PushLayer(ctx), Values{"replicas": 1}))
 		// Without metrics an autoscaler reports that it cannot work.
@@ -89,7 +89,7 @@ var _ = Describe("Fields of others", func() {
 		s.AwaitReady(ctx, "web")
 	})
 
-	It("as what a mutating webhook changes cause no loop", func(ctx SpecContext) {
+	It("such as those that a mutating webhook sets cause no endless repairs", func(ctx SpecContext) {
 		calls := mutate(ctx, s)
 		m := s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil)))
 		Expect(m.Status.AtProvider.Drift).To(BeNil())
@@ -115,7 +115,7 @@ var _ = Describe("Fields of others", func() {
 		quietly(ctx, s, "web")(func(*appsv1.Deployment) bool { return true })
 	})
 
-	It("that a controller sets again and again are left to it after some repairs, and named", func(ctx SpecContext) {
+	It("that a controller sets repeatedly are ceded after some repairs, and reported", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), Values{"replicas": 1})))
 		end, writes := insist(ctx, s, "web-settings", "message", "theirs")
 		what := "ConfigMap " + s.Name + "/web-settings: data.message is ceded to insistent, which changed it repeatedly"
@@ -138,7 +138,7 @@ var _ = Describe("Fields of others", func() {
 		s.AwaitReady(ctx, "web")
 	})
 
-	It("are a collision where someone replaced the object", func(ctx SpecContext) {
+	It("are an ownership conflict if the object was replaced", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil)))
 		old := s.MustConfigMap(ctx, "web-settings")
 		Expect(Env.TargetClient.Delete(ctx, old)).To(Succeed())

@@ -35,7 +35,7 @@ var _ = Describe("A drift policy", func() {
 		return slices.DeleteFunc(events, func(e string) bool { return !strings.HasPrefix(e, "Warning DriftDetected") }), err
 	}
 
-	It("Report says what was changed, once, and writes nothing to the target", func(ctx SpecContext) {
+	It("Report reports each change once, and writes nothing to the target cluster", func(ctx SpecContext) {
 		installed(ctx, v1alpha1.DriftPolicyReport)
 		Edit(ctx, s.MustDeployment(ctx, "web"), `{"spec":{"replicas":2}}`)
 		Edit(ctx, s.MustConfigMap(ctx, "web-settings"), `{"data":{"message":"hidden-value"}}`)
@@ -75,7 +75,7 @@ var _ = Describe("A drift policy", func() {
 		s.AwaitReady(ctx, "web")
 	})
 
-	It("Ignore leaves all as it is, and an upgrade applies what it changes", func(ctx SpecContext) {
+	It("Ignore repairs nothing, and an upgrade applies only its own changes", func(ctx SpecContext) {
 		installed(ctx, v1alpha1.DriftPolicyIgnore)
 		Edit(ctx, s.MustDeployment(ctx, "web"), `{"spec":{"replicas":2}}`)
 		Expect(Env.TargetClient.Delete(ctx, s.MustConfigMap(ctx, "web-settings"))).To(Succeed())

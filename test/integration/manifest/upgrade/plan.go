@@ -84,7 +84,7 @@ var _ = Describe("A plan", func() {
 		return out
 	}
 
-	It("of something new creates nothing, not even an inventory, until it is applied", func(ctx SpecContext) {
+	It("of a new Manifest creates nothing, not even an inventory, until it is applied", func(ctx SpecContext) {
 		own := s.Name + "-new"
 		DeferCleanup(func(ctx SpecContext) {
 			ns := &corev1.Namespace{}
@@ -112,7 +112,7 @@ var _ = Describe("A plan", func() {
 		s.Remove(ctx, "web")
 	})
 
-	It("of a change names fields and what is pruned, repairs no drift, and asks for nothing at rest", func(ctx SpecContext) {
+	It("of a change lists fields and pruned objects, repairs no drift, and sends no requests while nothing changes", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("plain", s.InstallOf("all", s.Inline("one", "k: a", "two", "k: a", "three", "k: a"), nil)))
 		s.Update(ctx, "plain", func(m *v1alpha1.Manifest) {
 			planOnly(m)
@@ -149,7 +149,7 @@ var _ = Describe("A plan", func() {
 		Expect(Gone(s.ConfigMap)(ctx, "three")).To(BeTrue())
 	})
 
-	It("says what is in the way, and what the API server refuses", func(ctx SpecContext) {
+	It("reports existing objects, and objects that the API server rejects", func(ctx SpecContext) {
 		foreign := &corev1.ConfigMap{}
 		foreign.Namespace, foreign.Name = s.Name, "taken"
 		Expect(Env.TargetClient.Create(ctx, foreign)).To(Succeed())
@@ -183,7 +183,7 @@ metadata: {name: fine}
 		Expect(Must(s.ConfigMap(ctx, "taken")).DeletionTimestamp).To(BeNil())
 	})
 
-	It("of objects of a kind that it brings itself waits for nothing", func(ctx SpecContext) {
+	It("does not wait for the CRDs of its own custom resources", func(ctx SpecContext) {
 		m := s.Module(ctx, "module")
 		planOnly(m)
 		s.Create(ctx, m)
@@ -193,7 +193,7 @@ metadata: {name: fine}
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("is made by kymactl, which leaves the Manifest as it was unless it is asked to apply", func(ctx SpecContext) {
+	It("by kymactl restores the Manifest, unless it is told to apply the plan", func(ctx SpecContext) {
 		p := NewPerson(s)
 		next := s.Manifest("plain", s.InstallOf("all", s.Inline("one", "k: a"), nil))
 		next.SetGroupVersionKind(v1alpha1.ManifestGroupVersionKind)
@@ -217,7 +217,7 @@ metadata: {name: fine}
 		awaitMessageOf(ctx, s, "one", "k", "b")
 	})
 
-	It("of a Kyma is that of its modules, and goes without a trace", func(ctx SpecContext) {
+	It("of a Kyma contains those of its modules, and can be discarded", func(ctx SpecContext) {
 		p := NewPerson(s)
 		o := NewOffer(s, "web")
 		o.Release(ctx, "regular", "1.0.0")

@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-var _ = Describe("A Kyma that says how its modules are worked on", func() {
-	It("hands that on, and writes nothing from then on", func(ctx SpecContext) {
+var _ = Describe("The settings of a Kyma and its modules", func() {
+	It("are propagated to the Manifests once, without further writes", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		o := NewOffer(s, "tuned")
 		o.Release(ctx, "regular", "1.0.0")
