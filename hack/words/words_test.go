@@ -96,6 +96,7 @@ func TestNames(t *testing.T) {
 		"Parameter":   {reason: "Parameters and results are checked.", source: "func a(folder string) (stranger int)", want: 2},
 		"Variables":   {reason: "Variables and constants are checked.", source: "var aFolder int\nconst _, FOLDER_B = 1, 2", want: 2},
 		"Local":       {reason: "Local variables are checked.", source: "func a() { folder, b := 1, 2; for folders := range b {} }", want: 2},
+		"Phrase":      {reason: "A name can contain a phrase.", source: "func takeItBack() {}", want: 1},
 		"Acronym":     {reason: "An acronym is a word.", source: "func ofOCIFolder() {}", want: 1},
 		"String":      {reason: "Strings of one word are checked.", source: "var a = f(\"strangers\", `NewFolder`)", want: 2},
 		"Use":         {reason: "Identifiers of other packages are not checked.", source: "var a = b.Folder(c.Tell)"},
@@ -103,7 +104,7 @@ func TestNames(t *testing.T) {
 		"Tag":         {reason: "Keys of serialized fields are not checked.", source: "type a struct { A int `json:\"yields\"` }"},
 		"Iterator":    {reason: "Iterators have a parameter yield.", source: "func a(yield func(int) bool) {}"},
 		"PartOfWord":  {reason: "A word in another one is fine.", source: "func untold(intellect, retell int) {}"},
-		"ProseOnly":   {reason: "Rules for prose do not apply to names.", source: "func letGo(definition int) {}"},
+		"ProseOnly":   {reason: "Rules for prose do not apply to names.", source: "func getHub(definition int) {}"},
 		"NamesOnly":   {reason: "Rules for names do not apply to prose.", source: "// The message tells why.\nvar a int"},
 		"Unparseable": {reason: "The compiler reports a file that is not valid.", source: "func folder("},
 	}

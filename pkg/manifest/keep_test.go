@@ -122,8 +122,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// A kept object is adopted again only by the bundle that orphaned it.
-func TestKeptIsTakenBack(t *testing.T) {
+// TestKeptIsAdoptedAgain checks that a kept object is adopted again only by the bundle that orphaned it.
+func TestKeptIsAdoptedAgain(t *testing.T) {
 	b := newBench(t)
 	of := func() *Bundle { return bundleOf(install("web", kept(configMap("one")))) }
 	b.reconcile(of())
