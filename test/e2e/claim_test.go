@@ -29,13 +29,13 @@ var _ = Describe("A Kyma in a composition", func() {
 		u := s.composite(kind, "environment", simple, operated)
 		s.create(ctx, u)
 
-		By("not being Ready before all modules are")
+		By("waiting until all modules are Ready")
 		Eventually(now(u)).WithContext(ctx).Should(SatisfyAll(
 			haveUnready(), showModule(operated.name, v1alpha1.StateProcessing, operated.says())))
 		kyma, outer := s.whenReady(ctx, v1alpha1.Group, v1alpha1.KymaKind), s.whenReady(ctx, platformGroup, kind)
 		operated.report(ctx, `{"state":"Ready"}`)
 
-		By("being Ready within two seconds of the Kyma")
+		By("becoming Ready within two seconds of the Kyma")
 		var inside, outside time.Time
 		Eventually(kyma).WithContext(ctx).Should(Receive(&inside))
 		Eventually(outer).WithContext(ctx).Should(Receive(&outside))
@@ -83,7 +83,7 @@ var _ = Describe("A Kyma in a composition", func() {
 		}).WithContext(ctx).Should(HaveKeyWithValue("crossplane.io/in-use", "true"))
 		Expect(env.controlClient.Delete(ctx, secret)).To(MatchError(ContainSubstring("in-use by 1 usage(s)")))
 
-		By("deleting it after them")
+		By("deleting the kubeconfig after the modules")
 		s.remove(ctx, u)
 		Eventually(simple.absent).WithContext(ctx).Should(BeTrue())
 		Eventually(absent(env.controlClient, s.key(secretName), secret)).WithContext(ctx).Should(BeTrue())

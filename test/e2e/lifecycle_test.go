@@ -79,7 +79,7 @@ var _ = Describe("Management policies of a Kyma", func() {
 		update(ctx, k, setPolicies(xpv2.ManagementActionAll))
 		Eventually(s.getKyma).WithContext(ctx).WithArguments("kyma").Should(beReady())
 
-		By("leaving a change of another client")
+		By("not reverting a change of another client")
 		update(ctx, k, setPolicies(xpv2.ManagementActionObserve))
 		Eventually(s.getManifest).WithContext(ctx).WithArguments(m.manifest("kyma")).Should(
 			HaveField("Spec.ManagementPolicies", ConsistOf(xpv2.ManagementActionObserve)))
@@ -100,7 +100,7 @@ var _ = Describe("Management policies of a Kyma", func() {
 		Eventually(absent(env.controlClient, s.key(m.manifest("kyma")), &v1alpha1.Manifest{})).WithContext(ctx).Should(BeTrue())
 		Expect(must(m.installed(ctx)).ResourceVersion).To(Equal(before.ResourceVersion))
 
-		By("for a Kyma of the same name to find")
+		By("adopting the modules with a Kyma of the same name")
 		again := s.enable(ctx, s.kyma("kyma", m.module()))
 		Expect(must(m.installed(ctx)).ResourceVersion).To(Equal(before.ResourceVersion))
 		s.remove(ctx, again)

@@ -71,7 +71,7 @@ var _ = Describe("The channel of a module", func() {
 		Expect(Must(s.Get(ctx, before.Name)).UID).To(Equal(before.UID))
 		Eventually(s.KymaEvents).WithContext(ctx).WithArguments("kyma").Should(ContainElement(BeEvent("Normal ModuleUpgraded", m.Name, "1.0.0", "1.1.0")))
 
-		By("leaving it where it would be lowered, and saying how to force it")
+		By("reporting a refused downgrade, and how to force it")
 		force := v1alpha1.AnnotationAllowDowngrade + "=" + m.Name + "@1.0.0"
 		s.UpdateKyma(ctx, "kyma", SetChannel("regular"))
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(SatisfyAll(
@@ -81,11 +81,11 @@ var _ = Describe("The channel of a module", func() {
 		Consistently(m.Installed).WithContext(ctx).Should(HaveData("version", "1.1.0"))
 		Eventually(s.KymaEvents).WithContext(ctx).WithArguments("kyma").Should(ContainElement(BeEvent("Warning DowngradeBlocked", force)))
 
-		By("not forcing it for another version, or another module")
+		By("not forcing it for another version or module")
 		s.AnnotateKyma(ctx, "kyma", v1alpha1.AnnotationAllowDowngrade, m.Name+"@0.9.0,other@1.0.0")
 		Consistently(m.Installed).WithContext(ctx).Should(HaveData("version", "1.1.0"))
 
-		By("forcing it where it is named")
+		By("forcing the downgrade of the named version")
 		s.AnnotateKyma(ctx, "kyma", v1alpha1.AnnotationAllowDowngrade, "other@2.0.0,"+m.Name+"@1.0.0")
 		m.AwaitVersion(ctx, "1.0.0")
 		Expect(s.AwaitKyma(ctx, "kyma")).To(HaveVersion(m.Name, "1.0.0", "regular"))
@@ -98,7 +98,7 @@ var _ = Describe("The channel of a module", func() {
 		s.UpdateKyma(ctx, "kyma", SetChannel("regular"))
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(m.Name, v1alpha1.StateWarning))
 
-		By("reading what runs from the Manifest, not from the status")
+		By("reading the installed version from the Manifest, not from the status")
 		Wipe(ctx, Must(s.GetKyma(ctx, "kyma")))
 		s.AnnotateKyma(ctx, "kyma", "crossplane.io/reconcile-requested-at", "now")
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(m.Name, v1alpha1.StateWarning, "1.1.0"))
@@ -122,7 +122,7 @@ var _ = Describe("The channel of a module", func() {
 		m.AwaitVersion(ctx, "1.0.5")
 		s.AwaitKyma(ctx, "kyma")
 
-		By("leaving a Kyma alone whose channel did not change")
+		By("not changing a Kyma with another channel")
 		m.Release(ctx, "fast", "1.1.1")
 		m.AwaitResolved(ctx, m.TemplateName("fast"), "1.1.1")
 		Consistently(m.Installed).WithContext(ctx).Should(HaveData("version", "1.0.5"))

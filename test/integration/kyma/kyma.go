@@ -51,7 +51,7 @@ var _ = Describe("A Kyma", func() {
 		Eventually(s.KymaEvents).WithContext(ctx).WithArguments("kyma").Should(ContainElements(
 			BeEvent("Normal ModuleEnabled", one.Name, "1.0.0"), BeEvent("Normal ModuleEnabled", two.Name, "2.0.0")))
 
-		By("making Manifests that say whose they are")
+		By("checking the labels and owners of the Manifests")
 		manifest := Must(s.Get(ctx, one.Manifest("kyma")))
 		Expect(manifest.Labels).To(SatisfyAll(
 			HaveKeyWithValue(v1alpha1.LabelKymaName, "kyma"), HaveKeyWithValue(v1alpha1.LabelModuleName, one.Name),
@@ -145,7 +145,7 @@ var _ = Describe("A Kyma", func() {
 		Eventually(s.KymaEvents).WithContext(ctx).WithArguments("kyma").Should(ContainElements(
 			BeEvent("Warning ModuleFailed", elsewhere.Name), BeEvent("Warning ModuleFailed", unknown.Name)))
 
-		By("continuing with them as soon as they are released")
+		By("installing them as soon as they are released")
 		unknown.Release(ctx, "regular", "1.0.0")
 		elsewhere.Release(ctx, "regular", "0.9.0")
 		s.AwaitKyma(ctx, "kyma")
@@ -160,12 +160,12 @@ var _ = Describe("A Kyma", func() {
 		_, err := m.Widget(ctx)
 		Expect(err).To(BeNotFound())
 
-		By("creating it once that is wanted")
+		By("creating it after the policy changes")
 		s.UpdateKyma(ctx, "kyma", SetModules(m.Module()))
 		m.Report(ctx, `{"state":"Ready"}`)
 		s.AwaitKyma(ctx, "kyma")
 
-		By("leaving it to its users from then on")
+		By("not changing it afterwards")
 		Edit(ctx, Must(m.Widget(ctx)), `{"spec":{"size":"large"}}`)
 		s.AnnotateKyma(ctx, "kyma", "example.org/touched", "yes")
 		m.Release(ctx, "regular", "1.0.1")
@@ -189,7 +189,7 @@ var _ = Describe("A Kyma", func() {
 		Expect(Must(two.Installed(ctx))).To(HaveData("message", "second"))
 		Expect(Must(three.Installed(ctx))).To(HaveData("message", "hello"))
 
-		By("changing those of one module")
+		By("changing the values of one module")
 		untouched := Must(two.Installed(ctx))
 		s.UpdateKyma(ctx, "kyma", SetModules(with(one, "changed"), with(two, "second"), three.Module()))
 		Eventually(one.Installed).WithContext(ctx).Should(HaveData("message", "changed"))
@@ -233,7 +233,7 @@ var _ = Describe("A Kyma", func() {
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(SatisfyAll(
 			HaveCondition(xpv2.TypeReady, "False", ContainSubstring("missing")), HaveModule(m.Name, v1alpha1.StateError, `missing`)))
 
-		By("getting Ready when it appears")
+		By("becoming Ready when the ProviderConfig exists")
 		s.Config(ctx, "missing", Env.Target.Kubeconfig())
 		s.AwaitKyma(ctx, "kyma")
 		s.RemoveKyma(ctx, "kyma")

@@ -139,7 +139,7 @@ var _ = Describe("Two Kymas", func() {
 		Expect(s.GetKyma(ctx, "first")).To(BeReadyKyma())
 		Expect(s.GetKyma(ctx, "second")).To(collides)
 
-		By("getting its turn when the first one is gone")
+		By("installing the module of the second Kyma when the first one is deleted")
 		s.RemoveKyma(ctx, "first")
 		s.AwaitKyma(ctx, "second")
 		Expect(Must(m.Installed(ctx)).UID).NotTo(Equal(installed.UID))

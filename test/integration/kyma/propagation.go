@@ -39,13 +39,13 @@ var _ = Describe("The settings of a Kyma and its modules", func() {
 		AwaitIdle(ctx)
 		Consistently(versionsOf).WithContext(ctx).WithArguments(s).Should(Equal(Must(versionsOf(ctx, s))))
 
-		By("planning only, until that is reverted")
+		By("setting the mode of the Kyma to Plan and back")
 		s.UpdateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Mode = v1alpha1.ModePlan })
 		Eventually(s.Get).WithContext(ctx).WithArguments(o.Manifest("kyma")).Should(HaveField("Spec.ForProvider.Mode", v1alpha1.ModePlan))
 		s.UpdateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Mode = v1alpha1.ModeApply })
 		Eventually(s.Get).WithContext(ctx).WithArguments(o.Manifest("kyma")).Should(HaveField("Spec.ForProvider.Mode", v1alpha1.ModeApply))
 
-		By("planning only this module, until that is reverted")
+		By("setting the mode of the module to Plan and back")
 		s.UpdateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules[0].Mode = v1alpha1.ModePlan })
 		Eventually(s.Get).WithContext(ctx).WithArguments(o.Manifest("kyma")).Should(HaveField("Spec.ForProvider.Mode", v1alpha1.ModePlan))
 		s.UpdateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules[0].Mode = "" })

@@ -55,20 +55,20 @@ var _ = Describe("A provider whose Kymas are all Ready", func() {
 	})
 
 	It("writes nothing after changes that do not affect it", func(ctx SpecContext) {
-		By("labels of its template, and everything of one in a channel that no one uses")
+		By("changing labels of its template, and a template in an unused channel")
 		before, after := quiet(ctx, Calm, func() {
 			UpdateTemplate(ctx, simple.TemplateName("regular"), func(t *v1alpha1.ModuleTemplate) { t.Labels["example.org/other"] = "x" })
 			UpdateTemplate(ctx, simple.TemplateName("fast"), Annotate[*v1alpha1.ModuleTemplate]("example.org/other", "x"))
 		})
 		Expect(after.Sum(Reconciles, kymaReconciles)-before.Sum(Reconciles, kymaReconciles)).To(BeZero(), "passes of the controller of Kymas")
 
-		By("annotations of its Manifest")
+		By("changing annotations of its Manifest")
 		before = Must(Env.Provider.Scrape(ctx))
 		s.Update(ctx, simple.Manifest("kyma"), Annotate[*v1alpha1.Manifest]("example.org/other", "x"))
 		_, after = quiet(ctx, Calm, func() {})
 		Expect(after.Sum(Reconciles, kymaReconciles)-before.Sum(Reconciles, kymaReconciles)).To(BeZero(), "passes of the controller of Kymas")
 
-		By("a status of the custom resource that means the same, which has to be read")
+		By("changing the status of the custom resource without a change of its state")
 		before, versions := Must(Env.Provider.Scrape(ctx)), Must(versionsOf(ctx, s))
 		operated.Report(ctx, `{"state":"Ready","observed":"again"}`)
 		Consistently(versionsOf).WithContext(ctx).WithArguments(s).Should(Equal(versions))
@@ -94,7 +94,7 @@ var _ = Describe("A provider whose Kymas are all Ready", func() {
 		Expect(Must(GetTemplate(ctx, template.Name)).ResourceVersion).To(Equal(template.ResourceVersion))
 		Expect(Paths(Env.Registry.Requests())).NotTo(ContainSubstring("/manifests/"), "components are read once")
 
-		By("still seeing what happens")
+		By("detecting changes")
 		operated.Report(ctx, `{"state":"Warning"}`)
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveKymaState(v1alpha1.StateWarning, operated.Name))
 	},
@@ -178,7 +178,7 @@ var _ = Describe("A registry with an outage", func() {
 		awaitUnchanged(ctx, s)
 		Expect(Must(versionsOf(ctx, s))).To(HaveLen(6))
 
-		By("finishing the first of them when it is back: the others have the same module")
+		By("completing the first one after the outage")
 		Env.Registry.SetFault(nil)
 		Eventually(func(g Gomega) {
 			ready := 0

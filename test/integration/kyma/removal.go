@@ -202,7 +202,7 @@ var _ = Describe("Deleting a Kyma", func() {
 		Expect(c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Name}})).To(Succeed())
 		s.Enable(ctx, OnConfig(s.Kyma("first", simple.Module()), "edge"))
 
-		By("finishing when the cluster is back")
+		By("completing after the outage")
 		edge.StopAPIServer()
 		s.DeleteKyma(ctx, "first")
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("first").Should(HaveModule(simple.Name, v1alpha1.StateDeleting, "connection refused"))
@@ -211,7 +211,7 @@ var _ = Describe("Deleting a Kyma", func() {
 		Eventually(Gone(s.GetKyma)).WithContext(ctx).WithTimeout(Recovery).WithArguments("first").Should(BeTrue())
 		Expect(s.Leftovers(ctx, edge)).To(BeEmpty())
 
-		By("abandoning a cluster that is gone for good")
+		By("abandoning a cluster that no longer exists")
 		s.Enable(ctx, OnConfig(s.Kyma("second", simple.Module()), "edge"))
 		edge.StopAPIServer()
 		s.DeleteKyma(ctx, "second")
@@ -242,7 +242,7 @@ var _ = Describe("Deleting a Kyma", func() {
 		s.AwaitKyma(ctx, "kyma")
 		Expect(other.Absent(ctx)).To(BeFalse())
 
-		By("deleting the Kyma while its rights are gone")
+		By("deleting the Kyma while the permissions are missing")
 		m.Hold(ctx, true)
 		s.DeleteKyma(ctx, "kyma")
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(m.Name, v1alpha1.StateDeleting, "example.org/hold"))

@@ -95,7 +95,7 @@ var _ = Describe("The signature of a module", func() {
 			HaveCondition(v1alpha1.TypeVerified, corev1.ConditionFalse, ContainSubstring(m.Name))))
 		Consistently(s.Leftovers).WithContext(ctx).WithArguments(Env.Target).WithPolling(Calm).Should(BeEmpty())
 
-		By("continuing with a version that is signed")
+		By("upgrading to a signed version")
 		c := signed("1.0.1", ours)
 		Push(ctx, c)
 		UpdateTemplate(ctx, m.TemplateName("regular"), func(t *v1alpha1.ModuleTemplate) {

@@ -55,7 +55,7 @@ var _ = Describe("kymactl deploy", func() {
 		Expect(resourceVersions(ctx, s)).To(HaveKey("ModuleTemplate/" + m.TemplateName("regular")))
 		Expect(exists(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Name}})).To(BeTrue())
 
-		By("undeploying again, also what is for all")
+		By("undeploying again, including cluster-scoped objects")
 		before = stableVersions(ctx, s)
 		p.Ok(ctx, "undeploy")
 		Expect(resourceVersions(ctx, s)).To(Equal(before))
@@ -103,7 +103,7 @@ var _ = Describe("kymactl deploy", func() {
 		p.Ok(ctx, append(deploy, "--force-conflicts")...)
 		Expect(resourceVersions(ctx, s)).To(Equal(before))
 
-		By("enabling one more")
+		By("enabling another module")
 		p.Ok(ctx, append(deploy, "--module", offers[3].Name, "--wait")...)
 		Expect(Must(s.GetKyma(ctx, kymaName))).To(SatisfyAll(BeReadyKyma(),
 			wantModules(offers[0].Name, offers[1].Name, offers[2].Name, offers[3].Name)))
@@ -171,7 +171,7 @@ var _ = Describe("kymactl undeploy", func() {
 		p.Ok(ctx, "undeploy", "--templates")
 		Expect(resourceVersions(ctx, s)).To(Equal(before))
 
-		By("deleting what is named, and leaving what it needed")
+		By("deleting the named objects, and keeping what they need")
 		p.Ok(ctx, "undeploy", "--kyma", kymaName)
 		Expect(s.Kymas(ctx)).To(BeEmpty())
 		Expect(m.Absent(ctx)).To(BeTrue())

@@ -77,7 +77,7 @@ var _ = Describe("kymactl module enable", func() {
 		Expect(k.Spec.ForProvider.Modules).To(HaveExactElements(SatisfyAll(HaveField("Name", m.Name), HaveField("Channel", "fast"))))
 		Expect(k).To(HaveVersion(m.Name, "1.1.0", "fast"))
 
-		By("keeping the channel where none is named")
+		By("keeping the channel if none is specified")
 		before := stableVersions(ctx, s)
 		Expect(parsed[changes](p.Ok(ctx, "module", "enable", m.Name, "-o", "json"))).To(haveResult(m.Name, "unchanged"))
 		Expect(resourceVersions(ctx, s)).To(Equal(before))
@@ -132,7 +132,7 @@ var _ = Describe("kymactl module disable", func() {
 		goes.Report(ctx, `{"state":"Ready"}`)
 		s.AwaitKyma(ctx, "kyma")
 
-		By("waiting for what is in the way")
+		By("waiting for what blocks the removal")
 		goes.Hold(ctx, true)
 		p.Fails(ctx, exitTimeout, []string{goes.Name, goes.Says(), "example.org/hold"}, "module", "disable", goes.Name, "--wait", "--timeout", "3s")
 		goes.Hold(ctx, false)

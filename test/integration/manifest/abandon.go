@@ -40,13 +40,13 @@ var _ = Describe("A cluster that no longer exists", func() {
 		s.Install(ctx, With(s.Manifest("web", s.InstallOf("web", source, Values{"workload": false})), "edge"))
 		s.AwaitReady(ctx, "early")
 
-		By("removing as ever while the cluster answers")
+		By("removing as usual while the cluster responds")
 		s.Update(ctx, "early", abandon)
 		s.Remove(ctx, "early")
 		Expect(s.Leftovers(ctx, edge)).NotTo(ContainElement(ContainSubstring("early")))
 		Expect(Events(ctx, s, "early")).NotTo(ContainElement(ContainSubstring("Abandoned")))
 
-		By("waiting for a cluster that does not answer")
+		By("waiting for a cluster that does not respond")
 		edge.StopAPIServer()
 		s.Delete(ctx, "web")
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
@@ -54,7 +54,7 @@ var _ = Describe("A cluster that no longer exists", func() {
 		Consistently(Gone(s.Get)).WithContext(ctx).WithArguments("web").WithTimeout(5 * Calm).Should(BeFalse())
 		Expect(Events(ctx, s, "web")).NotTo(ContainElement(ContainSubstring("Abandoned")))
 
-		By("orphaning it once it is said")
+		By("orphaning the objects after the annotation is set")
 		s.Update(ctx, "web", abandon)
 		Eventually(Gone(s.Get)).WithContext(ctx).WithArguments("web").WithTimeout(Patience / 2).Should(BeTrue())
 		abandoned("ProviderConfig "+s.Name+"/edge", "inventory Secret "+s.Name+".web", "install web 1.0.0 in namespace "+s.Name,
@@ -66,7 +66,7 @@ var _ = Describe("A cluster that no longer exists", func() {
 		s.Config(ctx, Own, Env.Target.Kubeconfig())
 		s.Install(ctx, With(Web(s, WebChart().PushLayer(ctx)), Own))
 
-		By("forgetting the connection that stands")
+		By("stopping the provider, which closes its connection")
 		Expect(Env.Provider.Terminate(ctx)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) {
 			if Env.Provider.Process.State() != nil {
@@ -84,7 +84,7 @@ var _ = Describe("A cluster that no longer exists", func() {
 		Eventually(Gone(s.Get)).WithContext(ctx).WithArguments("web").WithTimeout(Patience / 2).Should(BeTrue())
 		abandoned("ProviderConfig "+s.Name+"/own", "Secret "+s.Name+"/own does not exist")(ctx, s, "web")
 
-		By("leaving behind what the event names")
+		By("keeping the objects that the event lists")
 		s.MustConfigMap(ctx, "web-settings")
 		inventory := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: InventoryNamespace, Name: s.Name + ".web"}}
 		Expect(Env.TargetClient.Delete(ctx, inventory)).To(Succeed())

@@ -114,7 +114,7 @@ data: {message: {{ .Values.message | default "hello" }}}
 		Expect(passwordIn(ctx, s, "kept")).To(Equal(kept))
 		Expect(passwordIn(ctx, s, "random")).To(Equal(random))
 
-		By("upgrading, which looks up what is there, and makes what is random again")
+		By("upgrading, which looks up existing objects, and generates new random values")
 		s.Update(ctx, "web", SetValues(Values{"message": "new"}))
 		s.AwaitReady(ctx, "web")
 		Expect(s.MustConfigMap(ctx, "web-settings")).To(HaveData("message", "new"))
@@ -149,7 +149,7 @@ metadata: {name: inside}
 			Expect(Env.TargetClient.Get(ctx, client.ObjectKey{Namespace: ns, Name: "inside"}, &corev1.ConfigMap{})).To(Succeed(), ns)
 		}
 
-		By("taking away the namespace of the chart, and not the one that was made for it")
+		By("deleting the namespace that the chart contains, but not the one that was created for it")
 		s.Remove(ctx, "web")
 		Expect(Env.TargetClient.Get(ctx, client.ObjectKey{Name: own}, &corev1.Namespace{})).To(BeNotFound())
 		Expect(Env.TargetClient.Get(ctx, client.ObjectKey{Name: made}, &corev1.Namespace{})).To(Succeed())

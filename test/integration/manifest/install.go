@@ -29,11 +29,11 @@ var _ = Describe("Installing a chart", func() {
 		m.Labels = map[string]string{"operator.kyma-project.io/module-name": "web", "operator.kyma-project.io/channel": "fast", "mine": "x"}
 		m = s.Install(ctx, m)
 
-		By("being available when it says Ready")
+		By("checking that it is available when it is Ready")
 		d := s.MustDeployment(ctx, "web")
 		Expect(d.Status.AvailableReplicas).To(BeEquivalentTo(2))
 
-		By("counting and naming what it installed")
+		By("checking the counts and names in the status")
 		at := m.Status.AtProvider
 		Expect(at.Message).To(BeEmpty())
 		Expect(at.Version).To(Equal("1.0.0"))
@@ -41,7 +41,7 @@ var _ = Describe("Installing a chart", func() {
 		Expect(at.Resources).To(gstruct.PointTo(Equal(v1alpha1.ResourceCounts{Ready: 4, Total: 4})))
 		Expect(m.Annotations).To(HaveKeyWithValue("crossplane.io/external-name", s.Name+".web"))
 
-		By("handing the labels of modules on")
+		By("checking the labels of modules")
 		Expect(d.Labels).To(SatisfyAll(
 			HaveKeyWithValue("operator.kyma-project.io/module-name", "web"),
 			HaveKeyWithValue("operator.kyma-project.io/channel", "fast"),
@@ -62,7 +62,7 @@ var _ = Describe("Installing a chart", func() {
 			HaveKeyWithValue("applyset.kubernetes.io/additional-namespaces", s.Name),
 			HaveKeyWithValue("kyma.m.crossplane.io/owner", "Manifest "+s.Name+"/"+m.Name)))
 
-		By("labelling each member")
+		By("checking the label of each member")
 		for _, o := range []client.Object{
 			s.MustConfigMap(ctx, "web-settings"), s.MustDeployment(ctx, "web"), Must(Fetched(ctx, s.Key("web"), &corev1.Service{})),
 			Must(Fetched(ctx, s.Key("web"), &corev1.ServiceAccount{})),
@@ -106,7 +106,7 @@ data:
 		s.MustDeployment(ctx, "first")
 		s.MustDeployment(ctx, "third")
 
-		By("continuing once the value is there")
+		By("continuing once the value exists")
 		s.Update(ctx, "three", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[1].Values = Raw(Values{"message": "here"}) })
 		s.AwaitReady(ctx, "three")
 		Expect(s.MustConfigMap(ctx, "broken")).To(HaveData("message", "here"))

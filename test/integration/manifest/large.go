@@ -81,7 +81,7 @@ data:
 		m.Spec.ForProvider.CRDs = crds
 		s.Install(ctx, m)
 
-		By("restoring it ")
+		By("repairing the CRD")
 		key := client.ObjectKey{Name: "widgets." + s.Group()}
 		get := func(ctx context.Context) (*unstructured.Unstructured, error) {
 			crd := &unstructured.Unstructured{}
@@ -123,7 +123,7 @@ data:
 		s.AwaitReady(ctx, "file")
 		Expect(s.MustConfigMap(ctx, "large")).To(HaveData("message", "two"))
 
-		By("refusing what does not compress, before anything is changed")
+		By("refusing a file that does not compress, before anything is changed")
 		s.Update(ctx, "file", func(m *v1alpha1.Manifest) {
 			m.Spec.ForProvider.Installs = []v1alpha1.Install{s.InstallOf("file", c.With("file.txt", noise(2*size)).PushLayer(ctx), Values{"message": "three"})}
 		})
@@ -132,7 +132,7 @@ data:
 		Expect(Decode(Helm(ctx, s, "history", "file", "--output", "json"))).To(HaveLen(2))
 		s.Remove(ctx, "file")
 
-		By("installing it without a record")
+		By("installing plain objects without a release record")
 		plain := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: noise}\ndata: {file: %s}\n", noise(size))
 		s.Install(ctx, s.Manifest("plain", s.InstallOf("plain", rawRef(Env.Registry.PushBlob(ctx, TestModule, []byte(plain))), nil)))
 		Expect(s.MustConfigMap(ctx, "noise").Data["file"]).To(HaveLen(size))

@@ -34,14 +34,14 @@ var _ = Describe("Plain objects", func() {
 		Expect(Helm(ctx, s, "list", "--all", "--short")).To(BeEmpty())
 		Eventually(Events).WithContext(ctx).WithArguments(s, "plain").Should(ContainElement(ContainSubstring("Installed all")))
 
-		By("restoring what someone changed or deleted")
+		By("repairing changed and deleted objects")
 		Edit(ctx, s.MustConfigMap(ctx, "one"), `{"data":{"message":"changed"}}`)
 		s.AwaitMessage(ctx, "one", "hello")
 		Expect(Env.TargetClient.Delete(ctx, s.MustConfigMap(ctx, "two"))).To(Succeed())
 		Eventually(Gone(s.ConfigMap)).WithContext(ctx).WithArguments("two").Should(BeFalse())
 		s.AwaitReady(ctx, "plain")
 
-		By("pruning what is no longer there")
+		By("pruning removed objects")
 		before := s.MustConfigMap(ctx, "two").UID
 		s.Update(ctx, "plain", SetSource(s.Inline("two", "message: bye", "three", "message: bye")))
 		s.AwaitReady(ctx, "plain")
@@ -74,7 +74,7 @@ var _ = Describe("Plain objects", func() {
 		m := s.Install(ctx, s.Manifest("module", s.InstallOf("template-operator", source(ctx, data), nil)))
 		Expect(m.Status.AtProvider.Resources).To(HaveValue(Equal(v1alpha1.ResourceCounts{Ready: 14, Total: 14})))
 
-		By("running its operator, and having its own custom resource")
+		By("checking the operator and its custom resource")
 		key := client.ObjectKey{Namespace: "template-operator-system", Name: "template-operator-controller-manager"}
 		Expect(Must(Fetched(ctx, key, &appsv1.Deployment{})).Status.AvailableReplicas).To(BeEquivalentTo(1))
 		managed := &unstructured.Unstructured{}
@@ -129,11 +129,11 @@ configs:
 		Expect(s.MustConfigMap(ctx, "two-settings")).To(HaveData("message", "hello"))
 		Expect(Helm(ctx, s, "list", "--short")).To(Equal("two\n"))
 
-		By("putting things back where the config wants them")
+		By("repairing drift with the values of the config")
 		Expect(Env.TargetClient.Delete(ctx, own.MustConfigMap(ctx, "mine"))).To(Succeed())
 		Eventually(Gone(own.ConfigMap)).WithContext(ctx).WithArguments("mine").Should(BeFalse())
 
-		By("following another config")
+		By("applying another config")
 		s.Update(ctx, "pair", func(m *v1alpha1.Manifest) {
 			m.Spec.ForProvider.Config = ConfigLayer(ctx, "configs: [{name: two, overrides: message=changed}]")
 		})

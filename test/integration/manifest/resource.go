@@ -57,13 +57,13 @@ var _ = Describe("The custom resource of a module", func() {
 		s.AwaitReady(ctx, "module")
 		Edit(ctx, s.MustWidget(ctx, "main"), `{"spec":{"size":"large"}}`)
 
-		By("repairing something else, after which the edit is still there")
+		By("repairing another object without reverting the change")
 		Expect(Env.TargetClient.Delete(ctx, s.MustConfigMap(ctx, "operator-operator"))).To(Succeed())
 		Eventually(s.ConfigMap).WithContext(ctx).WithArguments("operator-operator").ShouldNot(BeNil())
 		s.AwaitReady(ctx, "module")
 		Expect(s.MustWidget(ctx, "main").Object["spec"]).To(HaveKeyWithValue("size", "large"))
 
-		By("not coming back when its users delete it")
+		By("not recreating it after users deleted it")
 		Expect(Env.TargetClient.Delete(ctx, s.MustWidget(ctx, "main"))).To(Succeed())
 		Consistently(Gone(s.GetWidget)).WithContext(ctx).WithArguments("main").Should(BeTrue())
 		s.AwaitReady(ctx, "module")

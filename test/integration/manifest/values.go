@@ -43,7 +43,7 @@ var _ = Describe("Values of Secrets and ConfigMaps", func() {
 		Expect(s.MustDeployment(ctx, "web").Spec.Replicas).To(HaveValue(BeEquivalentTo(2)))
 		Expect(Gone(s.ConfigMap)(ctx, "mine")).To(BeFalse())
 
-		By("following a change")
+		By("applying a change")
 		Expect(Env.ControlClient.Update(ctx, configMap("message: changed\n"))).To(Succeed())
 		s.AwaitMessage(ctx, "web-settings", "changed")
 		s.AwaitReady(ctx, "web")
@@ -53,7 +53,7 @@ var _ = Describe("Values of Secrets and ConfigMaps", func() {
 
 		s.AwaitReady(ctx, "web")
 
-		By("removing without them")
+		By("removing the Manifest without them")
 		Expect(Env.ControlClient.Delete(ctx, configMap(""))).To(Succeed())
 		s.Remove(ctx, "web")
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())

@@ -48,13 +48,13 @@ var _ = Describe("kubectl wait for Ready", func() {
 
 		bad := good
 		bad.Inline += NeverReady
-		By("asking at once after the change")
+		By("waiting immediately after the change")
 		s.Update(ctx, "waits", SetSource(bad))
 		notReady(ctx, "manifest/waits")
 		s.Update(ctx, "waits", SetSource(good))
 		ready(ctx, "manifest/waits")
 
-		By("asking where the provider does not look")
+		By("waiting while the resource is paused")
 		s.Update(ctx, "waits", Annotate[*v1alpha1.Manifest](meta.AnnotationKeyReconciliationPaused, "true"))
 		s.Update(ctx, "waits", SetSource(bad))
 		notReady(ctx, "manifest/waits")
@@ -71,18 +71,18 @@ var _ = Describe("kubectl wait for Ready", func() {
 
 		bad := m.Module()
 		bad.Values = Raw(Values{"never": true})
-		By("asking at once after the change")
+		By("waiting immediately after the change")
 		s.UpdateKyma(ctx, "kyma", SetModules(bad))
 		notReady(ctx, "kyma/kyma")
 		s.UpdateKyma(ctx, "kyma", SetModules(m.Module()))
 		ready(ctx, "kyma/kyma")
 
-		By("asking where its Manifest is not checked")
+		By("waiting while the Manifest is paused")
 		s.Update(ctx, m.Manifest("kyma"), Annotate[*v1alpha1.Manifest](meta.AnnotationKeyReconciliationPaused, "true"))
 		s.UpdateKyma(ctx, "kyma", SetModules(bad))
 		notReady(ctx, "kyma/kyma")
 
-		By("asking where the provider does not look")
+		By("waiting while the resource is paused")
 		s.Update(ctx, m.Manifest("kyma"), Annotate[*v1alpha1.Manifest](meta.AnnotationKeyReconciliationPaused, ""))
 		s.UpdateKyma(ctx, "kyma", SetModules(m.Module()))
 		ready(ctx, "kyma/kyma")

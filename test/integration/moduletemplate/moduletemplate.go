@@ -109,7 +109,7 @@ var _ = Describe("A ModuleTemplate", func() {
 		s.Create(ctx, t)
 		Eventually(GetTemplate).WithContext(ctx).WithArguments(t.Name).Should(BeResolved(corev1.ConditionFalse, v1alpha1.ReasonResolveFailed, base.Name))
 
-		By("finding what is pushed later")
+		By("resolving a version that is pushed later")
 		Push(ctx, base)
 		t = m.AwaitResolved(ctx, t.Name, "1.0.0")
 		Expect(t.Status.Resources).To(HaveExactElements(
@@ -134,7 +134,7 @@ var _ = Describe("A ModuleTemplate", func() {
 			Expect(text).NotTo(ContainSubstring("\n"))
 		}
 
-		By("being fixed by another version")
+		By("fixing it with another version")
 		c = m.Component("1.0.1")
 		Push(ctx, c)
 		UpdateTemplate(ctx, t.Name, func(t *v1alpha1.ModuleTemplate) { t.Spec.Component = ComponentAt(c) })
@@ -166,7 +166,7 @@ var _ = Describe("A ModuleTemplate", func() {
 		s.Create(ctx, t)
 		Eventually(GetTemplate).WithContext(ctx).WithArguments(t.Name).Should(BeResolved(corev1.ConditionFalse, v1alpha1.ReasonInvalid, `"latest"`))
 
-		By("refusing it where it stands in a descriptor")
+		By("reporting it in a descriptor")
 		UpdateTemplate(ctx, t.Name, func(t *v1alpha1.ModuleTemplate) {
 			t.Spec.Component, t.Spec.Descriptor = nil, Inline(pushed)
 			t.Spec.Descriptor.Raw = []byte(strings.ReplaceAll(string(t.Spec.Descriptor.Raw), `"1.0.0"`, `"newest"`))
@@ -201,7 +201,7 @@ var _ = Describe("A ModuleTemplate", func() {
 			HaveKymaState(v1alpha1.StateError, m.Name), HaveModule(m.Name, v1alpha1.StateError, first, second.Name)))
 		Consistently(m.Installed).WithContext(ctx).Should(HaveData("version", "1.0.0"))
 
-		By("being fixed when one of them goes")
+		By("resolving it by deleting one of them")
 		DeleteTemplate(ctx, first)
 		m.AwaitResolved(ctx, second.Name, "1.1.0")
 		m.AwaitVersion(ctx, "1.1.0")

@@ -49,7 +49,7 @@ var _ = Describe("A Manifest that impersonates a ServiceAccount", func() {
 		s.Install(ctx, m)
 		Expect(s.MustConfigMap(ctx, "settings")).To(HaveData("message", "hello"))
 
-		By("refusing what the account may not do")
+		By("rejecting what the ServiceAccount is not allowed to do")
 		wide := s.Manifest("wide", s.InstallOf("wide", v1alpha1.Source{
 			Type: v1alpha1.SourceTypeRaw, Inline: "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: " + s.Name + "-wide}, rules: []}",
 		}, nil))
@@ -67,7 +67,7 @@ var _ = Describe("A Manifest that impersonates a ServiceAccount", func() {
 		s.AwaitMessage(ctx, "settings", "changed")
 		s.AwaitReady(ctx, "web")
 
-		By("naming the account that lost its permissions, and removing without it")
+		By("reporting the ServiceAccount that lost its permissions, and removing without it")
 		Expect(Env.TargetClient.Delete(ctx, binding)).To(Succeed())
 		s.Delete(ctx, "web")
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(NotSynced("forbidden", user))

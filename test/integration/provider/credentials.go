@@ -42,7 +42,7 @@ var _ = Describe("Credentials", func() {
 		s.AwaitReady(ctx, "web")
 		Eventually(connections).WithContext(ctx).Should(BeEquivalentTo(1))
 
-		By("seeing drift over the new connection")
+		By("detecting drift with the new connection")
 		Edit(ctx, s.MustConfigMap(ctx, "web-settings"), `{"data":{"message":"changed"}}`)
 		s.AwaitMessage(ctx, "web-settings", "as the second")
 
@@ -88,18 +88,18 @@ var _ = Describe("Credentials", func() {
 		}
 		refused := SatisfyAll(NotSynced("ClusterProviderConfig "+s.Name, fmt.Sprintf("cannot be used in namespace %q", s.Name)), HaveState(v1alpha1.StateError))
 
-		By("refusing a namespace that the config does not name")
+		By("rejecting a namespace that the config does not allow")
 		s.Create(ctx, m)
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(refused)
 		Expect(Env.ControlClient.Get(ctx, s.Key("web-settings"), &corev1.ConfigMap{})).To(BeNotFound())
 
-		By("installing once it is named")
+		By("installing once the namespace is allowed")
 		allow("elsewhere", s.Name)
 		s.AwaitReady(ctx, "web")
 		Expect(Env.ControlClient.Get(ctx, s.Key("web-settings"), &corev1.ConfigMap{})).To(Succeed())
 		Expect(Gone(s.ConfigMap)(ctx, "web-settings")).To(BeTrue())
 
-		By("applying nothing more when it is no longer named, and removing what is installed")
+		By("applying nothing when the namespace is no longer allowed, but removing what is installed")
 		allow("elsewhere")
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(refused)
 		s.Remove(ctx, "web")

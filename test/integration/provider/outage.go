@@ -71,7 +71,7 @@ var _ = Describe("A target cluster with an outage", func() {
 		Expect(c.Patch(ctx, edited, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"own":"kept"}}`)))).To(Succeed())
 		Consistently(settings).WithContext(ctx).WithTimeout(2 * Calm).Should(HaveField("ResourceVersion", edited.ResourceVersion))
 
-		By("seeing drift over a watch that came back")
+		By("detecting drift with a watch that was reestablished")
 		Expect(c.Delete(ctx, edited)).To(Succeed())
 		Eventually(settings).WithContext(ctx).WithTimeout(Recovery).Should(HaveField("UID", Not(Equal(before.UID))))
 		Eventually(s.Get).WithContext(ctx).WithTimeout(Recovery).WithArguments("web").Should(BeReady())

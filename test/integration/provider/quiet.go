@@ -57,7 +57,7 @@ var _ = Describe("A provider whose Manifests are all Ready", func() {
 		}
 		Expect(s.MustConfigMap(ctx, "web-settings").ResourceVersion).To(Equal(config.ResourceVersion))
 
-		By("still seeing drift")
+		By("detecting drift")
 		Edit(ctx, config, `{"data":{"message":"changed"}}`)
 		s.AwaitMessage(ctx, "web-settings", "hello")
 		s.AwaitReady(ctx, "web")

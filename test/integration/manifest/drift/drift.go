@@ -51,7 +51,7 @@ var _ = Describe("Drift", func() {
 		m := s.AwaitReady(ctx, "web")
 		ExpectNowhere(ctx, s, m, "hidden-value")
 
-		By("leaving alone what another client added")
+		By("keeping fields that another client added")
 		Expect(s.MustDeployment(ctx, "web").Annotations).To(HaveKeyWithValue("mine", "kept"))
 		Expect(s.MustConfigMap(ctx, "web-settings")).To(HaveData("own", "kept"))
 	})
@@ -95,7 +95,7 @@ var _ = Describe("Drift", func() {
 	It("does not include lost pods of a Deployment, which only make the Manifest not Ready", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), Values{"replicas": 2})))
 
-		By("cordoning the node, so that new pods find no place")
+		By("cordoning the node, so that new pods are not scheduled")
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-0"}}
 		Edit(ctx, node, `{"spec":{"unschedulable":true}}`)
 		DeferCleanup(func(ctx SpecContext) { Edit(ctx, node, `{"spec":{"unschedulable":null}}`) })

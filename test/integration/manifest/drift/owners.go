@@ -82,7 +82,7 @@ var _ = Describe("Fields of other field managers", func() {
 		}
 		Expect(s.MustDeployment(ctx, "web").Spec.Replicas).To(HaveValue(BeEquivalentTo(4)))
 
-		By("having them back once the autoscaler is gone")
+		By("applying the replicas again after the autoscaler is deleted")
 		s.Update(ctx, "web", SetSource(WebChart().PushLayer(ctx)))
 		s.Update(ctx, "web", SetValues(Values{"replicas": 2, "message": "newer"}))
 		Eventually(s.Deployment).WithContext(ctx).WithArguments("web").Should(haveMessage("newer"))
@@ -132,7 +132,7 @@ var _ = Describe("Fields of other field managers", func() {
 		Expect(s.MustConfigMap(ctx, "web-settings")).To(HaveData("message", "theirs"))
 		end()
 
-		By("starting again with other inputs")
+		By("setting the field again after the inputs change")
 		s.Update(ctx, "web", SetValues(Values{"replicas": 1, "password": "x"}))
 		s.AwaitMessage(ctx, "web-settings", "hello")
 		s.AwaitReady(ctx, "web")

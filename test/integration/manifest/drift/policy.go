@@ -49,7 +49,7 @@ var _ = Describe("A drift policy", func() {
 			HaveField("Status.AtProvider.Resources", HaveValue(Equal(v1alpha1.ResourceCounts{Ready: 4, Total: 4})))))
 		Eventually(Events).WithContext(ctx).WithArguments(s, "web").Should(ContainElement("Warning DriftDetected Found drift, which is not repaired because spec.forProvider.drift is Report: " + what))
 
-		By("being quiet about it from then on, and after a restart")
+		By("not reporting it again, even after a restart")
 		AwaitIdle(ctx)
 		before, since := Must(detected(ctx)), Must(s.Get(ctx, "web")).Status.AtProvider.Drift.ObservedTime
 		Expect(len(before)).To(BeNumerically("<=", 2), "one for each of the two changes, at most: %q", before)
@@ -62,13 +62,13 @@ var _ = Describe("A drift policy", func() {
 		Expect(s.MustConfigMap(ctx, "web-settings").ResourceVersion).To(Equal(config.ResourceVersion))
 		ExpectNowhere(ctx, s, Must(s.Get(ctx, "web")), "hidden-value")
 
-		By("not being Ready where an object is missing")
+		By("not being Ready while an object is missing")
 		Expect(Env.TargetClient.Delete(ctx, config)).To(Succeed())
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
 			NotReady("was"), ReadyBecause(v1alpha1.ReasonDrifted), HaveDrift("ConfigMap "+s.Name+"/web-settings", v1alpha1.DriftChangeDeleted)))
 		Consistently(Gone(s.ConfigMap)).WithContext(ctx).WithArguments("web-settings").Should(BeTrue())
 
-		By("putting all back with Repair")
+		By("repairing everything with Repair")
 		s.Update(ctx, "web", setPolicy(v1alpha1.DriftPolicyRepair))
 		s.AwaitMessage(ctx, "web-settings", "hello")
 		Eventually(s.Deployment).WithContext(ctx).WithArguments("web").Should(HaveField("Spec.Replicas", HaveValue(BeEquivalentTo(1))))

@@ -43,13 +43,13 @@ var _ = Describe("Hooks that are slow or fail", func() {
 		s.Create(ctx, late)
 		Eventually(s.Get).WithContext(ctx).WithArguments("slow").Should(HaveInstall("slow", v1alpha1.StateProcessing, running))
 
-		By("installing another one with the only worker that there is")
+		By("installing another Manifest with the only worker")
 		s.Install(ctx, s.Manifest("other", s.InstallOf("other", s.Inline("other", "message: hello"), nil)))
 		Eventually(s.Get).WithContext(ctx).WithArguments("late").Should(HaveInstall("late", v1alpha1.StateError,
 			"hook post-install Job "+s.Name+"/late did not finish within 2s"))
 		Expect(Gone(s.ConfigMap)(ctx, "late")).To(BeFalse(), "its objects stay")
 
-		By("dying while a hook runs")
+		By("killing the provider while a hook runs")
 		uid := job(ctx, s, "slow").UID
 		Env.Provider.Kill()
 		Expect(Env.Provider.Start(ctx)).To(Succeed())

@@ -94,7 +94,7 @@ var _ = Describe("Hooks of a chart", func() {
 		s.AwaitReady(ctx, "web")
 		got = append(got, made(ctx, s, mark))
 
-		By("repairing drift without them")
+		By("repairing drift without running hooks")
 		mark = lastMade(ctx, s)
 		Edit(ctx, s.MustConfigMap(ctx, "settings"), `{"data":{"message":"changed"}}`)
 		s.AwaitMessage(ctx, "settings", "two")

@@ -107,7 +107,7 @@ var _ = Describe("The real chart", func() {
 			Expect(existing(ctx, s, without(was, is))).To(BeEmpty())
 			Expect(Decode(Helm(ctx, s, "history", c.name, "--output", "json"))).To(HaveExactElements(HaveField("Status", "superseded"), HaveField("Status", "deployed")))
 
-			By("restoring what someone changed or deleted")
+			By("repairing changed and deleted objects")
 			Edit(ctx, s.MustDeployment(ctx, c.deployment), `{"spec":{"template":{"spec":{"serviceAccountName":"other"}}}}`)
 			Expect(Env.TargetClient.Delete(ctx, Must(Fetched(ctx, s.Key(c.service), &corev1.Service{})))).To(Succeed())
 			// Compare all of them only once: a comparison of the megabytes of these charts takes seconds.

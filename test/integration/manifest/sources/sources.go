@@ -43,17 +43,17 @@ var _ = Describe("Sources", func() {
 		Expect(Helm(ctx, s, "list", "--short")).To(Equal("chart\n"))
 		before := s.MustConfigMap(ctx, "over-base").UID
 
-		By("restoring what someone changed")
+		By("repairing changed objects")
 		Edit(ctx, s.MustConfigMap(ctx, "over-base"), `{"data":{"message":"changed"}}`)
 		s.AwaitMessage(ctx, "over-base", "patched")
 
-		By("becoming plain objects that have the same name")
+		By("changing to plain objects with the same name")
 		s.Update(ctx, "mixed", SetSource(s.Inline("over-base", "message: plain")))
 		s.AwaitReady(ctx, "mixed")
 		Expect(s.MustConfigMap(ctx, "over-base")).To(SatisfyAll(HaveData("message", "plain"), HaveField("UID", before)))
 		Expect(Gone(s.ConfigMap)(ctx, "over-made")).To(BeTrue())
 
-		By("failing alone")
+		By("failing without affecting other installs")
 		s.Update(ctx, "mixed", SetSource(kustomize(layer, layer.Layer, "nowhere")))
 		Eventually(s.Get).WithContext(ctx).WithArguments("mixed").Should(SatisfyAll(
 			HaveInstall("kustomized", v1alpha1.StateError, `directory "nowhere" does not exist`),

@@ -91,12 +91,12 @@ var _ = Describe("Signature verification", func() {
 		Edit(ctx, s.MustConfigMap(ctx, "web-settings"), `{"data":{"message":"changed"}}`)
 		Consistently(s.ConfigMap).WithContext(ctx).WithArguments("web-settings").Should(HaveData("message", "changed"))
 
-		By("continuing when the key is back")
+		By("continuing when the key is restored")
 		Publish(ctx, s, ours)
 		s.AwaitMessage(ctx, "web-settings", "hello")
 		s.AwaitReady(ctx, "web")
 
-		By("removing what is not trusted")
+		By("removing the Manifest while its content is not trusted")
 		Publish(ctx, s, theirs)
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(HaveState(v1alpha1.StateError))
 		s.Remove(ctx, "web")

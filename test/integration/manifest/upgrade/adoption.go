@@ -72,7 +72,7 @@ var _ = Describe("An existing installation", func() {
 		s.MustConfigMap(ctx, s.Name+"-kept")
 		Expect(Helm(ctx, s, "history", "web")).To(MatchRegexp(`2\s.*deployed`))
 
-		By("handing it back")
+		By("returning the release to Helm")
 		s.Update(ctx, "web", func(m *v1alpha1.Manifest) {
 			m.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate}
 		})

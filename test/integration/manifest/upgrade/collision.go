@@ -59,7 +59,7 @@ var _ = Describe("An object that already exists", func() {
 		Expect(s.MustConfigMap(ctx, "shared").ResourceVersion).To(Equal(shared.ResourceVersion))
 		s.AwaitReady(ctx, "first")
 
-		By("going with the first, after which the second gets its own")
+		By("removing the first Manifest, after which the second one creates the object")
 		s.Remove(ctx, "first")
 		s.AwaitReady(ctx, "second")
 		Expect(s.MustConfigMap(ctx, "shared")).To(HaveData("owner", "second"))

@@ -122,7 +122,7 @@ var _ = Describe("A plan", func() {
 		Eventually(s.Get).WithContext(ctx).WithArguments("plain").Should(havePlan(1, 1, 1, ConsistOf(
 			objectPlanned("Change", object("one"), "data.k"), objectPlanned("Create", object("four")), objectPlanned("Prune", object("three")))))
 
-		By("seeing drift as something to change")
+		By("including drift as a change")
 		Edit(ctx, s.MustConfigMap(ctx, "two"), `{"data":{"k":"edited"}}`)
 		m := awaitPlan(ctx, s, "plain", havePlan(1, 2, 1, ContainElement(objectPlanned("Change", object("two"), "data.k"))))
 		Expect(s.MustConfigMap(ctx, "two")).To(HaveData("k", "edited"))
@@ -130,7 +130,7 @@ var _ = Describe("A plan", func() {
 		m.Spec, m.ManagedFields, m.Annotations = v1alpha1.ManifestSpec{}, nil, nil
 		ExpectNowhere(ctx, s, m, "hidden-value")
 
-		By("asking for nothing while nothing changes")
+		By("sending no requests while nothing changes")
 		AwaitIdle(ctx)
 		before, version := Must(Env.Provider.Scrape(ctx)), Must(s.Get(ctx, "plain")).ResourceVersion
 		Consistently(func(g Gomega) {
@@ -175,7 +175,7 @@ metadata: {name: fine}
 			NotReady("ConfigMap "+s.Name+"/taken: already exists and does not belong to this module", "Service "+s.Name+"/wrong", "spec.ports[0].port")))
 		Eventually(Events).WithContext(ctx).WithArguments(s, "plain").Should(ContainElement(HavePrefix("Warning Planned problems:")))
 
-		By("adopting what is there")
+		By("adopting existing objects")
 		s.Update(ctx, "plain", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adoption = v1alpha1.AdoptionPolicyAdopt })
 		awaitPlan(ctx, s, "plain", havePlan(1, 1, 0, ContainElement(objectPlanned("Change", "ConfigMap "+s.Name+"/taken", "metadata.labels"))))
 		Expect(Must(s.ConfigMap(ctx, "taken")).Labels).To(BeEmpty())
@@ -204,7 +204,7 @@ metadata: {name: fine}
 		Expect(p.Ok(ctx, "plan", "-f", file(next), "--apply")).To(ContainSubstring("The provider is applying it."))
 		before := s.AwaitReady(ctx, "plain")
 
-		By("planning a change of what is there")
+		By("planning a change of an existing Manifest")
 		next.Spec.ForProvider.Installs[0].Source = s.Inline("one", "k: b")
 		p.Fails(ctx, exitChanges, []string{"1 to change"}, "plan", "-f", file(next), "--exit-code")
 		m := s.AwaitReady(ctx, "plain")
@@ -233,7 +233,7 @@ metadata: {name: fine}
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 		Expect(Must(s.GetKyma(ctx, "kyma")).Spec.ForProvider.Mode).To(Equal(v1alpha1.ModeApply))
 
-		By("planning another version of a module that is there, and going back to it as it is")
+		By("planning another version of an installed module, and discarding the plan")
 		o.Release(ctx, "fast", "2.0.0")
 		s.UpdateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules = []v1alpha1.Module{o.Module()} })
 		s.AwaitKyma(ctx, "kyma")

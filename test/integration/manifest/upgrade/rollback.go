@@ -54,7 +54,7 @@ var _ = Describe("An upgrade that fails", func() {
 		Expect(s.MustConfigMap(ctx, "web-settings").UID).To(Equal(settings.UID))
 		Expect(Gone(s.ConfigMap)(ctx, "web-options")).To(BeTrue())
 
-		By("without an ownership conflict, and with drift repaired")
+		By("repairing drift without an ownership conflict")
 		Edit(ctx, s.MustConfigMap(ctx, "web-settings"), `{"data":{"message":"changed"}}`)
 		s.AwaitMessage(ctx, "web-settings", "hello")
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
@@ -62,7 +62,7 @@ var _ = Describe("An upgrade that fails", func() {
 		m := Must(s.Get(ctx, "web"))
 		ExpectNowhere(ctx, s, m, "hidden-value")
 
-		By("not trying it again after a restart")
+		By("not retrying the upgrade after a restart")
 		AwaitIdle(ctx)
 		settings = s.MustConfigMap(ctx, "web-settings")
 		Expect(Env.Provider.Terminate(ctx)).To(Succeed())
@@ -73,7 +73,7 @@ var _ = Describe("An upgrade that fails", func() {
 		Expect(s.MustConfigMap(ctx, "web-settings").ResourceVersion).To(Equal(settings.ResourceVersion))
 		Expect(s.Get(ctx, "web")).To(SatisfyAll(rolledBack, HaveState(v1alpha1.StateWarning, "rolled back to 1.0.0")))
 
-		By("trying a newer version, which ends it")
+		By("upgrading to a newer version, which ends the rollback")
 		s.Update(ctx, "web", upgradeTo("2.0.1", WebChart2().Version("2.0.1").PushLayer(ctx)))
 		m = s.AwaitReady(ctx, "web")
 		Expect(m.Status.AtProvider.Rollback).To(BeNil())

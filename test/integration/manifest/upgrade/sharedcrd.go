@@ -86,7 +86,7 @@ var _ = Describe("A CRD that two Manifests contain", func() {
 		s.AwaitReady(ctx, "second")
 		survives(ctx)
 
-		By("removing the last one, which waits for the custom resource")
+		By("removing the last Manifest, which waits for the custom resource")
 		s.Delete(ctx, "second")
 		Eventually(s.Get).WithContext(ctx).WithArguments("second").Should(HaveState(v1alpha1.StateWarning, "Widget "+s.Name+"/mine"))
 		Expect(Env.TargetClient.Delete(ctx, s.MustWidget(ctx, "mine"))).To(Succeed())
@@ -134,7 +134,7 @@ var _ = Describe("A CRD that two Manifests contain", func() {
 		s.AwaitReady(ctx, "first")
 		s.AwaitReady(ctx, "second")
 
-		By("reporting a change that is not compatible")
+		By("reporting an incompatible change")
 		s.Update(ctx, "first", SetSource(strict.PushLayer(ctx)))
 		Eventually(s.Get).WithContext(ctx).WithArguments("second").Should(HaveState(v1alpha1.StateError,
 			"version v1: the existing CRD restricts the field spec.mode"))

@@ -50,7 +50,7 @@ var _ = Describe("Changing a Manifest", func() {
 		Expect(s.MustConfigMap(ctx, "web-settings")).To(HaveData("message", "two"))
 		Expect(s.MustDeployment(ctx, "web").Status.AvailableReplicas).To(BeEquivalentTo(3))
 
-		By("leaving alone what the values do not change")
+		By("not changing other objects")
 		Expect(Must(Fetched(ctx, s.Key("web"), &corev1.ServiceAccount{})).ResourceVersion).To(Equal(account.ResourceVersion))
 	})
 

@@ -134,7 +134,7 @@ spec:
 			HaveState(v1alpha1.StateError, "StatefulSet "+s.Name+"/set: spec.serviceName cannot be changed (updates to statefulset spec")))
 		Expect(getJob(ctx).UID).To(Equal(uid))
 
-		By("asking for it")
+		By("requesting it")
 		s.Update(ctx, "job", func(m *v1alpha1.Manifest) {
 			m.Spec.ForProvider.ImmutableFields = v1alpha1.ImmutableFieldsPolicyRecreate
 		})
