@@ -32,7 +32,7 @@ find_crds() {
 	found=$(echo "$answer" | sed 's|.*/||' | paste -s -d , -)
 }
 
-# refuse_packaged ends where a package of Crossplane has brought the CRDs, which would put back what is changed.
+# refuse_packaged fails if the CRDs belong to a package of Crossplane, which would revert changes.
 refuse_packaged() {
 	ask get -f $crds --ignore-not-found -o 'jsonpath={range ..ownerReferences[*]}{.kind} {.name}{"\n"}{end}'
 	[ -z "$answer" ] || fail "the CRDs in the cluster at $server belong to $(echo "$answer" | head -n 1), which brings the provider too"

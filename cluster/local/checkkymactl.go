@@ -67,10 +67,10 @@ func checkStatus(ctx context.Context, e *environment, code int, words ...string)
 func checkReleases(ctx context.Context, e *environment) error {
 	m := moduleNamed(greeter)
 	old, next := e.references[m.name+"-"+m.versions[regular]], e.references[m.name+"-"+m.versions[fast]]
-	if _, err := e.workshop.kymactl(ctx, "module", "keygen", "stranger"); err != nil {
+	if _, err := e.workshop.kymactl(ctx, "module", "keygen", "other"); err != nil {
 		return err
 	}
-	for key, code := range map[string]int{signer: 0, "stranger": 4} {
+	for key, code := range map[string]int{signer: 0, "other": 4} {
 		if out, err := e.workshop.kymactl(ctx, "module", "verify", next, "--key", key+".pub"); exitCode(err) != code {
 			return errors.Errorf("kymactl module verify with the key %q: want exit code %d, got %v, and %s", key, code, err, out)
 		}

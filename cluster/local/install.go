@@ -108,7 +108,7 @@ func push(ctx context.Context, w workshop, registry *controlplane.Registry) (*of
 	if err != nil {
 		return nil, err
 	}
-	files, err := controlplane.ReadFolder(filepath.Join(local, "chart"))
+	files, err := controlplane.ReadDir(filepath.Join(local, "chart"))
 	if err != nil {
 		return nil, err
 	}

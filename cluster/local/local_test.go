@@ -90,7 +90,7 @@ func TestVersions(t *testing.T) {
 	}
 	for _, m := range modules() {
 		t.Run(m.name, func(t *testing.T) {
-			files, err := controlplane.ReadFolder(filepath.Join(root, "cluster", "local", "modules", m.name))
+			files, err := controlplane.ReadDir(filepath.Join(root, "cluster", "local", "modules", m.name))
 			if err != nil {
 				t.Fatal(err)
 			}

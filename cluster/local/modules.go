@@ -94,7 +94,7 @@ func pushModules(ctx context.Context, w workshop, registry, dir string) (release
 		return out, err
 	}
 	for _, m := range modules() {
-		files, err := controlplane.ReadFolder(filepath.Join(dir, m.name))
+		files, err := controlplane.ReadDir(filepath.Join(dir, m.name))
 		if err != nil {
 			return out, err
 		}
@@ -135,9 +135,9 @@ func pushModule(ctx context.Context, w workshop, source, version, registry strin
 }
 
 // write writes files into a directory.
-func write(files controlplane.Files, folder string) error {
+func write(files controlplane.Files, dir string) error {
 	for name, data := range files {
-		path := filepath.Join(folder, filepath.FromSlash(name))
+		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return errors.Wrap(err, "cannot make a directory of a module")
 		}

@@ -37,8 +37,8 @@ func (w workshop) kubeconfig() string { return filepath.Join(string(w), team+".k
 
 // equip creates the directories of the team and builds kymactl.
 func (w workshop) equip(ctx context.Context) error {
-	for _, folder := range []string{w.binaries(), w.modules()} {
-		if err := os.MkdirAll(folder, 0o700); err != nil {
+	for _, dir := range []string{w.binaries(), w.modules()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return errors.Wrap(err, "cannot make a directory for modules")
 		}
 	}

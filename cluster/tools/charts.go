@@ -12,7 +12,7 @@ import (
 type Chart struct {
 	// module is the path of the Go module in charts/go.mod.
 	module string
-	folder string
+	dir    string
 }
 
 // These are the charts at the versions that charts/go.mod pins. Only the zip of the module is read: nothing is built, and
@@ -20,14 +20,14 @@ type Chart struct {
 //
 //nolint:gochecknoglobals // Constants.
 var (
-	GatekeeperChart         = Chart{module: "github.com/open-policy-agent/gatekeeper/v3", folder: "charts/gatekeeper"}
-	GatekeeperPreviousChart = Chart{module: "previous.example.org/gatekeeper", folder: "charts/gatekeeper"}
-	KyvernoChart            = Chart{module: "github.com/kyverno/kyverno", folder: "charts/kyverno"}
-	KyvernoPreviousChart    = Chart{module: "previous.example.org/kyverno", folder: "charts/kyverno"}
+	GatekeeperChart         = Chart{module: "github.com/open-policy-agent/gatekeeper/v3", dir: "charts/gatekeeper"}
+	GatekeeperPreviousChart = Chart{module: "previous.example.org/gatekeeper", dir: "charts/gatekeeper"}
+	KyvernoChart            = Chart{module: "github.com/kyverno/kyverno", dir: "charts/kyverno"}
+	KyvernoPreviousChart    = Chart{module: "previous.example.org/kyverno", dir: "charts/kyverno"}
 )
 
 // ChartDir returns the directory of a chart in the module cache, and downloads its module if necessary.
 func ChartDir(ctx context.Context, c Chart) (string, error) {
 	dir, err := sourceOf(ctx, "charts", c.module)
-	return filepath.Join(dir, filepath.FromSlash(c.folder)), err
+	return filepath.Join(dir, filepath.FromSlash(c.dir)), err
 }

@@ -22,12 +22,12 @@ func ModuleDir(ctx context.Context, t Tool, path string) (string, error) {
 }
 
 // sourceOf returns the directory with the source of a Go module that the go.mod in a directory of this package requires.
-func sourceOf(ctx context.Context, folder, path string) (string, error) {
+func sourceOf(ctx context.Context, dir, path string) (string, error) {
 	root, err := Root()
 	if err != nil {
 		return "", err
 	}
-	out, err := goCommand(ctx, filepath.Join(root, "cluster", "tools", folder), nil, "mod", "download", "-json", path)
+	out, err := goCommand(ctx, filepath.Join(root, "cluster", "tools", dir), nil, "mod", "download", "-json", path)
 	if err != nil {
 		return "", errors.Wrapf(err, "cannot find the source of %q", path)
 	}

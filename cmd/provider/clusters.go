@@ -67,9 +67,9 @@ type changes struct {
 	to atomic.Pointer[requeue.Requeuer]
 }
 
-// tell reports a change of an object to the controller, by the identity of the cluster and the ID of the ApplySet that contains the
+// notify reports a change of an object to the controller, by the identity of the cluster and the ID of the ApplySet that contains the
 // object. Other bundles may use a CRD, too.
-func (c *changes) tell(identity, id string, key cluster.ObjectRef, _, _ *cluster.ObjectState) {
+func (c *changes) notify(identity, id string, key cluster.ObjectRef, _, _ *cluster.ObjectState) {
 	r := c.to.Load()
 	if r == nil {
 		return

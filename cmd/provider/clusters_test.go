@@ -12,22 +12,22 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// TestTell checks that a change in a cluster only queues the Manifests of that cluster, even if another cluster has a bundle
+// TestNotify checks that a change in a cluster only queues the Manifests of that cluster, even if another cluster has a bundle
 // with the same ID.
-func TestTell(t *testing.T) {
+func TestNotify(t *testing.T) {
 	c := &changes{}
-	c.tell("a", "id", cluster.ObjectRef{}, nil, nil) // Before the controller starts, changes are dropped.
+	c.notify("a", "id", cluster.ObjectRef{}, nil, nil) // Before the controller starts, changes are dropped.
 	r := requeue.New(t.Context().Done())
 	c.to.Store(r)
 	r.Add("id", "a", types.NamespacedName{Namespace: "team-a", Name: "web"})
 	r.Add("id", "b", types.NamespacedName{Namespace: "team-b", Name: "web"})
-	c.tell("a", "id", cluster.ObjectRef{}, nil, nil)
+	c.notify("a", "id", cluster.ObjectRef{}, nil, nil)
 	close(r.Events())
 	var got []string
 	for e := range r.Events() {
 		got = append(got, e.Object.GetNamespace()+"/"+e.Object.GetName())
 	}
 	if diff := cmp.Diff([]string{"team-a/web"}, got); diff != "" {
-		t.Errorf("tell(...): -want, +got:\n%s", diff)
+		t.Errorf("notify(...): -want, +got:\n%s", diff)
 	}
 }

@@ -86,7 +86,7 @@ func TestControllerOptions(t *testing.T) {
 	}
 }
 
-func TestStatesGoOn(t *testing.T) {
+func TestStatesContinue(t *testing.T) {
 	var calls atomic.Int32
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()

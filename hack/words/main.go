@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -34,9 +35,9 @@ func main() {
 
 // skipped reports whether a file or directory is not read: generated or third-party content, and the list of the words.
 func skipped(name string) bool {
-	base := name[strings.LastIndex(name, "/")+1:]
-	return (strings.HasPrefix(base, ".") && base != ".") || base == "bin" || base == "testdata" || name == "package/crds" ||
-		strings.HasPrefix(base, "zz_generated") || name == "docs/kymactl.md" || name == "CONTRIBUTING.md" || name == "hack/words"
+	base := path.Base(name)
+	return (strings.HasPrefix(base, ".") && name != "." && name != ".ci") || base == "bin" || base == "testdata" || name == "package/crds" ||
+		strings.HasPrefix(base, "zz_generated") || name == "docs/kymactl.md" || name == "hack/words"
 }
 
 // check checks the files below a directory. It prints a line for each banned word, and returns the number of banned
@@ -57,7 +58,7 @@ func check(root fs.FS, out io.Writer) (int, error) {
 			return err
 		}
 		for _, l := range textsOf(name, data) {
-			for _, r := range find(all, name, l.text) {
+			for _, r := range find(all, name, l) {
 				n++
 				if _, err := fmt.Fprintf(out, "%s:%d: %q: write %q\n", name, l.number, r.name, r.instead); err != nil {
 					return err

@@ -19,35 +19,47 @@ type rule struct {
 	allowed *regexp.Regexp
 	// elements are the path elements that exempt a file from the rule.
 	elements []string
+	// scope says which texts the rule applies to.
+	scope scope
 }
+
+// A scope is a set of kinds of text.
+type scope int
+
+const (
+	inProse scope = iota
+	inNames
+	everywhere
+)
 
 // rules returns all rules. A test checks that CONTRIBUTING.md lists them.
 func rules() []rule {
 	return []rule{
-		ban("anew", "again, or name the action: recreate, repackage", `anew`),
+		ban("anew", "again, or name the action: recreate, repackage", `anew`).in(everywhere),
 		ban("as it says", "name the message or the field", `as (it|they) says?`),
 		ban("conceal, hide", "redact", `conceal(s|ed|ing)?|hid(e|es|ing)`),
-		ban("cure, mend", "fix", `cur(e|es|ed|ing)|mend(s|ed|ing)?`),
+		ban("cure, mend", "fix", `cur(e|es|ed|ing)|mend(s|ed|ing)?`).in(everywhere),
 		banBut("definition", "CRD, or XRD", `definitions?`, `(?i)(module|package|role|type) definitions?`, "module", "render"),
-		ban("everybody, anybody", "everyone, anyone", `everybody|anybody`),
-		ban("fight, fought, bout", "ownership conflict, contention", `fights?|fought|fighting|bouts?`),
-		ban("folder", "directory", `folders?`),
+		ban("everybody, anybody", "everyone, anyone", `everybody|anybody`).in(everywhere),
+		ban("fight, fought, bout", "ownership conflict, contention", `fights?|fought|fighting|bouts?`).in(everywhere),
+		ban("folder", "directory", `folders?`).in(everywhere),
 		ban("for ever", "forever, permanently", `for ever`),
 		ban("for want of", "because there is no", `for want of`),
-		ban("go on", "continue", `go(es)? on|went on|going on`),
+		ban("go on", "continue", `go(es)? on|went on|going on`).in(everywhere),
 		ban("he, him, his", "they, the user", `he|him|his|himself`),
 		banBut("hub", "informer", `hubs?`, `(?i)docker hub`, "oci"),
 		banBut("is no", "is not a", `(is|are|was|were) no [a-z]+`,
 			`(?i)(there (is|are|was|were)|no (longer|more|less|later|earlier|different|better|worse|shorter|`+
 				`bigger|larger|smaller|older|newer|one|such|further|other))`),
 		ban("is to be", "must be, will be", `(is|are) to be`),
-		ban("let go", "orphan, release", `let(s|ting)? (it |them |that |this )?go`),
-		ban("look at", "read, check, observe, reconcile", `look(s|ed|ing)? at`),
+		ban("let go", "orphan, release", `let(s|ting)? (it |them |that |this )?go`).in(everywhere),
+		ban("look at", "read, check, observe, reconcile", `look(s|ed|ing)? at`).in(everywhere),
 		ban("nobody, somebody, whoever", "name the user, client or controller; no one, someone, anyone who",
-			`nobody|somebody|whoever`),
-		ban("put back, take back", "restore, revert", `(put(s|ting)?|takes?|taken|taking) (it |them |this |that )?back`),
-		ban("stranger", "remaining custom resource; object of another owner", `strangers?`),
-		ban("yield", "cede", `yield(s|ed|ing)?`),
+			`nobody|somebody|whoever`).in(everywhere),
+		ban("put back, take back", "restore, revert", `(put(s|ting)?|takes?|taken|taking) (it |them |this |that )?back`).in(everywhere),
+		ban("stranger", "remaining custom resource; object of another owner", `strangers?`).in(everywhere),
+		ban("tell, told (in names)", "record, report, notify, send", `tells?|told|telling`).in(inNames),
+		ban("yield", "cede", `yield(s|ed|ing)?`).in(everywhere),
 	}
 }
 
@@ -64,16 +76,25 @@ func banBut(name, instead, pattern, allowed string, elements ...string) rule {
 	}
 }
 
-// find returns the rules that a text of a file violates, in the order of the rules.
-func find(all []rule, file, text string) []rule {
+// in returns the rule with another scope.
+func (r rule) in(s scope) rule {
+	r.scope = s
+	return r
+}
+
+// find returns the rules that a line of a file violates, in the order of the rules.
+func find(all []rule, file string, l line) []rule {
 	var out []rule
 	for _, r := range all {
-		if !r.exempts(file) && slices.ContainsFunc(r.banned.FindAllString(text, -1), r.bans) {
+		if r.covers(l) && !r.exempts(file) && slices.ContainsFunc(r.banned.FindAllString(l.text, -1), r.bans) {
 			out = append(out, r)
 		}
 	}
 	return out
 }
+
+// covers reports whether the rule applies to this kind of text.
+func (r *rule) covers(l line) bool { return r.scope == everywhere || l.isName == (r.scope == inNames) }
 
 func (r *rule) bans(match string) bool { return r.allowed == nil || !r.allowed.MatchString(match) }
 

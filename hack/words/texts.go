@@ -3,29 +3,37 @@
 package main
 
 import (
+	"bytes"
+	"go/ast"
+	"go/parser"
 	"go/scanner"
 	"go/token"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
-// A line is a line of prose. Its number counts from 1.
+// A line is a line of prose, or the words of a name, which is an identifier or a string without a space. Its number counts
+// from 1.
 type line struct {
 	number int
 	text   string
+	isName bool
 }
 
-// textsOf returns the prose of a file, depending on the extension of its name. It returns nothing for other types of
-// files.
+// textsOf returns the texts of a file, depending on its name, or on its first line if it is a script. It returns nothing for
+// other types of files.
 func textsOf(name string, data []byte) []line {
-	switch path.Ext(name) {
-	case ".go":
-		return goTexts(data)
-	case ".md":
+	switch ext := path.Ext(name); {
+	case ext == ".go":
+		return append(goTexts(data), goNames(data)...)
+	case ext == ".md":
 		return markdownTexts(data)
-	case ".yaml", ".yml":
+	case ext == ".yaml", ext == ".yml":
 		return yamlTexts(data)
+	case ext == ".sh", path.Base(name) == "Makefile", bytes.HasPrefix(data, []byte("#!")):
+		return split(1, string(data))
 	}
 	return nil
 }
@@ -48,13 +56,82 @@ func goTexts(data []byte) []line {
 	}
 }
 
+// goNames returns the names that a Go file declares, and the string literals without a space, except struct tags and import
+// paths. A parameter yield is the convention for iterators.
+func goNames(data []byte) []line {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "", data, parser.SkipObjectResolution)
+	if err != nil {
+		return nil // The compiler reports it.
+	}
+	var out []line
+	add := func(pos token.Pos, name string) {
+		out = append(out, line{number: files.Position(pos).Line, text: wordsOf(name), isName: true})
+	}
+	declare := func(names ...ast.Expr) {
+		for _, n := range names {
+			if id, ok := n.(*ast.Ident); ok {
+				add(id.Pos(), id.Name)
+			}
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.FuncDecl:
+			add(n.Pos(), n.Name.Name)
+		case *ast.TypeSpec:
+			add(n.Pos(), n.Name.Name)
+		case *ast.ValueSpec:
+			for _, id := range n.Names {
+				add(id.Pos(), id.Name)
+			}
+		case *ast.Field:
+			for _, id := range n.Names {
+				if id.Name != "yield" {
+					add(id.Pos(), id.Name)
+				}
+			}
+			n.Tag = nil
+		case *ast.AssignStmt:
+			if n.Tok == token.DEFINE {
+				declare(n.Lhs...)
+			}
+		case *ast.RangeStmt:
+			if n.Tok == token.DEFINE {
+				declare(n.Key, n.Value)
+			}
+		case *ast.BasicLit:
+			if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING && !strings.Contains(text, " ") {
+				add(n.Pos(), text)
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// wordBoundary matches the end of a word in a name, and the beginning of the next one.
+var wordBoundary = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])|_`)
+
+// wordsOf separates the words of a name by spaces: "readURLOf_x" becomes "read URL Of x".
+func wordsOf(name string) string { return wordBoundary.ReplaceAllString(name, "$1$3 $2$4") }
+
 var codeSpan = regexp.MustCompile("`[^`]*`")
 
-// markdownTexts returns the lines of a Markdown file without its code.
+// tableOfWords is the beginning of the table in CONTRIBUTING.md that lists the rules.
+const tableOfWords = "| Do not write |"
+
+// markdownTexts returns the lines of a Markdown file without its code, and without the table that lists the rules.
 func markdownTexts(data []byte) []line {
 	var out []line
-	fenced := false
+	fenced, listed := false, false
 	for _, l := range split(1, string(data)) {
+		listed = strings.HasPrefix(l.text, tableOfWords) || listed && strings.HasPrefix(l.text, "|")
+		if listed {
+			continue
+		}
 		if strings.HasPrefix(strings.TrimSpace(l.text), "```") {
 			fenced = !fenced
 			continue

@@ -34,7 +34,7 @@ func TestFind(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, r := range find(rules(), tc.file, tc.text) {
+			for _, r := range find(rules(), tc.file, line{text: tc.text}) {
 				got = append(got, r.name)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -46,17 +46,22 @@ func TestFind(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	bad := &fstest.MapFile{Data: []byte("# It is made anew.\n")}
-	goFile := "package a\n\n// A comment\n// made anew.\nvar anew = `two\nmade anew` + \"anew\"\n"
+	goFile := "package a\n\n// A comment\n// made anew.\nvar a = `two\nmade anew` + \"b\"\n"
+	table := tableOfWords + " Write |\n|---|---|\n| anew | again |\n\n| anew |\n"
 	cases := map[string]struct {
 		reason string
 		files  fstest.MapFS
 		want   []string
 	}{
-		"Go":       {reason: "Comments and texts are read, identifiers and keys are not.", files: fstest.MapFS{"a.go": {Data: []byte(goFile)}}, want: []string{"a.go:4", "a.go:6"}},
+		"Go":       {reason: "Comments and texts are read.", files: fstest.MapFS{"a.go": {Data: []byte(goFile)}}, want: []string{"a.go:4", "a.go:6"}},
 		"Markdown": {reason: "Code is not read.", files: fstest.MapFS{"a.md": {Data: []byte("Call `anew`.\n```\nanew\n```\nMade anew.\n")}}, want: []string{"a.md:5"}},
 		"YAML":     {reason: "Values that read like prose are read.", files: fstest.MapFS{"a.yaml": {Data: []byte("anew: 1\nmade: it is made anew\n")}}, want: []string{"a.yaml:2"}},
 		"Others":   {reason: "Other files are not read.", files: fstest.MapFS{"a.txt": bad, "a.png": bad}},
 		"NotOurs":  {reason: "What is generated or hidden is not read.", files: fstest.MapFS{"package/crds/a.yaml": bad, ".git/a.yaml": bad, "x/testdata/a.yaml": bad}},
+		"Makefile": {reason: "Makefiles are read.", files: fstest.MapFS{"Makefile": bad, "a/Makefile": bad}, want: []string{"Makefile:1", "a/Makefile:1"}},
+		"Shell":    {reason: "Scripts are read with their output.", files: fstest.MapFS{"a.sh": {Data: []byte("# a\necho made anew\n")}}, want: []string{"a.sh:2"}},
+		"Script":   {reason: "Scripts are recognized without an extension, also in .ci.", files: fstest.MapFS{".ci/run": {Data: []byte("#!/bin/sh\n# anew\n")}}, want: []string{".ci/run:2"}},
+		"Table":    {reason: "The table of the words may contain them.", files: fstest.MapFS{"CONTRIBUTING.md": {Data: []byte(table)}}, want: []string{"CONTRIBUTING.md:5"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -72,6 +77,46 @@ func TestCheck(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" || n != len(tc.want) {
 				t.Errorf("\n%s\ncheck(...): %d, -want, +got:\n%s", tc.reason, n, diff)
+			}
+		})
+	}
+}
+
+func TestNames(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		source string
+		want   int
+	}{
+		"Function":    {reason: "Functions are checked.", source: "func readFolder() {}", want: 1},
+		"Method":      {reason: "Methods are checked.", source: "func (a A) tell() {}", want: 1},
+		"Type":        {reason: "Types are checked.", source: "type Folder struct{}", want: 1},
+		"Field":       {reason: "Fields are checked.", source: "type a struct{ folder string }", want: 1},
+		"Interface":   {reason: "Methods of interfaces are checked.", source: "type a interface{ Tell() }", want: 1},
+		"Parameter":   {reason: "Parameters and results are checked.", source: "func a(folder string) (stranger int)", want: 2},
+		"Variables":   {reason: "Variables and constants are checked.", source: "var aFolder int\nconst _, FOLDER_B = 1, 2", want: 2},
+		"Local":       {reason: "Local variables are checked.", source: "func a() { folder, b := 1, 2; for folders := range b {} }", want: 2},
+		"Phrase":      {reason: "A name can contain a phrase.", source: "func takeItBack() {}", want: 1},
+		"Acronym":     {reason: "An acronym is a word.", source: "func ofOCIFolder() {}", want: 1},
+		"String":      {reason: "Strings of one word are checked.", source: "var a = f(\"strangers\", `NewFolder`)", want: 2},
+		"Use":         {reason: "Identifiers of other packages are not checked.", source: "var a = b.Folder(c.Tell)"},
+		"Import":      {reason: "Import paths are not checked.", source: "import \"example.org/folder\""},
+		"Tag":         {reason: "Keys of serialized fields are not checked.", source: "type a struct { A int `json:\"yields\"` }"},
+		"Iterator":    {reason: "Iterators have a parameter yield.", source: "func a(yield func(int) bool) {}"},
+		"PartOfWord":  {reason: "A word in another one is fine.", source: "func untold(intellect, retell int) {}"},
+		"ProseOnly":   {reason: "Rules for prose do not apply to names.", source: "func getHub(definition int) {}"},
+		"NamesOnly":   {reason: "Rules for names do not apply to prose.", source: "// The message tells why.\nvar a int"},
+		"Unparseable": {reason: "The compiler reports a file that is not valid.", source: "func folder("},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			n, err := check(fstest.MapFS{"a.go": {Data: []byte("package a\n" + tc.source)}}, &out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n != tc.want {
+				t.Errorf("\n%s\ncheck(...): want %d, got %d:\n%s", tc.reason, tc.want, n, out.String())
 			}
 		})
 	}

@@ -64,7 +64,7 @@ func sign(ctx context.Context, s store.Store, repository, digest string, signer 
 			return false, err
 		}
 		// A client that read the tag before this write completes its own write within about that time.
-		if err := sleep(ctx, settle(took)); err != nil {
+		if err := sleep(ctx, waitTime(took)); err != nil {
 			return false, err
 		}
 		if done, err := w.signed(ctx); done || err != nil {
@@ -74,9 +74,9 @@ func sign(ctx context.Context, s store.Store, repository, digest string, signer 
 	return false, errors.Errorf("other clients keep changing tag %s; try again", Tag(digest))
 }
 
-// settle returns the time to wait. It is random, so that two clients that begin at the same time do not overwrite each
+// waitTime returns the time to wait. It is random, so that two clients that begin at the same time do not overwrite each
 // other repeatedly.
-func settle(took time.Duration) time.Duration {
+func waitTime(took time.Duration) time.Duration {
 	d := min(max(4*took, minSettle), maxSettle)
 	return d + rand.N(d) //nolint:gosec // No one gains from guessing it.
 }

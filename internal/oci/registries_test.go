@@ -140,8 +140,8 @@ func TestEndpointIdentity(t *testing.T) {
 	}
 }
 
-// TestSitePath checks that a chart repository gets the credentials of the narrowest key, as a registry does.
-func TestSitePath(t *testing.T) {
+// TestHTTPEndpointPath checks that a chart repository gets the credentials of the narrowest key, as a registry does.
+func TestHTTPEndpointPath(t *testing.T) {
 	config := []byte(`{"auths": {
 		"charts.example.org": {"username": "host", "password": "p"},
 		"charts.example.org/team": {"username": "team", "password": "p"},
@@ -159,7 +159,7 @@ func TestSitePath(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := regs.Site(u)
+		s, err := regs.HTTPEndpoint(u)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestSitePath(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got.Username != want {
-			t.Errorf("Site(%s): got the credentials of %q, want %q", address, got.Username, want)
+			t.Errorf("HTTPEndpoint(%s): got the credentials of %q, want %q", address, got.Username, want)
 		}
 	}
 }

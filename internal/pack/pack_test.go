@@ -50,7 +50,7 @@ func open(t *testing.T, dir string) *os.Root {
 	return root
 }
 
-func TestFolder(t *testing.T) {
+func TestDir(t *testing.T) {
 	outside := tree(t, map[string]string{"secret": "s"})
 	cases := map[string]struct {
 		reason string
@@ -111,7 +111,7 @@ func TestFolder(t *testing.T) {
 			files, err := read(fsys, tc.dir)
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) || strings.Contains(err.Error(), os.TempDir()) {
-					t.Errorf("\n%s\nFolder(...): want error %q, got %v", tc.reason, tc.err, err)
+					t.Errorf("\n%s\nread(...): want error %q, got %v", tc.reason, tc.err, err)
 				}
 				return
 			}
@@ -120,7 +120,7 @@ func TestFolder(t *testing.T) {
 				got = append(got, f.Name+"="+string(f.Data))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
-				t.Errorf("\n%s\nFolder(...): %v, -want, +got:\n%s", tc.reason, err, diff)
+				t.Errorf("\n%s\nread(...): %v, -want, +got:\n%s", tc.reason, err, diff)
 			}
 		})
 	}

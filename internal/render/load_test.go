@@ -86,7 +86,7 @@ func TestLoad(t *testing.T) {
 			files:  needs.with(tree{"charts/child-1.2.3.tgz": child.tgz(t, "child")}),
 			want:   want{Name: "app", Version: "1.2.3"},
 		},
-		"DependencyFolder": {
+		"DependencyDir": {
 			reason: "Dependencies may be directories, with archives in them.",
 			files:  needs.with(child.below("charts/child")).with(tree{"charts/child/charts/x.tgz": child.tgz(t, "y")}),
 			want:   want{Name: "app", Version: "1.2.3"},

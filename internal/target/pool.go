@@ -192,7 +192,7 @@ func (p *Pool) Last(consumer string) (*Cluster, bool) {
 func (p *Pool) Forget(consumer string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.leave(consumer)
+	p.removeConsumer(consumer)
 }
 
 // Close closes all clusters, and waits until their goroutines have ended.
@@ -200,7 +200,7 @@ func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
 	for consumer := range p.consumers {
-		p.leave(consumer)
+		p.removeConsumer(consumer)
 	}
 	p.mu.Unlock()
 	p.closing.Wait()
@@ -227,14 +227,14 @@ func (p *Pool) join(consumer, digest string, fresh *Cluster) (*Cluster, error) {
 	if p.consumers[consumer] == digest {
 		return e.cluster, nil
 	}
-	p.leave(consumer)
+	p.removeConsumer(consumer)
 	p.consumers[consumer] = digest
 	e.consumers[consumer] = true
 	return e.cluster, nil
 }
 
-// leave removes a consumer from its cluster, if any. The caller holds mu.
-func (p *Pool) leave(consumer string) {
+// removeConsumer removes a consumer from its cluster, if any. The caller holds mu.
+func (p *Pool) removeConsumer(consumer string) {
 	digest, ok := p.consumers[consumer]
 	if !ok {
 		return
@@ -281,7 +281,7 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 		Done:      cancel,
 		Monitored: true,
 		Slots:     p.slots,
-		Settled:   func(cluster *Cluster) { p.settled(c.Digest, cluster) },
+		Settled:   func(cluster *Cluster) { p.wakeConsumers(c.Digest, cluster) },
 		Replaced:  func(cluster *Cluster) { p.replaced(c.Digest, cluster) },
 	})
 	if err != nil {

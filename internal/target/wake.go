@@ -13,8 +13,8 @@ import (
 // the workers busy.
 const steady = time.Minute
 
-// settled wakes the consumers of a cluster.
-func (p *Pool) settled(digest string, c *Cluster) {
+// wakeConsumers wakes the consumers of a cluster.
+func (p *Pool) wakeConsumers(digest string, c *Cluster) {
 	p.mu.Lock()
 	consumers := p.consumersOf(digest, c)
 	p.mu.Unlock()
@@ -28,7 +28,7 @@ func (p *Pool) replaced(digest string, c *Cluster) {
 	consumers := p.consumersOf(digest, c)
 	wake := len(consumers) > 0 && time.Since(p.clusters[digest].opened) > steady
 	for _, consumer := range consumers {
-		p.leave(consumer)
+		p.removeConsumer(consumer)
 	}
 	p.mu.Unlock()
 	if wake {

@@ -79,7 +79,7 @@ func TestAdoptFields(t *testing.T) {
 			uid := b.s.uidOf(k)
 			s := bundleOf(install("web", tmplConfig))
 			s.Adopt = true
-			b.settle(s)
+			b.reconcile(s)
 			got := b.s.objects[k].u()
 			_, there, _ := unstructured.NestedString(got.Object, "data", "dropped")
 			if there == tc.dropped {
@@ -108,9 +108,9 @@ func TestAdoptOnce(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("an adoption costs one request more: -want, +got:\n%s", diff)
 	}
-	b.settle(s)
+	b.reconcile(s)
 	b.s.took()
-	b.settle(s)
+	b.reconcile(s)
 	if got := b.s.took(); len(got) > 0 {
 		t.Errorf("and nothing at rest: %v", got)
 	}
@@ -150,7 +150,7 @@ func TestAdoptCrash(t *testing.T) {
 			b.c.cutAfter(n, lost)
 			_, _ = b.Apply(t.Context(), b.c, s)
 			b.restart()
-			b.settle(s)
+			b.reconcile(s)
 			if _, there, _ := unstructured.NestedString(b.s.objects[k].content, "data", "dropped"); there || b.s.uidOf(k) != uid {
 				t.Errorf("after a crash at write %d (answer lost: %v): dropped is there: %v, UID %s, was %s", n, lost, there, b.s.uidOf(k), uid)
 			}
@@ -171,7 +171,7 @@ func TestAdoptResource(t *testing.T) {
 			t.Errorf("%s: without adopt: %v", who, err)
 		}
 		s.Adopt = true
-		b.settle(s)
+		b.reconcile(s)
 		if diff := cmp.Diff(map[string]any{"size": int64(7), "mode": "auto"}, b.s.objects[widget].content["spec"]); diff != "" || b.s.uidOf(widget) != uid {
 			t.Errorf("%s: -want, +got:\n%s", who, diff)
 		}

@@ -41,11 +41,11 @@ func TestRemoveAdopted(t *testing.T) {
 			}
 			s := bundleOf(install("web", tmplConfig, namespaceOf("shared"), tmplCRD))
 			s.Adopt = true
-			b.settle(s)
+			b.reconcile(s)
 			if tc.again {
 				b.takeAll(s)
 				s.Adopt = false
-				b.settle(s)
+				b.reconcile(s)
 			}
 			released := map[cluster.ObjectRef]bool{}
 			if tc.prune {

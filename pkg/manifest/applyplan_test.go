@@ -28,13 +28,13 @@ func TestApplyPlan(t *testing.T) {
 		"Inputs": {reason: "The plan of another bundle is stale.", between: func(*bench) {}, apply: v1, stale: true},
 		"Applied": {
 			reason:  "A plan that was applied in the meantime is not applied again.",
-			between: func(b *bench) { b.settle(v2) }, apply: v2, stale: true,
+			between: func(b *bench) { b.reconcile(v2) }, apply: v2, stale: true,
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.settle(v1)
+			b.reconcile(v1)
 			p, err := b.Plan(t.Context(), b.c, v2)
 			if err != nil || len(p.Changes) != 1 {
 				t.Fatalf("Plan(...): %+v, %v", p, err)

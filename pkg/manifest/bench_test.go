@@ -22,7 +22,7 @@ func twenty() *Bundle {
 func BenchmarkObserveAtRest(b *testing.B) {
 	x := newBench(b)
 	s := twenty()
-	x.settle(s)
+	x.reconcile(s)
 	known := map[cluster.ObjectRef]cluster.ObjectState{}
 	inv := x.inventory(s)
 	for _, k := range append([]cluster.ObjectRef{key("Secret", DefaultNamespace, s.Name)}, keysOf(inv)...) {

@@ -103,7 +103,7 @@ func TestRepairRepairs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			s := bundleOf(install("web", tmplAccount, tc.args.template, hookJob("before", "pre-upgrade")))
-			b.settle(s)
+			b.reconcile(s)
 			if tc.args.old {
 				b.forgetCapabilities(s)
 			}
@@ -150,9 +150,9 @@ func TestRepairRepairs(t *testing.T) {
 // form after the cluster was upgraded.
 func TestPlainAfterChart(t *testing.T) {
 	b := newBench(t)
-	b.settle(bundleOf(install("web", tmplByVersion)))
+	b.reconcile(bundleOf(install("web", tmplByVersion)))
 	s := bundleOf(plainOf("web", configMap("x")))
-	b.settle(s)
+	b.reconcile(s)
 	b.restart()
 	b.c.version, b.c.known = "v1.37.0", "v1.37.0"
 	if o := b.observe(s); !o.UpToDate || o.State != Ready {

@@ -43,7 +43,7 @@ func (b *bench) replicas() any {
 func TestReplicasOfAnAutoscaler(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", deployOf(1, "a"), tmplHPA))
-	b.settle(s)
+	b.reconcile(s)
 	k := key("Deployment", "apps", "web")
 	b.s.scale(k, 3, kcm)
 	version := b.s.versionOf(k)
@@ -72,7 +72,7 @@ func TestReplicasOfAnAutoscaler(t *testing.T) {
 	}
 
 	s.Installs[0] = install("web", deployOf(2, "b"), tmplHPA)
-	b.settle(s)
+	b.reconcile(s)
 	if got := b.replicas(); got != int64(4) {
 		t.Errorf("an upgrade leaves the replicas, got %v", got)
 	}
@@ -87,19 +87,19 @@ func TestReplicasOfAnAutoscaler(t *testing.T) {
 	}
 
 	s.Installs[0] = install("web", deployOf(2, "c"))
-	b.settle(s)
+	b.reconcile(s)
 	s.Installs[0] = install("web", deployOf(2, "d"))
-	b.settle(s)
+	b.reconcile(s)
 	if got := b.replicas(); got != int64(2) {
 		t.Errorf("without the autoscaler they are ours again, got %v", got)
 	}
 
 	s.Installs[0] = install("web", deployOf(2, "d"), tmplHPA)
-	b.settle(s)
+	b.reconcile(s)
 	b.s.scale(k, 5, kcm)
-	b.settle(s)
+	b.reconcile(s)
 	b.s.remove(k)
-	b.settle(s)
+	b.reconcile(s)
 	if got := b.replicas(); got != int64(2) {
 		t.Errorf("a new object begins with what is wanted, got %v", got)
 	}
@@ -110,12 +110,12 @@ func TestReplicasSetLater(t *testing.T) {
 	b := newBench(t)
 	without := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {image: web}}}\n"
 	s := bundleOf(install("web", without, tmplHPA))
-	b.settle(s)
+	b.reconcile(s)
 	k := key("Deployment", "apps", "web")
 	b.s.scale(k, 3, kcm)
-	b.settle(s)
+	b.reconcile(s)
 	s.Installs[0] = install("web", deployOf(1, "a"), tmplHPA)
-	b.settle(s)
+	b.reconcile(s)
 	if got := b.replicas(); got != int64(3) {
 		t.Errorf("replicas: %v", got)
 	}
@@ -141,7 +141,7 @@ func TestReplicasWithoutAnAutoscaler(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			s := bundleOf(install("web", append([]string{deployOf(1, "a")}, tc.objects...)...))
-			b.settle(s)
+			b.reconcile(s)
 			b.s.scale(k, 3, tc.manager)
 			if tc.forbid {
 				b.s.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
@@ -151,7 +151,7 @@ func TestReplicasWithoutAnAutoscaler(t *testing.T) {
 					return nil
 				}
 			}
-			b.settle(s)
+			b.reconcile(s)
 			if got := b.replicas(); got != tc.want {
 				t.Errorf("\n%s\nwant %v, got %v", tc.reason, tc.want, got)
 			}
@@ -166,10 +166,10 @@ func TestInjectedCertificate(t *testing.T) {
 		b := newBench(t)
 		crd := strings.Replace(tmplCRD, "  scope:", "  conversion: {webhook: {clientConfig: {caBundle: "+bundle+"}}}\n  scope:", 1)
 		s := bundleOf(install("web", crd))
-		b.settle(s)
+		b.reconcile(s)
 		k := key("CustomResourceDefinition", "", "widgets.example.org")
 		b.s.editAs("cainjector/Update", k, set("bmV3", "spec", "conversion", "webhook", "clientConfig", "caBundle"))
-		b.settle(s)
+		b.reconcile(s)
 		got, _, _ := unstructured.NestedString(b.s.objects[k].content, "spec", "conversion", "webhook", "clientConfig", "caBundle")
 		if got != want {
 			t.Errorf("%q in the chart: want %q, got %q", bundle, want, got)
@@ -183,7 +183,7 @@ func TestContention(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	b.now = func() time.Time { return now }
 	s := bundleOf(install("web", deployOf(1, "a"), configMap("x")))
-	b.settle(s)
+	b.reconcile(s)
 	k := key("Deployment", "apps", "web")
 	take := func() { b.s.editAs("other/Update", k, set("theirs", "spec", "template", "spec", "image")) }
 	// contend changes the field until it is ceded, and returns how often it was repaired.
@@ -236,7 +236,7 @@ func TestContention(t *testing.T) {
 
 	// The engine also tries again with other inputs. Now the other manager has given up.
 	s.Installs[0] = install("web", deployOf(1, "a"), configMap("y"))
-	b.settle(s)
+	b.reconcile(s)
 	if o := b.observe(s); o.State != Ready {
 		t.Errorf("observation after an upgrade: %+v", o)
 	}
@@ -251,7 +251,7 @@ func TestNoContention(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	b.now = func() time.Time { return now }
 	s := bundleOf(install("web", deployOf(1, "a")))
-	b.settle(s)
+	b.reconcile(s)
 	k := key("Deployment", "apps", "web")
 	for i := range 4 * ownership.MaxRepairs {
 		b.s.editAs(fmt.Sprintf("m%d/Update", i%4), k, set("theirs", "spec", "template", "spec", "image"))
@@ -268,7 +268,7 @@ func TestDeletedAgainAndAgain(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	b.now = func() time.Time { return now }
 	s := bundleOf(install("web", configMap("x")))
-	b.settle(s)
+	b.reconcile(s)
 	k := key("ConfigMap", "apps", "x")
 	repairs := 0
 	for range 100 {
@@ -287,7 +287,7 @@ func TestDeletedAgainAndAgain(t *testing.T) {
 		t.Errorf("observation: %+v", o)
 	}
 	now = now.Add(ownership.RestoreInterval)
-	b.settle(s)
+	b.reconcile(s)
 	if o := b.observe(s); o.State != Ready {
 		t.Errorf("once it stays: %+v", o)
 	}
@@ -302,7 +302,7 @@ func TestCededProperty(t *testing.T) {
 		now := time.Unix(1_700_000_000, 0)
 		b.now = func() time.Time { return now }
 		s := bundleOf(install("web", deployOf(1, "a"), tmplHPA))
-		b.settle(s)
+		b.reconcile(s)
 		k := key("Deployment", "apps", "web")
 		for range 30 {
 			switch r.IntN(6) {
@@ -325,7 +325,7 @@ func TestCededProperty(t *testing.T) {
 					left[en.Ceded[i].Field()] = true
 				}
 			}
-			b.settle(s)
+			b.reconcile(s)
 			if got := b.replicas(); got != scaled && (scaled != int64(1)) && left["spec.replicas"] {
 				t.Fatalf("seed %d: replicas %v became %v", seed, scaled, got)
 			}

@@ -17,7 +17,7 @@ import (
 func TestCheckpoint(t *testing.T) {
 	b := newBench(t)
 	one := bundleOf(install("web", webTemplates...))
-	b.settle(one)
+	b.reconcile(one)
 	b.s.took()
 
 	keepOne, keepTwo := WithCheckpoint([]byte("one")), WithCheckpoint([]byte("two"))
@@ -34,7 +34,7 @@ func TestCheckpoint(t *testing.T) {
 
 	b.s.unready = true
 	two := bundleOf(install("web", append([]string{strings.Replace(tmplDeploy, "name: web", "name: two", 1)}, webTemplates...)...))
-	b.settle(two, keepTwo)
+	b.reconcile(two, keepTwo)
 	if o := b.observe(two, keepTwo); o.State == Ready || !o.UpToDate || string(o.Checkpoint) != "one" {
 		t.Errorf("Observe(...): what is not Ready is not kept: %+v", o)
 	}
@@ -43,12 +43,12 @@ func TestCheckpoint(t *testing.T) {
 		t.Errorf("Observe(...): what is kept outlives the process: %+v", o)
 	}
 
-	b.settle(one, keepOne, AsRollback())
+	b.reconcile(one, keepOne, AsRollback())
 	if o := b.observe(one, keepOne, AsRollback()); o.State != Ready || string(o.Checkpoint) != "one" {
 		t.Errorf("Observe(...): %+v", o)
 	}
 
-	b.settle(one)
+	b.reconcile(one)
 	if o := b.observe(one); o.Checkpoint != nil || !o.UpToDate {
 		t.Errorf("Observe(...): without a checkpoint none is kept: %+v", o)
 	}
@@ -58,7 +58,7 @@ func TestCheckpointTooLarge(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
 	large := WithCheckpoint(bytes.Repeat([]byte("x"), inventory.MaxData))
-	b.settle(s, large)
+	b.reconcile(s, large)
 	o := b.observe(s, large)
 	want := fmt.Sprintf("(%d bytes compressed) does not fit into Secret kyma-system/team-a-web", inventory.MaxData)
 	if o.State != Ready || !o.UpToDate || o.Checkpoint != nil || !strings.Contains(o.NotKept, want) {
@@ -71,12 +71,12 @@ func TestCheckpointCrash(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		b := newBench(t)
 		s := bundleOf(install("web", webTemplates...))
-		b.settle(s)
+		b.reconcile(s)
 		keep := WithCheckpoint([]byte("one"))
 		b.c.cutAfter(1, lost)
 		_, _ = b.Apply(t.Context(), b.c, s, keep)
 		b.restart()
-		b.settle(s, keep)
+		b.reconcile(s, keep)
 		if o := b.observe(s, keep); string(o.Checkpoint) != "one" || o.State != Ready {
 			t.Errorf("Observe(...): after a crash (answer lost: %v): %+v", lost, o)
 		}
@@ -92,15 +92,15 @@ func TestRollBackRandom(t *testing.T) {
 		return v
 	}
 	one := bundleOf(install("web", random))
-	b.settle(one)
+	b.reconcile(one)
 	want := value()
 	two := bundleOf(install("web", random))
 	two.Installs[0].Values = map[string]any{"greeting": "two"}
-	b.settle(two)
+	b.reconcile(two)
 	if value() == want {
 		t.Fatal("the chart must render differently each time")
 	}
-	b.settle(one, AsRollback())
+	b.reconcile(one, AsRollback())
 	if value() != want {
 		t.Errorf("a bundle that is rolled back gets the objects of then: want %s, got %s", want, value())
 	}

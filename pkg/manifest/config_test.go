@@ -173,10 +173,10 @@ func TestConfigChanges(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.settle(configuredBundle(tc.from))
+			b.reconcile(configuredBundle(tc.from))
 			b.restart()
 			s := configuredBundle(tc.to)
-			b.settle(s)
+			b.reconcile(s)
 			// Installs that the config does not name are applied again, too, because the config is part of their inputs, but do
 			// not change.
 			got := slices.DeleteFunc(b.s.keys(), func(k string) bool { return k == "Namespace apps" || k == "Secret apps/sh.helm.release.v1.extra.v2" })

@@ -72,7 +72,7 @@ func TestStripped(t *testing.T) {
 					b := newBench(t)
 					s := bundleOf(install("web", webTemplates...))
 					s.Drift = policy
-					b.settle(s)
+					b.reconcile(s)
 					tc.harm(b)
 					b.c.blind["Deployment"] = blind
 					b.s.took()
@@ -116,7 +116,7 @@ func TestPruneStripped(t *testing.T) {
 		b := newBench(t)
 		s := bundleOf(install("web", webTemplates...))
 		s.Drift = policy
-		b.settle(s)
+		b.reconcile(s)
 		b.s.edit(webDeployment, stripped(object.LabelManagedBy))
 		service := key("Service", "apps", "web")
 		b.s.remove(service)
@@ -145,7 +145,7 @@ func TestPruneStripped(t *testing.T) {
 func TestRemovalAsksOnce(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
-	b.settle(s)
+	b.reconcile(s)
 	b.s.took()
 	b.takeAll(s)
 	for _, r := range b.s.took() {
@@ -159,7 +159,7 @@ func TestRemovalAsksOnce(t *testing.T) {
 func TestOwnerOfCollision(t *testing.T) {
 	b := newBench(t)
 	first := bundleOf(install("web", tmplConfig))
-	b.settle(first)
+	b.reconcile(first)
 	second := bundleOf(install("web2", tmplConfig, tmplAccount))
 	second.Name, second.Owner = "team-b-web", "Manifest team-b/web"
 	want := "web2: ConfigMap apps/web: already exists and belongs to Manifest team-a/web; remove the object there, or set adopt"

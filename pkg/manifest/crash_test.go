@@ -90,12 +90,12 @@ func TestCrash(t *testing.T) {
 		},
 		"Upgrade": {
 			reason: "What the new version no longer contains must be deleted, whenever the process died.",
-			before: func(t *testing.T, b *bench) { b.settle(crashBundle(t, false)) },
+			before: func(t *testing.T, b *bench) { b.reconcile(crashBundle(t, false)) },
 			act:    applySet(true),
 		},
 		"Remove": {
 			reason: "Nothing may be left.",
-			before: func(t *testing.T, b *bench) { b.settle(crashBundle(t, false)) },
+			before: func(t *testing.T, b *bench) { b.reconcile(crashBundle(t, false)) },
 			act: func(t *testing.T, b *bench) bool {
 				r, err := b.Remove(t.Context(), b.c, crashBundle(t, false))
 				return err == nil && r.Gone

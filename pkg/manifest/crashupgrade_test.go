@@ -30,7 +30,7 @@ func TestCrashOfUpgrade(t *testing.T) {
 	}
 	end := func(n int, lost, again bool) (out []string, cut bool) {
 		b := newBench(t)
-		b.settle(before(b))
+		b.reconcile(before(b))
 		b.s.deploy(manifestOf(t, strings.Replace(configMap("found"), "name:", "namespace: apps, name:", 1)), "helm/Update")
 		b.s.put(manifestOf(t, tmplCRD).Object)
 		s, options := after(b), []CallOption{WithTestToken("now"), WithCheckpoint([]byte("this one"))}
@@ -42,7 +42,7 @@ func TestCrashOfUpgrade(t *testing.T) {
 		if again {
 			b.restart()
 		}
-		b.settle(s, options...)
+		b.reconcile(s, options...)
 		for _, name := range []string{"first", "last", "bye", "gone", "try"} {
 			out = append(out, fmt.Sprintf("%s ran %d times", name, b.s.made[jobKey(name)]))
 		}

@@ -5,6 +5,7 @@ package manifest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,7 +80,7 @@ func TestResourceAwaitsInstalls(t *testing.T) {
 		t.Errorf("resource: %+v", p)
 	}
 	b.s.fault = nil
-	b.settle(s)
+	b.reconcile(s)
 	if b.s.uidOf(widget) == "" {
 		t.Error("the custom resource is not there")
 	}
@@ -95,10 +96,10 @@ spec:
   versions: [{name: v1, served: true, storage: true}]
 `
 
-// strangersIn creates custom resources of two kinds that do not belong to the bundle.
-func strangersIn(b *bench) (*Bundle, []cluster.ObjectRef) {
+// createRemaining creates custom resources of two kinds that do not belong to the bundle.
+func createRemaining(b *bench) (*Bundle, []cluster.ObjectRef) {
 	s := bundleOf(install("web", "crds/"+tmplCRD, "crds/"+gadgets, configMap("one")))
-	b.settle(s)
+	b.reconcile(s)
 	var out []cluster.ObjectRef
 	for i := range 6 {
 		out = append(out, b.s.put(widgetNamed(b.t, fmt.Sprintf("w%d", i))))
@@ -106,9 +107,9 @@ func strangersIn(b *bench) (*Bundle, []cluster.ObjectRef) {
 	return s, append(out, b.s.put(manifestOf(b.t, "{apiVersion: example.org/v1, kind: Gadget, metadata: {name: g}}").Object))
 }
 
-func TestStrangersBlock(t *testing.T) {
+func TestRemainingBlockRemoval(t *testing.T) {
 	b := newBench(t)
-	s, all := strangersIn(b)
+	s, all := createRemaining(b)
 	want := Removal{State: Warning, Message: "7 objects of kinds that this module defines still exist: Gadget g, Widget default/w0, Widget default/w1, " +
 		"Widget default/w2, Widget default/w3 and 2 more; delete the ones that you do not need, or set annotation kyma.m.crossplane.io/force-removal: \"true\" " +
 		"on the Manifest to delete all of them"}
@@ -130,7 +131,7 @@ func TestStrangersBlock(t *testing.T) {
 
 func TestForceRemoval(t *testing.T) {
 	b := newBench(t)
-	s, all := strangersIn(b)
+	s, all := createRemaining(b)
 	held := all[2]
 	b.s.edit(held, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.org/x"}) })
 	r := b.take(s, ForceRemoval())
@@ -152,5 +153,18 @@ func TestForceRemoval(t *testing.T) {
 	b.s.remove(held)
 	if r := b.take(s, ForceRemoval()); !r.Gone {
 		t.Errorf("in the end: %+v", r)
+	}
+}
+
+// TestRemainingBlockUpgrade checks that an upgrade that removes a CRD waits for custom resources that do not belong to the bundle.
+func TestRemainingBlockUpgrade(t *testing.T) {
+	b := newBench(t)
+	s := bundleOf(install("web", tmplConfig, "crds/"+tmplCRD))
+	b.reconcile(s)
+	b.s.put(manifestOf(t, strings.Replace(fmt.Sprintf(tmplWidget, "theirs"), "name:", "namespace: default, name:", 1)).Object)
+	r := b.apply(bundleOf(install("web", tmplConfig)))
+	want := "1 object of a kind that this module defines still exists: Widget default/theirs; delete the ones that you do not need"
+	if r.Waiting != want {
+		t.Errorf("nothing is forced where a module stays:\nwant %q\ngot  %q", want, r.Waiting)
 	}
 }

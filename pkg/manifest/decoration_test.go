@@ -96,10 +96,10 @@ func TestLabelIsDecoration(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.settle(channelBundle("regular"))
+			b.reconcile(channelBundle("regular"))
 			want := look(b)
 			tc.between(b)
-			b.settle(channelBundle("fast"))
+			b.reconcile(channelBundle("fast"))
 			want.Channel = "fast"
 			if diff := cmp.Diff(want, look(b)); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)

@@ -70,7 +70,7 @@ func TestDriftIsRepaired(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			s := bundleOf(install("web", webTemplates...))
-			b.settle(s)
+			b.reconcile(s)
 			tc.harm(b)
 			o := b.observe(s)
 			if diff := cmp.Diff(tc.seen, o.Drift); diff != "" {
@@ -100,7 +100,7 @@ func TestDriftIsRepaired(t *testing.T) {
 func TestRepairFails(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", configMap("x")))
-	b.settle(s)
+	b.reconcile(s)
 	k := key("ConfigMap", "apps", "x")
 	uid := b.s.uidOf(k)
 	b.s.remove(k)
@@ -112,7 +112,7 @@ func TestRepairFails(t *testing.T) {
 		t.Errorf("observation: %+v", o)
 	}
 	b.s.fault = nil
-	b.settle(s)
+	b.reconcile(s)
 	if o := b.observe(s); o.State != Ready || b.s.uidOf(k) == uid {
 		t.Errorf("after the repair: %+v", o)
 	}
@@ -122,7 +122,7 @@ func TestRepairFails(t *testing.T) {
 func TestTerminatingObject(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", configMap("x")))
-	b.settle(s)
+	b.reconcile(s)
 	k := key("ConfigMap", "apps", "x")
 	b.s.edit(k, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"x/y"}) })
 	b.s.terminate(b.s.objects[k])
@@ -137,7 +137,7 @@ func TestTerminatingObject(t *testing.T) {
 		t.Errorf("observation: %+v", o)
 	}
 	b.s.remove(k)
-	b.settle(s)
+	b.reconcile(s)
 	if got := b.s.objects[k].u().GetLabels()["team"]; got != "b" {
 		t.Errorf("label of the new object: %q", got)
 	}
@@ -147,7 +147,7 @@ func TestTerminatingObject(t *testing.T) {
 func TestBlindKind(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
-	b.settle(s)
+	b.reconcile(s)
 	b.c.blind = map[string]bool{"ConfigMap": true, "Secret": true}
 	b.restart()
 	b.s.took()
@@ -161,7 +161,7 @@ func TestBlindKind(t *testing.T) {
 	if o := b.observe(s); o.UpToDate || len(o.Drift) != 1 {
 		t.Errorf("observation after a deletion: %+v", o)
 	}
-	b.settle(s)
+	b.reconcile(s)
 	if r := b.take(s); !r.Gone || len(b.s.keys()) != 1 {
 		t.Errorf("removal: %+v, left %q", r, b.s.keys())
 	}
@@ -171,12 +171,12 @@ func TestBlindKind(t *testing.T) {
 func TestRepairOfAnImpureChart(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {k: {{ randAlphaNum 20 | quote }}}\n"))
-	b.settle(s)
+	b.reconcile(s)
 	k := key("ConfigMap", "apps", "x")
 	secret := func() any { return b.s.objects[k].content["data"].(map[string]any)["k"] }
 	want := secret()
 	b.s.remove(k)
-	b.settle(s)
+	b.reconcile(s)
 	if got := secret(); got != want {
 		t.Errorf("want the value of before, %v, got %v", want, got)
 	}
@@ -193,7 +193,7 @@ func TestRepairOfAnImpureChart(t *testing.T) {
 func TestTerminatingUnseen(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", configMap("x")))
-	b.settle(s)
+	b.reconcile(s)
 	k := key("ConfigMap", "apps", "x")
 	b.s.edit(k, func(u *unstructured.Unstructured) {
 		u.SetLabels(map[string]string{object.LabelPartOf: b.ID(s)})
@@ -206,14 +206,14 @@ func TestTerminatingUnseen(t *testing.T) {
 		t.Error("it was changed")
 	}
 	b.s.remove(k)
-	b.settle(s)
+	b.reconcile(s)
 }
 
 func TestRepairIsSentOnce(t *testing.T) {
 	// Because the second install has hooks, the stages of CRDs and namespaces run twice in one call.
 	b := newBench(t)
 	first := install("crds", "crds/"+tmplCRD)
-	b.settle(bundleOf(first, install("web", tmplConfig, hookJob("first", "pre-install,pre-upgrade", policies(string(hook.Succeeded))))))
+	b.reconcile(bundleOf(first, install("web", tmplConfig, hookJob("first", "pre-install,pre-upgrade", policies(string(hook.Succeeded))))))
 	changed := bundleOf(first, install("web", tmplConfig, configMap("new"), hookJob("first", "pre-install,pre-upgrade", policies(string(hook.Succeeded)))))
 	b.s.remove(key("CustomResourceDefinition", "", "widgets.example.org"))
 	r := b.apply(changed)

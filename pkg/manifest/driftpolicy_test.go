@@ -109,7 +109,7 @@ func TestDriftPolicies(t *testing.T) {
 			b := newBench(t)
 			s := bundleOf(install("web", webTemplates...))
 			s.Drift = tc.policy
-			b.settle(s)
+			b.reconcile(s)
 			tc.harm(b)
 			inventory := b.s.versionOf(key("Secret", DefaultNamespace, s.Name))
 			var version string
@@ -150,13 +150,13 @@ func TestDriftPolicyAndUpgrade(t *testing.T) {
 		b := newBench(t)
 		s := bundleOf(install("web", deployOf(1, "a"), configMap("x"), configMap("y")))
 		s.Drift = policy
-		b.settle(s)
+		b.reconcile(s)
 		k, x, y := key("Deployment", "apps", "web"), key("ConfigMap", "apps", "x"), key("ConfigMap", "apps", "y")
 		b.s.edit(k, set(int64(7), "spec", "replicas"))
 		b.s.edit(x, set("theirs", "data", "k"))
 		b.s.remove(y)
 		s.Installs[0] = install("web", deployOf(1, "b"), configMap("x"), configMap("y"))
-		b.settle(s)
+		b.reconcile(s)
 		if b.replicas() != int64(1) || at(b.s.objects[x].content, fieldset.Parse(`{"f:data":{"f:k":{}}}`)) != `"theirs"` || b.s.uidOf(y) != "" {
 			t.Errorf("%s: after an upgrade: %v %v %q", policy, b.replicas(), b.s.objects[x].content, b.s.uidOf(y))
 		}
@@ -164,7 +164,7 @@ func TestDriftPolicyAndUpgrade(t *testing.T) {
 		if o := b.observe(s); o.UpToDate || len(o.Drift) != 2 {
 			t.Errorf("%s: with Repair: %+v", policy, o)
 		}
-		b.settle(s)
+		b.reconcile(s)
 		if b.observe(s).State != Ready || at(b.s.objects[x].content, fieldset.Parse(`{"f:data":{"f:k":{}}}`)) != `"v"` || b.s.uidOf(y) == "" {
 			t.Errorf("%s: after the repair: %+v", policy, b.observe(s))
 		}
@@ -178,7 +178,7 @@ func TestReportWithoutFields(t *testing.T) {
 	b.now = func() time.Time { return now }
 	s := bundleOf(install("web", configMap("x")))
 	s.Drift = DriftReport
-	b.settle(s)
+	b.reconcile(s)
 	x := key("ConfigMap", "apps", "x")
 	b.s.edit(x, set("theirs", "data", "k"))
 	b.s.fault = forbid("ConfigMap")
@@ -197,7 +197,7 @@ func TestReportAfterFailure(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", configMap("x"), configMap("y")))
 	s.Drift = DriftReport
-	b.settle(s)
+	b.reconcile(s)
 	x := key("ConfigMap", "apps", "x")
 	b.s.edit(x, set("theirs", "data", "k"))
 	b.s.edit(key("ConfigMap", "apps", "y"), set("theirs", "data", "k"))
@@ -227,7 +227,7 @@ func TestReportAfterFailure(t *testing.T) {
 func TestReplaced(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", configMap("x")))
-	b.settle(s)
+	b.reconcile(s)
 	x := key("ConfigMap", "apps", "x")
 	copied := b.s.objects[x].u().DeepCopy()
 	uid := b.s.uidOf(x)
@@ -261,7 +261,7 @@ func TestReplaced(t *testing.T) {
 func TestForeignFields(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
-	b.settle(s)
+	b.reconcile(s)
 	k := key("Deployment", "apps", "web")
 	b.s.edit(k, func(u *unstructured.Unstructured) {
 		a := u.GetAnnotations()

@@ -232,7 +232,7 @@ func TestPlan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			if tc.before != nil {
-				b.settle(tc.before)
+				b.reconcile(tc.before)
 			}
 			if tc.world != nil {
 				tc.world(b)
@@ -257,7 +257,7 @@ func configMapIn(namespace, name string) string {
 func TestPlanCosts(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", tmplAccount, tmplDeploy))
-	b.settle(s)
+	b.reconcile(s)
 	b.s.took()
 	if p := b.plan(s); !p.Empty() || len(b.s.took()) > 0 {
 		t.Errorf("a plan of what is there is empty and costs nothing, got %v", lines(p))

@@ -54,7 +54,7 @@ func TestPlanAdoptedRelease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.s.put(manifestOf(t, namespaceOf("apps")).Object)
-			b.settle(bundleOf(install("web", tmplConfig, configMap("more"), kept)))
+			b.reconcile(bundleOf(install("web", tmplConfig, configMap("more"), kept)))
 			b.disown()
 			if tc.missing != "" {
 				b.s.remove(key("ConfigMap", "apps", tc.missing))
@@ -85,7 +85,7 @@ func TestPlanAdoptedRelease(t *testing.T) {
 			if diff := cmp.Diff(tc.want, done); diff != "" {
 				t.Errorf("\n%s\nApply(...): it does what was planned: -want, +got:\n%s", tc.reason, diff)
 			}
-			b.settle(s)
+			b.reconcile(s)
 			if p := b.plan(s); len(p.Changes) > 0 {
 				t.Errorf("Plan(...): nothing is left to do: %v", lines(p))
 			}

@@ -15,7 +15,7 @@ import (
 func TestDryRun(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
-	b.settle(s)
+	b.reconcile(s)
 	k := key("Deployment", "apps", "web")
 	b.s.edit(k, func(u *unstructured.Unstructured) {
 		a := u.GetAnnotations()

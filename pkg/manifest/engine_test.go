@@ -55,7 +55,7 @@ func TestInstallCountsRequests(t *testing.T) {
 func TestRestartAtRest(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
-	b.settle(s)
+	b.reconcile(s)
 	b.s.took()
 	b.restart()
 	if o := b.observe(s); !o.UpToDate || o.State != Ready {
@@ -144,9 +144,9 @@ func TestUpgrade(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.settle(tc.from)
+			b.reconcile(tc.from)
 			uid := b.s.uidOf(key("ConfigMap", "apps", "y"))
-			b.settle(tc.to)
+			b.reconcile(tc.to)
 			if diff := cmp.Diff(tc.want, b.s.keys()); diff != "" {
 				t.Errorf("\n%s\ncluster: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -192,14 +192,14 @@ func TestRollbackOfHalfAnUpgrade(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			one := bundleOf(install("web", tmplConfig, tmplDeploy))
-			b.settle(one)
+			b.reconcile(one)
 			b.s.fault = forbid("Deployment")
 			if _, err := b.Apply(t.Context(), b.c, tc.two); err == nil {
 				t.Fatal("the upgrade must fail")
 			}
 			b.s.fault = nil
 			b.restart()
-			b.settle(one)
+			b.reconcile(one)
 			got := b.s.objects[key("ConfigMap", "apps", "web")].content["data"].(map[string]any)["greeting"]
 			if got != "hello" {
 				t.Errorf("\n%s\ngreeting after the rollback: want hello, got %v", tc.reason, got)

@@ -19,7 +19,7 @@ func TestRuleRequests(t *testing.T) {
 	s := bundleOf(install("web", "crds/"+tmplCRD, tmplConfig, tmplDeploy))
 	s.Resource = manifestOf(t, fmt.Sprintf(tmplWidget, "main"))
 	s.Readiness = []Rule{{For: schema.GroupKind{Group: "apps", Kind: "Deployment"}, CEL: "has(object.status)"}}
-	b.settle(s)
+	b.reconcile(s)
 	b.observe(s)
 	if diff := cmp.Diff([]string{"Deployment", "Widget"}, slices.Sorted(maps.Keys(b.c.examined))); diff != "" {
 		t.Errorf("examined: -want, +got:\n%s", diff)

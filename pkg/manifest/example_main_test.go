@@ -68,7 +68,7 @@ func connected() *connect.Connection {
 // registry returns the address of a registry that has the chart of the examples and requires a login.
 func registry(ctx context.Context) string {
 	start()
-	chart, err := controlplane.ReadFolder("testdata/greeter")
+	chart, err := controlplane.ReadDir("testdata/greeter")
 	if err != nil {
 		panic(err)
 	}

@@ -122,7 +122,7 @@ func (s *fakeServer) store(k cluster.ObjectRef, content map[string]any) *fakeObj
 	o.u().SetGeneration(1)
 	s.objects[k] = o
 	if !s.unready {
-		settled(o.u())
+		setReadyStatus(o.u())
 	}
 	s.touch(o)
 	return o
@@ -136,8 +136,8 @@ func (s *fakeServer) touch(o *fakeObject) {
 // advance raises the version.
 func (s *fakeServer) advance() { s.rv += max(s.step, 1) }
 
-// settled sets the status that controllers would set.
-func settled(u *unstructured.Unstructured) {
+// setReadyStatus sets the status that controllers would set.
+func setReadyStatus(u *unstructured.Unstructured) {
 	yes := func(types ...string) []any {
 		var out []any
 		for _, t := range types {

@@ -100,7 +100,7 @@ func TestFaults(t *testing.T) {
 			}
 			b.s.fault = nil
 			s.Adopt = true
-			b.settle(s)
+			b.reconcile(s)
 			if o := b.observe(s); o.State != Ready {
 				t.Errorf("\n%s\nafter the fault: %+v", tc.reason, o)
 			}
@@ -118,13 +118,13 @@ func TestTerminatingNamespace(t *testing.T) {
 		t.Errorf("error: %v", err)
 	}
 	b.s.remove(k)
-	b.settle(s)
+	b.reconcile(s)
 }
 
 // An install that cannot be rendered may contain what another one no longer contains. It keeps its objects.
 func TestNoPruneWhileAnInstallCannotBePlanned(t *testing.T) {
 	b := newBench(t)
-	b.settle(bundleOf(install("a", configMap("x"), configMap("y")), install("b", configMap("z"))))
+	b.reconcile(bundleOf(install("a", configMap("x"), configMap("y")), install("b", configMap("z"))))
 	broken := install("b", configMap("y"), configMap("z"))
 	fetch := broken.Fetch
 	broken.Fetch = func(context.Context) (source.Content, error) { return source.Content{}, errors.New("registry is down") }
@@ -138,7 +138,7 @@ func TestNoPruneWhileAnInstallCannotBePlanned(t *testing.T) {
 		t.Errorf("observation: %+v", o)
 	}
 	s.Installs[1].Fetch = fetch
-	b.settle(s)
+	b.reconcile(s)
 	if got := b.s.uidOf(key("ConfigMap", "apps", "y")); got != uid {
 		t.Errorf("ConfigMap y was recreated: want %s, got %s", uid, got)
 	}
@@ -170,7 +170,7 @@ func TestUnreadableObject(t *testing.T) {
 	s := bundleOf(install("first", configMap("first")), install("second", configMap("second")))
 	s.Config = configOf(entryFor("first", "Wait=true", ""))
 	s.Readiness = []Rule{{CEL: "true", For: key("ConfigMap", "", "").GroupKind()}}
-	b.settle(s)
+	b.reconcile(s)
 	b.restart()
 	first, second := key("ConfigMap", "apps", "first"), key("ConfigMap", "apps", "second")
 	b.s.remove(second)
@@ -184,8 +184,8 @@ func TestUnreadableObject(t *testing.T) {
 	if _, err := b.Apply(t.Context(), b.c, s, keep); err != nil || b.s.uidOf(second) == "" {
 		t.Errorf("Apply(...): another object must be repaired: %v", err)
 	}
-	if inv := b.inventory(s); inv.Good != nil {
-		t.Errorf("Apply(...): no checkpoint must be kept of what cannot read the status: %q", inv.Good)
+	if inv := b.inventory(s); inv.Checkpoint != nil {
+		t.Errorf("Apply(...): no checkpoint must be kept of what cannot read the status: %q", inv.Checkpoint)
 	}
 
 	s.Installs[1].Values = map[string]any{"a": "b"}
@@ -201,7 +201,7 @@ func TestUnreadableObject(t *testing.T) {
 	}
 
 	b.s.fault = nil
-	b.settle(s, keep)
+	b.reconcile(s, keep)
 	if o := b.observe(s, keep); o.State != Ready || string(o.Checkpoint) != "one" {
 		t.Errorf("Observe(...): %+v", o)
 	}
@@ -238,7 +238,7 @@ func TestParentIsForeign(t *testing.T) {
 func TestParentLostItsLabel(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
-	b.settle(s)
+	b.reconcile(s)
 	k := key("Secret", DefaultNamespace, "team-a-web")
 	unlabel := func() {
 		b.s.edit(k, func(u *unstructured.Unstructured) {

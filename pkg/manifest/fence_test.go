@@ -83,18 +83,18 @@ func TestFence(t *testing.T) {
 		"LastSave": {
 			reason: "What the other process saved while objects were applied is not overwritten.",
 			method: http.MethodPatch, path: "/deployments/web",
-			other: func(b *bench) { b.settle(theirs) }, act: apply(wanted), want: wanted,
+			other: func(b *bench) { b.reconcile(theirs) }, act: apply(wanted), want: wanted,
 		},
 		"FirstSave": {
 			reason: "Nothing is applied if the inventory changed after it was read.",
 			method: http.MethodPatch, path: "/secrets/team-a-web",
-			other: func(b *bench) { b.settle(theirs) }, act: apply(wanted), want: wanted,
+			other: func(b *bench) { b.reconcile(theirs) }, act: apply(wanted), want: wanted,
 			lacks: []string{"patch ConfigMap", "patch ServiceAccount", "patch Deployment"},
 		},
 		"Hook": {
 			reason: "A hook that another process may run, too, is not started, and nothing is pruned.",
 			method: http.MethodGet, path: "/secrets/sh.helm.release.v1.web.v1",
-			other: func(b *bench) { b.settle(theirs) }, act: apply(hooked), want: hooked,
+			other: func(b *bench) { b.reconcile(theirs) }, act: apply(hooked), want: hooked,
 			lacks: []string{"patch Job", "patch ConfigMap", "delete "},
 		},
 		"Removed": {
@@ -105,7 +105,7 @@ func TestFence(t *testing.T) {
 		"Remove": {
 			reason: "A removal does not delete the inventory of objects that it never saw.",
 			method: http.MethodDelete, path: "/secrets/team-a-web",
-			other: func(b *bench) { b.settle(theirs) }, act: remove, want: theirs,
+			other: func(b *bench) { b.reconcile(theirs) }, act: remove, want: theirs,
 		},
 		"Adopted": {
 			reason: "A former owner in the middle of a step does not reclaim what was adopted.",
@@ -113,14 +113,14 @@ func TestFence(t *testing.T) {
 			other: func(b *bench) {
 				adopting := copyOf(wanted)
 				adopting.Adopt = true
-				b.settle(adopting)
+				b.reconcile(adopting)
 			}, act: apply(wanted), want: copyOf(wanted),
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.settle(old)
+			b.reconcile(old)
 			other := b.another()
 			var after int
 			b.interrupt(tc.method, tc.path, func() {
@@ -147,7 +147,7 @@ func TestFence(t *testing.T) {
 				}
 				return
 			}
-			b.settle(tc.want)
+			b.reconcile(tc.want)
 			if diff := cmp.Diff([]string(nil), b.strays(tc.want)); diff != "" {
 				t.Errorf("\n%s\nunknown objects: %s", tc.reason, diff)
 			}
@@ -170,12 +170,12 @@ func TestFenceBehind(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.settle(old)
+			b.reconcile(old)
 			b.c.behind = map[cluster.ObjectRef]*cluster.ObjectState{parentSecret: nil}
 			if s, ok := b.another().c.Get(parentSecret); ok && tc.shown {
 				b.c.behind[parentSecret] = &s
 			}
-			b.another().settle(theirs)
+			b.another().reconcile(theirs)
 			for i, want := range tc.want {
 				if _, err := b.Apply(t.Context(), b.c, wanted); isChanged(err) != want || !want && err != nil {
 					t.Errorf("\n%s\ncall %d: %v", tc.reason, i, err)
@@ -202,7 +202,7 @@ func TestFenceEverywhere(t *testing.T) {
 	}
 	old, wanted, theirs := hooked(tmplRole), hooked(tmplAccount, tmplDeploy), hooked(tmplService)
 	others := map[string]func(b *bench){
-		"Upgrades": func(b *bench) { b.settle(theirs) },
+		"Upgrades": func(b *bench) { b.reconcile(theirs) },
 		"Steps":    func(b *bench) { _, _ = b.Apply(b.t.Context(), b.c, theirs) },
 		"Removes":  func(b *bench) { b.takeAll(old) },
 	}
@@ -211,7 +211,7 @@ func TestFenceEverywhere(t *testing.T) {
 			t.Parallel()
 			for n, met := 0, true; met; n++ {
 				b := newBench(t)
-				b.settle(old)
+				b.reconcile(old)
 				other := b.another()
 				met = false
 				b.c.before = atRequest(n, func() { met = true; do(other) })
@@ -219,7 +219,7 @@ func TestFenceEverywhere(t *testing.T) {
 					t.Logf("request %d: %v", n, err)
 				}
 				b.c.before = nil
-				b.settle(wanted)
+				b.reconcile(wanted)
 				if diff := cmp.Diff([]string(nil), b.strays(wanted)); diff != "" {
 					t.Errorf("request %d: unknown objects: %s", n, diff)
 				}
@@ -254,10 +254,10 @@ func TestRemoveFenceEverywhere(t *testing.T) {
 	theirs := bundleOf(install("web", tmplConfig, tmplService, hookJob("bye", "pre-delete")), install("extra", configMap("one"), configMap("two")))
 	for n, met := 0, true; met; n++ {
 		b := newBench(t)
-		b.settle(old)
+		b.reconcile(old)
 		other := b.another()
 		met = false
-		b.c.before = atRequest(n, func() { met = true; other.settle(theirs) })
+		b.c.before = atRequest(n, func() { met = true; other.reconcile(theirs) })
 		for range 20 {
 			if r, err := b.Remove(t.Context(), b.c, old); err == nil && r.Gone {
 				break

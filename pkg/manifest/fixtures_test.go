@@ -160,8 +160,8 @@ func (b *bench) take(s *Bundle, o ...CallOption) Removal {
 	return r
 }
 
-// settle applies until nothing is left to do, as a controller does. It retries after errors.
-func (b *bench) settle(s *Bundle, o ...CallOption) {
+// reconcile applies until nothing is left to do, as a controller does. It retries after errors.
+func (b *bench) reconcile(s *Bundle, o ...CallOption) {
 	b.t.Helper()
 	for range 5 {
 		if seen, err := b.Observe(b.t.Context(), b.c, s, o...); err == nil && seen.Exists && seen.UpToDate {

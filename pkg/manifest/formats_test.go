@@ -41,20 +41,20 @@ func TestFormats(t *testing.T) {
 			reason: "A first install of each form, with CRDs, a config layer, a custom resource, hooks and a checkpoint.",
 			run: func(t *testing.T, b *bench) {
 				t.Helper()
-				b.settle(formatsBundle(t), WithCheckpoint([]byte(`{"version":"1"}`)))
+				b.reconcile(formatsBundle(t), WithCheckpoint([]byte(`{"version":"1"}`)))
 			},
 		},
 		"upgrade": {
 			reason: "An upgrade that prunes, with a ceded field, a kept object, tests, and a second revision.",
 			run: func(t *testing.T, b *bench) {
 				t.Helper()
-				b.settle(formatsBundle(t), WithCheckpoint([]byte(`{"version":"1"}`)))
+				b.reconcile(formatsBundle(t), WithCheckpoint([]byte(`{"version":"1"}`)))
 				s, options := formatsBundle(t), []CallOption{WithCheckpoint([]byte(`{"version":"2"}`)), WithTestToken("run-1")}
 				s.Installs[0] = install("web", tmplConfig, deployOf(1, "b"), tmplHPA, hookJob("check", "test"))
 				s.Installs[0].Values = map[string]any{"greeting": "hi"}
-				b.settle(s, options...)
+				b.reconcile(s, options...)
 				b.s.scale(key("Deployment", "apps", "web"), 4, kcm)
-				b.settle(s, options...)
+				b.reconcile(s, options...)
 			},
 		},
 		"cluster": {
@@ -62,7 +62,7 @@ func TestFormats(t *testing.T) {
 			run: func(t *testing.T, b *bench) {
 				t.Helper()
 				b.s.cluster = "5e0c6a2d-8f0a-4f57-9d55-0c4e8e7c9f11"
-				b.settle(bundleOf(install("web", tmplConfig)))
+				b.reconcile(bundleOf(install("web", tmplConfig)))
 			},
 		},
 		"owner": {
@@ -71,15 +71,15 @@ func TestFormats(t *testing.T) {
 				t.Helper()
 				s := bundleOf(install("web", tmplConfig))
 				s.OwnerUID, s.ControlPlane = "0c8e52c1-6d0f-4b43-9f55-2f7d1c9be7a4", []string{"5e0c6a2d-8f0a-4f57-9d55-0c4e8e7c9f11", "9a1b7c34-11d2-4e0c-8f4e-3b5a7c2d6e90"}
-				b.settle(s)
+				b.reconcile(s)
 			},
 		},
 		"shared": {
 			reason: "A CRD that two bundles have: the second one uses that of the first one.",
 			run: func(t *testing.T, b *bench) {
 				t.Helper()
-				b.settle(webOf(oneSize))
-				b.settle(gatewayOf(oneSize))
+				b.reconcile(webOf(oneSize))
+				b.reconcile(gatewayOf(oneSize))
 			},
 		},
 		"moved": {
@@ -87,9 +87,9 @@ func TestFormats(t *testing.T) {
 			run: func(t *testing.T, b *bench) {
 				t.Helper()
 				s := bundleOf(install("web", tmplConfig))
-				b.settle(s)
+				b.reconcile(s)
 				s.Installs[0].Namespace = "others"
-				b.settle(s)
+				b.reconcile(s)
 			},
 		},
 		"failed": {

@@ -33,7 +33,7 @@ func TestGuard(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for n, met := 0, true; met; n++ {
 				b := newBench(t)
-				b.settle(old)
+				b.reconcile(old)
 				met = false
 				b.concurrency = 1
 				var want []string

@@ -106,7 +106,7 @@ func TestFailedHook(t *testing.T) {
 			}
 			again := WithRetryToken("again")
 			b.s.unready = false
-			b.settle(s, again)
+			b.reconcile(s, again)
 			if diff := cmp.Diff([]string{"1 failed", "2 deployed"}, b.statuses()); diff != "" {
 				t.Errorf("\n%s\nrecords: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -114,7 +114,7 @@ func TestFailedHook(t *testing.T) {
 				t.Errorf("\n%s\nthe object of the second revision: %+v", tc.reason, d)
 			}
 			b.s.remove(key("ConfigMap", "apps", "web"))
-			b.settle(s, again)
+			b.reconcile(s, again)
 		})
 	}
 }
@@ -126,7 +126,7 @@ func TestFailedHookOfUpgrade(t *testing.T) {
 		return s
 	}
 	b := newBench(t)
-	b.settle(chart("one"))
+	b.reconcile(chart("one"))
 	b.s.unready = true
 	b.apply(chart("two"))
 	if diff := cmp.Diff([]string{"1 deployed", "2 pending-upgrade"}, b.statuses()); diff != "" {
@@ -144,7 +144,7 @@ func TestFailedHookOfUpgrade(t *testing.T) {
 		t.Errorf("after the repair: %+v", o)
 	}
 	b.s.unready = false
-	b.settle(chart("three"))
+	b.reconcile(chart("three"))
 	if diff := cmp.Diff([]string{"1 superseded", "2 failed", "3 deployed"}, b.statuses()); diff != "" {
 		t.Errorf("records: -want, +got:\n%s", diff)
 	}
@@ -152,7 +152,7 @@ func TestFailedHookOfUpgrade(t *testing.T) {
 	b.s.unready = true
 	b.apply(chart("four"))
 	b.s.unready = false
-	b.settle(chart("five"))
+	b.reconcile(chart("five"))
 	if diff := cmp.Diff([]string{"1 superseded", "2 failed", "3 superseded", "4 failed", "5 deployed"}, b.statuses()); diff != "" {
 		t.Errorf("records: -want, +got:\n%s", diff)
 	}
@@ -172,5 +172,23 @@ func TestHookTimeout(t *testing.T) {
 	b.now = func() time.Time { return time.Unix(1_700_000_090, 0) }
 	if got := b.fails(s); got != "web: hook pre-install Job apps/first did not finish within 1m30s: the hook is running" {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestRecordsOfFailedRevisions(t *testing.T) {
+	b := newBench(t)
+	s := bundleOf(install("web", tmplConfig, hookJob("first", "pre-install,pre-upgrade")))
+	b.reconcile(s)
+	for n := range DefaultHistory {
+		s.Installs[0].Values = map[string]any{"greeting": string(rune('a' + n))}
+		b.s.unready = true
+		b.apply(s)
+		failJob(b, "first")
+		_, _ = b.Apply(t.Context(), b.c, s)
+		b.s.unready = false
+		b.reconcile(s, WithRetryToken("again"))
+	}
+	if got := b.statuses(); len(got) > DefaultHistory {
+		t.Errorf("%d records are kept, those of revisions that failed among them: %v", len(got), got)
 	}
 }

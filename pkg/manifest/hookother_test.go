@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,7 +33,7 @@ func TestHookOfOtherInstall(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.settle(bundleOf(install("web", tmplConfig), extra))
+			b.reconcile(bundleOf(install("web", tmplConfig), extra))
 			uid := b.s.uidOf(x)
 			s := bundleOf(install("web", tmplConfig, tc.hook), extra)
 			want := "web: hook " + tc.event + " ConfigMap apps/x is also part of extra; remove it from one of them"
@@ -45,10 +46,22 @@ func TestHookOfOtherInstall(t *testing.T) {
 			}
 			// Without the object in the other install, the hook runs.
 			s.Installs[1] = install("extra", configMap("y"))
-			b.settle(s)
+			b.reconcile(s)
 			if got := b.s.uidOf(x); got == uid {
 				t.Errorf("\n%s\nthe hook did not run", tc.reason)
 			}
 		})
+	}
+}
+
+func TestHookThatHoldsOthers(t *testing.T) {
+	b := newBench(t)
+	foreign := b.s.put(manifestOf(t, namespaceOf("shared")).Object)
+	uid := b.s.uidOf(foreign)
+	s := bundleOf(install("web", tmplConfig, hookOf("v1", "Namespace", "shared", "pre-install")))
+	s.Adopt = true
+	_, err := b.Apply(t.Context(), b.c, s)
+	if err == nil || !strings.Contains(err.Error(), "Namespace shared already exists and does not belong to this module") || b.s.uidOf(foreign) != uid {
+		t.Errorf("a namespace of others must not be deleted with all that is in it: %v", err)
 	}
 }

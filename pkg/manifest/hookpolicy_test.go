@@ -71,7 +71,7 @@ func TestDeletePolicies(t *testing.T) {
 			s := bundleOf(install("web", append(tc.hooks, tmplConfig)...))
 			b.s.unready = tc.fails != ""
 			if tc.fails == "" {
-				b.settle(s)
+				b.reconcile(s)
 			} else {
 				done := map[string]bool{}
 				b.until(s, func() bool {
@@ -104,7 +104,7 @@ func TestHookTakenAway(t *testing.T) {
 	b.apply(s)
 	b.restart()
 	b.s.remove(jobKey("first"))
-	b.settle(s)
+	b.reconcile(s)
 	if made := b.s.made[jobKey("first")]; made != 1 || b.observe(s).State != Ready {
 		t.Errorf("made %d times: %+v", made, b.observe(s))
 	}
@@ -129,7 +129,7 @@ func TestHookRefused(t *testing.T) {
 		t.Errorf("observation: %+v", o)
 	}
 	refused = false
-	b.settle(s)
+	b.reconcile(s)
 	if o := b.observe(s); o.State != Ready || b.s.made[jobKey("first")] != 1 {
 		t.Errorf("observation: %+v", o)
 	}
@@ -152,7 +152,7 @@ func TestHookDefinition(t *testing.T) {
 	b.s.status(key("CustomResourceDefinition", "", "widgets.example.org"), map[string]any{"conditions": []any{
 		map[string]any{"type": "NamesAccepted", "status": "True"}, map[string]any{"type": "Established", "status": "True"}}})
 	b.restart()
-	b.settle(s)
+	b.reconcile(s)
 	want := []string{"patch CustomResourceDefinition widgets.example.org", "patch Widget apps/main", "patch ConfigMap apps/web"}
 	if diff := cmp.Diff(want, hookWrites(b.s.took())); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -168,7 +168,7 @@ func TestHookDefinition(t *testing.T) {
 func TestHookAsHelmReadsIt(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", hookJob("first", "pre-install")+"  labels: {a: b}\n  labels: {a: c}\n"))
-	b.settle(s)
+	b.reconcile(s)
 	if got := b.s.objects[jobKey("first")].u().GetLabels()["a"]; got != "c" {
 		t.Errorf("label a: %q", got)
 	}
@@ -179,13 +179,13 @@ func TestHookAsHelmReadsIt(t *testing.T) {
 func TestObjectBecomesHook(t *testing.T) {
 	b := newBench(t)
 	member := bundleOf(install("web", tmplConfig, configMap("x")))
-	b.settle(member)
+	b.reconcile(member)
 	s := bundleOf(install("web", tmplConfig, hookOf("v1", "ConfigMap", "x", "pre-upgrade")))
-	b.settle(s)
+	b.reconcile(s)
 	if o := b.observe(s); o.Total != 1 || b.s.objects[key("ConfigMap", "apps", "x")] == nil {
 		t.Errorf("as a hook: %+v, left %q", o, b.s.keys())
 	}
-	b.settle(member)
+	b.reconcile(member)
 	x := b.s.objects[key("ConfigMap", "apps", "x")]
 	if o := b.observe(member); o.Total != 2 || x == nil || x.u().GetAnnotations()[object.AnnotationHookRun] != "" {
 		t.Errorf("as a member: %+v, %+v", o, x)
@@ -218,9 +218,9 @@ func TestDisableHooks(t *testing.T) {
 	b := newBench(t)
 	s := hookedWeb("one")
 	s.Config = configOf(entryFor("web", "DisableHooks=true", ""))
-	b.settle(s)
+	b.reconcile(s)
 	s.Installs[0].Values = map[string]any{"greeting": "two"}
-	b.settle(s)
+	b.reconcile(s)
 	if r := b.apply(s, WithTestToken("now")); len(r.Tested) != 2 {
 		t.Errorf("tests: %+v", r)
 	}
@@ -258,7 +258,7 @@ func TestWaitBeforeLastHooks(t *testing.T) {
 		b.restart()
 		b.s.status(key("Deployment", "apps", "web"), map[string]any{"observedGeneration": int64(1), "replicas": int64(1), "readyReplicas": int64(1),
 			"availableReplicas": int64(1), "updatedReplicas": int64(1), "conditions": []any{map[string]any{"type": "Available", "status": "True"}}})
-		b.settle(s)
+		b.reconcile(s)
 		if b.s.made[last] != 1 {
 			t.Errorf("the hook was made %d times", b.s.made[last])
 		}

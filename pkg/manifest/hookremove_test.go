@@ -3,11 +3,13 @@
 package manifest
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
@@ -25,9 +27,9 @@ func TestRandomHooks(t *testing.T) {
 	b.restart()
 	b.apply(s)
 	completeJob(b, "last")
-	b.settle(s)
+	b.reconcile(s)
 	b.s.remove(key("ConfigMap", "apps", "web"))
-	b.settle(s)
+	b.reconcile(s)
 	if got := greeting(); got != first {
 		t.Errorf("a random value changed from %v to %v while a hook ran", first, got)
 	}
@@ -36,7 +38,7 @@ func TestRandomHooks(t *testing.T) {
 func TestFailedDeleteHook(t *testing.T) {
 	b := newBench(t)
 	s := hookedWeb("one")
-	b.settle(s)
+	b.reconcile(s)
 	b.s.unready = true
 	b.take(s)
 	failJob(b, "bye")
@@ -79,7 +81,7 @@ func TestFailedDeleteHookOfOneInstall(t *testing.T) {
 	b := newBench(t)
 	s := hookedWeb("one")
 	s.Installs = append(s.Installs, install("extra", configMap("one")))
-	b.settle(s)
+	b.reconcile(s)
 	b.s.unready = true
 	s.Installs = s.Installs[1:]
 	b.apply(s)
@@ -99,10 +101,10 @@ func TestDeleteHooksOfOneInstall(t *testing.T) {
 	b := newBench(t)
 	s := hookedWeb("one")
 	s.Installs = append(s.Installs, install("extra", configMap("one")))
-	b.settle(s)
+	b.reconcile(s)
 	b.s.took()
 	s.Installs = s.Installs[1:]
-	b.settle(s)
+	b.reconcile(s)
 	want := []string{"patch Job apps/bye", "delete Job apps/bye", "delete ConfigMap apps/web", "patch Job apps/gone", "delete CustomResourceDefinition widgets.example.org"}
 	if diff := cmp.Diff(want, hookWrites(b.s.took())); diff != "" {
 		t.Errorf("removal: -want, +got:\n%s", diff)
@@ -118,7 +120,7 @@ func TestTests(t *testing.T) {
 	}
 	b := newBench(t)
 	s := hookedWeb("one")
-	b.settle(s)
+	b.reconcile(s)
 	b.s.unready = true
 	now := WithTestToken("now")
 	if o := b.observe(s, now); o.UpToDate || o.State != Ready {
@@ -152,5 +154,29 @@ func TestTests(t *testing.T) {
 	b.s.unready = false
 	if r = b.apply(s, WithTestToken("again")); len(r.Tested) != 2 || r.Tested[1].State != Ready {
 		t.Errorf("another token: %+v", r)
+	}
+}
+
+func TestForcedRemovalOfHook(t *testing.T) {
+	b := newBench(t)
+	s := hookedWeb("one")
+	b.reconcile(s)
+	b.s.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
+		if verb == "patch" && k.Kind == "Job" {
+			return refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no more Jobs")
+		}
+		return nil
+	}
+	if _, err := b.Remove(t.Context(), b.c, s); err == nil || !strings.Contains(err.Error(), "no more Jobs") {
+		t.Errorf("a hook that cannot be created: %v", err)
+	}
+	var left Removal
+	for range 5 {
+		if left = b.take(s, ForceRemoval()); left.Gone {
+			break
+		}
+	}
+	if !left.Gone || !strings.Contains(strings.Join(left.HookFailures, "\n"), "no more Jobs") {
+		t.Errorf("a removal that is forced: %+v", left)
 	}
 }

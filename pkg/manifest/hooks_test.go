@@ -115,13 +115,13 @@ func TestHooks(t *testing.T) {
 		t.Errorf("a repair runs no hooks: -want, +got:\n%s", diff)
 	}
 
-	b.settle(hookedWeb("two"))
+	b.reconcile(hookedWeb("two"))
 	want = []string{"patch Job apps/first", "delete Job apps/first", web, "patch Job apps/last"}
 	if diff := cmp.Diff(want, hookWrites(b.s.took())); diff != "" {
 		t.Errorf("upgrade: -want, +got:\n%s", diff)
 	}
 	back := hookedWeb("one")
-	b.settle(back, AsRollback())
+	b.reconcile(back, AsRollback())
 	want = []string{"patch Job apps/first", "delete Job apps/first", web, "patch Job apps/last", "delete Job apps/last", "patch Job apps/last"}
 	if diff := cmp.Diff(want, hookWrites(b.s.took())); diff != "" {
 		t.Errorf("rollback: -want, +got:\n%s", diff)
@@ -203,7 +203,7 @@ func TestOrderOfInstalls(t *testing.T) {
 		t.Error("the second install did not wait for the hook of the first")
 	}
 	completeJob(b, "first")
-	b.settle(s)
+	b.reconcile(s)
 	// Drift in one install is repaired while another one waits.
 	s.Installs[0].Values = map[string]any{"greeting": "bye"}
 	s.Installs[0].Layer = install("web", tmplConfig, hookJob("first", "pre-install,pre-upgrade")).Layer
@@ -212,5 +212,36 @@ func TestOrderOfInstalls(t *testing.T) {
 	b.apply(s)
 	if b.s.objects[key("ConfigMap", "apps", "one")] == nil {
 		t.Error("what drifted was not repaired while another install waited")
+	}
+}
+
+// A behind cluster has a watch that still shows an earlier state, as after a restart from a cache of the API server.
+type behind struct {
+	*fakeCluster
+
+	k   cluster.ObjectRef
+	old cluster.ObjectState
+}
+
+func (b *behind) Cache() cluster.Cache { return b }
+
+func (b *behind) Get(k cluster.ObjectRef) (cluster.ObjectState, bool) {
+	if k == b.k {
+		return b.old, true
+	}
+	return b.fakeCluster.Get(k)
+}
+
+func TestHookBehindTheWatch(t *testing.T) {
+	b := newBench(t)
+	b.s.unready = true
+	s := bundleOf(install("web", tmplConfig, hookJob("first", "pre-install")))
+	b.apply(s)
+	c := &behind{fakeCluster: b.c, k: jobKey("first"), old: cluster.ObjectState{UID: "before", Status: cluster.Current, Outcome: cluster.OutcomeSucceeded, Set: b.ID(s)}}
+	if _, err := b.Apply(t.Context(), c, s); err != nil {
+		t.Fatal(err)
+	}
+	if b.s.objects[key("ConfigMap", "apps", "web")] != nil {
+		t.Error("a hook that runs was taken for one that is gone")
 	}
 }

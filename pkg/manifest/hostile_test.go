@@ -19,7 +19,7 @@ func TestTakeOwnershipOfOtherBundles(t *testing.T) {
 	b := newBench(t)
 	theirs := bundleOf(install("web", configMap("one")))
 	theirs.Name = "team-b-web"
-	b.settle(theirs)
+	b.reconcile(theirs)
 	s := bundleOf(install("web", configMap("one")))
 	s.Config = configOf(entryFor("web", "TakeOwnership=true", ""))
 	_, err := b.Apply(t.Context(), b.c, s)
@@ -30,7 +30,7 @@ func TestTakeOwnershipOfOtherBundles(t *testing.T) {
 		t.Errorf("the other module: %+v", o)
 	}
 	s.Adopt = true
-	b.settle(s)
+	b.reconcile(s)
 }
 
 // Helm keeps only objects with the annotation. Any other object belongs to a release that is recorded elsewhere.

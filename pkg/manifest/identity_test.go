@@ -91,7 +91,7 @@ func TestHistory(t *testing.T) {
 		b.restart()
 		WithHistory(2)(b.Engine)
 		s.Installs[0].Values = map[string]any{"greeting": greeting}
-		b.settle(s)
+		b.reconcile(s)
 	}
 	if diff := cmp.Diff([]string{"3 superseded", "4 deployed"}, b.statuses()); diff != "" {
 		t.Errorf("records: -want, +got:\n%s", diff)

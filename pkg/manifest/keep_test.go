@@ -89,7 +89,7 @@ func TestKeep(t *testing.T) {
 		"NoLonger": {
 			reason: "The objects of a version that removes the annotation are deleted.",
 			before: bundleOf(install("web", kept(configMap("one")))),
-			change: func(b *bench) { b.settle(bundleOf(install("web", configMap("one")))) },
+			change: func(b *bench) { b.reconcile(bundleOf(install("web", configMap("one")))) },
 			act:    func(b *bench) []cluster.ObjectRef { return b.take(two).Kept },
 		},
 	}
@@ -97,7 +97,7 @@ func TestKeep(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.s.put(manifestOf(t, namespaceOf("apps")).Object)
-			b.settle(tc.before)
+			b.reconcile(tc.before)
 			if tc.change != nil {
 				tc.change(b)
 			}
@@ -122,11 +122,11 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// A kept object is adopted again only by the bundle that orphaned it.
-func TestKeptIsTakenBack(t *testing.T) {
+// TestKeptIsAdoptedAgain checks that a kept object is adopted again only by the bundle that orphaned it.
+func TestKeptIsAdoptedAgain(t *testing.T) {
 	b := newBench(t)
 	of := func() *Bundle { return bundleOf(install("web", kept(configMap("one")))) }
-	b.settle(of())
+	b.reconcile(of())
 	uid := b.s.uidOf(key("ConfigMap", "apps", "one"))
 	b.take(of())
 	other := of()
@@ -135,7 +135,7 @@ func TestKeptIsTakenBack(t *testing.T) {
 		t.Errorf("another bundle: %v", err)
 	}
 	b.take(other)
-	b.settle(of())
+	b.reconcile(of())
 	if got := b.s.uidOf(key("ConfigMap", "apps", "one")); got != uid {
 		t.Errorf("it is another one: %s, %s", uid, got)
 	}
@@ -168,7 +168,7 @@ func TestKeepCrash(t *testing.T) {
 			b := newBench(t)
 			s := bundleOf(plainOf("web", namespaceOf("own"), kept(strings.Replace(configMap("one"), "name:", "namespace: own, name:", 1)), configMap("two")))
 			b.s.put(manifestOf(t, namespaceOf("apps")).Object)
-			b.settle(s)
+			b.reconcile(s)
 			b.c.cutAfter(n, lost)
 			_, _ = b.Remove(t.Context(), b.c, s)
 			b.restart()
@@ -179,5 +179,20 @@ func TestKeepCrash(t *testing.T) {
 				t.Errorf("cut after %d writes, lost %v: -want, +got:\n%s", n, lost, diff)
 			}
 		}
+	}
+}
+
+func TestPlanOfKept(t *testing.T) {
+	b := newBench(t)
+	keep := func(text string) string {
+		return strings.Replace(text, "metadata: {", "metadata: {annotations: {helm.sh/resource-policy: keep}, ", 1)
+	}
+	s := bundleOf(install("web", tmplConfig), plainOf("raw", keep(configMap("kept"))))
+	b.reconcile(s)
+	without := bundleOf(s.Installs[0])
+	b.reconcile(without)
+	p, err := b.Plan(t.Context(), b.c, s)
+	if err != nil || len(p.Problems) > 0 {
+		t.Errorf("what was left behind is adopted again: %+v, %v", p, err)
 	}
 }

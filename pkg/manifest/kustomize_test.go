@@ -32,7 +32,7 @@ func twoLayers(dir string) Install {
 func TestKustomize(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(twoLayers("overlay"), install("chart", configMap("chart")), plainOf("raw", configMap("raw")))
-	b.settle(s)
+	b.reconcile(s)
 	want := []string{
 		"ConfigMap apps/base", "ConfigMap apps/both", "ConfigMap apps/chart", "ConfigMap apps/made", "ConfigMap apps/raw", "Namespace apps",
 		"Secret apps/sh.helm.release.v1.chart.v1", "Secret kyma-system/team-a-web",
@@ -47,16 +47,16 @@ func TestKustomize(t *testing.T) {
 
 	uid := b.s.uidOf(key("ConfigMap", "apps", "both"))
 	s.Installs[0] = twoLayers("base/")
-	b.settle(s)
+	b.reconcile(s)
 	if b.s.uidOf(key("ConfigMap", "apps", "made")) != "" {
 		t.Error("another path must be built, and what it does not have must go")
 	}
 	s.Installs[0] = install("web", configMap("both"))
-	b.settle(s)
+	b.reconcile(s)
 	s.Installs[0] = plainOf("web", configMap("both"))
-	b.settle(s)
+	b.reconcile(s)
 	s.Installs[0] = twoLayers("overlay")
-	b.settle(s)
+	b.reconcile(s)
 	if diff := cmp.Diff(want, b.s.keys()); diff != "" || b.s.uidOf(key("ConfigMap", "apps", "both")) != uid {
 		t.Errorf("what all forms have must stay, and nothing else: -want, +got:\n%s", diff)
 	}
@@ -74,7 +74,7 @@ func TestKustomize(t *testing.T) {
 func TestInstallsInOrder(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(twoLayers("base"), install("chart", configMap("chart")), plainOf("raw", configMap("raw")), install("a", configMap("last")))
-	b.settle(s)
+	b.reconcile(s)
 	order := func(verb string) []string {
 		var out []string
 		for _, l := range b.s.took() {

@@ -43,17 +43,17 @@ func TestThousandObjects(t *testing.T) {
 		}
 	}
 	// Each of the first requests, which are sent at the same time, may find that the namespace is missing, and create it.
-	cost("install", objects+more+2*DefaultConcurrency, func() { x.settle(s) })
+	cost("install", objects+more+2*DefaultConcurrency, func() { x.reconcile(s) })
 	if o := x.observe(s); o.Ready != objects || o.Total != objects {
 		t.Fatalf("%d of %d are ready", o.Ready, o.Total)
 	}
 	cost("at rest", 0, func() { x.observe(s) })
 
 	next := bundleOf(install("web", strings.Replace(many(objects), "k: v", "k: w", 3)))
-	cost("upgrade of 3", 3+more, func() { x.settle(next) })
+	cost("upgrade of 3", 3+more, func() { x.reconcile(next) })
 
 	x.s.remove(key("ConfigMap", "apps", "c500"))
-	cost("repair of 1", 1+more, func() { x.settle(next) })
+	cost("repair of 1", 1+more, func() { x.reconcile(next) })
 
 	cost("removal", objects+more, func() {
 		for range 3 {

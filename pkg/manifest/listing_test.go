@@ -19,7 +19,7 @@ import (
 func TestListing(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
-	b.settle(s)
+	b.reconcile(s)
 	b.restart()
 	before := b.s.keys()
 	for _, kind := range []string{"ConfigMap", "Deployment"} {
@@ -48,7 +48,7 @@ func TestListingInventories(t *testing.T) {
 	if o := b.observe(s); o.Exists {
 		t.Errorf("Observe(...): want nothing installed, got %+v", o)
 	}
-	b.settle(s)
+	b.reconcile(s)
 	b.restart()
 	b.c.listing = map[string]bool{"Secret": true}
 	if o := b.observe(s); !o.Exists || !o.UpToDate || o.State != Ready {
@@ -67,7 +67,7 @@ func TestPrepare(t *testing.T) {
 		t.Errorf("before the CRD is established: -want, +got:\n%s", diff)
 	}
 	b.s.unready = false
-	b.s.edit(cluster.ObjectRef{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "widgets.example.org"}, settled)
+	b.s.edit(cluster.ObjectRef{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "widgets.example.org"}, setReadyStatus)
 	b.apply(s)
 	if !b.c.prepared["Widget"] {
 		t.Error("want kind Widget to be listed once its CRD is established")

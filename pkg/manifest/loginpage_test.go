@@ -35,7 +35,7 @@ func TestLoginPage(t *testing.T) {
 			t.Run(form+name, func(t *testing.T) {
 				b := newBench(t)
 				s := bundleOf(install("web", tmplConfig, tmplDeploy, kept))
-				b.settle(s)
+				b.reconcile(s)
 				b.s.page = func(w http.ResponseWriter, r *http.Request) bool {
 					if !which(r) {
 						return false

@@ -87,7 +87,7 @@ func TestLostInventoryRemoved(t *testing.T) {
 			t.Run(name+map[bool]string{true: "Restarted"}[restarts], func(t *testing.T) {
 				b := newBench(t)
 				s := tc.bundle(t)
-				b.settle(s)
+				b.reconcile(s)
 				b.s.remove(parentSecret)
 				if tc.harm != nil {
 					tc.harm(b)
@@ -136,7 +136,7 @@ func TestLostInventoryRemoved(t *testing.T) {
 func TestLostInventoryRunsHooks(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", tmplConfig, hookJob("bye", "pre-delete", policies(string(hook.Succeeded)))))
-	b.settle(s)
+	b.reconcile(s)
 	b.s.remove(parentSecret)
 	b.restart()
 	s.Installed = true
@@ -179,7 +179,7 @@ func TestLostInventoryApplied(t *testing.T) {
 		for _, restarts := range []bool{false, true} {
 			t.Run(name+map[bool]string{true: "Restarted"}[restarts], func(t *testing.T) {
 				b := newBench(t)
-				b.settle(before())
+				b.reconcile(before())
 				b.s.remove(parentSecret)
 				if restarts {
 					b.restart()

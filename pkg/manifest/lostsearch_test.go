@@ -68,7 +68,7 @@ func TestLostInventorySearch(t *testing.T) {
 		"Removed": {
 			reason: "After a removal, the inventory is missing for a reason.", bundle: installed,
 			call: func(b *bench, s *Bundle) error {
-				b.settle(s)
+				b.reconcile(s)
 				b.takeAll(s)
 				b.s.took()
 				_, err := b.Exists(b.t.Context(), b.c, s)
@@ -112,7 +112,7 @@ func TestLostInventorySearch(t *testing.T) {
 func TestHiddenInventory(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
-	b.settle(s)
+	b.reconcile(s)
 	b.s.edit(parentSecret, stripped(object.LabelManagedBy))
 	s.Installed = true
 	if r := b.apply(s); r.Rebuilt != nil || r.Created+r.Updated > 0 {
@@ -153,7 +153,7 @@ func TestLostInventoryDenied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			s := bundleOf(plainOf("raw", configMap("four")))
-			b.settle(s)
+			b.reconcile(s)
 			b.s.remove(parentSecret)
 			if tc.gone {
 				b.s.remove(key("ConfigMap", "apps", "four"))
@@ -170,7 +170,7 @@ func TestLostInventoryDenied(t *testing.T) {
 			}
 			b.s.fault = nil
 			// An install does not depend on it.
-			b.settle(s)
+			b.reconcile(s)
 		})
 	}
 }
@@ -191,7 +191,7 @@ func TestLostInventoryUnreachable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			s := bundleOf(plainOf("raw", configMap("four")))
-			b.settle(s)
+			b.reconcile(s)
 			b.s.remove(parentSecret)
 			b.restart()
 			fail(b)

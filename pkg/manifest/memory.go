@@ -147,7 +147,7 @@ func (t *turns) take(ctx context.Context, k place) (back func(), err error) {
 	}
 	own.calls++
 	t.mu.Unlock()
-	leave := func() {
+	release := func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if own.calls--; own.calls == 0 {
@@ -156,9 +156,9 @@ func (t *turns) take(ctx context.Context, k place) (back func(), err error) {
 	}
 	select {
 	case own.held <- struct{}{}:
-		return func() { <-own.held; leave() }, nil
+		return func() { <-own.held; release() }, nil
 	case <-ctx.Done():
-		leave()
+		release()
 		return nil, errors.Wrapf(ctx.Err(), "another call is in progress for set %s", k.name)
 	}
 }

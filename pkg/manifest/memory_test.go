@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
@@ -16,7 +17,7 @@ func TestMemoriesAreBounded(t *testing.T) {
 	b := newBench(t)
 	s := hookedWeb("one")
 	empty := b.memories.Size()
-	b.settle(s)
+	b.reconcile(s)
 	if grown := b.memories.Size() - empty; grown < 2*perResult {
 		t.Errorf("want the inventory to count, got %d bytes", grown)
 	}
@@ -33,5 +34,25 @@ func TestMemoriesAreBounded(t *testing.T) {
 	}
 	if o := b.observe(s); !o.UpToDate {
 		t.Errorf("want a bundle whose memory is lost to be up to date, got %+v", o)
+	}
+}
+
+func TestMemoryOfGoneObjects(t *testing.T) {
+	b := newBench(t)
+	names := []string{"a", "b", "c", "d"}
+	for _, n := range names {
+		s := bundleOf(plainOf("raw", configMap(n)))
+		s.Readiness = []Rule{{CEL: "true", For: cluster.ObjectRef{Kind: "ConfigMap"}.GroupKind()}}
+		b.reconcile(s)
+		b.observe(s)
+		b.s.remove(key("ConfigMap", "default", n))
+		b.s.remove(key("ConfigMap", "apps", n))
+		b.reconcile(s)
+	}
+	s := bundleOf(plainOf("raw", configMap("e")))
+	b.reconcile(s)
+	m := b.memoryOf(b.c, s)
+	if len(m.evaluations) > 1 || len(m.repairs) > 1 || len(m.reports) > 1 {
+		t.Errorf("objects that are gone are remembered: %d evaluations, %d contentions, %d reports", len(m.evaluations), len(m.repairs), len(m.reports))
 	}
 }

@@ -24,7 +24,7 @@ import (
 
 // invariants hold at any time: objects of other owners are unchanged, and objects of the bundle are in the inventory.
 func (m *model) invariants() error {
-	for k, v := range m.strangers {
+	for k, v := range m.foreignObjects {
 		if got := m.versionOf(k); got != v {
 			if m.force && m.removing && (k.Kind == "Widget" || k.Kind == "Gadget") {
 				continue
@@ -61,11 +61,11 @@ func (m *model) works() {
 	for k, o := range s.objects {
 		_, has := o.content["status"]
 		switch {
-		case m.strangers[k] != "":
+		case m.foreignObjects[k] != "":
 		case k == widgetMain:
 			s.status(k, map[string]any{"state": "Ready"})
 		case k.Kind == "Deployment", !has && (k.Kind == "Job" || k.Kind == "CustomResourceDefinition"):
-			settled(o.u())
+			setReadyStatus(o.u())
 			s.touch(o)
 		}
 	}
@@ -81,8 +81,8 @@ func (m *model) finalizers() {
 			delete(m.uids, k)
 		default:
 			m.b.s.edit(k, func(u *unstructured.Unstructured) { u.SetFinalizers(nil) })
-			if m.strangers[k] != "" {
-				m.strangers[k] = m.versionOf(k)
+			if m.foreignObjects[k] != "" {
+				m.foreignObjects[k] = m.versionOf(k)
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func (m *model) help() {
 	id := m.b.ID(m.bundle())
 	for k := range wanted {
 		o := m.b.s.objects[k]
-		if o == nil || o.u().GetLabels()[object.LabelPartOf] == id || m.strangers[k] == "" && !m.loose[k] {
+		if o == nil || o.u().GetLabels()[object.LabelPartOf] == id || m.foreignObjects[k] == "" && !m.loose[k] {
 			continue
 		}
 		// The engine does not take an object from another bundle that took it.
@@ -147,13 +147,13 @@ func (m *model) checkpoint() error {
 			return m.check(seen)
 		}
 		r, err := m.b.Apply(m.t.Context(), m.b.c, m.bundle(), m.options()...)
-		m.sayf("  settle: %+v, %v", r, err)
-		m.told(r.Kept, r.KeptAdopted, r.LeftBehind)
+		m.sayf("  reconcile: %+v, %v", r, err)
+		m.recordReported(r.Kept, r.KeptAdopted, r.LeftBehind)
 		if err := m.invariants(); err != nil {
 			return err
 		}
 	}
-	return errors.Errorf("does not settle: %+v, %v", seen, err)
+	return errors.Errorf("is not up to date after all steps: %+v, %v", seen, err)
 }
 
 // check checks everything.
@@ -286,8 +286,8 @@ func (m *model) checkInventory(wanted map[cluster.ObjectRef]modelObject, inv *in
 			return errors.Errorf("part %s in the inventory: want %v, got %v", name, there, ok)
 		}
 	}
-	if good := m.spec.checkpoint(m.t); string(inv.Good) != string(good) {
-		return errors.Errorf("kept to go back to: %s, want %s", inv.Good, good)
+	if good := m.spec.checkpoint(m.t); string(inv.Checkpoint) != string(good) {
+		return errors.Errorf("kept to go back to: %s, want %s", inv.Checkpoint, good)
 	}
 	return nil
 }
@@ -302,7 +302,7 @@ func (m *model) checkLeftovers(wanted map[cluster.ObjectRef]modelObject, inv *in
 		switch {
 		case wanted[k] == nil && !m.keeps(k) && m.world.isForgotten(k, o):
 			return errors.Errorf("%s is left, and no call said so", k)
-		case wanted[k] != nil, m.strangers[k] != "", k == widgetMain, k.Kind == "Namespace" && !strings.HasPrefix(k.Name, "own"):
+		case wanted[k] != nil, m.foreignObjects[k] != "", k == widgetMain, k.Kind == "Namespace" && !strings.HasPrefix(k.Name, "own"):
 		case k.Kind == "Job" && slices.ContainsFunc(modelNames[:], func(n string) bool { return strings.HasPrefix(k.Name, n+"-") }):
 		case k.Kind == "Secret" && k.Namespace == DefaultNamespace && inv != nil:
 		case k.Kind == "Secret" && labels[release.LabelSet] == id && inv != nil && m.released(k.Name, k.Namespace):

@@ -70,12 +70,12 @@ func specOps() []modelOp {
 	add("remove or install", func(m *model, _, _ int) { m.removing = !m.removing })
 	return append(out, modelOp{"rollback", func(m *model, _, _ int) error {
 		inv, err := m.inventory()
-		if err != nil || inv == nil || len(inv.Good) == 0 {
+		if err != nil || inv == nil || len(inv.Checkpoint) == 0 {
 			return err
 		}
 		m.rolling, m.unsure = true, m.unsure || m.away
 		m.spec = modelSpec{}
-		return json.Unmarshal(inv.Good, &m.spec)
+		return json.Unmarshal(inv.Checkpoint, &m.spec)
 	}})
 }
 
@@ -83,7 +83,7 @@ func specOps() []modelOp {
 func (m *model) pick(a int) (cluster.ObjectRef, bool) {
 	var all []cluster.ObjectRef
 	for k := range m.wanted() {
-		if m.b.s.objects[k] != nil && m.strangers[k] == "" {
+		if m.b.s.objects[k] != nil && m.foreignObjects[k] == "" {
 			all = append(all, k)
 		}
 	}
@@ -176,7 +176,7 @@ func otherOps() []modelOp {
 				u := manifestOf(m.t, text)
 				served := slices.ContainsFunc(m.b.s.kinds(), func(f fakeKind) bool { return f.GroupVersionKind == u.GroupVersionKind() })
 				if served && m.b.s.objects[object.RefOf(u)] == nil {
-					m.stranger(u)
+					m.addForeign(u)
 				}
 			}
 			return nil
@@ -242,7 +242,7 @@ func (m *model) occupy(k cluster.ObjectRef) {
 		return
 	}
 	m.sayf("  a foreign %s", k)
-	m.stranger(m.foreign(k))
+	m.addForeign(m.foreign(k))
 }
 
 // kill deletes an object, and everything that cannot exist without it, as far as finalizers allow.
@@ -269,9 +269,9 @@ func (m *model) kill(k cluster.ObjectRef) {
 
 // forget removes the objects of other owners that are gone without the engine having deleted them.
 func (m *model) forget() {
-	for k := range m.strangers {
+	for k := range m.foreignObjects {
 		if m.b.s.objects[k] == nil {
-			delete(m.strangers, k)
+			delete(m.foreignObjects, k)
 		}
 	}
 }
@@ -309,7 +309,7 @@ func faultOps() []modelOp {
 		}},
 		{"check", func(m *model, _, _ int) error { return m.checkpoint() }},
 		{"lose inventory", (*model).loseInventory},
-		{"leave drift", (*model).leaveDrift},
+		{"leave drift", (*model).driftWithoutRepair},
 		{"take away", func(m *model, a, _ int) error {
 			if a%3 > 0 {
 				return nil
@@ -366,7 +366,7 @@ func (m *model) pages(a, b int) error {
 func (m *model) failSome(a, _ int) error {
 	var all []cluster.ObjectRef
 	for k := range m.b.s.objects {
-		if (k.Kind == "Job" || k.Kind == "Deployment") && m.strangers[k] == "" {
+		if (k.Kind == "Job" || k.Kind == "Deployment") && m.foreignObjects[k] == "" {
 			all = append(all, k)
 		}
 	}

@@ -36,8 +36,8 @@ type model struct {
 	// fault is a fault of the server, and ambush an object that another client replaces immediately before it is written.
 	fault  func(verb string, k cluster.ObjectRef) *metav1.Status
 	ambush cluster.ObjectRef
-	// The objects of other owners, with the version that they must keep.
-	strangers map[cluster.ObjectRef]string
+	// foreignObjects are the objects of other owners, with the version that they must keep.
+	foreignObjects map[cluster.ObjectRef]string
 	// loose objects may be left without the labels of the bundle, and copied ones got them from another client.
 	loose, copied map[cluster.ObjectRef]bool
 	// uids are those of the last check, as long as there is no reason for a new one. Pruned objects have none.
@@ -59,7 +59,7 @@ type model struct {
 func newModel(t testing.TB) *model {
 	t.Helper()
 	m := &model{
-		t: t, b: newBench(t), clock: time.Unix(1_700_000_000, 0), strangers: map[cluster.ObjectRef]string{}, loose: map[cluster.ObjectRef]bool{},
+		t: t, b: newBench(t), clock: time.Unix(1_700_000_000, 0), foreignObjects: map[cluster.ObjectRef]string{}, loose: map[cluster.ObjectRef]bool{},
 		copied: map[cluster.ObjectRef]bool{}, uids: map[cluster.ObjectRef]types.UID{}, sizes: map[types.UID]int64{}, recordless: map[string]bool{},
 	}
 	for i := range m.spec.Places {
@@ -76,10 +76,10 @@ func newModel(t testing.TB) *model {
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: theirs, namespace: other, labels: {applyset.kubernetes.io/part-of: x}}}",
 		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: foreign}}",
 	} {
-		m.stranger(manifestOf(t, text))
+		m.addForeign(manifestOf(t, text))
 	}
-	delete(m.strangers, cluster.ObjectRef{Kind: "Namespace", Name: "apps"})
-	delete(m.strangers, cluster.ObjectRef{Kind: "Namespace", Name: "other"})
+	delete(m.foreignObjects, cluster.ObjectRef{Kind: "Namespace", Name: "apps"})
+	delete(m.foreignObjects, cluster.ObjectRef{Kind: "Namespace", Name: "other"})
 	return m
 }
 
@@ -164,8 +164,8 @@ func (m *model) inventory() (*inventory.Inventory, error) {
 	if err != nil {
 		return nil, err
 	}
-	good, _, _ := unstructured.NestedString(o.content, "data", inventory.GoodKey)
-	inv.Good, err = base64.StdEncoding.DecodeString(good)
+	good, _, _ := unstructured.NestedString(o.content, "data", inventory.CheckpointKey)
+	inv.Checkpoint, err = base64.StdEncoding.DecodeString(good)
 	return inv, err
 }
 
@@ -180,7 +180,7 @@ func (m *model) engine() error {
 		clear(m.uids)
 		r, err := m.b.Remove(m.t.Context(), m.b.c, s, m.options()...)
 		m.sayf("  remove: %+v, %v", r, err)
-		m.told(r.Kept, r.KeptAdopted, r.LeftBehind)
+		m.recordReported(r.Kept, r.KeptAdopted, r.LeftBehind)
 		return errors.Join(bugOf(err), m.invariants())
 	}
 	o, err := m.b.Observe(m.t.Context(), m.b.c, s, m.options()...)
@@ -193,7 +193,7 @@ func (m *model) engine() error {
 	}
 	r, err := m.b.Apply(m.t.Context(), m.b.c, s, m.options()...)
 	m.sayf("  apply: %+v, %v", r, err)
-	m.told(r.Kept, r.KeptAdopted, r.LeftBehind)
+	m.recordReported(r.Kept, r.KeptAdopted, r.LeftBehind)
 	return errors.Join(bugOf(err), m.invariants())
 }
 
@@ -225,8 +225,8 @@ func (m *model) adopts() {
 		return
 	}
 	for k := range m.wanted() {
-		if m.strangers[k] != "" {
-			delete(m.strangers, k)
+		if m.foreignObjects[k] != "" {
+			delete(m.foreignObjects, k)
 			m.loose[k] = true
 		}
 	}
@@ -264,8 +264,8 @@ func (m *model) strike(verb string, k cluster.ObjectRef) {
 	m.ambush = cluster.ObjectRef{}
 	delete(m.b.s.objects, k)
 	m.b.s.store(k, m.foreign(k).Object)
-	if m.strangers[k] = m.versionOf(k); m.adopt {
-		delete(m.strangers, k)
+	if m.foreignObjects[k] = m.versionOf(k); m.adopt {
+		delete(m.foreignObjects, k)
 		m.loose[k] = true
 	}
 	delete(m.uids, k)
@@ -285,9 +285,10 @@ func (m *model) foreign(k cluster.ObjectRef) *unstructured.Unstructured {
 	return u
 }
 
-func (m *model) stranger(u *unstructured.Unstructured) cluster.ObjectRef {
+// addForeign creates an object of another owner.
+func (m *model) addForeign(u *unstructured.Unstructured) cluster.ObjectRef {
 	k := m.b.s.put(u.Object)
-	m.strangers[k] = m.versionOf(k)
+	m.foreignObjects[k] = m.versionOf(k)
 	delete(m.uids, k)
 	return k
 }

@@ -35,7 +35,7 @@ func (m *model) takeAway() error {
 		m.clock = m.clock.Add(2 * time.Minute)
 		left, err = m.b.Remove(m.t.Context(), m.b.c, m.bundle(), m.options()...)
 		m.sayf("  take away: %+v, %v", left, err)
-		m.told(left.Kept, left.KeptAdopted, left.LeftBehind)
+		m.recordReported(left.Kept, left.KeptAdopted, left.LeftBehind)
 		if err := m.invariants(); err != nil {
 			return err
 		}
@@ -95,8 +95,8 @@ func (m *model) loseInventory(_, _ int) error {
 	return m.checkpoint()
 }
 
-// leaveDrift changes objects under a policy that leaves drift: nothing is written, and the drift is reported.
-func (m *model) leaveDrift(a, b int) error {
+// driftWithoutRepair changes objects under a policy that leaves drift: nothing is written, and the drift is reported.
+func (m *model) driftWithoutRepair(a, b int) error {
 	if err := m.checkpoint(); err != nil {
 		return err
 	}
@@ -117,15 +117,15 @@ func (m *model) leaveDrift(a, b int) error {
 		if err != nil {
 			return err
 		}
-		told := slices.ContainsFunc(o.Drift, func(d observe.Drift) bool {
+		reported := slices.ContainsFunc(o.Drift, func(d observe.Drift) bool {
 			return d.Key == k && slices.Equal(d.Fields, []string{"metadata.labels.team"})
 		})
-		if !o.UpToDate || told != (m.drift == DriftReport) || told != (o.State == Warning) {
+		if !o.UpToDate || reported != (m.drift == DriftReport) || reported != (o.State == Warning) {
 			return errors.Errorf("drift of %s: %+v", k, o)
 		}
 		for _, l := range m.b.s.took() {
 			if !strings.HasPrefix(l, "get") && !strings.HasPrefix(l, "dry-run") {
-				return errors.Errorf("drift was to be left, and there was a write: %s", l)
+				return errors.Errorf("drift must not be repaired, but there was a write: %s", l)
 			}
 		}
 		if got := m.versionOf(k); got != version {

@@ -170,11 +170,11 @@ func (m *model) meanwhile(n int, do func() error) error {
 
 // A modelBackup is the storage of a cluster at some point in time, with what the model knew then.
 type modelBackup struct {
-	objects       map[cluster.ObjectRef]*fakeObject
-	version       int
-	strangers     map[cluster.ObjectRef]string
-	loose, copied map[cluster.ObjectRef]bool
-	sizes         map[types.UID]int64
+	objects        map[cluster.ObjectRef]*fakeObject
+	version        int
+	foreignObjects map[cluster.ObjectRef]string
+	loose, copied  map[cluster.ObjectRef]bool
+	sizes          map[types.UID]int64
 }
 
 func copyObjects(in map[cluster.ObjectRef]*fakeObject) map[cluster.ObjectRef]*fakeObject {
@@ -187,7 +187,7 @@ func copyObjects(in map[cluster.ObjectRef]*fakeObject) map[cluster.ObjectRef]*fa
 
 func (m *model) backUp(_, _ int) error {
 	m.world.backup = &modelBackup{
-		objects: copyObjects(m.b.s.objects), version: m.b.s.rv, strangers: maps.Clone(m.strangers), loose: maps.Clone(m.loose),
+		objects: copyObjects(m.b.s.objects), version: m.b.s.rv, foreignObjects: maps.Clone(m.foreignObjects), loose: maps.Clone(m.loose),
 		copied: maps.Clone(m.copied), sizes: maps.Clone(m.sizes),
 	}
 	return nil
@@ -200,7 +200,7 @@ func (m *model) restore(a, _ int) error {
 		return nil
 	}
 	m.world.restores++
-	m.b.s.objects, m.strangers = copyObjects(b.objects), maps.Clone(b.strangers)
+	m.b.s.objects, m.foreignObjects = copyObjects(b.objects), maps.Clone(b.foreignObjects)
 	m.sizes = maps.Clone(b.sizes)
 	maps.Copy(m.loose, b.loose)
 	maps.Copy(m.copied, b.copied)

@@ -71,7 +71,7 @@ func (m *model) otherProcess(b int) error {
 	for range steps {
 		if b%4 == 3 {
 			r, err := p.Remove(m.t.Context(), p.c, s)
-			m.told(r.Kept, r.KeptAdopted, r.LeftBehind)
+			m.recordReported(r.Kept, r.KeptAdopted, r.LeftBehind)
 			m.sayf("    remove: %+v, %v", r, err)
 			if err := bugOf(err); err != nil {
 				return err
@@ -83,7 +83,7 @@ func (m *model) otherProcess(b int) error {
 			o = m.options()
 		}
 		r, err := p.Apply(m.t.Context(), p.c, s, o...)
-		m.told(r.Kept, r.KeptAdopted, r.LeftBehind)
+		m.recordReported(r.Kept, r.KeptAdopted, r.LeftBehind)
 		m.sayf("    apply: %+v, %v", r, err)
 		if err := bugOf(err); err != nil {
 			return err
@@ -210,15 +210,15 @@ func (m *model) takeOver(p *bench, s *Bundle) error {
 	s.Adopt, m.ambush = true, cluster.ObjectRef{}
 	spec := m.rivalSpec()
 	for k := range spec.wanted(m.t, "", &modelView{}) {
-		if m.strangers[k] != "" {
-			delete(m.strangers, k)
+		if m.foreignObjects[k] != "" {
+			delete(m.foreignObjects, k)
 			m.loose[k] = true
 		}
 	}
 	m.upset()
 	for range 3 {
 		r, err := p.Apply(m.t.Context(), p.c, s)
-		m.told(r.Kept, r.KeptAdopted, r.LeftBehind)
+		m.recordReported(r.Kept, r.KeptAdopted, r.LeftBehind)
 		m.sayf("  other owner takes over: %+v, %v", r, err)
 		if err := bugOf(err); err != nil {
 			return err
@@ -270,7 +270,7 @@ func (m *model) retire() error {
 		m.works()
 		m.finalizers()
 		last, err = p.Remove(m.t.Context(), p.c, s, ForceRemoval())
-		m.told(last.Kept, last.KeptAdopted, last.LeftBehind)
+		m.recordReported(last.Kept, last.KeptAdopted, last.LeftBehind)
 		m.sayf("  other owner removes: %+v, %v", last, err)
 		if err == nil && last.Gone {
 			m.forget()
@@ -308,7 +308,7 @@ func (m *model) neighborActs(b int) error {
 	before := versions(m.b.s)
 	var isMine []cluster.ObjectRef
 	for k, o := range m.b.s.objects {
-		if isOwn(o, mine) || m.strangers[k] != "" && !isOwn(o, id) && k.Name != s.Name {
+		if isOwn(o, mine) || m.foreignObjects[k] != "" && !isOwn(o, id) && k.Name != s.Name {
 			isMine = append(isMine, k)
 		}
 	}
@@ -335,7 +335,7 @@ func (m *model) neighborActs(b int) error {
 	}
 	for k, o := range m.b.s.objects {
 		if isOwn(o, id) || k.Name == s.Name {
-			m.strangers[k] = m.versionOf(k)
+			m.foreignObjects[k] = m.versionOf(k)
 			delete(m.uids, k)
 		}
 	}

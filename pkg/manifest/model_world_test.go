@@ -163,8 +163,8 @@ func storyOf(t *testing.T, seed uint64) string {
 		seed, data, strings.Join(trace, "\n"), modelNothing.ReplaceAllString(fmt.Sprint(err), "$2"), seed)
 }
 
-// told notes what a call reported as left in the cluster.
-func (m *model) told(kept, adopted []cluster.ObjectRef, behind []LeftBehind) {
+// recordReported notes what a call reported as left in the cluster.
+func (m *model) recordReported(kept, adopted []cluster.ObjectRef, behind []LeftBehind) {
 	if m.world == nil {
 		return
 	}

@@ -31,7 +31,7 @@ func TestPages(t *testing.T) {
 			t.Run(form+name, func(t *testing.T) {
 				b := newBench(t)
 				s := bundleOf(install("web", webTemplates...))
-				b.settle(s)
+				b.reconcile(s)
 				want := b.s.keys()
 				b.s.page = p.to(which)
 				var errs []error
@@ -87,7 +87,7 @@ func TestPages(t *testing.T) {
 func TestKindGone(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", tmplCRD, strings.ReplaceAll(tmplWidget, "%s", "main")))
-	b.settle(s)
+	b.reconcile(s)
 	b.s.remove(cluster.ObjectRef{Group: object.CRDKind.Group, Kind: object.CRDKind.Kind, Name: "widgets.example.org"})
 	b.c.blind["Widget"] = true
 	b.takeAll(s)

@@ -106,8 +106,8 @@ func TestBundleIsShared(t *testing.T) {
 				t.Parallel()
 				b := newBench(t)
 				keep := WithCheckpoint([]byte(name))
-				b.settle(s, keep)
-				b.settle(s, keep)
+				b.reconcile(s, keep)
+				b.reconcile(s, keep)
 				if o := b.observe(s, keep); string(o.Checkpoint) != name || !o.UpToDate {
 					t.Errorf("want the checkpoint of this cluster, %s, got %+v", name, o)
 				}
@@ -142,12 +142,12 @@ func TestOptionsAtRest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			s := bundleOf(install("web", tmplConfig, tmplDeploy, hookOf("v1", "ConfigMap", "probe", "test")))
-			b.settle(s)
+			b.reconcile(s)
 			b.s.took()
 			if o := b.observe(s, tc.option); o.UpToDate == tc.due || o.State != Ready {
 				t.Errorf("\n%s\nobservation: %+v", tc.reason, o)
 			}
-			b.settle(s, tc.option)
+			b.reconcile(s, tc.option)
 			got := slices.DeleteFunc(b.s.took(), func(r string) bool { return strings.HasSuffix(r, " Secret kyma-system/team-a-web") })
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("\n%s\nrequests: -want, +got:\n%s", tc.reason, diff)

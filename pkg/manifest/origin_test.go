@@ -36,7 +36,7 @@ func TestOtherControlPlane(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
 	old := of(s, "1", "old-ns", "old-crd")
-	b.settle(old)
+	b.reconcile(old)
 	if diff := cmp.Diff("1 old-ns,old-crd", b.origin()); diff != "" {
 		t.Fatalf("the inventory: -want, +got:\n%s", diff)
 	}
@@ -137,7 +137,7 @@ func TestOriginIsRecorded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			s := bundleOf(install("web", webTemplates...))
-			b.settle(tc.was(s))
+			b.reconcile(tc.was(s))
 			if tc.strip {
 				b.s.edit(parentSecret, func(u *unstructured.Unstructured) {
 					a := u.GetAnnotations()
@@ -165,7 +165,7 @@ func TestOriginIsRecorded(t *testing.T) {
 			}
 			changed := *tc.now(s)
 			changed.Labels = map[string]string{"another": "label"}
-			b.settle(&changed)
+			b.reconcile(&changed)
 			if diff := cmp.Diff(tc.want, b.origin()); diff != "" {
 				t.Errorf("\n%s\nthe inventory: -want, +got:\n%s", tc.reason, diff)
 			}

@@ -43,7 +43,7 @@ func isOwned(err error) bool {
 func TestOtherOwner(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
-	b.settle(s)
+	b.reconcile(s)
 	other := copyOf(bundleOf(install("web", tmplConfig)))
 	want := b.s.keys()
 	for _, fresh := range []bool{false, true} {
@@ -99,7 +99,7 @@ func TestOwnerRequired(t *testing.T) {
 	s := bundleOf(install("web", webTemplates...))
 	library := *s
 	library.Owner = ""
-	b.settle(&library)
+	b.reconcile(&library)
 	want := b.s.keys()
 	s.OwnerRequired = true
 	wantErr := "Secret kyma-system/team-a-web is the inventory of an unknown owner, not of Manifest team-a/web; " +
@@ -117,7 +117,7 @@ func TestOwnerRequired(t *testing.T) {
 		t.Errorf("what is there: -want, +got:\n%s", diff)
 	}
 	s.Adopt = true
-	b.settle(s)
+	b.reconcile(s)
 	if got := b.owner(); got != s.Owner {
 		t.Errorf("the inventory is of %q", got)
 	}
@@ -128,13 +128,13 @@ func TestOwnerRequired(t *testing.T) {
 func TestOwnerThatAdopts(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
-	b.settle(s)
+	b.reconcile(s)
 	other := copyOf(s)
 	other.Adopt = true
 	if o := b.observe(other); o.UpToDate || !o.Exists {
 		t.Errorf("what is not taken over yet is not up to date: %+v", o)
 	}
-	b.settle(other)
+	b.reconcile(other)
 	if got := b.owner(); got != other.Owner {
 		t.Errorf("the inventory is of %q", got)
 	}
@@ -164,13 +164,13 @@ func TestSameOwner(t *testing.T) {
 		"Library": {reason: "A bundle of a library names no owner.", change: func(b *bench, s *Bundle) {
 			b.takeAll(s)
 			s.Owner = ""
-			b.settle(s)
+			b.reconcile(s)
 			b.restart()
 		}},
 		"NameOnly": {reason: "A program knows only the name.", change: func(b *bench, s *Bundle) {
 			s.Owner = ""
 			s.Labels["other"] = "label"
-			b.settle(s)
+			b.reconcile(s)
 			if got := b.owner(); got != "Manifest team-a/web" {
 				b.t.Errorf("the owner is %q", got)
 			}
@@ -180,7 +180,7 @@ func TestSameOwner(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			s := bundleOf(install("web", webTemplates...))
-			b.settle(s)
+			b.reconcile(s)
 			tc.change(b, s)
 			b.s.took()
 			if o := b.observe(s); o.State != Ready || !o.UpToDate {
@@ -197,7 +197,7 @@ func TestCallsAtOnce(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
 	s.Readiness = []Rule{{For: key("Deployment", "apps", "web").GroupKind(), CEL: "true"}}
-	b.settle(s)
+	b.reconcile(s)
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -299,7 +299,7 @@ func TestMemoryIsNotShared(t *testing.T) {
 func TestAdoptionWaits(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", tmplConfig))
-	b.settle(s)
+	b.reconcile(s)
 	adopting := copyOf(s)
 	adopting.Adopt = true
 	upgraded := bundleOf(install("web", tmplConfig, tmplDeploy))

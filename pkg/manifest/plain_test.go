@@ -171,7 +171,7 @@ func TestForm(t *testing.T) {
 			b := newBench(t)
 			for _, s := range tc.bundles {
 				uid := b.s.uidOf(key("ConfigMap", "apps", "both"))
-				b.settle(s)
+				b.reconcile(s)
 				if got := b.s.uidOf(key("ConfigMap", "apps", "both")); uid != "" && got != uid {
 					t.Errorf("\n%s\nConfigMap both was recreated", tc.reason)
 				}
@@ -207,7 +207,7 @@ func TestForm(t *testing.T) {
 func TestFormHalfWay(t *testing.T) {
 	b := newBench(t)
 	chart := bundleOf(install("web", tmplConfig, tmplDeploy))
-	b.settle(chart)
+	b.reconcile(chart)
 	b.s.fault = forbid("Deployment")
 	raw := bundleOf(plainOf("web", strings.ReplaceAll(strings.ReplaceAll(tmplConfig, "{{ .Values.greeting }}", "raw"), "{{ .Release.Revision }}", "0"), tmplDeploy))
 	if _, err := b.Apply(t.Context(), b.c, raw); err == nil {
@@ -215,7 +215,7 @@ func TestFormHalfWay(t *testing.T) {
 	}
 	b.s.fault = nil
 	b.restart()
-	b.settle(chart)
+	b.reconcile(chart)
 	if got := b.s.objects[key("ConfigMap", "apps", "web")].content["data"].(map[string]any)["greeting"]; got != "hello" {
 		t.Errorf("greeting after the way back: want hello, got %v", got)
 	}

@@ -18,7 +18,7 @@ func TestPlannerAsksInOrder(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("a", configMap("a")), install("b", configMap("b")), install("c", configMap("c")))
 	s.Config = configOf(entryFor("a", "Wait=true", ""), entryFor("b", "Wait=true", ""))
-	b.settle(s)
+	b.reconcile(s)
 	s.Installs[2].Values = map[string]any{"x": "y"}
 	unready := func(name string) {
 		s.Readiness = []Rule{{CEL: fmt.Sprintf("object.metadata.name != %q", name), For: key("ConfigMap", "", "").GroupKind()}}

@@ -80,7 +80,7 @@ func TestPreflight(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.settle(tc.of(definitionWith(tc.was)))
+			b.reconcile(tc.of(definitionWith(tc.was)))
 			for i := range 6 {
 				b.s.put(widgetNamed(t, fmt.Sprintf("w%d", i)))
 			}
@@ -130,14 +130,14 @@ func TestPreflight(t *testing.T) {
 // A refused change is applied once the objects are changed.
 func TestPreflightHeals(t *testing.T) {
 	b := newBench(t)
-	b.settle(bundleOf(install("web", "crds/"+definitionWith(anySize))))
+	b.reconcile(bundleOf(install("web", "crds/"+definitionWith(anySize))))
 	k := b.s.put(widgetNamed(t, "small"))
 	s := bundleOf(install("web", "crds/"+definitionWith(bigSize)))
 	if _, err := b.Apply(t.Context(), b.c, s); err == nil {
 		t.Fatal("it must be refused")
 	}
 	b.s.edit(k, func(u *unstructured.Unstructured) { u.Object["spec"].(map[string]any)["size"] = int64(4) })
-	b.settle(s)
+	b.reconcile(s)
 	if o := b.observe(s); o.State != Ready {
 		t.Errorf("observation: %+v", o)
 	}
@@ -147,7 +147,7 @@ func TestPreflightHeals(t *testing.T) {
 func TestPreflightOfRepair(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", "crds/"+definitionWith(bigSize), configMap("one")))
-	b.settle(s)
+	b.reconcile(s)
 	crd, config := key("CustomResourceDefinition", "", "widgets.example.org"), key("ConfigMap", "apps", "one")
 	versions := func(text string) any {
 		return manifestOf(t, text).Object["spec"].(map[string]any)["versions"]
@@ -179,7 +179,7 @@ func TestPreflightOfRepair(t *testing.T) {
 	}
 
 	b.s.edit(small, set(int64(4), "spec", "size"))
-	b.settle(s)
+	b.reconcile(s)
 	if o := b.observe(s); o.State != Ready || !strings.Contains(fmt.Sprint(b.s.objects[crd].content["spec"]), "minimum:3") {
 		t.Errorf("in the end: %+v", o)
 	}
@@ -191,7 +191,7 @@ func TestPreflightOfKept(t *testing.T) {
 	of := func(spec string) *Bundle {
 		return bundleOf(install("web", "crds/"+kept(definitionWith(spec)), configMap("one")))
 	}
-	b.settle(of(anySize))
+	b.reconcile(of(anySize))
 	b.s.put(widgetNamed(t, "small"))
 	if r := b.take(of(anySize)); !r.Gone {
 		t.Fatalf("removal: %+v", r)
@@ -200,7 +200,7 @@ func TestPreflightOfKept(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "1 of 1 objects would be invalid") || b.s.uidOf(key("ConfigMap", "apps", "one")) != "" {
 		t.Errorf("error: %v", err)
 	}
-	b.settle(of(sameSize))
+	b.reconcile(of(sameSize))
 }
 
 // If no CRD changes, the check sends no requests.
@@ -214,11 +214,11 @@ func TestPreflightIsFree(t *testing.T) {
 			return !strings.Contains(r, "CustomResourceDefinition") && !strings.Contains(r, "Widget")
 		})
 	}
-	b.settle(in("one"))
+	b.reconcile(in("one"))
 	if diff := cmp.Diff([]string{"patch CustomResourceDefinition widgets.example.org"}, asked()); diff != "" {
 		t.Errorf("install: -want, +got:\n%s", diff)
 	}
-	b.settle(in("two"))
+	b.reconcile(in("two"))
 	if got := asked(); len(got) > 0 {
 		t.Errorf("upgrade: %q", got)
 	}

@@ -42,7 +42,7 @@ func fixedBundle(b *bench, size string) *Bundle {
 
 func TestFixedFieldIsAnError(t *testing.T) {
 	b := newBench(t)
-	b.settle(fixedBundle(b, "small"))
+	b.reconcile(fixedBundle(b, "small"))
 	uid := b.s.uidOf(key("ConfigMap", "apps", "fixed"))
 	s := fixedBundle(b, "large")
 	for range 2 {
@@ -57,7 +57,7 @@ func TestFixedFieldIsAnError(t *testing.T) {
 		t.Errorf("it was replaced: %s, %s", uid, got)
 	}
 	s.Recreate = true
-	b.settle(s)
+	b.reconcile(s)
 	if got := b.s.uidOf(key("ConfigMap", "apps", "fixed")); got == uid || got == "" {
 		t.Errorf("it was not replaced: %s", got)
 	}
@@ -88,7 +88,7 @@ func TestRecreate(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.settle(fixedBundle(b, "small"))
+			b.reconcile(fixedBundle(b, "small"))
 			uid := b.s.uidOf(fixed)
 			b.s.edit(fixed, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"x/y"}) })
 			s := fixedBundle(b, "large")
@@ -112,7 +112,7 @@ func TestRecreate(t *testing.T) {
 				}
 			}
 			b.s.remove(fixed)
-			b.settle(s)
+			b.reconcile(s)
 			if got := b.s.uidOf(fixed); got == uid || got == "" {
 				t.Errorf("\n%s\nit was not replaced: %q", tc.reason, got)
 			}
@@ -129,7 +129,7 @@ func TestRecreateCrash(t *testing.T) {
 		for n := range 8 {
 			for _, remove := range []bool{false, true} {
 				b := newBench(t)
-				b.settle(fixedBundle(b, "small"))
+				b.reconcile(fixedBundle(b, "small"))
 				s := fixedBundle(b, "large")
 				s.Recreate = true
 				b.c.cutAfter(n, lost)
@@ -141,7 +141,7 @@ func TestRecreateCrash(t *testing.T) {
 					}
 					continue
 				}
-				b.settle(s)
+				b.reconcile(s)
 				en := b.inventory(s).Find(key("ConfigMap", "apps", "fixed"))
 				got := b.s.objects[en.Ref()]
 				if en.UID != string(got.u().GetUID()) || got.content["data"].(map[string]any)["k"] != "large" {
@@ -160,7 +160,7 @@ func TestNeverRecreated(t *testing.T) {
 		s.Recreate = true
 		return s
 	}
-	b.settle(of("one"))
+	b.reconcile(of("one"))
 	b.s.fault = func(verb string, of cluster.ObjectRef) *metav1.Status {
 		if verb == "patch" && of == ns {
 			return invalid(metav1.StatusCause{Field: "spec", Message: "Forbidden: field is immutable"})

@@ -26,7 +26,7 @@ func TestRenamedResourceIsReleased(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.settle(widgetBundle(t, nil))
+			b.reconcile(widgetBundle(t, nil))
 			uid := b.s.uidOf(widget)
 			s := widgetBundle(t, nil)
 			tc.rename(s.Resource)
@@ -74,14 +74,14 @@ func TestResourceComesBack(t *testing.T) {
 				s.Installs = append(s.Installs, install("space", namespaceOf("space")))
 				s.Resource.SetNamespace("space")
 			}
-			b.settle(s)
+			b.reconcile(s)
 			content, widget := b.s.objects[tc.gone].content, key("Widget", s.Resource.GetNamespace(), "main")
 			b.s.remove(widget)
 			b.s.remove(tc.gone)
 			if tc.again {
 				b.s.put(content)
 			}
-			b.settle(s)
+			b.reconcile(s)
 			if b.s.uidOf(tc.gone) == "" || b.s.uidOf(widget) == "" {
 				t.Errorf("\n%s\nthe custom resource did not come back: %q", tc.reason, b.s.keys())
 			}
@@ -107,19 +107,19 @@ func TestNamespaceOfInventories(t *testing.T) {
 		}
 		return out
 	}
-	b.settle(first)
-	b.settle(second)
+	b.reconcile(first)
+	b.reconcile(second)
 	if diff := cmp.Diff([]string{"istio-injection", "warden"}, look()); diff != "" {
 		t.Errorf("labels of the namespace: -want, +got:\n%s", diff)
 	}
 	b.s.took()
 	b.restart()
-	b.settle(first)
+	b.reconcile(first)
 	if got := b.s.took(); len(hookWrites(got)) > 0 {
 		t.Errorf("writes at rest: %q", got)
 	}
 	first.Installs[0] = install("web", configMap("a"))
-	b.settle(first)
+	b.reconcile(first)
 	for range 5 {
 		if b.take(second).Gone {
 			break

@@ -20,7 +20,7 @@ import (
 func TestRemoveInReverseOrder(t *testing.T) {
 	b := newBench(t)
 	s := fullBundle(t, false)
-	b.settle(s)
+	b.reconcile(s)
 	b.s.took()
 	if r := b.take(s); !r.Gone {
 		t.Fatalf("removal: %+v", r)
@@ -62,7 +62,7 @@ func TestRemoveWaits(t *testing.T) {
 			stays: key("Deployment", "apps", "web"),
 			free:  func(b *bench) { b.s.remove(widget) },
 		},
-		"Stranger": {
+		"Remaining": {
 			reason: "Objects of its kinds that other clients created are not deleted, and prevent the removal of their controller.",
 			block: func(b *bench) {
 				for _, n := range []string{"mine", "yours"} {
@@ -91,7 +91,7 @@ func TestRemoveWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			s := fullBundle(t, false)
-			b.settle(s)
+			b.reconcile(s)
 			tc.block(b)
 			for range 2 {
 				if diff := cmp.Diff(tc.want, b.take(s)); diff != "" {
@@ -148,7 +148,7 @@ func TestRemoveLeavesOthersAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			s := fullBundle(t, false)
-			b.settle(s)
+			b.reconcile(s)
 			tc.change(t, b)
 			if r := b.take(s); !r.Gone {
 				t.Fatalf("\n%s\nremoval: %+v", tc.reason, r)
@@ -169,7 +169,7 @@ func TestRemoveLeavesOthersAlone(t *testing.T) {
 func TestRemoveMeetsAnotherUID(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", configMap("x")))
-	b.settle(s)
+	b.reconcile(s)
 	k := key("ConfigMap", "apps", "x")
 	b.s.fault = func(verb string, of cluster.ObjectRef) *metav1.Status {
 		if verb == "delete" && of == k {
@@ -212,7 +212,7 @@ func TestRemoveWhatTheWatchDoesNotShowYet(t *testing.T) {
 func TestRemoveWithoutSources(t *testing.T) {
 	b := newBench(t)
 	s := fullBundle(t, false)
-	b.settle(s)
+	b.reconcile(s)
 	s.CRDs, s.Resource = nil, nil
 	s.Installs = []Install{{Name: "web"}, {Name: "extra"}}
 	ok, err := b.Exists(t.Context(), b.c, s)
@@ -230,7 +230,7 @@ func TestRemoveWithoutSources(t *testing.T) {
 func TestRemoveUnreachable(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", configMap("x")))
-	b.settle(s)
+	b.reconcile(s)
 	b.restart()
 	b.c.cutAfter(0, false)
 	if r, err := b.Remove(t.Context(), b.c, s); err == nil || r.Gone {
@@ -245,7 +245,7 @@ func TestRemoveUnreachable(t *testing.T) {
 // The engine waits for the finalizers of what an upgrade prunes, without a write for each check.
 func TestPruneWaits(t *testing.T) {
 	b := newBench(t)
-	b.settle(bundleOf(install("web", configMap("x"), configMap("two"))))
+	b.reconcile(bundleOf(install("web", configMap("x"), configMap("two"))))
 	k := key("ConfigMap", "apps", "x")
 	b.s.edit(k, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"x/y"}) })
 	s := bundleOf(install("web", configMap("two")))
@@ -266,19 +266,19 @@ func TestPruneWaits(t *testing.T) {
 	if r := b.apply(s); !slices.Equal(r.Pruned, []cluster.ObjectRef{k}) {
 		t.Errorf("pruned: %v", r.Pruned)
 	}
-	b.settle(s)
+	b.reconcile(s)
 }
 
 func TestAdopt(t *testing.T) {
 	b := newBench(t)
-	b.settle(&Bundle{Name: "other", Installs: []Install{install("web", tmplConfig, tmplRole)}})
+	b.reconcile(&Bundle{Name: "other", Installs: []Install{install("web", tmplConfig, tmplRole)}})
 	b.s.remove(key("Secret", DefaultNamespace, "other"))
 	s := bundleOf(install("web", tmplConfig, tmplDeploy))
 	if _, err := b.Apply(t.Context(), b.c, s); err == nil {
 		t.Error("without adopt it must fail")
 	}
 	s.Adopt = true
-	b.settle(s)
+	b.reconcile(s)
 	rec := b.inventory(s).Parts["web"]
 	if rec.Revision != 2 {
 		t.Errorf("the next revision of the release is 2, got %d", rec.Revision)
@@ -298,9 +298,9 @@ func TestAdopt(t *testing.T) {
 func TestLostInventory(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
-	b.settle(s)
+	b.reconcile(s)
 	b.s.remove(key("Secret", DefaultNamespace, "team-a-web"))
-	b.settle(s)
+	b.reconcile(s)
 	if diff := cmp.Diff(withWeb("1"), b.s.keys()); diff != "" {
 		t.Errorf("cluster: -want, +got:\n%s", diff)
 	}

@@ -78,19 +78,19 @@ func TestResourceIsItsUsers(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.settle(widgetBundle(t, v1))
+			b.reconcile(widgetBundle(t, v1))
 			tc.change(b)
 			if o := b.observe(widgetBundle(t, v1)); !o.UpToDate || len(o.Drift) > 0 {
 				t.Errorf("\n%s\nwhat users do is not drift: %+v", tc.reason, o)
 			}
 			to := tc.to(t)
-			b.settle(to)
+			b.reconcile(to)
 			if got := size(b); got != tc.want {
 				t.Errorf("\n%s\nsize: want %v, got %v", tc.reason, tc.want, got)
 			}
 			b.s.took()
 			b.restart()
-			b.settle(to)
+			b.reconcile(to)
 			if got := b.s.took(); slices.ContainsFunc(got, func(r string) bool { return r[:3] != "get" }) {
 				t.Errorf("\n%s\nwrites after it was settled: %q", tc.reason, got)
 			}
@@ -99,7 +99,7 @@ func TestResourceIsItsUsers(t *testing.T) {
 }
 
 // While a CRD is not established, its objects wait; objects that do not need it are applied.
-func TestDefinitionIsEstablishedFirst(t *testing.T) {
+func TestCRDIsEstablishedFirst(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true
 	s := widgetBundle(t, nil)
@@ -129,7 +129,7 @@ func TestDefinitionIsEstablishedFirst(t *testing.T) {
 		t.Errorf("a CRD whose names are taken must be an error: %+v", o)
 	}
 	b.s.status(crd, map[string]any{"conditions": []any{map[string]any{"type": "Established", "status": "True"}}})
-	b.settle(s)
+	b.reconcile(s)
 	if b.s.uidOf(widget) == "" {
 		t.Errorf("the custom resource is missing: %q", b.s.keys())
 	}
@@ -139,18 +139,18 @@ func TestDefinitionIsEstablishedFirst(t *testing.T) {
 func TestSharedDefinition(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("a", "crds/"+tmplCRD, configMap("x")), install("b", "crds/"+tmplCRD, fmt.Sprintf(tmplWidget, "w")))
-	b.settle(s)
+	b.reconcile(s)
 	crd := key("CustomResourceDefinition", "", "widgets.example.org")
 	uid := b.s.uidOf(crd)
 	s = bundleOf(install("a", configMap("x")), s.Installs[1])
-	b.settle(s)
+	b.reconcile(s)
 	if got := b.s.uidOf(crd); got != uid || b.s.uidOf(key("Widget", "apps", "w")) == "" {
 		t.Errorf("after a has dropped it: %q", b.s.keys())
 	}
 	if diff := cmp.Diff("b", string(b.inventory(s).Find(crd).Part)); diff != "" {
 		t.Errorf("part of the CRD: -want, +got:\n%s", diff)
 	}
-	b.settle(bundleOf())
+	b.reconcile(bundleOf())
 	if b.s.uidOf(crd) != "" {
 		t.Errorf("after both have dropped it: %q", b.s.keys())
 	}

@@ -138,7 +138,7 @@ func TestObserveAfterRestart(t *testing.T) {
 		"FailedUpgrade": {
 			reason: "A chart cannot be rendered, after one that could.",
 			run: func(_ *testing.T, b *bench) *Bundle {
-				b.settle(bundleOf(install("web", configMap("x"))))
+				b.reconcile(bundleOf(install("web", configMap("x"))))
 				return bundleOf(install("web", `{{ fail "no luck" }}`))
 			},
 			phase: observe.PhaseFailed,
@@ -176,7 +176,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			reason: "Custom resources remain of a CRD that must be deleted.",
 			run: func(t *testing.T, b *bench) *Bundle {
 				t.Helper()
-				b.settle(bundleOf(install("web", tmplConfig, "crds/"+tmplCRD)))
+				b.reconcile(bundleOf(install("web", tmplConfig, "crds/"+tmplCRD)))
 				b.s.put(manifestOf(t, strings.Replace(fmt.Sprintf(tmplWidget, "theirs"), "name:", "namespace: default, name:", 1)).Object)
 				return bundleOf(install("web", tmplConfig))
 			},
@@ -187,7 +187,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			reason: "An object must not be deleted.",
 			run: func(t *testing.T, b *bench) *Bundle {
 				t.Helper()
-				b.settle(bundleOf(install("web", configMap("x"), configMap("y"))))
+				b.reconcile(bundleOf(install("web", configMap("x"), configMap("y"))))
 				b.s.fault = func(verb string, _ cluster.ObjectRef) *metav1.Status {
 					if verb != "delete" {
 						return nil
@@ -203,7 +203,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			reason: "A part waits for them.",
 			run: func(t *testing.T, b *bench) *Bundle {
 				t.Helper()
-				b.settle(bundleOf(install("old", "crds/"+tmplCRD), install("web", tmplConfig)))
+				b.reconcile(bundleOf(install("old", "crds/"+tmplCRD), install("web", tmplConfig)))
 				b.s.put(manifestOf(t, strings.Replace(fmt.Sprintf(tmplWidget, "theirs"), "name:", "namespace: default, name:", 1)).Object)
 				return bundleOf(install("web", tmplConfig))
 			},
@@ -257,7 +257,7 @@ func TestContendedAfterRestart(t *testing.T) {
 			clock := func() time.Time { return now }
 			b.now = clock
 			s := bundleOf(install("web", configMap("x")))
-			b.settle(s)
+			b.reconcile(s)
 			for range ownership.MaxRepairs {
 				tc.take(b)
 				if r := b.apply(s); len(r.Repaired) != 1 {
@@ -314,7 +314,7 @@ func TestReasonsInInventory(t *testing.T) {
 		t.Errorf("want a failure without the secret value, got %+v", last)
 	}
 	s = bundleOf(install("web", configMap("x")))
-	b.settle(s)
+	b.reconcile(s)
 	if last := b.inventory(s).Last; last != nil {
 		t.Errorf("want no reason once all is well, got %+v", last)
 	}

@@ -15,7 +15,7 @@ func TestReadiness(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("operator", "crds/"+tmplCRD, tmplDeploy, fmt.Sprintf(tmplWidget, "other")))
 	s.Resource = manifestOf(t, fmt.Sprintf(tmplWidget, "main"))
-	b.settle(s)
+	b.reconcile(s)
 	expect := func(state State, message string, requests ...string) {
 		t.Helper()
 		b.s.took()

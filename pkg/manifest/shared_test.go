@@ -99,7 +99,7 @@ func TestSharedCRD(t *testing.T) {
 			first, second := webOf(oneSize), gatewayOf(oneSize)
 			change(first)
 			change(second)
-			b.settle(first)
+			b.reconcile(first)
 			var used []string
 			for range 3 {
 				r := b.apply(second)
@@ -151,12 +151,12 @@ func TestSharedCRD(t *testing.T) {
 			if r := b.apply(second); !r.ChangedCRDs || len(r.Shared) != 1 || !r.Shared[0].Inherited || len(r.Repaired) > 0 {
 				t.Errorf("what the second one did: %+v", r)
 			}
-			b.settle(second)
+			b.reconcile(second)
 			b.wantShared("inherited", &shared{Owner: "gw", Labelled: true})
 			b.wantReady("inherited", second)
 			next := gatewayOf(twoSizes)
 			change(next)
-			b.settle(next)
+			b.reconcile(next)
 			if spec := b.s.objects[widgetsCRD].content["spec"]; !strings.Contains(at(spec, nil), "mode") {
 				t.Error("the heir does not upgrade the CRD")
 			}
@@ -179,11 +179,11 @@ func TestSharedCRDLeaves(t *testing.T) {
 	less.Installs = []Install{install("gw", configMap("gw"))}
 	cases := map[string]struct {
 		reason string
-		leave  func(b *bench)
+		remove func(b *bench)
 	}{
-		"Removed": {reason: "The bundle is removed.", leave: func(b *bench) { b.takeAll(gatewayOf(oneSize)) }},
-		"Forced":  {reason: "A forced removal is about what the bundle owns.", leave: func(b *bench) { b.takeAll(gatewayOf(oneSize), ForceRemoval()) }},
-		"Pruned": {reason: "A new version has no CRD.", leave: func(b *bench) {
+		"Removed": {reason: "The bundle is removed.", remove: func(b *bench) { b.takeAll(gatewayOf(oneSize)) }},
+		"Forced":  {reason: "A forced removal is about what the bundle owns.", remove: func(b *bench) { b.takeAll(gatewayOf(oneSize), ForceRemoval()) }},
+		"Pruned": {reason: "A new version has no CRD.", remove: func(b *bench) {
 			var pruned []string
 			for range 3 {
 				for _, ref := range b.apply(less).Pruned {
@@ -199,10 +199,10 @@ func TestSharedCRDLeaves(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.settle(webOf(oneSize))
-			b.settle(gatewayOf(oneSize))
+			b.reconcile(webOf(oneSize))
+			b.reconcile(gatewayOf(oneSize))
 			survives := b.custom()
-			tc.leave(b)
+			tc.remove(b)
 			survives(tc.reason, true)
 			b.wantShared(tc.reason, &shared{Owner: "web", Labelled: true})
 			b.wantReady(tc.reason, webOf(oneSize))
@@ -215,8 +215,8 @@ func TestSharedCRDLeaves(t *testing.T) {
 // TestSharedCRDPruned checks that a CRD that its owner no longer has goes to the other bundle.
 func TestSharedCRDPruned(t *testing.T) {
 	b := newBench(t)
-	b.settle(webOf(oneSize))
-	b.settle(gatewayOf(oneSize))
+	b.reconcile(webOf(oneSize))
+	b.reconcile(gatewayOf(oneSize))
 	survives := b.custom()
 	less := bundleOf(install("web", configMap("web")))
 	handed := 0
@@ -228,7 +228,7 @@ func TestSharedCRDPruned(t *testing.T) {
 		}
 	}
 	b.wantReady("without the CRD", less)
-	b.settle(gatewayOf(oneSize))
+	b.reconcile(gatewayOf(oneSize))
 	b.wantShared("pruned", &shared{Owner: "gw", Labelled: true})
 	survives("pruned", true)
 	if handed != 1 {
@@ -236,7 +236,7 @@ func TestSharedCRDPruned(t *testing.T) {
 	}
 
 	// The former owner has it again, and uses that of the heir.
-	b.settle(webOf(oneSize))
+	b.reconcile(webOf(oneSize))
 	b.wantShared("again", &shared{Owner: "gw", Users: []string{"Manifest team-a/web"}, Labelled: true})
 }
 
@@ -245,7 +245,7 @@ func TestSharedCRDUnowned(t *testing.T) {
 	b := newBench(t)
 	b.s.put(manifestOf(t, definitionWith(twoSizes)).Object)
 	before := at(b.s.objects[widgetsCRD].content["spec"], nil)
-	b.settle(gatewayOf(oneSize))
+	b.reconcile(gatewayOf(oneSize))
 	b.wantShared("installed", &shared{Users: []string{byGateway}, Labelled: true})
 	b.wantReady("installed", gatewayOf(oneSize))
 	survives := b.custom()
@@ -269,12 +269,12 @@ func TestSharedCRDRefused(t *testing.T) {
 		whole bool
 	}{
 		"Field": {
-			reason: "A field is missing.", has: func(b *bench) { b.settle(webOf(oneSize)) }, want: gatewayOf(twoSizes), whole: true,
+			reason: "A field is missing.", has: func(b *bench) { b.reconcile(webOf(oneSize)) }, want: gatewayOf(twoSizes), whole: true,
 			err: name + "already exists and belongs to Manifest team-a/web, and cannot be used as is: version v1: the existing CRD does not have the field spec.mode; " +
 				"upgrade or remove the CRD there, or set adopt",
 		},
 		"Version": {
-			reason: "A version is missing.", has: func(b *bench) { b.settle(webOf(oneSize)) }, whole: true,
+			reason: "A version is missing.", has: func(b *bench) { b.reconcile(webOf(oneSize)) }, whole: true,
 			want: gatewayOf(oneSize, "{name: v2, served: true, storage: false}"),
 			err:  name + "already exists and belongs to Manifest team-a/web, and cannot be used as is: the existing CRD does not serve version v2; ",
 		},
@@ -319,10 +319,10 @@ func TestSharedCRDChanges(t *testing.T) {
 			b := newBench(t)
 			second := gatewayOf(oneSize)
 			second.Drift = policy
-			b.settle(webOf(oneSize))
-			b.settle(second)
+			b.reconcile(webOf(oneSize))
+			b.reconcile(second)
 
-			b.settle(webOf(twoSizes))
+			b.reconcile(webOf(twoSizes))
 			if o := b.observe(second); o.UpToDate || len(o.Drift) > 0 {
 				t.Errorf("a change must be checked, and is not drift: %+v", o)
 			}
@@ -331,7 +331,7 @@ func TestSharedCRDChanges(t *testing.T) {
 			}
 			b.wantReady("a compatible change", second)
 
-			b.settle(webOf(textSize))
+			b.reconcile(webOf(textSize))
 			const want = "gw: CustomResourceDefinition widgets.example.org: already exists and belongs to Manifest team-a/web, and cannot be used as is: " +
 				"version v1: spec.size: type in the schema of the existing CRD is more restrictive or different; upgrade or remove the CRD there"
 			for range 2 {
@@ -344,8 +344,8 @@ func TestSharedCRDChanges(t *testing.T) {
 				b.restart()
 			}
 			b.wantReady("the owner", webOf(textSize))
-			b.settle(webOf(oneSize))
-			b.settle(second)
+			b.reconcile(webOf(oneSize))
+			b.reconcile(second)
 			b.wantReady("changed back", second)
 			b.wantShared("changed back", &shared{Owner: "web", Users: []string{byGateway}, Labelled: true})
 		})
@@ -355,8 +355,8 @@ func TestSharedCRDChanges(t *testing.T) {
 // TestSharedCRDGone checks that a bundle waits for a CRD that is being deleted, and creates the one that it used once it is gone.
 func TestSharedCRDGone(t *testing.T) {
 	b := newBench(t)
-	b.settle(webOf(oneSize))
-	b.settle(gatewayOf(oneSize))
+	b.reconcile(webOf(oneSize))
+	b.reconcile(gatewayOf(oneSize))
 	finalizer := func(u *unstructured.Unstructured) {
 		u.SetFinalizers([]string{"customresourcecleanup.apiextensions.k8s.io"})
 	}
@@ -381,10 +381,10 @@ func TestSharedCRDGone(t *testing.T) {
 		t.Errorf("a new bundle does not wait: %+v", r)
 	}
 	b.s.remove(widgetsCRD)
-	b.settle(gatewayOf(oneSize))
+	b.reconcile(gatewayOf(oneSize))
 	b.wantShared("gone", &shared{Owner: "gw", Labelled: true})
-	b.settle(webOf(oneSize))
-	b.settle(third)
+	b.reconcile(webOf(oneSize))
+	b.reconcile(third)
 	b.wantShared("used by the others", &shared{Owner: "gw", Users: []string{"Manifest team-a/web", "Manifest team-c/gw"}, Labelled: true})
 	b.wantReady("the former owner", webOf(oneSize))
 }

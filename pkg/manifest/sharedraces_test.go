@@ -16,22 +16,22 @@ import (
 // TestSharedCRDOlder checks that a bundle does not become the owner of a CRD that has more than its own, which it would drop.
 func TestSharedCRDOlder(t *testing.T) {
 	b := newBench(t)
-	b.settle(webOf(twoSizes, "{name: v2, served: true, storage: false}"))
-	b.settle(gatewayOf(oneSize))
+	b.reconcile(webOf(twoSizes, "{name: v2, served: true, storage: false}"))
+	b.reconcile(gatewayOf(oneSize))
 	survives := b.custom()
 	b.takeAll(webOf(twoSizes))
-	b.settle(gatewayOf(oneSize))
+	b.reconcile(gatewayOf(oneSize))
 	b.wantShared("older", &shared{HandedOver: "web", Users: []string{byGateway}, Labelled: true})
 	b.wantReady("older", gatewayOf(oneSize))
 	newer := gatewayOf(twoSizes, "{name: v2, served: true, storage: false}")
-	b.settle(newer)
+	b.reconcile(newer)
 	b.wantShared("newer", &shared{Owner: "gw", Labelled: true})
 	survives("newer", true)
 
 	// If it is removed before, it is the last one, and takes the CRD along.
 	b = newBench(t)
-	b.settle(webOf(twoSizes))
-	b.settle(gatewayOf(oneSize))
+	b.reconcile(webOf(twoSizes))
+	b.reconcile(gatewayOf(oneSize))
 	b.takeAll(webOf(twoSizes))
 	b.custom()
 	if r := b.take(gatewayOf(oneSize)); r.Gone || r.State != Warning {
@@ -46,8 +46,8 @@ func TestSharedCRDOlder(t *testing.T) {
 func TestSharedCRDRemovals(t *testing.T) {
 	for order := range 1 << 6 {
 		b := newBench(t)
-		b.settle(webOf(oneSize))
-		b.settle(gatewayOf(oneSize))
+		b.reconcile(webOf(oneSize))
+		b.reconcile(gatewayOf(oneSize))
 		for step := range 6 {
 			if order>>step&1 == 0 {
 				b.take(webOf(oneSize))
@@ -82,45 +82,45 @@ func TestSharedCRDRaces(t *testing.T) {
 	}{
 		"Begins": {
 			reason: "A bundle begins to use the CRD right before it is deleted.",
-			given:  func(b *bench) { b.settle(webOf(oneSize)) },
-			at:     http.MethodDelete, act: func(b *bench) { b.takeAll(webOf(oneSize)) }, meanwhile: func(b *bench) { b.settle(gatewayOf(oneSize)) },
+			given:  func(b *bench) { b.reconcile(webOf(oneSize)) },
+			at:     http.MethodDelete, act: func(b *bench) { b.takeAll(webOf(oneSize)) }, meanwhile: func(b *bench) { b.reconcile(gatewayOf(oneSize)) },
 			want: &shared{HandedOver: "web", Users: []string{byGateway}, Labelled: true},
 		},
 		"Ends": {
 			reason: "The last user goes right before the CRD is handed over.",
-			given:  func(b *bench) { b.settle(webOf(oneSize)); b.settle(gatewayOf(oneSize)) },
+			given:  func(b *bench) { b.reconcile(webOf(oneSize)); b.reconcile(gatewayOf(oneSize)) },
 			at:     http.MethodPatch, act: func(b *bench) { b.takeAll(webOf(oneSize)) }, meanwhile: func(b *bench) { b.takeAll(gatewayOf(oneSize)) },
 		},
 		"BothGo": {
 			reason: "The owner hands the CRD over right before the last user goes. It goes with the user.",
-			given:  func(b *bench) { b.settle(webOf(oneSize)); b.settle(gatewayOf(oneSize)) },
+			given:  func(b *bench) { b.reconcile(webOf(oneSize)); b.reconcile(gatewayOf(oneSize)) },
 			at:     "mark", act: func(b *bench) { b.takeAll(gatewayOf(oneSize)) }, meanwhile: func(b *bench) { b.takeAll(webOf(oneSize)) },
 		},
 		"BothGoEarlier": {
 			reason: "The same if it is handed over after the user read it for the first time.",
-			given:  func(b *bench) { b.settle(webOf(oneSize)); b.settle(gatewayOf(oneSize)) },
+			given:  func(b *bench) { b.reconcile(webOf(oneSize)); b.reconcile(gatewayOf(oneSize)) },
 			at:     "look", act: func(b *bench) { b.takeAll(gatewayOf(oneSize)) }, meanwhile: func(b *bench) { b.takeAll(webOf(oneSize)) },
 		},
 		"Claims": {
 			reason: "Another user becomes the owner right before.",
 			given: func(b *bench) {
-				b.settle(webOf(oneSize))
-				b.settle(gatewayOf(oneSize))
-				b.settle(third())
+				b.reconcile(webOf(oneSize))
+				b.reconcile(gatewayOf(oneSize))
+				b.reconcile(third())
 				b.takeAll(webOf(oneSize))
 			},
-			at: http.MethodPatch, act: func(b *bench) { b.settle(third()) }, meanwhile: func(b *bench) { b.settle(gatewayOf(oneSize)) },
+			at: http.MethodPatch, act: func(b *bench) { b.reconcile(third()) }, meanwhile: func(b *bench) { b.reconcile(gatewayOf(oneSize)) },
 			want: &shared{Owner: "gw", Users: []string{"Manifest team-c/gw"}, Labelled: true},
 		},
 		"Installs": {
 			reason: "Both install it at the same time.",
 			given:  func(*bench) {},
-			at:     http.MethodPatch, act: func(b *bench) { b.settle(webOf(oneSize)) }, meanwhile: func(b *bench) { b.settle(gatewayOf(oneSize)) },
+			at:     http.MethodPatch, act: func(b *bench) { b.reconcile(webOf(oneSize)) }, meanwhile: func(b *bench) { b.reconcile(gatewayOf(oneSize)) },
 			want: &shared{Owner: "gw", Users: []string{"Manifest team-a/web"}, Labelled: true},
 		},
 		"Stale": {
 			reason: "Another process removes the bundle right before this one marks the CRD.",
-			given:  func(b *bench) { b.settle(webOf(oneSize)) },
+			given:  func(b *bench) { b.reconcile(webOf(oneSize)) },
 			at:     "mark", meanwhile: func(b *bench) { b.takeAll(gatewayOf(oneSize)) },
 			act: func(b *bench) {
 				if _, err := b.Apply(b.t.Context(), b.c, gatewayOf(oneSize)); err == nil {
@@ -131,8 +131,8 @@ func TestSharedCRDRaces(t *testing.T) {
 		},
 		"Deleted": {
 			reason: "The CRD is deleted right before the bundle marks it.",
-			given:  func(b *bench) { b.settle(webOf(oneSize)); b.s.took() },
-			at:     "mark", act: func(b *bench) { b.settle(gatewayOf(oneSize)) }, meanwhile: func(b *bench) { b.takeAll(webOf(oneSize)) },
+			given:  func(b *bench) { b.reconcile(webOf(oneSize)); b.s.took() },
+			at:     "mark", act: func(b *bench) { b.reconcile(gatewayOf(oneSize)) }, meanwhile: func(b *bench) { b.takeAll(webOf(oneSize)) },
 			want: &shared{Owner: "gw", Labelled: true},
 		},
 	}
@@ -167,14 +167,14 @@ func TestSharedCRDCrash(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		for n := range 12 {
 			b := newBench(t)
-			b.settle(webOf(oneSize))
+			b.reconcile(webOf(oneSize))
 			steps := []func(){
 				func() { _, _ = b.Apply(t.Context(), b.c, gatewayOf(oneSize)) },
-				func() { b.settle(gatewayOf(oneSize)) },
+				func() { b.reconcile(gatewayOf(oneSize)) },
 				func() { _, _ = b.Remove(t.Context(), b.c, webOf(oneSize)) },
 				func() { b.takeAll(webOf(oneSize)) },
 				func() { _, _ = b.Apply(t.Context(), b.c, gatewayOf(oneSize)) },
-				func() { b.settle(gatewayOf(oneSize)) },
+				func() { b.reconcile(gatewayOf(oneSize)) },
 			}
 			survives := func(string, bool) {}
 			for i, step := range steps {
@@ -211,7 +211,7 @@ func TestSharedCRDLabel(t *testing.T) {
 	b.s.editAs("kyma/Apply", widgetsCRD, func(u *unstructured.Unstructured) {
 		u.SetLabels(map[string]string{object.LabelManagedBy: "kyma-operator"})
 	})
-	b.settle(gatewayOf(oneSize))
+	b.reconcile(gatewayOf(oneSize))
 	b.wantShared("installed", &shared{Users: []string{byGateway}})
 	b.wantReady("installed", gatewayOf(oneSize))
 	b.takeAll(gatewayOf(oneSize))

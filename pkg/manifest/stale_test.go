@@ -53,7 +53,7 @@ func TestStaleStepLeavesNothing(t *testing.T) {
 			t.Parallel()
 			for n, met := 0, true; met; n++ {
 				b := newBench(t)
-				b.settle(old)
+				b.reconcile(old)
 				tc.before(b)
 				other := b.another()
 				met = false
@@ -82,16 +82,16 @@ func TestStaleStepIsRepaired(t *testing.T) {
 	newer := bundleOf(install("web", config("newer"), configMap("kept"), configMap("newer")))
 	for n, met := 0, true; met; n++ {
 		b := newBench(t)
-		b.settle(old)
+		b.reconcile(old)
 		other := b.another()
 		met = false
-		b.c.before = atRequest(n, func() { met = true; other.settle(newer) })
+		b.c.before = atRequest(n, func() { met = true; other.reconcile(newer) })
 		_, err := b.Apply(t.Context(), b.c, stale)
 		b.c.before = nil
 		if !met {
 			break
 		}
-		other.settle(newer)
+		other.reconcile(newer)
 		got, _, _ := unstructured.NestedString(b.s.objects[key("ConfigMap", "apps", "web")].u().Object, "data", "mode")
 		if diff := cmp.Diff("newer", got); diff != "" {
 			t.Errorf("upgraded at request %d, the step ended with %v\nwhat stays: -want, +got:\n%s", n, err, diff)

@@ -29,9 +29,9 @@ func TestStaleRecord(t *testing.T) {
 				in.Values = map[string]any{"greeting": greeting}
 				return bundleOf(in)
 			}
-			b.settle(bundle("a"))
+			b.reconcile(bundle("a"))
 			s, other := bundle("b"), b.another()
-			b.interrupt(http.MethodPost, "/namespaces/apps/secrets", func() { other.settle(s) })
+			b.interrupt(http.MethodPost, "/namespaces/apps/secrets", func() { other.reconcile(s) })
 			if _, err := b.Apply(t.Context(), b.c, s); !isChanged(err) {
 				t.Errorf("\n%s\nApply(...): want a ChangedError, got %v", tc.reason, err)
 			}
@@ -80,7 +80,7 @@ func TestStrayRecord(t *testing.T) {
 				continue
 			}
 			strays++
-			b.settle(s)
+			b.reconcile(s)
 			var deployed []string
 			for _, status := range b.statuses() {
 				if strings.HasSuffix(status, " deployed") {

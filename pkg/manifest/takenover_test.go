@@ -22,10 +22,10 @@ func TestTakenOver(t *testing.T) {
 			b := newBench(t)
 			s := bundleOf(install("web", webTemplates...))
 			s.Drift, s.Adopt = policy, true
-			b.settle(s)
+			b.reconcile(s)
 			other := bundleOf(Install{Name: "plain", Form: FormPlain, Namespace: "apps", Layer: layerOf([]source.File{{Name: "a.yaml", Data: []byte(configMap("web"))}})})
 			other.Name, other.Owner, other.Adopt = "team-b-web", "Manifest team-b/web", true
-			b.settle(other)
+			b.reconcile(other)
 			part := func() string {
 				b.s.mu.Lock()
 				defer b.s.mu.Unlock()
@@ -102,15 +102,15 @@ func TestTakenOver(t *testing.T) {
 func TestTakenOverReturns(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
-	b.settle(s)
+	b.reconcile(s)
 	other := bundleOf(Install{Name: "plain", Form: FormPlain, Namespace: "apps", Layer: layerOf([]source.File{{Name: "a.yaml", Data: []byte(configMap("web"))}})})
 	other.Name, other.Owner, other.Adopt = "team-b-web", "Manifest team-b/web", true
-	b.settle(other)
+	b.reconcile(other)
 	if o := b.observe(s); o.State != Warning {
 		t.Errorf("want a Warning, got %+v", o)
 	}
 	b.takeAll(other)
-	b.settle(s)
+	b.reconcile(s)
 	if o := b.observe(s); o.State != Ready || !o.UpToDate {
 		t.Errorf("want Ready, got %+v", o)
 	}

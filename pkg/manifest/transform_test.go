@@ -32,7 +32,7 @@ func TestTransform(t *testing.T) {
 	crds := layerOf([]source.File{{Name: "crd.yaml", Data: []byte(tmplCRD)}})
 	s.CRDs, s.Resource = &crds, manifestOf(t, fmt.Sprintf(tmplWidget, "main"))
 	s.Transforms = []Transform{labelled("a", "x"), labelled("b", "y")}
-	b.settle(s)
+	b.reconcile(s)
 	for _, k := range []cluster.ObjectRef{key("Deployment", "apps", "web"), key("CustomResourceDefinition", "", "widgets.example.org"), key("Widget", "default", "main")} {
 		o := b.s.objects[k]
 		if o == nil || o.u().GetLabels()["by"] != "xy" {
@@ -49,7 +49,7 @@ func TestTransform(t *testing.T) {
 	if o := b.observe(s); o.UpToDate {
 		t.Error("with another transform the bundle must not be up to date")
 	}
-	b.settle(s)
+	b.reconcile(s)
 	if got := b.s.objects[key("Deployment", "apps", "web")].u().GetLabels()["by"]; got != "z" {
 		t.Errorf("want label z, got %s", got)
 	}
@@ -61,7 +61,7 @@ func TestTransform(t *testing.T) {
 		}
 		return nil
 	}}}
-	b.settle(s)
+	b.reconcile(s)
 	if b.s.objects[key("ConfigMap", "apps", "web")] != nil || b.s.objects[key("ConfigMap", "apps", "renamed")] == nil {
 		t.Error("the ConfigMap must have another name")
 	}
@@ -146,7 +146,7 @@ func TestRuleFunc(t *testing.T) {
 	}}}
 	b := newBench(t)
 	say = func() (State, string, error) { return Processing, "not yet", nil }
-	b.settle(s)
+	b.reconcile(s)
 	part := func() observe.PartState { return b.observe(s).Parts[0] }
 	for range 3 {
 		if p := part(); p.State != Processing || p.Message != "ConfigMap apps/web: not yet" {

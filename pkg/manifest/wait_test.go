@@ -71,7 +71,7 @@ func TestConfigWait(t *testing.T) {
 		t.Errorf("an upgrade must wait: %+v", rec)
 	}
 	b.s.status(deployment, ready)
-	b.settle(s)
+	b.reconcile(s)
 	if r := b.take(s); !r.Gone {
 		t.Errorf("removal: %+v", r)
 	}
@@ -99,7 +99,7 @@ func TestAtomicIsObserved(t *testing.T) {
 	} {
 		b := newBench(t)
 		s := waitingBundle("hello", clientConfig)
-		b.settle(s)
+		b.reconcile(s)
 		b.restart()
 		if o := b.observe(s); o.Atomic != want || o.State != Ready {
 			t.Errorf("%s: want %s, observation: %+v", clientConfig, want, o)
@@ -131,7 +131,7 @@ func TestTakeOwnership(t *testing.T) {
 		t.Errorf("the record must have the description that was asked for: %+v, %v", info, err)
 	}
 	b.s.remove(key("ConfigMap", "apps", "third"))
-	b.settle(s)
+	b.reconcile(s)
 	if r := b.take(s); !r.Gone {
 		t.Errorf("removal: %+v", r)
 	}

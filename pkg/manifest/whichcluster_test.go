@@ -90,7 +90,7 @@ func TestCopiedInventory(t *testing.T) {
 	b := newBench(t)
 	b.s.cluster = "a"
 	s := bundleOf(install("web", webTemplates...))
-	b.settle(s)
+	b.reconcile(s)
 	if seen := b.observe(s); seen.ClusterUID != "a" {
 		t.Errorf("want an observation in cluster a, got %q", seen.ClusterUID)
 	}
@@ -117,7 +117,7 @@ func TestCopiedInventory(t *testing.T) {
 	if seen := b.observe(s); seen.UpToDate || seen.ClusterUID != "b" {
 		t.Errorf("want an observation in cluster b that is not up to date, got %+v", seen)
 	}
-	b.settle(s)
+	b.reconcile(s)
 	s.NewClusterUID = ""
 	if got := b.inventory(s).Cluster; got != "b" {
 		t.Errorf("want the inventory of cluster b, got %q", got)
@@ -136,7 +136,7 @@ func TestCopiedInventory(t *testing.T) {
 func TestClusterLearned(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", tmplConfig))
-	b.settle(s)
+	b.reconcile(s)
 	b.s.cluster = "a"
 	b.s.took()
 	if seen := b.observe(s); !seen.UpToDate {
@@ -145,7 +145,7 @@ func TestClusterLearned(t *testing.T) {
 	if got := b.s.took(); len(got) > 0 {
 		t.Errorf("want no request, got %v", got)
 	}
-	b.settle(bundleOf(install("web", tmplConfig, tmplDeploy)))
+	b.reconcile(bundleOf(install("web", tmplConfig, tmplDeploy)))
 	if got := b.inventory(s).Cluster; got != "a" {
 		t.Errorf("want the inventory of cluster a, got %q", got)
 	}
@@ -171,7 +171,7 @@ func TestOtherClusterMeanwhile(t *testing.T) {
 			b.s.cluster = "a"
 			b.c.watch = newFakeWatch(b.s)
 			s := bundleOf(install("web", webTemplates...))
-			b.settle(s)
+			b.reconcile(s)
 			s.ClusterUID, s.Installed = "a", true
 
 			there := newFakeServer()

@@ -68,8 +68,8 @@ func examples(t *testing.T) []string {
 // yamlFiles returns the YAML files in examples and in the Configuration, except for the metadata of the package.
 func yamlFiles() ([]string, error) {
 	var out []string
-	for _, folder := range []string{"examples", filepath.Join("package", "configuration")} {
-		err := filepath.WalkDir(filepath.Join(root, folder), func(name string, d fs.DirEntry, err error) error {
+	for _, dir := range []string{"examples", filepath.Join("package", "configuration")} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(name string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() && d.Name() == "operator" {
 				// An operator of another client, with its own kinds.
 				return fs.SkipDir

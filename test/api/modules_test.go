@@ -45,8 +45,8 @@ func TestExamplesResolve(t *testing.T) {
 
 // TestExampleIsSigned verifies the signature in one example with the key in another one.
 func TestExampleIsSigned(t *testing.T) {
-	folder := filepath.Join(root, "examples")
-	raw, err := json.Marshal(get(documents(t, filepath.Join(folder, "moduletemplate", "signed.yaml"))[0], "spec.descriptor"))
+	dir := filepath.Join(root, "examples")
+	raw, err := json.Marshal(get(documents(t, filepath.Join(dir, "moduletemplate", "signed.yaml"))[0], "spec.descriptor"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestExampleIsSigned(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pem, name string
-	for _, o := range documents(t, filepath.Join(folder, "providerconfig", "verification.yaml")) {
+	for _, o := range documents(t, filepath.Join(dir, "providerconfig", "verification.yaml")) {
 		switch o.GetKind() {
 		case "Secret":
 			pem, _ = get(o, "stringData.key").(string)

@@ -96,7 +96,7 @@ func (e *environment) startRegistry(ctx context.Context, chart string) error {
 	if e.registry, err = controlplane.StartRegistry(controlplane.WebOptions{}); err != nil {
 		return err
 	}
-	if e.chart, err = controlplane.ReadFolder(chart); err != nil {
+	if e.chart, err = controlplane.ReadDir(chart); err != nil {
 		return err
 	}
 	layer, err := e.registry.PushModule(ctx, repository+"/"+component, e.chart)

@@ -86,7 +86,7 @@ func prepareKymas(ctx context.Context, e *environment, o options) error {
 	if err := e.target.InstallCRDs(ctx, filepath.Join(testdata, "crds")); err != nil {
 		return err
 	}
-	extra, err := controlplane.ReadFolder(testdata)
+	extra, err := controlplane.ReadDir(testdata)
 	if err != nil {
 		return err
 	}

@@ -208,12 +208,12 @@ func libraries() []library {
 }
 
 // below reports whether a slash-separated path is a directory or below it.
-func below(path, folder string) bool {
-	return path == folder || strings.HasPrefix(path, folder+"/")
+func below(path, parent string) bool {
+	return path == parent || strings.HasPrefix(path, parent+"/")
 }
 
-func belowAny(path string, folders []string) bool {
-	for _, f := range folders {
+func belowAny(path string, parents []string) bool {
+	for _, f := range parents {
 		if below(path, f) {
 			return true
 		}

@@ -27,7 +27,7 @@ var (
 	span      = regexp.MustCompile("`([^`\n]+)`")
 	plainPath = regexp.MustCompile(`^[\w.-]+(/[\w.-]+)*/?$`)
 	goFile    = regexp.MustCompile(`\.go$`)
-	folder    = regexp.MustCompile(`[\w.-]+(/[\w.-]+)*/(?:[\s:;,.)]|$)`)
+	directory = regexp.MustCompile(`[\w.-]+(/[\w.-]+)*/(?:[\s:;,.)]|$)`)
 	qualified = regexp.MustCompile(`^[a-z]+\.[A-Z]\w*$`)
 	mixedCase = regexp.MustCompile(`^[A-Za-z]+[a-z][A-Z]\w*$`)
 	selector  = regexp.MustCompile(`\b(manifest|source|cluster|connect)\.([A-Z]\w*)`)
@@ -102,7 +102,7 @@ func (t tree) directories(layout string) (named map[string]bool, missing []strin
 		if line[0] != ' ' {
 			near = []string{""}
 		}
-		for _, found := range folder.FindAllString(line, -1) {
+		for _, found := range directory.FindAllString(line, -1) {
 			name := path.Clean(strings.TrimRight(found, " \n:;,.)"))
 			if !t.any(near, name) {
 				missing = append(missing, name)

@@ -20,8 +20,8 @@ import (
 // Files are the contents of a directory by slash-separated relative path.
 type Files map[string][]byte
 
-// ReadFolder reads all regular files of a directory, including its subdirectories.
-func ReadFolder(dir string) (Files, error) {
+// ReadDir reads all regular files of a directory, including its subdirectories.
+func ReadDir(dir string) (Files, error) {
 	files := Files{}
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {

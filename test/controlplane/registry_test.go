@@ -143,7 +143,7 @@ func TestArchiveIsReproducible(t *testing.T) {
 	}
 }
 
-func TestReadFolder(t *testing.T) {
+func TestReadDir(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700); err != nil {
 		t.Fatal(err)
@@ -151,11 +151,11 @@ func TestReadFolder(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a", "b", "c"), []byte("d"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadFolder(dir)
+	got, err := ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(Files{"a/b/c": []byte("d")}, got); diff != "" {
-		t.Errorf("ReadFolder: -want, +got:\n%s", diff)
+		t.Errorf("ReadDir: -want, +got:\n%s", diff)
 	}
 }

@@ -19,23 +19,23 @@ import (
 // prompt is how soon after a Kyma the resource that composes it must be Ready.
 const prompt = 2 * time.Second
 
-var _ = Describe("A Kyma below a composition", func() {
+var _ = Describe("A Kyma in a composition", func() {
 	var s *space
 
 	BeforeEach(func(ctx SpecContext) { s = newSpace(ctx) })
 
-	DescribeTable("is asked for, becomes Ready, and goes", func(ctx SpecContext, kind string) {
+	DescribeTable("is created, becomes Ready, and is deleted", func(ctx SpecContext, kind string) {
 		simple, operated := s.offer(ctx, "simple"), s.operated(ctx, "operated")
 		u := s.composite(kind, "environment", simple, operated)
 		s.create(ctx, u)
 
-		By("not being Ready before all modules are")
+		By("waiting until all modules are Ready")
 		Eventually(now(u)).WithContext(ctx).Should(SatisfyAll(
 			haveUnready(), showModule(operated.name, v1alpha1.StateProcessing, operated.says())))
 		kyma, outer := s.whenReady(ctx, v1alpha1.Group, v1alpha1.KymaKind), s.whenReady(ctx, platformGroup, kind)
 		operated.report(ctx, `{"state":"Ready"}`)
 
-		By("being Ready within two seconds of the Kyma")
+		By("becoming Ready within two seconds of the Kyma")
 		var inside, outside time.Time
 		Eventually(kyma).WithContext(ctx).Should(Receive(&inside))
 		Eventually(outer).WithContext(ctx).Should(Receive(&outside))
@@ -55,11 +55,11 @@ var _ = Describe("A Kyma below a composition", func() {
 		Eventually(s.count).WithContext(ctx).Should(BeZero())
 		Expect(s.objects(ctx)).To(BeEmpty())
 	},
-		Entry("by a claim", claimKind),
-		Entry("by a composite resource in a namespace", environmentKind),
+		Entry("with a claim", claimKind),
+		Entry("with a namespaced composite resource", environmentKind),
 	)
 
-	It("passes on what a claim asks for, and keeps the kubeconfig until the modules are removed", func(ctx SpecContext) {
+	It("has the settings of the claim, and protects the kubeconfig until the modules are removed", func(ctx SpecContext) {
 		simple := s.offer(ctx, "simple")
 		u := s.awaitComposite(ctx, s.claim("environment", simple))
 		update(ctx, u, func(u *unstructured.Unstructured) {
@@ -83,13 +83,13 @@ var _ = Describe("A Kyma below a composition", func() {
 		}).WithContext(ctx).Should(HaveKeyWithValue("crossplane.io/in-use", "true"))
 		Expect(env.controlClient.Delete(ctx, secret)).To(MatchError(ContainSubstring("in-use by 1 usage(s)")))
 
-		By("deleting it after them")
+		By("deleting the kubeconfig after the modules")
 		s.remove(ctx, u)
 		Eventually(simple.absent).WithContext(ctx).Should(BeTrue())
 		Eventually(absent(env.controlClient, s.key(secretName), secret)).WithContext(ctx).Should(BeTrue())
 	})
 
-	It("keeps the cluster that an environment names, instead of the kubeconfig", func(ctx SpecContext) {
+	It("protects the cluster that an environment references from deletion, instead of the kubeconfig", func(ctx SpecContext) {
 		// A Secret stands in for the object of the cluster.
 		cluster := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.name, Name: "cluster"}}
 		s.create(ctx, cluster)
@@ -106,7 +106,7 @@ var _ = Describe("A Kyma below a composition", func() {
 		Eventually(absent(env.controlClient, s.key(cluster.Name), cluster)).WithContext(ctx).Should(BeTrue())
 	})
 
-	DescribeTable("shows in the claim what is wrong with a module", func(ctx SpecContext, status string, state v1alpha1.State, message string) {
+	DescribeTable("reports in the claim that a module has", func(ctx SpecContext, status string, state v1alpha1.State, message string) {
 		fine, bad := s.offer(ctx, "fine"), s.operated(ctx, "bad")
 		u := s.claim("environment", fine, bad)
 		s.create(ctx, u)
@@ -122,14 +122,14 @@ var _ = Describe("A Kyma below a composition", func() {
 		Entry("an error", `{"state":"Error","conditions":[{"type":"Installed","status":"False","message":"is broken"}]}`, v1alpha1.StateError, "is broken"),
 	)
 
-	It("shows in the claim that a module does not exist", func(ctx SpecContext) {
+	It("reports in the claim that a module does not exist", func(ctx SpecContext) {
 		u := s.claim("environment", &offer{s: s, name: s.name + "-nothing"})
 		s.create(ctx, u)
 		Eventually(now(u)).WithContext(ctx).Should(SatisfyAll(
 			haveUnready(), showModule(s.name+"-nothing", v1alpha1.StateError, "ModuleTemplate")))
 	})
 
-	It("loses a module that the claim does not list any more, without a right to delete Manifests", func(ctx SpecContext) {
+	It("removes a module that the claim no longer lists, without the permission to delete Manifests", func(ctx SpecContext) {
 		Expect(env.mayDelete(ctx)).To(BeFalse(), "the provider may delete Manifests")
 		stays, goes := s.offer(ctx, "stays"), s.offer(ctx, "goes")
 		u := s.awaitComposite(ctx, s.claim("environment", stays, goes))

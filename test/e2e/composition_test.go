@@ -31,7 +31,7 @@ const (
 )
 
 var _ = Describe("A Kyma composed next to a cluster, as in the example", func() {
-	It("waits quietly for the kubeconfig of the cluster, and goes before it", func(ctx SpecContext) {
+	It("waits for the kubeconfig of the cluster without repeated writes, and is deleted before it", func(ctx SpecContext) {
 		offerTeamClusters(ctx)
 		s := newSpace(ctx)
 		m := s.operated(ctx, "module")
@@ -43,25 +43,25 @@ var _ = Describe("A Kyma composed next to a cluster, as in the example", func() 
 		s.create(ctx, u)
 		DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(env.controlClient.Delete(ctx, u))).To(Succeed()) })
 
-		By("saying what it waits for")
+		By("reporting what it waits for")
 		Eventually(s.composed).WithContext(ctx).Should(haveCondition(xpv2.TypeReady, corev1.ConditionFalse, "Secret", clusterName+"-kubeconfig"))
 		Eventually(now(u)).WithContext(ctx).Should(SatisfyAll(haveUnready(), showMessage(clusterName+"-kubeconfig")))
 
-		By("writing next to nothing meanwhile")
-		versions := s.settled(ctx)
+		By("writing almost nothing while it waits")
+		versions := s.stableVersions(ctx)
 		before := must(env.scrape(ctx))
 		Consistently(s.versions).WithContext(ctx).WithTimeout(2 * calm).Should(Equal(versions))
 		// The provider retries, less and less often, and renews its lease.
 		Expect(must(env.scrape(ctx)).writes(before)).To(BeNumerically("<=", 8))
 		Expect(s.warnings(ctx)).To(BeNumerically("<=", 8))
 
-		By("becoming Ready once the cluster is")
+		By("becoming Ready after the cluster")
 		s.finishCluster(ctx)
 		m.report(ctx, `{"state":"Ready"}`)
 		Eventually(now(u)).WithContext(ctx).Should(beReadyComposite())
 		Expect(must(m.installed(ctx)).Data).To(HaveKeyWithValue("version", "1.0.0"))
 
-		By("being removed from the cluster before the cluster goes")
+		By("removing the modules before the cluster is deleted")
 		m.hold(ctx, true)
 		s.delete(ctx, u)
 		Eventually(s.composed).WithContext(ctx).Should(HaveField("DeletionTimestamp", Not(BeNil())))
@@ -136,8 +136,8 @@ func (s *space) versions(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// settled waits until nothing in the namespace changes for a second, and returns the versions of all objects.
-func (s *space) settled(ctx context.Context) []string {
+// stableVersions waits until nothing in the namespace changes for a second, and returns the versions of all objects.
+func (s *space) stableVersions(ctx context.Context) []string {
 	GinkgoHelper()
 	var last []string
 	Eventually(func(ctx context.Context) (bool, error) {

@@ -74,7 +74,7 @@ func (s *space) own(ctx context.Context) *xpv2.ProviderConfigReference {
 	return &xpv2.ProviderConfigReference{Kind: v1alpha1.ClusterProviderConfigKind, Name: config.Name}
 }
 
-var _ = Describe("A Kyma in the control plane itself", func() {
+var _ = Describe("A Kyma whose target is the control plane", func() {
 	It("installs, repairs and removes modules with the permissions of the provider", func(ctx SpecContext) {
 		s := newSpace(ctx)
 		s.grant(ctx)
@@ -88,7 +88,7 @@ var _ = Describe("A Kyma in the control plane itself", func() {
 			return fetched(ctx, env.controlClient, s.key(m.name), &corev1.ConfigMap{})
 		}
 
-		By("waiting for its workload")
+		By("waiting for the workload of the module")
 		deployment := &appsv1.Deployment{}
 		Eventually(env.controlClient.Get).WithContext(ctx).WithArguments(s.key(m.name), deployment).Should(Succeed())
 		Expect(must(s.getKyma(ctx, "kyma")).GetCondition(xpv2.TypeReady).Status).NotTo(Equal(corev1.ConditionTrue))
@@ -106,12 +106,12 @@ var _ = Describe("A Kyma in the control plane itself", func() {
 		Expect(s.objectsIn(ctx, env.controlClient)).NotTo(BeEmpty())
 		Expect(s.objects(ctx)).To(BeEmpty(), "the other cluster gets nothing")
 
-		By("repairing what others change")
+		By("repairing changes of other clients")
 		Expect(env.controlClient.Patch(ctx, must(local(ctx)), client.RawPatch("application/merge-patch+json", []byte(`{"data":{"message":"changed"}}`)),
 			client.FieldOwner("other"))).To(Succeed())
 		Eventually(local).WithContext(ctx).Should(HaveField("Data", HaveKeyWithValue("message", "hello")))
 
-		By("removing all of it, and nothing else")
+		By("removing the module, and nothing else")
 		s.remove(ctx, k)
 		Eventually(absent(env.controlClient, s.key(m.manifest("kyma")), &v1alpha1.Manifest{})).WithContext(ctx).Should(BeTrue())
 		Expect(s.objectsIn(ctx, env.controlClient)).To(BeEmpty())

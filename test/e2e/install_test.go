@@ -22,7 +22,7 @@ const leaseName = "crossplane-leader-election-provider-kyma"
 const exitExists = 5
 
 var _ = Describe("The packages", func() {
-	It("are installed and healthy, in the digest that the build said", func(ctx SpecContext) {
+	It("are installed and healthy, with the digest of the build", func(ctx SpecContext) {
 		p := must(fetched(ctx, env.controlClient, client.ObjectKey{Name: crossplane.ObjectName(crossplane.ProviderPackage)}, &pkgv1.Provider{}))
 		Expect(p.GetCondition(pkgv1.TypeInstalled)).To(HaveField("Status", BeEquivalentTo("True")))
 		Expect(p.GetCondition(pkgv1.TypeHealthy)).To(HaveField("Status", BeEquivalentTo("True")))
@@ -33,7 +33,7 @@ var _ = Describe("The packages", func() {
 		Expect(configuration.GetCondition(pkgv1.TypeHealthy)).To(HaveField("Status", BeEquivalentTo("True")))
 	})
 
-	It("bring all kinds", func(ctx SpecContext) {
+	It("install the CRDs of all kinds", func(ctx SpecContext) {
 		for _, name := range []string{
 			"kymas.kyma.m.crossplane.io", "manifests.kyma.m.crossplane.io", "moduletemplates.kyma.m.crossplane.io",
 			"providerconfigs.kyma.m.crossplane.io", "clusterproviderconfigs.kyma.m.crossplane.io", "providerconfigusages.kyma.m.crossplane.io",
@@ -45,7 +45,7 @@ var _ = Describe("The packages", func() {
 		}
 	})
 
-	It("are left alone by kymactl, which installs none a second time", func(ctx SpecContext) {
+	It("are detected by kymactl, which does not install them again", func(ctx SpecContext) {
 		s := newSpace(ctx)
 		ref := must(env.pushProvider(ctx, firstVersion))
 		s.create(ctx, s.config())
@@ -59,7 +59,7 @@ var _ = Describe("The packages", func() {
 		Expect(s.count(ctx)).To(Equal(1), "the ProviderConfig")
 	})
 
-	It("run one process, which leads, with the identity that Crossplane made", func(ctx SpecContext) {
+	It("run one process, which is the leader, with the ServiceAccount that Crossplane created", func(ctx SpecContext) {
 		pod := must(env.crossplane.AwaitPod(ctx))
 		Expect(pod.Restarts).To(BeZero())
 		leases := &coordinationv1.LeaseList{}

@@ -23,7 +23,7 @@ func setPolicies(p ...xpv2.ManagementAction) func(k *v1alpha1.Kyma) {
 }
 
 var _ = Describe("A namespace", func() {
-	It("that is deleted with everything inside goes, and its modules with it", func(ctx SpecContext) {
+	It("can be deleted together with its Kymas, whose modules are removed", func(ctx SpecContext) {
 		s := newSpace(ctx)
 		simple, operated := s.offer(ctx, "simple"), s.operated(ctx, "operated")
 		u := s.environment("environment", simple, operated)
@@ -67,7 +67,7 @@ var _ = Describe("Management policies of a Kyma", func() {
 		m = s.offer(ctx, "module")
 	})
 
-	It("that only observe install nothing, and change nothing that is installed", func(ctx SpecContext) {
+	It("with only Observe install nothing, and do not change installed modules", func(ctx SpecContext) {
 		k := s.kyma("kyma", m.module())
 		setPolicies(xpv2.ManagementActionObserve)(k)
 		s.create(ctx, s.config())
@@ -79,7 +79,7 @@ var _ = Describe("Management policies of a Kyma", func() {
 		update(ctx, k, setPolicies(xpv2.ManagementActionAll))
 		Eventually(s.getKyma).WithContext(ctx).WithArguments("kyma").Should(beReady())
 
-		By("leaving a change of another client")
+		By("not reverting a change of another client")
 		update(ctx, k, setPolicies(xpv2.ManagementActionObserve))
 		Eventually(s.getManifest).WithContext(ctx).WithArguments(m.manifest("kyma")).Should(
 			HaveField("Spec.ManagementPolicies", ConsistOf(xpv2.ManagementActionObserve)))
@@ -91,7 +91,7 @@ var _ = Describe("Management policies of a Kyma", func() {
 		Eventually(m.message).WithContext(ctx).Should(Equal("hello"))
 	})
 
-	It("without Delete leave the modules where they are", func(ctx SpecContext) {
+	It("without Delete keep the modules in the target cluster", func(ctx SpecContext) {
 		k := s.kyma("kyma", m.module())
 		setPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate, xpv2.ManagementActionLateInitialize)(k)
 		s.enable(ctx, k)
@@ -100,7 +100,7 @@ var _ = Describe("Management policies of a Kyma", func() {
 		Eventually(absent(env.controlClient, s.key(m.manifest("kyma")), &v1alpha1.Manifest{})).WithContext(ctx).Should(BeTrue())
 		Expect(must(m.installed(ctx)).ResourceVersion).To(Equal(before.ResourceVersion))
 
-		By("for a Kyma of the same name to find")
+		By("adopting the modules with a Kyma of the same name")
 		again := s.enable(ctx, s.kyma("kyma", m.module()))
 		Expect(must(m.installed(ctx)).ResourceVersion).To(Equal(before.ResourceVersion))
 		s.remove(ctx, again)
@@ -132,7 +132,7 @@ var _ = Describe("An annotation of Crossplane", func() {
 		Eventually(s.getKyma).WithContext(ctx).WithArguments("kyma").Should(beReady())
 	})
 
-	It("imports what another Manifest installed, by its external name and adoption", func(ctx SpecContext) {
+	It("imports the objects of another Manifest, with its external name and adoption", func(ctx SpecContext) {
 		first := must(s.getManifest(ctx, m.manifest("kyma")))
 		update(ctx, k, setPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate, xpv2.ManagementActionLateInitialize))
 		Eventually(s.getManifest).WithContext(ctx).WithArguments(first.Name).Should(HaveField("Spec.ManagementPolicies", HaveLen(4)))
@@ -162,9 +162,9 @@ var _ = Describe("An annotation of Crossplane", func() {
 		Expect(m.absent(ctx)).To(BeTrue())
 	})
 
-	It("sets how often a Manifest is checked", func(ctx SpecContext) {
+	It("sets the poll interval of a Manifest", func(ctx SpecContext) {
 		manifest := must(s.getManifest(ctx, m.manifest("kyma")))
-		s.settled(ctx)
+		s.stableVersions(ctx)
 		passes := func(ctx context.Context) (float64, error) {
 			now, err := env.scrape(ctx)
 			return now.sum("controller_runtime_reconcile_total", `controller="managed/manifest.kyma.m.crossplane.io"`), err
@@ -174,7 +174,7 @@ var _ = Describe("An annotation of Crossplane", func() {
 		Eventually(passes).WithContext(ctx).WithTimeout(4 * calm).Should(BeNumerically(">=", before+4))
 	})
 
-	It("asks for a look now", func(ctx SpecContext) {
+	It("requests an immediate reconcile", func(ctx SpecContext) {
 		for _, o := range []client.Object{k, must(s.getManifest(ctx, m.manifest("kyma")))} {
 			token := strconv.FormatInt(time.Now().UnixNano(), 10)
 			annotate(ctx, o, "crossplane.io/reconcile-requested-at", token)

@@ -179,5 +179,5 @@ func (o *offer) message(ctx context.Context) (string, error) {
 func (o *offer) change(ctx context.Context) {
 	GinkgoHelper()
 	Expect(env.targetClient.Patch(ctx, must(o.installed(ctx)),
-		client.RawPatch("application/merge-patch+json", []byte(`{"data":{"message":"changed"}}`)), client.FieldOwner("somebody"))).To(Succeed())
+		client.RawPatch("application/merge-patch+json", []byte(`{"data":{"message":"changed"}}`)), client.FieldOwner("other-client"))).To(Succeed())
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-var _ = Describe("What Crossplane's users see", func() {
+var _ = Describe("The output for users of Crossplane", func() {
 	var (
 		s *space
 		m *offer
@@ -23,7 +23,7 @@ var _ = Describe("What Crossplane's users see", func() {
 		m = s.operated(ctx, "module")
 	})
 
-	It("is the tree of a claim, with the first thing to check", func(ctx SpecContext) {
+	It("is the tree of a claim, with the first problem", func(ctx SpecContext) {
 		u := s.claim("environment", m)
 		s.create(ctx, u)
 		m.report(ctx, `{"state":"Warning","conditions":[{"type":"Installed","status":"False","message":"needs a hand"}]}`)
@@ -44,7 +44,7 @@ var _ = Describe("What Crossplane's users see", func() {
 		}).WithContext(ctx).Should(SatisfyAll(ContainSubstring("Available"), Not(ContainSubstring("False"))))
 	})
 
-	It("is the metrics of managed resources", func(ctx SpecContext) {
+	It("contains the metrics of managed resources", func(ctx SpecContext) {
 		s.create(ctx, s.config())
 		s.create(ctx, s.kyma("kyma", m.module()))
 		m.report(ctx, `{"state":"Ready"}`)
@@ -62,7 +62,7 @@ var _ = Describe("What Crossplane's users see", func() {
 		Expect(must(env.scrape(ctx)).sum("provider_kyma_build_info", `version="v0.0.`)).To(BeEquivalentTo(1))
 	})
 
-	It("is events, and a log of changes", func(ctx SpecContext) {
+	It("contains events and change logs", func(ctx SpecContext) {
 		s.create(ctx, s.config())
 		k := s.kyma("kyma", m.module())
 		s.create(ctx, k)

@@ -30,14 +30,14 @@ import (
 
 // These specs change what all specs share, so they run last, and in this order.
 var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, SpecPriority(-1), func() {
-	It("is upgraded, and no module is touched", func(ctx SpecContext) {
+	It("can be upgraded without a change to modules", func(ctx SpecContext) {
 		s := newSpace(ctx)
 		simple, operated := s.offer(ctx, "simple"), s.operated(ctx, "operated")
 		u := s.claim("environment", simple, operated)
 		s.create(ctx, u)
 		operated.report(ctx, `{"state":"Ready"}`)
 		Eventually(now(u)).WithContext(ctx).Should(beReadyComposite())
-		s.settled(ctx)
+		s.stableVersions(ctx)
 		before := must(env.crossplane.AwaitPod(ctx))
 		versions, specs, objects := must(s.versions(ctx)), must(s.generations(ctx)), must(s.objects(ctx))
 		Expect(objects).NotTo(BeEmpty())
@@ -50,30 +50,30 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		Expect(before.Process.Err()).NotTo(HaveOccurred(), "the first version did not end as it was asked to")
 
 		// The old version loses its permissions before it ends, so it cannot release its lease, which lasts a minute.
-		By("being checked by the new version, all of it")
+		By("reconciling everything with the new version")
 		Eventually(func(ctx context.Context) (float64, error) {
 			now, err := env.scrape(ctx)
 			return min(now.sum("provider_kyma_build_info", `version="`+secondVersion+`"`),
 				now.sum("controller_runtime_reconcile_total", `controller="managed/manifest.kyma.m.crossplane.io"`)/2,
 				now.sum("controller_runtime_reconcile_total", `controller="managed/kyma.kyma.m.crossplane.io"`)), err
 		}).WithContext(ctx).WithTimeout(2 * patience).Should(BeNumerically(">=", 1))
-		Expect(s.settled(ctx)).To(Equal(versions))
+		Expect(s.stableVersions(ctx)).To(Equal(versions))
 		Expect(s.generations(ctx)).To(Equal(specs))
 		Expect(s.objects(ctx)).To(Equal(objects))
 		Expect(must(env.scrape(ctx)).sum("provider_kyma_target_requests_total", `verb="PATCH"`)).To(BeZero())
 
-		By("working for the new version")
+		By("removing a module with the new version")
 		s.remove(ctx, u)
 		Eventually(simple.absent).WithContext(ctx).Should(BeTrue())
 	})
 
-	It("leaves modules where they are when it is deleted by mistake, and takes them up again", func(ctx SpecContext) {
+	It("keeps modules if it is deleted by mistake, and adopts them when it is installed again", func(ctx SpecContext) {
 		s := newSpace(ctx)
 		m := s.offer(ctx, "module")
 		s.enable(ctx, s.kyma("kyma", m.module()))
 		objects := must(s.objects(ctx))
 
-		By("taking the protection away")
+		By("disabling the deletion protection")
 		webhook := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 		Expect(env.controlClient.Get(ctx, client.ObjectKey{Name: "crossplane-no-usages"}, webhook)).To(Succeed())
 		s.delete(ctx, webhook)
@@ -84,14 +84,14 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 
 		// A CRD in deletion belongs to the deleted revision, and no other revision can own it. Controllers of its kind would
 		// not start either.
-		By("releasing what no one is left to delete")
-		Eventually(letGo).WithContext(ctx).Should(BeZero())
+		By("removing the finalizers that the deleted provider leaves behind")
+		Eventually(removeAllFinalizers).WithContext(ctx).Should(BeZero())
 		for _, kind := range plurals {
-			Eventually(absentDefinition(kind)).WithContext(ctx).Should(BeTrue(), kind)
+			Eventually(absentCRD(kind)).WithContext(ctx).Should(BeTrue(), kind)
 		}
 		Expect(s.objects(ctx)).To(Equal(objects))
 
-		By("installing it, and creating all of it again")
+		By("installing the provider, and creating all resources again")
 		// Otherwise the lease would last for another minute.
 		s.delete(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: crossplane.Namespace, Name: leaseName}})
 		webhook.ResourceVersion = ""
@@ -106,7 +106,7 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		Expect(s.objects(ctx)).To(BeEmpty())
 	})
 
-	It("cannot be deleted while there are Kymas or ModuleTemplates, and goes with all that it brought when there are none", func(ctx SpecContext) {
+	It("cannot be deleted while there are Kymas or ModuleTemplates, and is then deleted with everything that it installed", func(ctx SpecContext) {
 		s := newSpace(ctx)
 		m := s.offer(ctx, "module")
 		k := s.enable(ctx, s.kyma("kyma", m.module()))
@@ -122,10 +122,10 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		Expect(env.controlClient.Delete(ctx, provider.DeepCopy(), client.DryRunAll)).To(MatchError(
 			ContainSubstring("Provider has active managed resources of type")))
 		Expect(remove(ctx)).To(MatchError(ContainSubstring("in-use")))
-		Expect(s.settled(ctx)).NotTo(BeEmpty())
+		Expect(s.stableVersions(ctx)).NotTo(BeEmpty())
 		Expect(s.objects(ctx)).To(Equal(objects))
 
-		By("deleting first what needs it")
+		By("deleting what uses it first")
 		s.remove(ctx, k)
 		Eventually(remove).WithContext(ctx).Should(MatchError(ContainSubstring("ModuleTemplate." + v1alpha1.Group)))
 		Expect(env.controlClient.DeleteAllOf(ctx, &v1alpha1.ModuleTemplate{})).To(Succeed())
@@ -137,12 +137,12 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		env.retire(must(env.crossplane.AwaitPod(ctx)))
 		Eventually(remove).WithContext(ctx).Should(Succeed())
 		for _, kind := range plurals {
-			Eventually(absentDefinition(kind)).WithContext(ctx).Should(BeTrue(), kind)
+			Eventually(absentCRD(kind)).WithContext(ctx).Should(BeTrue(), kind)
 		}
 		Eventually(env.crossplane.Pods).Should(BeEmpty())
 	})
 
-	It("is installed by kymactl, which takes it away with all that it brought", func(ctx SpecContext) {
+	It("is installed by kymactl, which can delete it with everything that it installed", func(ctx SpecContext) {
 		s := newSpace(ctx)
 		ref := must(env.pushProvider(ctx, secondVersion))
 		deploy := []string{"deploy", "--package", ref, "--target-kubeconfig", env.target.KubeconfigFile(), "--wait"}
@@ -154,7 +154,7 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		Expect(m.installed(ctx)).To(HaveField("Data", HaveKeyWithValue("version", "1.0.0")))
 		Expect(strings.Split(strings.TrimSpace(s.kymactl(ctx, 0, deploy...)), "\n")).To(HaveEach(HaveSuffix(" unchanged")))
 
-		By("leaving the package as long as something needs it")
+		By("keeping the package as long as something uses it")
 		undeploy := []string{"undeploy", "--package"}
 		s.kymactl(ctx, 1, undeploy...)
 		Expect(must(fetched(ctx, env.controlClient, client.ObjectKey{Name: crossplane.ProviderPackage}, &pkgv1.Provider{})).DeletionTimestamp).To(BeNil())
@@ -166,7 +166,7 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		env.retire(pods[0])
 		s.kymactl(ctx, 0, undeploy...)
 		for _, kind := range plurals {
-			Eventually(absentDefinition(kind)).WithContext(ctx).Should(BeTrue(), kind)
+			Eventually(absentCRD(kind)).WithContext(ctx).Should(BeTrue(), kind)
 		}
 		Eventually(env.crossplane.Pods).Should(BeEmpty())
 	})
@@ -187,13 +187,13 @@ func (s *space) kymactl(ctx context.Context, code int, args ...string) string {
 // plurals lists the plural names of the kinds whose objects have finalizers.
 var plurals = []string{"kymas", "manifests", "providerconfigs", "clusterproviderconfigs"}
 
-// absentDefinition returns a function that reports whether the CRD of a kind is gone.
-func absentDefinition(plural string) func(ctx context.Context) (bool, error) {
+// absentCRD returns a function that reports whether the CRD of a kind is gone.
+func absentCRD(plural string) func(ctx context.Context) (bool, error) {
 	return absent(env.controlClient, client.ObjectKey{Name: plural + "." + v1alpha1.Group}, &apiextensionsv1.CustomResourceDefinition{})
 }
 
-// letGo removes the finalizers of all objects of our kinds, and returns how many objects it found.
-func letGo(ctx context.Context) (int, error) {
+// removeAllFinalizers removes the finalizers of all objects of our kinds, and returns how many objects it found.
+func removeAllFinalizers(ctx context.Context) (int, error) {
 	left := 0
 	for _, kind := range []string{
 		v1alpha1.KymaKind, v1alpha1.ManifestKind, v1alpha1.ProviderConfigKind, v1alpha1.ClusterProviderConfigKind,

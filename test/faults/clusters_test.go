@@ -73,8 +73,8 @@ func (f *fleet) rest(ctx SpecContext, d time.Duration) {
 	Expect(c.answered).To(BeNumerically("<=", 5), "a probe needs no more")
 }
 
-var _ = Describe("Clusters that do not answer", func() {
-	It("get few requests, and leave the others alone", Label("short"), func(ctx SpecContext) {
+var _ = Describe("Clusters that do not respond", func() {
+	It("get few requests, and cause no changes to Manifests of other clusters", Label("short"), func(ctx SpecContext) {
 		t := newTenant(ctx)
 		f := &fleet{each: 5, modules: 3}
 		f.add(ctx)

@@ -64,9 +64,9 @@ func (t *tenant) undisturbed(ctx SpecContext, f func()) {
 }
 
 var _ = Describe("A tenant with many Manifests on a slow cluster", func() {
-	It("changes nothing of another tenant", Label("short"), func(ctx SpecContext) {
+	It("does not change the Manifests of another tenant", Label("short"), func(ctx SpecContext) {
 		t := newTenant(ctx)
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 		t.undisturbed(ctx, func() {
 			assault(ctx, 20)
 			t.install(ctx)
@@ -76,7 +76,7 @@ var _ = Describe("A tenant with many Manifests on a slow cluster", func() {
 	It("does not delay the install of another tenant", func(ctx SpecContext) {
 		t := newTenant(ctx)
 		before := t.fastest(ctx)
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 		t.undisturbed(ctx, func() {
 			assault(ctx, 60)
 			during := t.fastest(ctx)
@@ -86,8 +86,8 @@ var _ = Describe("A tenant with many Manifests on a slow cluster", func() {
 	})
 })
 
-var _ = Describe("A custom resource whose status changes all the time", Label("short"), func() {
-	It("costs at most 12 reconciles in a minute", func(ctx SpecContext) {
+var _ = Describe("A custom resource whose status changes constantly", Label("short"), func() {
+	It("causes at most 12 reconciles per minute", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		m := s.Module(ctx, "beating")
 		s.Create(ctx, m)

@@ -24,7 +24,7 @@ func TestHelmReadsOurs(t *testing.T) {
 
 	dir := t.TempDir()
 	run(t, tools.Helm, append([]string{"pull", "-d", dir, "--untar"}, at...)...)
-	got, err := controlplane.ReadFolder(filepath.Join(dir, "web"))
+	got, err := controlplane.ReadDir(filepath.Join(dir, "web"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestHelmReadsOurs(t *testing.T) {
 		t.Errorf("helm template by digest: got %s", pinned)
 	}
 	// The config is the same as Helm writes.
-	theirs := pushWithHelm(t, r.Host()+"/theirs", filepath.Join(folder(t, definition), "web"))
+	theirs := pushWithHelm(t, r.Host()+"/theirs", filepath.Join(moduleDir(t, definition), "web"))
 	if diff := cmp.Diff(configOf(t, theirs), configOf(t, r.Host()+"/m/charts/web:0.1.0_b.1")); diff != "" {
 		t.Errorf("config: -helm, +ours:\n%s", diff)
 	}
@@ -76,7 +76,7 @@ func configOf(t *testing.T, reference string) string { return run(t, tools.Crane
 // TestOursReadsHelm checks that modules can install charts that Helm has pushed or packed.
 func TestOursReadsHelm(t *testing.T) {
 	r := startRegistry(t)
-	dir := filepath.Join(folder(t, definition), "web")
+	dir := filepath.Join(moduleDir(t, definition), "web")
 	theirs := pushWithHelm(t, r.Host()+"/m/charts", dir)
 	digest := strings.TrimSpace(run(t, tools.Crane, "digest", theirs))
 	accesses := map[string]map[string]any{
@@ -112,7 +112,7 @@ func TestOursReadsHelm(t *testing.T) {
 	packed := t.TempDir()
 	run(t, tools.Helm, "package", dir, "-d", packed)
 	for _, format := range []string{"layer", "helm"} {
-		path := folder(t, "name: "+greeter+"\nversion: "+version+"\ncharts: [{path: web.tgz, format: "+format+"}]\n")
+		path := moduleDir(t, "name: "+greeter+"\nversion: "+version+"\ncharts: [{path: web.tgz, format: "+format+"}]\n")
 		data, err := os.ReadFile(filepath.Join(packed, "web-0.1.0+b.1.tgz"))
 		if err != nil {
 			t.Fatal(err)

@@ -139,7 +139,7 @@ manifests:
 `
 
 // directory creates the directory of a module.
-func folder(t *testing.T, definition string) string {
+func moduleDir(t *testing.T, definition string) string {
 	t.Helper()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "module.yaml"), []byte(definition))
@@ -167,7 +167,7 @@ func write(t *testing.T, path string, data []byte) string {
 func made(t *testing.T, definition string, args ...string) (path, digest string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "layout")
-	return path, ok(t, append([]string{"module", "create", folder(t, definition), "-o", path}, args...)...)
+	return path, ok(t, append([]string{"module", "create", moduleDir(t, definition), "-o", path}, args...)...)
 }
 
 // A blob of an artifact.

@@ -136,7 +136,7 @@ func unpack(t *testing.T, r io.Reader) controlplane.Files {
 			t.Fatalf("%s is of type %c", h.Name, h.Typeflag)
 		}
 	}
-	files, err := controlplane.ReadFolder(dir)
+	files, err := controlplane.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

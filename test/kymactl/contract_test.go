@@ -17,7 +17,7 @@ import (
 )
 
 var _ = Describe("kymactl", func() {
-	It("exits with the codes that are documented", func(ctx SpecContext) {
+	It("exits with the documented codes", func(ctx SpecContext) {
 		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
 		help := p.ok(ctx, "--help").stdout
 		Expect(strings.Join(strings.Fields(help), " ")).To(ContainSubstring(
@@ -34,13 +34,13 @@ var _ = Describe("kymactl", func() {
 			args []string
 		}{
 			{exitFailure, "", []string{"module", "inspect", "127.0.0.1:1/m//" + greeter + ":1.0.0"}},
-			{exitFailure, "Chart.yaml", []string{"module", "create", p.folder("empty", nil), "-o", "out"}},
+			{exitFailure, "Chart.yaml", []string{"module", "create", p.writeDir("empty", nil), "-o", "out"}},
 			{exitUsage, "--nope", []string{"module", "push", "--nope"}},
 			{exitUsage, "nope", []string{"module", "nope"}},
 			{exitUsage, "arg", []string{"module", "push", "a"}},
 			{exitUsage, "xml", []string{"module", "inspect", "a", "-o", "xml"}},
 			{exitUsage, "jsonpath", []string{"module", "inspect", "a", "-o", "jsonpath={.a"}},
-			{exitUsage, "-o", []string{"module", "create", p.folder("empty", nil)}},
+			{exitUsage, "-o", []string{"module", "create", p.writeDir("empty", nil)}},
 			{exitUsage, "--name-mapping", []string{"module", "push", "a", r.Host() + "/m", "--name-mapping", "else"}},
 			{exitUsage, "https", []string{"module", "push", "a", "https://" + r.Host() + "/m"}},
 			{exitUsage, "http", []string{"module", "inspect", "http://" + ref}},
@@ -62,7 +62,7 @@ var _ = Describe("kymactl", func() {
 		}
 	})
 
-	It("writes data to stdout, in the format that is asked for, and everything else to stderr", func(ctx SpecContext) {
+	It("writes data to stdout, in the requested format, and everything else to stderr", func(ctx SpecContext) {
 		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
 		key, pub := p.hasKeys(ctx, "k")
 		dir := p.sample("source", "a", 0)
@@ -99,7 +99,7 @@ var _ = Describe("kymactl", func() {
 		}
 	})
 
-	It("completes command lines of all shells", func(ctx SpecContext) {
+	It("completes command lines in all shells", func(ctx SpecContext) {
 		p := newPerson()
 		for _, shell := range []string{"bash", "zsh", "fish"} {
 			script := p.ok(ctx, "completion", shell).stdout
@@ -113,7 +113,7 @@ var _ = Describe("kymactl", func() {
 		Expect(p.ok(ctx, "__complete", "module", "push", "--name-mapping", "").stdout).To(ContainSubstring("sha256-digest"))
 	})
 
-	It("compares two versions, and nothing where there is nothing", func(ctx SpecContext) {
+	It("compares two versions, and reports no difference if they are equal", func(ctx SpecContext) {
 		p := newPerson()
 		p.makes(ctx, p.sample("a", "before", 0), "a")
 		p.makes(ctx, p.sample("b", "after", 0), "b.tar", "--version", "1.1.0")

@@ -84,7 +84,7 @@ func (p *person) inspect(ctx context.Context, reference string, args ...string) 
 }
 
 var _ = Describe("module create", func() {
-	DescribeTable("makes a module of", func(ctx SpecContext, kind string, args []string, installs ...any) {
+	DescribeTable("creates a module from", func(ctx SpecContext, kind string, args []string, installs ...any) {
 		p := newPerson()
 		dir := p.fixture(kind, "source")
 		before := hashOf(dir)
@@ -101,18 +101,18 @@ var _ = Describe("module create", func() {
 		Entry("plain YAML", "plain", []string{"--name", "kyma-project.io/module/template-operator", "--version", "1.0.5"}, ContainSubstring("Deployment/")),
 		Entry("a kubebuilder project", "kubebuilder", []string{"--version", "0.1.0"},
 			"crds crds: CustomResourceDefinition/greetings.example.org", ContainSubstring("Deployment/"), ContainSubstring("custom-resource")),
-		Entry("a module.yaml with everything in it", "full", nil,
+		Entry("a module.yaml with all fields", "full", nil,
 			ContainSubstring("crds crds: CustomResourceDefinition/greetings.example.org"), ContainSubstring("chart greeter: "), ContainSubstring("raw manifests: "),
 			ContainSubstring("raw more: "), ContainSubstring("raw tuned: "), ContainSubstring("custom-resource ")),
 	)
 
-	It("puts each file of a chart into one layer, once, at its root", func(ctx SpecContext) {
+	It("puts each file of a chart into its layer once, below the root", func(ctx SpecContext) {
 		p := newPerson()
 		files := map[string]string{
 			"Chart.yaml": "apiVersion: v2\nname: deep\nversion: 1.0.0\n", "templates/a.yaml": configMap("a", "a"),
 			"templates/b/c/d/e.yaml": configMap("e", "e"), "values.yaml": "a: 1\n",
 		}
-		digest := p.makes(ctx, p.folder("other-name", files), "layout", "--name", "example.org/module/deep")
+		digest := p.makes(ctx, p.writeDir("other-name", files), "layout", "--name", "example.org/module/deep")
 		layer := p.inspect(ctx, "layout").layer("deep")
 		paths, have := untar(p.blobs("layout")[layer])
 		for path, text := range files {
@@ -122,7 +122,7 @@ var _ = Describe("module create", func() {
 		Expect(encoded(p.blobs("layout")) + digest).NotTo(ContainSubstring("other-name"))
 	})
 
-	It("lets flags override what the input says", func(ctx SpecContext) {
+	It("lets flags override the input", func(ctx SpecContext) {
 		p := newPerson()
 		dir := p.fixture("full", "source")
 		p.makes(ctx, dir, "layout", "--name", "example.org/module/renamed", "--version", "v2.0.0+build.7", "--channel", "rapid")
@@ -131,7 +131,7 @@ var _ = Describe("module create", func() {
 		Expect(p.template(ctx, "layout")).To(HaveKeyWithValue("spec", HaveKeyWithValue("channel", "rapid")))
 	})
 
-	It("takes a default custom resource that begins with ---, and writes no empty one into templates", func(ctx SpecContext) {
+	It("accepts a default custom resource that begins with ---, and writes no empty one into templates", func(ctx SpecContext) {
 		p := newPerson()
 		dir := p.fixture("full", "source")
 		cr := string(must(os.ReadFile(filepath.Join(dir, "default.yaml"))))
@@ -142,7 +142,7 @@ var _ = Describe("module create", func() {
 		Expect(p.template(ctx, "without")).To(HaveKeyWithValue("spec", Not(HaveKey("data"))))
 	})
 
-	It("adds to an image, whose layers stay as they are", func(ctx SpecContext) {
+	It("extends an image, whose layers stay the same", func(ctx SpecContext) {
 		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
 		image := must(random.Image(2000, 3))
 		ref := must(name.NewTag(r.Host() + "/team/image:1.0"))
@@ -159,12 +159,12 @@ var _ = Describe("module create", func() {
 		Expect(p.makes(ctx, p.sample("source", "a", 0), "again", "--from", ref.String())).To(Equal(digest))
 	})
 
-	It("adds to a module, whose layers stay unless they are replaced, and whose signatures do not", func(ctx SpecContext) {
+	It("extends a module, and keeps layers that are not replaced, but no signatures", func(ctx SpecContext) {
 		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
 		key, _ := p.hasKeys(ctx, "k")
 		p.makes(ctx, p.sample("source", "a", 0), "base", "--key", key)
 		pushed := p.ok(ctx, "module", "push", "base", r.Host()+"/m").reference()
-		more := p.folder("more", map[string]string{
+		more := p.writeDir("more", map[string]string{
 			"module.yaml": "name: " + greeter + "\nversion: 1.1.0\nmanifests: [{name: said, path: said.yaml}, {name: more, path: more.yaml}]\n",
 			"said.yaml":   configMap("said", "b"), "more.yaml": configMap("more", "c"),
 		})
@@ -178,14 +178,14 @@ var _ = Describe("module create", func() {
 		Expect(s.installs()).To(ConsistOf("chart one: ConfigMap/one", "raw said: ConfigMap/said", "raw more: ConfigMap/more"))
 	})
 
-	It("warns of images that are not pinned, and only of those", func(ctx SpecContext) {
+	It("warns only about images without a digest", func(ctx SpecContext) {
 		p := newPerson()
 		pod := "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: IMAGE}]}\n"
 		for image, warned := range map[string]bool{
 			"registry.example.org/loose:1.0": true, "registry.example.org/bare": true,
 			"registry.example.org/pinned@sha256:" + strings.Repeat("a", 64): false,
 		} {
-			dir := p.folder("images", map[string]string{"pod.yaml": strings.Replace(pod, "IMAGE", image, 1)})
+			dir := p.writeDir("images", map[string]string{"pod.yaml": strings.Replace(pod, "IMAGE", image, 1)})
 			r := p.ok(ctx, "module", "create", dir, "--dry-run", "--name", greeter, "--version", "1.0.0", "--quiet")
 			if warned {
 				Expect(r.stderr).To(And(HavePrefix("Warning: "), ContainSubstring(image)), r.String)
@@ -195,7 +195,7 @@ var _ = Describe("module create", func() {
 		}
 	})
 
-	It("makes what module init has described", func(ctx SpecContext) {
+	It("accepts the file that module init writes", func(ctx SpecContext) {
 		p := newPerson()
 		dir := p.fixture("chart", "source")
 		p.ok(ctx, "module", "init", dir, "--name", greeter)

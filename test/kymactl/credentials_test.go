@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	user  = "somebody"
+	user  = "test-user"
 	token = "correct-horse-battery-staple"
 	wrong = "wrong-horse-battery-staple"
 )
@@ -53,7 +53,7 @@ var _ = Describe("Credentials", func() {
 		expectFailure(p.runWith(ctx, stdin, append(args, "--quiet")...), exitFailure, r.Host(), "credentials")
 	}
 
-	It("come from the docker configuration of the user", func(ctx SpecContext) {
+	It("are read from the Docker configuration of the user", func(ctx SpecContext) {
 		refused(ctx, "", push()...)
 		p.hasHome(".docker/config.json", auths(r.Host(), user, wrong), 0o600)
 		refused(ctx, "", push()...)
@@ -66,12 +66,12 @@ var _ = Describe("Credentials", func() {
 		p.ok(ctx, "module", "pull", ref, "-o", p.output("pulled"))
 	})
 
-	It("come from $DOCKER_CONFIG", func(ctx SpecContext) {
+	It("are read from $DOCKER_CONFIG", func(ctx SpecContext) {
 		p.env = []string{"DOCKER_CONFIG=" + filepath.Dir(p.input("docker/config.json", auths(r.Host(), user, token)))}
 		p.ok(ctx, push()...)
 	})
 
-	It("come from --registry-config, which replaces that of the user", func(ctx SpecContext) {
+	It("are read from --registry-config instead of the configuration of the user", func(ctx SpecContext) {
 		p.hasHome(".docker/config.json", auths(r.Host(), user, wrong), 0o600)
 		p.ok(ctx, push("--registry-config", p.input("good.json", auths(r.Host(), user, token)))...)
 		refused(ctx, "", push("--registry-config", p.input("none.json", `{"auths":{}}`))...)
@@ -81,7 +81,7 @@ var _ = Describe("Credentials", func() {
 		Expect(bad.code).To(BeElementOf(exitFailure, exitUsage))
 	})
 
-	It("come from --username and stdin, which are stronger than files", func(ctx SpecContext) {
+	It("are read from --username and stdin, which take precedence over files", func(ctx SpecContext) {
 		p.hasHome(".docker/config.json", auths(r.Host(), user, wrong), 0o600)
 		p.okWith(ctx, token+"\n", push("--username", user, "--password-stdin")...)
 		p.okWith(ctx, token, push("--username", user, "--password-stdin")...)
@@ -92,7 +92,7 @@ var _ = Describe("Credentials", func() {
 		expectFailure(p.runWith(ctx, "", push("--username", user, "--password-stdin", "--quiet")...), exitUsage, "stdin")
 	})
 
-	It("are sent to no one else", func(ctx SpecContext) {
+	It("are sent to no other host", func(ctx SpecContext) {
 		var leaked atomic.Bool
 		other := startRegistry(controlplane.WebOptions{})
 		other.SetFault(func(_ http.ResponseWriter, q *http.Request) bool {
@@ -108,7 +108,7 @@ var _ = Describe("Credentials", func() {
 		Expect(leaked.Load()).To(BeFalse())
 	})
 
-	It("come from credential helpers, and a missing one is named", func(ctx SpecContext) {
+	It("are read from credential helpers, and a missing helper is reported", func(ctx SpecContext) {
 		p.hasHome(".docker/config.json", encoded(values{"credHelpers": values{r.Host(): "vault-of-test"}}), 0o600)
 		p.fails(ctx, exitFailure, []string{"docker-credential-vault-of-test", "install it"}, push()...)
 		helper := func(text string) {
@@ -123,7 +123,7 @@ var _ = Describe("Credentials", func() {
 })
 
 var _ = Describe("TLS", func() {
-	It("is verified, unless the user says how not to", func(ctx SpecContext) {
+	It("is verified, unless a flag disables it", func(ctx SpecContext) {
 		p, r := newPerson(), startRegistry(controlplane.WebOptions{TLS: true, Username: user, Password: token})
 		p.secrets = append(p.secrets, token)
 		p.hasHome(".docker/config.json", auths(r.Host(), user, token), 0o600)
@@ -143,7 +143,7 @@ var _ = Describe("TLS", func() {
 		}
 	})
 
-	It("is left out with --plain-http only, but for this machine", func(ctx SpecContext) {
+	It("is only disabled with --plain-http, or for the local host", func(ctx SpecContext) {
 		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
 		p.makes(ctx, p.sample("source", "a", 0), "layout")
 		// A name that does not exist is reached through a proxy, which sees the requested addresses.
@@ -168,7 +168,7 @@ var _ = Describe("TLS", func() {
 		p.inspect(ctx, ref, "--plain-http")
 	})
 
-	It("is not said by a scheme: those of references are refused, and never stored", func(ctx SpecContext) {
+	It("cannot be set by the scheme of a reference: http:// and https:// are rejected", func(ctx SpecContext) {
 		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
 		p.makes(ctx, p.sample("source", "a", 0), "layout")
 		for _, scheme := range []string{"https://", "http://"} {

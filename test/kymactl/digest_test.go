@@ -47,13 +47,13 @@ func backwards(from, to string) {
 }
 
 // modes sets the modes of all files and directories below a directory.
-func modes(dir string, file, folder os.FileMode) {
+func modes(root string, fileMode, dirMode os.FileMode) {
 	GinkgoHelper()
-	walk(dir, func(path string, d fs.DirEntry) {
+	walk(root, func(path string, d fs.DirEntry) {
 		if d.IsDir() {
-			Expect(os.Chmod(path, folder)).To(Succeed())
+			Expect(os.Chmod(path, dirMode)).To(Succeed())
 		} else {
-			Expect(os.Chmod(path, file)).To(Succeed())
+			Expect(os.Chmod(path, fileMode)).To(Succeed())
 		}
 	})
 }
@@ -82,7 +82,7 @@ var _ = DescribeTableSubtree("The digest of", func(fixture string, args ...strin
 		Expect(os.RemoveAll(p.at("other"))).To(Succeed())
 	}
 
-	It("depends on neither the name of the directory, nor the times, modes and order of its files", func(ctx SpecContext) {
+	It("does not depend on the name of the directory or the times, modes and order of its files", func(ctx SpecContext) {
 		renamed := p.fixture(fixture, "a clone/of.another Näme")
 		same(ctx, renamed)
 		n := 0
@@ -112,9 +112,9 @@ var _ = DescribeTableSubtree("The digest of", func(fixture string, args ...strin
 		return
 	}
 
-	It("depends on no locale, time zone, umask, and number of threads", func(ctx SpecContext) {
+	It("does not depend on the locale, time zone, umask or number of threads", func(ctx SpecContext) {
 		for _, env := range [][]string{
-			{"LANG=tr_TR.UTF-8", "LC_ALL=tr_TR.UTF-8", "TZ=Pacific/Kiritimati"}, {"LANG=C", "TZ=America/New_York", "USER=somebody", "HOSTNAME=else"},
+			{"LANG=tr_TR.UTF-8", "LC_ALL=tr_TR.UTF-8", "TZ=Pacific/Kiritimati"}, {"LANG=C", "TZ=America/New_York", "USER=user", "HOSTNAME=else"},
 			{"GOMAXPROCS=1"}, {"GOMAXPROCS=16", "GOGC=1"}, {"SOURCE_DATE_EPOCH=1234567890"},
 		} {
 			p.env = env
@@ -127,7 +127,7 @@ var _ = DescribeTableSubtree("The digest of", func(fixture string, args ...strin
 		same(ctx, dir)
 	})
 
-	It("is the same in a directory, in a tar and in a registry", func(ctx SpecContext) {
+	It("is the same in a directory, a tar and a registry", func(ctx SpecContext) {
 		for _, to := range []string{"m.tar", "m.tar.gz", "m.tgz"} {
 			Expect(p.makes(ctx, dir, to, args...)).To(Equal(want))
 			Expect(p.inspect(ctx, to).Digest).To(Equal(want))
@@ -137,7 +137,7 @@ var _ = DescribeTableSubtree("The digest of", func(fixture string, args ...strin
 		}
 	})
 
-	It("is the same for 8 processes at once, with outputs of their own and with the same one", func(ctx SpecContext) {
+	It("is the same for 8 concurrent processes, with separate outputs and with the same one", func(ctx SpecContext) {
 		before := hashOf(dir)
 		for _, to := range []func(i int) string{
 			func(i int) string { return "own-" + strconv.Itoa(i) },

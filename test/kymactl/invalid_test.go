@@ -59,7 +59,7 @@ var _ = Describe("module create refuses", func() {
 		if file == "plain.yaml" {
 			files["module.yaml"] = plain
 		}
-		dir := p.folder("source", files)
+		dir := p.writeDir("source", files)
 		before := hashOf(dir)
 		r := p.run(ctx, append([]string{"module", "create", dir, "-o", "layout", "--quiet"}, args...)...)
 		Expect(r.code).To(BeElementOf(exitFailure, exitUsage), r.String)
@@ -69,11 +69,11 @@ var _ = Describe("module create refuses", func() {
 	},
 		Entry("a template that cannot be parsed", "chart/templates/a.yaml", "{{ .Values.a", nil, "chart", "a.yaml"),
 		Entry("a template that cannot be rendered", "chart/templates/a.yaml", "{{ fail \"no way\" }}", nil, "a.yaml", "no way"),
-		Entry("a template that renders no YAML", "chart/templates/a.yaml", "a: b: c", nil, "a.yaml"),
+		Entry("a template that renders invalid YAML", "chart/templates/a.yaml", "a: b: c", nil, "a.yaml"),
 		Entry("a chart without a name", "chart/Chart.yaml", "apiVersion: v2\nversion: 0.1.0\n", nil, "chart", "name"),
 		Entry("YAML that cannot be parsed", "plain.yaml", "a: b: c\n", nil, "plain.yaml"),
 		Entry("YAML that is not an object", "plain.yaml", "a: b\n", nil, "plain.yaml", "apiVersion"),
-		Entry("a CRD that is none", "crds.yaml", configMap("a", "a"), nil, "crds.yaml"),
+		Entry("a file of CRDs that contains another kind", "crds.yaml", configMap("a", "a"), nil, "crds.yaml"),
 		Entry("a custom resource with a field of another type", "cr.yaml", cr("{text: 5}"), nil, "cr.yaml", "spec.text"),
 		Entry("a custom resource without a required field", "cr.yaml", cr("{times: 1}"), nil, "cr.yaml", "spec.text"),
 		Entry("a custom resource with too long a text", "cr.yaml", cr("{text: hello world}"), nil, "cr.yaml", "spec.text"),
@@ -81,7 +81,7 @@ var _ = Describe("module create refuses", func() {
 		Entry("a custom resource of an unknown version", "cr.yaml", "apiVersion: example.org/v2\nkind: Greeting\nmetadata: {name: a}\nspec: {text: a}\n", nil, "cr.yaml", "v2"),
 		Entry("a name without a domain", "", "", []string{"--name", "greeter"}, "name", `"greeter"`),
 		Entry("a name in upper case", "", "", []string{"--name", "example.org/module/Greeter"}, "name", "Greeter"),
-		Entry("a name that cannot be one of OCM", "", "", []string{"--name", "example.org/module//x"}, "name"),
+		Entry("a name that OCM does not allow", "", "", []string{"--name", "example.org/module//x"}, "name"),
 		Entry("version latest", "", "", []string{"--version", "latest"}, "version", "latest"),
 		Entry("version 1.2.3.4", "", "", []string{"--version", "1.2.3.4"}, "version", "1.2.3.4"),
 		Entry("version 01.2.3", "", "", []string{"--version", "01.2.3"}, "version", "01.2.3"),
@@ -91,26 +91,26 @@ var _ = Describe("module create refuses", func() {
 		Entry("an unknown field", "module.yaml", identity+"chart: [{path: chart}]\n", nil, "module.yaml", "chart"),
 		Entry("a field of another type", "module.yaml", identity+"charts: chart\n", nil, "module.yaml", "charts"),
 		Entry("a module.yaml that is not YAML", "module.yaml", "name: [\n", nil, "module.yaml"),
-		Entry("a path that leaves the directory", "module.yaml", identity+"manifests: [{path: ../valid/plain.yaml}]\n", nil, "module.yaml", "manifests[0].path"),
+		Entry("a path outside of the directory", "module.yaml", identity+"manifests: [{path: ../valid/plain.yaml}]\n", nil, "module.yaml", "manifests[0].path"),
 		Entry("an absolute path", "module.yaml", identity+"manifests: [{path: /etc/passwd}]\n", nil, "module.yaml", "manifests[0].path"),
-		Entry("a path that is not there", "module.yaml", identity+"charts: [{path: nothing}]\n", nil, "module.yaml", "nothing"),
-		Entry("two installs of one name", "module.yaml", identity+"manifests: [{name: aa, path: plain.yaml}]\ncharts: [{name: aa, path: chart}]\n", nil, "module.yaml", "aa"),
-		Entry("a rule that is not CEL", "module.yaml", identity+"charts: [{path: chart}]\nreadiness: [{cel: \"object.a ==\"}]\n", nil, "module.yaml", "readiness[0]"),
-		Entry("a module of nothing", "module.yaml", identity, nil, "module.yaml"),
+		Entry("a path that does not exist", "module.yaml", identity+"charts: [{path: nothing}]\n", nil, "module.yaml", "nothing"),
+		Entry("two installs with the same name", "module.yaml", identity+"manifests: [{name: aa, path: plain.yaml}]\ncharts: [{name: aa, path: chart}]\n", nil, "module.yaml", "aa"),
+		Entry("a rule that is not valid CEL", "module.yaml", identity+"charts: [{path: chart}]\nreadiness: [{cel: \"object.a ==\"}]\n", nil, "module.yaml", "readiness[0]"),
+		Entry("an empty module", "module.yaml", identity, nil, "module.yaml"),
 	)
 
-	It("nothing that is valid", func(ctx SpecContext) {
+	It("nothing if the input is valid", func(ctx SpecContext) {
 		p := newPerson()
 		for _, text := range []string{valid["module.yaml"], plain} {
 			files := maps.Clone(valid)
 			files["module.yaml"] = text
-			p.ok(ctx, "module", "create", p.folder("source", files), "--dry-run")
+			p.ok(ctx, "module", "create", p.writeDir("source", files), "--dry-run")
 		}
 	})
 
-	It("a link that leaves the directory", func(ctx SpecContext) {
+	It("a link that points outside of the directory", func(ctx SpecContext) {
 		p := newPerson()
-		dir := p.folder("source", map[string]string{"chart/Chart.yaml": valid["chart/Chart.yaml"], "chart/templates/a.yaml": valid["plain.yaml"]})
+		dir := p.writeDir("source", map[string]string{"chart/Chart.yaml": valid["chart/Chart.yaml"], "chart/templates/a.yaml": valid["plain.yaml"]})
 		outside := p.input("outside.yaml", configMap("outside", "secret of another client"))
 		Expect(os.Symlink(outside, dir+"/chart/templates/b.yaml")).To(Succeed())
 		p.fails(ctx, exitFailure, []string{"b.yaml"}, "module", "create", dir+"/chart", "--name", greeter, "-o", "layout")

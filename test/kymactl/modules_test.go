@@ -85,7 +85,7 @@ func (p *person) sample(name, text string, size int) string {
 			files[chart+"/files/noise.txt"] = noise(size, i)
 		}
 	}
-	return p.folder(name, files)
+	return p.writeDir(name, files)
 }
 
 // makes creates a layout from a directory, and returns its digest.

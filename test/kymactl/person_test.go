@@ -39,8 +39,8 @@ func newPerson() *person {
 	GinkgoHelper()
 	p := &person{dir: must(os.MkdirTemp(world, "p"))}
 	Expect(os.Chmod(p.dir, 0o711)).To(Succeed())
-	for _, folder := range []string{"home", "tmp", "work", "path", "input"} {
-		Expect(os.Mkdir(p.path(folder), 0o755)).To(Succeed())
+	for _, dir := range []string{"home", "tmp", "work", "path", "input"} {
+		Expect(os.Mkdir(p.path(dir), 0o755)).To(Succeed())
 	}
 	DeferCleanup(func() {
 		defer os.RemoveAll(p.dir)
@@ -52,9 +52,9 @@ func newPerson() *person {
 // expectTidy checks that the runs left no other files.
 func (p *person) expectTidy() {
 	GinkgoHelper()
-	for folder, want := range map[string][]string{"home": p.kept, "tmp": nil, "work": p.outputs} {
-		for _, name := range names(p.path(folder)) {
-			Expect(want).To(ContainElement(name), "what is in "+folder)
+	for dir, want := range map[string][]string{"home": p.kept, "tmp": nil, "work": p.outputs} {
+		for _, name := range names(p.path(dir)) {
+			Expect(want).To(ContainElement(name), "what is in "+dir)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (p *person) input(name, content string) string {
 }
 
 // Writes files by path into a directory, and returns its path.
-func (p *person) folder(name string, files map[string]string) string {
+func (p *person) writeDir(name string, files map[string]string) string {
 	GinkgoHelper()
 	Expect(os.MkdirAll(filepath.Join(p.path("input"), name), 0o755)).To(Succeed())
 	for file, content := range files {

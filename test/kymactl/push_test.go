@@ -25,7 +25,7 @@ var _ = Describe("module push", func() {
 		x = newProxy(r.URL())
 	})
 
-	It("pushes every byte, and nothing the second time", func(ctx SpecContext) {
+	It("pushes all content, and nothing the second time", func(ctx SpecContext) {
 		key, _ := p.hasKeys(ctx, "k")
 		digest := p.makes(ctx, p.sample("source", "a", 2000), "layout", "--key", key)
 		first := p.ok(ctx, "module", "push", "layout", x.host()+"/m")
@@ -70,7 +70,7 @@ var _ = Describe("module push", func() {
 		Expect(p.inspect(ctx, hashed).Digest).To(Equal(s.Digest))
 	})
 
-	It("of one module by 16 processes at once makes all of them succeed", func(ctx SpecContext) {
+	It("of one module succeeds in 16 concurrent processes", func(ctx SpecContext) {
 		digest := p.makes(ctx, p.sample("source", "a", 20_000), "layout")
 		var all []*process
 		for range 16 {
@@ -87,8 +87,8 @@ var _ = Describe("module push", func() {
 
 // Two processes push different content as the same version. Registries cannot set a tag conditionally, so each process reads
 // the tag again after its write.
-var _ = Describe("Racing pushes", func() {
-	It("have one winner, and the other is told, where both write at the same time", func(ctx SpecContext) {
+var _ = Describe("Concurrent pushes", func() {
+	It("succeed for one process, and fail for the other", func(ctx SpecContext) {
 		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
 		a, b := p.makes(ctx, p.sample("a", "a", 0), "a"), p.makes(ctx, p.sample("b", "b", 0), "b")
 		Expect(a).NotTo(Equal(b))
@@ -118,7 +118,7 @@ var _ = Describe("Racing pushes", func() {
 		}
 	})
 
-	It("report what the tag was when they looked last, whatever their times", func(ctx SpecContext) {
+	It("report the last digest that they read for the tag", func(ctx SpecContext) {
 		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
 		p.makes(ctx, p.sample("a", "a", 0), "a")
 		p.makes(ctx, p.sample("b", "b", 0), "b")

@@ -29,7 +29,7 @@ var _ = Describe("module sign", func() {
 		ref = p.ok(ctx, "module", "push", "layout", r.Host()+"/m").reference()
 	})
 
-	It("keeps every layer referenced, and changes nothing the second time", func(ctx SpecContext) {
+	It("keeps references to all layers, and changes nothing the second time", func(ctx SpecContext) {
 		before := content(ctx, r, "m/"+inRegistry, "1.0.0")
 		unsigned := p.inspect(ctx, ref)
 		signed := p.ok(ctx, "module", "sign", ref, "--key", key)
@@ -55,7 +55,7 @@ var _ = Describe("module sign", func() {
 		Expect(p.blobs("layout")).To(Equal(p.blobs("made")))
 	})
 
-	It("puts signatures of several names side by side, and never replaces that of another key", func(ctx SpecContext) {
+	It("adds signatures with several names, and never replaces a signature of another key", func(ctx SpecContext) {
 		otherKey, otherPub := p.hasKeys(ctx, "other")
 		p.ok(ctx, "module", "sign", ref, "--key", key)
 		p.ok(ctx, "module", "sign", ref, "--key", otherKey, "--signature-name", "acme")
@@ -72,7 +72,7 @@ var _ = Describe("module sign", func() {
 		Expect(p.inspect(ctx, ref).Digest).To(Equal(digest))
 	})
 
-	It("takes keys of all kinds that there are, and shows none", func(ctx SpecContext) {
+	It("accepts keys of all supported types, and prints none", func(ctx SpecContext) {
 		k := aKey()
 		files := map[string][]byte{}
 		files["pkcs1"] = pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(k)})
@@ -95,7 +95,7 @@ var _ = Describe("module sign", func() {
 		p.fails(ctx, exitUsage, []string{"--key"}, "module", "verify", ref, "--key", p.input("no.pem", "password: hunter2hunter2\n"))
 	})
 
-	It("is asked for: what is not signed is not verified", func(ctx SpecContext) {
+	It("is required: a module without a signature is not verified", func(ctx SpecContext) {
 		for _, module := range []string{ref, "layout"} {
 			p.fails(ctx, exitUnverified, []string{"signature", signature}, "module", "verify", module, "--key", pub)
 		}
@@ -110,7 +110,7 @@ var _ = Describe("module sign", func() {
 type values = map[string]any
 
 // None of these attacks changes the signature.
-var _ = DescribeTable("module verify names what was", func(ctx SpecContext, why string, attack func(component, first, all values)) {
+var _ = DescribeTable("module verify detects changes to", func(ctx SpecContext, why string, attack func(component, first, all values)) {
 	p, r := newPerson(), startRegistry(controlplane.WebOptions{})
 	pub := p.input("k.pub", string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: must(x509.MarshalPKIXPublicKey(&aKey().PublicKey))})))
 	c := controlplane.Component{
@@ -136,7 +136,7 @@ var _ = DescribeTable("module verify names what was", func(ctx SpecContext, why 
 	p.fails(ctx, exitUnverified, []string{why}, "module", "verify", bad.Repository+":1.0.0", "--key", pub)
 	p.fails(ctx, exitUnverified, []string{why}, "module", "pull", bad.Repository+":1.0.0", "--key", pub, "-o", "pulled")
 },
-	Entry("nothing, where nothing was done", "", nil),
+	Entry("nothing if the module is unchanged", "", nil),
 	Entry("the name", "example.org/module/other", func(c, _, _ values) { c["name"] = "example.org/module/other" }),
 	Entry("the version", "1.0.1", func(c, _, _ values) { c["version"] = "1.0.1" }),
 	Entry("the provider", "changed", func(c, _, _ values) { c["provider"] = "else" }),
@@ -144,11 +144,11 @@ var _ = DescribeTable("module verify names what was", func(ctx SpecContext, why 
 	Entry("the type of a resource", "changed", func(_, r, _ values) { r["type"] = "helm-chart" }),
 	Entry("the relation of a resource", "changed", func(_, r, _ values) { r["relation"] = "external" }),
 	Entry("the digest of a resource", "changed", func(_, r, _ values) { r["digest"].(values)["value"] = strings.Repeat("0", 64) }),
-	Entry("a digest that is gone", "raw-manifest", func(_, r, _ values) { delete(r, "digest") }),
+	Entry("a digest that was removed", "raw-manifest", func(_, r, _ values) { delete(r, "digest") }),
 	Entry("a digest that was excluded", "changed", func(_, r, _ values) {
 		r["digest"] = values{"hashAlgorithm": "NO-DIGEST", "normalisationAlgorithm": "EXCLUDE-FROM-SIGNATURE", "value": "NO-DIGEST"}
 	}),
-	Entry("an access that is gone", "raw-manifest", func(_, r, _ values) { r["access"] = values{"type": "None"} }),
+	Entry("an access that was removed", "raw-manifest", func(_, r, _ values) { r["access"] = values{"type": "None"} }),
 	Entry("an access to another layer", "raw-manifest", func(c, r, _ values) { r["access"] = c["resources"].([]any)[1].(values)["access"] }),
 	Entry("a resource that was added", "changed", func(c, r, _ values) {
 		more := maps.Clone(r)
@@ -156,15 +156,15 @@ var _ = DescribeTable("module verify names what was", func(ctx SpecContext, why 
 		c["resources"] = append(c["resources"].([]any), more)
 	}),
 	Entry("a resource that was removed", "changed", func(c, _, _ values) { c["resources"] = c["resources"].([]any)[:1] }),
-	Entry("a signature that is gone", signature, func(_, _, all values) { delete(all, "signatures") }),
-	Entry("a signature of another name", signature, func(_, _, all values) { first(all)["name"] = "else" }),
-	Entry("a second signature of the name", signature, func(_, _, all values) {
+	Entry("a signature that was removed", signature, func(_, _, all values) { delete(all, "signatures") }),
+	Entry("the name of a signature", signature, func(_, _, all values) { first(all)["name"] = "else" }),
+	Entry("a second signature with the same name", signature, func(_, _, all values) {
 		all["signatures"] = append(all["signatures"].([]any), all["signatures"].([]any)[0])
 	}),
-	Entry("a hash that is not known", "md5", func(_, _, all values) { first(all)["digest"].(values)["hashAlgorithm"] = "md5" }),
-	Entry("a normalisation that is not known", "none", func(_, _, all values) { first(all)["digest"].(values)["normalisationAlgorithm"] = "none" }),
+	Entry("a hash algorithm that is unknown", "md5", func(_, _, all values) { first(all)["digest"].(values)["hashAlgorithm"] = "md5" }),
+	Entry("a normalisation algorithm that is unknown", "none", func(_, _, all values) { first(all)["digest"].(values)["normalisationAlgorithm"] = "none" }),
 	Entry("a hash that was replaced", "changed", func(_, _, all values) { first(all)["digest"].(values)["value"] = strings.Repeat("0", 64) }),
-	Entry("a signature of nothing", "signature", func(_, _, all values) { first(all)["signature"].(values)["value"] = "" }),
+	Entry("an empty signature", "signature", func(_, _, all values) { first(all)["signature"].(values)["value"] = "" }),
 )
 
 // first returns the first signature.

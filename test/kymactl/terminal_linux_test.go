@@ -25,7 +25,7 @@ func terminal() (program, person *os.File) {
 	return must(os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)), person
 }
 
-var _ = DescribeTable("A bar is shown", func(ctx SpecContext, isTerminal bool, flags ...string) {
+var _ = DescribeTable("A progress bar is shown", func(ctx SpecContext, isTerminal bool, flags ...string) {
 	p, r := newPerson(), startRegistry(controlplane.WebOptions{})
 	p.makes(ctx, p.sample("source", "a", 100_000), "layout")
 	p.ok(ctx, "module", "push", "layout", r.Host()+"/m")
@@ -57,6 +57,6 @@ var _ = DescribeTable("A bar is shown", func(ctx SpecContext, isTerminal bool, f
 	Expect(done.stdout).NotTo(ContainSubstring("\r"))
 },
 	Entry("on a terminal", true),
-	Entry("on a terminal, but not to the quiet", true, "--quiet"),
-	Entry("nowhere else", false),
+	Entry("on a terminal, but not with --quiet", true, "--quiet"),
+	Entry("not in a pipe", false),
 )

@@ -34,7 +34,7 @@ var _ = Describe("module pull and copy", func() {
 		source = x.host() + "/m/" + inRegistry + ":1.0.0"
 	})
 
-	It("keep every byte, with signatures", func(ctx SpecContext) {
+	It("keep all content and signatures", func(ctx SpecContext) {
 		want := p.blobs("layout")
 		other := startRegistry(controlplane.WebOptions{})
 		Expect(p.ok(ctx, "module", "pull", source, "-o", p.output("pulled")).digest()).To(Equal(digest))
@@ -49,7 +49,7 @@ var _ = Describe("module pull and copy", func() {
 		}
 	})
 
-	It("do nothing when all is there", func(ctx SpecContext) {
+	It("do nothing if all content exists", func(ctx SpecContext) {
 		p.ok(ctx, "module", "pull", source, "-o", p.output("pulled"))
 		before := hashOf(p.at("pulled"))
 		x.through()
@@ -71,7 +71,7 @@ var _ = Describe("module pull and copy", func() {
 		Expect(p.blobs("other")).To(Equal(p.blobs("layout")))
 	})
 
-	It("get what is missing only, when they are run again", func(ctx SpecContext) {
+	It("transfer only missing content when they are run again", func(ctx SpecContext) {
 		sizes := map[string]int64{}
 		for d, blob := range p.blobs("layout") {
 			sizes[d] = int64(len(blob))
@@ -100,7 +100,7 @@ var _ = Describe("module pull and copy", func() {
 		Expect(p.blobs("pulled")).To(Equal(p.blobs("layout")))
 	})
 
-	DescribeTable("believe no byte of a registry", func(ctx SpecContext, part func(digest string, m manifest) string) {
+	DescribeTable("verify everything that a registry sends", func(ctx SpecContext, part func(digest string, m manifest) string) {
 		path := part(digest, p.manifestOf("layout", digest))
 		flip := func(q *http.Response) {
 			if strings.HasSuffix(q.Request.URL.Path, path) && q.Request.Method == http.MethodGet && q.StatusCode < 300 {
@@ -125,9 +125,9 @@ var _ = Describe("module pull and copy", func() {
 		p.ok(ctx, "module", "pull", source, "-o", "pulled")
 		Expect(p.blobs("pulled")).To(Equal(p.blobs("layout")))
 	},
-		Entry("neither the manifest", func(digest string, _ manifest) string { return "/manifests/" + digest }),
-		Entry("nor the descriptor", func(_ string, m manifest) string { return m.Layers[0].Digest }),
-		Entry("nor a layer", func(_ string, m manifest) string { return m.Layers[2].Digest }),
+		Entry("the manifest", func(digest string, _ manifest) string { return "/manifests/" + digest }),
+		Entry("the descriptor", func(_ string, m manifest) string { return m.Layers[0].Digest }),
+		Entry("a layer", func(_ string, m manifest) string { return m.Layers[2].Digest }),
 	)
 })
 
@@ -138,7 +138,7 @@ func stored(path, digest string, sizes map[string]int64) bool {
 }
 
 // A process that ends on a signal leaves no files, and reports the signal.
-var _ = DescribeTable("Interrupted by", func(ctx SpecContext, signal os.Signal, args ...string) {
+var _ = DescribeTable("A command ends when it is interrupted by", func(ctx SpecContext, signal os.Signal, args ...string) {
 	p, r := newPerson(), startRegistry(controlplane.WebOptions{})
 	x := newProxy(r.URL())
 	key, _ := p.hasKeys(ctx, "k")

@@ -24,15 +24,15 @@ func (p *person) otherUser() {
 		}
 		return
 	}
-	const nobody = 65534
-	p.attributes = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody, NoSetGroups: false}}
-	for _, folder := range []string{"home", "tmp", "work"} {
-		Expect(os.Chown(p.path(folder), nobody, nobody)).To(Succeed())
+	const unprivileged = 65534
+	p.attributes = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged, NoSetGroups: false}}
+	for _, dir := range []string{"home", "tmp", "work"} {
+		Expect(os.Chown(p.path(dir), unprivileged, unprivileged)).To(Succeed())
 	}
 }
 
 var _ = Describe("Another user", func() {
-	It("gets the same digest of a tree that may only be read", func(ctx SpecContext) {
+	It("gets the same digest for a read-only directory", func(ctx SpecContext) {
 		p := newPerson()
 		p.otherUser()
 		dir := p.fixture("full", "source")
@@ -55,7 +55,7 @@ var _ = Describe("Another user", func() {
 })
 
 var _ = Describe("The binary", func() {
-	It("is static, and needs nothing of its environment", func(ctx SpecContext) {
+	It("is static, and works without environment variables", func(ctx SpecContext) {
 		f := must(elf.Open(binary))
 		defer f.Close()
 		for _, s := range f.Progs {

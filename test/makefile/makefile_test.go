@@ -113,7 +113,7 @@ func contents(t *testing.T, dir string) map[string]string {
 
 // TestCluster follows a user who tries the provider in a cluster: each part depends on the previous ones.
 func TestCluster(t *testing.T) {
-	c, s := newClone(t), newSite(t)
+	c, s := newClone(t), newFixture(t)
 	kinds := len(contents(t, filepath.Join(c.origin, "package", "crds"))) - 2 // Without the Go files.
 	image := s.registry.Host() + "/provider-kyma:test"
 
@@ -150,7 +150,7 @@ func TestCluster(t *testing.T) {
 }
 
 // testRun checks that the provider of make run installs a Manifest, and ends when it is terminated.
-func testRun(t *testing.T, c *clone, s *site) {
+func testRun(t *testing.T, c *clone, s *fixture) {
 	if err := controlplane.Connect(t.Context(), s.client, team, config, s.cluster, s.registry); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func testImage(t *testing.T, c *clone, image string) {
 
 // testDeploy checks that the provider of the Deployment installs another Manifest, and removes it and the one of make run.
 // Until then, make refuses to delete the CRDs.
-func testDeploy(t *testing.T, c *clone, s *site, image string) {
+func testDeploy(t *testing.T, c *clone, s *fixture, image string) {
 	c.mustMake(t, "deploy", "IMG="+image, s.kubeconfig())
 	if got := s.play(t); got != image {
 		t.Errorf("the Deployment runs %s, want %s", got, image)
@@ -239,7 +239,7 @@ func testDeploy(t *testing.T, c *clone, s *site, image string) {
 }
 
 // testUninstall checks that CRDs that belong to a package are kept, and the others are deleted.
-func testUninstall(t *testing.T, c *clone, s *site) {
+func testUninstall(t *testing.T, c *clone, s *fixture) {
 	c.mustMake(t, "install", s.kubeconfig())
 	const owners = `{"metadata":{"ownerReferences":[{"apiVersion":"pkg.crossplane.io/v1","kind":"ProviderRevision","name":"kyma-1","uid":"x"}]}}`
 	s.patchCRD(t, owners)

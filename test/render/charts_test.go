@@ -146,17 +146,17 @@ func TestRealChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders := map[string]string{"Crossplane": filepath.Join(crossplane, "cluster", "charts", "crossplane")}
+	dirs := map[string]string{"Crossplane": filepath.Join(crossplane, "cluster", "charts", "crossplane")}
 	for name, c := range map[string]tools.Chart{
 		"Gatekeeper": tools.GatekeeperChart, "GatekeeperPrevious": tools.GatekeeperPreviousChart,
 		"Kyverno": tools.KyvernoChart, "KyvernoPrevious": tools.KyvernoPreviousChart,
 	} {
-		if folders[name], err = tools.ChartDir(t.Context(), c); err != nil {
+		if dirs[name], err = tools.ChartDir(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
 	}
 	p := newPool(t, sandbox.Options{Spares: 1})
-	for name, dir := range folders {
+	for name, dir := range dirs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want, failed := helmTemplate(t, helm, dir, feature{})

@@ -14,7 +14,7 @@ import (
 // TestNotFound checks the responses of a real API server for something that does not exist. It names a missing object, but
 // nothing if it does not serve the path. In this case, its discovery documents show that the kind is not served.
 func TestNotFound(t *testing.T) {
-	apply(t, "somebody", "", "customresourcedefinitions", map[string]any{
+	apply(t, "other-client", "", "customresourcedefinitions", map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 		"metadata": map[string]any{"name": "things.missing.example.org"},
 		"spec": map[string]any{

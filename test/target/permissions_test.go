@@ -50,21 +50,21 @@ func TestPermissions(t *testing.T) {
 	c, e := connect(t, as), manifest.New()
 
 	s := templateOperator(t)
-	settle(t, e, c, s)
+	reconcile(t, e, c, s)
 	accounts := clients.CoreV1().ServiceAccounts(operators)
 	const account = "template-operator-controller-manager"
 	if err := accounts.Delete(t.Context(), account, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "what was deleted is restored", func() bool {
-		settle(t, e, c, s)
+		reconcile(t, e, c, s)
 		_, err := accounts.Get(t.Context(), account, metav1.GetOptions{})
 		return err == nil
 	})
 	s = templateOperator(t)
 	// A change that only affects labels creates no revision.
 	s.Labels, s.Installs[1].Values = map[string]string{"changed": "yes"}, map[string]any{"changed": "yes"}
-	settle(t, e, c, s)
+	reconcile(t, e, c, s)
 	takeAway(t, e, c, s, clients)
 
 	requests := map[string]int{}
@@ -141,7 +141,7 @@ func contentOf(t *testing.T, path ...string) []byte {
 // templateOperator returns the module of the demo, with an additional chart that has its own release and namespace.
 func templateOperator(t *testing.T) *manifest.Bundle {
 	t.Helper()
-	folder := []string{"cluster", "local", "modules", "template-operator"}
+	dir := []string{"cluster", "local", "modules", "template-operator"}
 	install := func(name string, form manifest.Form, files ...source.File) manifest.Install {
 		return manifest.Install{
 			Name: name, Form: form, Namespace: name + "-installed",
@@ -153,12 +153,12 @@ func templateOperator(t *testing.T) *manifest.Bundle {
 	s := &manifest.Bundle{
 		Name: "permissions", Owner: "test",
 		Installs: []manifest.Install{
-			install("operator", manifest.FormPlain, source.File{Name: "all.yaml", Data: contentOf(t, append(folder, "template-operator.yaml")...)}),
+			install("operator", manifest.FormPlain, source.File{Name: "all.yaml", Data: contentOf(t, append(dir, "template-operator.yaml")...)}),
 			install("web", manifest.FormChart,
 				source.File{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: web\nversion: 1.0.0\n")},
 				source.File{Name: "templates/service.yaml", Data: []byte("apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n")}),
 		},
-		Resource: objectsIn(t, append(folder, "default-sample-cr.yaml")...)[0],
+		Resource: objectsIn(t, append(dir, "default-sample-cr.yaml")...)[0],
 	}
 	s.Resource.SetNamespace(metav1.NamespaceDefault)
 	return s
@@ -171,8 +171,8 @@ func waits(err error) bool {
 	return errors.As(err, &e) || errors.As(err, &l)
 }
 
-// settle performs steps until there is nothing left to do.
-func settle(t *testing.T, e *manifest.Engine, c *connected, s *manifest.Bundle) {
+// reconcile performs steps until there is nothing left to do.
+func reconcile(t *testing.T, e *manifest.Engine, c *connected, s *manifest.Bundle) {
 	t.Helper()
 	eventually(t, "the module is applied", func() bool {
 		r, err := e.Apply(t.Context(), c, s)

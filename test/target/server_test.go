@@ -204,7 +204,7 @@ func configMap(name, value string) map[string]any {
 // patchConfigMap patches a ConfigMap as another client.
 func patchConfigMap(t *testing.T, name, patch string) {
 	t.Helper()
-	_, err := of(configMaps, "default").Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "somebody"})
+	_, err := of(configMaps, "default").Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "other-client"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,9 +102,9 @@ func TestDiscovery(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	stranger := rest.AnonymousClientConfig(server.Config())
-	stranger.BearerToken = "nonsense"
-	c := connect(t, stranger)
+	unauthorized := rest.AnonymousClientConfig(server.Config())
+	unauthorized.BearerToken = "nonsense"
+	c := connect(t, unauthorized)
 	err := c.track(t, configMapKind)
 	// The second request isn't sent.
 	n := (*transport.NotConnectedError)(nil)
@@ -129,7 +129,7 @@ func TestWatch(t *testing.T) {
 		return cluster.ObjectRef{Kind: "ConfigMap", Namespace: "default", Name: name}
 	}
 	there := manifest.Interpreter().State(apply(t, manifest.DefaultFieldManager, "set", "configmaps", configMap("there", "x")))
-	apply(t, "somebody", "", "configmaps", configMap("foreign", "x"))
+	apply(t, "other-client", "", "configmaps", configMap("foreign", "x"))
 	if err := c.track(t, configMapKind); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestWatchOfKindThatComesAndGoes(t *testing.T) {
 	if err := c.track(t, thingKind); !isNoKind(err) {
 		t.Fatalf("want NoKindError, got %v", err)
 	}
-	apply(t, "somebody", "", "customresourcedefinitions", map[string]any{
+	apply(t, "other-client", "", "customresourcedefinitions", map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 		"metadata": map[string]any{"name": "things.target.example.org"},
 		"spec": map[string]any{

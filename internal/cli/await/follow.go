@@ -74,7 +74,7 @@ type blindError struct{ error }
 // Unwrap returns the wrapped error.
 func (e *blindError) Unwrap() error { return e.error }
 
-// Blind marks the error of a judge function as temporary: the function could not read something besides the objects. The
+// Blind marks the error of a check as temporary: the function could not read something besides the objects. The
 // Follower then lists the objects again and calls the function again.
 func Blind(err error) error { return &blindError{err} }
 

@@ -33,16 +33,16 @@ type Kyma struct {
 // Ready waits until the Kyma or the modules are Ready with the current spec. It fails with ExitNotFound if the Kyma does not
 // exist or a module is not enabled.
 func (k *Kyma) Ready(ctx context.Context) error {
-	return k.Until(ctx, "to become Ready", func(now *v1alpha1.Kyma) (Verdict, error) {
+	return k.Until(ctx, "to become Ready", func(now *v1alpha1.Kyma) (Result, error) {
 		if now == nil {
-			return Verdict{}, lookup.NoKyma(k.Namespace, k.Name)
+			return Result{}, lookup.NoKyma(k.Namespace, k.Name)
 		}
 		if meta.WasDeleted(now) {
-			return Verdict{}, errors.Errorf("Kyma %s/%s is being deleted and cannot become Ready", k.Namespace, k.Name)
+			return Result{}, errors.Errorf("Kyma %s/%s is being deleted and cannot become Ready", k.Namespace, k.Name)
 		}
 		v, err := readiness(now, k.Modules)
 		if err == nil && v.Failed && k.FailFast {
-			return Verdict{}, errors.Errorf("Kyma %s/%s is in state Error: %s", k.Namespace, k.Name, v.Message)
+			return Result{}, errors.Errorf("Kyma %s/%s is in state Error: %s", k.Namespace, k.Name, v.Message)
 		}
 		return v, err
 	})
@@ -50,10 +50,10 @@ func (k *Kyma) Ready(ctx context.Context) error {
 
 // Deleted waits until the Kyma no longer exists.
 func (k *Kyma) Deleted(ctx context.Context) error {
-	return k.Until(ctx, "to be deleted", func(now *v1alpha1.Kyma) (Verdict, error) {
+	return k.Until(ctx, "to be deleted", func(now *v1alpha1.Kyma) (Result, error) {
 		switch {
 		case now == nil:
-			return Verdict{Met: true}, nil
+			return Result{Met: true}, nil
 		case !meta.WasDeleted(now):
 			return NotYet("not deleted yet"), nil
 		}
@@ -67,9 +67,9 @@ const toRemove = "to remove the modules"
 // Removed waits until nothing is left of the modules: the status of the Kyma does not list them, and they have no Manifests.
 func (k *Kyma) Removed(ctx context.Context) error {
 	var uid types.UID
-	err := k.Until(ctx, toRemove, func(now *v1alpha1.Kyma) (Verdict, error) {
+	err := k.Until(ctx, toRemove, func(now *v1alpha1.Kyma) (Result, error) {
 		if now == nil {
-			return Verdict{Met: true}, nil
+			return Result{Met: true}, nil
 		}
 		uid = now.UID
 		return removal(now, k.Modules), nil
@@ -81,17 +81,17 @@ func (k *Kyma) Removed(ctx context.Context) error {
 	return k.emptied(ctx, uid)
 }
 
-// Until waits until the verdict of judge is met. now is the current Kyma, or nil if it does not exist. The function Until
+// Until waits until the condition is met. now is the current Kyma, or nil if it does not exist. The function Until
 // describes goal.
-func (k *Kyma) Until(ctx context.Context, goal string, judge func(now *v1alpha1.Kyma) (Verdict, error)) error {
+func (k *Kyma) Until(ctx context.Context, goal string, check func(now *v1alpha1.Kyma) (Result, error)) error {
 	key := types.NamespacedName{Namespace: k.Namespace, Name: k.Name}
 	f := &Follower{
 		Client: k.Client, List: func() client.ObjectList { return &v1alpha1.KymaList{} },
 		Options: []client.ListOption{client.InNamespace(k.Namespace), client.MatchingFields{"metadata.name": k.Name}},
 	}
-	return Until(ctx, k.Environment, k.subject(), f, goal, func(all Objects) (Verdict, error) {
+	return Until(ctx, k.Environment, k.subject(), f, goal, func(all Objects) (Result, error) {
 		now, _ := all[key].(*v1alpha1.Kyma)
-		return judge(now)
+		return check(now)
 	})
 }
 
@@ -101,7 +101,7 @@ func (k *Kyma) emptied(ctx context.Context, kyma types.UID) error {
 		Client: k.Client, List: func() client.ObjectList { return &v1alpha1.ManifestList{} },
 		Options: []client.ListOption{client.InNamespace(k.Namespace)},
 	}
-	return Until(ctx, k.Environment, k.subject(), f, toRemove, func(all Objects) (Verdict, error) {
+	return Until(ctx, k.Environment, k.subject(), f, toRemove, func(all Objects) (Result, error) {
 		var left []string
 		for _, o := range all {
 			if lookup.Owns(kyma, o) && k.concerns(o) {
@@ -109,7 +109,7 @@ func (k *Kyma) emptied(ctx context.Context, kyma types.UID) error {
 			}
 		}
 		if len(left) == 0 {
-			return Verdict{Met: true}, nil
+			return Result{Met: true}, nil
 		}
 		m, _ := all[types.NamespacedName{Namespace: k.Namespace, Name: slices.Min(left)}].(*v1alpha1.Manifest)
 		return NotYet("Manifest %s: %s", m.Name, cmp.Or(m.Status.AtProvider.Message, "removal in progress")), nil

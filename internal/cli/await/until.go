@@ -12,11 +12,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 )
 
-// Until watches objects until the verdict of judge is met, and shows its progress on stderr: a spinner on a terminal, otherwise
+// Until watches objects until the condition is met, and shows its progress on stderr: a spinner on a terminal, otherwise
 // a line for each change. subject and goal describe what it waits for, such as "Kyma team-a/default" and "to become Ready".
-// Until fails if judge fails, unless the error is marked by Blind, and with ExitTimeout if ctx expires.
+// Until fails if check fails, unless the error is marked by Blind, and with ExitTimeout if ctx expires.
 func Until(
-	ctx context.Context, e *command.Environment, subject string, f *Follower, goal string, judge func(Objects) (Verdict, error),
+	ctx context.Context, e *command.Environment, subject string, f *Follower, goal string, check func(Objects) (Result, error),
 ) error {
 	waiting := "Waiting for " + subject + " " + goal
 	show, end := e.Waiting(waiting)
@@ -33,23 +33,23 @@ func Until(
 		}
 	}
 	f.trouble = func(err error) { note("cannot read from the control plane, retrying: " + err.Error()) }
-	var judged error
+	var checkErr error
 	err := f.follow(ctx, func(all Objects) (bool, error) {
-		v, err := judge(all)
+		v, err := check(all)
 		if err == nil && !v.Met {
 			note(v.Message)
 		}
-		if judged = err; isBlind(err) {
-			judged = nil
+		if checkErr = err; isBlind(err) {
+			checkErr = nil
 		}
 		return v.Met, err
 	})
 	switch {
 	case err == nil:
 		return nil
-	case judged != nil:
-		// The error of judge needs no context.
-		return judged
+	case checkErr != nil:
+		// The error of check needs no context.
+		return checkErr
 	case ctx.Err() != nil:
 		return command.Ended(ctx, errors.Errorf("timed out waiting for %s %s: %s", subject, goal, cmp.Or(last, "the control plane did not respond")))
 	}

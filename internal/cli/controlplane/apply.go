@@ -58,7 +58,7 @@ func (a *applier) applyAll(ctx context.Context, all []*unstructured.Unstructured
 // put applies the fields of an object with server-side apply. It adds the label of kymactl, unless the object already exists and
 // was created by another client.
 func (a *applier) put(ctx context.Context, want *unstructured.Unstructured) (action, error) {
-	before, err := a.settled(ctx, want)
+	before, err := a.awaitLive(ctx, want)
 	switch {
 	case a.dryRun && a.unseen(want, before, err):
 		return created, nil
@@ -135,8 +135,8 @@ func passing(err error) bool {
 	return kerrors.IsAlreadyExists(err)
 }
 
-// settled returns the current object like live. If the object is being deleted, it first waits for the end of the deletion.
-func (a *applier) settled(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// awaitLive returns the current object like live. If the object is being deleted, it first waits for the end of the deletion.
+func (a *applier) awaitLive(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	o := objectOf(want)
 	u, err := a.plane.live(ctx, o)
 	if err != nil || u == nil || u.GetDeletionTimestamp() == nil {

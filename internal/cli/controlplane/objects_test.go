@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-func TestDefinitions(t *testing.T) {
+func TestReadCRDs(t *testing.T) {
 	all, err := readCRDs()
 	if err != nil {
 		t.Fatal(err)

@@ -164,9 +164,9 @@ func (r *removal) named(ref reference) bool {
 	return ref.kind == v1alpha1.ProviderConfigKind && r.o.config == ref.name
 }
 
-// keep reports that an object is kept, and why. If tell is false, it does nothing.
-func (r *removal) keep(o object, tell bool, why string) error {
-	if !tell {
+// keep reports that an object is kept, and why. If report is false, it does nothing.
+func (r *removal) keep(o object, report bool, why string) error {
+	if !report {
 		return nil
 	}
 	r.e.Sayf("Kept %s: %s.", o.words(), why)

@@ -98,16 +98,16 @@ func TestStatus(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: "e"}, Type: corev1.EventTypeWarning, Reason: "ModuleFailed", Message: "oh\x1b[31m dear",
 		InvolvedObject: corev1.ObjectReference{Kind: "Manifest", Namespace: k.Namespace, Name: m2.Name, UID: m2.UID}, LastTimestamp: metav1.Now(),
 	}
-	stranger := event.DeepCopy()
-	stranger.Name, stranger.Message, stranger.InvolvedObject.UID = "s", "stranger", types.UID("1")
-	for _, e := range []*corev1.Event{event, stranger} {
+	foreign := event.DeepCopy()
+	foreign.Name, foreign.Message, foreign.InvolvedObject.UID = "s", "foreign", types.UID("1")
+	for _, e := range []*corev1.Event{event, foreign} {
 		if err := admin.Create(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s := kymactl(t, k.Namespace, "status")
 	s.want(t, command.ExitOK, "Kyma/k (", "└─ module m2", "   └─ Manifest/k-m2", "      └─ install operator", "Deployment a/b: 0 of 1", "ModuleFailed", "oh [31m dear")
-	for _, hidden := range []string{"install extra", "stranger", "\x1b"} {
+	for _, hidden := range []string{"install extra", "foreign", "\x1b"} {
 		if strings.Contains(s.out.String(), hidden) {
 			t.Errorf("want no %q, got\n%s", hidden, s.out.String())
 		}

@@ -36,9 +36,9 @@ func unanswered(attempted *unstructured.Unstructured, err error) error {
 	return &unansweredError{error: err, attempted: attempted}
 }
 
-// settle checks whether a failed write succeeded in the control plane. If it did, settle sets d.written to the current object, so
-// that back can restore it.
-func (d *draft) settle(ctx context.Context, failure error) error {
+// resolveUnanswered checks whether a failed write succeeded in the control plane. If it did, resolveUnanswered sets d.written to
+// the current object, so that restore can revert it.
+func (d *planSession) resolveUnanswered(ctx context.Context, failure error) error {
 	var e *unansweredError
 	if !errors.As(failure, &e) {
 		return nil

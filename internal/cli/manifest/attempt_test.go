@@ -97,8 +97,8 @@ func (f *faulty) client(t *testing.T) client.WithWatch {
 	})
 }
 
-// TestPutLosesAnswer checks that put restores an object if the write that puts it into plan mode fails.
-func TestPutLosesAnswer(t *testing.T) {
+// TestUnansweredWrite checks that enterPlanMode restores an object if the write that puts it into plan mode fails.
+func TestUnansweredWrite(t *testing.T) {
 	lost := errors.New("connection reset")
 	was := stored(manifestOf("1"))
 	kept := was.DeepCopy()
@@ -132,17 +132,17 @@ func TestPutLosesAnswer(t *testing.T) {
 			if tc.before != nil {
 				s.now = tc.before.DeepCopy()
 			}
-			d := &draft{client: s.client(t), want: tc.want, before: tc.before}
-			d.subject = subject{kind: v1alpha1.ManifestGroupVersionKind, NamespacedName: types.NamespacedName{Namespace: "ns", Name: "web"}}
-			if err := (&plan{}).put(ctx, d); !errors.Is(err, s.failure) {
-				t.Errorf("\n%s\nput(...): want %v, got %v", tc.reason, s.failure, err)
+			d := &planSession{client: s.client(t), want: tc.want, before: tc.before}
+			d.resourceRef = resourceRef{kind: v1alpha1.ManifestGroupVersionKind, NamespacedName: types.NamespacedName{Namespace: "ns", Name: "web"}}
+			if err := (&plan{}).enterPlanMode(ctx, d); !errors.Is(err, s.failure) {
+				t.Errorf("\n%s\nenterPlanMode(...): want %v, got %v", tc.reason, s.failure, err)
 			}
 			want := tc.before
 			if name == "Refused" {
 				want = s.now
 			}
 			if diff := cmp.Diff(want, s.now); diff != "" || s.writes != tc.writes {
-				t.Errorf("\n%s\nput(...): %d writes, want %d; object: -want, +got:\n%s", tc.reason, s.writes, tc.writes, diff)
+				t.Errorf("\n%s\nenterPlanMode(...): %d writes, want %d; object: -want, +got:\n%s", tc.reason, s.writes, tc.writes, diff)
 			}
 		})
 	}

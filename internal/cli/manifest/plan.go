@@ -63,7 +63,7 @@ func NewPlan(e *command.Environment) *cobra.Command {
 			}
 			return p.run(cmd.Context())
 		},
-		ValidArgsFunction: completeSubjects(&p.cluster),
+		ValidArgsFunction: completeResources(&p.cluster),
 	}
 	f := cmd.Flags()
 	p.cluster.AddFlags(f)
@@ -92,7 +92,7 @@ func (p *plan) run(ctx context.Context) error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	d, err := p.draft()
+	d, err := p.newSession()
 	if err != nil {
 		return err
 	}
@@ -100,71 +100,71 @@ func (p *plan) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.begin(ctx, c, p.argument); err != nil {
+	if err := d.load(ctx, c, p.argument); err != nil {
 		return err
 	}
 	if p.apply && d.observes {
-		return command.Usagef("%s can only be planned because of its spec.managementPolicies: change them to apply it", &d.subject)
+		return command.Usagef("%s can only be planned because of its spec.managementPolicies: change them to apply it", &d.resourceRef)
 	}
-	if err := p.put(ctx, d); err != nil {
+	if err := p.enterPlanMode(ctx, d); err != nil {
 		return err
 	}
 	r, err := p.report(ctx, d)
 	if err != nil {
-		return errors.Join(err, p.back(ctx, d))
+		return errors.Join(err, p.restore(ctx, d))
 	}
 	return p.finish(ctx, d, r)
 }
 
-// draft returns a draft with the object from the file, if --file is set.
-func (p *plan) draft() (*draft, error) {
-	d := &draft{environment: p.environment}
+// newSession returns a session with the object from the file, if --file is set.
+func (p *plan) newSession() (*planSession, error) {
+	d := &planSession{environment: p.environment}
 	if p.file == "" {
 		return d, nil
 	}
-	want, err := readSubject(p.environment.In, p.file)
+	want, err := readResource(p.environment.In, p.file)
 	d.want = want
 	return d, err
 }
 
-// backTimeout is the timeout for restoring an object. It applies even if the command has timed out or was interrupted.
-const backTimeout = 20 * time.Second
+// restoreTimeout is the timeout for restoring an object. It applies even if the command has timed out or was interrupted.
+const restoreTimeout = 20 * time.Second
 
-// back restores the object as it was before, within backTimeout.
-func (p *plan) back(ctx context.Context, d *draft) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), backTimeout)
+// restore restores the object as it was before, within restoreTimeout.
+func (p *plan) restore(ctx context.Context, d *planSession) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
 	defer cancel()
-	return d.back(ctx)
+	return d.restore(ctx)
 }
 
-// put switches the object to plan mode. If that fails, it restores the object, even if the write succeeded and only the response
-// was lost.
-func (p *plan) put(ctx context.Context, d *draft) error {
-	failure := d.put(ctx)
+// enterPlanMode switches the object to plan mode. If that fails, it restores the object, even if the write succeeded and only
+// the response was lost.
+func (p *plan) enterPlanMode(ctx context.Context, d *planSession) error {
+	failure := d.enterPlanMode(ctx)
 	if failure == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), backTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
 	defer cancel()
-	err := d.settle(ctx, failure)
+	err := d.resolveUnanswered(ctx, failure)
 	if err == nil {
-		err = d.back(ctx)
+		err = d.restore(ctx)
 	}
 	return errors.Join(failure, err)
 }
 
 // report waits for the plan and returns it.
-func (p *plan) report(ctx context.Context, d *draft) (*planReport, error) {
-	all := &concerned{environment: p.environment, client: d.client, of: &d.subject}
+func (p *plan) report(ctx context.Context, d *planSession) (*planReport, error) {
+	all := &selection{environment: p.environment, client: d.client, of: &d.resourceRef}
 	manifests, gone, err := all.await(ctx, "to be planned", d.planned)
 	if err != nil {
 		return nil, err
 	}
-	return reportPlan(&d.subject, manifests, gone), nil
+	return reportPlan(&d.resourceRef, manifests, gone), nil
 }
 
 // finish applies the plan, keeps it or restores the object, depending on the flags. It then writes the report.
-func (p *plan) finish(ctx context.Context, d *draft, r *planReport) error {
+func (p *plan) finish(ctx context.Context, d *planSession, r *planReport) error {
 	// The object stays in plan mode until a write that ends it has succeeded.
 	r.Result = resultKept
 	var err error
@@ -175,7 +175,7 @@ func (p *plan) finish(ctx context.Context, d *draft, r *planReport) error {
 		}
 	case p.keep:
 	default:
-		if err = p.back(ctx, d); err == nil {
+		if err = p.restore(ctx, d); err == nil {
 			r.Result = resultPlanned
 		}
 	}
@@ -185,18 +185,18 @@ func (p *plan) finish(ctx context.Context, d *draft, r *planReport) error {
 	if err != nil {
 		return err
 	}
-	return p.verdict(d, r)
+	return p.finalError(d, r)
 }
 
-// verdict returns the final error of the command after it has written the report, or nil.
-func (p *plan) verdict(d *draft, r *planReport) error {
+// finalError returns the final error of the command after it has written the report, or nil.
+func (p *plan) finalError(d *planSession, r *planReport) error {
 	switch {
 	case r.problems() > 0 && p.apply:
-		return errors.Errorf("%s was not applied: its plan has problems", &d.subject)
+		return errors.Errorf("%s was not applied: its plan has problems", &d.resourceRef)
 	case r.problems() > 0:
-		return errors.Errorf("the plan of %s has problems", &d.subject)
+		return errors.Errorf("the plan of %s has problems", &d.resourceRef)
 	case p.exitCode && !r.empty():
-		return command.WithCode(command.ExitChanges, errors.Errorf("%s has changes: %s", &d.subject, r.counts()))
+		return command.WithCode(command.ExitChanges, errors.Errorf("%s has changes: %s", &d.resourceRef, r.counts()))
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ type manifestPlanned struct {
 }
 
 // reportPlan returns the report on the plans of Manifests. gone contains the Manifests of removed modules.
-func reportPlan(s *subject, manifests, gone []v1alpha1.Manifest) *planReport {
+func reportPlan(s *resourceRef, manifests, gone []v1alpha1.Manifest) *planReport {
 	r := &planReport{Namespace: s.Namespace, Kind: s.kind.Kind, Name: s.Name, Removed: []string{}, Manifests: []manifestPlanned{}}
 	for i := range manifests {
 		m, at := &manifests[i], manifests[i].Status.AtProvider.Plan

@@ -77,7 +77,7 @@ func NewTest(e *command.Environment) *cobra.Command {
 			t.argument = args[0]
 			return t.run(cmd.Context())
 		},
-		ValidArgsFunction: completeSubjects(&t.cluster),
+		ValidArgsFunction: completeResources(&t.cluster),
 	}
 	f := cmd.Flags()
 	t.cluster.AddFlags(f)
@@ -118,9 +118,9 @@ func (t *test) run(ctx context.Context) error {
 	return nil
 }
 
-// test requests the tests of all concerned Manifests, and waits for the results.
-func (t *test) test(ctx context.Context, c *command.Cluster, of *subject) (*testReport, error) {
-	all := &concerned{environment: t.environment, client: c, of: of, modules: t.modules}
+// test requests the tests of the selected Manifests, and waits for the results.
+func (t *test) test(ctx context.Context, c *command.Cluster, of *resourceRef) (*testReport, error) {
+	all := &selection{environment: t.environment, client: c, of: of, modules: t.modules}
 	if of.isKyma() {
 		k, err := lookup.Kyma(ctx, c, of.Namespace, of.Name)
 		if err != nil {
@@ -138,7 +138,7 @@ func (t *test) test(ctx context.Context, c *command.Cluster, of *subject) (*test
 	}
 	token := strings.ToLower(rand.Text())
 	for i := range manifests {
-		m := &subject{kind: v1alpha1.ManifestGroupVersionKind}
+		m := &resourceRef{kind: v1alpha1.ManifestGroupVersionKind}
 		m.Namespace, m.Name = manifests[i].Namespace, manifests[i].Name
 		if _, err := m.change(ctx, c, func(u *unstructured.Unstructured) (bool, error) {
 			meta.AddAnnotations(u, map[string]string{v1alpha1.AnnotationTest: token})
@@ -147,7 +147,7 @@ func (t *test) test(ctx context.Context, c *command.Cluster, of *subject) (*test
 			return nil, err
 		}
 	}
-	manifests, _, err = all.await(ctx, "to be tested", func(m *v1alpha1.Manifest) (await.Verdict, error) { return tested(m, token) })
+	manifests, _, err = all.await(ctx, "to be tested", func(m *v1alpha1.Manifest) (await.Result, error) { return tested(m, token) })
 	if err != nil {
 		return nil, err
 	}
@@ -155,22 +155,22 @@ func (t *test) test(ctx context.Context, c *command.Cluster, of *subject) (*test
 }
 
 // testable returns an error if a Manifest is in plan mode, because the provider does not run its tests then.
-func testable(m *v1alpha1.Manifest) (await.Verdict, error) {
+func testable(m *v1alpha1.Manifest) (await.Result, error) {
 	if m.Status.AtProvider.Plan != nil || m.Spec.ForProvider.Mode == v1alpha1.ModePlan {
-		return await.Verdict{}, errors.Errorf("Manifest %s/%s is in plan mode, so its tests cannot run: see %s and spec.managementPolicies",
+		return await.Result{}, errors.Errorf("Manifest %s/%s is in plan mode, so its tests cannot run: see %s and spec.managementPolicies",
 			m.Namespace, m.Name, modeField)
 	}
-	return await.Verdict{Met: true}, nil
+	return await.Result{Met: true}, nil
 }
 
 // tested checks whether the tests that were requested with a token have ended.
-func tested(m *v1alpha1.Manifest, token string) (await.Verdict, error) {
+func tested(m *v1alpha1.Manifest, token string) (await.Result, error) {
 	at := m.Status.AtProvider.Tests
 	switch {
 	case m.Annotations[v1alpha1.AnnotationTest] != token:
-		return await.Verdict{}, errors.Errorf("Manifest %s/%s: another client has requested tests since: see status.atProvider.tests", m.Namespace, m.Name)
+		return await.Result{}, errors.Errorf("Manifest %s/%s: another client has requested tests since: see status.atProvider.tests", m.Namespace, m.Name)
 	case at == nil || at.Token != token:
-		if v, err := looked(m); err != nil || !v.Met {
+		if v, err := checkReconciled(m); err != nil || !v.Met {
 			return v, err
 		}
 		return await.NotYet("the tests have not started: %s", cmp.Or(m.Status.AtProvider.Message, "the provider has not processed the request yet")), nil
@@ -184,7 +184,7 @@ func tested(m *v1alpha1.Manifest, token string) (await.Verdict, error) {
 	if at.State != v1alpha1.StateReady && at.State != v1alpha1.StateError {
 		return await.NotYet("the tests are running"), nil
 	}
-	return await.Verdict{Met: true}, nil
+	return await.Result{Met: true}, nil
 }
 
 // titleOf returns the kind, namespace and name of a test as text for users.
@@ -193,7 +193,7 @@ func titleOf(kind, namespace, name string) string {
 }
 
 // reportTests returns the report on the tests of Manifests.
-func reportTests(s *subject, manifests []v1alpha1.Manifest) *testReport {
+func reportTests(s *resourceRef, manifests []v1alpha1.Manifest) *testReport {
 	r := &testReport{Namespace: s.Namespace, Kind: s.kind.Kind, Name: s.Name, State: string(v1alpha1.StateReady), Tests: []testResult{}}
 	for i := range manifests {
 		at := manifests[i].Status.AtProvider.Tests

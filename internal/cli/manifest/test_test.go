@@ -32,35 +32,35 @@ func TestTested(t *testing.T) {
 	one := v1alpha1.TestStatus{Kind: "Pod", Namespace: "a", Name: "one", State: v1alpha1.StateError}
 	two := v1alpha1.TestStatus{Kind: "Pod", Namespace: "a", Name: "two", State: v1alpha1.StateProcessing}
 	type want struct {
-		verdict await.Verdict
-		err     string
+		result await.Result
+		err    string
 	}
 	cases := map[string]struct {
 		reason   string
 		manifest *v1alpha1.Manifest
 		want     want
 	}{
-		"Ready":  {"All tests have succeeded.", result("now", v1alpha1.StateReady), want{verdict: await.Verdict{Met: true}}},
-		"Failed": {"A test has failed, and none is running.", result("now", v1alpha1.StateError, one), want{verdict: await.Verdict{Met: true}}},
-		"Runs":   {"A test has failed while another one is running.", result("now", v1alpha1.StateError, one, two), want{verdict: await.Verdict{Message: "Pod a/two is running"}}},
-		"Begun":  {"The tests have started, but none is listed yet.", result("now", v1alpha1.StateProcessing), want{verdict: await.Verdict{Message: "the tests are running"}}},
+		"Ready":  {"All tests have succeeded.", result("now", v1alpha1.StateReady), want{result: await.Result{Met: true}}},
+		"Failed": {"A test has failed, and none is running.", result("now", v1alpha1.StateError, one), want{result: await.Result{Met: true}}},
+		"Runs":   {"A test has failed while another one is running.", result("now", v1alpha1.StateError, one, two), want{result: await.Result{Message: "Pod a/two is running"}}},
+		"Begun":  {"The tests have started, but none is listed yet.", result("now", v1alpha1.StateProcessing), want{result: await.Result{Message: "the tests are running"}}},
 		"Before": {
 			"Results of another token do not count.", result("before", v1alpha1.StateReady),
-			want{verdict: await.Verdict{Message: "the tests have not started: the provider has not processed the request yet"}},
+			want{result: await.Result{Message: "the tests have not started: the provider has not processed the request yet"}},
 		},
 		"Says": {
 			"The message of the Manifest says why.", manifest(func(m *v1alpha1.Manifest) { m.Status.AtProvider.Message = "0 of 1" }),
-			want{verdict: await.Verdict{Message: "the tests have not started: 0 of 1"}},
+			want{result: await.Result{Message: "the tests have not started: 0 of 1"}},
 		},
 		"Paused": {
 			"The provider does not reconcile it.", manifest(func(m *v1alpha1.Manifest) { m.Annotations["crossplane.io/paused"] = "true" }),
-			want{verdict: await.Verdict{Message: "paused by annotation crossplane.io/paused"}},
+			want{result: await.Result{Message: "paused by annotation crossplane.io/paused"}},
 		},
 		"Error": {
 			"The Manifest cannot be reconciled.", manifest(func(m *v1alpha1.Manifest) {
 				m.SetConditions(xpv2.ReconcileError(errors.New("no")).WithObservedGeneration(2))
 			}),
-			want{verdict: await.Verdict{Message: "no"}},
+			want{result: await.Result{Message: "no"}},
 		},
 		"Taken": {
 			"Another client has requested tests.", manifest(func(m *v1alpha1.Manifest) { m.Annotations[v1alpha1.AnnotationTest] = "later" }),
@@ -77,7 +77,7 @@ func TestTested(t *testing.T) {
 			if (err != nil) != (tc.want.err != "") || err != nil && !strings.Contains(err.Error(), tc.want.err) {
 				t.Fatalf("\n%s\ntested(...): want an error with %q, got %v", tc.reason, tc.want.err, err)
 			}
-			if diff := cmp.Diff(tc.want.verdict, got); diff != "" {
+			if diff := cmp.Diff(tc.want.result, got); diff != "" {
 				t.Errorf("\n%s\ntested(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})

@@ -83,7 +83,7 @@ func (a *Attempts) Failed(user string, c *Config, err error) {
 func (a *Attempts) Forget(user string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.leave(user)
+	a.removeUser(user)
 }
 
 // Changed reports that the outcome or the version of a connection has changed.
@@ -91,7 +91,7 @@ func (a *Attempts) Changed(connection Connection) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for k := range a.configs[connection] {
-		a.tell(k)
+		a.notifyListener(k)
 	}
 }
 
@@ -123,7 +123,7 @@ func (a *Attempts) record(user string, c *Config, next attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if before, ok := a.byUser[user]; !ok || before != k {
-		a.leave(user)
+		a.removeUser(user)
 		a.byUser[user] = k
 		if a.byConfig[k] == nil {
 			a.byConfig[k] = &attempt{}
@@ -143,12 +143,12 @@ func (a *Attempts) record(user string, c *Config, next attempt) {
 		}
 		a.configs[next.connection][k] = true
 	}
-	a.tell(k)
+	a.notifyListener(k)
 }
 
-// leave removes a user from its config, if it has one. A config without users has no attempt. The caller of leave and of the
+// removeUser removes a user from its config, if it has one. A config without users has no attempt. The caller of removeUser and of the
 // methods below must hold the lock.
-func (a *Attempts) leave(user string) {
+func (a *Attempts) removeUser(user string) {
 	k, ok := a.byUser[user]
 	if !ok {
 		return
@@ -161,7 +161,7 @@ func (a *Attempts) leave(user string) {
 	}
 	a.disconnect(k, at)
 	delete(a.byConfig, k)
-	a.tell(k)
+	a.notifyListener(k)
 }
 
 func (a *Attempts) disconnect(k key, at *attempt) {
@@ -172,7 +172,7 @@ func (a *Attempts) disconnect(k key, at *attempt) {
 	}
 }
 
-func (a *Attempts) tell(k key) {
+func (a *Attempts) notifyListener(k key) {
 	if f := a.notify[k.kind]; f != nil {
 		f(k.name)
 	}

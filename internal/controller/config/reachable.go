@@ -38,8 +38,8 @@ import (
 const (
 	// soon is the time that the cache needs to receive the write of another client.
 	soon = 250 * time.Millisecond
-	// settle is the minimum time between two changes of Reachable, so that an unstable connection does not cause a write each time.
-	settle = 5 * time.Second
+	// minInterval is the minimum time between two changes of Reachable, so that an unstable connection does not cause a write each time.
+	minInterval = 5 * time.Second
 	// versionTime is the timeout of the request for the version of a cluster.
 	versionTime = 5 * time.Second
 )
@@ -131,8 +131,8 @@ func (r *reachable) report(ctx context.Context, o client.Object, s *v1alpha1.Pro
 		return 0, err
 	}
 	before := s.GetCondition(v1alpha1.TypeReachable)
-	if age := r.now().Sub(before.LastTransitionTime.Time); before.Status != corev1.ConditionUnknown && before.Status != c.Status && age < settle {
-		return settle - age, nil
+	if age := r.now().Sub(before.LastTransitionTime.Time); before.Status != corev1.ConditionUnknown && before.Status != c.Status && age < minInterval {
+		return minInterval - age, nil
 	}
 	endpoint := endpointOf(at)
 	isNew := endpoint != s.Endpoint || before.Status != corev1.ConditionTrue && before.Reason != v1alpha1.ReasonWrongCluster

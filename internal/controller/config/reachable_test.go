@@ -242,8 +242,8 @@ func TestReachable(t *testing.T) {
 	}
 }
 
-// TestSettle checks that a flapping connection causes few writes.
-func TestSettle(t *testing.T) {
+// TestFlapping checks that a flapping connection causes few writes.
+func TestFlapping(t *testing.T) {
 	b := newReachableBench(t)
 	b.connection.outcome = connected()
 	b.attempts.Connected("user", &Config{Kind: v1alpha1.ProviderConfigKind, Namespace: "n", Name: "c"}, b.connection)

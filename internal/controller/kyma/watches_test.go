@@ -185,7 +185,7 @@ func TestWatches(t *testing.T) {
 		"ManifestMoves":   {"One that is taken away is missed.", w.manifests(), ctrlevent.UpdateEvent{ObjectOld: own, ObjectNew: moved}, []string{"k"}},
 		"ManifestResync":  {"A resync is nothing.", w.manifests(), ctrlevent.UpdateEvent{ObjectOld: own, ObjectNew: own}, nil},
 		"NameFree":        {"A name that another owner had is free.", w.manifests(), ctrlevent.DeleteEvent{Object: named("k-b-c")}, []string{"k"}},
-		"NameOfNobody":    {"No Kyma needs this name.", w.manifests(), ctrlevent.DeleteEvent{Object: named("k-x")}, nil},
+		"UnusedName":      {"No Kyma needs this name.", w.manifests(), ctrlevent.DeleteEvent{Object: named("k-x")}, nil},
 		"TemplateMade":    {"A template appears.", templates, ctrlevent.CreateEvent{Object: &regular}, []string{"k"}},
 		"TemplateThere":   {"It was there all the time.", templates, ctrlevent.CreateEvent{Object: &regular, IsInInitialList: true}, nil},
 		"TemplateGone":    {"A template goes.", templates, ctrlevent.DeleteEvent{Object: &regular}, []string{"k"}},
@@ -243,7 +243,7 @@ func changedTo(t v1alpha1.ModuleTemplate) *v1alpha1.ModuleTemplate {
 	return &t
 }
 
-func TestLetGo(t *testing.T) {
+func TestFinalizerRemoved(t *testing.T) {
 	kyma := func(finalizers ...string) *v1alpha1.Kyma {
 		k := newKyma()
 		k.DeletionTimestamp, k.Finalizers = &metav1.Time{Time: time.Now()}, finalizers
@@ -255,9 +255,9 @@ func TestLetGo(t *testing.T) {
 		was, is *v1alpha1.Kyma
 		want    bool
 	}{
-		"LetGo": {"The garbage collector is done with what is in the foreground.", kyma("a", "b"), kyma("a"), true},
-		"Same":  {"A status is nothing.", kyma("a"), kyma("a"), false},
-		"Alive": {"The Kyma is not being deleted.", kyma("a"), alive, false},
+		"Removed": {"The garbage collector is done with what is in the foreground.", kyma("a", "b"), kyma("a"), true},
+		"Same":    {"A status is nothing.", kyma("a"), kyma("a"), false},
+		"Alive":   {"The Kyma is not being deleted.", kyma("a"), alive, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -210,19 +210,19 @@ func (c *connector) restrict(key client.ObjectKey, cl cluster.Cluster, cfg *conf
 // external returns an external client, and registers the bundle and its cluster, so that a change of its objects queues the Manifest.
 func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, bundle *manifest.Bundle, secrets []any) *external {
 	c.origin.Mark(bundle)
-	of, leave, misplaced := subject{ObjectKey: key, uid: types.UID(bundle.OwnerUID)}, func() {}, func(bool) {}
+	of, removeFromBundle, misplaced := subject{ObjectKey: key, uid: types.UID(bundle.OwnerUID)}, func() {}, func(bool) {}
 	var sharer *requeue.Sharer
 	// There might be no cluster for a removal.
 	if cluster != nil {
 		of.cluster = cluster.Identity()
 		c.requeuer.Add(c.engine.ID(bundle), of.cluster, key)
-		leave = func() { c.requeuer.Leave(key) }
+		removeFromBundle = func() { c.requeuer.RemoveFromBundle(key) }
 		misplaced = func(yes bool) { c.clusters.Misplaced(key.String(), yes) }
 		sharer = c.requeuer.SharerOf(of.cluster, key)
 	}
 	report := &reporter{recorder: c.record, redactor: redact.NewGrowing(&c.sessions.Of(key).Secrets, secrets...)}
 	return &external{
-		engine: c.engine, cluster: cluster, subject: of, memory: c.memory, report: report, leave: leave, misplaced: misplaced, sharer: sharer,
+		engine: c.engine, cluster: cluster, subject: of, memory: c.memory, report: report, removeFromBundle: removeFromBundle, misplaced: misplaced, sharer: sharer,
 		choice: choice{bundle: bundle, report: report},
 		again:  func() { c.requeuer.Again(key) }, after: func(d time.Duration) { c.requeuer.After(key, d) },
 	}

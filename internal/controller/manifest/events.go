@@ -35,7 +35,7 @@ const (
 	reasonNotVerified    event.Reason = "NotVerified"
 	reasonDriftRepaired  event.Reason = "DriftRepaired"
 	reasonDriftDetected  event.Reason = "DriftDetected"
-	reasonCeded          event.Reason = "FieldYielded"
+	reasonCeded          event.Reason = "FieldCeded"
 	reasonFieldContest   event.Reason = "FieldContested"
 	reasonHooksSucceeded event.Reason = "HooksSucceeded"
 	reasonHookFailed     event.Reason = "HookFailed"

@@ -47,9 +47,9 @@ type external struct {
 	again func()
 	// after requests another pass after a delay.
 	after func(time.Duration)
-	// leave stops changes of the bundle from causing passes. It is nil if there is no cluster.
-	leave func()
-	// misplaced records whether the Manifest is installed in another cluster. It is nil if leave is.
+	// removeFromBundle stops changes of the bundle from causing passes. It is nil if there is no cluster.
+	removeFromBundle func()
+	// misplaced records whether the Manifest is installed in another cluster. It is nil if removeFromBundle is.
 	misplaced func(yes bool)
 	// sharer makes changes of shared CRDs cause passes. It is nil if there is no cluster.
 	sharer *requeue.Sharer
@@ -149,8 +149,8 @@ func (e *external) stray(err error) {
 	if wrong := isWrongCluster(err); e.misplaced != nil && (wrong || err == nil) {
 		e.misplaced(wrong)
 	}
-	if other := (*engine.OwnedError)(nil); errors.As(err, &other) && e.leave != nil {
-		e.leave()
+	if other := (*engine.OwnedError)(nil); errors.As(err, &other) && e.removeFromBundle != nil {
+		e.removeFromBundle()
 	}
 }
 

@@ -44,7 +44,7 @@ func TestInventoryOfOther(t *testing.T) {
 			record := &recorded{}
 			left := false
 			e := externalOf(&mockEngine{observe: func() (engine.Observation, error) { return engine.Observation{}, owned }}, &engine.Bundle{}, record)
-			e.leave = func() { left = true }
+			e.removeFromBundle = func() { left = true }
 			got, err := e.Observe(t.Context(), tc.mr)
 			if !left {
 				t.Errorf("%s\nchanges of the other one cause passes", tc.reason)

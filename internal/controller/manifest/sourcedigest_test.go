@@ -45,8 +45,8 @@ func TestSourceDigestsStay(t *testing.T) {
 			reason: "Plain YAML in the spec.", source: v1alpha1.Source{Type: v1alpha1.SourceTypeRaw, Inline: "a: b\n"},
 			want: want{Digest: "raw inline sha256:52c9693cf3f219d51ba6af4362ee092c55fb5e6f96d6f9da13c8ede7eff8e71b", Form: "plain"},
 		},
-		"Kustomize":       {reason: "A kustomization at the root of a layer.", source: pathed(""), want: want{Digest: "kustomize " + zeros, Form: "kustomize"}},
-		"KustomizeFolder": {reason: "The directory is not part of the digest of the source.", source: pathed("overlay/a"), want: want{Digest: "kustomize " + zeros, Form: "kustomize", Path: "overlay/a"}},
+		"Kustomize":    {reason: "A kustomization at the root of a layer.", source: pathed(""), want: want{Digest: "kustomize " + zeros, Form: "kustomize"}},
+		"KustomizeDir": {reason: "The directory is not part of the digest of the source.", source: pathed("overlay/a"), want: want{Digest: "kustomize " + zeros, Form: "kustomize", Path: "overlay/a"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

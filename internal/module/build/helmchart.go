@@ -45,7 +45,7 @@ func helmChart(name string, files []archive.File, chart *render.Chart) (part, er
 }
 
 func newChart(files []archive.File, chart *render.Chart) (*Chart, error) {
-	c := &Chart{Chart: bundle.Chart{Repository: bundle.ChartsFolder + "/" + chart.Name(), Tag: strings.ReplaceAll(chart.Version(), "+", "_")}}
+	c := &Chart{Chart: bundle.Chart{Repository: bundle.ChartsDir + "/" + chart.Name(), Tag: strings.ReplaceAll(chart.Version(), "+", "_")}}
 	if !c.Valid() {
 		return nil, errors.Errorf("chart %.100q version %.100q cannot be pushed as %.200s: use a lowercase name, or set "+
 			"format: %s", chart.Name(), chart.Version(), c.Repository+":"+c.Tag, definition.FormatLayer)

@@ -33,7 +33,7 @@ func (b *builder) kustomizations(ctx context.Context) error {
 		field := fmt.Sprintf("kustomizations[%d]", i)
 		dir := path.Clean(k.Path)
 		r := &reachable{fsys: b.fsys, seen: map[string]bool{}, bytes: archive.DefaultLimits().Uncompressed}
-		if err := r.folder(dir); err != nil {
+		if err := r.addDir(dir); err != nil {
 			return errors.Wrap(err, field)
 		}
 		data, err := kustomize.Build(ctx, r.out, dir)
@@ -103,9 +103,9 @@ type reachable struct {
 	out   []input.File
 }
 
-// The directory must contain a kustomization, unless another one refers to it. The method adds its files, and those
-// that they name.
-func (r *reachable) folder(dir string) error {
+// addDir adds the files of a directory, and those that they name. The directory must contain a kustomization, unless another one
+// refers to it.
+func (r *reachable) addDir(dir string) error {
 	if r.seen[dir] {
 		return nil
 	}
@@ -181,7 +181,7 @@ func (r *reachable) path(dir, text string) error {
 	case err != nil:
 		return nil //nolint:nilerr // It is not a path, or leads nowhere, of which the same is true.
 	case info.IsDir():
-		return r.folder(full)
+		return r.addDir(full)
 	case info.Mode().IsRegular():
 		_, err := r.file(full)
 		return err

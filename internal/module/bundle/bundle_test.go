@@ -25,7 +25,7 @@ func TestOpen(t *testing.T) {
 	hashed := moduleOf("2.0.0")
 	hashed.Mapping, hashed.OCM = ocm.SHA256Digest, true
 	pushedHashed := push(t, r, hashed)
-	folder, tar := layoutOf(t, "greeter", pushed), layoutOf(t, "greeter.tar", pushed)
+	dir, tar := layoutOf(t, "greeter", pushed), layoutOf(t, "greeter.tar", pushed)
 	base := r.Host() + "/modules"
 	digest := "@" + pushed.Digest
 	urlPath := ocm.Location{BaseURL: base, Mapping: ocm.URLPath}
@@ -46,9 +46,9 @@ func TestOpen(t *testing.T) {
 		"OCM":         {reason: "OCM separates base and name.", reference: base + "//" + greeter + ":1.0.0+b5", want: want{"1.0.0.build-b5", "1.0.0+b5", urlPath}},
 		"OCMDigest":   {reason: "OCM's form has digests too.", reference: "oci://" + base + "//" + greeter + digest, want: want{"", "1.0.0+b5", urlPath}},
 		"Hashed":      {reason: "A hashed name is known by the name.", reference: pushedHashed.Repository + ":2.0.0", want: want{"2.0.0", "2.0.0", ocm.Location{BaseURL: base, Mapping: ocm.SHA256Digest}}},
-		"Folder":      {reason: "A layout has no location.", reference: folder, want: want{"1.0.0.build-b5", "1.0.0+b5", ocm.Location{}}},
+		"Dir":         {reason: "A layout has no location.", reference: dir, want: want{"1.0.0.build-b5", "1.0.0+b5", ocm.Location{}}},
 		"Tar":         {reason: "A tar is a layout too.", reference: tar, want: want{"1.0.0.build-b5", "1.0.0+b5", ocm.Location{}}},
-		"TagOfLayout": {reason: "A layout may hold several.", reference: folder + ":1.0.0+b5", want: want{"1.0.0.build-b5", "1.0.0+b5", ocm.Location{}}},
+		"TagOfLayout": {reason: "A layout may hold several.", reference: dir + ":1.0.0+b5", want: want{"1.0.0.build-b5", "1.0.0+b5", ocm.Location{}}},
 		"InLayout":    {reason: "Digests work there as well.", reference: tar + digest, want: want{"", "1.0.0+b5", ocm.Location{}}},
 	}
 	for name, tc := range cases {
@@ -130,8 +130,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestFolderAsHost checks that a directory with the name of a registry does not take precedence over the registry.
-func TestFolderAsHost(t *testing.T) {
+// TestDirectoryAsHost checks that a directory with the name of a registry does not take precedence over the registry.
+func TestDirectoryAsHost(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("registry", 0o700); err != nil {
 		t.Fatal(err)

@@ -17,9 +17,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// ChartsFolder is the parent of the repositories of charts in Helm's own format: below the base of the registry, beside
+// ChartsDir is the parent of the repositories of charts in Helm's own format: below the base of the registry, beside
 // component-descriptors. Nothing else is copied along with a module, so that it cannot write to any other repository.
-const ChartsFolder = "charts"
+const ChartsDir = "charts"
 
 // A Chart is a chart that belongs to a module and is stored next to it.
 type Chart struct {
@@ -39,7 +39,7 @@ func (c *Chart) Reference() string {
 
 // Valid reports whether the repository and the tag are valid.
 func (c *Chart) Valid() bool {
-	name, ok := strings.CutPrefix(c.Repository, ChartsFolder+"/")
+	name, ok := strings.CutPrefix(c.Repository, ChartsDir+"/")
 	if !ok || strings.Contains(name, "/") || c.Tag != "" && !oci.ValidTag(c.Tag) {
 		return false
 	}

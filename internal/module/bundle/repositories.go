@@ -176,5 +176,5 @@ func (r *repositories) besideLayout(repository string) bool {
 		return false
 	}
 	base, err := baseOf(r.location)
-	return err == nil && strings.HasPrefix(repository, base+"/"+ChartsFolder+"/")
+	return err == nil && strings.HasPrefix(repository, base+"/"+ChartsDir+"/")
 }

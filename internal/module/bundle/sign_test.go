@@ -58,11 +58,11 @@ func TestSign(t *testing.T) {
 	c := moduleOf("1.0.0+b1")
 	ocmTypes := moduleOf("2.0.0")
 	ocmTypes.OCM = true
-	folder, err := layout.Create(t.Context(), layoutOf(t, "folder", push(t, r, c)))
+	dir, err := layout.Create(t.Context(), layoutOf(t, "dir", push(t, r, c)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer folder.Close()
+	defer dir.Close()
 	archive, err := layout.Create(t.Context(), layoutOf(t, "m.tar", push(t, r, c)))
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestSign(t *testing.T) {
 		store store.Store
 		tag   string
 	}{
-		"Folder":   {folder, "1.0.0.build-b1"},
+		"Dir":      {dir, "1.0.0.build-b1"},
 		"Tar":      {archive, "1.0.0.build-b1"},
 		"Registry": {remoteOf(t, push(t, r, c)), "1.0.0.build-b1"},
 		"OCM":      {remoteOf(t, push(t, r, ocmTypes)), "2.0.0"},

@@ -12,7 +12,7 @@ import (
 
 // TestSignLeavesNothing checks that a signed layout only contains the signed module, and not the unsigned one.
 func TestSignLeavesNothing(t *testing.T) {
-	path := layoutOf(t, "folder", push(t, startRegistry(t), moduleOf("1.0.0")))
+	path := layoutOf(t, "dir", push(t, startRegistry(t), moduleOf("1.0.0")))
 	count := func() int {
 		blobs, err := os.ReadDir(filepath.Join(path, "blobs", "sha256"))
 		if err != nil {

@@ -18,10 +18,10 @@ import (
 
 // Files and directories that Detect looks for.
 const (
-	chartFile     = "Chart.yaml"
-	projectFile   = "PROJECT"
-	defaultFolder = "config/default"
-	samplesFolder = "config/samples"
+	chartFile   = "Chart.yaml"
+	projectFile = "PROJECT"
+	defaultDir  = "config/default"
+	samplesDir  = "config/samples"
 )
 
 // A Found is the definition that Detect derives from a directory without module.yaml.
@@ -76,21 +76,21 @@ func project(fsys fs.FS) (*Found, error) {
 	if ok, err := decode(fsys, projectFile, &p); !ok || err != nil {
 		return nil, err
 	}
-	if !hasKustomization(fsys, defaultFolder) {
-		return nil, errors.Errorf("the directory is a kubebuilder project (%s), but %s contains no kustomization.yaml", projectFile, defaultFolder)
+	if !hasKustomization(fsys, defaultDir) {
+		return nil, errors.Errorf("the directory is a kubebuilder project (%s), but %s contains no kustomization.yaml", projectFile, defaultDir)
 	}
-	d := &Definition{Kustomizations: []Kustomization{{Path: defaultFolder, SplitCRDs: true}}}
+	d := &Definition{Kustomizations: []Kustomization{{Path: defaultDir, SplitCRDs: true}}}
 	if name := p.Domain + "/module/" + p.ProjectName; CheckName(name) == nil {
 		d.Name = name
 	}
 	found := &Found{Definition: d, Kind: "a kubebuilder project", Chart: p.ProjectName}
-	switch samples := yamlIn(fsys, samplesFolder); len(samples) {
+	switch samples := yamlIn(fsys, samplesDir); len(samples) {
 	case 0:
 	case 1:
 		d.DefaultCustomResource = samples[0]
 	default:
 		found.Warnings = append(found.Warnings, fmt.Sprintf("the module has no default custom resource, because %s "+
-			"contains %d files: set defaultCustomResource in %s to one of %s", samplesFolder, len(samples), FileName, strings.Join(samples, ", ")))
+			"contains %d files: set defaultCustomResource in %s to one of %s", samplesDir, len(samples), FileName, strings.Join(samples, ", ")))
 	}
 	return found, nil
 }

@@ -36,15 +36,15 @@ func (l *locks) lock(ctx context.Context, name string) (unlock func(), err error
 	case n.slot <- struct{}{}:
 		return func() {
 			<-n.slot
-			l.leave(name, n)
+			l.release(name, n)
 		}, nil
 	case <-ctx.Done():
-		l.leave(name, n)
+		l.release(name, n)
 		return nil, context.Cause(ctx)
 	}
 }
 
-func (l *locks) leave(name string, n *namedLock) {
+func (l *locks) release(name string, n *namedLock) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n.users--

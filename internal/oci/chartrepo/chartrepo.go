@@ -31,8 +31,8 @@ type Client struct {
 	cache *cache.Cache
 	limit int64
 
-	indexes *bytelru.Cache[string, *cachedIndex] // by Site.Key
-	charts  *bytelru.Cache[string, *cachedChart] // by Site.Key
+	indexes *bytelru.Cache[string, *cachedIndex] // by HTTPEndpoint.Key
+	charts  *bytelru.Cache[string, *cachedChart] // by HTTPEndpoint.Key
 }
 
 // New returns a Client that caches archives of at most limit bytes in c.
@@ -70,7 +70,7 @@ func (c *Client) Find(ctx context.Context, regs oci.Registries, repoURL, name, v
 	}
 	// Without the slash, relative URLs would replace the last element.
 	base.Path = strings.TrimSuffix(base.Path, "/") + "/"
-	s, err := regs.Site(base)
+	s, err := regs.HTTPEndpoint(base)
 	if err != nil {
 		return Chart{}, err
 	}
@@ -101,7 +101,7 @@ type cachedIndex struct {
 	index index
 }
 
-func (c *Client) index(ctx context.Context, s *oci.Site) (index, error) {
+func (c *Client) index(ctx context.Context, s *oci.HTTPEndpoint) (index, error) {
 	unlock, err := c.cache.Lock(ctx, s.Key(""))
 	if err != nil {
 		return nil, err

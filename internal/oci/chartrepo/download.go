@@ -18,7 +18,7 @@ func (c *Client) Download(ctx context.Context, regs oci.Registries, chart Chart)
 	if err != nil {
 		return nil, err
 	}
-	s, err := regs.Site(u)
+	s, err := regs.HTTPEndpoint(u)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (c *Client) Download(ctx context.Context, regs oci.Registries, chart Chart)
 }
 
 // archive returns the archive at s, which has the digest unless that is empty.
-func (c *Client) archive(ctx context.Context, s *oci.Site, digest string) ([]byte, error) {
+func (c *Client) archive(ctx context.Context, s *oci.HTTPEndpoint, digest string) ([]byte, error) {
 	if digest == "" {
 		return c.unnamed(ctx, s)
 	}
@@ -56,7 +56,7 @@ type cachedChart struct {
 }
 
 // unnamed returns the archive at s, which has no known digest, with a request each time.
-func (c *Client) unnamed(ctx context.Context, s *oci.Site) ([]byte, error) {
+func (c *Client) unnamed(ctx context.Context, s *oci.HTTPEndpoint) ([]byte, error) {
 	unlock, err := c.cache.Lock(ctx, s.Key(""))
 	if err != nil {
 		return nil, err

@@ -328,7 +328,7 @@ func (c *copier) putRoot(ctx context.Context, m todo, had string) error {
 		return err
 	}
 	c.progress.wrote(m, false)
-	return c.settle(ctx, m, time.Since(start))
+	return c.verifyTag(ctx, m, time.Since(start))
 }
 
 // unmoved returns an error if the tag has changed since the start of the copy.
@@ -342,9 +342,9 @@ func (c *copier) unmoved(m todo, had, have string) error {
 	return &ExistsError{Store: c.to.String(), Tag: m.tag, Have: have, Want: m.digest, Raced: true}
 }
 
-// settle waits for other writers that may have read the tag before this write, and then checks that the tag still points
+// verifyTag waits for other writers that may have read the tag before this write, and then checks that the tag still points
 // to the digest that was written.
-func (c *copier) settle(ctx context.Context, m todo, took time.Duration) error {
+func (c *copier) verifyTag(ctx context.Context, m todo, took time.Duration) error {
 	if _, ok := c.to.(pusher); ok {
 		select {
 		case <-ctx.Done():

@@ -38,8 +38,8 @@ func TestCopyEverywhere(t *testing.T) {
 				r := repositoryAt(t, newServer(t, registry.WithReferrersSupport(referrers)), "copy")
 				return r, func() store.Store { return r }
 			},
-			"Folder": func(t *testing.T) (store.Store, func() store.Store) {
-				path := filepath.Join(dir, fmt.Sprint("folder-", referrers))
+			"Dir": func(t *testing.T) (store.Store, func() store.Store) {
+				path := filepath.Join(dir, fmt.Sprint("dir-", referrers))
 				l := newLayout(t, path)
 				return l, func() store.Store { mustClose(t, l); return openLayout(t, path) }
 			},

@@ -11,16 +11,16 @@ import (
 
 // progress sums up what is copied.
 type progress struct {
-	tell func(done, total int64)
+	report func(done, total int64)
 
-	// mu guards the fields below, and is held while tell is called.
+	// mu guards the fields below, and is held while report is called.
 	mu          sync.Mutex
 	done, total int64
 	result      Copied
 }
 
-func newProgress(tell func(done, total int64), blobs []v1.Descriptor, manifests []todo, root todo, there bool) *progress {
-	p := &progress{tell: tell}
+func newProgress(report func(done, total int64), blobs []v1.Descriptor, manifests []todo, root todo, there bool) *progress {
+	p := &progress{report: report}
 	for _, d := range blobs {
 		p.total += d.Size
 	}
@@ -38,8 +38,8 @@ func (p *progress) add(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done += n
-	if p.tell != nil {
-		p.tell(p.done, p.total)
+	if p.report != nil {
+		p.report(p.done, p.total)
 	}
 }
 

@@ -123,7 +123,7 @@ func TestFetchArtifacts(t *testing.T) {
 		"Slash":         {reason: "component-spec wrote an absolute path for long.", artifact: with(tarOf(t, file("/"+descriptorFile, descriptor)))},
 		"Dot":           {reason: "tar itself writes a dot.", artifact: with(tarOf(t, file("./"+descriptorFile, descriptor)))},
 		"GlobalHeader":  {reason: "Comments do not count.", artifact: with(tarOf(t, tar.Header{Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": "x"}}, file(descriptorFile, descriptor)))},
-		"Folder":        {reason: "Nothing else is in the tar.", artifact: with(tarOf(t, tar.Header{Typeflag: tar.TypeDir, Name: "a/"}, file(descriptorFile, descriptor))), err: `unexpected entry "a/": the archive must contain only the file component-descriptor.yaml`},
+		"Dir":           {reason: "Nothing else is in the tar.", artifact: with(tarOf(t, tar.Header{Typeflag: tar.TypeDir, Name: "a/"}, file(descriptorFile, descriptor))), err: `unexpected entry "a/": the archive must contain only the file component-descriptor.yaml`},
 		"OtherFile":     {reason: "Another file is none.", artifact: with(tarOf(t, file("blobs/"+descriptorFile, descriptor))), err: `unexpected entry "blobs/component-descriptor.yaml"`},
 		"Climbing":      {reason: "No path leads up.", artifact: with(tarOf(t, file("../"+descriptorFile, descriptor))), err: `unexpected entry "../component-descriptor.yaml"`},
 		"Link":          {reason: "A link is not a file.", artifact: with(tarOf(t, tar.Header{Typeflag: tar.TypeSymlink, Name: descriptorFile, Linkname: "/etc/passwd"})), err: "the archive must contain only the file"},

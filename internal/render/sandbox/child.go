@@ -67,7 +67,7 @@ func Serve() int {
 		err = warmUp()
 	}
 	if err == nil {
-		err = c.tell(kindReady, ready)
+		err = c.send(kindReady, ready)
 	}
 	if err == nil {
 		go watchMemory(l.Memory)
@@ -123,8 +123,8 @@ func newChild(l Limits, in io.Reader, out io.Writer) *child {
 	return &child{limits: l, in: bufio.NewReaderSize(in, pipeSize), out: bufio.NewWriterSize(out, pipeSize), answers: make(chan []byte)}
 }
 
-// tell sends a message immediately, before the messages of the result.
-func (c *child) tell(k kind, content []byte) error {
+// send sends a message immediately, before the messages of the result.
+func (c *child) send(k kind, content []byte) error {
 	if err := writeFrame(c.out, k, content); err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (c *child) chart(r *chartRequest, files []input.File) error {
 		return c.fail(err)
 	}
 	o := r.options()
-	o.Lookup, o.Begin = c.lookup, func(template string) { _ = c.tell(kindTemplate, []byte(template)) }
+	o.Lookup, o.Begin = c.lookup, func(template string) { _ = c.send(kindTemplate, []byte(template)) }
 	rendered, err := chart.Render(context.Background(), o)
 	if err != nil {
 		return c.fail(err)
@@ -220,7 +220,7 @@ func (c *child) kustomization(dir string, files []input.File) error {
 // plain reads the files one after the other, so that only one of them is in memory at a time.
 func (c *child) plain(files []input.File) error {
 	for i := range files {
-		if err := c.tell(kindTemplate, []byte(files[i].Name)); err != nil {
+		if err := c.send(kindTemplate, []byte(files[i].Name)); err != nil {
 			return err
 		}
 		read, err := yamldoc.Files(files[i : i+1])
@@ -237,13 +237,13 @@ func (c *child) plain(files []input.File) error {
 
 // fail sends an error in the content.
 func (c *child) fail(err error) error {
-	return c.tell(kindError, []byte(err.Error()))
+	return c.send(kindError, []byte(err.Error()))
 }
 
 // end sends an error that add returned.
 func (c *child) end(err error) error {
 	if e := (*excessError)(nil); errors.As(err, &e) {
-		return c.tell(kindExcess, []byte(e.text))
+		return c.send(kindExcess, []byte(e.text))
 	}
 	return c.fail(err)
 }
@@ -280,7 +280,7 @@ func (c *child) finish(d render.Details) error {
 			return err
 		}
 	}
-	return c.tell(kindDetails, data)
+	return c.send(kindDetails, data)
 }
 
 // lookup is the template function lookup. The parent answers.
@@ -289,7 +289,7 @@ func (c *child) lookup(apiVersion, kind, namespace, name string) (map[string]any
 	if err != nil {
 		return nil, err
 	}
-	if err := c.tell(kindLookup, q); err != nil {
+	if err := c.send(kindLookup, q); err != nil {
 		return nil, err
 	}
 	a := lookupAnswer{}

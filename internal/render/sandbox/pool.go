@@ -165,14 +165,14 @@ func (p *Pool) share(tenant string) int {
 	return max(p.options.Processes/2, 1)
 }
 
-// enter waits until a rendering can begin. It returns a function to call at the end of the rendering.
-func (p *Pool) enter(ctx context.Context, subject, tenant string) (func(), error) {
+// acquire waits until a rendering can begin. It returns a function to call at the end of the rendering.
+func (p *Pool) acquire(ctx context.Context, subject, tenant string) (func(), error) {
 	wait := time.NewTimer(p.options.Wait)
 	defer wait.Stop()
 	for {
-		freed, ok := p.tryEnter(tenant)
+		freed, ok := p.tryAcquire(tenant)
 		if ok {
-			return func() { p.leave(tenant) }, nil
+			return func() { p.release(tenant) }, nil
 		}
 		select {
 		case <-freed:
@@ -184,8 +184,8 @@ func (p *Pool) enter(ctx context.Context, subject, tenant string) (func(), error
 	}
 }
 
-// tryEnter reports whether a rendering can begin. If not, the channel is closed when another rendering has ended.
-func (p *Pool) tryEnter(tenant string) (<-chan struct{}, bool) {
+// tryAcquire reports whether a rendering can begin. If not, the channel is closed when another rendering has ended.
+func (p *Pool) tryAcquire(tenant string) (<-chan struct{}, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.total >= p.options.Processes || p.running[tenant] >= p.share(tenant) {
@@ -196,7 +196,7 @@ func (p *Pool) tryEnter(tenant string) (<-chan struct{}, bool) {
 	return nil, true
 }
 
-func (p *Pool) leave(tenant string) {
+func (p *Pool) release(tenant string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.total--

@@ -90,17 +90,17 @@ func quote(s string) string { return `"` + input.Line(s) + `"` }
 
 // exchange sends a request to a child, and stores the answers in x.
 func (p *Pool) exchange(ctx context.Context, tenant string, x *exchange, r *request, files []input.File) error {
-	leave, err := p.enter(ctx, x.subject, tenant)
+	release, err := p.acquire(ctx, x.subject, tenant)
 	if err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
-		leave()
+		release()
 		return stopped(ctx, x.subject, "")
 	}
 	c, err := p.take()
 	if err != nil {
-		leave()
+		release()
 		return errors.Wrap(err, x.subject)
 	}
 	done := make(chan struct{})
@@ -109,7 +109,7 @@ func (p *Pool) exchange(ctx context.Context, tenant string, x *exchange, r *requ
 		// The result does not have to wait until the memory of the child is freed. The next rendering does.
 		go func() {
 			c.end()
-			leave()
+			release()
 			p.refill()
 		}()
 	}()

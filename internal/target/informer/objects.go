@@ -81,12 +81,12 @@ func (o *objects) set(n name, s cluster.ObjectState) {
 	o.size += sizeOf(n, &s)
 	o.members[s.Set]++
 	if ok {
-		o.leave(have.Set)
+		o.removeMember(have.Set)
 	}
 }
 
-// leave counts an object that no longer belongs to a set.
-func (o *objects) leave(set string) {
+// removeMember counts an object that no longer belongs to a set.
+func (o *objects) removeMember(set string) {
 	if o.members[set]--; o.members[set] == 0 {
 		delete(o.members, set)
 	}
@@ -96,7 +96,7 @@ func (o *objects) leave(set string) {
 func (o *objects) remove(n name) {
 	if have, ok := o.known[n]; ok {
 		o.size -= sizeOf(n, &have)
-		o.leave(have.Set)
+		o.removeMember(have.Set)
 	}
 	delete(o.known, n)
 	delete(o.own, n)

@@ -222,7 +222,7 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
-func TestDeadServerHoldsNobody(t *testing.T) {
+func TestDeadServerBlocksNothing(t *testing.T) {
 	var dialed atomic.Int32
 	address := listen(t, func(c net.Conn) { dialed.Add(1); _, _ = io.Copy(io.Discard, c) })
 	var counted atomic.Int32

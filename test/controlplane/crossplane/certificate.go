@@ -24,7 +24,7 @@ const caFile = "ca.crt"
 
 // certify creates tls.crt and tls.key for localhost, signed by Crossplane's authority, and ca.crt. It writes them to a
 // directory and returns their contents.
-func certify(ctx context.Context, s site, dir string) (map[string][]byte, error) {
+func certify(ctx context.Context, s host, dir string) (map[string][]byte, error) {
 	data, err := s.secret(ctx, secretCA)
 	if err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ func testExamples(t *testing.T, control client.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := controlplane.ReadFolder(filepath.Join(root, "package", "configuration", "examples"))
+	files, err := controlplane.ReadDir(filepath.Join(root, "package", "configuration", "examples"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there are no examples: %v", err)
 	}

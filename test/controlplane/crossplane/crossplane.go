@@ -15,7 +15,7 @@ import (
 
 // A Crossplane is an installation of Crossplane in a control plane. It is safe for concurrent use.
 type Crossplane struct {
-	site
+	host
 	packages
 
 	servers *servers
@@ -38,28 +38,28 @@ func Start(ctx context.Context, o Options) (*Crossplane, error) {
 
 func (x *Crossplane) start(ctx context.Context, o Options) error {
 	var err error
-	if x.site, err = newSite(o.Cluster, o.Dir); err != nil {
+	if x.host, err = newHost(o.Cluster, o.Dir); err != nil {
 		return err
 	}
 	crank, err := tools.Path(ctx, tools.Crank)
 	if err != nil {
 		return err
 	}
-	x.packages = packages{at: x.site, servers: x.servers, registry: o.Registry, crank: crank}
+	x.packages = packages{at: x.host, servers: x.servers, registry: o.Registry, crank: crank}
 	p, err := findProgram(ctx)
 	if err != nil {
 		return err
 	}
-	if err := p.initialize(ctx, x.site, o.Activate); err != nil {
+	if err := p.initialize(ctx, x.host, o.Activate); err != nil {
 		return err
 	}
-	if err := x.servers.start(ctx, x.site, p, o); err != nil {
+	if err := x.servers.start(ctx, x.host, p, o); err != nil {
 		return err
 	}
 	if err := x.mirror(ctx); err != nil {
 		return err
 	}
-	x.node = startNode(ctx, x.site)
+	x.node = startNode(ctx, x.host)
 	return nil
 }
 

@@ -34,7 +34,7 @@ type endpoint struct {
 type endpoints map[tools.Tool]*endpoint
 
 // sync starts the functions of active revisions, and writes their addresses into the revisions.
-func (e endpoints) sync(ctx context.Context, s site) error {
+func (e endpoints) sync(ctx context.Context, s host) error {
 	found := &pkgv1.FunctionRevisionList{}
 	if err := s.client.List(ctx, found); err != nil {
 		return errors.Wrap(err, "cannot list FunctionRevisions")
@@ -56,7 +56,7 @@ func (e endpoints) sync(ctx context.Context, s site) error {
 	return nil
 }
 
-func (e endpoints) run(ctx context.Context, s site, t tools.Tool, r *pkgv1.FunctionRevision) error {
+func (e endpoints) run(ctx context.Context, s host, t tools.Tool, r *pkgv1.FunctionRevision) error {
 	if e[t] == nil {
 		started, err := startFunction(ctx, s, t)
 		if err != nil {
@@ -97,7 +97,7 @@ func announce(ctx context.Context, c client.Client, r *pkgv1.FunctionRevision, e
 }
 
 // startFunction starts a function with a certificate of Crossplane's authority, and returns when it accepts connections.
-func startFunction(ctx context.Context, s site, t tools.Tool) (*endpoint, error) {
+func startFunction(ctx context.Context, s host, t tools.Tool) (*endpoint, error) {
 	binary, err := tools.Path(ctx, t)
 	if err != nil {
 		return nil, err

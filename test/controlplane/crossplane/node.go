@@ -23,15 +23,15 @@ type node struct {
 	err error
 }
 
-// startNode starts a node at a site. It runs until stop.
-func startNode(ctx context.Context, s site) *node {
+// startNode starts a node at a host. It runs until stop.
+func startNode(ctx context.Context, s host) *node {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	n := &node{pods: pods{running: map[string]*pod{}}, functions: endpoints{}, cancel: cancel}
 	n.stopped.Go(func() { n.run(ctx, s) })
 	return n
 }
 
-func (n *node) run(ctx context.Context, s site) {
+func (n *node) run(ctx context.Context, s host) {
 	for {
 		err := n.pods.sync(ctx, s)
 		if e := n.functions.sync(ctx, s); err == nil {

@@ -28,7 +28,7 @@ import (
 
 // packages pushes packages to a registry and installs them in a control plane.
 type packages struct {
-	at       site
+	at       host
 	servers  *servers
 	registry *controlplane.Registry
 	// crank is the path of Crossplane's command line.

@@ -58,7 +58,7 @@ func mayStart(ctx context.Context, c client.Client, d *appsv1.Deployment) (bool,
 
 // startPod starts the program of the Deployment's image, with the arguments, environment, Secrets and service account of
 // the Deployment, and returns when it is ready.
-func startPod(ctx context.Context, s site, d *appsv1.Deployment) (*pod, error) {
+func startPod(ctx context.Context, s host, d *appsv1.Deployment) (*pod, error) {
 	spec := d.Spec.Template.Spec
 	if len(spec.Containers) != 1 {
 		return nil, errors.Errorf("it has %d containers, and one can be played", len(spec.Containers))
@@ -95,7 +95,7 @@ func startPod(ctx context.Context, s site, d *appsv1.Deployment) (*pod, error) {
 }
 
 // mount writes the mounted Secrets of a container to files, and returns the local directory of each mount path.
-func mount(ctx context.Context, s site, volumes []corev1.Volume, mounts []corev1.VolumeMount, dir string) (map[string]string, error) {
+func mount(ctx context.Context, s host, volumes []corev1.Volume, mounts []corev1.VolumeMount, dir string) (map[string]string, error) {
 	secrets := map[string]string{}
 	for _, v := range volumes {
 		if v.Secret != nil {

@@ -59,7 +59,7 @@ func (p *pods) set(name string, started *pod) {
 
 // sync starts the processes of new and changed Deployments, and stops those of deleted Deployments and of those without
 // replicas.
-func (p *pods) sync(ctx context.Context, s site) error {
+func (p *pods) sync(ctx context.Context, s host) error {
 	found := &appsv1.DeploymentList{}
 	if err := s.client.List(ctx, found, client.InNamespace(Namespace)); err != nil {
 		return errors.Wrap(err, "cannot list Deployments")
@@ -84,7 +84,7 @@ func (p *pods) sync(ctx context.Context, s site) error {
 }
 
 // run starts one process for a Deployment, regardless of its number of replicas, and updates its status.
-func (p *pods) run(ctx context.Context, s site, d *appsv1.Deployment) error {
+func (p *pods) run(ctx context.Context, s host, d *appsv1.Deployment) error {
 	template := d.Spec.Template.String()
 	restarts := 0
 	if running, ok := p.all()[d.Name]; ok {

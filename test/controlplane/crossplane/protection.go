@@ -20,7 +20,7 @@ const (
 // protect registers core's webhook, which the API server calls before it deletes an object in use. Its configuration
 // contains a local URL instead of the name of a service. protect returns the directory of the certificate that core
 // requires for that.
-func protect(ctx context.Context, s site, url string) (string, error) {
+func protect(ctx context.Context, s host, url string) (string, error) {
 	dir := s.path("webhook")
 	files, err := certify(ctx, s, dir)
 	if err != nil {

@@ -50,7 +50,7 @@ func findProgram(ctx context.Context) (program, error) {
 
 // environment returns the environment of the program's commands. It excludes that of the caller, so that proxies and
 // credentials have no effect.
-func (p program) environment(s site, more ...string) []string {
+func (p program) environment(s host, more ...string) []string {
 	return slices.Concat(tools.CollectLess(), []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir,
 		"KUBECONFIG=" + s.cluster.KubeconfigFile(),
@@ -64,7 +64,7 @@ func (p program) environment(s site, more ...string) []string {
 }
 
 // initialize creates the namespace and the service account, and runs Crossplane's initializer.
-func (p program) initialize(ctx context.Context, s site, activate []string) error {
+func (p program) initialize(ctx context.Context, s host, activate []string) error {
 	for _, o := range []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}},
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: serviceAccount}},
@@ -99,7 +99,7 @@ type servers struct {
 
 // start starts core and the RBAC manager, and returns when core is ready. After an error, the caller must stop the
 // servers that were started.
-func (v *servers) start(ctx context.Context, s site, p program, o Options) error {
+func (v *servers) start(ctx context.Context, s host, p program, o Options) error {
 	v.dir = s.dir
 	for _, cache := range []string{"xpkg", "xfn"} {
 		if err := os.MkdirAll(s.path(cache), 0o700); err != nil {

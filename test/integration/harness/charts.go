@@ -26,7 +26,7 @@ type Chart struct {
 // a Deployment; see its values.yaml.
 func WebChart() Chart {
 	GinkgoHelper()
-	files, err := controlplane.ReadFolder(filepath.Join("testdata", "web"))
+	files, err := controlplane.ReadDir(filepath.Join("testdata", "web"))
 	Expect(err).NotTo(HaveOccurred())
 	return Chart{Files: files}
 }
@@ -56,7 +56,7 @@ func CrossplaneChart(ctx context.Context) Chart {
 	GinkgoHelper()
 	dir, err := tools.ModuleDir(ctx, tools.Crossplane, "github.com/crossplane/crossplane/v2")
 	Expect(err).NotTo(HaveOccurred())
-	files, err := controlplane.ReadFolder(filepath.Join(dir, "cluster", "charts", "crossplane"))
+	files, err := controlplane.ReadDir(filepath.Join(dir, "cluster", "charts", "crossplane"))
 	Expect(err).NotTo(HaveOccurred())
 	return Chart{Files: files}
 }

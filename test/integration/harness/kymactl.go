@@ -54,19 +54,19 @@ type Person struct {
 func NewPerson(s *Space) *Person {
 	GinkgoHelper()
 	p := &Person{s: s, dir: GinkgoT().TempDir()}
-	for _, folder := range []string{"home", "tmp", "work", "path", "input"} {
-		Expect(os.Mkdir(p.Path(folder), 0o700)).To(Succeed())
+	for _, dir := range []string{"home", "tmp", "work", "path", "input"} {
+		Expect(os.Mkdir(p.Path(dir), 0o700)).To(Succeed())
 	}
 	config := Must(clientcmd.Load(Env.Control.Kubeconfig()))
 	config.Contexts[config.CurrentContext].Namespace = s.Name
 	Expect(clientcmd.WriteToFile(*config, p.Path("control.kubeconfig"))).To(Succeed())
 	DeferCleanup(func() {
-		for folder, want := range map[string][]string{"home": nil, "tmp": nil, "work": p.outputs} {
+		for dir, want := range map[string][]string{"home": nil, "tmp": nil, "work": p.outputs} {
 			names := []string{}
-			for _, e := range Must(os.ReadDir(p.Path(folder))) {
+			for _, e := range Must(os.ReadDir(p.Path(dir))) {
 				names = append(names, e.Name())
 			}
-			Expect(names).To(ConsistOf(want), folder)
+			Expect(names).To(ConsistOf(want), dir)
 		}
 	})
 	return p
@@ -184,26 +184,26 @@ func (p *Person) Target() string { return p.Input("target.kubeconfig", Env.Targe
 // channel.
 func (p *Person) MakeModule(ctx context.Context, o *Offer, channel, version string) string {
 	GinkgoHelper()
-	folder := o.Name + "-" + version
+	dir := o.Name + "-" + version
 	definition := fmt.Sprintf("name: example.org/module/%[1]s\nversion: %[2]s\nlabels: {%[3]s: %[4]s}\ncharts: [{name: %[1]s, path: chart}]\n",
 		o.Name, version, LabelSpec, o.s.Name)
 	for name, content := range o.Chart(version).Files {
-		p.Input(filepath.Join(folder, "chart", name), content)
+		p.Input(filepath.Join(dir, "chart", name), content)
 	}
 	if o.operated {
-		p.Input(filepath.Join(folder, "crds", "widgets.yaml"), o.Component(version).Resources[1].Files["widgets.yaml"])
+		p.Input(filepath.Join(dir, "crds", "widgets.yaml"), o.Component(version).Resources[1].Files["widgets.yaml"])
 		cr := Must(yaml.Marshal(Values{
 			"apiVersion": o.Group() + "/v1", "kind": "Widget", "metadata": Values{"name": o.Name, "namespace": o.s.Name}, "spec": Values{"size": "small"},
 		}))
-		p.Input(filepath.Join(folder, "default.yaml"), cr)
+		p.Input(filepath.Join(dir, "default.yaml"), cr)
 		definition += "crds: [crds]\ndefaultCustomResource: default.yaml\n"
 	}
-	path := filepath.Dir(p.Input(filepath.Join(folder, "module.yaml"), []byte(definition)))
-	layout := p.Output(folder + ".tar")
+	path := filepath.Dir(p.Input(filepath.Join(dir, "module.yaml"), []byte(definition)))
+	layout := p.Output(dir + ".tar")
 	made := Lines(p.Ok(ctx, "module", "create", path, "-o", layout))
 	pushed := Lines(p.Ok(ctx, "module", "push", layout, Env.Registry.Host()+"/"+ModulesRepository))
 	Expect(pushed[len(pushed)-1]).To(Equal(made[len(made)-1]), "the digest")
-	template := p.Output(folder + ".yaml")
+	template := p.Output(dir + ".yaml")
 	p.Ok(ctx, "module", "template", pushed[len(pushed)-2], "--channel", channel, "-o", template)
 	return filepath.Join(p.Path("work"), template)
 }

@@ -99,8 +99,8 @@ func BeWatchesOnly() types.GomegaMatcher {
 const (
 	// AtRest is how long an idle provider is observed.
 	AtRest = 20 * time.Second
-	// settled is the time without requests after which the provider is idle.
-	settled = 3 * time.Second
+	// idleAfter is the time without requests after which the provider is idle.
+	idleAfter = 3 * time.Second
 )
 
 // OtherConfigs returns the ProviderConfigs outside the space, as namespace/name.
@@ -116,8 +116,8 @@ func OtherConfigs(ctx SpecContext, s *Space) ([]string, error) {
 	return names, err
 }
 
-// AwaitSettled waits until the provider has sent nothing but watches to targets, and written nothing, for a while.
-func AwaitSettled(ctx SpecContext) {
+// AwaitIdle waits until the provider has sent nothing but watches to targets, and written nothing, for a while.
+func AwaitIdle(ctx SpecContext) {
 	GinkgoHelper()
 	last, since := Must(Env.Provider.Scrape(ctx)), time.Now()
 	Eventually(func(g Gomega) {
@@ -129,7 +129,7 @@ func AwaitSettled(ctx SpecContext) {
 		if !matches(target, BeWatchesOnly()) || !matches(control, WriteNothing()) {
 			last, since = now, time.Now()
 		}
-		g.Expect(time.Since(since)).To(BeNumerically(">", settled), "requests were sent to the target: %v, to the control plane: %v", target, control)
+		g.Expect(time.Since(since)).To(BeNumerically(">", idleAfter), "requests were sent to the target: %v, to the control plane: %v", target, control)
 	}).Should(Succeed())
 }
 

@@ -93,7 +93,7 @@ func Gone[T client.Object](get func(context.Context, string) (T, error)) func(co
 func Edit(ctx context.Context, o client.Object, patch string) {
 	GinkgoHelper()
 	Expect(Env.TargetClient.Patch(ctx, o, client.RawPatch("application/merge-patch+json", []byte(patch)),
-		client.FieldOwner("somebody"))).To(Succeed())
+		client.FieldOwner("other-client"))).To(Succeed())
 }
 
 // grant grants a user all permissions in the target until the end of the spec.

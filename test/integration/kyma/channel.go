@@ -22,7 +22,7 @@ import (
 // controlPlaneConfig is the ClusterProviderConfig that modules for the control plane use by default.
 const controlPlaneConfig = "control-plane"
 
-var _ = Describe("The channel of a Kyma's module", func() {
+var _ = Describe("The channel of a module", func() {
 	var (
 		s *Space
 		m *Offer
@@ -43,11 +43,11 @@ var _ = Describe("The channel of a Kyma's module", func() {
 		Expect(Must(s.Get(ctx, m.Manifest("kyma"))).Labels).To(HaveKeyWithValue(v1alpha1.LabelChannel, want))
 	},
 		Entry("regular by default", "", "", "regular", "1.0.0"),
-		Entry("that of the Kyma", "fast", "", "fast", "1.1.0"),
-		Entry("its own before that of the Kyma", "fast", "weekly", "weekly", "1.2.0"),
+		Entry("the channel of the Kyma", "fast", "", "fast", "1.1.0"),
+		Entry("its own channel instead of that of the Kyma", "fast", "weekly", "weekly", "1.2.0"),
 	)
 
-	It("is never another than the one that was asked for", func(ctx SpecContext) {
+	It("is never replaced by another one", func(ctx SpecContext) {
 		m.Release(ctx, "regular", "1.0.0")
 		s.Create(ctx, InChannel(s.Kyma("kyma", m.Module()), "fast"))
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(m.Name, v1alpha1.StateError, `"fast"`, "regular"))
@@ -56,7 +56,7 @@ var _ = Describe("The channel of a Kyma's module", func() {
 		Expect(s.AwaitKyma(ctx, "kyma")).To(HaveVersion(m.Name, "0.9.0", "fast"))
 	})
 
-	It("changes the version upwards, and downwards only where that is meant", func(ctx SpecContext) {
+	It("upgrades the module, and downgrades it only on request", func(ctx SpecContext) {
 		m.Release(ctx, "regular", "1.0.0")
 		m.Release(ctx, "fast", "1.1.0")
 		s.Enable(ctx, s.Kyma("kyma", m.Module()))
@@ -71,7 +71,7 @@ var _ = Describe("The channel of a Kyma's module", func() {
 		Expect(Must(s.Get(ctx, before.Name)).UID).To(Equal(before.UID))
 		Eventually(s.KymaEvents).WithContext(ctx).WithArguments("kyma").Should(ContainElement(BeEvent("Normal ModuleUpgraded", m.Name, "1.0.0", "1.1.0")))
 
-		By("leaving it where it would be lowered, and saying how to force it")
+		By("reporting a refused downgrade, and how to force it")
 		force := v1alpha1.AnnotationAllowDowngrade + "=" + m.Name + "@1.0.0"
 		s.UpdateKyma(ctx, "kyma", SetChannel("regular"))
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(SatisfyAll(
@@ -81,24 +81,24 @@ var _ = Describe("The channel of a Kyma's module", func() {
 		Consistently(m.Installed).WithContext(ctx).Should(HaveData("version", "1.1.0"))
 		Eventually(s.KymaEvents).WithContext(ctx).WithArguments("kyma").Should(ContainElement(BeEvent("Warning DowngradeBlocked", force)))
 
-		By("not forcing it for another version, or another module")
+		By("not forcing it for another version or module")
 		s.AnnotateKyma(ctx, "kyma", v1alpha1.AnnotationAllowDowngrade, m.Name+"@0.9.0,other@1.0.0")
 		Consistently(m.Installed).WithContext(ctx).Should(HaveData("version", "1.1.0"))
 
-		By("forcing it where it is named")
+		By("forcing the downgrade of the named version")
 		s.AnnotateKyma(ctx, "kyma", v1alpha1.AnnotationAllowDowngrade, "other@2.0.0,"+m.Name+"@1.0.0")
 		m.AwaitVersion(ctx, "1.0.0")
 		Expect(s.AwaitKyma(ctx, "kyma")).To(HaveVersion(m.Name, "1.0.0", "regular"))
 	})
 
-	It("that was left behind is followed again when it has caught up", func(ctx SpecContext) {
+	It("that was not followed because of a downgrade is followed again once its version is higher", func(ctx SpecContext) {
 		m.Release(ctx, "regular", "1.0.0")
 		m.Release(ctx, "fast", "1.1.0")
 		s.Enable(ctx, InChannel(s.Kyma("kyma", m.Module()), "fast"))
 		s.UpdateKyma(ctx, "kyma", SetChannel("regular"))
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(m.Name, v1alpha1.StateWarning))
 
-		By("reading what runs from the Manifest, not from the status")
+		By("reading the installed version from the Manifest, not from the status")
 		Wipe(ctx, Must(s.GetKyma(ctx, "kyma")))
 		s.AnnotateKyma(ctx, "kyma", "crossplane.io/reconcile-requested-at", "now")
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(m.Name, v1alpha1.StateWarning, "1.1.0"))
@@ -109,7 +109,7 @@ var _ = Describe("The channel of a Kyma's module", func() {
 		Expect(s.AwaitKyma(ctx, "kyma")).To(HaveVersion(m.Name, "1.2.0", "regular"))
 	})
 
-	It("brings a new version to all who follow it, and to no one else", func(ctx SpecContext) {
+	It("upgrades all Kymas that follow it, and no others", func(ctx SpecContext) {
 		other := NewOffer(s, "other")
 		m.Release(ctx, "regular", "1.0.0")
 		m.Release(ctx, "fast", "1.1.0")
@@ -122,14 +122,14 @@ var _ = Describe("The channel of a Kyma's module", func() {
 		m.AwaitVersion(ctx, "1.0.5")
 		s.AwaitKyma(ctx, "kyma")
 
-		By("leaving a Kyma alone whose channel did not change")
+		By("not changing a Kyma with another channel")
 		m.Release(ctx, "fast", "1.1.1")
 		m.AwaitResolved(ctx, m.TemplateName("fast"), "1.1.1")
 		Consistently(m.Installed).WithContext(ctx).Should(HaveData("version", "1.0.5"))
 		Expect(Must(s.Get(ctx, other.Manifest("kyma"))).Generation).To(Equal(unchanged.Generation))
 	})
 
-	It("whose template has other data or readiness rules changes the module", func(ctx SpecContext) {
+	It("updates the module if its template changes data or readiness rules", func(ctx SpecContext) {
 		m := OfferOperated(s, "operated")
 		name := m.Release(ctx, "regular", "1.0.0").Name
 		s.Create(ctx, s.Kyma("kyma", m.Module()))
@@ -141,7 +141,7 @@ var _ = Describe("The channel of a Kyma's module", func() {
 	})
 })
 
-var _ = Describe("The target of a Kyma's module", func() {
+var _ = Describe("The target cluster of a module", func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
@@ -190,14 +190,14 @@ var _ = Describe("The target of a Kyma's module", func() {
 		s.RemoveKyma(ctx, "kyma")
 		Expect(in(ctx, there())).To(BeNotFound())
 	},
-		Entry("that of the Kyma", v1alpha1.ModuleTargetRemote, xpv2.ProviderConfigReference{Kind: v1alpha1.ProviderConfigKind, Name: ConfigName},
+		Entry("the target cluster of the Kyma", v1alpha1.ModuleTargetRemote, xpv2.ProviderConfigReference{Kind: v1alpha1.ProviderConfigKind, Name: ConfigName},
 			func() *controlplane.Cluster { return Env.Target }, func() *controlplane.Cluster { return Env.Control }),
 		Entry("the control plane", v1alpha1.ModuleTargetControlPlane,
 			xpv2.ProviderConfigReference{Kind: v1alpha1.ClusterProviderConfigKind, Name: controlPlaneConfig},
 			func() *controlplane.Cluster { return Env.Control }, func() *controlplane.Cluster { return Env.Target }),
 	)
 
-	It("changes with the template: the module is removed where it was", func(ctx SpecContext) {
+	It("changes with the template, and the module is removed from the old cluster", func(ctx SpecContext) {
 		central(ctx)
 		m := NewOffer(s, "mod")
 		name := m.Release(ctx, "regular", "1.0.0").Name

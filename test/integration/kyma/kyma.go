@@ -51,7 +51,7 @@ var _ = Describe("A Kyma", func() {
 		Eventually(s.KymaEvents).WithContext(ctx).WithArguments("kyma").Should(ContainElements(
 			BeEvent("Normal ModuleEnabled", one.Name, "1.0.0"), BeEvent("Normal ModuleEnabled", two.Name, "2.0.0")))
 
-		By("making Manifests that say whose they are")
+		By("checking the labels and owners of the Manifests")
 		manifest := Must(s.Get(ctx, one.Manifest("kyma")))
 		Expect(manifest.Labels).To(SatisfyAll(
 			HaveKeyWithValue(v1alpha1.LabelKymaName, "kyma"), HaveKeyWithValue(v1alpha1.LabelModuleName, one.Name),
@@ -110,7 +110,7 @@ var _ = Describe("A Kyma", func() {
 		s.AwaitKyma(ctx, "kyma")
 	})
 
-	It("lists the modules that are wanted or still being removed", func(ctx SpecContext) {
+	It("lists the modules that are enabled or still being removed", func(ctx SpecContext) {
 		stays, goes := NewOffer(s, "a"), OfferOperated(s, "b")
 		stays.Release(ctx, "regular", "1.0.0")
 		goes.Release(ctx, "regular", "1.0.0")
@@ -129,7 +129,7 @@ var _ = Describe("A Kyma", func() {
 		Eventually(s.KymaEvents).WithContext(ctx).WithArguments("kyma").Should(ContainElement(BeEvent("Normal ModuleRemoved", goes.Name)))
 	})
 
-	It("continues with the others where a module or its channel is unknown", func(ctx SpecContext) {
+	It("installs the other modules if a module or its channel does not exist", func(ctx SpecContext) {
 		known, elsewhere := NewOffer(s, "known"), NewOffer(s, "elsewhere")
 		known.Release(ctx, "regular", "1.0.0")
 		elsewhere.Release(ctx, "fast", "1.0.0")
@@ -145,13 +145,13 @@ var _ = Describe("A Kyma", func() {
 		Eventually(s.KymaEvents).WithContext(ctx).WithArguments("kyma").Should(ContainElements(
 			BeEvent("Warning ModuleFailed", elsewhere.Name), BeEvent("Warning ModuleFailed", unknown.Name)))
 
-		By("continuing with them as soon as they are released")
+		By("installing them as soon as they are released")
 		unknown.Release(ctx, "regular", "1.0.0")
 		elsewhere.Release(ctx, "regular", "0.9.0")
 		s.AwaitKyma(ctx, "kyma")
 	})
 
-	It("leaves custom resources to others where it is told to", func(ctx SpecContext) {
+	It("creates no custom resource if customResourcePolicy is Ignore", func(ctx SpecContext) {
 		m := OfferOperated(s, "mod")
 		m.Release(ctx, "regular", "1.0.0")
 		module := m.Module()
@@ -160,12 +160,12 @@ var _ = Describe("A Kyma", func() {
 		_, err := m.Widget(ctx)
 		Expect(err).To(BeNotFound())
 
-		By("creating it once that is wanted")
+		By("creating it after the policy changes")
 		s.UpdateKyma(ctx, "kyma", SetModules(m.Module()))
 		m.Report(ctx, `{"state":"Ready"}`)
 		s.AwaitKyma(ctx, "kyma")
 
-		By("leaving it to its users from then on")
+		By("not changing it afterwards")
 		Edit(ctx, Must(m.Widget(ctx)), `{"spec":{"size":"large"}}`)
 		s.AnnotateKyma(ctx, "kyma", "example.org/touched", "yes")
 		m.Release(ctx, "regular", "1.0.1")
@@ -174,7 +174,7 @@ var _ = Describe("A Kyma", func() {
 		Expect(Must(m.Widget(ctx)).Object["spec"]).To(HaveKeyWithValue("size", "large"))
 	})
 
-	It("hands values to one module without another getting them", func(ctx SpecContext) {
+	It("passes values only to the module that they are for", func(ctx SpecContext) {
 		one, two, three := NewOffer(s, "one"), NewOffer(s, "two"), NewOffer(s, "three")
 		for _, m := range []*Offer{one, two, three} {
 			m.Release(ctx, "regular", "1.0.0")
@@ -189,7 +189,7 @@ var _ = Describe("A Kyma", func() {
 		Expect(Must(two.Installed(ctx))).To(HaveData("message", "second"))
 		Expect(Must(three.Installed(ctx))).To(HaveData("message", "hello"))
 
-		By("changing those of one module")
+		By("changing the values of one module")
 		untouched := Must(two.Installed(ctx))
 		s.UpdateKyma(ctx, "kyma", SetModules(with(one, "changed"), with(two, "second"), three.Module()))
 		Eventually(one.Installed).WithContext(ctx).Should(HaveData("message", "changed"))
@@ -197,7 +197,7 @@ var _ = Describe("A Kyma", func() {
 		Expect(Must(two.Installed(ctx)).ResourceVersion).To(Equal(untouched.ResourceVersion))
 	})
 
-	It("may have a name that leaves no room for that of a module", func(ctx SpecContext) {
+	It("can have a name so long that names of Manifests are shortened", func(ctx SpecContext) {
 		m, long := NewOffer(s, "mod"), strings.Repeat("long-", 46)+"name"
 		m.Release(ctx, "regular", "1.0.0")
 		k := s.Enable(ctx, s.Kyma(long, m.Module()))
@@ -226,14 +226,14 @@ var _ = Describe("A Kyma", func() {
 		}
 	})
 
-	It("says what is wrong where its ProviderConfig is missing, and goes when it is told to", func(ctx SpecContext) {
+	It("reports a missing ProviderConfig, and can still be deleted", func(ctx SpecContext) {
 		m := NewOffer(s, "mod")
 		m.Release(ctx, "regular", "1.0.0")
 		s.Create(ctx, OnConfig(s.Kyma("kyma", m.Module()), "missing"))
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(SatisfyAll(
 			HaveCondition(xpv2.TypeReady, "False", ContainSubstring("missing")), HaveModule(m.Name, v1alpha1.StateError, `missing`)))
 
-		By("getting Ready when it appears")
+		By("becoming Ready when the ProviderConfig exists")
 		s.Config(ctx, "missing", Env.Target.Kubeconfig())
 		s.AwaitKyma(ctx, "kyma")
 		s.RemoveKyma(ctx, "kyma")

@@ -18,7 +18,7 @@ import (
 // paused is the annotation that stops the reconciliation.
 const paused = "crossplane.io/paused"
 
-var _ = Describe("A Kyma hands on", func() {
+var _ = Describe("A Kyma propagates to its Manifests", func() {
 	var (
 		s *Space
 		m *Offer
@@ -52,7 +52,7 @@ var _ = Describe("A Kyma hands on", func() {
 		s.AwaitKyma(ctx, "kyma")
 	})
 
-	It("that it is paused, and that it no longer is", func(ctx SpecContext) {
+	It("the pause annotation, and its removal", func(ctx SpecContext) {
 		s.Enable(ctx, s.Kyma("kyma", m.Module()))
 		s.AnnotateKyma(ctx, "kyma", paused, "true")
 		Eventually(s.Get).WithContext(ctx).WithArguments(m.Manifest("kyma")).Should(SatisfyAll(
@@ -69,7 +69,7 @@ var _ = Describe("A Kyma hands on", func() {
 		Expect(Must(s.Get(ctx, m.Manifest("kyma"))).Annotations).NotTo(Or(HaveKey(paused), HaveKey(v1alpha1.AnnotationPausedBy)))
 	})
 
-	It("nothing to a Manifest that another client has paused", func(ctx SpecContext) {
+	It("nothing while another client has paused a Manifest", func(ctx SpecContext) {
 		s.Enable(ctx, s.Kyma("kyma", m.Module()))
 		s.Update(ctx, m.Manifest("kyma"), Annotate[*v1alpha1.Manifest](paused, "true"))
 		stopped := HaveField("Status.Conditions", ContainElement(SatisfyAll(
@@ -83,7 +83,7 @@ var _ = Describe("A Kyma hands on", func() {
 		s.AwaitKyma(ctx, "kyma")
 	})
 
-	It("that everything is left behind, for a Kyma of the same name to find", func(ctx SpecContext) {
+	It("policies without Delete, so that a Kyma with the same name adopts the modules", func(ctx SpecContext) {
 		k := s.Kyma("kyma", m.Module())
 		policies(keep...)(k)
 		s.Enable(ctx, k)
@@ -99,7 +99,7 @@ var _ = Describe("A Kyma hands on", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("that it changes too late, when it is being deleted", func(ctx SpecContext) {
+	It("policies that change immediately before it is deleted", func(ctx SpecContext) {
 		s.Enable(ctx, s.Kyma("kyma", m.Module()))
 		before := Must(m.Installed(ctx))
 		s.UpdateKyma(ctx, "kyma", policies(keep...))
@@ -126,7 +126,7 @@ var _ = Describe("Two Kymas", func() {
 		m.Release(ctx, "regular", "1.0.0")
 	})
 
-	It("with the same module and target: the second one says so, and nothing flaps", func(ctx SpecContext) {
+	It("with the same module and target cluster cause an error of the second one, without endless changes", func(ctx SpecContext) {
 		s.Enable(ctx, s.Kyma("first", m.Module()))
 		installed := Must(m.Installed(ctx))
 		s.Create(ctx, s.Kyma("second", m.Module()))
@@ -139,13 +139,13 @@ var _ = Describe("Two Kymas", func() {
 		Expect(s.GetKyma(ctx, "first")).To(BeReadyKyma())
 		Expect(s.GetKyma(ctx, "second")).To(collides)
 
-		By("getting its turn when the first one is gone")
+		By("installing the module of the second Kyma when the first one is deleted")
 		s.RemoveKyma(ctx, "first")
 		s.AwaitKyma(ctx, "second")
 		Expect(Must(m.Installed(ctx)).UID).NotTo(Equal(installed.UID))
 	})
 
-	It("with the same module and target: the second one goes, and takes nothing along", func(ctx SpecContext) {
+	It("with the same module and target cluster keep the module when the second one is deleted", func(ctx SpecContext) {
 		s.Enable(ctx, s.Kyma("first", m.Module()))
 		installed := Must(m.Installed(ctx))
 		s.Create(ctx, s.Kyma("second", m.Module()))
@@ -155,7 +155,7 @@ var _ = Describe("Two Kymas", func() {
 		s.AwaitKyma(ctx, "first")
 	})
 
-	It("do not take a Manifest that another client has made under the name of theirs", func(ctx SpecContext) {
+	It("do not adopt a Manifest that another client created with the same name", func(ctx SpecContext) {
 		s.Enable(ctx, s.Kyma("a", m.Module()))
 		taken := s.Manifest(m.Manifest("b"), s.InstallOf("web", WebChart().PushLayer(ctx), Values{"workload": false}))
 		s.Install(ctx, taken)

@@ -24,8 +24,8 @@ const (
 	users = 6
 )
 
-var _ = Describe("A new version for a fleet", func() {
-	It("does not keep the edits of users waiting", func(ctx SpecContext) {
+var _ = Describe("A new version for many Kymas", func() {
+	It("does not delay changes by users", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		m := NewOffer(s, "mod")
 		m.Release(ctx, "regular", "1.0.0")

@@ -32,7 +32,7 @@ var _ = Describe("A provider whose Kymas are all Ready", func() {
 		s.Create(ctx, s.Kyma("kyma", simple.Module(), operated.Module()))
 		operated.Report(ctx, `{"state":"Ready"}`)
 		s.AwaitKyma(ctx, "kyma")
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 	})
 
 	// quiet runs do, and checks that the provider writes nothing and sends only watches to the target for a period after it.
@@ -50,32 +50,32 @@ var _ = Describe("A provider whose Kymas are all Ready", func() {
 		return before, Must(Env.Provider.Scrape(ctx))
 	}
 
-	It("writes nothing while nothing happens", func(ctx SpecContext) {
+	It("writes nothing while nothing changes", func(ctx SpecContext) {
 		quiet(ctx, AtRest, func() {})
 	})
 
-	It("writes nothing when something changes that does not matter", func(ctx SpecContext) {
-		By("labels of its template, and everything of one in a channel that no one uses")
+	It("writes nothing after changes that do not affect it", func(ctx SpecContext) {
+		By("changing labels of its template, and a template in an unused channel")
 		before, after := quiet(ctx, Calm, func() {
 			UpdateTemplate(ctx, simple.TemplateName("regular"), func(t *v1alpha1.ModuleTemplate) { t.Labels["example.org/other"] = "x" })
 			UpdateTemplate(ctx, simple.TemplateName("fast"), Annotate[*v1alpha1.ModuleTemplate]("example.org/other", "x"))
 		})
 		Expect(after.Sum(Reconciles, kymaReconciles)-before.Sum(Reconciles, kymaReconciles)).To(BeZero(), "passes of the controller of Kymas")
 
-		By("annotations of its Manifest")
+		By("changing annotations of its Manifest")
 		before = Must(Env.Provider.Scrape(ctx))
 		s.Update(ctx, simple.Manifest("kyma"), Annotate[*v1alpha1.Manifest]("example.org/other", "x"))
 		_, after = quiet(ctx, Calm, func() {})
 		Expect(after.Sum(Reconciles, kymaReconciles)-before.Sum(Reconciles, kymaReconciles)).To(BeZero(), "passes of the controller of Kymas")
 
-		By("a status of the custom resource that means the same, which has to be read")
+		By("changing the status of the custom resource without a change of its state")
 		before, versions := Must(Env.Provider.Scrape(ctx)), Must(versionsOf(ctx, s))
 		operated.Report(ctx, `{"state":"Ready","observed":"again"}`)
 		Consistently(versionsOf).WithContext(ctx).WithArguments(s).Should(Equal(versions))
 		Expect(Must(Env.Provider.Scrape(ctx)).RequestsSince(before, ControlRequests)).To(WriteNothing())
 	})
 
-	DescribeTable("writes nothing when it starts again", func(ctx SpecContext, end func(ctx SpecContext)) {
+	DescribeTable("writes nothing after a restart", func(ctx SpecContext, end func(ctx SpecContext)) {
 		versions, events := Must(versionsOf(ctx, s)), Must(s.KymaEvents(ctx, "kyma"))
 		template := Must(GetTemplate(ctx, simple.TemplateName("regular")))
 		Env.Registry.Reset()
@@ -85,7 +85,7 @@ var _ = Describe("A provider whose Kymas are all Ready", func() {
 			m, err := Env.Provider.Scrape(ctx)
 			return m.Sum(Reconciles, kymaReconciles), err
 		}).Should(BeNumerically(">=", 1), "the Kyma was checked")
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 		now := Must(Env.Provider.Scrape(ctx))
 		Expect(now.Requests(TargetRequests)).To(WriteNothing())
 		Expect(now.Requests(ControlRequests)).To(WriteNothing())
@@ -94,15 +94,15 @@ var _ = Describe("A provider whose Kymas are all Ready", func() {
 		Expect(Must(GetTemplate(ctx, template.Name)).ResourceVersion).To(Equal(template.ResourceVersion))
 		Expect(Paths(Env.Registry.Requests())).NotTo(ContainSubstring("/manifests/"), "components are read once")
 
-		By("still seeing what happens")
+		By("detecting changes")
 		operated.Report(ctx, `{"state":"Warning"}`)
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveKymaState(v1alpha1.StateWarning, operated.Name))
 	},
-		Entry("after it was asked to end", func(ctx SpecContext) { Expect(Env.Provider.Terminate(ctx)).To(Succeed()) }),
-		Entry("after it was killed", func(SpecContext) { Env.Provider.Kill() }),
+		Entry("with a graceful shutdown", func(ctx SpecContext) { Expect(Env.Provider.Terminate(ctx)).To(Succeed()) }),
+		Entry("with SIGKILL", func(SpecContext) { Env.Provider.Kill() }),
 	)
 
-	It("changes nothing while the registry is away, and repairs as ever", func(ctx SpecContext) {
+	It("changes nothing while the registry is unavailable, but repairs drift", func(ctx SpecContext) {
 		DeferCleanup(func() { Env.Registry.SetFault(nil) })
 		Env.Registry.SetFault(Unavailable)
 		quiet(ctx, 2*Calm, func() {})
@@ -122,7 +122,7 @@ var _ = Describe("A provider whose Kymas are all Ready", func() {
 		s.AwaitKymaGone(ctx, "kyma")
 	})
 
-	It("tells each thing once", func(ctx SpecContext) {
+	It("records each event once", func(ctx SpecContext) {
 		simple.Release(ctx, "regular", "1.2.0")
 		simple.AwaitVersion(ctx, "1.2.0")
 		s.AwaitKyma(ctx, "kyma")
@@ -153,8 +153,8 @@ var _ = Describe("A provider whose Kymas are all Ready", func() {
 	})
 })
 
-var _ = Describe("A registry that is away", func() {
-	It("lets new Kymas say so, without a loop of writes", func(ctx SpecContext) {
+var _ = Describe("A registry with an outage", func() {
+	It("is reported by new Kymas, without repeated writes", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		Eventually(OtherConfigs).WithContext(ctx).WithArguments(s).Should(BeEmpty(), "those of other specs are still to be tidied up")
 		m := NewOffer(s, "mod")
@@ -178,7 +178,7 @@ var _ = Describe("A registry that is away", func() {
 		awaitUnchanged(ctx, s)
 		Expect(Must(versionsOf(ctx, s))).To(HaveLen(6))
 
-		By("finishing the first of them when it is back: the others have the same module")
+		By("completing the first one after the outage")
 		Env.Registry.SetFault(nil)
 		Eventually(func(g Gomega) {
 			ready := 0

@@ -36,7 +36,7 @@ var _ = Describe("Disabling a module", func() {
 		s.AwaitKyma(ctx, "kyma")
 	})
 
-	It("removes it, and only it", func(ctx SpecContext) {
+	It("removes only this module", func(ctx SpecContext) {
 		before, manifest := Must(stays.Installed(ctx)), Must(s.Get(ctx, stays.Manifest("kyma")))
 		s.UpdateKyma(ctx, "kyma", SetModules(stays.Module()))
 		s.AwaitKyma(ctx, "kyma")
@@ -46,7 +46,7 @@ var _ = Describe("Disabling a module", func() {
 		Expect(Must(s.Get(ctx, manifest.Name)).ResourceVersion).To(Equal(manifest.ResourceVersion))
 	})
 
-	It("works when its template is gone by then", func(ctx SpecContext) {
+	It("works if its template no longer exists", func(ctx SpecContext) {
 		DeleteTemplate(ctx, goes.TemplateName("regular"))
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(goes.Name, v1alpha1.StateError, goes.Name))
 		Consistently(goes.Installed).WithContext(ctx).Should(HaveData("version", "1.0.0"))
@@ -55,7 +55,7 @@ var _ = Describe("Disabling a module", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).NotTo(ContainElement(ContainSubstring(goes.Name)))
 	})
 
-	It("works when the registry is away by then", func(ctx SpecContext) {
+	It("works if the registry is unavailable", func(ctx SpecContext) {
 		DeferCleanup(func() { Env.Registry.SetFault(nil) })
 		Env.Registry.SetFault(Unavailable)
 		s.UpdateKyma(ctx, "kyma", SetModules(stays.Module()))
@@ -63,7 +63,7 @@ var _ = Describe("Disabling a module", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).NotTo(ContainElement(ContainSubstring(goes.Name)))
 	})
 
-	It("and enabling it at once waits for the removal, which is complete", func(ctx SpecContext) {
+	It("and enabling it again installs it after a complete removal", func(ctx SpecContext) {
 		before, manifest := Must(goes.Installed(ctx)), Must(s.Get(ctx, goes.Manifest("kyma")))
 		goes.Hold(ctx, true)
 		s.UpdateKyma(ctx, "kyma", SetModules(stays.Module()))
@@ -80,7 +80,7 @@ var _ = Describe("Disabling a module", func() {
 		Expect(Must(s.Get(ctx, manifest.Name)).UID).NotTo(Equal(manifest.UID))
 	})
 
-	It("still happens after the status of the Kyma was wiped", func(ctx SpecContext) {
+	It("works if the status of the Kyma was cleared", func(ctx SpecContext) {
 		Expect(Env.Provider.Terminate(ctx)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) {
 			if Env.Provider.Process.State() != nil {
@@ -96,7 +96,7 @@ var _ = Describe("Disabling a module", func() {
 	})
 })
 
-var _ = Describe("The Manifest of a Kyma's module", func() {
+var _ = Describe("The Manifest of a module", func() {
 	var (
 		s *Space
 		m *Offer
@@ -111,7 +111,7 @@ var _ = Describe("The Manifest of a Kyma's module", func() {
 		s.AwaitKyma(ctx, "kyma")
 	})
 
-	It("comes back when someone deletes it, after what it installed is gone", func(ctx SpecContext) {
+	It("is recreated if a user deletes it, after its objects are deleted", func(ctx SpecContext) {
 		before, manifest := Must(m.Installed(ctx)), Must(s.Get(ctx, m.Manifest("kyma")))
 		m.Hold(ctx, true)
 		s.Delete(ctx, manifest.Name)
@@ -125,7 +125,7 @@ var _ = Describe("The Manifest of a Kyma's module", func() {
 		Expect(Must(s.Get(ctx, manifest.Name)).UID).NotTo(Equal(manifest.UID))
 	})
 
-	It("is restored when someone edits it", func(ctx SpecContext) {
+	It("is restored if a user changes it", func(ctx SpecContext) {
 		name := m.Manifest("kyma")
 		want := Must(s.Get(ctx, name)).Spec.ForProvider
 		s.Update(ctx, name, SetValues(Values{"message": "edited"}))
@@ -138,7 +138,7 @@ var _ = Describe("The Manifest of a Kyma's module", func() {
 		Expect(Must(m.Installed(ctx))).To(HaveData("message", "hello"))
 	})
 
-	It("repairs what someone edits in the target", func(ctx SpecContext) {
+	It("repairs objects that a user changes in the target cluster", func(ctx SpecContext) {
 		Edit(ctx, Must(m.Installed(ctx)), `{"data":{"message":"changed"}}`)
 		s.AwaitMessage(ctx, m.Name, "hello")
 	})
@@ -166,7 +166,7 @@ var _ = Describe("Deleting a Kyma", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	}
 
-	DescribeTable("removes everything before the Kyma goes", func(ctx SpecContext, propagation metav1.DeletionPropagation) {
+	DescribeTable("removes all modules before the Kyma is gone", func(ctx SpecContext, propagation metav1.DeletionPropagation) {
 		ready(ctx)
 		m.Hold(ctx, true)
 		s.DeleteKyma(ctx, "kyma", client.PropagationPolicy(propagation))
@@ -177,11 +177,11 @@ var _ = Describe("Deleting a Kyma", func() {
 		s.AwaitKymaGone(ctx, "kyma")
 		expectNothing(ctx)
 	},
-		Entry("in the background", metav1.DeletePropagationBackground),
-		Entry("in the foreground", metav1.DeletePropagationForeground),
+		Entry("with background propagation", metav1.DeletePropagationBackground),
+		Entry("with foreground propagation", metav1.DeletePropagationForeground),
 	)
 
-	It("removes everything when template, status and registry are gone", func(ctx SpecContext) {
+	It("removes all modules without templates, status and registry", func(ctx SpecContext) {
 		ready(ctx)
 		DeferCleanup(func() { Env.Registry.SetFault(nil) })
 		Env.Registry.SetFault(Unavailable)
@@ -192,7 +192,7 @@ var _ = Describe("Deleting a Kyma", func() {
 		expectNothing(ctx)
 	})
 
-	It("waits for a cluster that is away, and gives it up only when someone says so", func(ctx SpecContext) {
+	It("waits for an unreachable cluster, and abandons it only on request", func(ctx SpecContext) {
 		edge := Must(controlplane.Start(ctx, controlplane.Options{Name: "edge"}))
 		DeferCleanup(edge.Stop)
 		s.Config(ctx, "edge", edge.Kubeconfig())
@@ -202,7 +202,7 @@ var _ = Describe("Deleting a Kyma", func() {
 		Expect(c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Name}})).To(Succeed())
 		s.Enable(ctx, OnConfig(s.Kyma("first", simple.Module()), "edge"))
 
-		By("finishing when the cluster is back")
+		By("completing after the outage")
 		edge.StopAPIServer()
 		s.DeleteKyma(ctx, "first")
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("first").Should(HaveModule(simple.Name, v1alpha1.StateDeleting, "connection refused"))
@@ -211,7 +211,7 @@ var _ = Describe("Deleting a Kyma", func() {
 		Eventually(Gone(s.GetKyma)).WithContext(ctx).WithTimeout(Recovery).WithArguments("first").Should(BeTrue())
 		Expect(s.Leftovers(ctx, edge)).To(BeEmpty())
 
-		By("abandoning a cluster that is gone for good")
+		By("abandoning a cluster that no longer exists")
 		s.Enable(ctx, OnConfig(s.Kyma("second", simple.Module()), "edge"))
 		edge.StopAPIServer()
 		s.DeleteKyma(ctx, "second")
@@ -223,7 +223,7 @@ var _ = Describe("Deleting a Kyma", func() {
 		Eventually(s.KymaEvents).WithContext(ctx).WithArguments("second").Should(ContainElement(BeEvent("Warning Abandoned", simple.Name, "edge")))
 	})
 
-	It("works without the right to delete Manifests, and not without that to see them", func(ctx SpecContext) {
+	It("works without the permission to delete Manifests, but not without the permission to read them", func(ctx SpecContext) {
 		kubeconfig := restricted(ctx, s)
 		WithProvider(ctx, func(p *Provider) { p.Kubeconfig = kubeconfig })
 		other := NewOffer(s, "other")
@@ -242,7 +242,7 @@ var _ = Describe("Deleting a Kyma", func() {
 		s.AwaitKyma(ctx, "kyma")
 		Expect(other.Absent(ctx)).To(BeFalse())
 
-		By("deleting the Kyma while its rights are gone")
+		By("deleting the Kyma while the permissions are missing")
 		m.Hold(ctx, true)
 		s.DeleteKyma(ctx, "kyma")
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveModule(m.Name, v1alpha1.StateDeleting, "example.org/hold"))

@@ -15,7 +15,7 @@ import (
 )
 
 var _ = Describe("The values of a module with two charts", func() {
-	It("are for both of them, or for one", func(ctx SpecContext) {
+	It("can be set for both charts, or for one", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		m, second := NewOffer(s, "mod"), NewOffer(s, "second")
 		c := m.Component("1.0.0")
@@ -33,7 +33,7 @@ var _ = Describe("The values of a module with two charts", func() {
 		Expect(Must(m.Installed(ctx))).To(HaveData("message", "both"))
 		Expect(Must(second.Installed(ctx))).To(HaveData("message", "both"))
 
-		By("setting them for one, in three ways")
+		By("setting values for one chart, in three ways")
 		s.UpdateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) {
 			k.Spec.ForProvider.Modules[0].Installs = []v1alpha1.ModuleInstall{{Name: second.Name, Values: Raw(Values{"message": "one"})}}
 		})
@@ -47,7 +47,7 @@ var _ = Describe("The values of a module with two charts", func() {
 		Eventually(second.Installed).WithContext(ctx).Should(HaveData("message", "from own"))
 		Eventually(m.Installed).WithContext(ctx).Should(HaveData("message", "hello"))
 
-		By("naming the charts that there are, and changing nothing")
+		By("reporting the existing charts, and changing nothing")
 		s.UpdateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules[0].Installs[0].Name = "third" })
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(
 			HaveModule(m.Name, v1alpha1.StateError, `no install "third"`, m.Name, second.Name))
@@ -59,7 +59,7 @@ var _ = Describe("The values of a module with two charts", func() {
 })
 
 var _ = Describe("A ModuleTemplate with restrictions", func() {
-	It("refuses values of a Kyma and objects of the module, and installs what is allowed", func(ctx SpecContext) {
+	It("rejects values of a Kyma and objects of the module that it does not allow", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		m := NewOffer(s, "mod")
 		name := m.Release(ctx, "regular", "1.0.0").Name
@@ -67,7 +67,7 @@ var _ = Describe("A ModuleTemplate with restrictions", func() {
 			UpdateTemplate(ctx, name, func(t *v1alpha1.ModuleTemplate) { t.Spec.Allowed = a })
 		}
 
-		By("refusing an object, before anything is applied")
+		By("rejecting an object before anything is applied")
 		restrict(&v1alpha1.ModuleAllowed{Confinement: v1alpha1.Confinement{Namespaces: []string{"elsewhere"}}})
 		m.AwaitResolved(ctx, name, "1.0.0")
 		module := m.Module()
@@ -83,7 +83,7 @@ var _ = Describe("A ModuleTemplate with restrictions", func() {
 		s.AwaitKyma(ctx, "kyma")
 		Expect(Must(m.Installed(ctx))).To(HaveData("message", "hello"))
 
-		By("refusing a value, and changing nothing")
+		By("rejecting a value, and changing nothing")
 		s.UpdateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules[0].Values = Raw(Values{"message": "mine"}) })
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(
 			HaveModule(m.Name, v1alpha1.StateError, "values.message is not allowed by spec.allowed.values of ModuleTemplate "+name))
@@ -94,7 +94,7 @@ var _ = Describe("A ModuleTemplate with restrictions", func() {
 		Eventually(m.Installed).WithContext(ctx).Should(HaveData("message", "mine"))
 		s.AwaitKyma(ctx, "kyma")
 
-		By("refusing it in the control plane, where none is allowed by default, and removing the module all the same")
+		By("rejecting values in the control plane, where none are allowed by default, but removing the module")
 		UpdateTemplate(ctx, name, func(t *v1alpha1.ModuleTemplate) {
 			t.Spec.Allowed, t.Spec.Target = nil, v1alpha1.ModuleTargetControlPlane
 		})

@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-var _ = Describe("The signature of a Kyma's module", func() {
+var _ = Describe("The signature of a module", func() {
 	var (
 		s            *Space
 		m            *Offer
@@ -63,7 +63,7 @@ var _ = Describe("The signature of a Kyma's module", func() {
 		s.Create(ctx, OnConfig(s.Kyma("kyma", m.Module()), Own))
 	}
 
-	DescribeTable("that is valid lets it through", func(ctx SpecContext, isInline bool) {
+	DescribeTable("is accepted if it is valid", func(ctx SpecContext, isInline bool) {
 		create(ctx, signed("1.0.0", ours), isInline)
 		s.AwaitKyma(ctx, "kyma")
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(HaveCondition(v1alpha1.TypeVerified, corev1.ConditionTrue, BeEmpty()))
@@ -74,7 +74,7 @@ var _ = Describe("The signature of a Kyma's module", func() {
 		Entry("of a descriptor in the ModuleTemplate", true),
 	)
 
-	It("covers what the component references", func(ctx SpecContext) {
+	It("covers referenced components", func(ctx SpecContext) {
 		base := controlplane.Component{
 			Name: "example.org/module/" + s.Name + "-base", Version: "0.3.0",
 			Resources: []controlplane.ComponentResource{{Name: "base", Type: "helm-chart", Files: m.Chart("0.3.0").Files}},
@@ -88,14 +88,14 @@ var _ = Describe("The signature of a Kyma's module", func() {
 		Expect(s.MustConfigMap(ctx, s.Name+"-base")).To(HaveData("version", "0.3.0"))
 	})
 
-	DescribeTable("that is enforced keeps out what is", func(ctx SpecContext, component func(ctx SpecContext) controlplane.Component, isInline bool) {
+	DescribeTable("in mode Enforce prevents the install of a component that is", func(ctx SpecContext, component func(ctx SpecContext) controlplane.Component, isInline bool) {
 		create(ctx, component(ctx), isInline)
 		Eventually(s.GetKyma).WithContext(ctx).WithArguments("kyma").Should(SatisfyAll(
 			HaveKymaState(v1alpha1.StateError, m.Name, Signer), HaveModule(m.Name, v1alpha1.StateError, Signer),
 			HaveCondition(v1alpha1.TypeVerified, corev1.ConditionFalse, ContainSubstring(m.Name))))
 		Consistently(s.Leftovers).WithContext(ctx).WithArguments(Env.Target).WithPolling(Calm).Should(BeEmpty())
 
-		By("continuing with a version that is signed")
+		By("upgrading to a signed version")
 		c := signed("1.0.1", ours)
 		Push(ctx, c)
 		UpdateTemplate(ctx, m.TemplateName("regular"), func(t *v1alpha1.ModuleTemplate) {
@@ -111,7 +111,7 @@ var _ = Describe("The signature of a Kyma's module", func() {
 		Entry("tampered with, inline", func(ctx SpecContext) controlplane.Component { return tampered(ctx, "1.0.0") }, true),
 	)
 
-	It("keeps what runs where the next version has none", func(ctx SpecContext) {
+	It("keeps the installed version if the next one is not signed", func(ctx SpecContext) {
 		create(ctx, signed("1.0.0", ours), false)
 		s.AwaitKyma(ctx, "kyma")
 		m.Release(ctx, "regular", "1.1.0")
@@ -121,7 +121,7 @@ var _ = Describe("The signature of a Kyma's module", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("that is only asked for lets it through, and says so, until no one asks", func(ctx SpecContext) {
+	It("in mode Warn is reported if it is missing, until verification is turned off", func(ctx SpecContext) {
 		Configure(ctx, s, Own, Verification(v1alpha1.VerificationWarn))
 		create(ctx, m.Component("1.0.0"), false)
 		s.AwaitKyma(ctx, "kyma")
@@ -136,7 +136,7 @@ var _ = Describe("The signature of a Kyma's module", func() {
 			HaveField("Spec.ForProvider.Component", BeNil()), HaveField("Spec.ForProvider.Descriptor", BeNil())))
 	})
 
-	It("shows in the ModuleTemplate where the provider has keys", func(ctx SpecContext) {
+	It("is reported in the ModuleTemplate if the provider has keys", func(ctx SpecContext) {
 		file := filepath.Join(Env.Dir, s.Name+".pem")
 		der := Must(x509.MarshalPKIXPublicKey(&ours.PublicKey))
 		Expect(os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), 0o600)).To(Succeed())

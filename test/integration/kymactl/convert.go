@@ -20,7 +20,7 @@ import (
 const original = "operator.kyma-project.io/"
 
 var _ = Describe("kymactl module convert", func() {
-	DescribeTable("carries a module and a Kyma of the original over, which work as they did", func(ctx SpecContext, version string, kyma Values) {
+	DescribeTable("converts a module and a Kyma of the original, which work as before", func(ctx SpecContext, version string, kyma Values) {
 		s := NewSpace(ctx)
 		p, m := NewPerson(s), OfferOperated(s, "mod")
 		pushed := Push(ctx, m.Component("1.0.0"))
@@ -58,11 +58,11 @@ var _ = Describe("kymactl module convert", func() {
 		Entry("v1beta2", "v1beta2", Values{"channel": "regular"}),
 	)
 
-	It("makes what the API server accepts of everything that the original is known to have had", func(ctx SpecContext) {
+	It("converts all samples of the original to objects that the API server accepts", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		p, root := NewPerson(s), Must(tools.Root())
-		for _, folder := range []string{"internal/module/testdata/moduletemplates", "internal/module/convert/testdata"} {
-			files := Must(filepath.Glob(filepath.Join(root, folder, "*.yaml")))
+		for _, dir := range []string{"internal/module/testdata/moduletemplates", "internal/module/convert/testdata"} {
+			files := Must(filepath.Glob(filepath.Join(root, dir, "*.yaml")))
 			Expect(files).NotTo(BeEmpty())
 			ours := p.Ok(ctx, append([]string{"module", "convert", "--channel", "regular", "-n", s.Name, "--provider-config", ConfigName}, files...)...)
 			p.Kubectl(ctx, ours, "apply", "--dry-run=server", "-f", "-")

@@ -19,7 +19,7 @@ import (
 )
 
 var _ = Describe("kymactl deploy", func() {
-	It("makes all that a module needs out of nothing, and undeploy takes it away", func(ctx SpecContext) {
+	It("creates everything that a module needs, and undeploy deletes it", func(ctx SpecContext) {
 		s := bareSpace(ctx)
 		p, m := NewPerson(s), OfferOperated(s, "mod")
 		template := p.MakeModule(ctx, m, "regular", "1.0.0")
@@ -37,7 +37,7 @@ var _ = Describe("kymactl deploy", func() {
 		Expect(Must(m.Installed(ctx))).To(HaveData("version", "1.0.0"))
 
 		By("deploying again, which changes nothing")
-		before := settledVersions(ctx, s)
+		before := stableVersions(ctx, s)
 		for _, line := range Lines(p.Ok(ctx, deploy...)) {
 			Expect(line).To(HaveSuffix(" unchanged"))
 		}
@@ -55,13 +55,13 @@ var _ = Describe("kymactl deploy", func() {
 		Expect(resourceVersions(ctx, s)).To(HaveKey("ModuleTemplate/" + m.TemplateName("regular")))
 		Expect(exists(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Name}})).To(BeTrue())
 
-		By("undeploying again, also what is for all")
-		before = settledVersions(ctx, s)
+		By("undeploying again, including cluster-scoped objects")
+		before = stableVersions(ctx, s)
 		p.Ok(ctx, "undeploy")
 		Expect(resourceVersions(ctx, s)).To(Equal(before))
 	})
 
-	It("installs modules in the control plane itself with --in-cluster, and undeploy takes them away", func(ctx SpecContext) {
+	It("installs modules in the control plane with --in-cluster, and undeploy removes them", func(ctx SpecContext) {
 		s := bareSpace(ctx)
 		p, m := NewPerson(s), NewOffer(s, "mod")
 		config := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: s.Name}}
@@ -83,7 +83,7 @@ var _ = Describe("kymactl deploy", func() {
 		Expect(s.Leftovers(ctx, Env.Control)).To(BeEmpty())
 	})
 
-	It("keeps what was enabled since, anyone who enabled it", func(ctx SpecContext) {
+	It("keeps modules that were enabled since, by any client", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		p := NewPerson(s)
 		offers := []*Offer{NewOffer(s, "kubectl"), NewOffer(s, "kymactl"), NewOffer(s, "patch"), NewOffer(s, "deploy")}
@@ -98,31 +98,31 @@ var _ = Describe("kymactl deploy", func() {
 		Expect(Env.ControlClient.Patch(ctx, Must(s.GetKyma(ctx, kymaName)), client.RawPatch("application/json-patch+json",
 			fmt.Appendf(nil, `[{"op":"add","path":"/spec/forProvider/modules/-","value":{"name":%q}}]`, offers[2].Name)))).To(Succeed())
 		s.AwaitKyma(ctx, kymaName)
-		before := settledVersions(ctx, s)
+		before := stableVersions(ctx, s)
 		p.Ok(ctx, deploy...)
 		p.Ok(ctx, append(deploy, "--force-conflicts")...)
 		Expect(resourceVersions(ctx, s)).To(Equal(before))
 
-		By("enabling one more")
+		By("enabling another module")
 		p.Ok(ctx, append(deploy, "--module", offers[3].Name, "--wait")...)
 		Expect(Must(s.GetKyma(ctx, kymaName))).To(SatisfyAll(BeReadyKyma(),
 			wantModules(offers[0].Name, offers[1].Name, offers[2].Name, offers[3].Name)))
 	})
 
-	It("leaves CRDs alone that are as it wants them", func(ctx SpecContext) {
+	It("does not write CRDs that are up to date", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		p := NewPerson(s)
 		before := generations(ctx)
 		p.Ok(ctx, "deploy", "--provider-config", ConfigName)
 		Expect(generations(ctx)).To(Equal(before))
-		versions := settledVersions(ctx, s)
+		versions := stableVersions(ctx, s)
 		for _, line := range Lines(p.Ok(ctx, "deploy", "--provider-config", ConfigName)) {
 			Expect(line).To(HaveSuffix(" unchanged"))
 		}
 		Expect(resourceVersions(ctx, s)).To(Equal(versions))
 	})
 
-	It("says what is not Ready when the time is over", func(ctx SpecContext) {
+	It("reports what is not Ready when it times out", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		p, m := NewPerson(s), OfferOperated(s, "mod")
 		m.Release(ctx, "regular", "1.0.0")
@@ -130,7 +130,7 @@ var _ = Describe("kymactl deploy", func() {
 			"deploy", "--skip-crds", "--provider-config", ConfigName, "--module", m.Name, "--wait", "--timeout", "10s")
 	})
 
-	DescribeTable("does nothing where it cannot do all of it", func(ctx SpecContext, code int, why []string, args func(p *Person) []string) {
+	DescribeTable("changes nothing if it cannot complete", func(ctx SpecContext, code int, why []string, args func(p *Person) []string) {
 		s := bareSpace(ctx)
 		p := NewPerson(s)
 		r := p.Fails(ctx, code, why, append([]string{"deploy", "--skip-crds"}, args(p)...)...)
@@ -138,50 +138,50 @@ var _ = Describe("kymactl deploy", func() {
 		Expect(r.Stderr).NotTo(ContainSubstring(Password))
 		Expect(exists(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Name}})).To(BeFalse())
 	},
-		Entry("as the kubeconfig would run a program", exitUsage, []string{"exec"}, func(p *Person) []string {
+		Entry("because the kubeconfig would execute a program", exitUsage, []string{"exec"}, func(p *Person) []string {
 			text := `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
 				clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}],
 				users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: login, args: [` + Password + `]}}}]}`
 			return []string{"--target-kubeconfig", p.Input("exec.kubeconfig", []byte(text))}
 		}),
-		Entry("as the kubeconfig is none", exitUsage, []string{"--target-kubeconfig"}, func(p *Person) []string {
+		Entry("because the kubeconfig is invalid", exitUsage, []string{"--target-kubeconfig"}, func(p *Person) []string {
 			return []string{"--target-kubeconfig", p.Input("broken.kubeconfig", []byte("token: ["+Password))}
 		}),
-		Entry("as there is no kubeconfig", exitUsage, []string{"nowhere.kubeconfig"}, func(p *Person) []string {
+		Entry("because the kubeconfig is missing", exitUsage, []string{"nowhere.kubeconfig"}, func(p *Person) []string {
 			return []string{"--target-kubeconfig", p.Path("nowhere.kubeconfig")}
 		}),
-		Entry("as a ModuleTemplate is of the original", exitUsage, []string{"module convert"}, func(p *Person) []string {
+		Entry("because a ModuleTemplate is one of the original", exitUsage, []string{"module convert"}, func(p *Person) []string {
 			template := "apiVersion: operator.kyma-project.io/v1beta2\nkind: ModuleTemplate\nmetadata: {name: m}\n"
 			return []string{"--target-kubeconfig", p.Target(), "--template", p.Input("template.yaml", []byte(template))}
 		}),
-		Entry("as there is no such ProviderConfig", exitNotFound, []string{"ProviderConfig", "missing"}, func(*Person) []string {
+		Entry("because the ProviderConfig does not exist", exitNotFound, []string{"ProviderConfig", "missing"}, func(*Person) []string {
 			return []string{"--provider-config", "missing"}
 		}),
 	)
 })
 
 var _ = Describe("kymactl undeploy", func() {
-	It("leaves what it did not make, and what others use", func(ctx SpecContext) {
+	It("keeps what deploy did not create, and what others use", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		p, m := NewPerson(s), NewOffer(s, "mod")
 		m.Release(ctx, "regular", "1.0.0")
 		s.Enable(ctx, s.Kyma(kymaName, m.Module()))
-		before := settledVersions(ctx, s)
+		before := stableVersions(ctx, s)
 		Expect(p.Ok(ctx, "undeploy")).To(ContainSubstring("kyma.kyma.m.crossplane.io/" + kymaName + " kept"))
 		p.Ok(ctx, "undeploy", "--templates")
 		Expect(resourceVersions(ctx, s)).To(Equal(before))
 
-		By("deleting what is named, and leaving what it needed")
+		By("deleting the named objects, and keeping what they need")
 		p.Ok(ctx, "undeploy", "--kyma", kymaName)
 		Expect(s.Kymas(ctx)).To(BeEmpty())
 		Expect(m.Absent(ctx)).To(BeTrue())
-		after := settledVersions(ctx, s)
+		after := stableVersions(ctx, s)
 		Expect(after).To(SatisfyAll(HaveKey("ProviderConfig/"+ConfigName), HaveKey("Secret/"+ConfigName), HaveKey("ModuleTemplate/"+m.TemplateName("regular"))))
 		p.Ok(ctx, "undeploy", "--kyma", kymaName, "--templates")
 		Expect(resourceVersions(ctx, s)).To(Equal(after))
 	})
 
-	It("leaves a ProviderConfig to a second Kyma, and goes with the last one", func(ctx SpecContext) {
+	It("keeps a ProviderConfig until its last Kyma is deleted", func(ctx SpecContext) {
 		s := bareSpace(ctx)
 		p := NewPerson(s)
 		p.Ok(ctx, "deploy", "--skip-crds", "--kyma", "first", "--provider-config", "shared", "--target-kubeconfig", p.Target())
@@ -194,7 +194,7 @@ var _ = Describe("kymactl undeploy", func() {
 		Expect(resourceVersions(ctx, s)).NotTo(HaveKey(HavePrefix("Secret/")))
 	})
 
-	It("waits for a module that cannot go, and completes what was interrupted", func(ctx SpecContext) {
+	It("waits for a module whose removal is blocked, and completes after an interruption", func(ctx SpecContext) {
 		s := bareSpace(ctx)
 		p, m := NewPerson(s), OfferOperated(s, "mod")
 		m.Release(ctx, "regular", "1.0.0")

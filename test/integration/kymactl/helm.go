@@ -19,8 +19,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-var _ = Describe("A module whose chart is one of Helm's own type", func() {
-	It("is signed, installed where signatures are enforced, upgraded, and pulled by Helm", func(ctx SpecContext) {
+var _ = Describe("A module with a chart of Helm's media type", func() {
+	It("can be signed, installed with signatures enforced, upgraded, and pulled by Helm", func(ctx SpecContext) {
 		key := Must(rsa.GenerateKey(rand.Reader, 2048))
 		s := NewSpace(ctx)
 		m, p := NewOffer(s, "mod"), NewPerson(s)
@@ -31,14 +31,14 @@ var _ = Describe("A module whose chart is one of Helm's own type", func() {
 
 		release := func(version string) {
 			GinkgoHelper()
-			folder := "helm-" + version
+			dir := "helm-" + version
 			for name, content := range m.Chart(version).Files {
-				p.Input(filepath.Join(folder, "chart", name), content)
+				p.Input(filepath.Join(dir, "chart", name), content)
 			}
-			path := filepath.Dir(p.Input(filepath.Join(folder, "module.yaml"), fmt.Appendf(nil,
+			path := filepath.Dir(p.Input(filepath.Join(dir, "module.yaml"), fmt.Appendf(nil,
 				"name: example.org/module/%[1]s\nversion: %[2]s\nlabels: {%[3]s: %[4]s}\ncharts: [{name: %[1]s, path: chart, format: helm}]\n",
 				m.Name, version, LabelSpec, s.Name)))
-			layout, template := p.Output(folder+".tar"), p.Output(folder+".yaml")
+			layout, template := p.Output(dir+".tar"), p.Output(dir+".yaml")
 			p.Ok(ctx, "module", "create", path, "-o", layout, "--key", file, "--signature-name", Signer)
 			pushed := Lines(p.Ok(ctx, "module", "push", layout, base))
 			p.Ok(ctx, "module", "template", pushed[0], "-o", template)

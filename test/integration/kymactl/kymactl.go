@@ -77,8 +77,8 @@ func resourceVersions(ctx context.Context, s *Space) map[string]string {
 	return out
 }
 
-// settledVersions waits until the resource versions stop changing, and returns them. Any later change is caused by the spec.
-func settledVersions(ctx context.Context, s *Space) map[string]string {
+// stableVersions waits until the resource versions stop changing, and returns them. Any later change is caused by the spec.
+func stableVersions(ctx context.Context, s *Space) map[string]string {
 	GinkgoHelper()
 	var last map[string]string
 	Eventually(func(g Gomega) {

@@ -43,7 +43,7 @@ var _ = Describe("kymactl module enable", func() {
 		p = NewPerson(s)
 	})
 
-	It("enables several at once, and again changes nothing", func(ctx SpecContext) {
+	It("enables several modules, and changes nothing the second time", func(ctx SpecContext) {
 		one, two := NewOffer(s, "one"), NewOffer(s, "two")
 		one.Release(ctx, "regular", "1.0.0")
 		two.Release(ctx, "regular", "2.0.0")
@@ -56,7 +56,7 @@ var _ = Describe("kymactl module enable", func() {
 		Expect(Must(two.Installed(ctx))).To(HaveData("version", "2.0.0"))
 		s.AwaitKyma(ctx, "kyma")
 
-		before := settledVersions(ctx, s)
+		before := stableVersions(ctx, s)
 		Expect(Lines(p.Ok(ctx, "module", "enable", one.Name, two.Name, one.Name, "--wait"))).To(Equal([]string{
 			"module.kyma.m.crossplane.io/" + one.Name + " unchanged", "module.kyma.m.crossplane.io/" + two.Name + " unchanged",
 		}))
@@ -64,7 +64,7 @@ var _ = Describe("kymactl module enable", func() {
 		Expect(resourceVersions(ctx, s)).To(Equal(before))
 	})
 
-	It("changes the channel of a module that is enabled, and its version in the cluster", func(ctx SpecContext) {
+	It("changes the channel of an enabled module, and its version in the cluster", func(ctx SpecContext) {
 		m := NewOffer(s, "mod")
 		m.Release(ctx, "regular", "1.0.0")
 		m.Release(ctx, "fast", "1.1.0")
@@ -77,24 +77,24 @@ var _ = Describe("kymactl module enable", func() {
 		Expect(k.Spec.ForProvider.Modules).To(HaveExactElements(SatisfyAll(HaveField("Name", m.Name), HaveField("Channel", "fast"))))
 		Expect(k).To(HaveVersion(m.Name, "1.1.0", "fast"))
 
-		By("keeping the channel where none is named")
-		before := settledVersions(ctx, s)
+		By("keeping the channel if none is specified")
+		before := stableVersions(ctx, s)
 		Expect(parsed[changes](p.Ok(ctx, "module", "enable", m.Name, "-o", "json"))).To(haveResult(m.Name, "unchanged"))
 		Expect(resourceVersions(ctx, s)).To(Equal(before))
 	})
 
-	It("changes nothing where one of the modules, or its channel, does not exist", func(ctx SpecContext) {
+	It("changes nothing if one of the modules, or its channel, does not exist", func(ctx SpecContext) {
 		m := NewOffer(s, "mod")
 		m.Release(ctx, "regular", "1.0.0")
 		s.Enable(ctx, s.Kyma("kyma"))
-		before := settledVersions(ctx, s)
+		before := stableVersions(ctx, s)
 		Expect(p.Fails(ctx, exitNotFound, []string{"nothing-like-it"}, "module", "enable", m.Name, "nothing-like-it").Stdout).To(BeEmpty())
 		p.Fails(ctx, exitNotFound, []string{m.Name, `"fast"`, "regular"}, "module", "enable", m.Name, "-c", "fast")
-		p.Fails(ctx, exitNotFound, []string{"nobody", s.Name}, "module", "enable", m.Name, "--kyma", "nobody")
+		p.Fails(ctx, exitNotFound, []string{"missing", s.Name}, "module", "enable", m.Name, "--kyma", "missing")
 		Expect(resourceVersions(ctx, s)).To(Equal(before))
 	})
 
-	It("loses none of twenty that are enabled at once, and disabled at once", func(ctx SpecContext) {
+	It("loses no change if twenty modules are enabled or disabled concurrently", func(ctx SpecContext) {
 		s.Create(ctx, s.Kyma("kyma"))
 		var names []string
 		for i := range 20 {
@@ -107,13 +107,13 @@ var _ = Describe("kymactl module enable", func() {
 		Expect(Must(s.GetKyma(ctx, "kyma"))).To(wantModules(names[len(names)-1]))
 	})
 
-	It("refuses a Kyma that a composite makes, unless it is forced", func(ctx SpecContext) {
+	It("refuses to change a composed Kyma, unless it is forced", func(ctx SpecContext) {
 		m := NewOffer(s, "mod")
 		m.Release(ctx, "regular", "1.0.0")
 		k := s.Kyma("kyma")
 		k.Labels = map[string]string{"crossplane.io/composite": "platform"}
 		s.Enable(ctx, k)
-		before := settledVersions(ctx, s)
+		before := stableVersions(ctx, s)
 		p.Fails(ctx, exitFailure, []string{"Kyma " + s.Name + "/kyma", "platform", "--force"}, "module", "enable", m.Name)
 		Expect(resourceVersions(ctx, s)).To(Equal(before))
 		p.Ok(ctx, "module", "enable", m.Name, "--force", "--wait")
@@ -123,7 +123,7 @@ var _ = Describe("kymactl module enable", func() {
 })
 
 var _ = Describe("kymactl module disable", func() {
-	It("removes modules from the target, and again changes nothing", func(ctx SpecContext) {
+	It("removes modules from the target cluster, and changes nothing the second time", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		p, goes, stays := NewPerson(s), OfferOperated(s, "goes"), NewOffer(s, "stays")
 		goes.Release(ctx, "regular", "1.0.0")
@@ -132,7 +132,7 @@ var _ = Describe("kymactl module disable", func() {
 		goes.Report(ctx, `{"state":"Ready"}`)
 		s.AwaitKyma(ctx, "kyma")
 
-		By("waiting for what is in the way")
+		By("waiting for what blocks the removal")
 		goes.Hold(ctx, true)
 		p.Fails(ctx, exitTimeout, []string{goes.Name, goes.Says(), "example.org/hold"}, "module", "disable", goes.Name, "--wait", "--timeout", "3s")
 		goes.Hold(ctx, false)
@@ -142,7 +142,7 @@ var _ = Describe("kymactl module disable", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).NotTo(ContainElement(ContainSubstring(goes.Name)))
 		s.AwaitKyma(ctx, "kyma")
 
-		before := settledVersions(ctx, s)
+		before := stableVersions(ctx, s)
 		done := parsed[changes](p.Ok(ctx, "module", "disable", goes.Name, "never-there", "-o", "json"))
 		Expect(done).To(SatisfyAll(haveResult(goes.Name, "unchanged"), haveResult("never-there", "unchanged")))
 		Expect(resourceVersions(ctx, s)).To(Equal(before))
@@ -150,7 +150,7 @@ var _ = Describe("kymactl module disable", func() {
 })
 
 var _ = Describe("kymactl", func() {
-	DescribeTable("exits with a code that says what kind of failure it is, and writes no data", func(ctx SpecContext, code int, why []string, args ...string) {
+	DescribeTable("exits with the code for the kind of failure, and writes nothing to stdout", func(ctx SpecContext, code int, why []string, args ...string) {
 		s := NewSpace(ctx)
 		p := NewPerson(s)
 		for _, name := range []string{"one", "two"} {
@@ -164,22 +164,22 @@ var _ = Describe("kymactl", func() {
 			Expect(after[i].Spec).To(Equal(before[i].Spec))
 		}
 	},
-		Entry("wrong flag", exitUsage, []string{"--colour"}, "module", "list", "--colour"),
-		Entry("no module", exitUsage, []string{"arg"}, "module", "enable"),
-		Entry("wrong name", exitUsage, []string{"Istio!"}, "module", "enable", "Istio!", "--kyma", "one"),
-		Entry("wrong channel", exitUsage, []string{"no"}, "module", "enable", "istio", "-c", "no", "--kyma", "one"),
-		Entry("wrong format", exitUsage, []string{"xml"}, "status", "one", "-o", "xml"),
-		Entry("several Kymas and no name", exitUsage, []string{"one, two"}, "status"),
-		Entry("no such kubeconfig", exitUsage, []string{"--kubeconfig"}, "status", "--kubeconfig", "nowhere"),
-		Entry("no such context", exitUsage, []string{"--context"}, "status", "--context", "nowhere"),
-		Entry("no such Kyma", exitNotFound, []string{"three"}, "status", "three"),
-		Entry("no such Kyma to wait for", exitNotFound, []string{"three"}, "wait", "three"),
-		Entry("no such namespace", exitNotFound, []string{"nowhere"}, "status", "-n", "nowhere"),
-		Entry("no such module", exitNotFound, []string{"istio"}, "wait", "one", "--module", "istio"),
-		Entry("no time at all", exitTimeout, []string{"--timeout"}, "wait", "one", "--timeout", "1ns"),
+		Entry("unknown flag", exitUsage, []string{"--colour"}, "module", "list", "--colour"),
+		Entry("missing argument", exitUsage, []string{"arg"}, "module", "enable"),
+		Entry("invalid name", exitUsage, []string{"Istio!"}, "module", "enable", "Istio!", "--kyma", "one"),
+		Entry("invalid channel", exitUsage, []string{"no"}, "module", "enable", "istio", "-c", "no", "--kyma", "one"),
+		Entry("unknown format", exitUsage, []string{"xml"}, "status", "one", "-o", "xml"),
+		Entry("ambiguous Kyma", exitUsage, []string{"one, two"}, "status"),
+		Entry("missing kubeconfig", exitUsage, []string{"--kubeconfig"}, "status", "--kubeconfig", "nowhere"),
+		Entry("missing context", exitUsage, []string{"--context"}, "status", "--context", "nowhere"),
+		Entry("missing Kyma", exitNotFound, []string{"three"}, "status", "three"),
+		Entry("missing Kyma to wait for", exitNotFound, []string{"three"}, "wait", "three"),
+		Entry("missing namespace", exitNotFound, []string{"nowhere"}, "status", "-n", "nowhere"),
+		Entry("missing module", exitNotFound, []string{"istio"}, "wait", "one", "--module", "istio"),
+		Entry("timeout", exitTimeout, []string{"--timeout"}, "wait", "one", "--timeout", "1ns"),
 	)
 
-	It("fails where the control plane does not answer, or does not let it in", func(ctx SpecContext) {
+	It("fails if the control plane does not respond, or rejects the credentials", func(ctx SpecContext) {
 		p := NewPerson(NewSpace(ctx))
 		config := func(server, token string) string {
 			return p.Input("other.kubeconfig", fmt.Appendf(nil, `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],

@@ -65,7 +65,7 @@ type failure struct {
 }
 
 var _ = Describe("kymactl status", func() {
-	DescribeTable("shows what fails, and why", func(ctx SpecContext, cause func(ctx SpecContext, s *Space, bad *Offer) failure) {
+	DescribeTable("reports failures with the reason", func(ctx SpecContext, cause func(ctx SpecContext, s *Space, bad *Offer) failure) {
 		s := NewSpace(ctx)
 		p, fine, bad := NewPerson(s), NewOffer(s, "fine"), NewOffer(s, "bad")
 		fine.Release(ctx, "regular", "1.0.0")
@@ -84,10 +84,10 @@ var _ = Describe("kymactl status", func() {
 		Expect(r.Modules).To(ContainElement(SatisfyAll(HaveField("Name", bad.Name), HaveField("Message", ContainAll(f.says)))))
 		Expect(p.Fails(ctx, exitFailure, says, "status", "--exit-code").Stdout).NotTo(BeEmpty())
 
-		By("listing it so")
+		By("listing it with its state")
 		Expect(p.Ok(ctx, "module", "list", "--kyma", "kyma")).To(ContainAll(append([]string{fine.Name, string(f.state)}, says...)))
 
-		By("waiting in vain")
+		By("waiting until the timeout")
 		Expect(p.Fails(ctx, exitTimeout, says, "wait", "kyma", "--timeout", "1s").Stdout).To(BeEmpty())
 		if f.state == v1alpha1.StateError {
 			p.Fails(ctx, exitFailure, says, "wait", "kyma", "--fail-fast")
@@ -95,11 +95,11 @@ var _ = Describe("kymactl status", func() {
 	},
 		Entry("a Deployment that does not become available", stuckDeployment),
 		Entry("a chart that cannot be rendered", wrongChart),
-		Entry("a kubeconfig that is missing", missingKubeconfig),
-		Entry("a module that no one offers", missingModule),
+		Entry("a missing kubeconfig", missingKubeconfig),
+		Entry("a module without a ModuleTemplate", missingModule),
 	)
 
-	It("says that all is well, and wait ends at once", func(ctx SpecContext) {
+	It("reports that all modules are Ready, and wait returns immediately", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		p, m := NewPerson(s), NewOffer(s, "mod")
 		m.Release(ctx, "regular", "1.0.0")
@@ -118,7 +118,7 @@ var _ = Describe("kymactl status", func() {
 			Expect(r.Modules[0].Live.Installs).To(HaveExactElements(SatisfyAll(HaveField("Name", m.Name), HaveField("State", "Ready"))))
 		}
 
-		By("waiting until it is gone")
+		By("waiting until it is deleted")
 		s.DeleteKyma(ctx, "kyma")
 		p.Ok(ctx, "wait", "kyma", "--for", "deleted")
 		Expect(s.Kymas(ctx)).To(BeEmpty())
@@ -128,7 +128,7 @@ var _ = Describe("kymactl status", func() {
 })
 
 var _ = Describe("kymactl module list", func() {
-	It("lists what there is, and what is enabled", func(ctx SpecContext) {
+	It("lists available and enabled modules", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		p, one, two := NewPerson(s), NewOffer(s, "one"), NewOffer(s, "two")
 		one.Release(ctx, "regular", "1.0.0")
@@ -149,7 +149,7 @@ var _ = Describe("kymactl module list", func() {
 		Expect(p.Ok(ctx, "module", "list")).To(SatisfyAll(MatchRegexp(`^MODULE +CHANNEL +VERSION +`),
 			MatchRegexp(`(?m)^`+one.Name+` +fast +1\.1\.0 +`+one.TemplateName("fast")+` +True`), MatchRegexp(`(?m)^`+two.Name+` +regular +- .*9\.9\.9`)))
 
-		By("listing what is enabled")
+		By("listing enabled modules")
 		want := beListed("Namespace", s.Name, "Kyma", "kyma", "Name", one.Name, "Channel", "regular", "Version", "1.0.0", "State", "Ready")
 		for _, args := range [][]string{{"--kyma", "kyma"}, {"--enabled"}} {
 			Expect(parsed[listed](p.Ok(ctx, append([]string{"module", "list", "-o", "json"}, args...)...)).Modules).To(HaveExactElements(want))

@@ -39,7 +39,7 @@ const (
 )
 
 var _ = Describe("The tutorial", func() {
-	It("does what it says, command by command", func(ctx SpecContext) {
+	It("works as described, command by command", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		p := NewPerson(s)
 		for _, name := range []string{
@@ -143,7 +143,7 @@ func (t *tutorial) run(ctx context.Context, look map[string]func(out string)) {
 	for i, s := range t.sections {
 		_, _ = fmt.Fprintf(&script, "%secho '%s'\nread -r <&3\n", s.commands, mark(i))
 	}
-	wait, goOn, err := os.Pipe()
+	wait, resume, err := os.Pipe()
 	Expect(err).NotTo(HaveOccurred())
 	defer wait.Close()
 	var stderr bytes.Buffer
@@ -156,7 +156,7 @@ func (t *tutorial) run(ctx context.Context, look map[string]func(out string)) {
 	stdout := Must(cmd.StdoutPipe())
 	Expect(cmd.Start()).To(Succeed())
 	// If a check fails, the shell reads the end of the pipe and exits.
-	defer goOn.Close()
+	defer resume.Close()
 	output := bufio.NewScanner(stdout)
 	for i, s := range t.sections {
 		By(s.heading)
@@ -171,7 +171,7 @@ func (t *tutorial) run(ctx context.Context, look map[string]func(out string)) {
 			f(out)
 			delete(look, s.heading)
 		}
-		Must(fmt.Fprintln(goOn))
+		Must(fmt.Fprintln(resume))
 	}
 	Expect(cmd.Wait()).To(Succeed(), stderr.String)
 	Expect(look).To(BeEmpty(), "there are no commands below these headings")

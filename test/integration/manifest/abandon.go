@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-var _ = Describe("A cluster that is gone for good", func() {
-	const tells = "if the cluster no longer exists, annotate the Manifest with kyma.m.crossplane.io/abandon=true"
+var _ = Describe("A cluster that no longer exists", func() {
+	const hint = "if the cluster no longer exists, annotate the Manifest with kyma.m.crossplane.io/abandon=true"
 
 	// abandon annotates a Manifest so that its deletion does not wait for the cluster.
 	abandon := func(m *v1alpha1.Manifest) {
@@ -30,7 +30,7 @@ var _ = Describe("A cluster that is gone for good", func() {
 		}
 	}
 
-	It("is given up when someone says so, and only then", func(ctx SpecContext) {
+	It("is abandoned only if the annotation requests it", func(ctx SpecContext) {
 		edge := Must(controlplane.Start(ctx, controlplane.Options{Name: "edge"}))
 		DeferCleanup(edge.Stop)
 		s := NewSpace(ctx)
@@ -40,33 +40,33 @@ var _ = Describe("A cluster that is gone for good", func() {
 		s.Install(ctx, With(s.Manifest("web", s.InstallOf("web", source, Values{"workload": false})), "edge"))
 		s.AwaitReady(ctx, "early")
 
-		By("removing as ever while the cluster answers")
+		By("removing as usual while the cluster responds")
 		s.Update(ctx, "early", abandon)
 		s.Remove(ctx, "early")
 		Expect(s.Leftovers(ctx, edge)).NotTo(ContainElement(ContainSubstring("early")))
 		Expect(Events(ctx, s, "early")).NotTo(ContainElement(ContainSubstring("Abandoned")))
 
-		By("waiting for a cluster that does not answer")
+		By("waiting for a cluster that does not respond")
 		edge.StopAPIServer()
 		s.Delete(ctx, "web")
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
-			NotReady("connection refused", tells), HaveState(v1alpha1.StateDeleting, edge.URL(), "connection refused", tells)))
+			NotReady("connection refused", hint), HaveState(v1alpha1.StateDeleting, edge.URL(), "connection refused", hint)))
 		Consistently(Gone(s.Get)).WithContext(ctx).WithArguments("web").WithTimeout(5 * Calm).Should(BeFalse())
 		Expect(Events(ctx, s, "web")).NotTo(ContainElement(ContainSubstring("Abandoned")))
 
-		By("orphaning it once it is said")
+		By("orphaning the objects after the annotation is set")
 		s.Update(ctx, "web", abandon)
 		Eventually(Gone(s.Get)).WithContext(ctx).WithArguments("web").WithTimeout(Patience / 2).Should(BeTrue())
 		abandoned("ProviderConfig "+s.Name+"/edge", "inventory Secret "+s.Name+".web", "install web 1.0.0 in namespace "+s.Name,
 			" objects;", "connection refused")(ctx, s, "web")
 	})
 
-	It("is given up too when the way to it was deleted", func(ctx SpecContext) {
+	It("is abandoned if its ProviderConfig or kubeconfig was deleted, too", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		s.Config(ctx, Own, Env.Target.Kubeconfig())
 		s.Install(ctx, With(Web(s, WebChart().PushLayer(ctx)), Own))
 
-		By("forgetting the connection that stands")
+		By("stopping the provider, which closes its connection")
 		Expect(Env.Provider.Terminate(ctx)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) {
 			if Env.Provider.Process.State() != nil {
@@ -77,14 +77,14 @@ var _ = Describe("A cluster that is gone for good", func() {
 		s.Delete(ctx, "web")
 		Expect(Env.Provider.Start(ctx)).To(Succeed())
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(
-			HaveState(v1alpha1.StateDeleting, "Secret "+s.Name+"/own does not exist", tells))
+			HaveState(v1alpha1.StateDeleting, "Secret "+s.Name+"/own does not exist", hint))
 		Consistently(Gone(s.Get)).WithContext(ctx).WithArguments("web").Should(BeFalse())
 
 		s.Update(ctx, "web", abandon)
 		Eventually(Gone(s.Get)).WithContext(ctx).WithArguments("web").WithTimeout(Patience / 2).Should(BeTrue())
 		abandoned("ProviderConfig "+s.Name+"/own", "Secret "+s.Name+"/own does not exist")(ctx, s, "web")
 
-		By("leaving behind what the event names")
+		By("keeping the objects that the event lists")
 		s.MustConfigMap(ctx, "web-settings")
 		inventory := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: InventoryNamespace, Name: s.Name + ".web"}}
 		Expect(Env.TargetClient.Delete(ctx, inventory)).To(Succeed())

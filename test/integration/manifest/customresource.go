@@ -12,12 +12,12 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-var _ = Describe("Custom resources of a module's own kinds", func() {
+var _ = Describe("Custom resources of kinds that a module defines", func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("are counted and named while they block the removal, and are deleted only if that is asked for", func(ctx SpecContext) {
+	It("are counted and listed while they block the removal, and are deleted only if the removal is forced", func(ctx SpecContext) {
 		s.Create(ctx, s.Module(ctx, "module"))
 		Eventually(s.GetWidget).WithContext(ctx).WithArguments("main").ShouldNot(BeNil())
 		for _, n := range []string{"a", "b"} {
@@ -44,7 +44,7 @@ var _ = Describe("Custom resources of a module's own kinds", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("are judged by conditions where they have no state, and not by what is said of an older generation", func(ctx SpecContext) {
+	It("are evaluated by their conditions if they have no state, and only for the current generation", func(ctx SpecContext) {
 		s.Create(ctx, s.Module(ctx, "module"))
 		Eventually(s.GetWidget).WithContext(ctx).WithArguments("main").ShouldNot(BeNil())
 		s.SetStatus(ctx, "main", `{"conditions":[{"type":"Available","status":"False","message":"is starting"}]}`)

@@ -23,7 +23,7 @@ var _ = Describe("A chart", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("has dependencies, which conditions turn off, and values for them", func(ctx SpecContext) {
+	It("can have dependencies with conditions and values", func(ctx SpecContext) {
 		parent := NewChart("parent", "1.0.0").With("Chart.yaml", `
 apiVersion: v2
 name: parent
@@ -53,7 +53,7 @@ data: {text: {{ .Values.text }}, region: {{ .Values.global.region }}}
 		Expect(Gone(s.ConfigMap)(ctx, "web-first")).To(BeTrue())
 	})
 
-	It("looks things up in the target", func(ctx SpecContext) {
+	It("can look up objects in the target cluster", func(ctx SpecContext) {
 		Expect(Env.TargetClient.Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: "facts"}, Data: map[string]string{"region": "north"},
 		})).To(Succeed())
@@ -80,7 +80,7 @@ data:
 		Expect(s.MustConfigMap(ctx, "web").Data).To(SatisfyAll(HaveKeyWithValue("upgrade", "true"), HaveKeyWithValue("set", "new")))
 	})
 
-	It("that is random gets the same values back when it is repaired", func(ctx SpecContext) {
+	It("with random values keeps the same values when it is repaired", func(ctx SpecContext) {
 		source := NewChart("random", "1.0.0").With("templates/all.yaml", `
 {{- $old := lookup "v1" "Secret" .Release.Namespace "kept" }}
 apiVersion: v1
@@ -114,7 +114,7 @@ data: {message: {{ .Values.message | default "hello" }}}
 		Expect(passwordIn(ctx, s, "kept")).To(Equal(kept))
 		Expect(passwordIn(ctx, s, "random")).To(Equal(random))
 
-		By("upgrading, which looks up what is there, and makes what is random again")
+		By("upgrading, which looks up existing objects, and generates new random values")
 		s.Update(ctx, "web", SetValues(Values{"message": "new"}))
 		s.AwaitReady(ctx, "web")
 		Expect(s.MustConfigMap(ctx, "web-settings")).To(HaveData("message", "new"))
@@ -122,7 +122,7 @@ data: {message: {{ .Values.message | default "hello" }}}
 		Expect(passwordIn(ctx, s, "random")).NotTo(Equal(random))
 	})
 
-	It("is installed into a namespace that does not exist yet, or that it makes itself", func(ctx SpecContext) {
+	It("is installed into a namespace that does not exist yet, or that the chart contains", func(ctx SpecContext) {
 		made, own := s.Name+"-made", s.Name+"-own"
 		for _, ns := range []string{made, own} {
 			DeferCleanup(func(ctx SpecContext) {
@@ -149,14 +149,14 @@ metadata: {name: inside}
 			Expect(Env.TargetClient.Get(ctx, client.ObjectKey{Namespace: ns, Name: "inside"}, &corev1.ConfigMap{})).To(Succeed(), ns)
 		}
 
-		By("taking away the namespace of the chart, and not the one that was made for it")
+		By("deleting the namespace that the chart contains, but not the one that was created for it")
 		s.Remove(ctx, "web")
 		Expect(Env.TargetClient.Get(ctx, client.ObjectKey{Name: own}, &corev1.Namespace{})).To(BeNotFound())
 		Expect(Env.TargetClient.Get(ctx, client.ObjectKey{Name: made}, &corev1.Namespace{})).To(Succeed())
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("may have several objects that depend on a CRD of its own", func(ctx SpecContext) {
+	It("can have several objects that depend on its own CRD", func(ctx SpecContext) {
 		source := NewChart("definitions", "1.0.0").With("templates/definition.yaml", controlplane.WidgetDefinition(s.Group())).
 			With("templates/widget.yaml", `
 apiVersion: `+s.Group()+`/v1

@@ -24,16 +24,16 @@ var _ = Describe("Installing a chart", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("says what became of it in the status", func(ctx SpecContext) {
+	It("reports the result in the status", func(ctx SpecContext) {
 		m := s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), Values{"replicas": 2}))
 		m.Labels = map[string]string{"operator.kyma-project.io/module-name": "web", "operator.kyma-project.io/channel": "fast", "mine": "x"}
 		m = s.Install(ctx, m)
 
-		By("being available when it says Ready")
+		By("checking that it is available when it is Ready")
 		d := s.MustDeployment(ctx, "web")
 		Expect(d.Status.AvailableReplicas).To(BeEquivalentTo(2))
 
-		By("counting and naming what it installed")
+		By("checking the counts and names in the status")
 		at := m.Status.AtProvider
 		Expect(at.Message).To(BeEmpty())
 		Expect(at.Version).To(Equal("1.0.0"))
@@ -41,7 +41,7 @@ var _ = Describe("Installing a chart", func() {
 		Expect(at.Resources).To(gstruct.PointTo(Equal(v1alpha1.ResourceCounts{Ready: 4, Total: 4})))
 		Expect(m.Annotations).To(HaveKeyWithValue("crossplane.io/external-name", s.Name+".web"))
 
-		By("handing the labels of modules on")
+		By("checking the labels of modules")
 		Expect(d.Labels).To(SatisfyAll(
 			HaveKeyWithValue("operator.kyma-project.io/module-name", "web"),
 			HaveKeyWithValue("operator.kyma-project.io/channel", "fast"),
@@ -49,7 +49,7 @@ var _ = Describe("Installing a chart", func() {
 		Eventually(Events).WithContext(ctx).WithArguments(s, "web").Should(ContainElement(ContainSubstring("Installed web 1.0.0")))
 	})
 
-	It("keeps an inventory in the target, as KEP-3659 specifies it", func(ctx SpecContext) {
+	It("stores an inventory in the target cluster, as specified by KEP-3659", func(ctx SpecContext) {
 		m := s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil)))
 		parent, err := Fetched(ctx, client.ObjectKey{Namespace: InventoryNamespace, Name: s.Name + ".web"}, &corev1.Secret{})
 		Expect(err).NotTo(HaveOccurred())
@@ -62,7 +62,7 @@ var _ = Describe("Installing a chart", func() {
 			HaveKeyWithValue("applyset.kubernetes.io/additional-namespaces", s.Name),
 			HaveKeyWithValue("kyma.m.crossplane.io/owner", "Manifest "+s.Name+"/"+m.Name)))
 
-		By("labelling each member")
+		By("checking the label of each member")
 		for _, o := range []client.Object{
 			s.MustConfigMap(ctx, "web-settings"), s.MustDeployment(ctx, "web"), Must(Fetched(ctx, s.Key("web"), &corev1.Service{})),
 			Must(Fetched(ctx, s.Key("web"), &corev1.ServiceAccount{})),
@@ -83,7 +83,7 @@ var _ = Describe("Installing a chart", func() {
 		}
 	})
 
-	It("applies the others when one of several installs fails", func(ctx SpecContext) {
+	It("applies the other installs if one of several fails", func(ctx SpecContext) {
 		broken := NewChart("broken", "0.1.0").With("templates/broken.yaml", `
 apiVersion: v1
 kind: ConfigMap
@@ -106,7 +106,7 @@ data:
 		s.MustDeployment(ctx, "first")
 		s.MustDeployment(ctx, "third")
 
-		By("continuing once the value is there")
+		By("continuing once the value exists")
 		s.Update(ctx, "three", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[1].Values = Raw(Values{"message": "here"}) })
 		s.AwaitReady(ctx, "three")
 		Expect(s.MustConfigMap(ctx, "broken")).To(HaveData("message", "here"))
@@ -126,19 +126,19 @@ var _ = Describe("A source", func() {
 		Entry("oci-ref with the digest of a layer", func(ctx SpecContext) v1alpha1.Source {
 			return WebChart().PushLayer(ctx)
 		}, "1.0.0"),
-		Entry("oci-ref with the digest of a layer that has the chart one directory down", func(ctx SpecContext) v1alpha1.Source {
+		Entry("oci-ref with the digest of a layer that has the chart in a subdirectory", func(ctx SpecContext) v1alpha1.Source {
 			archive := Must(WebChart().Files.Archive("web"))
 			p := Must(Env.Registry.PushBlob(ctx, "component-descriptors/example.org/module/nested", archive))
 			return OciRef(p.Repository, p.Layer)
 		}, "1.0.0"),
-		Entry("oci-ref with the digest of a manifest of Helm", func(ctx SpecContext) v1alpha1.Source {
+		Entry("oci-ref with the digest of the manifest of a Helm chart", func(ctx SpecContext) v1alpha1.Source {
 			p := WebChart().Push(ctx)
 			return OciRef(p.Repository, p.Manifest)
 		}, "1.0.0"),
 		Entry("helm-chart from oci:// by version", func(ctx SpecContext) v1alpha1.Source {
 			return HelmChart(Env.Charts(), "web", WebChart2().Push(ctx).Tag)
 		}, "2.0.0"),
-		Entry("helm-chart from oci:// by a version with a +", func(ctx SpecContext) v1alpha1.Source {
+		Entry("helm-chart from oci:// by a version with build metadata", func(ctx SpecContext) v1alpha1.Source {
 			WebChart().Version("1.0.0+build.5").Push(ctx)
 			return HelmChart(Env.Charts(), "web", "1.0.0+build.5")
 		}, "1.0.0+build.5"),
@@ -147,7 +147,7 @@ var _ = Describe("A source", func() {
 		}, "2.0.0"),
 	)
 
-	DescribeTable("of a chart repository is installed", func(ctx SpecContext, version, want string) {
+	DescribeTable("from a chart repository is installed", func(ctx SpecContext, version, want string) {
 		charts, err := controlplane.StartChartRepository(controlplane.WebOptions{},
 			WebChart().Files, WebChart().Version("1.4.0").Files, WebChart2().Files, WebChart2().Version("3.0.0-rc.1").Files)
 		Expect(err).NotTo(HaveOccurred())
@@ -161,7 +161,7 @@ var _ = Describe("A source", func() {
 		Expect(strings.Count(Paths(charts.Requests()), "/index.yaml")).To(BeNumerically("<=", 2), "the index was read again and again")
 	},
 		Entry("by version", "1.0.0", "1.0.0"),
-		Entry("by a range of versions", "^1.0.0", "1.4.0"),
-		Entry("without a version, which is the latest that is not a pre-release", "", "2.0.0"),
+		Entry("by a version range", "^1.0.0", "1.4.0"),
+		Entry("without a version, which is the latest one except pre-releases", "", "2.0.0"),
 	)
 })

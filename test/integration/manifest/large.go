@@ -26,7 +26,7 @@ var _ = Describe("A large module", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("of 1,000 objects costs one request for each object that has something to do", func(ctx SpecContext) {
+	It("with 1,000 objects costs one request for each object to change", func(ctx SpecContext) {
 		const objects, more = 1000, 60
 		c := NewChart("many", "1.0.0").With("templates/all.yaml", `
 {{- range $i := until 1000 }}
@@ -69,7 +69,7 @@ data:
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("with a CRD of 1.5 MB is installed, and refused by its name where the cluster cannot store it", func(ctx SpecContext) {
+	It("with a CRD of 1.5 MB is installed, or reported by name if the cluster cannot store it", func(ctx SpecContext) {
 		definition := func(size int) (string, *v1alpha1.LayerSource) {
 			text := largeDefinition(s.Group(), size)
 			source := rawRef(Env.Registry.PushModule(ctx, TestModule, controlplane.Files{"crds/widgets.yaml": []byte(text)}))
@@ -81,7 +81,7 @@ data:
 		m.Spec.ForProvider.CRDs = crds
 		s.Install(ctx, m)
 
-		By("restoring it ")
+		By("repairing the CRD")
 		key := client.ObjectKey{Name: "widgets." + s.Group()}
 		get := func(ctx context.Context) (*unstructured.Unstructured, error) {
 			crd := &unstructured.Unstructured{}
@@ -91,7 +91,7 @@ data:
 		}
 		crd := Must(get(ctx))
 		Expect(len(Must(json.Marshal(crd)))).To(BeNumerically(">", 1_500_000))
-		Edit(ctx, crd, `{"metadata":{"labels":{"`+LabelManagedBy+`":"somebody"}}}`)
+		Edit(ctx, crd, `{"metadata":{"labels":{"`+LabelManagedBy+`":"other"}}}`)
 		Eventually(get).WithContext(ctx).Should(HaveField("GetLabels()", HaveKeyWithValue(LabelManagedBy, ManagedBy)))
 
 		_, crds = definition(1_600_000)
@@ -104,7 +104,7 @@ data:
 		Expect(err).To(BeNotFound())
 	})
 
-	It("with a file of 900 KB is installed from a chart where the release record holds it, and from plain objects in any case", func(ctx SpecContext) {
+	It("with a file of 900 KB is installed from a chart if it fits into the release record, and always from plain objects", func(ctx SpecContext) {
 		const size = 900_000
 		c := NewChart("file", "1.0.0").With("templates/cm.yaml", `
 apiVersion: v1
@@ -123,7 +123,7 @@ data:
 		s.AwaitReady(ctx, "file")
 		Expect(s.MustConfigMap(ctx, "large")).To(HaveData("message", "two"))
 
-		By("refusing what does not compress, before anything is changed")
+		By("refusing a file that does not compress, before anything is changed")
 		s.Update(ctx, "file", func(m *v1alpha1.Manifest) {
 			m.Spec.ForProvider.Installs = []v1alpha1.Install{s.InstallOf("file", c.With("file.txt", noise(2*size)).PushLayer(ctx), Values{"message": "three"})}
 		})
@@ -132,7 +132,7 @@ data:
 		Expect(Decode(Helm(ctx, s, "history", "file", "--output", "json"))).To(HaveLen(2))
 		s.Remove(ctx, "file")
 
-		By("installing it without a record")
+		By("installing plain objects without a release record")
 		plain := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: noise}\ndata: {file: %s}\n", noise(size))
 		s.Install(ctx, s.Manifest("plain", s.InstallOf("plain", rawRef(Env.Registry.PushBlob(ctx, TestModule, []byte(plain))), nil)))
 		Expect(s.MustConfigMap(ctx, "noise").Data["file"]).To(HaveLen(size))
@@ -140,7 +140,7 @@ data:
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("whose files do not fit into the release record is recorded without them, as Helm can live with", func(ctx SpecContext) {
+	It("whose files do not fit into the release record is recorded without them, which helm accepts", func(ctx SpecContext) {
 		c := WebChart().With("files/noise.txt", noise(3_000_000))
 		s.Install(ctx, s.Manifest("lean", s.InstallOf("web", c.PushLayer(ctx), Values{"message": "one"})))
 		s.Update(ctx, "lean", SetValues(Values{"message": "two"}))

@@ -26,7 +26,7 @@ var _ = Describe("Plain objects", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("are installed inline, repaired, pruned and removed, without a Helm release", func(ctx SpecContext) {
+	It("that are inline are installed, repaired, pruned and removed without a Helm release", func(ctx SpecContext) {
 		m := s.Manifest("plain", s.InstallOf("all", s.Inline("one", "message: hello", "two", "message: hello"), nil))
 		m = s.Install(ctx, m)
 		Expect(m.Status.AtProvider.Installs).To(ConsistOf(v1alpha1.InstallStatus{Name: "all", State: v1alpha1.StateReady}))
@@ -34,14 +34,14 @@ var _ = Describe("Plain objects", func() {
 		Expect(Helm(ctx, s, "list", "--all", "--short")).To(BeEmpty())
 		Eventually(Events).WithContext(ctx).WithArguments(s, "plain").Should(ContainElement(ContainSubstring("Installed all")))
 
-		By("restoring what someone changed or deleted")
+		By("repairing changed and deleted objects")
 		Edit(ctx, s.MustConfigMap(ctx, "one"), `{"data":{"message":"changed"}}`)
 		s.AwaitMessage(ctx, "one", "hello")
 		Expect(Env.TargetClient.Delete(ctx, s.MustConfigMap(ctx, "two"))).To(Succeed())
 		Eventually(Gone(s.ConfigMap)).WithContext(ctx).WithArguments("two").Should(BeFalse())
 		s.AwaitReady(ctx, "plain")
 
-		By("pruning what is no longer there")
+		By("pruning removed objects")
 		before := s.MustConfigMap(ctx, "two").UID
 		s.Update(ctx, "plain", SetSource(s.Inline("two", "message: bye", "three", "message: bye")))
 		s.AwaitReady(ctx, "plain")
@@ -52,7 +52,7 @@ var _ = Describe("Plain objects", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("turn into a chart and back under one name", func(ctx SpecContext) {
+	It("can be replaced by a chart with the same name, and back", func(ctx SpecContext) {
 		plain := s.Inline("web-settings", "message: plain")
 		s.Install(ctx, s.Manifest("turns", s.InstallOf("web", plain, nil)))
 		uid := s.MustConfigMap(ctx, "web-settings").UID
@@ -74,7 +74,7 @@ var _ = Describe("Plain objects", func() {
 		m := s.Install(ctx, s.Manifest("module", s.InstallOf("template-operator", source(ctx, data), nil)))
 		Expect(m.Status.AtProvider.Resources).To(HaveValue(Equal(v1alpha1.ResourceCounts{Ready: 14, Total: 14})))
 
-		By("running its operator, and having its own custom resource")
+		By("checking the operator and its custom resource")
 		key := client.ObjectKey{Namespace: "template-operator-system", Name: "template-operator-controller-manager"}
 		Expect(Must(Fetched(ctx, key, &appsv1.Deployment{})).Status.AvailableReplicas).To(BeEquivalentTo(1))
 		managed := &unstructured.Unstructured{}
@@ -86,13 +86,13 @@ var _ = Describe("Plain objects", func() {
 		s.Remove(ctx, "module")
 		Expect(Env.TargetClient.Get(ctx, client.ObjectKey{Name: key.Namespace}, &corev1.Namespace{})).To(BeNotFound())
 	},
-		Entry("of YAML as it is", func(ctx context.Context, data []byte) v1alpha1.Source {
+		Entry("that is plain YAML", func(ctx context.Context, data []byte) v1alpha1.Source {
 			return rawRef(Env.Registry.PushBlob(ctx, TestModule, data))
 		}),
-		Entry("that is a tar with gzip", func(ctx context.Context, data []byte) v1alpha1.Source {
+		Entry("that is a compressed tar", func(ctx context.Context, data []byte) v1alpha1.Source {
 			return rawRef(Env.Registry.PushModule(ctx, TestModule, controlplane.Files{"template-operator.yaml": data, "README.md": []byte("no: {yaml")}))
 		}),
-		Entry("inline", func(_ context.Context, data []byte) v1alpha1.Source {
+		Entry("inline instead", func(_ context.Context, data []byte) v1alpha1.Source {
 			return v1alpha1.Source{Type: v1alpha1.SourceTypeRaw, Inline: string(data)}
 		}),
 	)
@@ -103,7 +103,7 @@ var _ = Describe("A config layer", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("counts for the install that it names, between the chart and the values of the Manifest", func(ctx SpecContext) {
+	It("sets values of the install that it names, with a precedence between the chart and the Manifest", func(ctx SpecContext) {
 		source := WebChart().PushLayer(ctx)
 		m := s.Manifest("pair", s.InstallOf("one", source, Values{"shared": "mine"}), s.InstallOf("two", source, nil))
 		m.Spec.ForProvider.Config = ConfigLayer(ctx, fmt.Sprintf(`
@@ -129,11 +129,11 @@ configs:
 		Expect(s.MustConfigMap(ctx, "two-settings")).To(HaveData("message", "hello"))
 		Expect(Helm(ctx, s, "list", "--short")).To(Equal("two\n"))
 
-		By("putting things back where the config wants them")
+		By("repairing drift with the values of the config")
 		Expect(Env.TargetClient.Delete(ctx, own.MustConfigMap(ctx, "mine"))).To(Succeed())
 		Eventually(Gone(own.ConfigMap)).WithContext(ctx).WithArguments("mine").Should(BeFalse())
 
-		By("following another config")
+		By("applying another config")
 		s.Update(ctx, "pair", func(m *v1alpha1.Manifest) {
 			m.Spec.ForProvider.Config = ConfigLayer(ctx, "configs: [{name: two, overrides: message=changed}]")
 		})
@@ -147,7 +147,7 @@ configs:
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("may be empty", func(ctx SpecContext) {
+	It("can be empty", func(ctx SpecContext) {
 		m := s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil))
 		m.Spec.ForProvider.Config = ConfigLayer(ctx, "")
 		s.Install(ctx, m)
@@ -168,7 +168,7 @@ func templateOperator() []byte {
 	GinkgoHelper()
 	root, err := tools.Root()
 	Expect(err).NotTo(HaveOccurred())
-	files, err := controlplane.ReadFolder(filepath.Join(root, "cluster", "local", "modules", "template-operator"))
+	files, err := controlplane.ReadDir(filepath.Join(root, "cluster", "local", "modules", "template-operator"))
 	Expect(err).NotTo(HaveOccurred())
 	Expect(files).To(HaveKey("template-operator.yaml"))
 	return files["template-operator.yaml"]

@@ -40,7 +40,7 @@ var _ = Describe("Removing a Manifest", func() {
 	}
 	stay := And(Not(BeNil()), HaveField("DeletionTimestamp", BeNil()))
 
-	It("leaves nothing of it", func(ctx SpecContext) {
+	It("leaves no objects behind", func(ctx SpecContext) {
 		foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: "foreign"}}
 		Expect(Env.TargetClient.Create(ctx, foreign)).To(Succeed())
 		ready(ctx)
@@ -50,7 +50,7 @@ var _ = Describe("Removing a Manifest", func() {
 		s.MustConfigMap(ctx, "foreign")
 	})
 
-	It("waits for the custom resource, while what serves it still runs", func(ctx SpecContext) {
+	It("waits for the custom resource while its controller still runs", func(ctx SpecContext) {
 		ready(ctx)
 		Edit(ctx, s.MustWidget(ctx, "main"), `{"metadata":{"finalizers":["example.org/hold"]}}`)
 		s.Delete(ctx, "module")
@@ -68,7 +68,7 @@ var _ = Describe("Removing a Manifest", func() {
 		Expect(definition(ctx)).To(BeNil())
 	})
 
-	It("waits for custom resources that others made, and names one", func(ctx SpecContext) {
+	It("waits for custom resources that users created, and lists them", func(ctx SpecContext) {
 		ready(ctx)
 		foreign := &unstructured.Unstructured{Object: s.Widget(s.Group(), "foreign", nil)}
 		Expect(Env.TargetClient.Create(ctx, foreign)).To(Succeed())
@@ -88,7 +88,7 @@ var _ = Describe("Removing a Manifest", func() {
 		Expect(definition(ctx)).To(BeNil())
 	})
 
-	It("takes CRDs last", func(ctx SpecContext) {
+	It("deletes CRDs last", func(ctx SpecContext) {
 		ready(ctx)
 		Edit(ctx, s.MustConfigMap(ctx, "operator-operator"), `{"metadata":{"finalizers":["example.org/hold"]}}`)
 		s.Delete(ctx, "module")
@@ -101,7 +101,7 @@ var _ = Describe("Removing a Manifest", func() {
 		Expect(definition(ctx)).To(BeNil())
 	})
 
-	It("works while it is half installed", func(ctx SpecContext) {
+	It("works if it is partially installed", func(ctx SpecContext) {
 		broken := NewChart("broken", "1.0.0").With("templates/all.yaml", `
 apiVersion: v1
 kind: ConfigMap
@@ -121,7 +121,7 @@ spec: {replicas: 1}
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("ends when its namespace in the control plane is deleted with everything inside", func(ctx SpecContext) {
+	It("completes if its namespace in the control plane is deleted", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil)))
 		Expect(Env.ControlClient.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Name}})).To(Succeed())
 		s.AwaitGone(ctx, "web")

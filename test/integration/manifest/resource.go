@@ -19,7 +19,7 @@ var _ = Describe("The custom resource of a module", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("decides with its state whether the module is Ready", func(ctx SpecContext) {
+	It("determines with its state whether the module is Ready", func(ctx SpecContext) {
 		s.Create(ctx, s.Module(ctx, "module"))
 		Eventually(s.Get).WithContext(ctx).WithArguments("module").Should(SatisfyAll(
 			Synced(), NotReady("Widget "+s.Name+"/main: has no status yet"), HaveState(v1alpha1.StateProcessing), ReadyBecause(v1alpha1.ReasonProgressing),
@@ -38,7 +38,7 @@ var _ = Describe("The custom resource of a module", func() {
 			HaveState(v1alpha1.StateError), NotReady("status.state is Error"), ReadyBecause(v1alpha1.ReasonModuleFailed)))
 	})
 
-	It("is judged by a rule in CEL where there is one", func(ctx SpecContext) {
+	It("is evaluated by a CEL rule if there is one", func(ctx SpecContext) {
 		m := s.Module(ctx, "module")
 		m.Spec.ForProvider.Readiness = []v1alpha1.ReadinessRule{{CEL: `object.status.phase == "Up" && object.status.nodes > 2`}}
 		s.Create(ctx, m)
@@ -50,33 +50,33 @@ var _ = Describe("The custom resource of a module", func() {
 		s.AwaitReady(ctx, "module")
 	})
 
-	It("belongs to its users once it is there", func(ctx SpecContext) {
+	It("belongs to its users once it exists", func(ctx SpecContext) {
 		s.Create(ctx, s.Module(ctx, "module"))
 		Eventually(s.GetWidget).WithContext(ctx).WithArguments("main").ShouldNot(BeNil())
 		s.SetStatus(ctx, "main", `{"state":"Ready"}`)
 		s.AwaitReady(ctx, "module")
 		Edit(ctx, s.MustWidget(ctx, "main"), `{"spec":{"size":"large"}}`)
 
-		By("repairing something else, after which the edit is still there")
+		By("repairing another object without reverting the change")
 		Expect(Env.TargetClient.Delete(ctx, s.MustConfigMap(ctx, "operator-operator"))).To(Succeed())
 		Eventually(s.ConfigMap).WithContext(ctx).WithArguments("operator-operator").ShouldNot(BeNil())
 		s.AwaitReady(ctx, "module")
 		Expect(s.MustWidget(ctx, "main").Object["spec"]).To(HaveKeyWithValue("size", "large"))
 
-		By("not coming back when its users delete it")
+		By("not recreating it after users deleted it")
 		Expect(Env.TargetClient.Delete(ctx, s.MustWidget(ctx, "main"))).To(Succeed())
 		Consistently(Gone(s.GetWidget)).WithContext(ctx).WithArguments("main").Should(BeTrue())
 		s.AwaitReady(ctx, "module")
 	})
 
-	It("is not created when others are to create it", func(ctx SpecContext) {
+	It("is not created if customResourcePolicy is Ignore", func(ctx SpecContext) {
 		m := s.Module(ctx, "module")
 		m.Spec.ForProvider.CustomResourcePolicy = v1alpha1.CustomResourcePolicyIgnore
 		s.Install(ctx, m)
 		Expect(Gone(s.GetWidget)(ctx, "main")).To(BeTrue())
 	})
 
-	It("has CRDs that come from a layer of their own", func(ctx SpecContext) {
+	It("can have its CRDs in a separate layer", func(ctx SpecContext) {
 		layer := NewChart("unused", "1.0.0").Without("Chart.yaml").With("crds/widgets.yaml", controlplane.WidgetDefinition(s.Group()))
 		crds := layer.PushLayer(ctx)
 		m := s.Manifest("module")

@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-var _ = Describe("An object without the label by which it is watched", func() {
-	DescribeTable("goes with its Manifest", func(ctx SpecContext, policy v1alpha1.DriftPolicy) {
+var _ = Describe("An object that lost the label that the provider watches", func() {
+	DescribeTable("is deleted with its Manifest", func(ctx SpecContext, policy v1alpha1.DriftPolicy) {
 		s := NewSpace(ctx)
 		m := s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil))
 		m.Spec.ForProvider.Drift = policy
@@ -22,7 +22,7 @@ var _ = Describe("An object without the label by which it is watched", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 		Eventually(Gone(s.ConfigMap)).WithContext(ctx).WithArguments("web-settings").Should(BeTrue())
 	},
-		Entry("which repairs it", v1alpha1.DriftPolicyRepair),
-		Entry("which reports it", v1alpha1.DriftPolicyReport),
-		Entry("which ignores it", v1alpha1.DriftPolicyIgnore))
+		Entry("with drift policy Repair", v1alpha1.DriftPolicyRepair),
+		Entry("with drift policy Report", v1alpha1.DriftPolicyReport),
+		Entry("with drift policy Ignore", v1alpha1.DriftPolicyIgnore))
 })

@@ -33,7 +33,7 @@ var _ = Describe("Values of Secrets and ConfigMaps", func() {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: "common"}, Data: map[string]string{"values.yaml": text}}
 	}
 
-	It("are merged in order, followed when they change, and not needed for the removal", func(ctx SpecContext) {
+	It("are merged in order, applied again when they change, and not needed for the removal", func(ctx SpecContext) {
 		Expect(Env.ControlClient.Create(ctx, configMap("message: common\nreplicas: 2\nshared: common\n"))).To(Succeed())
 		s.Secret(ctx, "own", corev1.SecretTypeOpaque, map[string][]byte{"password": []byte("one")})
 		m := from(ctx, Values{"shared": "mine"})
@@ -43,7 +43,7 @@ var _ = Describe("Values of Secrets and ConfigMaps", func() {
 		Expect(s.MustDeployment(ctx, "web").Spec.Replicas).To(HaveValue(BeEquivalentTo(2)))
 		Expect(Gone(s.ConfigMap)(ctx, "mine")).To(BeFalse())
 
-		By("following a change")
+		By("applying a change")
 		Expect(Env.ControlClient.Update(ctx, configMap("message: changed\n"))).To(Succeed())
 		s.AwaitMessage(ctx, "web-settings", "changed")
 		s.AwaitReady(ctx, "web")
@@ -53,13 +53,13 @@ var _ = Describe("Values of Secrets and ConfigMaps", func() {
 
 		s.AwaitReady(ctx, "web")
 
-		By("removing without them")
+		By("removing the Manifest without them")
 		Expect(Env.ControlClient.Delete(ctx, configMap(""))).To(Succeed())
 		s.Remove(ctx, "web")
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("that are missing are named, and used as soon as they are there", func(ctx SpecContext) {
+	It("that are missing are reported, and used as soon as they exist", func(ctx SpecContext) {
 		s.Create(ctx, from(ctx, nil))
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
 			HaveState(v1alpha1.StateError, "ConfigMap "+s.Name+"/common does not exist", `"values.yaml"`),
@@ -71,7 +71,7 @@ var _ = Describe("Values of Secrets and ConfigMaps", func() {
 		s.AwaitReady(ctx, "web")
 	})
 
-	It("of a Secret are shown nowhere", func(ctx SpecContext) {
+	It("of a Secret are always redacted", func(ctx SpecContext) {
 		c := WebChart().With("templates/refused.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: refused}\nspec: {ports: [{port: {{ .Values.password | quote }}}]}\n")
 		in := s.InstallOf("web", c.PushLayer(ctx), nil)
 		in.ValuesFrom = []v1alpha1.ValuesReference{{Kind: "Secret", Name: "own", Key: "password", TargetPath: "password"}}
@@ -86,8 +86,8 @@ var _ = Describe("Values of Secrets and ConfigMaps", func() {
 	})
 })
 
-var _ = Describe("A config layer that asks for it", func() {
-	It("holds back what comes after an install until that is ready", func(ctx SpecContext) {
+var _ = Describe("A config layer", func() {
+	It("with Wait delays later installs until an install is ready", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		source := NewChart("slow", "1.0.0").With("templates/all.yaml", `
 apiVersion: v1
@@ -113,7 +113,7 @@ spec: {ports: [{port: 80}]}
 		Expect(Helm(ctx, s, "list", "--short", "--selector", "team=a")).To(Equal("first\n"))
 	})
 
-	It("rolls an upgrade back that is not ready in time", func(ctx SpecContext) {
+	It("with Atomic rolls back an upgrade that is not ready in time", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		source := NewChart("web", "1.0.0").With("templates/all.yaml", `
 apiVersion: v1

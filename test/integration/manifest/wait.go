@@ -41,20 +41,20 @@ var _ = Describe("kubectl wait for Ready", func() {
 		Expect(out).To(ContainSubstring("timed out waiting for the condition"))
 	}
 
-	It("does not take the old state of a Manifest for an answer", func(ctx SpecContext) {
+	It("does not succeed with the state of an earlier generation of a Manifest", func(ctx SpecContext) {
 		good := s.Inline("one", "message: hello")
 		s.Create(ctx, s.Manifest("waits", s.InstallOf("all", good, nil)))
 		ready(ctx, "manifest/waits")
 
 		bad := good
 		bad.Inline += NeverReady
-		By("asking at once after the change")
+		By("waiting immediately after the change")
 		s.Update(ctx, "waits", SetSource(bad))
 		notReady(ctx, "manifest/waits")
 		s.Update(ctx, "waits", SetSource(good))
 		ready(ctx, "manifest/waits")
 
-		By("asking where the provider does not look")
+		By("waiting while the resource is paused")
 		s.Update(ctx, "waits", Annotate[*v1alpha1.Manifest](meta.AnnotationKeyReconciliationPaused, "true"))
 		s.Update(ctx, "waits", SetSource(bad))
 		notReady(ctx, "manifest/waits")
@@ -63,7 +63,7 @@ var _ = Describe("kubectl wait for Ready", func() {
 		ready(ctx, "manifest/waits")
 	})
 
-	It("does not take the old state of a Kyma, or of its Manifest, for an answer", func(ctx SpecContext) {
+	It("does not succeed with the state of an earlier generation of a Kyma or its Manifest", func(ctx SpecContext) {
 		m := NewOffer(s, "mod")
 		m.Release(ctx, "regular", "1.0.0")
 		s.Create(ctx, s.Kyma("kyma", m.Module()))
@@ -71,18 +71,18 @@ var _ = Describe("kubectl wait for Ready", func() {
 
 		bad := m.Module()
 		bad.Values = Raw(Values{"never": true})
-		By("asking at once after the change")
+		By("waiting immediately after the change")
 		s.UpdateKyma(ctx, "kyma", SetModules(bad))
 		notReady(ctx, "kyma/kyma")
 		s.UpdateKyma(ctx, "kyma", SetModules(m.Module()))
 		ready(ctx, "kyma/kyma")
 
-		By("asking where its Manifest is not checked")
+		By("waiting while the Manifest is paused")
 		s.Update(ctx, m.Manifest("kyma"), Annotate[*v1alpha1.Manifest](meta.AnnotationKeyReconciliationPaused, "true"))
 		s.UpdateKyma(ctx, "kyma", SetModules(bad))
 		notReady(ctx, "kyma/kyma")
 
-		By("asking where the provider does not look")
+		By("waiting while the resource is paused")
 		s.Update(ctx, m.Manifest("kyma"), Annotate[*v1alpha1.Manifest](meta.AnnotationKeyReconciliationPaused, ""))
 		s.UpdateKyma(ctx, "kyma", SetModules(m.Module()))
 		ready(ctx, "kyma/kyma")
@@ -94,7 +94,7 @@ var _ = Describe("kubectl wait for Ready", func() {
 		ready(ctx, "kyma/kyma")
 	})
 
-	It("does not take the old state of a ModuleTemplate for an answer", func(ctx SpecContext) {
+	It("does not succeed with the state of an earlier generation of a ModuleTemplate", func(ctx SpecContext) {
 		m := NewOffer(s, "mod")
 		t := m.Release(ctx, "regular", "1.0.0")
 		ready(ctx, "moduletemplate/"+t.Name)

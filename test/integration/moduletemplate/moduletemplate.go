@@ -54,16 +54,16 @@ var _ = Describe("A ModuleTemplate", func() {
 		Expect(k).To(HaveVersion(m.Name, version, "regular"))
 		Expect(Must(m.Installed(ctx))).To(HaveData("message", "hello"))
 	},
-		Entry("fetched", "1.0.0", func(*controlplane.Component) {}, false),
-		Entry("from a descriptor that stands in it", "1.0.0", func(*controlplane.Component) {}, true),
-		Entry("fetched, as OCM writes it", "1.0.0", func(c *controlplane.Component) { c.OCM = true }, false),
-		Entry("inline, as OCM writes it", "1.0.0", func(c *controlplane.Component) { c.OCM = true }, true),
-		Entry("fetched, under the hash of its name", "1.0.0", func(c *controlplane.Component) { c.Mapping = ocm.SHA256Digest }, false),
-		Entry("inline, under the hash of its name", "1.0.0", func(c *controlplane.Component) { c.Mapping = ocm.SHA256Digest }, true),
-		Entry("with a + in its version", "1.0.0+build.7", func(*controlplane.Component) {}, false),
+		Entry("from a registry", "1.0.0", func(*controlplane.Component) {}, false),
+		Entry("inline", "1.0.0", func(*controlplane.Component) {}, true),
+		Entry("from a registry, as pushed by the OCM CLI", "1.0.0", func(c *controlplane.Component) { c.OCM = true }, false),
+		Entry("inline, as written by the OCM CLI", "1.0.0", func(c *controlplane.Component) { c.OCM = true }, true),
+		Entry("from a registry, with a hash as the repository", "1.0.0", func(c *controlplane.Component) { c.Mapping = ocm.SHA256Digest }, false),
+		Entry("inline, with a hash as the repository", "1.0.0", func(c *controlplane.Component) { c.Mapping = ocm.SHA256Digest }, true),
+		Entry("with build metadata in its version", "1.0.0+build.7", func(*controlplane.Component) {}, false),
 	)
 
-	It("says what each resource is to the module", func(ctx SpecContext) {
+	It("reports how the module uses each resource", func(ctx SpecContext) {
 		c := m.Component("1.0.0")
 		c.Resources = append(c.Resources,
 			controlplane.ComponentResource{Name: "crds", Type: "crds", Files: controlplane.Files{"w.yaml": []byte(controlplane.WidgetDefinition(m.Group()))}},
@@ -97,7 +97,7 @@ var _ = Describe("A ModuleTemplate", func() {
 		s.MustConfigMap(ctx, "plain")
 	})
 
-	It("has the resources of the components that its own references", func(ctx SpecContext) {
+	It("contains the resources of referenced components", func(ctx SpecContext) {
 		base := controlplane.Component{
 			Name: "example.org/module/" + s.Name + "-base", Version: "0.3.0",
 			Resources: []controlplane.ComponentResource{{Name: "base", Type: "helm-chart", Files: m.Chart("0.3.0").Files}},
@@ -109,7 +109,7 @@ var _ = Describe("A ModuleTemplate", func() {
 		s.Create(ctx, t)
 		Eventually(GetTemplate).WithContext(ctx).WithArguments(t.Name).Should(BeResolved(corev1.ConditionFalse, v1alpha1.ReasonResolveFailed, base.Name))
 
-		By("finding what is pushed later")
+		By("resolving a version that is pushed later")
 		Push(ctx, base)
 		t = m.AwaitResolved(ctx, t.Name, "1.0.0")
 		Expect(t.Status.Resources).To(HaveExactElements(
@@ -120,7 +120,7 @@ var _ = Describe("A ModuleTemplate", func() {
 		Expect(Must(m.Installed(ctx))).To(HaveData("version", "1.0.0"))
 	})
 
-	DescribeTable("that cannot be resolved says why, and so does the Kyma", func(ctx SpecContext, edit func(c *controlplane.Component), says ...string) {
+	DescribeTable("reports why it cannot be resolved, and so does the Kyma", func(ctx SpecContext, edit func(c *controlplane.Component), says ...string) {
 		c := m.Component("1.0.0")
 		edit(&c)
 		Push(ctx, c)
@@ -134,31 +134,31 @@ var _ = Describe("A ModuleTemplate", func() {
 			Expect(text).NotTo(ContainSubstring("\n"))
 		}
 
-		By("being fixed by another version")
+		By("fixing it with another version")
 		c = m.Component("1.0.1")
 		Push(ctx, c)
 		UpdateTemplate(ctx, t.Name, func(t *v1alpha1.ModuleTemplate) { t.Spec.Component = ComponentAt(c) })
 		s.AwaitKyma(ctx, "kyma")
 	},
-		Entry("with a resource of a type that means nothing", func(c *controlplane.Component) {
+		Entry("with a resource of an unknown type", func(c *controlplane.Component) {
 			c.Resources = append(c.Resources, controlplane.ComponentResource{Name: "strange", Type: "blueprint", Data: []byte("x")})
 		}, "strange", "blueprint"),
-		Entry("with an access that no one can follow", func(c *controlplane.Component) {
+		Entry("with an unsupported access type", func(c *controlplane.Component) {
 			c.Resources = append(c.Resources, controlplane.ComponentResource{Name: "strange", Type: "helm-chart", Access: map[string]any{"type": "s3"}})
 		}, "strange", "s3"),
-		Entry("with a blob that has another digest than it says", func(c *controlplane.Component) {
+		Entry("with a blob that does not match its digest", func(c *controlplane.Component) {
 			c.Resources = append(c.Resources, controlplane.ComponentResource{
 				Name: "strange", Type: "helm-chart",
 				Access: map[string]any{"type": "ociBlob", "ref": "example.org/x/y", "digest": "sha256:" + strings.Repeat("a", 64)},
 				Digest: &ocm.Digest{HashAlgorithm: "sha256", NormalisationAlgorithm: ocm.NormalisationBlob, Value: strings.Repeat("b", 64)},
 			})
 		}, "strange", strings.Repeat("a", 64), strings.Repeat("b", 64)),
-		Entry("that references itself", func(c *controlplane.Component) {
+		Entry("with a component that references itself", func(c *controlplane.Component) {
 			c.References = []controlplane.ComponentReference{{Name: "self", Component: c.Name, Version: c.Version}}
 		}, "cycle", "-> "),
 	)
 
-	It("refuses a version that is not a version", func(ctx SpecContext) {
+	It("reports an invalid version", func(ctx SpecContext) {
 		c := m.Component("1.0.0")
 		pushed := Push(ctx, c)
 		t := m.Template("regular", c)
@@ -166,7 +166,7 @@ var _ = Describe("A ModuleTemplate", func() {
 		s.Create(ctx, t)
 		Eventually(GetTemplate).WithContext(ctx).WithArguments(t.Name).Should(BeResolved(corev1.ConditionFalse, v1alpha1.ReasonInvalid, `"latest"`))
 
-		By("refusing it where it stands in a descriptor")
+		By("reporting it in a descriptor")
 		UpdateTemplate(ctx, t.Name, func(t *v1alpha1.ModuleTemplate) {
 			t.Spec.Component, t.Spec.Descriptor = nil, Inline(pushed)
 			t.Spec.Descriptor.Raw = []byte(strings.ReplaceAll(string(t.Spec.Descriptor.Raw), `"1.0.0"`, `"newest"`))
@@ -174,7 +174,7 @@ var _ = Describe("A ModuleTemplate", func() {
 		Eventually(GetTemplate).WithContext(ctx).WithArguments(t.Name).Should(BeResolved(corev1.ConditionFalse, v1alpha1.ReasonInvalid, `"newest"`))
 	})
 
-	It("refuses a lower version than it had, unless that is meant", func(ctx SpecContext) {
+	It("refuses a lower version than before, unless it is requested", func(ctx SpecContext) {
 		name := m.Release(ctx, "regular", "1.1.0").Name
 		m.Release(ctx, "regular", "1.0.0")
 		Eventually(GetTemplate).WithContext(ctx).WithArguments(name).Should(SatisfyAll(
@@ -186,7 +186,7 @@ var _ = Describe("A ModuleTemplate", func() {
 		m.AwaitResolved(ctx, name, "1.0.0")
 	})
 
-	It("that is not the only one of its module and channel says so, and so does the Kyma", func(ctx SpecContext) {
+	It("reports that another one has the same module and channel, and so does the Kyma", func(ctx SpecContext) {
 		first := m.Release(ctx, "regular", "1.0.0").Name
 		s.Enable(ctx, s.Kyma("kyma", m.Module()))
 		c := m.Component("1.1.0")
@@ -201,14 +201,14 @@ var _ = Describe("A ModuleTemplate", func() {
 			HaveKymaState(v1alpha1.StateError, m.Name), HaveModule(m.Name, v1alpha1.StateError, first, second.Name)))
 		Consistently(m.Installed).WithContext(ctx).Should(HaveData("version", "1.0.0"))
 
-		By("being fixed when one of them goes")
+		By("resolving it by deleting one of them")
 		DeleteTemplate(ctx, first)
 		m.AwaitResolved(ctx, second.Name, "1.1.0")
 		m.AwaitVersion(ctx, "1.1.0")
 		s.AwaitKyma(ctx, "kyma")
 	})
 
-	It("is resolved once the registry is back, and says meanwhile that it is away", func(ctx SpecContext) {
+	It("is resolved once the registry is available again, and reports the outage until then", func(ctx SpecContext) {
 		DeferCleanup(func() { Env.Registry.SetFault(nil) })
 		Env.Registry.SetFault(Unavailable)
 		c := m.Component("1.0.0")
@@ -220,7 +220,7 @@ var _ = Describe("A ModuleTemplate", func() {
 		m.AwaitResolved(ctx, t.Name, "1.0.0")
 	})
 
-	It("is read once, and again when that is asked for", func(ctx SpecContext) {
+	It("is resolved once, and again on request", func(ctx SpecContext) {
 		name := m.Release(ctx, "regular", "1.0.0").Name
 		Env.Registry.Reset()
 		UpdateTemplate(ctx, name, func(t *v1alpha1.ModuleTemplate) { t.Labels["example.org/other"] = "x" })
@@ -238,7 +238,7 @@ var _ = Describe("A ModuleTemplate", func() {
 		s.AwaitKyma(ctx, "kyma")
 	})
 
-	It("whose status is wiped is resolved again, and its module stays", func(ctx SpecContext) {
+	It("is resolved again if its status is cleared, and its module stays", func(ctx SpecContext) {
 		t := m.Release(ctx, "regular", "1.0.0")
 		s.Enable(ctx, s.Kyma("kyma", m.Module()))
 		before, manifest := Must(m.Installed(ctx)), Must(s.Get(ctx, m.Manifest("kyma")))

@@ -24,7 +24,7 @@ data:
   message: {{ .Values.message | default "hello" | quote }}
 `
 
-var _ = Describe("A Manifest with a ServiceAccount", func() {
+var _ = Describe("A Manifest that impersonates a ServiceAccount", func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
@@ -33,7 +33,7 @@ var _ = Describe("A Manifest with a ServiceAccount", func() {
 		return &v1alpha1.Impersonation{ServiceAccount: v1alpha1.ServiceAccountReference{Namespace: namespace, Name: name}}
 	}
 
-	It("has only its permissions, and removes with them what it installed", func(ctx SpecContext) {
+	It("has only its permissions, also during the removal", func(ctx SpecContext) {
 		meta := metav1.ObjectMeta{Namespace: s.Name, Name: "installer"}
 		InTarget(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{""}, Resources: []string{"configmaps", "secrets"}, Verbs: []string{"*"}},
@@ -49,7 +49,7 @@ var _ = Describe("A Manifest with a ServiceAccount", func() {
 		s.Install(ctx, m)
 		Expect(s.MustConfigMap(ctx, "settings")).To(HaveData("message", "hello"))
 
-		By("refusing what the account may not do")
+		By("rejecting what the ServiceAccount is not allowed to do")
 		wide := s.Manifest("wide", s.InstallOf("wide", v1alpha1.Source{
 			Type: v1alpha1.SourceTypeRaw, Inline: "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: " + s.Name + "-wide}, rules: []}",
 		}, nil))
@@ -67,7 +67,7 @@ var _ = Describe("A Manifest with a ServiceAccount", func() {
 		s.AwaitMessage(ctx, "settings", "changed")
 		s.AwaitReady(ctx, "web")
 
-		By("naming the account that lost its permissions, and removing without it")
+		By("reporting the ServiceAccount that lost its permissions, and removing without it")
 		Expect(Env.TargetClient.Delete(ctx, binding)).To(Succeed())
 		s.Delete(ctx, "web")
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(NotSynced("forbidden", user))
@@ -77,7 +77,7 @@ var _ = Describe("A Manifest with a ServiceAccount", func() {
 		Expect(Gone(s.ConfigMap)(ctx, "settings")).To(BeTrue())
 	})
 
-	It("cannot choose another one than its ClusterProviderConfig", func(ctx SpecContext) {
+	It("cannot use another ServiceAccount than its ClusterProviderConfig specifies", func(ctx SpecContext) {
 		s.Secret(ctx, "shared", corev1.SecretTypeOpaque, map[string][]byte{KubeconfigKey: Env.Target.Kubeconfig()})
 		cpc := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: s.Name}}
 		cpc.Spec.Credentials = v1alpha1.Credentials{Source: v1alpha1.CredentialsSourceSecret, CredentialSelectors: v1alpha1.CredentialSelectors{
@@ -105,7 +105,7 @@ var _ = Describe("A Manifest with a ServiceAccount", func() {
 })
 
 var _ = Describe("The function lookup of a chart", func() {
-	It("shows no Secret in messages, and can be closed", func(ctx SpecContext) {
+	It("does not reveal Secrets in messages, and can be disabled", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		InTarget(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: "passwords"}, Data: map[string][]byte{"password": []byte(Password)}})
 		chart := NewChart("small", "1.0.0").With("templates/fail.yaml", `{{ fail (lookup "v1" "Secret" "`+s.Name+`" "passwords" | toJson) }}`)

@@ -26,7 +26,7 @@ var _ = Describe("Credentials", func() {
 		return m.Sum(targetConnections, ""), err
 	}
 
-	It("are used at once when they are rotated, and the old connection is closed", func(ctx SpecContext) {
+	It("are used as soon as they are rotated, and the old connection is closed", func(ctx SpecContext) {
 		Eventually(connections).WithContext(ctx).Should(BeZero(), "other specs left connections")
 		first, second := s.Name+"-first", s.Name+"-second"
 		s.Config(ctx, "rotating", s.User(ctx, first))
@@ -42,7 +42,7 @@ var _ = Describe("Credentials", func() {
 		s.AwaitReady(ctx, "web")
 		Eventually(connections).WithContext(ctx).Should(BeEquivalentTo(1))
 
-		By("seeing drift over the new connection")
+		By("detecting drift with the new connection")
 		Edit(ctx, s.MustConfigMap(ctx, "web-settings"), `{"data":{"message":"changed"}}`)
 		s.AwaitMessage(ctx, "web-settings", "as the second")
 
@@ -51,14 +51,14 @@ var _ = Describe("Credentials", func() {
 		Eventually(connections).WithContext(ctx).Should(BeZero())
 	})
 
-	It("that are rotated repair a Manifest that could not be reconciled", func(ctx SpecContext) {
-		config, err := Env.Target.User(s.Name + "-nobody")
+	It("that are rotated fix a Manifest that could not be reconciled", func(ctx SpecContext) {
+		config, err := Env.Target.User(s.Name + "-unprivileged")
 		Expect(err).NotTo(HaveOccurred())
 		s.Config(ctx, "rotating", KubeconfigOf(Env.Target, config))
 		m := s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil))
 		m.Spec.ProviderConfigReference.Name = "rotating"
 		s.Create(ctx, m)
-		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(NotSynced("forbidden", s.Name+"-nobody"), HaveState(v1alpha1.StateError)))
+		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(NotSynced("forbidden", s.Name+"-unprivileged"), HaveState(v1alpha1.StateError)))
 		s.Secret(ctx, "rotating", corev1.SecretTypeOpaque, map[string][]byte{KubeconfigKey: Env.Target.Kubeconfig()})
 		s.AwaitReady(ctx, "web")
 	})
@@ -88,18 +88,18 @@ var _ = Describe("Credentials", func() {
 		}
 		refused := SatisfyAll(NotSynced("ClusterProviderConfig "+s.Name, fmt.Sprintf("cannot be used in namespace %q", s.Name)), HaveState(v1alpha1.StateError))
 
-		By("refusing a namespace that the config does not name")
+		By("rejecting a namespace that the config does not allow")
 		s.Create(ctx, m)
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(refused)
 		Expect(Env.ControlClient.Get(ctx, s.Key("web-settings"), &corev1.ConfigMap{})).To(BeNotFound())
 
-		By("installing once it is named")
+		By("installing once the namespace is allowed")
 		allow("elsewhere", s.Name)
 		s.AwaitReady(ctx, "web")
 		Expect(Env.ControlClient.Get(ctx, s.Key("web-settings"), &corev1.ConfigMap{})).To(Succeed())
 		Expect(Gone(s.ConfigMap)(ctx, "web-settings")).To(BeTrue())
 
-		By("applying nothing more when it is no longer named, and removing what is installed")
+		By("applying nothing when the namespace is no longer allowed, but removing what is installed")
 		allow("elsewhere")
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(refused)
 		s.Remove(ctx, "web")
@@ -107,7 +107,7 @@ var _ = Describe("Credentials", func() {
 		Expect(s.Leftovers(ctx, Env.Control)).To(BeEmpty())
 	})
 
-	It("are kept as long as a Manifest needs them", func(ctx SpecContext) {
+	It("are protected as long as a Manifest needs them", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil)))
 		config := func(ctx SpecContext) (*v1alpha1.ProviderConfig, error) {
 			pc := &v1alpha1.ProviderConfig{}

@@ -12,7 +12,7 @@ import (
 )
 
 // This chart is published by another project.
-var _ = Describe("The chart of Crossplane", func() {
+var _ = Describe("The Helm chart of Crossplane", func() {
 	DescribeTable("is installed, upgraded and removed", func(ctx SpecContext, source func(ctx SpecContext) v1alpha1.Source) {
 		s := NewSpace(ctx)
 		m := s.Install(ctx, s.Manifest("crossplane", s.InstallOf("crossplane", source(ctx), nil)))
@@ -30,8 +30,8 @@ var _ = Describe("The chart of Crossplane", func() {
 		s.Remove(ctx, "crossplane")
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	},
-		Entry("as a layer of a module", func(ctx SpecContext) v1alpha1.Source { return CrossplaneChart(ctx).PushLayer(ctx) }),
-		Entry("as Helm pushes it", func(ctx SpecContext) v1alpha1.Source {
+		Entry("from a layer of a module", func(ctx SpecContext) v1alpha1.Source { return CrossplaneChart(ctx).PushLayer(ctx) }),
+		Entry("as pushed by Helm", func(ctx SpecContext) v1alpha1.Source {
 			return HelmChart(Env.Charts(), "crossplane", CrossplaneChart(ctx).Push(ctx).Tag)
 		}),
 	)

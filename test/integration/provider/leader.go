@@ -96,8 +96,8 @@ func (f *freshPlane) ready(ctx context.Context, name string) (string, error) {
 	return string(m.GetCondition(xpv2.TypeReady).Status), err
 }
 
-var _ = Describe("Two processes of the provider", func() {
-	It("leave nothing behind if the one that led was suspended past its lease", func(ctx SpecContext) {
+var _ = Describe("Two replicas of the provider", func() {
+	It("leave nothing behind if the leader was suspended until its lease expired", func(ctx SpecContext) {
 		f := newFreshPlane(ctx)
 		f.serve(ctx, "providerconfigs", "clusterproviderconfigs", "providerconfigusages", "moduletemplates", "kymas", "manifests")
 		config := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
@@ -107,7 +107,7 @@ var _ = Describe("Two processes of the provider", func() {
 		Expect(f.install(ctx, "kept", "one", 1)).To(Succeed())
 		Expect(f.install(ctx, "gone", "one", 1)).To(Succeed())
 
-		By("starting one, which leads")
+		By("starting the leader")
 		start := func(name string) *process.Process {
 			own := &freshPlane{cluster: f.cluster, client: f.client, dir: filepath.Join(f.dir, name)}
 			p, err := own.start(ctx, f.cluster.KubeconfigFile())
@@ -122,13 +122,13 @@ var _ = Describe("Two processes of the provider", func() {
 		Expect(err).NotTo(HaveOccurred())
 		second := start("second")
 
-		By("suspending it in the middle of an upgrade")
+		By("suspending the leader during an upgrade")
 		Expect(f.install(ctx, "gone", "two", 300)).To(Succeed())
 		Eventually(f.texts).WithContext(ctx).WithPolling(10 * time.Millisecond).WithArguments("gone").Should(HaveKey("two"))
 		first.Signal(syscall.SIGSTOP)
 		Eventually(f.leader).WithContext(ctx).WithTimeout(takeover).WithPolling(time.Second).Should(SatisfyAll(Not(BeEmpty()), Not(Equal(suspended))))
 
-		By("upgrading one Manifest and deleting the other one while it is suspended")
+		By("upgrading one Manifest and deleting the other one with the second replica")
 		Expect(f.install(ctx, "kept", "two", 1)).To(Succeed())
 		Eventually(f.texts).WithContext(ctx).WithTimeout(Recovery).WithArguments("kept").Should(Equal(map[string]int{"two": 1}))
 		gone := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "gone"}}
@@ -136,7 +136,7 @@ var _ = Describe("Two processes of the provider", func() {
 		Eventually(func() error { return f.client.Get(ctx, client.ObjectKeyFromObject(gone), gone) }).
 			WithContext(ctx).WithTimeout(Recovery).Should(BeNotFound())
 
-		By("resuming it: it ends, and has changed nothing")
+		By("resuming the first replica, which exits and changes nothing")
 		first.Signal(syscall.SIGCONT)
 		Eventually(first.Done()).WithContext(ctx).WithTimeout(Recovery).Should(BeClosed())
 		Expect(first.Err()).To(HaveOccurred(), "the error of a process that no longer leads")

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-var _ = Describe("A target that is away", func() {
+var _ = Describe("A target cluster with an outage", func() {
 	var (
 		s    *Space
 		edge *controlplane.Cluster
@@ -38,7 +38,7 @@ var _ = Describe("A target that is away", func() {
 		return cm, c.Get(ctx, s.Key("web-settings"), cm)
 	}
 
-	It("delays a removal, which says so and continues when it is back", func(ctx SpecContext) {
+	It("delays a removal, which reports it and continues after the outage", func(ctx SpecContext) {
 		edge.StopAPIServer()
 		s.Delete(ctx, "web")
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
@@ -52,7 +52,7 @@ var _ = Describe("A target that is away", func() {
 		Expect(s.Leftovers(ctx, edge)).To(BeEmpty())
 	})
 
-	It("delays a change, while other targets are served as ever", func(ctx SpecContext) {
+	It("delays a change, without affecting other clusters", func(ctx SpecContext) {
 		edge.Pause()
 		DeferCleanup(edge.Resume)
 		s.Update(ctx, "web", SetValues(Values{"workload": false, "message": "new"}))
@@ -63,7 +63,7 @@ var _ = Describe("A target that is away", func() {
 		Eventually(s.Get).WithContext(ctx).WithTimeout(Recovery).WithArguments("web").Should(BeReady())
 	})
 
-	It("keeps what was applied, and is not written to when it comes back", func(ctx SpecContext) {
+	It("keeps the applied objects, and gets no writes after the outage", func(ctx SpecContext) {
 		before := Must(settings(ctx))
 		edge.StopAPIServer()
 		Expect(edge.StartAPIServer(ctx)).To(Succeed())
@@ -71,7 +71,7 @@ var _ = Describe("A target that is away", func() {
 		Expect(c.Patch(ctx, edited, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"own":"kept"}}`)))).To(Succeed())
 		Consistently(settings).WithContext(ctx).WithTimeout(2 * Calm).Should(HaveField("ResourceVersion", edited.ResourceVersion))
 
-		By("seeing drift over a watch that came back")
+		By("detecting drift with a watch that was reestablished")
 		Expect(c.Delete(ctx, edited)).To(Succeed())
 		Eventually(settings).WithContext(ctx).WithTimeout(Recovery).Should(HaveField("UID", Not(Equal(before.UID))))
 		Eventually(s.Get).WithContext(ctx).WithTimeout(Recovery).WithArguments("web").Should(BeReady())

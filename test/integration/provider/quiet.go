@@ -27,8 +27,8 @@ var _ = Describe("A provider whose Manifests are all Ready", func() {
 		s.AwaitReady(ctx, "web")
 	})
 
-	It("sends nothing but watches to the target, and writes nothing", func(ctx SpecContext) {
-		AwaitSettled(ctx)
+	It("sends only watches to the target cluster, and writes nothing", func(ctx SpecContext) {
+		AwaitIdle(ctx)
 		before := Must(Env.Provider.Scrape(ctx))
 		Consistently(func(g Gomega) {
 			now, err := Env.Provider.Scrape(ctx)
@@ -38,8 +38,8 @@ var _ = Describe("A provider whose Manifests are all Ready", func() {
 		}).WithTimeout(AtRest).WithPolling(time.Second).Should(Succeed())
 	})
 
-	DescribeTable("writes nothing when it starts again", func(ctx SpecContext, end func(ctx SpecContext)) {
-		AwaitSettled(ctx)
+	DescribeTable("writes nothing after a restart", func(ctx SpecContext, end func(ctx SpecContext)) {
+		AwaitIdle(ctx)
 		before := map[string]*v1alpha1.Manifest{"web": Must(s.Get(ctx, "web")), "module": Must(s.Get(ctx, "module"))}
 		config := s.MustConfigMap(ctx, "web-settings")
 		end(ctx)
@@ -48,7 +48,7 @@ var _ = Describe("A provider whose Manifests are all Ready", func() {
 			m, err := Env.Provider.Scrape(ctx)
 			return m.Sum(Reconciles, `controller="managed/manifest.kyma.m.crossplane.io",result="requeue_after"`), err
 		}).Should(BeNumerically(">=", 2), "both Manifests were checked")
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 		now := Must(Env.Provider.Scrape(ctx))
 		Expect(now.Requests(TargetRequests)).To(WriteNothing())
 		Expect(now.Requests(ControlRequests)).To(WriteNothing())
@@ -57,16 +57,16 @@ var _ = Describe("A provider whose Manifests are all Ready", func() {
 		}
 		Expect(s.MustConfigMap(ctx, "web-settings").ResourceVersion).To(Equal(config.ResourceVersion))
 
-		By("still seeing drift")
+		By("detecting drift")
 		Edit(ctx, config, `{"data":{"message":"changed"}}`)
 		s.AwaitMessage(ctx, "web-settings", "hello")
 		s.AwaitReady(ctx, "web")
 	},
-		Entry("after it was asked to end", func(ctx SpecContext) { Expect(Env.Provider.Terminate(ctx)).To(Succeed()) }),
-		Entry("after it was killed", func(SpecContext) { Env.Provider.Kill() }),
+		Entry("with a graceful shutdown", func(ctx SpecContext) { Expect(Env.Provider.Terminate(ctx)).To(Succeed()) }),
+		Entry("with SIGKILL", func(SpecContext) { Env.Provider.Kill() }),
 	)
 
-	It("finds what happened while it was away", func(ctx SpecContext) {
+	It("detects changes that happened while it was stopped", func(ctx SpecContext) {
 		Expect(Env.Provider.Terminate(ctx)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) {
 			if Env.Provider.Process.State() != nil {

@@ -51,7 +51,7 @@ var _ = Describe("A ProviderConfig", func() {
 			beReachable(corev1.ConditionFalse, v1alpha1.ReasonUnreachable, "API server https://127.0.0.1:1", "connection refused"),
 			HaveField("Status.Endpoint", "127.0.0.1:1"), HaveField("Status.KubernetesVersion", "")))
 
-		By("connecting with a good kubeconfig")
+		By("connecting with a valid kubeconfig")
 		s.PutKubeconfig(ctx, Env.Target.Kubeconfig())
 		connected := SatisfyAll(beReachable(corev1.ConditionTrue, v1alpha1.ReasonConnected, Env.Target.URL()),
 			WithTransform(func(pc *v1alpha1.ProviderConfig) string { return "https://" + pc.Status.Endpoint }, Equal(Env.Target.URL())),
@@ -59,18 +59,18 @@ var _ = Describe("A ProviderConfig", func() {
 		Eventually(getConfig).WithContext(ctx).WithArguments(s).Should(connected)
 		s.AwaitReady(ctx, "web")
 
-		By("being refused")
+		By("using a token that is rejected")
 		s.PutKubeconfig(ctx, KubeconfigOf(Env.Target, &rest.Config{
 			Host: Env.Target.URL(), BearerToken: Password, TLSClientConfig: rest.TLSClientConfig{CAData: Env.Target.Config().CAData},
 		}))
 		Eventually(getConfig).WithContext(ctx).WithArguments(s).Should(beReachable(corev1.ConditionFalse, v1alpha1.ReasonUnauthorized, "401"))
 
-		By("having no kubeconfig")
+		By("using an invalid kubeconfig")
 		s.PutKubeconfig(ctx, []byte("{"))
 		Eventually(getConfig).WithContext(ctx).WithArguments(s).Should(SatisfyAll(
 			beReachable(corev1.ConditionFalse, v1alpha1.ReasonInvalidCredentials, "cannot read kubeconfig"), HaveField("Status.Endpoint", "")))
 
-		By("being used no more")
+		By("removing the last user")
 		s.PutKubeconfig(ctx, Env.Target.Kubeconfig())
 		Eventually(getConfig).WithContext(ctx).WithArguments(s).Should(connected)
 		Eventually(s.EventsOf).WithContext(ctx).WithArguments(v1alpha1.ProviderConfigKind, Own).Should(ConsistOf(
@@ -81,7 +81,7 @@ var _ = Describe("A ProviderConfig", func() {
 			HaveField("Status.Conditions", BeEmpty()), HaveField("Status.KubernetesVersion", ""), HaveField("Status.Endpoint", "")))
 	})
 
-	It("reports an outage and its end, and writes nothing in between", func(ctx SpecContext) {
+	It("reports the start and the end of an outage, and writes nothing in between", func(ctx SpecContext) {
 		edge := Must(controlplane.Start(ctx, controlplane.Options{Name: "edge"}))
 		DeferCleanup(edge.Stop)
 		s.Config(ctx, Own, edge.Kubeconfig())

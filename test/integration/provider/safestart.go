@@ -95,15 +95,15 @@ func (f *freshPlane) conditions(ctx context.Context, o client.Object) ([]xpv2.Co
 }
 
 // Crossplane activates the kinds of a package one by one, if it is configured to.
-var _ = Describe("A control plane that does not serve all kinds", func() {
-	It("gets each controller when its kinds are there", func(ctx SpecContext) {
+var _ = Describe("SafeStart", func() {
+	It("starts each controller when its kinds are served", func(ctx SpecContext) {
 		f := newFreshPlane(ctx)
 
-		By("ending without the right to see which kinds there are, as some are missing")
+		By("failing without the permission to watch CRDs while some are missing")
 		_, err := f.start(ctx, f.outsider())
 		Expect(err).To(MatchError(ContainSubstring("cannot start the controller of ModuleTemplates: without permission to watch CustomResourceDefinitions, the provider needs all of")))
 
-		By("starting with ProviderConfigs alone")
+		By("starting with only ProviderConfigs")
 		f.serve(ctx, "providerconfigs", "clusterproviderconfigs", "providerconfigusages")
 		metricsAddress, err := FreeAddress(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -119,7 +119,7 @@ var _ = Describe("A control plane that does not serve all kinds", func() {
 			return config.Finalizers, err
 		}).WithContext(ctx).ShouldNot(BeEmpty())
 
-		By("taking up Kymas when Manifests are served too, not before")
+		By("starting the controller of Kymas when Manifests are served, too")
 		f.serve(ctx, "moduletemplates", "kymas")
 		template := &v1alpha1.ModuleTemplate{ObjectMeta: metav1.ObjectMeta{Name: "broken"}}
 		template.Spec.Channel = "regular"
@@ -138,13 +138,13 @@ var _ = Describe("A control plane that does not serve all kinds", func() {
 		Eventually(f.conditions).WithContext(ctx).WithArguments(manifest).ShouldNot(BeEmpty())
 		Eventually(f.conditions).WithContext(ctx).WithArguments(kyma).ShouldNot(BeEmpty())
 
-		By("telling a change log what it does")
+		By("writing change logs")
 		var entry *changelogs.ChangeLogEntry
 		Eventually(changes.entries).WithContext(ctx).Should(Receive(&entry))
 		Expect([]string{entry.GetApiVersion(), entry.GetKind(), entry.GetName(), entry.GetOperation().String()}).To(
 			Equal([]string{"kyma.m.crossplane.io/v1alpha1", "Kyma", "kyma", "OPERATION_TYPE_CREATE"}))
 
-		By("telling of them in metrics, under the lease that is its own")
+		By("exposing metrics, and holding its lease")
 		m := &Provider{Metrics: metricsAddress}
 		Eventually(m.Scrape).WithContext(ctx).Should(SatisfyAll(
 			HaveKeyWithValue(`crossplane_managed_resource_exists{gvk="kyma.m.crossplane.io/v1alpha1, Kind=Kyma"}`, 1.0),
@@ -154,7 +154,7 @@ var _ = Describe("A control plane that does not serve all kinds", func() {
 		Expect(f.client.Get(ctx, client.ObjectKeyFromObject(lease), lease)).To(Succeed())
 		Expect(lease.Spec.HolderIdentity).To(HaveValue(Not(BeEmpty())))
 
-		By("ending in order, without the lease")
+		By("shutting down gracefully, and releasing the lease")
 		f.end(ctx, p)
 		Expect(f.client.Get(ctx, client.ObjectKeyFromObject(lease), lease)).To(Succeed())
 		Expect(lease.Spec.HolderIdentity).To(HaveValue(BeEmpty()))

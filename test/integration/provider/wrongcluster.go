@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-var _ = Describe("Another cluster behind a ProviderConfig", func() {
+var _ = Describe("A ProviderConfig that points to another cluster", func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
@@ -27,7 +27,7 @@ var _ = Describe("Another cluster behind a ProviderConfig", func() {
 		return string(ns.UID)
 	}
 
-	It("changes nothing until an annotation names it", func(ctx SpecContext) {
+	It("changes nothing until an annotation confirms it", func(ctx SpecContext) {
 		first, second := uidOf(ctx, Env.TargetClient), uidOf(ctx, Env.ControlClient)
 		lead := func(data []byte) {
 			s.Secret(ctx, "moving", corev1.SecretTypeOpaque, map[string][]byte{KubeconfigKey: data})
@@ -48,18 +48,18 @@ var _ = Describe("Another cluster behind a ProviderConfig", func() {
 			return pc.Status.ClusterUID, err
 		}).WithContext(ctx).Should(Equal(first))
 
-		By("leading to another cluster")
+		By("changing the kubeconfig to another cluster")
 		lead(Env.Control.Kubeconfig())
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(wrong)
 		Expect(settings(ctx)).To(BeNotFound())
 		Expect(s.Leftovers(ctx, Env.Control)).To(BeEmpty())
 		Expect(s.MustConfigMap(ctx, "web-settings").UID).NotTo(BeEmpty())
 
-		By("leading back")
+		By("changing the kubeconfig back")
 		lead(Env.Target.Kubeconfig())
 		s.AwaitReady(ctx, "web")
 
-		By("meaning it")
+		By("confirming the other cluster with the annotation")
 		lead(Env.Control.Kubeconfig())
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(wrong)
 		s.Update(ctx, "web", Annotate[*v1alpha1.Manifest](v1alpha1.AnnotationClusterChanged, second))
@@ -67,7 +67,7 @@ var _ = Describe("Another cluster behind a ProviderConfig", func() {
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(HaveField("Status.AtProvider.ClusterUID", second))
 		Expect(settings(ctx)).To(Succeed())
 
-		By("deleting it while its config leads to the first cluster again")
+		By("deleting the Manifest while the kubeconfig is that of the first cluster")
 		lead(Env.Target.Kubeconfig())
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(wrong)
 		Expect(Env.ControlClient.Delete(ctx, Must(s.Get(ctx, "web")))).To(Succeed())
@@ -80,7 +80,7 @@ var _ = Describe("Another cluster behind a ProviderConfig", func() {
 		Expect(settings(ctx)).To(BeNotFound())
 		Expect(s.Leftovers(ctx, Env.Control)).To(BeEmpty())
 
-		By("taking over what stayed in the first cluster")
+		By("adopting the objects in the first cluster")
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), Values{"workload": false})))
 		s.Remove(ctx, "web")
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())

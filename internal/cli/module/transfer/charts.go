@@ -20,7 +20,7 @@ func (t *transfer) charts(ctx context.Context, b *bundle.Bundle, f func(c *bundl
 	charts, others := b.Charts()
 	for _, o := range others {
 		t.e.Warnf("%s is not copied: only charts below %s/ that are pinned by digest are copied",
-			o, bundle.ChartsFolder)
+			o, bundle.ChartsDir)
 	}
 	for i := range charts {
 		c := &charts[i]

@@ -113,8 +113,8 @@ func (r *Requeuer) Remove(nn types.NamespacedName) {
 	delete(r.pacesOf, nn)
 }
 
-// Leave removes a Manifest from its bundle, which belongs to another owner, until the Manifest is registered again.
-func (r *Requeuer) Leave(nn types.NamespacedName) {
+// RemoveFromBundle removes a Manifest from its bundle, which belongs to another owner, until the Manifest is registered again.
+func (r *Requeuer) RemoveFromBundle(nn types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drop(nn)

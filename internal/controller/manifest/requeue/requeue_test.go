@@ -52,7 +52,7 @@ func TestOtherCluster(t *testing.T) {
 	r.Add("id", "a", key("team-a", "web"))
 	r.Add("id", "b", key("team-b", "web"))
 	r.Add("id", "a", key("team-c", "copy"))
-	r.Leave(key("team-c", "copy"))
+	r.RemoveFromBundle(key("team-c", "copy"))
 	r.Changed("a", "id")
 	r.Changed("c", "id")
 	close(r.events)

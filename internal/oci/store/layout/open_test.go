@@ -197,7 +197,7 @@ func TestOpenLayout(t *testing.T) {
 	}{
 		"Good":      {reason: "Names may begin with ./", path: tarOf(t, file("./oci-layout", layoutContent), file("./index.json", `{"schemaVersion":2}`), file(blob, "x"))},
 		"Nothing":   {reason: "Nothing is there.", path: filepath.Join(t.TempDir(), "no"), err: "has no image layout"},
-		"Folder":    {reason: "A directory of something else.", path: t.TempDir(), err: "file oci-layout is missing"},
+		"Dir":       {reason: "A directory of something else.", path: t.TempDir(), err: "file oci-layout is missing"},
 		"Other":     {reason: "A tar of something else.", path: tarOf(t, file("x", "y")), err: "file oci-layout is missing"},
 		"Version":   {reason: "A version that is not yet.", path: tarOf(t, file(layoutFile, `{"imageLayoutVersion":"2.0.0"}`)), err: "version"},
 		"JSON":      {reason: "Not JSON.", path: tarOf(t, file(layoutFile, `{`)), err: "not valid JSON"},

@@ -36,7 +36,7 @@ func TestApplyDrifted(t *testing.T) {
 			fields:   []string{"data.a", "data.b", "data.c"},
 			tries:    tries,
 		},
-		"TakenAndPutBack": {
+		"TakenAndRestored": {
 			reason: "Others may own a field with the desired value: it is still repaired, and the dry run says so.",
 			was:    cm,
 			others: func(s *site) {

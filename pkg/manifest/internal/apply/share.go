@@ -40,8 +40,8 @@ type sharingVerbs interface {
 	use(ctx context.Context, o *object.Desired, l *Live) (Outcome, error)
 	// unuse removes the mark from a CRD.
 	unuse(ctx context.Context, o *object.Desired, l *Live) error
-	// claim makes the bundle the owner of a CRD that was handed over. It returns nil if another client changed the CRD since.
-	claim(ctx context.Context, o *object.Desired, l *Live) (*Live, error)
+	// takeOver makes the bundle the owner of a CRD that was handed over. It returns nil if another client changed the CRD since.
+	takeOver(ctx context.Context, o *object.Desired, l *Live) (*Live, error)
 }
 
 // isOfOthers reports whether an existing CRD does not belong to the bundle, and is not adopted by it regardless of its content.
@@ -113,7 +113,7 @@ func (a *Applier) readShared(ctx context.Context, in *Subject, l *Live) (out *Li
 			l.Use = true
 			return l, true, nil
 		case how == inherited:
-			now, err := a.sharing.claim(ctx, o, l)
+			now, err := a.sharing.takeOver(ctx, o, l)
 			if now != nil || err != nil {
 				return now, err != nil, errors.Wrap(err, "cannot take ownership")
 			}
@@ -188,9 +188,9 @@ func (w *writer) unuse(ctx context.Context, o *object.Desired, l *Live) error {
 	return w.target.marks().Unuse(ctx, o.GVK(), o.Ref, string(l.UID))
 }
 
-func (w *writer) claim(ctx context.Context, o *object.Desired, l *Live) (*Live, error) {
-	m, claimed, err := w.target.marks().Claim(ctx, o.GVK(), o.Ref, string(l.UID), l.Object.GetResourceVersion())
-	if err != nil || !claimed {
+func (w *writer) takeOver(ctx context.Context, o *object.Desired, l *Live) (*Live, error) {
+	m, taken, err := w.target.marks().TakeOver(ctx, o.GVK(), o.Ref, string(l.UID), l.Object.GetResourceVersion())
+	if err != nil || !taken {
 		return nil, err
 	}
 	return &Live{PartialObjectMetadata: m}, nil
@@ -202,7 +202,7 @@ func (d *dryRunner) use(_ context.Context, _ *object.Desired, l *Live) (Outcome,
 
 func (d *dryRunner) unuse(context.Context, *object.Desired, *Live) error { return nil }
 
-func (d *dryRunner) claim(_ context.Context, _ *object.Desired, l *Live) (*Live, error) {
+func (d *dryRunner) takeOver(_ context.Context, _ *object.Desired, l *Live) (*Live, error) {
 	m := l.DeepCopy()
 	m.Labels = maps.Clone(m.Labels)
 	if m.Labels == nil {

@@ -38,7 +38,7 @@ func (c *Composer) renderChart(ctx context.Context, out *Component) ([]*unstruct
 	if err != nil {
 		return nil, err
 	}
-	if objects, err = c.goBack(ctx, out, r, objects); err != nil {
+	if objects, err = c.rollbackObjects(ctx, out, r, objects); err != nil {
 		return nil, err
 	}
 	out.Rendered, out.Capabilities = r, capabilitiesOf(chart, &o, r.Pure)
@@ -96,9 +96,11 @@ func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rend
 	return r.Objects, nil
 }
 
-// goBack returns the recorded objects of the revision that a rollback restores, if rendering the chart does not reproduce them.
-// Otherwise, it returns the given objects unchanged.
-func (c *Composer) goBack(ctx context.Context, out *Component, r *render.Rendered, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+// rollbackObjects returns the recorded objects of the revision that a rollback restores, if rendering the chart does not reproduce
+// them. Otherwise, it returns the given objects unchanged.
+func (c *Composer) rollbackObjects(
+	ctx context.Context, out *Component, r *render.Rendered, objects []*unstructured.Unstructured,
+) ([]*unstructured.Unstructured, error) {
 	if !c.RollsBack || out.Purpose != Advance {
 		return objects, nil
 	}

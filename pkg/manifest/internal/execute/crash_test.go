@@ -26,7 +26,7 @@ func TestRunSurvivesDeath(t *testing.T) {
 	}
 	start := func() *world {
 		w := newWorld(t, before...)
-		w.settle()
+		w.runAll()
 		w.recreate = true
 		w.pieces = after
 		return w
@@ -39,7 +39,7 @@ func TestRunSurvivesDeath(t *testing.T) {
 	if steps < 15 {
 		t.Fatalf("the upgrade has %d steps only", steps)
 	}
-	whole.settle()
+	whole.runAll()
 	want := contents(whole)
 	for _, answers := range []bool{false, true} {
 		for at := range steps {
@@ -66,7 +66,7 @@ func TestRunSurvivesDeath(t *testing.T) {
 				}
 				_, _ = w.run()
 				again := w.survivor(t)
-				again.settle()
+				again.runAll()
 				if diff := cmp.Diff(want, contents(again)); diff != "" {
 					t.Errorf("died at %d: -want, +got:\n%s", at, diff)
 				}

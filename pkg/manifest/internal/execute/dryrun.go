@@ -115,7 +115,7 @@ func (d *dryRun) problem(part object.PartID, err error) error {
 // prune records the objects that no part would contain after the run, in the order of their deletion. It records no deletions if
 // the objects of a part are unknown.
 func (d *dryRun) prune(ctx context.Context) {
-	d.progress.giveUp(d.Plan.Actions)
+	d.progress.recordPrunes(d.Plan.Actions)
 	if d.Plan.Verdicts.IsIncomplete() {
 		return
 	}

@@ -214,7 +214,7 @@ func TestDryRun(t *testing.T) {
 			}
 			w := newWorld(t, tc.was...)
 			if len(tc.was) > 0 {
-				w.settle()
+				w.runAll()
 			}
 			if tc.before != nil {
 				tc.before(w)

@@ -124,7 +124,7 @@ func Run(ctx context.Context, in Input) (Report, error) {
 func (r *run) begin(ctx context.Context) error {
 	p := r.progress
 	if r.Checkpoint != nil {
-		p.inventory.Good = r.Checkpoint.Kept()
+		p.inventory.Checkpoint = r.Checkpoint.Kept()
 	}
 	r.abandon(ctx)
 	save := p.intend() || r.Write || r.Checkpoint != nil

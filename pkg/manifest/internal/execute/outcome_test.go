@@ -28,7 +28,7 @@ func TestRunResult(t *testing.T) {
 	contend := func(w *world) {
 		for range ownership.MaxRepairs {
 			set("kubectl-edit", "9")(w)
-			w.settle()
+			w.runAll()
 		}
 		set("kubectl-edit", "9")(w)
 	}
@@ -87,7 +87,7 @@ func TestRunResult(t *testing.T) {
 			before: func(w *world) {
 				for range ownership.MaxRepairs {
 					w.c.Finish(refOf(aConfig))
-					w.settle()
+					w.runAll()
 				}
 				w.c.Finish(refOf(aConfig))
 			},
@@ -97,7 +97,7 @@ func TestRunResult(t *testing.T) {
 			before: func(w *world) {
 				for range ownership.MaxRepairs {
 					w.c.Finish(refOf(aConfig))
-					w.settle()
+					w.runAll()
 				}
 				w.c.Finish(refOf(aConfig))
 				w.now = w.now.Add(ownership.RestoreInterval)
@@ -112,7 +112,7 @@ func TestRunResult(t *testing.T) {
 			reason: "A field that was already ceded is not reported again.", was: []string{aConfig},
 			before: func(w *world) {
 				contend(w)
-				w.settle()
+				w.runAll()
 				w.c.Edit("kubectl-edit", refOf(aConfig), func(u *unstructured.Unstructured) {
 					u.SetLabels(map[string]string{object.LabelManagedBy: object.DefaultManagedBy})
 				})
@@ -124,7 +124,7 @@ func TestRunResult(t *testing.T) {
 		},
 		"Restarted": {
 			reason: "Another version of the bundle reclaims the field, and starts to count again.", was: []string{aConfig},
-			before: func(w *world) { contend(w); w.settle() }, pieces: next(aConfig2),
+			before: func(w *world) { contend(w); w.runAll() }, pieces: next(aConfig2),
 			want: want{
 				Updated: 1, Installed: []string{"web 2"},
 				Log: []string{"save", "apply unforced ConfigMap apps/c", "apply ConfigMap apps/c", "finish web", "save"},
@@ -144,7 +144,7 @@ func TestRunResult(t *testing.T) {
 			reason: "A custom resource that a user deleted is not a change.",
 			before: func(w *world) {
 				w.pieces = []piece{{name: object.PartResource, digest: "1", objects: []string{aConfig}}}
-				w.settle()
+				w.runAll()
 				w.c.Finish(refOf(aConfig))
 			},
 			pieces: []piece{{name: object.PartResource, digest: "2", objects: []string{aConfig2}}},
@@ -156,7 +156,7 @@ func TestRunResult(t *testing.T) {
 			w := newWorld(t)
 			if tc.was != nil {
 				w.pieces = []piece{{name: "web", digest: "1", objects: tc.was}}
-				w.settle()
+				w.runAll()
 			}
 			if tc.before != nil {
 				tc.before(w)
@@ -246,7 +246,7 @@ func TestRunRecreates(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, piece{name: "web", digest: "1", objects: []string{aFixed}})
-			w.settle()
+			w.runAll()
 			w.recreate = true
 			w.pieces = []piece{{name: "web", digest: "2", objects: []string{aFixed2}}}
 			tc.before(w)
@@ -260,7 +260,7 @@ func TestRunRecreates(t *testing.T) {
 			if w.c.Object(refOf(aFixed)) != nil && w.c.Object(refOf(aFixed)).GetDeletionTimestamp() != nil {
 				w.c.Finish(refOf(aFixed))
 			}
-			w.settle()
+			w.runAll()
 			if v, _, _ := unstructured.NestedString(w.c.Object(refOf(aFixed)).Object, "data", "a"); v != "2" {
 				t.Errorf("\n%s\nin the end the object has %q", tc.reason, v)
 			}
@@ -289,9 +289,9 @@ func TestRunWaitsForDeletion(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, piece{name: tc.part, digest: "1", objects: []string{aConfig}})
-			w.settle()
+			w.runAll()
 			w.c.Edit("x", refOf(aConfig), finalize)
-			w.settle()
+			w.runAll()
 			w.c.Delete(refOf(aConfig))
 			w.pieces[0].digest, w.pieces[0].objects, w.pieces[0].hooks = "2", []string{aConfig2}, tc.hooks
 			if tc.lost {
@@ -311,7 +311,7 @@ func TestRunWaitsForDeletion(t *testing.T) {
 				t.Errorf("\n%s\nthe part has digest %q", tc.reason, got)
 			}
 			w.c.Finish(refOf(aConfig))
-			w.settle()
+			w.runAll()
 		})
 	}
 }

@@ -103,9 +103,9 @@ func (p *progress) due(
 	return now, later
 }
 
-// leave handles the objects of one stage of a component that users deleted and that stay deleted. It stores their desired state
+// keepDeleted handles the objects of one stage of a component that users deleted and that stay deleted. It stores their desired state
 // in the inventory.
-func (p *progress) leave(c *compose.Component, s object.Stage, idx map[cluster.ObjectRef]*inventory.Entry) {
+func (p *progress) keepDeleted(c *compose.Component, s object.Stage, idx map[cluster.ObjectRef]*inventory.Entry) {
 	for i := range c.Objects {
 		if o := &c.Objects[i]; o.Stage == s && p.actions[o.Ref].Verb == plan.Leave {
 			idx[o.Ref].Intent = o.Hash

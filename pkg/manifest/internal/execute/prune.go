@@ -17,13 +17,13 @@ import (
 // that part.
 func (p *progress) markPruned(c *compose.Component) {
 	all := plan.Prunes(p.plan.Parts, p.inventory, c)
-	p.giveUp(slices.DeleteFunc(all, func(a plan.ObjectAction) bool { return a.Part != c.Name }))
+	p.recordPrunes(slices.DeleteFunc(all, func(a plan.ObjectAction) bool { return a.Part != c.Name }))
 }
 
 // markLeaving marks all objects of the parts that the bundle no longer contains. If such a part is added again before all of its
 // objects are gone, it is applied again, even with the same inputs.
 func (p *progress) markLeaving() {
-	p.giveUp(plan.Prunes(p.plan.Parts, p.inventory))
+	p.recordPrunes(plan.Prunes(p.plan.Parts, p.inventory))
 	for name, rec := range p.inventory.Parts {
 		if !p.plan.Wants(name) {
 			rec.Invalidate()
@@ -32,9 +32,9 @@ func (p *progress) markLeaving() {
 	}
 }
 
-// giveUp prunes, hands over and orphans the objects that parts no longer contain, as specified in actions. A part to which an
-// object is handed over is applied again.
-func (p *progress) giveUp(actions []plan.ObjectAction) {
+// recordPrunes records in the inventory that the objects that parts no longer contain are pruned, handed over or orphaned, as
+// specified in actions. A part to which an object is handed over is applied again.
+func (p *progress) recordPrunes(actions []plan.ObjectAction) {
 	if len(actions) == 0 {
 		return
 	}

@@ -310,7 +310,7 @@ func TestRun(t *testing.T) {
 			if name == "Found" {
 				w.c.Finish(refOf(aConfig))
 			}
-			w.settle()
+			w.runAll()
 		})
 	}
 }
@@ -318,7 +318,7 @@ func TestRun(t *testing.T) {
 // A run that has nothing to do sends nothing.
 func TestRunNothing(t *testing.T) {
 	w := newWorld(t, piece{name: "web", digest: "1", objects: everything})
-	w.settle()
+	w.runAll()
 	if r, err := w.run(); err != nil || r.Waiting != "" {
 		t.Errorf("Run(...): %+v, %v", r, err)
 	}

@@ -138,7 +138,7 @@ func TestRunPrunes(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, first...)
-			w.settle()
+			w.runAll()
 			w.pieces = tc.pieces
 			if tc.before != nil {
 				tc.before(w)

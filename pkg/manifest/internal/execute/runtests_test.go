@@ -50,7 +50,7 @@ func TestRunTests(t *testing.T) {
 			reason: "If a part takes over a CRD of a removed part and has to be applied again, no tests run.",
 			before: func(w *world) {
 				w.pieces = append(w.pieces, piece{name: "db", digest: "1", objects: []string{aCRD}})
-				w.settle()
+				w.runAll()
 				rec := w.stored.Parts["web"]
 				rec.Shared = []string{"widgets.example.org"}
 				w.stored.Parts["web"] = rec
@@ -65,7 +65,7 @@ func TestRunTests(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, piece{name: "web", digest: "1", objects: []string{aConfig}})
-			w.settle()
+			w.runAll()
 			if tc.pieces != nil {
 				w.pieces = tc.pieces
 			}
@@ -95,7 +95,7 @@ func TestRunTests(t *testing.T) {
 // If a call cannot prune, its reasons say so.
 func TestRunKeepsPruneError(t *testing.T) {
 	w := newWorld(t, piece{name: "web", digest: "1", objects: []string{aConfig}})
-	w.settle()
+	w.runAll()
 	w.pieces = nil
 	on("delete ConfigMap apps/c", errors.New("no\nway"))(w)
 	if _, err := w.run(); err == nil {
@@ -114,7 +114,7 @@ func TestRunConcurrently(t *testing.T) {
 	}
 	w := newWorld(t, piece{name: "web", digest: "1", objects: objects})
 	w.concurrency = 4
-	w.settle()
+	w.runAll()
 	for i := range w.stored.Objects {
 		en := &w.stored.Objects[i]
 		if u := w.c.Object(en.Ref()); u == nil || string(u.GetUID()) != en.UID {
@@ -127,7 +127,7 @@ func TestRunConcurrently(t *testing.T) {
 func TestRunRepairsBesideHooks(t *testing.T) {
 	namespace := strings.Replace(aNamespace, "{name: new", `{annotations: {a: "1"}, name: new`, 1)
 	w := newWorld(t, piece{name: "top", digest: "1", objects: []string{other}}, piece{name: "web", digest: "1", objects: []string{aConfig, namespace}})
-	w.settle()
+	w.runAll()
 	drifts := func() {
 		w.c.Set("kubectl-edit", refOf(aConfig), "9", "data", "a")
 		w.c.Set("kubectl-edit", refOf(namespace), "9", "metadata", "annotations", "a")
@@ -155,7 +155,7 @@ func TestRunRepairsBesideHooks(t *testing.T) {
 func TestRunRecordsOwned(t *testing.T) {
 	recreate := strings.Replace(aDeploy, "replicas: 1", "replicas: 1, strategy: {type: Recreate}", 1)
 	w := newWorld(t, piece{name: "web", digest: "1", objects: []string{aDeploy}})
-	w.settle()
+	w.runAll()
 	w.pieces[0].digest, w.pieces[0].objects = "2", []string{recreate}
 	n := 0
 	w.meet = func(line string) error {
@@ -177,7 +177,7 @@ func TestRunRecordsOwned(t *testing.T) {
 	if drifted := plan.FindDrifted(p.Inventory, p.Objects, nil, w.target().ID, w.now); len(drifted) > 0 {
 		t.Errorf("it counts as drift: %v", drifted)
 	}
-	w.settle()
+	w.runAll()
 }
 
 func TestNewlyCeded(t *testing.T) {

@@ -304,8 +304,8 @@ func (w *world) latest(ref cluster.ObjectRef) (cluster.ObjectState, bool) {
 	return w.c.Get(ref)
 }
 
-// settle runs until nothing is left to do.
-func (w *world) settle() {
+// runAll runs until nothing is left to do.
+func (w *world) runAll() {
 	w.t.Helper()
 	for range 10 {
 		r, err := w.run()

@@ -48,8 +48,8 @@ type Inventory struct {
 	// Cluster is the UID of the cluster that contains the members, or empty if it was unknown.
 	Cluster string `json:"cluster,omitempty"`
 
-	// Good is the encoded last known good revision, or empty. It is stored under its own key.
-	Good []byte `json:"-"`
+	// Checkpoint is the encoded last known good revision, or empty. It is stored under its own key.
+	Checkpoint []byte `json:"-"`
 }
 
 // An Entry is one member of a bundle.
@@ -137,7 +137,7 @@ func EntryOf(o *object.Desired) Entry {
 // Clone returns a copy whose parts and entries the caller may change. The copy shares the values that they point to: runs, tests,
 // reasons, ceded fields and the last known good revision. Replace these values instead of changing them.
 func (i *Inventory) Clone() *Inventory {
-	c := &Inventory{Parts: make(map[object.PartID]Part, len(i.Parts)), Objects: slices.Clone(i.Objects), Good: i.Good}
+	c := &Inventory{Parts: make(map[object.PartID]Part, len(i.Parts)), Objects: slices.Clone(i.Objects), Checkpoint: i.Checkpoint}
 	maps.Copy(c.Parts, i.Parts)
 	c.Tests, c.Last, c.Cluster = i.Tests, i.Last, i.Cluster
 	return c
@@ -224,7 +224,7 @@ func (i *Inventory) Sort() {
 	})
 }
 
-// Marshal returns the stored form of the inventory: compressed JSON with sorted entries, without Good.
+// Marshal returns the stored form of the inventory: compressed JSON with sorted entries, without Checkpoint.
 func (i *Inventory) Marshal() ([]byte, error) {
 	i = &Inventory{Parts: i.Parts, Objects: slices.Clone(i.Objects), Tests: i.Tests, Last: i.Last, Cluster: i.Cluster}
 	i.Sort()

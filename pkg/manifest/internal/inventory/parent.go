@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// GoodKey is the data key of the parent Secret that holds Inventory.Good.
-const GoodKey = "good"
+// CheckpointKey is the data key of the parent Secret that holds Inventory.Checkpoint.
+const CheckpointKey = "good"
 
 // A Parent describes the Secret that holds an inventory.
 type Parent struct {
@@ -50,8 +50,8 @@ func (p Parent) Secret(inv *Inventory, data []byte) *corev1.Secret {
 		Data: map[string][]byte{Key: data},
 	}
 	p.Origin.annotate(s.Annotations)
-	if len(inv.Good) > 0 {
-		s.Data[GoodKey] = inv.Good
+	if len(inv.Checkpoint) > 0 {
+		s.Data[CheckpointKey] = inv.Checkpoint
 	}
 	if n := Namespaces(inv, p.Ref.Namespace); n != "" {
 		s.Annotations[object.AnnotationAdditionalNamespaces] = n

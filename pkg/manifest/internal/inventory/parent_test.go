@@ -37,7 +37,7 @@ func TestParentSecret(t *testing.T) {
 		},
 		"Members": {
 			reason: "The annotations name the kinds and the other namespaces of the members.", parent: p,
-			inv: Inventory{Good: []byte("good"), Objects: []Entry{
+			inv: Inventory{Checkpoint: []byte("good"), Objects: []Entry{
 				{Version: "v1", Kind: "ConfigMap", Namespace: "kyma-system", Name: "a"}, {Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "web", Name: "b"},
 			}},
 			want: secret(map[string]string{

@@ -34,7 +34,7 @@ func (i *Inventory) CheckRoom(size int, parent cluster.ObjectRef) error {
 }
 
 // Fits reports whether the last known good revision fits into the parent next to an inventory of size bytes.
-func Fits(size int, good []byte) bool { return size+len(good) <= MaxData }
+func Fits(size int, checkpoint []byte) bool { return size+len(checkpoint) <= MaxData }
 
 // fitted returns a copy of the inventory that fits into its parent, and the stored form of the copy. If space is short, it drops
 // the reasons of the last step first, and then the last known good revision. If even the entries do not fit, it returns an error
@@ -45,14 +45,14 @@ func (i *Inventory) fitted(parent cluster.ObjectRef) (*Inventory, []byte, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	if kept.Last != nil && (kept.CheckRoom(len(data), parent) != nil || !Fits(len(data), kept.Good)) {
+	if kept.Last != nil && (kept.CheckRoom(len(data), parent) != nil || !Fits(len(data), kept.Checkpoint)) {
 		kept.Last = nil
 		if data, err = kept.Marshal(); err != nil {
 			return nil, nil, err
 		}
 	}
-	if !Fits(len(data), kept.Good) {
-		kept.Good = nil
+	if !Fits(len(data), kept.Checkpoint) {
+		kept.Checkpoint = nil
 	}
 	return kept, data, kept.CheckRoom(len(data), parent)
 }

@@ -95,23 +95,23 @@ func TestFitted(t *testing.T) {
 		}
 		return hex.EncodeToString(b)
 	}
-	type kept struct{ Good, Last bool }
+	type kept struct{ Checkpoint, Last bool }
 	cases := map[string]struct {
 		reason           string
 		entries, reasons int
-		good             int
+		checkpoint       int
 		want             kept
 		fails            bool
 	}{
-		"All":         {reason: "Everything fits.", entries: 1000, reasons: 1000, good: 1000, want: kept{Good: true, Last: true}},
-		"BesideGood":  {reason: "The last known good revision takes precedence over reasons.", entries: 1000, reasons: MaxData / 2, good: MaxData / 2, want: kept{Good: true}},
-		"BesideAll":   {reason: "Entries take precedence over reasons.", entries: MaxData / 2, reasons: MaxData / 2, want: kept{}},
-		"GoodTooMuch": {reason: "Entries take precedence over the last known good revision.", entries: MaxData / 2, good: MaxData * 2 / 3, want: kept{}},
-		"TooMuch":     {reason: "Entries are never dropped.", entries: MaxData * 11 / 10, reasons: 1000, fails: true},
+		"All":               {reason: "Everything fits.", entries: 1000, reasons: 1000, checkpoint: 1000, want: kept{Checkpoint: true, Last: true}},
+		"BesideCheckpoint":  {reason: "The last known good revision takes precedence over reasons.", entries: 1000, reasons: MaxData / 2, checkpoint: MaxData / 2, want: kept{Checkpoint: true}},
+		"BesideAll":         {reason: "Entries take precedence over reasons.", entries: MaxData / 2, reasons: MaxData / 2, want: kept{}},
+		"CheckpointTooMuch": {reason: "Entries take precedence over the last known good revision.", entries: MaxData / 2, checkpoint: MaxData * 2 / 3, want: kept{}},
+		"TooMuch":           {reason: "Entries are never dropped.", entries: MaxData * 11 / 10, reasons: 1000, fails: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			inv := &Inventory{Objects: []Entry{{Version: "v1", Kind: "ConfigMap", Name: noise(tc.entries), UID: "1"}}, Good: []byte(noise(tc.good / 2))}
+			inv := &Inventory{Objects: []Entry{{Version: "v1", Kind: "ConfigMap", Name: noise(tc.entries), UID: "1"}}, Checkpoint: []byte(noise(tc.checkpoint / 2))}
 			if tc.reasons > 0 {
 				inv.Last = &Reasons{Waiting: noise(tc.reasons)}
 			}
@@ -122,11 +122,11 @@ func TestFitted(t *testing.T) {
 			if tc.fails {
 				return
 			}
-			if diff := cmp.Diff(tc.want, kept{Good: len(out.Good) > 0, Last: out.Last != nil}); diff != "" {
+			if diff := cmp.Diff(tc.want, kept{Checkpoint: len(out.Checkpoint) > 0, Last: out.Last != nil}); diff != "" {
 				t.Errorf("\n%s\nfitted(...): -want, +got:\n%s", tc.reason, diff)
 			}
-			if !Fits(len(data), out.Good) {
-				t.Errorf("\n%s\nfitted(...): it has %d bytes", tc.reason, len(data)+len(out.Good))
+			if !Fits(len(data), out.Checkpoint) {
+				t.Errorf("\n%s\nfitted(...): it has %d bytes", tc.reason, len(data)+len(out.Checkpoint))
 			}
 			if tc.reasons > 0 && inv.Last == nil {
 				t.Errorf("\n%s\nfitted(...): it changes its argument", tc.reason)

@@ -191,7 +191,7 @@ func (s *Store) read(u *unstructured.Unstructured, last Stored) (Stored, error) 
 		return last, errors.Wrapf(err, "%s is damaged; restore the Secret from a backup, or delete it so that it is "+
 			"recreated from the installed objects", s.Ref)
 	}
-	inv.Good = parent.Data[GoodKey]
+	inv.Checkpoint = parent.Data[CheckpointKey]
 	// The watch shows neither a parent without the label of the engine nor its deletion.
 	if u.GetLabels()[object.LabelManagedBy] == s.Identity.ManagedBy {
 		s.Cache.Put(s.Ref, health.StateOf(s.Identity.FieldManager, u))

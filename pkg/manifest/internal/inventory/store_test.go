@@ -123,7 +123,7 @@ func parentOf(t *testing.T, set, owner string) *unstructured.Unstructured {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := Parent{Ref: parentRef, Set: set, Owner: owner}.desired(&Inventory{Good: []byte("good")}, data)
+	o, err := Parent{Ref: parentRef, Set: set, Owner: owner}.desired(&Inventory{Checkpoint: []byte("good")}, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,12 +206,12 @@ func TestLoadIntoCache(t *testing.T) {
 func TestCreateAndSave(t *testing.T) {
 	f := &fakeTarget{}
 	s := Store{Client: f, Cache: fakeCache{target: f}, Ref: parentRef, Set: "x", Owner: "a"}
-	inv := &Inventory{Good: make([]byte, MaxData)}
+	inv := &Inventory{Checkpoint: make([]byte, MaxData)}
 	st, err := s.Create(t.Context(), Stored{}, inv)
 	if err != nil || st.UID != "a" || st.Version != "1" || st.Owner != "a" || st.Inventory == inv {
 		t.Fatalf("Create(...): %+v, %v", st, err)
 	}
-	if st.Inventory.Good != nil || len(inv.Good) != MaxData {
+	if st.Inventory.Checkpoint != nil || len(inv.Checkpoint) != MaxData {
 		t.Error("what does not fit must not be stored, and stays with the caller")
 	}
 	if out, err := s.Create(t.Context(), Stored{}, inv); !errors.Is(err, ErrExists) || out.Size != 0 {

@@ -83,7 +83,7 @@ func (c *Checkpoint) Kept() []byte {
 
 // Differs reports whether the stored checkpoint differs from the one to keep.
 func (c *Checkpoint) Differs(inv *inventory.Inventory) bool {
-	return !bytes.Equal(inv.Good, c.Kept())
+	return !bytes.Equal(inv.Checkpoint, c.Kept())
 }
 
 // refusal returns the reason why the wanted revision cannot be stored, or an empty string.

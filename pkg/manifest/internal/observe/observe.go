@@ -333,7 +333,7 @@ func (o *observer) observeCheckpoint() {
 	if o.Checkpoint == nil {
 		return
 	}
-	o.out.Checkpoint, o.out.NotKept = slices.Clone(o.Inventory.Good), o.Checkpoint.refusal()
+	o.out.Checkpoint, o.out.NotKept = slices.Clone(o.Inventory.Checkpoint), o.Checkpoint.refusal()
 	if o.out.State == health.Ready && o.Checkpoint.Differs(o.Inventory) {
 		o.out.UpToDate = false
 	}

@@ -275,7 +275,7 @@ func TestObserve(t *testing.T) {
 			reason: "A Ready bundle is not up to date until its revision is kept.",
 			in: func(w *world) Input {
 				in := w.input()
-				in.Checkpoint, in.Inventory.Good = &Checkpoint{Wanted: []byte("b")}, []byte("a")
+				in.Checkpoint, in.Inventory.Checkpoint = &Checkpoint{Wanted: []byte("b")}, []byte("a")
 				return in
 			},
 			phase: PhaseReady,
@@ -286,7 +286,7 @@ func TestObserve(t *testing.T) {
 			in: func(w *world) Input {
 				w.obj.Status = cluster.InProgress
 				in := w.input()
-				in.Checkpoint, in.Inventory.Good = &Checkpoint{Wanted: []byte("b")}, []byte("a")
+				in.Checkpoint, in.Inventory.Checkpoint = &Checkpoint{Wanted: []byte("b")}, []byte("a")
 				return in
 			},
 			phase: PhaseProgressing,

@@ -28,8 +28,8 @@ func TestAdopt(t *testing.T) {
 		in     []metav1.ManagedFieldsEntry
 		want   []metav1.ManagedFieldsEntry
 	}{
-		"Nobody": {reason: "Without a deployer, there is nothing to adopt.", in: []metav1.ManagedFieldsEntry{entry("tuner", "Update", "v1", "", `{"f:data":{}}`)}},
-		"Ours":   {reason: "The engine already owns everything.", in: []metav1.ManagedFieldsEntry{entry(us, "Apply", "v1", "", `{"f:data":{}}`)}},
+		"None": {reason: "Without a deployer, there is nothing to adopt.", in: []metav1.ManagedFieldsEntry{entry("tuner", "Update", "v1", "", `{"f:data":{}}`)}},
+		"Ours": {reason: "The engine already owns everything.", in: []metav1.ManagedFieldsEntry{entry(us, "Apply", "v1", "", `{"f:data":{}}`)}},
 		"Member": {
 			reason: "An engine with another identity applies the labels of a member.",
 			in: []metav1.ManagedFieldsEntry{

@@ -25,8 +25,8 @@ func TestWithoutFieldsOfOthers(t *testing.T) {
 		managed []metav1.ManagedFieldsEntry
 		want    string
 	}{
-		"Nobody": {reason: "Without other managers, all fields are applied.", want: `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
-		"Field":  {reason: "A field that a user set is removed.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:a":{}}}`)}, want: `{"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
+		"None":  {reason: "Without other managers, all fields are applied.", want: `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
+		"Field": {reason: "A field that a user set is removed.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:a":{}}}`)}, want: `{"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
 		"Shared": {
 			reason:  "A field that the engine also owns is applied.",
 			managed: []metav1.ManagedFieldsEntry{managed("u", "Apply", "", `{"f:spec":{"f:a":{}}}`), managed(us, "Apply", "", `{"f:spec":{"f:a":{}}}`)},

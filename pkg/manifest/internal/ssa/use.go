@@ -97,11 +97,11 @@ func (k Marks) mark(
 	return s, nil
 }
 
-// Claim makes the bundle the owner of an object that another bundle handed over, if the object still has this UID and resource version.
-// Otherwise, claimed is false: another bundle or the former owner was faster. Only labels and annotations change.
-func (k Marks) Claim(
+// TakeOver makes the bundle the owner of an object that another bundle handed over, if the object still has this UID and resource version.
+// Otherwise, taken is false: another bundle or the former owner was faster. Only labels and annotations change.
+func (k Marks) TakeOver(
 	ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid, resourceVersion string,
-) (out *metav1.PartialObjectMetadata, claimed bool, err error) {
+) (out *metav1.PartialObjectMetadata, taken bool, err error) {
 	c := k.Client
 	m, err := c.cluster.Mapping(ctx, gvk)
 	if err != nil {

@@ -81,7 +81,7 @@ func (r *remover) deleteOne(ctx context.Context, e *inventory.Entry) (gone bool,
 		return false, health.Terminating(left), nil
 	}
 	// A CRD may have been handed over instead.
-	r.settleGone(e)
+	r.recordGone(e)
 	return true, "", nil
 }
 
@@ -184,7 +184,7 @@ func (r *remover) readCRD(ctx context.Context, e *inventory.Entry) error {
 		if !e.IsUsed() {
 			if !owned {
 				// The watch lags behind.
-				r.settleRead(ctx, e, u)
+				r.recordRead(ctx, e, u)
 			}
 			return nil
 		}
@@ -192,11 +192,11 @@ func (r *remover) readCRD(ctx context.Context, e *inventory.Entry) error {
 			if !object.IsHandedOver(u.GetLabels(), u.GetAnnotations()) || u.GetDeletionTimestamp() != nil || len(r.usersOf(e)) > 0 {
 				return nil
 			}
-			m, claimed, err := r.in.Share.Claim(ctx, e.GVK(), k, string(u.GetUID()), u.GetResourceVersion())
+			m, taken, err := r.in.Share.TakeOver(ctx, e.GVK(), k, string(u.GetUID()), u.GetResourceVersion())
 			if err != nil {
 				return err
 			}
-			if !claimed {
+			if !taken {
 				continue
 			}
 			u.SetResourceVersion(m.ResourceVersion)
@@ -209,12 +209,12 @@ func (r *remover) readCRD(ctx context.Context, e *inventory.Entry) error {
 	return errors.Errorf("%s: other clients are changing the object at the same time", k)
 }
 
-// settleRead records a CRD that lost the label of the bundle, or belongs to another owner by now.
-func (r *remover) settleRead(ctx context.Context, e *inventory.Entry, u *unstructured.Unstructured) {
+// recordRead records a CRD that lost the label of the bundle, or belongs to another owner by now.
+func (r *remover) recordRead(ctx context.Context, e *inventory.Entry, u *unstructured.Unstructured) {
 	k := e.Ref()
 	delete(r.known, k)
 	r.asked[k] = true
-	r.settle(ctx, e, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+	r.recordResult(ctx, e, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Labels: u.GetLabels(), Annotations: u.GetAnnotations(),
 		DeletionTimestamp: u.GetDeletionTimestamp(), Finalizers: u.GetFinalizers(), ManagedFields: u.GetManagedFields(),
 	}})

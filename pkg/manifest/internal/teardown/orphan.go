@@ -101,7 +101,7 @@ func (r *remover) orphan(ctx context.Context, e *inventory.Entry) error {
 		*out = append(*out, k)
 	}
 	r.in.Cluster.Cache().Forget(k)
-	r.settleGone(e)
+	r.recordGone(e)
 	r.out.Done[k] = true
 	return nil
 }
@@ -160,7 +160,7 @@ func (r *remover) handOver(ctx context.Context, e *inventory.Entry) error {
 			r.out.HandedOver = append(r.out.HandedOver, HandedOver{Ref: k, Users: users})
 			r.in.Cluster.Cache().Put(k, health.StateOf(r.in.FieldManager, now))
 		}
-		r.settleGone(e)
+		r.recordGone(e)
 		r.out.Done[k] = true
 		return nil
 	}

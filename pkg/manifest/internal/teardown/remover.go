@@ -121,14 +121,14 @@ func (r *remover) confirm(ctx context.Context) error {
 		return err
 	}
 	for i, e := range doubtful {
-		r.settle(ctx, e, found[i])
+		r.recordResult(ctx, e, found[i])
 	}
 	r.pass = Orphaning
 	return nil
 }
 
-// settle records the result of a request for the object of an entry. Pass nil if the request did not find the object.
-func (r *remover) settle(ctx context.Context, e *inventory.Entry, m *metav1.PartialObjectMetadata) {
+// recordResult records the result of a request for the object of an entry. Pass nil if the request did not find the object.
+func (r *remover) recordResult(ctx context.Context, e *inventory.Entry, m *metav1.PartialObjectMetadata) {
 	k := e.Ref()
 	switch Identify(e, m, r.in.Set) {
 	case Member:
@@ -168,8 +168,8 @@ func (r *remover) ownerOf(ctx context.Context, set string) string {
 	return r.in.OwnerOf(ctx, set)
 }
 
-// settleGone settles an entry whose object is no longer a member.
-func (r *remover) settleGone(e *inventory.Entry) {
+// recordGone records an entry whose object is no longer a member.
+func (r *remover) recordGone(e *inventory.Entry) {
 	delete(r.known, e.Ref())
 	r.out.Settled[e.Ref()] = e.UID
 }

@@ -18,7 +18,7 @@ const attempts = 3
 
 // A Sharer changes whose CRDs are that several bundles use. ssa.Marks implements it.
 type Sharer interface {
-	Claim(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid, resourceVersion string) (*metav1.PartialObjectMetadata, bool, error)
+	TakeOver(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid, resourceVersion string) (*metav1.PartialObjectMetadata, bool, error)
 	UnuseAt(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid, resourceVersion string) (bool, error)
 }
 

@@ -16,30 +16,30 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-var _ = Describe("An archive that is hostile", Label("bad"), func() {
+var _ = Describe("A malicious archive", Label("bad"), func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	DescribeTable("is refused in one clear line", func(ctx SpecContext, archive func() []byte, says string) {
+	DescribeTable("is rejected with one line", func(ctx SpecContext, archive func() []byte, says string) {
 		t := blob(ctx, s, archive(), "web: cannot read archive: "+says)
 		t.twinless = true
 		suffer(ctx, s, t)
 	},
-		Entry("path that leaves the archive", tarOf(file("web/../../evil.yaml")), `entry "web/../../evil.yaml" has a path outside of the archive`),
+		Entry("path outside of the archive", tarOf(file("web/../../evil.yaml")), `entry "web/../../evil.yaml" has a path outside of the archive`),
 		Entry("absolute path", tarOf(file("/etc/evil.yaml")), `entry "/etc/evil.yaml" has an absolute path`),
-		Entry("symbolic link to the outside", tarOf(&tar.Header{Typeflag: tar.TypeSymlink, Name: "values.yaml", Linkname: "/etc/passwd"}),
+		Entry("symbolic link that points outside", tarOf(&tar.Header{Typeflag: tar.TypeSymlink, Name: "values.yaml", Linkname: "/etc/passwd"}),
 			`entry "values.yaml" is a link`),
-		Entry("hard link to the outside", tarOf(&tar.Header{Typeflag: tar.TypeLink, Name: "values.yaml", Linkname: "../../etc/passwd"}),
+		Entry("hard link that points outside", tarOf(&tar.Header{Typeflag: tar.TypeLink, Name: "values.yaml", Linkname: "../../etc/passwd"}),
 			`entry "values.yaml" is a link`),
 		Entry("device", tarOf(&tar.Header{Typeflag: tar.TypeChar, Name: "values.yaml"}), `entry "values.yaml" is neither a file nor a directory`),
 		Entry("100,000 files", tarOf(files(100_000)...), "the archive has more than the limit of 10000 entries"),
-		Entry("more than 512 MiB when it is unpacked", tarOf(&tar.Header{Typeflag: tar.TypeReg, Name: "zeros", Size: 513 << 20}),
+		Entry("more than 512 MiB uncompressed", tarOf(&tar.Header{Typeflag: tar.TypeReg, Name: "zeros", Size: 513 << 20}),
 			"the unpacked archive is larger than the limit of 536870912 bytes"),
-		Entry("cut off", func() []byte { a := tarOf(file("values.yaml"))(); return a[:len(a)/2] }, "the archive is truncated"),
+		Entry("truncated", func() []byte { a := tarOf(file("values.yaml"))(); return a[:len(a)/2] }, "the archive is truncated"),
 	)
 
-	It("is refused when it is larger than 64 MiB", func(ctx SpecContext) {
+	It("is rejected if it is larger than 64 MiB", func(ctx SpecContext) {
 		noise := make([]byte, 65<<20)
 		_, err := rand.NewChaCha8([32]byte{}).Read(noise)
 		Expect(err).NotTo(HaveOccurred())

@@ -20,36 +20,36 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-var _ = Describe("Content that is trouble", Label("bad"), func() {
+var _ = Describe("Invalid content", Label("bad"), func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	DescribeTable("is named in one clear line", func(ctx SpecContext, cause func(ctx SpecContext, s *Space) trouble) {
+	DescribeTable("is reported in one line", func(ctx SpecContext, cause func(ctx SpecContext, s *Space) trouble) {
 		suffer(ctx, s, cause(ctx, s))
 	},
 		Entry("digest that does not exist", missingDigest),
 		Entry("version that does not exist", missingVersion),
-		Entry("other bytes than the digest says", otherBytes),
-		Entry("neither a chart nor an archive", noArchive),
+		Entry("content that does not match its digest", otherBytes),
+		Entry("layer that is not an archive", noArchive),
 		Entry("archive without a chart", archiveWithoutChart),
-		Entry("image", image),
+		Entry("image instead of a chart", image),
 		Entry("template with an error", templateError),
-		Entry("template that makes no YAML", noYAML),
-		Entry("values that break the schema", brokenSchema),
-		Entry("kubeVersion that the cluster does not have", wrongKubeVersion),
-		Entry("a chart as type kustomize", kustomization),
-		Entry("chart in the place of plain objects", chartAsRaw),
+		Entry("template that renders invalid YAML", noYAML),
+		Entry("values that violate the schema", brokenSchema),
+		Entry("kubeVersion that the cluster does not match", wrongKubeVersion),
+		Entry("chart as type kustomize", kustomization),
+		Entry("chart as type raw", chartAsRaw),
 		Entry("values for plain objects", rawWithValues),
-		Entry("config with a key that is unknown", configured("configs: [{name: web, clientConfig: Nonsense=1}]",
+		Entry("config with an unknown key", configured("configs: [{name: web, clientConfig: Nonsense=1}]",
 			"web: config: clientConfig: Nonsense: unknown key")),
-		Entry("config with an entry for no install", configured("configs: [{name: wep, overrides: 'a="+Password+"'}]",
+		Entry("config with an entry for an unknown install", configured("configs: [{name: wep, overrides: 'a="+Password+"'}]",
 			`config: entry "wep" does not match any install; the installs are web`)),
-		Entry("config that cannot be read", configured("configs: [{name: web, overrides: 'password=a,"+Password+"'}]",
+		Entry("config with a syntax error", configured("configs: [{name: web, overrides: 'password=a,"+Password+"'}]",
 			"web: config: overrides: must have the format of helm --set")),
 	)
 
-	It("says the same each time, and is tried ever less often", func(ctx SpecContext) {
+	It("is reported with the same message each time, and retried with back-off", func(ctx SpecContext) {
 		t := brokenSchema(ctx, s)
 		s.Create(ctx, t.manifest)
 		AwaitTrouble(ctx, s, "web", t.says...)
@@ -71,7 +71,7 @@ func missingDigest(_ SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: Web(s, source),
 		says:     []string{"web: cannot pull chart", Env.Registry.Host(), source.Ref, "404 Not Found"},
-		cure: func(ctx SpecContext) {
+		fix: func(ctx SpecContext) {
 			p := Must(Env.Registry.PushModule(ctx, "component-descriptors/example.org/module/late", files))
 			Expect(p.Layer).To(Equal(source.Ref))
 		},
@@ -82,7 +82,7 @@ func missingVersion(_ SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: Web(s, HelmChart(Env.Charts(), "web", "47.1.1")),
 		says:     []string{"web: cannot pull chart", Env.Registry.Host(), `no tag "47.1.1"`, `repository "charts/web"`},
-		cure:     func(ctx SpecContext) { WebChart().Version("47.1.1").Push(ctx) },
+		fix:      func(ctx SpecContext) { WebChart().Version("47.1.1").Push(ctx) },
 	}
 }
 
@@ -102,7 +102,7 @@ func otherBytes(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, source), private),
 		says:     []string{"web: cannot pull chart", source.Ref, r.Host(), "returned different content", digestOf(other)},
-		cure:     func(SpecContext) { r.SetFault(nil) },
+		fix:      func(SpecContext) { r.SetFault(nil) },
 	}
 }
 
@@ -120,7 +120,7 @@ func image(ctx SpecContext, s *Space) trouble {
 		static.NewLayer([]byte(`{"architecture":"amd64","os":"linux"}`), types.OCIConfigJSON),
 		static.NewLayer([]byte(s.Name), types.OCILayer)))
 	return trouble{
-		manifest: Web(s, OciRef(p.Repository, p.Manifest)), cure: mend(s, "web"),
+		manifest: Web(s, OciRef(p.Repository, p.Manifest)), fix: fixSource(s, "web"),
 		says: []string{"web: cannot pull chart", p.Manifest, "not a chart", string(types.OCIConfigJSON)},
 	}
 }
@@ -152,7 +152,7 @@ func kustomization(ctx SpecContext, s *Space) trouble {
 	m := Web(s, source)
 	m.Spec.ForProvider.Installs[0].Values = nil
 	return trouble{
-		manifest: m, cure: mend(s, "web"),
+		manifest: m, fix: fixSource(s, "web"),
 		says: []string{"web: ", "has no kustomization.yaml"},
 	}
 }
@@ -163,7 +163,7 @@ func chartAsRaw(ctx SpecContext, s *Space) trouble {
 	m := Web(s, source)
 	m.Spec.ForProvider.Installs[0].Values = nil
 	return trouble{
-		manifest: m, cure: mend(s, "web"),
+		manifest: m, fix: fixSource(s, "web"),
 		says: []string{"web: ", "Chart.yaml: kind is missing or not a string"},
 	}
 }
@@ -174,7 +174,7 @@ func rawWithValues(_ SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: m, twinless: true,
 		says: []string{"web: values are only supported for charts, but this install is plain objects; remove them"},
-		cure: func(ctx SpecContext) {
+		fix: func(ctx SpecContext) {
 			s.Update(ctx, m.Name, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Values = nil })
 		},
 	}
@@ -187,7 +187,7 @@ func configured(config string, says ...string) func(ctx SpecContext, s *Space) t
 		m.Spec.ForProvider.Config = ConfigLayer(ctx, config)
 		return trouble{
 			manifest: m, says: says, twinless: true,
-			cure: func(ctx SpecContext) {
+			fix: func(ctx SpecContext) {
 				s.Update(ctx, m.Name, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Config = nil })
 			},
 		}
@@ -197,14 +197,14 @@ func configured(config string, says ...string) func(ctx SpecContext, s *Space) t
 // broken returns a trouble with a chart that cannot be rendered. Its fix is the good version of the chart.
 func broken(ctx SpecContext, s *Space, c Chart, says ...string) trouble {
 	GinkgoHelper()
-	return trouble{manifest: Web(s, c.PushLayer(ctx)), says: says, cure: mend(s, "web")}
+	return trouble{manifest: Web(s, c.PushLayer(ctx)), says: says, fix: fixSource(s, "web")}
 }
 
 // blob returns a trouble with arbitrary bytes in place of a chart. Its fix is the chart.
 func blob(ctx SpecContext, s *Space, data []byte, says ...string) trouble {
 	GinkgoHelper()
 	p := Must(Env.Registry.PushBlob(ctx, "component-descriptors/example.org/module/test", data))
-	return trouble{manifest: Web(s, OciRef(p.Repository, p.Layer)), says: says, cure: mend(s, "web")}
+	return trouble{manifest: Web(s, OciRef(p.Repository, p.Layer)), says: says, fix: fixSource(s, "web")}
 }
 
 // digestOf returns the digest of bytes in the format of registries.

@@ -18,26 +18,26 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-var _ = Describe("Credentials that are trouble", Label("bad"), func() {
+var _ = Describe("Invalid credentials", Label("bad"), func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	DescribeTable("in a kubeconfig are named in one clear line", func(ctx SpecContext, kubeconfig func() []byte, says ...string) {
+	DescribeTable("in a kubeconfig are reported in one line", func(ctx SpecContext, kubeconfig func() []byte, says ...string) {
 		s.Config(ctx, Own, kubeconfig())
 		suffer(ctx, s, trouble{
 			manifest: With(Web(s, WebChart().PushLayer(ctx)), Own), says: says,
-			cure: func(ctx SpecContext) { s.PutKubeconfig(ctx, Env.Target.Kubeconfig()) },
+			fix: func(ctx SpecContext) { s.PutKubeconfig(ctx, Env.Target.Kubeconfig()) },
 		})
 	},
 		Entry("unknown host", At("https://cluster.invalid"), "API server https://cluster.invalid", "host"),
 		Entry("refused connection", At("https://127.0.0.1:1"), "API server https://127.0.0.1:1", "connection refused"),
-		Entry("certificate of another authority", func() []byte {
+		Entry("certificate of an unknown CA", func() []byte {
 			c := Env.Target.Config()
 			c.CAData = Env.Control.Config().CAData
 			return KubeconfigOf(Env.Target, c)
 		}, "signed by an unknown authority", "certificate-authority-data"),
-		Entry("no TLS", func() []byte {
+		Entry("server without TLS", func() []byte {
 			web := httptest.NewServer(http.NotFoundHandler())
 			DeferCleanup(web.Close)
 			return At(strings.Replace(web.URL, "http:", "https:", 1))()
@@ -47,24 +47,24 @@ var _ = Describe("Credentials that are trouble", Label("bad"), func() {
 				Host: Env.Target.URL(), BearerToken: Password, TLSClientConfig: rest.TLSClientConfig{CAData: Env.Target.Config().CAData},
 			})
 		}, "rejects the credentials (401 Unauthorized)"),
-		Entry("user without rights, 403", func() []byte {
-			return KubeconfigOf(Env.Target, Must(Env.Target.User("nobody-in-particular")))
-		}, "403 Forbidden", "nobody-in-particular"),
-		Entry("no such context", func() []byte {
+		Entry("user without permissions, 403", func() []byte {
+			return KubeconfigOf(Env.Target, Must(Env.Target.User("no-permissions")))
+		}, "403 Forbidden", "no-permissions"),
+		Entry("missing context", func() []byte {
 			return []byte(strings.Replace(string(Env.Target.Kubeconfig()), "current-context: target", "current-context: elsewhere", 1))
 		}, `kubeconfig has no context "elsewhere"`),
 		Entry("exec", user("{exec: {apiVersion: client.authentication.k8s.io/v1, command: touch, args: [/tmp/x], interactiveMode: Never}}"),
 			`user "main" of the kubeconfig`, "exec is not allowed"),
 		Entry("auth-provider", user("{auth-provider: {name: oidc}}"), `user "main" of the kubeconfig`, "auth-provider is not allowed"),
-		Entry("path of a token", user("{tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token}"), "tokenFile is not allowed"),
+		Entry("path of a token file", user("{tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token}"), "tokenFile is not allowed"),
 		Entry("path of a certificate", user("{client-certificate: /etc/tls.crt, client-key: /etc/tls.key}"), "client-certificate is not allowed"),
-		Entry("path of an authority", func() []byte {
+		Entry("path of a CA file", func() []byte {
 			return Handwritten("{server: "+Env.Target.URL()+", certificate-authority: /etc/ca.crt}", "{token: "+Password+"}")
 		}, `cluster "main" of the kubeconfig`, "certificate-authority is not allowed"),
-		Entry("no YAML", func() []byte { return []byte("kind: Config\nusers: [{name: " + Password) }, "cannot read kubeconfig"),
+		Entry("invalid YAML", func() []byte { return []byte("kind: Config\nusers: [{name: " + Password) }, "cannot read kubeconfig"),
 	)
 
-	DescribeTable("that are not there are named in one clear line", func(ctx SpecContext, cause func(ctx SpecContext, s *Space) trouble) {
+	DescribeTable("that are missing or not allowed are reported in one line", func(ctx SpecContext, cause func(ctx SpecContext, s *Space) trouble) {
 		suffer(ctx, s, cause(ctx, s))
 	},
 		Entry("missing ProviderConfig", missingConfig),
@@ -79,7 +79,7 @@ func missingConfig(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, WebChart().PushLayer(ctx)), Own),
 		says:     []string{"ProviderConfig " + s.Name + "/own does not exist"},
-		cure:     func(ctx SpecContext) { s.Config(ctx, Own, Env.Target.Kubeconfig()) },
+		fix:      func(ctx SpecContext) { s.Config(ctx, Own, Env.Target.Kubeconfig()) },
 	}
 }
 
@@ -89,7 +89,7 @@ func missingSecret(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, WebChart().PushLayer(ctx)), Own),
 		says:     []string{"ProviderConfig own: spec.credentials", "ecret", s.Name, "own"},
-		cure:     func(ctx SpecContext) { s.PutKubeconfig(ctx, Env.Target.Kubeconfig()) },
+		fix:      func(ctx SpecContext) { s.PutKubeconfig(ctx, Env.Target.Kubeconfig()) },
 	}
 }
 
@@ -99,7 +99,7 @@ func missingKey(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, WebChart().PushLayer(ctx)), Own),
 		says:     []string{"ProviderConfig own: spec.credentials", `secret "own" in namespace "` + s.Name + `" has no key "` + KubeconfigKey + `"`},
-		cure:     func(ctx SpecContext) { s.PutKubeconfig(ctx, Env.Target.Kubeconfig()) },
+		fix:      func(ctx SpecContext) { s.PutKubeconfig(ctx, Env.Target.Kubeconfig()) },
 	}
 }
 
@@ -108,7 +108,7 @@ func foreignSecret(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, WebChart().PushLayer(ctx)), Own),
 		says:     []string{"ProviderConfig own: spec.credentials", "a ProviderConfig can only refer to Secrets in its own namespace"},
-		cure: func(ctx SpecContext) {
+		fix: func(ctx SpecContext) {
 			Configure(ctx, s, Own, func(spec *v1alpha1.ProviderConfigSpec) { spec.Credentials.SecretRef.Namespace = "" })
 		},
 	}
@@ -121,7 +121,7 @@ func lentIdentity(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, WebChart().PushLayer(ctx)), Own),
 		says:     []string{"ProviderConfig own: spec.credentials", "source InjectedIdentity would give namespace"},
-		cure: func(ctx SpecContext) {
+		fix: func(ctx SpecContext) {
 			Configure(ctx, s, Own, func(spec *v1alpha1.ProviderConfigSpec) {
 				spec.Credentials.Source = v1alpha1.CredentialsSourceSecret
 			})

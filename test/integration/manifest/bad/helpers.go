@@ -19,7 +19,7 @@ type trouble struct {
 	// says holds parts of the message that the user must see.
 	says []string
 	// The function that ends the trouble, or nil if it cannot be ended.
-	cure func(ctx SpecContext)
+	fix func(ctx SpecContext)
 	// twinless is true if a second Manifest with the same trouble is impossible, or costs too much.
 	twinless bool
 }
@@ -39,8 +39,8 @@ func suffer(ctx SpecContext, s *Space, t trouble) {
 		s.Remove(ctx, twin)
 		Expect(s.Leftovers(ctx, Env.Target)).NotTo(ContainElement(ContainSubstring(twin)))
 	}
-	if t.cure != nil {
-		t.cure(ctx)
+	if t.fix != nil {
+		t.fix(ctx)
 		s.AwaitReady(ctx, t.manifest.Name)
 	}
 	s.Remove(ctx, t.manifest.Name)
@@ -69,8 +69,8 @@ func ofTwin(says []string) []string {
 	return out
 }
 
-// Returns the function that fixes a Manifest by another source.
-func mend(s *Space, name string) func(ctx SpecContext) {
+// fixSource returns a function that fixes a Manifest by another source.
+func fixSource(s *Space, name string) func(ctx SpecContext) {
 	return func(ctx SpecContext) {
 		source := WebChart().PushLayer(ctx)
 		s.Update(ctx, name, SetSource(source))

@@ -22,23 +22,23 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-var _ = Describe("An object that the target refuses", Label("bad"), func() {
+var _ = Describe("An object that the target cluster rejects", Label("bad"), func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	DescribeTable("is named in one clear line", func(ctx SpecContext, cause func(ctx SpecContext, s *Space) trouble) {
+	DescribeTable("is reported in one line", func(ctx SpecContext, cause func(ctx SpecContext, s *Space) trouble) {
 		suffer(ctx, s, cause(ctx, s))
 	},
 		Entry("quota", quota),
 		Entry("admission policy", policy),
-		Entry("webhook that does not answer", webhook),
+		Entry("webhook that does not respond", webhook),
 		Entry("unknown kind", unknownKind),
 		Entry("field that is not in the schema", unknownField),
 		Entry("field of another type", wrongType),
 		Entry("field with a value that is not allowed", badValue),
-		Entry("field of a Secret, whose value is not shown", secretField),
-		Entry("data of a Secret, whose value is not shown", secretData),
+		Entry("field of a Secret, whose value is redacted", secretField),
+		Entry("data of a Secret, whose value is redacted", secretData),
 		Entry("namespace that is being deleted", terminatingNamespace),
 		Entry("CRD that is never established", neverEstablished),
 	)
@@ -54,7 +54,7 @@ func quota(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: Web(s, WebChart().PushLayer(ctx)),
 		says:     []string{"web: Service " + s.Name + "/", "exceeded quota: none", "count/services"},
-		cure:     func(ctx SpecContext) { Expect(Env.TargetClient.Delete(ctx, q)).To(Succeed()) },
+		fix:      func(ctx SpecContext) { Expect(Env.TargetClient.Delete(ctx, q)).To(Succeed()) },
 	}
 }
 
@@ -79,7 +79,7 @@ func policy(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: Web(s, WebChart().PushLayer(ctx)),
 		says:     []string{"web: Service " + s.Name + "/", "ValidatingAdmissionPolicy '" + s.Name + "'", "services must be approved"},
-		cure:     func(ctx SpecContext) { Expect(Env.TargetClient.Delete(ctx, b)).To(Succeed()) },
+		fix:      func(ctx SpecContext) { Expect(Env.TargetClient.Delete(ctx, b)).To(Succeed()) },
 	}
 }
 
@@ -98,7 +98,7 @@ func webhook(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: Web(s, WebChart().PushLayer(ctx)),
 		says:     []string{"web: Service " + s.Name + "/", `failed calling webhook "gate.example.org"`, "connection refused"},
-		cure:     func(ctx SpecContext) { Expect(Env.TargetClient.Delete(ctx, w)).To(Succeed()) },
+		fix:      func(ctx SpecContext) { Expect(Env.TargetClient.Delete(ctx, w)).To(Succeed()) },
 	}
 }
 
@@ -107,7 +107,7 @@ func unknownKind(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: Web(s, c.PushLayer(ctx)),
 		says:     []string{"web: Widget ", "the cluster does not serve kind Widget in " + s.Group() + "/v1"},
-		cure: func(ctx SpecContext) {
+		fix: func(ctx SpecContext) {
 			crd := &unstructured.Unstructured{}
 			Expect(yaml.Unmarshal([]byte(controlplane.WidgetDefinition(s.Group())), &crd.Object)).To(Succeed())
 			InTarget(ctx, crd)
@@ -143,7 +143,7 @@ func secretData(ctx SpecContext, s *Space) trouble {
 // refusedObject returns a trouble with an additional object in the chart. Its fix is the chart without the object.
 func refusedObject(ctx SpecContext, s *Space, template string, says ...string) trouble {
 	GinkgoHelper()
-	return trouble{manifest: Web(s, WebChart().With("templates/extra.yaml", template).PushLayer(ctx)), says: says, cure: mend(s, "web")}
+	return trouble{manifest: Web(s, WebChart().With("templates/extra.yaml", template).PushLayer(ctx)), says: says, fix: fixSource(s, "web")}
 }
 
 func terminatingNamespace(ctx SpecContext, s *Space) trouble {
@@ -162,7 +162,7 @@ func terminatingNamespace(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: m,
 		says:     []string{"web: ", doomed, "is being deleted"},
-		cure:     func(ctx SpecContext) { release(ctx) },
+		fix:      func(ctx SpecContext) { release(ctx) },
 	}
 }
 
@@ -177,7 +177,7 @@ func neverEstablished(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: s.Manifest("web", s.InstallOf("web", c.PushLayer(ctx), nil)),
 		says:     []string{"web: CustomResourceDefinition gadgets." + s.Group(), "is already in use"},
-		cure:     func(ctx SpecContext) { Expect(Env.TargetClient.Delete(ctx, first)).To(Succeed()) },
+		fix:      func(ctx SpecContext) { Expect(Env.TargetClient.Delete(ctx, first)).To(Succeed()) },
 		// A CRD belongs to one Manifest.
 		twinless: true,
 	}

@@ -19,17 +19,17 @@ import (
 // private is the name of a ProviderConfig with a registry other than that of the suite.
 const private = "private"
 
-var _ = Describe("A registry that is trouble", Label("bad"), func() {
+var _ = Describe("A registry that cannot be used", Label("bad"), func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	DescribeTable("is named in one clear line", func(ctx SpecContext, cause func(ctx SpecContext, s *Space) trouble) {
+	DescribeTable("is reported in one line", func(ctx SpecContext, cause func(ctx SpecContext, s *Space) trouble) {
 		suffer(ctx, s, cause(ctx, s))
 	},
 		Entry("unknown host", unknownHost),
 		Entry("refused connection", refusedConnection),
-		Entry("certificate of an unknown authority", unknownAuthority),
+		Entry("certificate of an unknown CA", unknownAuthority),
 		Entry("no credentials, 401", noCredentials),
 		Entry("wrong password, 401", wrongPassword),
 		Entry("access denied, 403", accessDenied),
@@ -40,7 +40,7 @@ var _ = Describe("A registry that is trouble", Label("bad"), func() {
 		Entry("list of registries that does not contain the host", notListed),
 	)
 
-	It("is never asked for a tag, as the API refuses it", func(ctx SpecContext) {
+	It("gets no request for a tag, because the API rejects tags", func(ctx SpecContext) {
 		source := WebChart().PushLayer(ctx)
 		source.Ref = "v1.0.0"
 		Expect(Env.ControlClient.Create(ctx, Web(s, source))).To(MatchError(SatisfyAll(
@@ -53,7 +53,7 @@ func unknownHost(ctx SpecContext, s *Space) trouble {
 	source := WebChart().PushLayer(ctx)
 	source.Repo = "registry.invalid/component-descriptors"
 	return trouble{
-		manifest: With(Web(s, source), private), cure: mend(s, "web"),
+		manifest: With(Web(s, source), private), fix: fixSource(s, "web"),
 		// On machines without DNS, the lookup itself fails.
 		says: []string{"web: cannot pull chart", `host "registry.invalid"`, "cannot resolve"},
 	}
@@ -66,7 +66,7 @@ func refusedConnection(ctx SpecContext, s *Space) trouble {
 	source := WebChart().PushLayer(ctx)
 	source.Repo = r.Host() + "/component-descriptors"
 	return trouble{
-		manifest: With(Web(s, source), private), cure: mend(s, "web"),
+		manifest: With(Web(s, source), private), fix: fixSource(s, "web"),
 		says: []string{"web: cannot pull chart", `host "` + r.Host() + `" refused the connection`},
 	}
 }
@@ -78,7 +78,7 @@ func unknownAuthority(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, source), private),
 		says:     []string{"web: cannot pull chart", r.Host(), "signed by an unknown authority", "set caBundleSecretRef"},
-		cure: func(ctx SpecContext) {
+		fix: func(ctx SpecContext) {
 			s.Secret(ctx, "ca", corev1.SecretTypeOpaque, map[string][]byte{"ca.crt": r.CA()})
 			Configure(ctx, s, private, func(spec *v1alpha1.ProviderConfigSpec) {
 				spec.Registries[0].CABundleSecretRef = &v1alpha1.SecretKeySelector{Name: "ca", Key: "ca.crt"}
@@ -94,7 +94,7 @@ func noCredentials(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, source), private),
 		says:     []string{"web: cannot pull chart", r.Host(), "401 Unauthorized", "check pullSecretRef"},
-		cure: func(ctx SpecContext) {
+		fix: func(ctx SpecContext) {
 			pullSecret(ctx, s, Password)
 			Configure(ctx, s, private, func(spec *v1alpha1.ProviderConfigSpec) {
 				spec.Registries[0].PullSecretRef = &v1alpha1.SecretReference{Name: "pull"}
@@ -111,7 +111,7 @@ func wrongPassword(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, source), private),
 		says:     []string{"web: cannot pull chart", r.Host(), "401 Unauthorized", "check pullSecretRef"},
-		cure:     func(ctx SpecContext) { pullSecret(ctx, s, Password) },
+		fix:      func(ctx SpecContext) { pullSecret(ctx, s, Password) },
 	}
 }
 
@@ -126,7 +126,7 @@ func accessDenied(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, source), private),
 		says:     []string{"web: cannot pull chart", r.Host(), "403 Forbidden"},
-		cure:     func(SpecContext) { r.SetFault(nil) },
+		fix:      func(SpecContext) { r.SetFault(nil) },
 	}
 }
 
@@ -136,7 +136,7 @@ func borrowedIdentity(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, WebChart().PushLayer(ctx)), private),
 		says:     []string{`dkr.ecr.eu-central-1.amazonaws.com"].provider: aws would give namespace "` + s.Name},
-		cure: func(ctx SpecContext) {
+		fix: func(ctx SpecContext) {
 			Configure(ctx, s, private, func(spec *v1alpha1.ProviderConfigSpec) { spec.Registries[1].Provider = "" })
 		},
 	}
@@ -149,7 +149,7 @@ func missingPullSecret(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, source), private),
 		says:     []string{"ProviderConfig private", "spec.registries", r.Host(), "pullSecretRef", "Secret " + s.Name + "/pull does not exist"},
-		cure:     func(ctx SpecContext) { pullSecret(ctx, s, Password) },
+		fix:      func(ctx SpecContext) { pullSecret(ctx, s, Password) },
 	}
 }
 
@@ -161,7 +161,7 @@ func opaquePullSecret(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, source), private),
 		says:     []string{"pullSecretRef", `Secret ` + s.Name + `/pull has type "Opaque", but must have type`},
-		cure: func(ctx SpecContext) {
+		fix: func(ctx SpecContext) {
 			// The type of a Secret cannot be changed.
 			SecretGone(ctx, s, "pull")
 			pullSecret(ctx, s, Password)
@@ -177,7 +177,7 @@ func missingCABundle(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: With(Web(s, source), private),
 		says:     []string{"ProviderConfig private", "caBundleSecretRef", `Secret ` + s.Name + `/ca has no key "ca.crt"`},
-		cure: func(ctx SpecContext) {
+		fix: func(ctx SpecContext) {
 			s.Secret(ctx, "ca", corev1.SecretTypeOpaque, map[string][]byte{"ca.crt": r.CA()})
 		},
 	}
@@ -190,7 +190,7 @@ func notListed(ctx SpecContext, s *Space) trouble {
 	return trouble{
 		manifest: Web(s, source),
 		says:     []string{"web: ", `registry host "` + r.Host() + `" is not allowed`, "add it to spec.registries"},
-		cure: func(ctx SpecContext) {
+		fix: func(ctx SpecContext) {
 			Expect(r.Requests()).To(BeEmpty(), "a registry that is not listed was asked")
 			Configure(ctx, s, ConfigName, func(spec *v1alpha1.ProviderConfigSpec) {
 				spec.Registries = append(spec.Registries, v1alpha1.Registry{Host: r.Host(), PlainHTTP: true})

@@ -25,7 +25,7 @@ var _ = Describe("Drift", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("is repaired when an object is deleted", func(ctx SpecContext) {
+	It("is repaired if an object is deleted", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil)))
 		old := s.MustConfigMap(ctx, "web-settings")
 		Expect(Env.TargetClient.Delete(ctx, old)).To(Succeed())
@@ -37,7 +37,7 @@ var _ = Describe("Drift", func() {
 		s.AwaitReady(ctx, "web")
 	})
 
-	It("is repaired when a field is edited, and names the field but no value", func(ctx SpecContext) {
+	It("is repaired if a field is changed, and the event names the field but not its value", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), Values{"replicas": 2})))
 		Edit(ctx, s.MustDeployment(ctx, "web"), `{"metadata":{"annotations":{"mine":"kept"}},"spec":{"replicas":7}}`)
 		Edit(ctx, s.MustConfigMap(ctx, "web-settings"), `{"data":{"message":"hidden-value","own":"kept"}}`)
@@ -51,12 +51,12 @@ var _ = Describe("Drift", func() {
 		m := s.AwaitReady(ctx, "web")
 		ExpectNowhere(ctx, s, m, "hidden-value")
 
-		By("leaving alone what another client added")
+		By("keeping fields that another client added")
 		Expect(s.MustDeployment(ctx, "web").Annotations).To(HaveKeyWithValue("mine", "kept"))
 		Expect(s.MustConfigMap(ctx, "web-settings")).To(HaveData("own", "kept"))
 	})
 
-	It("is repaired when a field is removed, or an object loses our labels", func(ctx SpecContext) {
+	It("is repaired if a field is removed, or an object loses the labels of the provider", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil)))
 		Edit(ctx, s.MustConfigMap(ctx, "web-settings"), `{"data":{"level":null}}`)
 		Eventually(s.ConfigMap).WithContext(ctx).WithArguments("web-settings").Should(HaveData("level", "info"))
@@ -70,7 +70,7 @@ var _ = Describe("Drift", func() {
 		s.AwaitReady(ctx, "web")
 	})
 
-	It("of a Secret never shows the value", func(ctx SpecContext) {
+	It("of a Secret is reported without its value", func(ctx SpecContext) {
 		const password, other = "correct-horse", "battery-staple"
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), Values{"password": password})))
 		secret := Must(Fetched(ctx, s.Key("web-password"), &corev1.Secret{}))
@@ -92,10 +92,10 @@ var _ = Describe("Drift", func() {
 		}
 	})
 
-	It("shows as not Ready when a Deployment loses its pods", func(ctx SpecContext) {
+	It("does not include lost pods of a Deployment, which only make the Manifest not Ready", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), Values{"replicas": 2})))
 
-		By("cordoning the node, so that new pods find no place")
+		By("cordoning the node, so that new pods are not scheduled")
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-0"}}
 		Edit(ctx, node, `{"spec":{"unschedulable":true}}`)
 		DeferCleanup(func(ctx SpecContext) { Edit(ctx, node, `{"spec":{"unschedulable":null}}`) })
@@ -110,7 +110,7 @@ var _ = Describe("Drift", func() {
 		s.AwaitReady(ctx, "web")
 	})
 
-	It("is found by looking where nothing may be watched", func(ctx SpecContext) {
+	It("is found by polling if the credentials do not allow watches", func(ctx SpecContext) {
 		InTarget(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: s.Name}, Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "create", "update", "patch", "delete", "deletecollection"}},
 			{NonResourceURLs: []string{"*"}, Verbs: []string{"get"}},
@@ -132,7 +132,7 @@ var _ = Describe("Drift", func() {
 		s.Remove(ctx, "web")
 	})
 
-	It("is repaired each time, and leaves other Manifests alone", func(ctx SpecContext) {
+	It("is repaired each time, and does not affect other Manifests", func(ctx SpecContext) {
 		source := WebChart().PushLayer(ctx)
 		s.Create(ctx, s.Manifest("other", s.InstallOf("other", source, nil)))
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", source, nil)))

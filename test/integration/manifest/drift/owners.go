@@ -38,12 +38,12 @@ spec:
   metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}]
 `
 
-var _ = Describe("Fields of others", func() {
+var _ = Describe("Fields of other field managers", func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("as the replicas of a HorizontalPodAutoscaler are left to it, across repairs and upgrades", func(ctx SpecContext) {
+	It("such as the replicas of a HorizontalPodAutoscaler are ceded, across repairs and upgrades", func(ctx SpecContext) {
 		c := WebChart().With("templates/hpa.yaml", hpaTemplate)
 		m := s.Manifest("web", s.InstallOf("web", c.PushLayer(ctx), Values{"replicas": 1}))
 		// Without metrics an autoscaler reports that it cannot work.
@@ -54,7 +54,7 @@ var _ = Describe("Fields of others", func() {
 		Eventually(s.Deployment).WithContext(ctx).WithArguments("web").Should(HaveField("Spec.Replicas", HaveValue(BeEquivalentTo(3))))
 		s.AwaitReady(ctx, "web")
 		Eventually(Events).WithContext(ctx).WithArguments(s, "web").Should(ContainElement(
-			"Normal FieldYielded Deployment " + s.Name + "/web: spec.replicas is ceded to kube-controller-manager"))
+			"Normal FieldCeded Deployment " + s.Name + "/web: spec.replicas is ceded to kube-controller-manager"))
 		Expect(Events(ctx, s, "web")).NotTo(ContainElement(ContainSubstring("DriftRepaired")))
 		Expect(Must(s.Get(ctx, "web")).Status.AtProvider.CededFields).To(ConsistOf(v1alpha1.CededField{
 			ObjectReference: v1alpha1.ObjectReference{Group: "apps", Kind: "Deployment", Namespace: s.Name, Name: "web"},
@@ -82,14 +82,14 @@ var _ = Describe("Fields of others", func() {
 		}
 		Expect(s.MustDeployment(ctx, "web").Spec.Replicas).To(HaveValue(BeEquivalentTo(4)))
 
-		By("having them back once the autoscaler is gone")
+		By("applying the replicas again after the autoscaler is deleted")
 		s.Update(ctx, "web", SetSource(WebChart().PushLayer(ctx)))
 		s.Update(ctx, "web", SetValues(Values{"replicas": 2, "message": "newer"}))
 		Eventually(s.Deployment).WithContext(ctx).WithArguments("web").Should(haveMessage("newer"))
 		s.AwaitReady(ctx, "web")
 	})
 
-	It("as what a mutating webhook changes cause no loop", func(ctx SpecContext) {
+	It("such as those that a mutating webhook sets cause no endless repairs", func(ctx SpecContext) {
 		calls := mutate(ctx, s)
 		m := s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil)))
 		Expect(m.Status.AtProvider.Drift).To(BeNil())
@@ -115,7 +115,7 @@ var _ = Describe("Fields of others", func() {
 		quietly(ctx, s, "web")(func(*appsv1.Deployment) bool { return true })
 	})
 
-	It("that a controller sets again and again are left to it after some repairs, and named", func(ctx SpecContext) {
+	It("that a controller sets repeatedly are ceded after some repairs, and reported", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), Values{"replicas": 1})))
 		end, writes := insist(ctx, s, "web-settings", "message", "theirs")
 		what := "ConfigMap " + s.Name + "/web-settings: data.message is ceded to insistent, which changed it repeatedly"
@@ -132,13 +132,13 @@ var _ = Describe("Fields of others", func() {
 		Expect(s.MustConfigMap(ctx, "web-settings")).To(HaveData("message", "theirs"))
 		end()
 
-		By("starting again with other inputs")
+		By("setting the field again after the inputs change")
 		s.Update(ctx, "web", SetValues(Values{"replicas": 1, "password": "x"}))
 		s.AwaitMessage(ctx, "web-settings", "hello")
 		s.AwaitReady(ctx, "web")
 	})
 
-	It("are a collision where someone replaced the object", func(ctx SpecContext) {
+	It("are an ownership conflict if the object was replaced", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil)))
 		old := s.MustConfigMap(ctx, "web-settings")
 		Expect(Env.TargetClient.Delete(ctx, old)).To(Succeed())

@@ -35,7 +35,7 @@ var _ = Describe("A drift policy", func() {
 		return slices.DeleteFunc(events, func(e string) bool { return !strings.HasPrefix(e, "Warning DriftDetected") }), err
 	}
 
-	It("Report says what was changed, once, and writes nothing to the target", func(ctx SpecContext) {
+	It("Report reports each change once, and writes nothing to the target cluster", func(ctx SpecContext) {
 		installed(ctx, v1alpha1.DriftPolicyReport)
 		Edit(ctx, s.MustDeployment(ctx, "web"), `{"spec":{"replicas":2}}`)
 		Edit(ctx, s.MustConfigMap(ctx, "web-settings"), `{"data":{"message":"hidden-value"}}`)
@@ -49,33 +49,33 @@ var _ = Describe("A drift policy", func() {
 			HaveField("Status.AtProvider.Resources", HaveValue(Equal(v1alpha1.ResourceCounts{Ready: 4, Total: 4})))))
 		Eventually(Events).WithContext(ctx).WithArguments(s, "web").Should(ContainElement("Warning DriftDetected Found drift, which is not repaired because spec.forProvider.drift is Report: " + what))
 
-		By("being quiet about it from then on, and after a restart")
-		AwaitSettled(ctx)
+		By("not reporting it again, even after a restart")
+		AwaitIdle(ctx)
 		before, since := Must(detected(ctx)), Must(s.Get(ctx, "web")).Status.AtProvider.Drift.ObservedTime
 		Expect(len(before)).To(BeNumerically("<=", 2), "one for each of the two changes, at most: %q", before)
 		Expect(Env.Provider.Terminate(ctx)).To(Succeed())
 		Expect(Env.Provider.Start(ctx)).To(Succeed())
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 		Expect(detected(ctx)).To(ConsistOf(before))
 		Expect(Must(s.Get(ctx, "web")).Status.AtProvider.Drift.ObservedTime.Equal(&since)).To(BeTrue())
 		Expect(Must(Env.Provider.Scrape(ctx)).Requests(ControlRequests)).To(WriteNothing())
 		Expect(s.MustConfigMap(ctx, "web-settings").ResourceVersion).To(Equal(config.ResourceVersion))
 		ExpectNowhere(ctx, s, Must(s.Get(ctx, "web")), "hidden-value")
 
-		By("not being Ready where an object is missing")
+		By("not being Ready while an object is missing")
 		Expect(Env.TargetClient.Delete(ctx, config)).To(Succeed())
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
 			NotReady("was"), ReadyBecause(v1alpha1.ReasonDrifted), HaveDrift("ConfigMap "+s.Name+"/web-settings", v1alpha1.DriftChangeDeleted)))
 		Consistently(Gone(s.ConfigMap)).WithContext(ctx).WithArguments("web-settings").Should(BeTrue())
 
-		By("putting all back with Repair")
+		By("repairing everything with Repair")
 		s.Update(ctx, "web", setPolicy(v1alpha1.DriftPolicyRepair))
 		s.AwaitMessage(ctx, "web-settings", "hello")
 		Eventually(s.Deployment).WithContext(ctx).WithArguments("web").Should(HaveField("Spec.Replicas", HaveValue(BeEquivalentTo(1))))
 		s.AwaitReady(ctx, "web")
 	})
 
-	It("Ignore leaves all as it is, and an upgrade applies what it changes", func(ctx SpecContext) {
+	It("Ignore repairs nothing, and an upgrade applies only its own changes", func(ctx SpecContext) {
 		installed(ctx, v1alpha1.DriftPolicyIgnore)
 		Edit(ctx, s.MustDeployment(ctx, "web"), `{"spec":{"replicas":2}}`)
 		Expect(Env.TargetClient.Delete(ctx, s.MustConfigMap(ctx, "web-settings"))).To(Succeed())

@@ -24,13 +24,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-var _ = Describe("Hooks that take long or fail", func() {
+var _ = Describe("Hooks that are slow or fail", func() {
 	const pending = `nodeSelector: {nowhere: "true"}`
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("keep no one from working, end in time, and continue after a restart", func(ctx SpecContext) {
+	It("do not block other Manifests, time out, and continue after a restart of the provider", func(ctx SpecContext) {
 		WithProvider(ctx, func(p *Provider) { p.Args = append(slices.Clone(p.Args), "--max-reconcile-rate=1") })
 		chartOf := func(name, event string) Chart {
 			return NewChart(name, "1.0.0").With("templates/hook.yaml", hookJob(name, event, "", pending)).
@@ -43,13 +43,13 @@ var _ = Describe("Hooks that take long or fail", func() {
 		s.Create(ctx, late)
 		Eventually(s.Get).WithContext(ctx).WithArguments("slow").Should(HaveInstall("slow", v1alpha1.StateProcessing, running))
 
-		By("installing another one with the only worker that there is")
+		By("installing another Manifest with the only worker")
 		s.Install(ctx, s.Manifest("other", s.InstallOf("other", s.Inline("other", "message: hello"), nil)))
 		Eventually(s.Get).WithContext(ctx).WithArguments("late").Should(HaveInstall("late", v1alpha1.StateError,
 			"hook post-install Job "+s.Name+"/late did not finish within 2s"))
 		Expect(Gone(s.ConfigMap)(ctx, "late")).To(BeFalse(), "its objects stay")
 
-		By("dying while a hook runs")
+		By("killing the provider while a hook runs")
 		uid := job(ctx, s, "slow").UID
 		Env.Provider.Kill()
 		Expect(Env.Provider.Start(ctx)).To(Succeed())
@@ -68,7 +68,7 @@ var _ = Describe("Hooks that take long or fail", func() {
 		forgetHooks(ctx, s)
 	})
 
-	It("say the last line of their log where their container left no message", func(ctx SpecContext) {
+	It("report the last line of the log if the container has no termination message", func(ctx SpecContext) {
 		c := WebChart().With("templates/hook.yaml", hookJob("migrate", "pre-install", "", pending))
 		s.Create(ctx, s.Manifest("web", s.InstallOf("web", c.PushLayer(ctx), nil)))
 		bindPod(ctx, s, "migrate", playKubelet(ctx, "/containerLogs/"+s.Name+"/", "no such table\n"))
@@ -79,7 +79,7 @@ var _ = Describe("Hooks that take long or fail", func() {
 		forgetHooks(ctx, s)
 	})
 
-	It("may be CRDs, and objects of the kinds that they define", func(ctx SpecContext) {
+	It("can be CRDs, and custom resources of these CRDs", func(ctx SpecContext) {
 		group := s.Name + ".example.org"
 		hook := func(weight string) string {
 			return `annotations: {"helm.sh/hook": pre-install, "helm.sh/hook-weight": "` + weight + `"}`

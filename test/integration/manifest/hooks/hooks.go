@@ -65,7 +65,7 @@ var _ = Describe("Hooks of a chart", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("run in the order of Helm, and leave behind what Helm leaves behind", func(ctx SpecContext) {
+	It("run in the same order as with Helm, and leave the same objects behind", func(ctx SpecContext) {
 		c := hookedChart()
 		install := func(message string) []string {
 			return []string{"web", ChartDirectory(s, c), "--set", "message=" + message}
@@ -94,7 +94,7 @@ var _ = Describe("Hooks of a chart", func() {
 		s.AwaitReady(ctx, "web")
 		got = append(got, made(ctx, s, mark))
 
-		By("repairing drift without them")
+		By("repairing drift without running hooks")
 		mark = lastMade(ctx, s)
 		Edit(ctx, s.MustConfigMap(ctx, "settings"), `{"data":{"message":"changed"}}`)
 		s.AwaitMessage(ctx, "settings", "two")
@@ -109,7 +109,7 @@ var _ = Describe("Hooks of a chart", func() {
 		forgetHooks(ctx, s)
 	})
 
-	It("that fail are an error with the words of the container, until someone wants another try", func(ctx SpecContext) {
+	It("that fail are reported with the message of the container, until a retry is requested", func(ctx SpecContext) {
 		c := WebChart().With("templates/hook.yaml", hookJob("migrate", "pre-install,pre-upgrade", "", `nodeSelector: {nowhere: "true"}`))
 		s.Create(ctx, s.Manifest("web", s.InstallOf("web", c.PushLayer(ctx), nil)))
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(HaveInstall("web", v1alpha1.StateProcessing, "hook pre-install Job "+s.Name+"/migrate is running"))
@@ -133,7 +133,7 @@ var _ = Describe("Hooks of a chart", func() {
 		forgetHooks(ctx, s)
 	})
 
-	It("before a deletion block it if they fail, unless it is forced", func(ctx SpecContext) {
+	It("of type pre-delete block the removal if they fail, unless it is forced", func(ctx SpecContext) {
 		c := WebChart().With("templates/hook.yaml", hookJob("backup", "pre-delete", "", `nodeSelector: {nowhere: "true"}`))
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", c.PushLayer(ctx), nil)))
 		s.Delete(ctx, "web")
@@ -150,7 +150,7 @@ var _ = Describe("Hooks of a chart", func() {
 		forgetHooks(ctx, s)
 	})
 
-	It("that are tests run on request, once for each token", func(ctx SpecContext) {
+	It("of type test run on request, once for each token", func(ctx SpecContext) {
 		c := WebChart().With("templates/test.yaml", hookJob("ping", "test", "", "")+"---"+hookJob("probe", "test", `"helm.sh/hook-weight": "1", `, `nodeSelector: {nowhere: "true"}`))
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", c.PushLayer(ctx), nil)))
 		p, ended := NewPerson(s), make(chan Run, 1)

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-var _ = Describe("Helm, in the target", func() {
+var _ = Describe("The helm CLI in the target cluster", func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
@@ -23,7 +23,7 @@ var _ = Describe("Helm, in the target", func() {
 		return gstruct.Fields{"Revision": BeEquivalentTo(number), "Status": Equal(status), "Chart": Equal("web-" + version), "AppVersion": Equal("1.0")}
 	}
 
-	It("sees each revision as it was installed, and nothing after the removal", func(ctx SpecContext) {
+	It("lists each revision as it was installed, and nothing after the removal", func(ctx SpecContext) {
 		first, second := WebChart(), WebChart2()
 		s.Install(ctx, s.Manifest("any", s.InstallOf("web", first.PushLayer(ctx), Values{"message": "one"})))
 		Expect(list(ctx)).To(ConsistOf(SatisfyAll(
@@ -47,7 +47,7 @@ var _ = Describe("Helm, in the target", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("has a release of its own, which is taken over only when that is asked for", func(ctx SpecContext) {
+	It("can have a release of its own, which is adopted only on request", func(ctx SpecContext) {
 		Helm(ctx, s, "install", "web", ChartDirectory(s, WebChart()), "--set", "message=by-hand")
 		s.Create(ctx, s.Manifest("web", s.InstallOf("web", WebChart2().PushLayer(ctx), Values{"message": "by-manifest"})))
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(

@@ -79,7 +79,7 @@ func published(c tools.Chart) func(ctx context.Context) Chart {
 		GinkgoHelper()
 		dir, err := tools.ChartDir(ctx, c)
 		Expect(err).NotTo(HaveOccurred())
-		files, err := controlplane.ReadFolder(dir)
+		files, err := controlplane.ReadDir(dir)
 		Expect(err).NotTo(HaveOccurred())
 		return Chart{Files: files}
 	}
@@ -107,8 +107,8 @@ var _ = Describe("The real chart", func() {
 			Expect(existing(ctx, s, without(was, is))).To(BeEmpty())
 			Expect(Decode(Helm(ctx, s, "history", c.name, "--output", "json"))).To(HaveExactElements(HaveField("Status", "superseded"), HaveField("Status", "deployed")))
 
-			By("restoring what someone changed or deleted")
-			Edit(ctx, s.MustDeployment(ctx, c.deployment), `{"spec":{"template":{"spec":{"serviceAccountName":"somebody"}}}}`)
+			By("repairing changed and deleted objects")
+			Edit(ctx, s.MustDeployment(ctx, c.deployment), `{"spec":{"template":{"spec":{"serviceAccountName":"other"}}}}`)
 			Expect(Env.TargetClient.Delete(ctx, Must(Fetched(ctx, s.Key(c.service), &corev1.Service{})))).To(Succeed())
 			// Compare all of them only once: a comparison of the megabytes of these charts takes seconds.
 			changed := namedObjects(is, "Deployment "+c.deployment, "Service "+c.service)
@@ -116,7 +116,7 @@ var _ = Describe("The real chart", func() {
 			Eventually(differences).WithContext(ctx).WithTimeout(2*Patience).WithArguments(s, changed).Should(BeEmpty())
 			Expect(differences(ctx, s, is)).To(BeEmpty())
 			awaitLarge(ctx, s, c.name)
-			Expect(Fetched(ctx, s.Key(c.deployment), &appsv1.Deployment{})).To(HaveField("Spec.Template.Spec.ServiceAccountName", Not(Equal("somebody"))))
+			Expect(Fetched(ctx, s.Key(c.deployment), &appsv1.Deployment{})).To(HaveField("Spec.Template.Spec.ServiceAccountName", Not(Equal("other"))))
 
 			s.Remove(ctx, c.name)
 			Expect(existing(ctx, s, is)).To(ConsistOf(kept(is)))

@@ -27,7 +27,7 @@ var _ = Describe("Sources", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("of several kinds are installed in one Manifest, each with its own state, and may change their kind", func(ctx SpecContext) {
+	It("of several types can be in one Manifest, with a state for each, and can change their type", func(ctx SpecContext) {
 		layer := pushFlux(ctx, overlay())
 		m := s.Install(ctx, s.Manifest("mixed",
 			s.InstallOf("kustomized", kustomize(layer, layer.Layer, "overlay"), nil),
@@ -43,17 +43,17 @@ var _ = Describe("Sources", func() {
 		Expect(Helm(ctx, s, "list", "--short")).To(Equal("chart\n"))
 		before := s.MustConfigMap(ctx, "over-base").UID
 
-		By("restoring what someone changed")
+		By("repairing changed objects")
 		Edit(ctx, s.MustConfigMap(ctx, "over-base"), `{"data":{"message":"changed"}}`)
 		s.AwaitMessage(ctx, "over-base", "patched")
 
-		By("becoming plain objects that have the same name")
+		By("changing to plain objects with the same name")
 		s.Update(ctx, "mixed", SetSource(s.Inline("over-base", "message: plain")))
 		s.AwaitReady(ctx, "mixed")
 		Expect(s.MustConfigMap(ctx, "over-base")).To(SatisfyAll(HaveData("message", "plain"), HaveField("UID", before)))
 		Expect(Gone(s.ConfigMap)(ctx, "over-made")).To(BeTrue())
 
-		By("failing alone")
+		By("failing without affecting other installs")
 		s.Update(ctx, "mixed", SetSource(kustomize(layer, layer.Layer, "nowhere")))
 		Eventually(s.Get).WithContext(ctx).WithArguments("mixed").Should(SatisfyAll(
 			HaveInstall("kustomized", v1alpha1.StateError, `directory "nowhere" does not exist`),
@@ -63,7 +63,7 @@ var _ = Describe("Sources", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	DescribeTable("that are artifacts of Flux are found", func(ctx SpecContext, source func(p controlplane.Pushed) v1alpha1.Source, name string) {
+	DescribeTable("that are Flux artifacts are found", func(ctx SpecContext, source func(p controlplane.Pushed) v1alpha1.Source, name string) {
 		s.Install(ctx, s.Manifest("flux", s.InstallOf("all", source(pushFlux(ctx, overlay())), nil)))
 		Expect(Gone(s.ConfigMap)(ctx, name)).To(BeFalse())
 	},
@@ -71,7 +71,7 @@ var _ = Describe("Sources", func() {
 		Entry("by the digest of the layer, as kustomize", func(p controlplane.Pushed) v1alpha1.Source { return kustomize(p, p.Layer, "base") }, "base"),
 	)
 
-	It("that are artifacts of Flux are plain objects, too", func(ctx SpecContext) {
+	It("that are Flux artifacts can also be plain objects", func(ctx SpecContext) {
 		p := pushFlux(ctx, controlplane.Files{"all.yaml": []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain}\n")})
 		source := OciRef(p.Repository, p.Manifest)
 		source.Type = v1alpha1.SourceTypeRaw
@@ -79,14 +79,14 @@ var _ = Describe("Sources", func() {
 		Expect(Gone(s.ConfigMap)(ctx, "plain")).To(BeFalse())
 	})
 
-	DescribeTable("that would fetch or run something are refused", func(ctx SpecContext, text string, says ...string) {
+	DescribeTable("of type kustomize that would fetch or execute something are rejected", func(ctx SpecContext, text string, says ...string) {
 		p := pushFlux(ctx, controlplane.Files{"kustomization.yaml": []byte(text)})
 		s.Create(ctx, s.Manifest("web", s.InstallOf("web", kustomize(p, p.Layer, ""), nil)))
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(HaveInstall("web", v1alpha1.StateError, says...))
 	},
 		Entry("from a URL", "resources: [https://example.org/base]", "kustomization.yaml: resources", "is not fetched"),
-		Entry("from git", "resources: ['git@github.com:example/base.git']", "kustomization.yaml: resources", "is not fetched"),
-		Entry("as a chart", "helmCharts: [{name: x, repo: https://example.org}]", "kustomization.yaml: helmCharts"),
+		Entry("from a git repository", "resources: ['git@github.com:example/base.git']", "kustomization.yaml: resources", "is not fetched"),
+		Entry("as a Helm chart", "helmCharts: [{name: x, repo: https://example.org}]", "kustomization.yaml: helmCharts"),
 	)
 })
 

@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-var _ = Describe("Verification", func() {
+var _ = Describe("Signature verification", func() {
 	var (
 		s            *Space
 		source       v1alpha1.Source
@@ -45,12 +45,12 @@ var _ = Describe("Verification", func() {
 	}
 	signed := func() *runtime.RawExtension { return sign(descriptorOf(source), Signer, ours) }
 
-	It("lets through what is signed, and says by whom", func(ctx SpecContext) {
+	It("accepts signed content, and reports the signer", func(ctx SpecContext) {
 		s.Install(ctx, manifest(signed()))
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(BeVerified(corev1.ConditionTrue, Signer))
 	})
 
-	DescribeTable("that is enforced lets nothing through to the target that is", func(ctx SpecContext, descriptor func() *runtime.RawExtension, says string) {
+	DescribeTable("in mode Enforce rejects content that is", func(ctx SpecContext, descriptor func() *runtime.RawExtension, says string) {
 		s.Create(ctx, manifest(descriptor()))
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
 			BeVerified(corev1.ConditionFalse, says), NotSynced("a valid signature is required", says), NotReady(says), ReadyBecause(v1alpha1.ReasonBlocked), HaveState(v1alpha1.StateError, says)))
@@ -65,8 +65,8 @@ var _ = Describe("Verification", func() {
 		Entry("without a descriptor", func() *runtime.RawExtension { return nil }, "neither descriptor nor component"),
 		Entry("not signed", func() *runtime.RawExtension { return rawDescriptor(descriptorOf(source)) }, Signer),
 		Entry("signed with another key", func() *runtime.RawExtension { return sign(descriptorOf(source), Signer, theirs) }, Signer),
-		Entry("signed under another name", func() *runtime.RawExtension { return sign(descriptorOf(source), "somebody", ours) }, Signer),
-		Entry("edited afterwards", func() *runtime.RawExtension {
+		Entry("signed under another name", func() *runtime.RawExtension { return sign(descriptorOf(source), "other", ours) }, Signer),
+		Entry("changed after it was signed", func() *runtime.RawExtension {
 			old := NewChart("old", "1.0.0").PushLayer(context.Background())
 			text := string(sign(descriptorOf(old), Signer, ours).Raw)
 			hex := func(source v1alpha1.Source) string { return strings.TrimPrefix(source.Ref, "sha256:") }
@@ -77,7 +77,7 @@ var _ = Describe("Verification", func() {
 		}, `install "web"`),
 	)
 
-	It("follows the key: what is no longer trusted is left as it is", func(ctx SpecContext) {
+	It("applies a changed key: content that is no longer trusted stays as it is", func(ctx SpecContext) {
 		Publish(ctx, s, theirs)
 		s.Create(ctx, manifest(signed()))
 		AwaitTrouble(ctx, s, "web", Signer)
@@ -91,19 +91,19 @@ var _ = Describe("Verification", func() {
 		Edit(ctx, s.MustConfigMap(ctx, "web-settings"), `{"data":{"message":"changed"}}`)
 		Consistently(s.ConfigMap).WithContext(ctx).WithArguments("web-settings").Should(HaveData("message", "changed"))
 
-		By("continuing when the key is back")
+		By("continuing when the key is restored")
 		Publish(ctx, s, ours)
 		s.AwaitMessage(ctx, "web-settings", "hello")
 		s.AwaitReady(ctx, "web")
 
-		By("removing what is not trusted")
+		By("removing the Manifest while its content is not trusted")
 		Publish(ctx, s, theirs)
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(HaveState(v1alpha1.StateError))
 		s.Remove(ctx, "web")
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("that only warns installs, and says so until no one asks", func(ctx SpecContext) {
+	It("in mode Warn installs with a warning, until it is turned off", func(ctx SpecContext) {
 		Configure(ctx, s, Own, Verification(v1alpha1.VerificationWarn))
 		s.Install(ctx, manifest(sign(descriptorOf(source), Signer, theirs)))
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(BeVerified(corev1.ConditionFalse, Signer))

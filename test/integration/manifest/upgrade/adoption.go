@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-var _ = Describe("What runs already", func() {
+var _ = Describe("An existing installation", func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
@@ -63,7 +63,7 @@ var _ = Describe("What runs already", func() {
 		Expect(Must(pods(ctx))).To(ConsistOf(before))
 	}
 
-	It("as a Helm release is adopted without a restart, upgraded and handed back to Helm", func(ctx SpecContext) {
+	It("by Helm is adopted without a restart, upgraded and returned to Helm", func(ctx SpecContext) {
 		Helm(ctx, s, "install", "web", ChartDirectory(s, withNote()))
 		before := running(ctx)
 		m := adopted(ctx, WebChart())
@@ -72,7 +72,7 @@ var _ = Describe("What runs already", func() {
 		s.MustConfigMap(ctx, s.Name+"-kept")
 		Expect(Helm(ctx, s, "history", "web")).To(MatchRegexp(`2\s.*deployed`))
 
-		By("handing it back")
+		By("returning the release to Helm")
 		s.Update(ctx, "web", func(m *v1alpha1.Manifest) {
 			m.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate}
 		})
@@ -85,7 +85,7 @@ var _ = Describe("What runs already", func() {
 		Expect(Env.TargetClient.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kyma-system", Name: s.Name + ".web"}})).To(Succeed())
 	})
 
-	DescribeTable("as objects that kubectl applied is adopted without a restart", func(ctx SpecContext, args ...string) {
+	DescribeTable("by kubectl is adopted without a restart", func(ctx SpecContext, args ...string) {
 		file := filepath.Join(GinkgoT().TempDir(), "web.yaml")
 		Expect(os.WriteFile(file, []byte(Helm(ctx, s, "template", "web", ChartDirectory(s, withNote()))), 0o600)).To(Succeed())
 		s.Kubectl(ctx, append([]string{"apply", "--filename", file}, args...)...)
@@ -95,8 +95,8 @@ var _ = Describe("What runs already", func() {
 		s.Remove(ctx, "web")
 		Expect(Gone(s.Deployment)(ctx, "web")).To(BeTrue())
 	},
-		Entry("on the client"),
-		Entry("on the server", "--server-side"),
-		Entry("as the original did", "--server-side", "--field-manager", "declarative.kyma-project.io/applier"),
+		Entry("with client-side apply"),
+		Entry("with server-side apply", "--server-side"),
+		Entry("with the field manager of the original", "--server-side", "--field-manager", "declarative.kyma-project.io/applier"),
 	)
 })

@@ -13,12 +13,12 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-var _ = Describe("An object that exists already", func() {
+var _ = Describe("An object that already exists", func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("is left alone and reported, and taken over when that is asked for", func(ctx SpecContext) {
+	It("is reported and not changed, unless adoption is requested", func(ctx SpecContext) {
 		foreign := &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: "web-settings"}, Data: map[string]string{"message": "foreign", "own": "kept"},
 		}
@@ -39,7 +39,7 @@ var _ = Describe("An object that exists already", func() {
 		Expect(taken.Labels).To(HaveKeyWithValue(LabelManagedBy, ManagedBy))
 	})
 
-	It("stays when the Manifest that it was in the way of is removed", func(ctx SpecContext) {
+	It("stays when the Manifest that it conflicts with is removed", func(ctx SpecContext) {
 		foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: "web-settings"}}
 		Expect(Env.TargetClient.Create(ctx, foreign)).To(Succeed())
 		s.Create(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil)))
@@ -49,7 +49,7 @@ var _ = Describe("An object that exists already", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("belongs to the Manifest that was first", func(ctx SpecContext) {
+	It("belongs to the Manifest that applied it first", func(ctx SpecContext) {
 		source := WebChart().PushLayer(ctx)
 		s.Install(ctx, s.Manifest("first", s.InstallOf("first", source, Values{"shared": "shared"})))
 		shared := s.MustConfigMap(ctx, "shared")
@@ -59,13 +59,13 @@ var _ = Describe("An object that exists already", func() {
 		Expect(s.MustConfigMap(ctx, "shared").ResourceVersion).To(Equal(shared.ResourceVersion))
 		s.AwaitReady(ctx, "first")
 
-		By("going with the first, after which the second gets its own")
+		By("removing the first Manifest, after which the second one creates the object")
 		s.Remove(ctx, "first")
 		s.AwaitReady(ctx, "second")
 		Expect(s.MustConfigMap(ctx, "shared")).To(HaveData("owner", "second"))
 	})
 
-	It("is not shared with a copy of its Manifest", func(ctx SpecContext) {
+	It("is not changed by a copy of its Manifest", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil)))
 		before := s.MustConfigMap(ctx, "web-settings")
 

@@ -84,7 +84,7 @@ var _ = Describe("A plan", func() {
 		return out
 	}
 
-	It("of something new creates nothing, not even an inventory, until it is applied", func(ctx SpecContext) {
+	It("of a new Manifest creates nothing, not even an inventory, until it is applied", func(ctx SpecContext) {
 		own := s.Name + "-new"
 		DeferCleanup(func(ctx SpecContext) {
 			ns := &corev1.Namespace{}
@@ -112,7 +112,7 @@ var _ = Describe("A plan", func() {
 		s.Remove(ctx, "web")
 	})
 
-	It("of a change names fields and what is pruned, repairs no drift, and asks for nothing at rest", func(ctx SpecContext) {
+	It("of a change lists fields and pruned objects, repairs no drift, and sends no requests while nothing changes", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("plain", s.InstallOf("all", s.Inline("one", "k: a", "two", "k: a", "three", "k: a"), nil)))
 		s.Update(ctx, "plain", func(m *v1alpha1.Manifest) {
 			planOnly(m)
@@ -122,7 +122,7 @@ var _ = Describe("A plan", func() {
 		Eventually(s.Get).WithContext(ctx).WithArguments("plain").Should(havePlan(1, 1, 1, ConsistOf(
 			objectPlanned("Change", object("one"), "data.k"), objectPlanned("Create", object("four")), objectPlanned("Prune", object("three")))))
 
-		By("seeing drift as something to change")
+		By("including drift as a change")
 		Edit(ctx, s.MustConfigMap(ctx, "two"), `{"data":{"k":"edited"}}`)
 		m := awaitPlan(ctx, s, "plain", havePlan(1, 2, 1, ContainElement(objectPlanned("Change", object("two"), "data.k"))))
 		Expect(s.MustConfigMap(ctx, "two")).To(HaveData("k", "edited"))
@@ -130,8 +130,8 @@ var _ = Describe("A plan", func() {
 		m.Spec, m.ManagedFields, m.Annotations = v1alpha1.ManifestSpec{}, nil, nil
 		ExpectNowhere(ctx, s, m, "hidden-value")
 
-		By("asking for nothing while nothing changes")
-		AwaitSettled(ctx)
+		By("sending no requests while nothing changes")
+		AwaitIdle(ctx)
 		before, version := Must(Env.Provider.Scrape(ctx)), Must(s.Get(ctx, "plain")).ResourceVersion
 		Consistently(func(g Gomega) {
 			now, err := Env.Provider.Scrape(ctx)
@@ -149,7 +149,7 @@ var _ = Describe("A plan", func() {
 		Expect(Gone(s.ConfigMap)(ctx, "three")).To(BeTrue())
 	})
 
-	It("says what is in the way, and what the API server refuses", func(ctx SpecContext) {
+	It("reports existing objects, and objects that the API server rejects", func(ctx SpecContext) {
 		foreign := &corev1.ConfigMap{}
 		foreign.Namespace, foreign.Name = s.Name, "taken"
 		Expect(Env.TargetClient.Create(ctx, foreign)).To(Succeed())
@@ -175,7 +175,7 @@ metadata: {name: fine}
 			NotReady("ConfigMap "+s.Name+"/taken: already exists and does not belong to this module", "Service "+s.Name+"/wrong", "spec.ports[0].port")))
 		Eventually(Events).WithContext(ctx).WithArguments(s, "plain").Should(ContainElement(HavePrefix("Warning Planned problems:")))
 
-		By("adopting what is there")
+		By("adopting existing objects")
 		s.Update(ctx, "plain", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adoption = v1alpha1.AdoptionPolicyAdopt })
 		awaitPlan(ctx, s, "plain", havePlan(1, 1, 0, ContainElement(objectPlanned("Change", "ConfigMap "+s.Name+"/taken", "metadata.labels"))))
 		Expect(Must(s.ConfigMap(ctx, "taken")).Labels).To(BeEmpty())
@@ -183,7 +183,7 @@ metadata: {name: fine}
 		Expect(Must(s.ConfigMap(ctx, "taken")).DeletionTimestamp).To(BeNil())
 	})
 
-	It("of objects of a kind that it brings itself waits for nothing", func(ctx SpecContext) {
+	It("does not wait for the CRDs of its own custom resources", func(ctx SpecContext) {
 		m := s.Module(ctx, "module")
 		planOnly(m)
 		s.Create(ctx, m)
@@ -193,7 +193,7 @@ metadata: {name: fine}
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("is made by kymactl, which leaves the Manifest as it was unless it is asked to apply", func(ctx SpecContext) {
+	It("by kymactl restores the Manifest, unless it is told to apply the plan", func(ctx SpecContext) {
 		p := NewPerson(s)
 		next := s.Manifest("plain", s.InstallOf("all", s.Inline("one", "k: a"), nil))
 		next.SetGroupVersionKind(v1alpha1.ManifestGroupVersionKind)
@@ -204,7 +204,7 @@ metadata: {name: fine}
 		Expect(p.Ok(ctx, "plan", "-f", file(next), "--apply")).To(ContainSubstring("The provider is applying it."))
 		before := s.AwaitReady(ctx, "plain")
 
-		By("planning a change of what is there")
+		By("planning a change of an existing Manifest")
 		next.Spec.ForProvider.Installs[0].Source = s.Inline("one", "k: b")
 		p.Fails(ctx, exitChanges, []string{"1 to change"}, "plan", "-f", file(next), "--exit-code")
 		m := s.AwaitReady(ctx, "plain")
@@ -217,7 +217,7 @@ metadata: {name: fine}
 		awaitMessageOf(ctx, s, "one", "k", "b")
 	})
 
-	It("of a Kyma is that of its modules, and goes without a trace", func(ctx SpecContext) {
+	It("of a Kyma contains those of its modules, and can be discarded", func(ctx SpecContext) {
 		p := NewPerson(s)
 		o := NewOffer(s, "web")
 		o.Release(ctx, "regular", "1.0.0")
@@ -233,7 +233,7 @@ metadata: {name: fine}
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 		Expect(Must(s.GetKyma(ctx, "kyma")).Spec.ForProvider.Mode).To(Equal(v1alpha1.ModeApply))
 
-		By("planning another version of a module that is there, and going back to it as it is")
+		By("planning another version of an installed module, and discarding the plan")
 		o.Release(ctx, "fast", "2.0.0")
 		s.UpdateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules = []v1alpha1.Module{o.Module()} })
 		s.AwaitKyma(ctx, "kyma")

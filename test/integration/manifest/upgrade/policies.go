@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-var _ = Describe("Policies", func() {
+var _ = Describe("Management policies", func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
@@ -22,7 +22,7 @@ var _ = Describe("Policies", func() {
 		return func(m *v1alpha1.Manifest) { m.Spec.ManagementPolicies = p }
 	}
 
-	It("that only observe install nothing", func(ctx SpecContext) {
+	It("with only Observe install nothing", func(ctx SpecContext) {
 		m := s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil))
 		setPolicies(xpv2.ManagementActionObserve)(m)
 		s.Create(ctx, m)
@@ -34,7 +34,7 @@ var _ = Describe("Policies", func() {
 		s.AwaitReady(ctx, "web")
 	})
 
-	It("that only observe see drift and repair nothing", func(ctx SpecContext) {
+	It("with only Observe report drift and repair nothing", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil)))
 		s.Update(ctx, "web", setPolicies(xpv2.ManagementActionObserve))
 		s.AwaitReady(ctx, "web")
@@ -47,7 +47,7 @@ var _ = Describe("Policies", func() {
 		s.AwaitMessage(ctx, "web-settings", "hello")
 	})
 
-	It("without Delete leave everything, for a Manifest of the same name to find", func(ctx SpecContext) {
+	It("without Delete leave all objects, which a Manifest with the same name adopts", func(ctx SpecContext) {
 		m := s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil))
 		setPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate, xpv2.ManagementActionLateInitialize)(m)
 		again := m.DeepCopy()
@@ -64,7 +64,7 @@ var _ = Describe("Policies", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("do not matter while a Manifest is paused: nothing is done", func(ctx SpecContext) {
+	It("have no effect while a Manifest is paused", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil)))
 		s.Update(ctx, "web", func(m *v1alpha1.Manifest) {
 			m.Annotations["crossplane.io/paused"] = "true"

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-var _ = Describe("An upgrade that does not work", func() {
+var _ = Describe("An upgrade that fails", func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
@@ -40,7 +40,7 @@ var _ = Describe("An upgrade that does not work", func() {
 	}
 	rolledBack := HaveCondition(v1alpha1.TypeRolledBack, corev1.ConditionTrue, Not(BeEmpty()))
 
-	It("is rolled back once, until something newer is desired", func(ctx SpecContext) {
+	It("is rolled back once, until the spec changes", func(ctx SpecContext) {
 		first(ctx, rollback(v1alpha1.RollbackTriggerFailed, 2*time.Second))
 		settings := s.MustConfigMap(ctx, "web-settings")
 		bad := WebChart2().With("templates/bad.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 99999999}]}\n").PushLayer(ctx)
@@ -54,7 +54,7 @@ var _ = Describe("An upgrade that does not work", func() {
 		Expect(s.MustConfigMap(ctx, "web-settings").UID).To(Equal(settings.UID))
 		Expect(Gone(s.ConfigMap)(ctx, "web-options")).To(BeTrue())
 
-		By("without an ownership conflict, and with drift repaired")
+		By("repairing drift without an ownership conflict")
 		Edit(ctx, s.MustConfigMap(ctx, "web-settings"), `{"data":{"message":"changed"}}`)
 		s.AwaitMessage(ctx, "web-settings", "hello")
 		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(
@@ -62,18 +62,18 @@ var _ = Describe("An upgrade that does not work", func() {
 		m := Must(s.Get(ctx, "web"))
 		ExpectNowhere(ctx, s, m, "hidden-value")
 
-		By("not trying it again after a restart")
-		AwaitSettled(ctx)
+		By("not retrying the upgrade after a restart")
+		AwaitIdle(ctx)
 		settings = s.MustConfigMap(ctx, "web-settings")
 		Expect(Env.Provider.Terminate(ctx)).To(Succeed())
 		Expect(Env.Provider.Start(ctx)).To(Succeed())
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 		Expect(Must(Env.Provider.Scrape(ctx)).Requests(TargetRequests)).To(WriteNothing())
 		Expect(Must(Env.Provider.Scrape(ctx)).Requests(ControlRequests)).To(WriteNothing())
 		Expect(s.MustConfigMap(ctx, "web-settings").ResourceVersion).To(Equal(settings.ResourceVersion))
 		Expect(s.Get(ctx, "web")).To(SatisfyAll(rolledBack, HaveState(v1alpha1.StateWarning, "rolled back to 1.0.0")))
 
-		By("trying a newer version, which ends it")
+		By("upgrading to a newer version, which ends the rollback")
 		s.Update(ctx, "web", upgradeTo("2.0.1", WebChart2().Version("2.0.1").PushLayer(ctx)))
 		m = s.AwaitReady(ctx, "web")
 		Expect(m.Status.AtProvider.Rollback).To(BeNil())
@@ -84,7 +84,7 @@ var _ = Describe("An upgrade that does not work", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("is waited for no longer once something newer is desired", func(ctx SpecContext) {
+	It("is no longer waited for once the spec changes", func(ctx SpecContext) {
 		first(ctx, rollback(v1alpha1.RollbackTriggerFailed, time.Hour))
 		bad := WebChart2().With("templates/bad.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 99999999}]}\n").PushLayer(ctx)
 		s.Update(ctx, "web", upgradeTo("2.0.0", bad))
@@ -96,7 +96,7 @@ var _ = Describe("An upgrade that does not work", func() {
 		Expect(Events(ctx, s, "web")).NotTo(ContainElement(ContainSubstring("RolledBack")))
 	})
 
-	It("is rolled back where it does not become ready, as Helm says, and can be removed then", func(ctx SpecContext) {
+	It("is rolled back if it does not become ready, as helm history shows, and can then be removed", func(ctx SpecContext) {
 		first(ctx, rollback(v1alpha1.RollbackTriggerNotReady, 3*time.Second))
 		pending := WebChart2().With("templates/claim.yaml", "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: pending}\n"+
 			"spec: {accessModes: [ReadWriteOnce], storageClassName: none, resources: {requests: {storage: 1Gi}}}\n").PushLayer(ctx)
@@ -110,7 +110,7 @@ var _ = Describe("An upgrade that does not work", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("is not rolled back where it is the first", func(ctx SpecContext) {
+	It("is not rolled back if it is the first install", func(ctx SpecContext) {
 		m := s.Manifest("web", s.InstallOf("web", WebChart().With("templates/bad.yaml",
 			"apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 99999999}]}\n").PushLayer(ctx), nil))
 		m.Spec.ForProvider.Rollback = rollback(v1alpha1.RollbackTriggerFailed, time.Second)

@@ -29,7 +29,7 @@ func withSize(group string) Chart {
 	return OperatorChart(group).Version("2.0.0").With("crds/widgets.yaml", more)
 }
 
-var _ = Describe("A CRD of two Manifests", func() {
+var _ = Describe("A CRD that two Manifests contain", func() {
 	var s *Space
 	var survives func(ctx SpecContext)
 
@@ -66,7 +66,7 @@ var _ = Describe("A CRD of two Manifests", func() {
 		}
 	})
 
-	It("is used by the second one, and stays with the custom resources when the first one goes", func(ctx SpecContext) {
+	It("is used by the second Manifest, and stays with its custom resources when the first one is removed", func(ctx SpecContext) {
 		first := Must(crd(ctx)).GetLabels()[partOf]
 		Expect(users(ctx)).To(ConsistOf("Manifest " + s.Name + "/second"))
 		Expect(Events(ctx, s, "second")).To(ContainElement(SatisfyAll(
@@ -86,7 +86,7 @@ var _ = Describe("A CRD of two Manifests", func() {
 		s.AwaitReady(ctx, "second")
 		survives(ctx)
 
-		By("removing the last one, which waits for the custom resource")
+		By("removing the last Manifest, which waits for the custom resource")
 		s.Delete(ctx, "second")
 		Eventually(s.Get).WithContext(ctx).WithArguments("second").Should(HaveState(v1alpha1.StateWarning, "Widget "+s.Name+"/mine"))
 		Expect(Env.TargetClient.Delete(ctx, s.MustWidget(ctx, "mine"))).To(Succeed())
@@ -96,7 +96,7 @@ var _ = Describe("A CRD of two Manifests", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("stays with the first one when the second one goes", func(ctx SpecContext) {
+	It("stays with the first Manifest when the second one is removed", func(ctx SpecContext) {
 		first := Must(crd(ctx)).GetLabels()[partOf]
 		s.Remove(ctx, "second")
 		survives(ctx)
@@ -112,7 +112,7 @@ var _ = Describe("A CRD of two Manifests", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("goes with the last one when both go at the same time", func(ctx SpecContext) {
+	It("is deleted if both Manifests are removed at the same time", func(ctx SpecContext) {
 		Expect(Env.TargetClient.Delete(ctx, s.MustWidget(ctx, "mine"))).To(Succeed())
 		s.Delete(ctx, "first")
 		s.Delete(ctx, "second")
@@ -123,7 +123,7 @@ var _ = Describe("A CRD of two Manifests", func() {
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
 	})
 
-	It("is refused to the second one if it needs more, until the first one is upgraded", func(ctx SpecContext) {
+	It("is an error of the second Manifest if it needs a newer CRD, until the first one is upgraded", func(ctx SpecContext) {
 		strict := strictOperator(s.Group()).Version("3.0.0").Without("templates/more.yaml")
 		s.Update(ctx, "second", SetSource(withVersion(s.Group(), "v2").PushLayer(ctx)))
 		Eventually(s.Get).WithContext(ctx).WithArguments("second").Should(SatisfyAll(HaveState(v1alpha1.StateError,
@@ -134,7 +134,7 @@ var _ = Describe("A CRD of two Manifests", func() {
 		s.AwaitReady(ctx, "first")
 		s.AwaitReady(ctx, "second")
 
-		By("reporting a change that is not compatible")
+		By("reporting an incompatible change")
 		s.Update(ctx, "first", SetSource(strict.PushLayer(ctx)))
 		Eventually(s.Get).WithContext(ctx).WithArguments("second").Should(HaveState(v1alpha1.StateError,
 			"version v1: the existing CRD restricts the field spec.mode"))

@@ -18,7 +18,7 @@ var _ = Describe("Changing a Manifest", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	It("prunes what a new version no longer has, and nothing else", func(ctx SpecContext) {
+	It("prunes the objects that a new version no longer has, and nothing else", func(ctx SpecContext) {
 		foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: "foreign", Labels: map[string]string{"app": "web"}}}
 		Expect(Env.TargetClient.Create(ctx, foreign)).To(Succeed())
 		old := WebChart().PushLayer(ctx)
@@ -50,11 +50,11 @@ var _ = Describe("Changing a Manifest", func() {
 		Expect(s.MustConfigMap(ctx, "web-settings")).To(HaveData("message", "two"))
 		Expect(s.MustDeployment(ctx, "web").Status.AvailableReplicas).To(BeEquivalentTo(3))
 
-		By("leaving alone what the values do not change")
+		By("not changing other objects")
 		Expect(Must(Fetched(ctx, s.Key("web"), &corev1.ServiceAccount{})).ResourceVersion).To(Equal(account.ResourceVersion))
 	})
 
-	It("goes back to an older digest", func(ctx SpecContext) {
+	It("can return to an older digest", func(ctx SpecContext) {
 		old, recent := WebChart().PushLayer(ctx), WebChart2().PushLayer(ctx)
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", old, nil)))
 		s.Update(ctx, "web", SetSource(recent))
@@ -65,7 +65,7 @@ var _ = Describe("Changing a Manifest", func() {
 		Expect(Gone(s.ConfigMap)(ctx, "web-options")).To(BeTrue())
 	})
 
-	It("keeps what works when the new version cannot be installed", func(ctx SpecContext) {
+	It("keeps the old version if the new one cannot be installed", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil)))
 		broken := WebChart2().With("templates/broken.yaml", `{{ fail "not this one" }}`).PushLayer(ctx)
 		s.Update(ctx, "web", SetSource(broken))
@@ -75,7 +75,7 @@ var _ = Describe("Changing a Manifest", func() {
 		Expect(Gone(s.ConfigMap)(ctx, "web-options")).To(BeTrue())
 	})
 
-	It("adds an install and removes another", func(ctx SpecContext) {
+	It("can add an install and remove another one", func(ctx SpecContext) {
 		source := WebChart().PushLayer(ctx)
 		s.Install(ctx, s.Manifest("web", s.InstallOf("first", source, nil)))
 		s.Update(ctx, "web", func(m *v1alpha1.Manifest) {

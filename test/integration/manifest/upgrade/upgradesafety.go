@@ -44,7 +44,7 @@ var _ = Describe("Upgrade safety", func() {
 		})
 	}
 
-	It("refuses a CRD that would make live objects invalid, and applies it once they are changed", func(ctx SpecContext) {
+	It("refuses a CRD that would make existing objects invalid, and applies it once they are changed", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("module", s.InstallOf("operator", OperatorChart(s.Group()).PushLayer(ctx), nil)))
 		widget(ctx, "good", Values{"size": "small"})
 		widget(ctx, "huge", Values{"size": "huge"})
@@ -68,7 +68,7 @@ var _ = Describe("Upgrade safety", func() {
 		Expect(Env.TargetClient.Create(ctx, &unstructured.Unstructured{Object: s.Widget(s.Group(), "late", Values{"size": "huge"})})).NotTo(Succeed())
 	})
 
-	It("does not put a CRD back over objects that would be invalid then, and repairs all else", func(ctx SpecContext) {
+	It("does not repair a CRD if this would make existing objects invalid, but repairs other objects", func(ctx SpecContext) {
 		m := s.Manifest("module", s.InstallOf("operator", strictOperator(s.Group()).PushLayer(ctx), nil))
 		m.Spec.ForProvider.Drift = v1alpha1.DriftPolicyReport
 		s.Install(ctx, m)
@@ -91,7 +91,7 @@ var _ = Describe("Upgrade safety", func() {
 		Eventually(create).WithArguments("late").ShouldNot(Succeed())
 	})
 
-	It("refuses a CRD without a version that is stored", func(ctx SpecContext) {
+	It("refuses a CRD without a version in which objects are stored", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("module", s.InstallOf("operator", OperatorChart(s.Group()).PushLayer(ctx), nil)))
 		renamed := strings.Replace(controlplane.WidgetDefinition(s.Group()), "name: v1\n", "name: v2\n", 1)
 		s.Update(ctx, "module", SetSource(OperatorChart(s.Group()).Version("2.0.0").With("crds/widgets.yaml", renamed).PushLayer(ctx)))
@@ -101,7 +101,7 @@ var _ = Describe("Upgrade safety", func() {
 		s.AwaitReady(ctx, "module")
 	})
 
-	It("names a field that cannot be changed, and creates the object again only if it is asked to", func(ctx SpecContext) {
+	It("reports an immutable field, and recreates the object only on request", func(ctx SpecContext) {
 		job := func(image string) Chart {
 			return NewChart("job", "1.0.0").With("templates/job.yaml", `
 apiVersion: batch/v1
@@ -134,7 +134,7 @@ spec:
 			HaveState(v1alpha1.StateError, "StatefulSet "+s.Name+"/set: spec.serviceName cannot be changed (updates to statefulset spec")))
 		Expect(getJob(ctx).UID).To(Equal(uid))
 
-		By("asking for it")
+		By("requesting it")
 		s.Update(ctx, "job", func(m *v1alpha1.Manifest) {
 			m.Spec.ForProvider.ImmutableFields = v1alpha1.ImmutableFieldsPolicyRecreate
 		})
@@ -146,12 +146,12 @@ spec:
 	})
 })
 
-var _ = Describe("A field that cannot be changed", func() {
+var _ = Describe("An immutable field", func() {
 	var s *Space
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	DescribeTable("is named, whatever kind it is of", func(ctx SpecContext, text, from, to, message string, anew bool) {
+	DescribeTable("is reported for each kind", func(ctx SpecContext, text, from, to, message string, recreated bool) {
 		source := func(value string) v1alpha1.Source {
 			return v1alpha1.Source{Type: v1alpha1.SourceTypeRaw, Inline: strings.NewReplacer("VALUE", value, "NAME", s.Name).Replace(text)}
 		}
@@ -162,7 +162,7 @@ var _ = Describe("A field that cannot be changed", func() {
 		s.Update(ctx, "fixed", func(m *v1alpha1.Manifest) {
 			m.Spec.ForProvider.ImmutableFields = v1alpha1.ImmutableFieldsPolicyRecreate
 		})
-		if anew {
+		if recreated {
 			Eventually(s.Get).WithContext(ctx).WithArguments("fixed").Should(SatisfyAll(Synced(), Not(HaveState(v1alpha1.StateError))))
 			return
 		}

@@ -29,17 +29,17 @@ const (
 	kymaArgument     = "kyma"
 )
 
-// A subject identifies the Manifest or Kyma of a command.
-type subject struct {
+// A resourceRef identifies the Manifest or Kyma of a command.
+type resourceRef struct {
 	types.NamespacedName
 
 	kind schema.GroupVersionKind
 }
 
 // String returns the kind, namespace and name, such as "Kyma team-a/default".
-func (s *subject) String() string { return s.kind.Kind + " " + s.Namespace + "/" + s.Name }
+func (s *resourceRef) String() string { return s.kind.Kind + " " + s.Namespace + "/" + s.Name }
 
-func (s *subject) isKyma() bool { return s.kind == v1alpha1.KymaGroupVersionKind }
+func (s *resourceRef) isKyma() bool { return s.kind == v1alpha1.KymaGroupVersionKind }
 
 // kindsOf returns the possible kinds and the name in an argument of the form [KIND/]NAME.
 func kindsOf(argument string) (kinds []schema.GroupVersionKind, name string, err error) {
@@ -70,7 +70,7 @@ func kymaNamed(args []string) (string, bool) {
 
 // find returns the object that an argument names. It fails if the argument has no kind, and a Manifest and a Kyma with the name
 // exist.
-func find(ctx context.Context, c client.Reader, namespace, argument string) (*subject, *unstructured.Unstructured, error) {
+func find(ctx context.Context, c client.Reader, namespace, argument string) (*resourceRef, *unstructured.Unstructured, error) {
 	kinds, name, err := kindsOf(argument)
 	if err != nil {
 		return nil, nil, err
@@ -93,7 +93,7 @@ func find(ctx context.Context, c client.Reader, namespace, argument string) (*su
 		return nil, nil, command.Usagef("both a Manifest and a Kyma %s exist in namespace %s: use manifest/%s or kyma/%s", name, namespace, name, name)
 	case len(found) == 1:
 		u := found[0]
-		return &subject{kind: u.GroupVersionKind(), NamespacedName: client.ObjectKeyFromObject(u)}, u, nil
+		return &resourceRef{kind: u.GroupVersionKind(), NamespacedName: client.ObjectKeyFromObject(u)}, u, nil
 	case len(kinds) > 1:
 		return nil, nil, command.NotFoundf("there is no Manifest or Kyma %s in namespace %s: use --namespace", name, namespace)
 	}
@@ -102,7 +102,7 @@ func find(ctx context.Context, c client.Reader, namespace, argument string) (*su
 
 // change reads the object, calls do to modify it, and writes it if do returns true. The write includes the resource version, so
 // it cannot revert changes by other clients: on a conflict, change starts again. It returns the object as written, or as read.
-func (s *subject) change(ctx context.Context, c client.Client, do func(u *unstructured.Unstructured) (bool, error)) (*unstructured.Unstructured, error) {
+func (s *resourceRef) change(ctx context.Context, c client.Client, do func(u *unstructured.Unstructured) (bool, error)) (*unstructured.Unstructured, error) {
 	pause := wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 7, Cap: time.Second}
 	for {
 		u := &unstructured.Unstructured{}
@@ -130,8 +130,8 @@ func (s *subject) change(ctx context.Context, c client.Client, do func(u *unstru
 	}
 }
 
-// completeSubjects returns a Completer of a single argument for the Manifests and Kymas in the namespace.
-func completeSubjects(flags *command.ClusterFlags) complete.Completer {
+// completeResources returns a Completer of a single argument for the Manifests and Kymas in the namespace.
+func completeResources(flags *command.ClusterFlags) complete.Completer {
 	return complete.One(complete.Names(flags, func(ctx context.Context, c *command.Cluster) ([]string, error) {
 		manifests, kymas := &v1alpha1.ManifestList{}, &v1alpha1.KymaList{}
 		if err := c.List(ctx, manifests, client.InNamespace(c.Namespace)); err != nil {

@@ -50,9 +50,9 @@ func TestAwaitKymaUnseen(t *testing.T) {
 					return c.Get(ctx, key, o, opts...)
 				}},
 			)
-			of := &subject{kind: v1alpha1.KymaGroupVersionKind, NamespacedName: client.ObjectKeyFromObject(k)}
-			all := &concerned{environment: &command.Environment{Quiet: true}, client: c, of: of}
-			_, _, err := all.await(t.Context(), "not planned", looked)
+			of := &resourceRef{kind: v1alpha1.KymaGroupVersionKind, NamespacedName: client.ObjectKeyFromObject(k)}
+			all := &selection{environment: &command.Environment{Quiet: true}, client: c, of: of}
+			_, _, err := all.await(t.Context(), "not planned", checkReconciled)
 			if (err == nil) != (tc.want == nil) || err != nil && !tc.want(err) {
 				t.Errorf("\n%s\nawait(...): got %v", tc.reason, err)
 			}

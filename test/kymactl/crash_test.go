@@ -17,7 +17,7 @@ import (
 )
 
 // A second run completes the work of a process that was killed at any point.
-var _ = Describe("A process that is killed", func() {
+var _ = Describe("A killed command can be run again", func() {
 	var (
 		p        *person
 		r        *controlplane.Registry
@@ -101,7 +101,7 @@ var _ = Describe("A process that is killed", func() {
 		})
 	})
 
-	DescribeTable("at any time, during create", func(ctx SpecContext, to string) {
+	DescribeTable("during create, at any time", func(ctx SpecContext, to string) {
 		dir := p.sample("large", "a", 3_000_000)
 		start := time.Now()
 		want := p.ok(ctx, "module", "create", dir, "--key", key, "-o", p.output("whole")).digest()

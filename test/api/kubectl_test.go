@@ -24,7 +24,7 @@ import (
 // TestDefaults creates objects without optional fields, and checks the defaults.
 func TestDefaults(t *testing.T) {
 	const kyma, policies = `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Kyma, metadata: {name: minimal}, spec: `, `["*"]`
-	const everybody = `{"kind":"ClusterProviderConfig","name":"default"}`
+	const allNamespaces = `{"kind":"ClusterProviderConfig","name":"default"}`
 	component := object(t, fullManifest)
 	set(t, component, fields{"spec.forProvider.component.nameMapping": gone{}})
 	optional := manifestWith(t, `{type: raw, inline: "{}"}`)
@@ -41,7 +41,7 @@ func TestDefaults(t *testing.T) {
 			"spec.forProvider.mode":                 `"Apply"`,
 			"spec.forProvider.immutableFields":      `"Refuse"`,
 			"spec.forProvider.adoption":             `"Refuse"`,
-			"spec.providerConfigRef":                everybody,
+			"spec.providerConfigRef":                allNamespaces,
 			"spec.managementPolicies":               policies,
 		}},
 		{"manifests", component, map[string]string{"spec.forProvider.component.nameMapping": `"urlPath"`}},
@@ -59,7 +59,7 @@ func TestDefaults(t *testing.T) {
 			"spec.forProvider":         `{"channel":"regular","mode":"Apply"}`,
 			"spec.forProvider.channel": `"regular"`,
 			"spec.forProvider.mode":    `"Apply"`,
-			"spec.providerConfigRef":   everybody,
+			"spec.providerConfigRef":   allNamespaces,
 			"spec.managementPolicies":  policies,
 		}},
 		{"kymas", object(t, kyma+`{forProvider: {modules: [{name: x}]}}}`), map[string]string{

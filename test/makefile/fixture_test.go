@@ -32,14 +32,14 @@ const (
 	system, deployment = "provider-kyma-system", "provider-kyma"
 )
 
-// A site is a control plane, which is also a target cluster, and a registry.
-type site struct {
+// A fixture is a control plane, which is also a target cluster, and a registry.
+type fixture struct {
 	cluster  *controlplane.Cluster
 	client   client.Client
 	registry *controlplane.Registry
 }
 
-func newSite(t *testing.T) *site {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	// Its controllers delete namespaces.
 	c, err := controlplane.Start(t.Context(), controlplane.Options{Name: "make", ControllerManager: true})
@@ -56,11 +56,11 @@ func newSite(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Stop)
-	return &site{cluster: c, client: k, registry: r}
+	return &fixture{cluster: c, client: k, registry: r}
 }
 
 // kubeconfig returns the make argument that names the cluster.
-func (s *site) kubeconfig() string { return "KUBECONFIG=" + s.cluster.KubeconfigFile() }
+func (s *fixture) kubeconfig() string { return "KUBECONFIG=" + s.cluster.KubeconfigFile() }
 
 // await polls look until it is done, and reports the last result if the time is over. what describes the goal.
 func await(t *testing.T, what string, look func(ctx context.Context) (done bool, seen string, err error)) {
@@ -71,7 +71,7 @@ func await(t *testing.T, what string, look func(ctx context.Context) (done bool,
 }
 
 // awaitKinds waits until the control plane serves this number of our kinds.
-func (s *site) awaitKinds(t *testing.T, want int) {
+func (s *fixture) awaitKinds(t *testing.T, want int) {
 	t.Helper()
 	d, err := discovery.NewDiscoveryClientForConfig(s.cluster.Config())
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *site) awaitKinds(t *testing.T, want int) {
 }
 
 // patchCRD merges a patch into the CRD of Kymas.
-func (s *site) patchCRD(t *testing.T, patch string) {
+func (s *fixture) patchCRD(t *testing.T, patch string) {
 	t.Helper()
 	crd := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "kymas." + v1alpha1.Group}}
 	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
@@ -102,7 +102,7 @@ func (s *site) patchCRD(t *testing.T, patch string) {
 }
 
 // create creates a Manifest that installs a ConfigMap with a message.
-func (s *site) create(t *testing.T, name, message string) *v1alpha1.Manifest {
+func (s *fixture) create(t *testing.T, name, message string) *v1alpha1.Manifest {
 	t.Helper()
 	m := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name}}
 	m.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: v1alpha1.ProviderConfigKind, Name: config}
@@ -116,7 +116,7 @@ func (s *site) create(t *testing.T, name, message string) *v1alpha1.Manifest {
 }
 
 // awaitInstalled waits until the Manifest is Ready, and the ConfigMap has the message.
-func (s *site) awaitInstalled(t *testing.T, name, message string) {
+func (s *fixture) awaitInstalled(t *testing.T, name, message string) {
 	t.Helper()
 	key := client.ObjectKey{Namespace: team, Name: name}
 	await(t, "Manifest "+name+" is installed", func(ctx context.Context) (bool, string, error) {
@@ -135,7 +135,7 @@ func (s *site) awaitInstalled(t *testing.T, name, message string) {
 }
 
 // remove deletes an object, and waits until it is gone.
-func (s *site) remove(t *testing.T, o client.Object) {
+func (s *fixture) remove(t *testing.T, o client.Object) {
 	t.Helper()
 	if err := s.client.Delete(t.Context(), o); err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func (s *site) remove(t *testing.T, o client.Object) {
 	s.awaitGone(t, o)
 }
 
-func (s *site) awaitGone(t *testing.T, o client.Object) {
+func (s *fixture) awaitGone(t *testing.T, o client.Object) {
 	t.Helper()
 	await(t, fmt.Sprintf("%T %s is gone", o, o.GetName()), func(ctx context.Context) (bool, string, error) {
 		err := s.client.Get(ctx, client.ObjectKeyFromObject(o), o)
@@ -153,7 +153,7 @@ func (s *site) awaitGone(t *testing.T, o client.Object) {
 
 // play runs the Deployment of the provider as a kubelet would: it pulls the image, and runs its program with the arguments and
 // variables of the container, as its service account. It returns the image.
-func (s *site) play(t *testing.T) (image string) {
+func (s *fixture) play(t *testing.T) (image string) {
 	t.Helper()
 	d := &appsv1.Deployment{}
 	if err := s.client.Get(t.Context(), client.ObjectKey{Namespace: system, Name: deployment}, d); err != nil {

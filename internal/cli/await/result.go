@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// A Verdict is the result of checking a condition.
-type Verdict struct {
+// A Result is the result of checking a condition.
+type Result struct {
 	Met bool
 	// Failed reports that a state is Error, which can be temporary.
 	Failed bool
@@ -24,13 +24,13 @@ type Verdict struct {
 	Message string
 }
 
-// NotYet returns a verdict that is not met. The message describes what is missing.
-func NotYet(format string, args ...any) Verdict {
-	return Verdict{Message: fmt.Sprintf(format, args...)}
+// NotYet returns the result of a condition that is not met. The message describes what is missing.
+func NotYet(format string, args ...any) Result {
+	return Result{Message: fmt.Sprintf(format, args...)}
 }
 
-// Observed reports whether the provider has reconciled the current spec of a Kyma. If not, the verdict explains why.
-func Observed(k *v1alpha1.Kyma) (Verdict, bool) {
+// Observed reports whether the provider has reconciled the current spec of a Kyma. If not, the result explains why.
+func Observed(k *v1alpha1.Kyma) (Result, bool) {
 	synced := k.GetCondition(xpv2.TypeSynced)
 	switch {
 	case meta.IsPaused(k):
@@ -38,15 +38,15 @@ func Observed(k *v1alpha1.Kyma) (Verdict, bool) {
 	case synced.ObservedGeneration != k.Generation, synced.Reason == xpv2.ReasonReconcilePaused:
 		return NotYet("the provider has not reconciled the current spec of the Kyma"), false
 	}
-	return Verdict{}, true
+	return Result{}, true
 }
 
 // readiness checks whether a Kyma, or all of the given modules, are Ready. It fails with ExitNotFound if a module is not
 // enabled.
-func readiness(k *v1alpha1.Kyma, modules []string) (Verdict, error) {
+func readiness(k *v1alpha1.Kyma, modules []string) (Result, error) {
 	for _, name := range modules {
 		if !catalog.Enables(k, name) {
-			return Verdict{}, command.NotFoundf("module %s is not enabled in Kyma %s/%s: use 'kymactl module enable %s'", name, k.Namespace, k.Name, name)
+			return Result{}, command.NotFoundf("module %s is not enabled in Kyma %s/%s: use 'kymactl module enable %s'", name, k.Namespace, k.Name, name)
 		}
 	}
 	if v, ok := Observed(k); !ok {
@@ -60,16 +60,16 @@ func readiness(k *v1alpha1.Kyma, modules []string) (Verdict, error) {
 			return v, nil
 		}
 	}
-	return Verdict{Met: true}, nil
+	return Result{Met: true}, nil
 }
 
 // wholly checks whether a Kyma and all its modules are Ready.
-func wholly(k *v1alpha1.Kyma) Verdict {
+func wholly(k *v1alpha1.Kyma) Result {
 	synced, ready := k.GetCondition(xpv2.TypeSynced), k.GetCondition(xpv2.TypeReady)
 	at := &k.Status.AtProvider
 	switch {
 	case at.State == v1alpha1.StateError:
-		return Verdict{Failed: true, Message: at.Message}
+		return Result{Failed: true, Message: at.Message}
 	case synced.Status != corev1.ConditionTrue:
 		return NotYet("%s", synced.Message)
 	case ready.Status != corev1.ConditionTrue:
@@ -80,26 +80,26 @@ func wholly(k *v1alpha1.Kyma) Verdict {
 			return v
 		}
 	}
-	return Verdict{Met: true}
+	return Result{Met: true}
 }
 
 // moduleReady checks whether a module of a Kyma is Ready.
-func moduleReady(k *v1alpha1.Kyma, name string) Verdict {
+func moduleReady(k *v1alpha1.Kyma, name string) Result {
 	s, ok := catalog.StatusOf(k, name)
 	switch {
 	case !ok:
 		return NotYet("%s: %s", name, catalog.Unseen)
 	case s.State == v1alpha1.StateReady:
-		return Verdict{Met: true}
+		return Result{Met: true}
 	}
-	return Verdict{
+	return Result{
 		Failed:  s.State == v1alpha1.StateError,
 		Message: name + ": " + cmp.Or(s.Message, "it is in state "+string(s.State)),
 	}
 }
 
 // removal checks whether a Kyma neither enables the modules nor lists them in its status.
-func removal(k *v1alpha1.Kyma, modules []string) Verdict {
+func removal(k *v1alpha1.Kyma, modules []string) Result {
 	for _, name := range modules {
 		if catalog.Enables(k, name) {
 			return NotYet("%s: still enabled", name)
@@ -113,5 +113,5 @@ func removal(k *v1alpha1.Kyma, modules []string) Verdict {
 			return NotYet("%s: %s", name, cmp.Or(s.Message, "removal in progress"))
 		}
 	}
-	return Verdict{Met: true}
+	return Result{Met: true}
 }

@@ -15,29 +15,29 @@ import (
 
 const maxRedirects = 10
 
-// A Site is a URL with the settings and credentials to fetch it.
-type Site struct {
+// An HTTPEndpoint is a URL with the settings and credentials to fetch it.
+type HTTPEndpoint struct {
 	*endpoint
 
 	url *url.URL
 }
 
-// Site returns the site of u, with its settings in rs. Unlike with repositories, the scheme is part of the URL; plain
+// HTTPEndpoint returns the endpoint of u, with its settings in rs. Unlike with repositories, the scheme is part of the URL; plain
 // HTTP still requires the same permission.
-func (rs Registries) Site(u *url.URL) (*Site, error) {
+func (rs Registries) HTTPEndpoint(u *url.URL) (*HTTPEndpoint, error) {
 	// Keys of a docker configuration have no slash before the path.
 	e, err := rs.endpoint(u.Host, strings.TrimPrefix(u.Path, "/"))
 	if err != nil {
 		return nil, err
 	}
 	if u.Scheme == https {
-		return &Site{endpoint: e.as(schemeTLS), url: u}, nil
+		return &HTTPEndpoint{endpoint: e.as(schemeTLS), url: u}, nil
 	}
 	if e.scheme == schemeTLS {
 		return nil, errors.Errorf("plain HTTP to host %q is not allowed: use https://, or set plainHTTP for the host in "+
 			"spec.registries of the ProviderConfig", u.Host)
 	}
-	return &Site{endpoint: e.as(schemePlain), url: u}, nil
+	return &HTTPEndpoint{endpoint: e.as(schemePlain), url: u}, nil
 }
 
 // as returns a copy of e with another scheme.
@@ -47,20 +47,20 @@ func (e *endpoint) as(s scheme) *endpoint {
 	return c.identify(e.caller)
 }
 
-// Join returns the site of a path below the URL.
-func (s *Site) Join(path string) *Site {
-	return &Site{endpoint: s.endpoint, url: s.url.JoinPath(path)}
+// Join returns the endpoint of a path below the URL.
+func (s *HTTPEndpoint) Join(path string) *HTTPEndpoint {
+	return &HTTPEndpoint{endpoint: s.endpoint, url: s.url.JoinPath(path)}
 }
 
 // Scope identifies who delivers the content of the URL: exactly this URL, because a file host may belong to many
 // owners.
-func (s *Site) Scope() string { return fingerprint(s.server, s.url.String()) }
+func (s *HTTPEndpoint) Scope() string { return fingerprint(s.server, s.url.String()) }
 
 // Caller identifies the server and our credentials.
-func (s *Site) Caller() string { return s.caller }
+func (s *HTTPEndpoint) Caller() string { return s.caller }
 
 // Key identifies something at the URL as seen with our credentials.
-func (s *Site) Key(what string) string {
+func (s *HTTPEndpoint) Key(what string) string {
 	return s.caller + " " + s.url.String() + " " + what
 }
 
@@ -97,7 +97,7 @@ type Page struct {
 
 // Fetch returns the content of s, of at most limit bytes, or an unchanged Page if the content still matches known.
 // what names the content in errors.
-func (p *Pool) Fetch(ctx context.Context, s *Site, known Validators, limit int64, what string) (Page, error) {
+func (p *Pool) Fetch(ctx context.Context, s *HTTPEndpoint, known Validators, limit int64, what string) (Page, error) {
 	var result Page
 	err := p.roundTrip(ctx, s, http.MethodGet, known, func(resp *http.Response) error {
 		if resp.StatusCode == http.StatusNotModified && known != (Validators{}) {
@@ -118,7 +118,7 @@ func (p *Pool) Fetch(ctx context.Context, s *Site, known Validators, limit int64
 }
 
 // MayFetch reports whether the caller may read s. False means that the server does not support this check.
-func (p *Pool) MayFetch(ctx context.Context, s *Site) (bool, error) {
+func (p *Pool) MayFetch(ctx context.Context, s *HTTPEndpoint) (bool, error) {
 	return answered(p.roundTrip(ctx, s, http.MethodHead, Validators{}, func(resp *http.Response) error {
 		if resp.StatusCode != http.StatusOK {
 			return &statusError{code: resp.StatusCode, host: resp.Request.URL.Host}
@@ -127,7 +127,7 @@ func (p *Pool) MayFetch(ctx context.Context, s *Site) (bool, error) {
 	}))
 }
 
-func (p *Pool) roundTrip(ctx context.Context, s *Site, method string, known Validators, read func(*http.Response) error) error {
+func (p *Pool) roundTrip(ctx context.Context, s *HTTPEndpoint, method string, known Validators, read func(*http.Response) error) error {
 	w, err := p.wire(s.endpoint)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func dropCredentials(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-func (s *Site) authorize(ctx context.Context, req *http.Request) error {
+func (s *HTTPEndpoint) authorize(ctx context.Context, req *http.Request) error {
 	reg, err := name.NewRegistry(s.host, name.StrictValidation)
 	if err != nil {
 		return err

@@ -17,8 +17,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// These tests cover what a whole control plane shares: CRDs and packages.
-
 // crossplaneKind installs the CRD of a kind of Crossplane, without a controller.
 func crossplaneKind(t testing.TB, kind schema.GroupVersionKind, plural string) {
 	t.Helper()
@@ -57,6 +55,7 @@ spec:
 	})
 }
 
+// TestPackage checks deploy and undeploy with a Crossplane package, in a control plane that has only the CRDs of Crossplane.
 func TestPackage(t *testing.T) {
 	wipe(t)
 	const image = "registry.example.org/platform/provider-kyma:v1"
@@ -133,44 +132,5 @@ func TestPackage(t *testing.T) {
 	got = actions(t, succeed(t, NewUndeploy, "-n", "package", "--package", "-o", "json"))
 	if got["Provider provider-kyma"] != unchanged {
 		t.Errorf("undeploy --package again: want it unchanged, got %v", got)
-	}
-}
-
-// untilResync is longer than the five minutes after which an API server retries the deletion of a CRD. The finalizer of the API
-// server fails while the storage of a new kind is being set up. It retries before its cache has the status that it has written
-// itself, and after the conflict it waits for an event that never comes.
-const untilResync = 8 * time.Minute
-
-func TestUndeployCRDs(t *testing.T) {
-	wipe(t)
-	succeed(t, NewDeploy, "-n", "crds", "--in-cluster")
-	succeed(t, NewDeploy, "-n", "crds", "--provider-config", "control-plane", "--kyma", "second")
-
-	r := run(t, NewUndeploy, "-n", "crds", "--crds")
-	if command.CodeOf(r.err) != command.ExitFailure || !strings.Contains(r.err.Error(), "Kyma crds/second, ClusterProviderConfig control-plane") {
-		t.Errorf("undeploy --crds while there are objects: want exit code %d and their names, got %v", command.ExitFailure, r.err)
-	}
-	for _, o := range crdObjects(t) {
-		mustGet(t, o)
-	}
-	r = runFor(t, untilResync, NewUndeploy, "-n", "crds", "--crds", "--kyma", "second", "-o", "json")
-	if r.err != nil {
-		t.Fatalf("undeploy --crds: %v\n%s%s", r.err, r.out, r.said)
-	}
-	got := actions(t, r)
-	for _, o := range crdObjects(t) {
-		if got[o.words()] != deleted || get(t, o) != nil {
-			t.Errorf("undeploy --crds: want %s deleted, got %s", o.words(), got[o.words()])
-		}
-	}
-	got = actions(t, succeed(t, NewUndeploy, "-n", "crds", "--crds", "--templates", "-o", "json"))
-	for name, a := range got {
-		if a != unchanged {
-			t.Errorf("undeploy --crds again: want %s unchanged, got %s", name, a)
-		}
-	}
-	r = run(t, NewDeploy, "-n", "crds", "--in-cluster", "--skip-crds")
-	if command.CodeOf(r.err) != command.ExitNotFound || !strings.Contains(r.err.Error(), "omit --skip-crds") {
-		t.Errorf("deploy --skip-crds without CRDs: want exit code %d and what to do, got %v", command.ExitNotFound, r.err)
 	}
 }

@@ -20,50 +20,50 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// A site is the environment of the parts of Crossplane: a control plane with a client, and a directory for logs,
+// A host is the environment of the parts of Crossplane: a control plane with a client, and a directory for logs,
 // certificates and caches.
-type site struct {
+type host struct {
 	cluster *controlplane.Cluster
 	client  client.Client
 	dir     string
 }
 
-func newSite(cluster *controlplane.Cluster, dir string) (site, error) {
+func newHost(cluster *controlplane.Cluster, dir string) (host, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return site{}, errors.Wrap(err, "cannot find the directory")
+		return host{}, errors.Wrap(err, "cannot find the directory")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return site{}, errors.Wrap(err, "cannot make the directory")
+		return host{}, errors.Wrap(err, "cannot make the directory")
 	}
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, pkgv1.SchemeBuilder.AddToScheme, pkgv1beta1.SchemeBuilder.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
-			return site{}, errors.Wrap(err, "cannot register the kinds of Crossplane")
+			return host{}, errors.Wrap(err, "cannot register the kinds of Crossplane")
 		}
 	}
 	c, err := client.New(cluster.Config(), client.Options{Scheme: scheme})
-	return site{cluster: cluster, client: c, dir: dir}, errors.Wrap(err, "cannot create a client")
+	return host{cluster: cluster, client: c, dir: dir}, errors.Wrap(err, "cannot create a client")
 }
 
 // Dir returns the directory with the logs.
-func (s site) Dir() string { return s.dir }
+func (s host) Dir() string { return s.dir }
 
-func (s site) path(elem ...string) string {
+func (s host) path(elem ...string) string {
 	return filepath.Join(append([]string{s.dir}, elem...)...)
 }
 
 // secret returns the data of a Secret in Crossplane's namespace.
-func (s site) secret(ctx context.Context, name string) (map[string][]byte, error) {
+func (s host) secret(ctx context.Context, name string) (map[string][]byte, error) {
 	out := &corev1.Secret{}
 	err := s.client.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: name}, out)
 	return out.Data, errors.Wrapf(err, "cannot get Secret %q", name)
 }
 
 // writeSecret writes each key of a Secret in Crossplane's namespace to a file.
-func (s site) writeSecret(ctx context.Context, name, dir string) error {
+func (s host) writeSecret(ctx context.Context, name, dir string) error {
 	data, err := s.secret(ctx, name)
 	if err != nil {
 		return err

@@ -12,18 +12,18 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
-// If an install is removed from the bundle, and added again unchanged before all of its objects are deleted, it is applied
-// again: objects that are deleted or being deleted are recreated.
-func TestInstallComesBackWhileItLeaves(t *testing.T) {
+// TestInstallAddedDuringRemoval checks that an install is applied again if it is removed from the bundle, and added again
+// unchanged before all of its objects are deleted: objects that are deleted or being deleted are recreated.
+func TestInstallAddedDuringRemoval(t *testing.T) {
 	b := newBench(t)
 	both := bundleOf(install("web", configMap("x")), install("extra", configMap("one"), configMap("held")))
-	b.settle(both)
+	b.reconcile(both)
 	held := key("ConfigMap", "apps", "held")
 	b.s.edit(held, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"x/y"}) })
 	b.apply(bundleOf(install("web", configMap("x"))))
 	b.apply(both)
 	b.s.remove(held)
-	b.settle(both)
+	b.reconcile(both)
 	for _, name := range []string{"one", "held"} {
 		if b.s.uidOf(key("ConfigMap", "apps", name)) == "" {
 			t.Errorf("ConfigMap %s is missing, left %q", name, b.s.keys())
@@ -34,9 +34,9 @@ func TestInstallComesBackWhileItLeaves(t *testing.T) {
 	}
 }
 
-// If a release moves while its hooks run, and moves again before the first move is complete, it leaves records only at its
-// final location.
-func TestReleaseMovesOn(t *testing.T) {
+// TestReleaseMovesTwice checks that a release leaves records only at its final location if it moves while its hooks run, and
+// moves again before the first move is complete.
+func TestReleaseMovesTwice(t *testing.T) {
 	hooked := func(namespace string) *Bundle {
 		s := bundleOf(install("web", configMap("x"), hookJob("first", "pre-install,pre-upgrade")))
 		s.Installs[0].Namespace = namespace
@@ -55,11 +55,11 @@ func TestReleaseMovesOn(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.settle(hooked("apps"))
+			b.reconcile(hooked("apps"))
 			b.s.unready = true
 			b.apply(hooked("other"))
 			b.s.unready = false
-			b.settle(tc.to)
+			b.reconcile(tc.to)
 			var got []string
 			for _, k := range b.s.keys() {
 				if strings.Contains(k, release.RecordPrefix) {

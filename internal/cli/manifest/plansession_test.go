@@ -64,7 +64,7 @@ func TestReplaced(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := (&draft{written: written}).replaced(tc.now); got != tc.want {
+			if got := (&planSession{written: written}).replaced(tc.now); got != tc.want {
 				t.Errorf("\n%s\nreplaced(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})

@@ -27,25 +27,25 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
-// aRegistry contains content by digest, and counts requests.
-type aRegistry struct {
+// fakeRegistry contains content by digest, and counts requests.
+type fakeRegistry struct {
 	content  map[string][]byte
 	requests int
 }
 
-func (r *aRegistry) add(data []byte) string {
+func (r *fakeRegistry) add(data []byte) string {
 	sum := sha256.Sum256(data)
 	digest := "sha256:" + hex.EncodeToString(sum[:])
 	r.content[digest] = data
 	return digest
 }
 
-func (r *aRegistry) Manifest(ctx context.Context, regs oci.Registries, repo, reference string) (data []byte, digest string, err error) {
+func (r *fakeRegistry) Manifest(ctx context.Context, regs oci.Registries, repo, reference string) (data []byte, digest string, err error) {
 	data, err = r.Blob(ctx, regs, repo, reference)
 	return data, reference, err
 }
 
-func (r *aRegistry) Blob(_ context.Context, _ oci.Registries, _, digest string) ([]byte, error) {
+func (r *fakeRegistry) Blob(_ context.Context, _ oci.Registries, _, digest string) ([]byte, error) {
 	r.requests++
 	if data, ok := r.content[digest]; ok {
 		return data, nil
@@ -69,7 +69,7 @@ func (s *oneKey) GetTyped(ctx context.Context, namespace, name string) (corev1.S
 }
 
 // signedComponent pushes a signed component with one chart to a registry.
-func signedComponent(t *testing.T, r *aRegistry, chart string, key *rsa.PrivateKey) *v1alpha1.ComponentDigest {
+func signedComponent(t *testing.T, r *fakeRegistry, chart string, key *rsa.PrivateKey) *v1alpha1.ComponentDigest {
 	t.Helper()
 	raw, err := json.Marshal(map[string]any{
 		"meta": map[string]any{"schemaVersion": "v2"},
@@ -107,7 +107,8 @@ func signedComponent(t *testing.T, r *aRegistry, chart string, key *rsa.PrivateK
 	}
 }
 
-func TestVerifyAtRest(t *testing.T) {
+// TestVerifyIsCached checks that a verified component is not verified again until its keys or its sources change.
+func TestVerifyIsCached(t *testing.T) {
 	ours, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +117,7 @@ func TestVerifyAtRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chart, registry := "sha256:"+strings.Repeat("a", 64), &aRegistry{content: map[string][]byte{}}
+	chart, registry := "sha256:"+strings.Repeat("a", 64), &fakeRegistry{content: map[string][]byte{}}
 	mr := named("n", "m")
 	mr.Spec.ForProvider.Component = signedComponent(t, registry, chart, ours)
 	mr.Spec.ForProvider.Installs = []v1alpha1.Install{{Name: "web", Source: v1alpha1.Source{Type: v1alpha1.SourceTypeOCIRef, Ref: chart}}}
@@ -141,16 +142,16 @@ func TestVerifyAtRest(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(before, mr); diff != "" || registry.requests != 0 {
-		t.Errorf("at rest nothing must be asked nor said: %d requests, -want, +got:\n%s", registry.requests, diff)
+		t.Errorf("a verified component must be neither fetched nor reported again: %d requests, -want, +got:\n%s", registry.requests, diff)
 	}
 
 	keys.public = &theirs.PublicKey
 	if err := verify(); err == nil || mr.GetCondition(v1alpha1.TypeVerified).Status != corev1.ConditionFalse {
-		t.Errorf("what was verified with another key counts for nothing: %v", err)
+		t.Errorf("a verification with another key must not count: %v", err)
 	}
 	keys.public = &ours.PublicKey
 	mr.Spec.ForProvider.Installs[0].Source.Ref = "sha256:" + strings.Repeat("b", 64)
 	if err := verify(); err == nil || !strings.Contains(err.Error(), `install "web"`) {
-		t.Errorf("what was verified for another chart counts for nothing: %v", err)
+		t.Errorf("a verification of another chart must not count: %v", err)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-var _ = Describe("A Kyma that says how its modules are worked on", func() {
-	It("hands that on, and writes nothing from then on", func(ctx SpecContext) {
+var _ = Describe("The settings of a Kyma and its modules", func() {
+	It("are propagated to the Manifests once, without further writes", func(ctx SpecContext) {
 		s := NewSpace(ctx)
 		o := NewOffer(s, "tuned")
 		o.Release(ctx, "regular", "1.0.0")
@@ -36,16 +36,16 @@ var _ = Describe("A Kyma that says how its modules are worked on", func() {
 		Expect(p.ImmutableFields).To(Equal(v1alpha1.ImmutableFieldsPolicyRecreate))
 		Expect(p.Rollback).To(Equal(&v1alpha1.Rollback{Trigger: v1alpha1.RollbackTriggerFailed, After: metav1.Duration{Duration: 90 * time.Second}}))
 		Expect(p.Installs[0].ValuesFrom).To(Equal([]v1alpha1.ValuesReference{{Kind: "ConfigMap", Name: "values", Key: "values.yaml"}}))
-		AwaitSettled(ctx)
+		AwaitIdle(ctx)
 		Consistently(versionsOf).WithContext(ctx).WithArguments(s).Should(Equal(Must(versionsOf(ctx, s))))
 
-		By("planning only, until that is reverted")
+		By("setting the mode of the Kyma to Plan and back")
 		s.UpdateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Mode = v1alpha1.ModePlan })
 		Eventually(s.Get).WithContext(ctx).WithArguments(o.Manifest("kyma")).Should(HaveField("Spec.ForProvider.Mode", v1alpha1.ModePlan))
 		s.UpdateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Mode = v1alpha1.ModeApply })
 		Eventually(s.Get).WithContext(ctx).WithArguments(o.Manifest("kyma")).Should(HaveField("Spec.ForProvider.Mode", v1alpha1.ModeApply))
 
-		By("planning only this module, until that is reverted")
+		By("setting the mode of the module to Plan and back")
 		s.UpdateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules[0].Mode = v1alpha1.ModePlan })
 		Eventually(s.Get).WithContext(ctx).WithArguments(o.Manifest("kyma")).Should(HaveField("Spec.ForProvider.Mode", v1alpha1.ModePlan))
 		s.UpdateKyma(ctx, "kyma", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules[0].Mode = "" })

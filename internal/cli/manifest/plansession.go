@@ -26,9 +26,9 @@ import (
 // modeField is the path of the mode of a Manifest or a Kyma.
 const modeField = "spec.forProvider.mode"
 
-// A draft keeps an object in plan mode while the command runs.
-type draft struct {
-	subject
+// A planSession keeps an object in plan mode while the command runs.
+type planSession struct {
+	resourceRef
 
 	environment *command.Environment
 	client      client.WithWatch
@@ -41,8 +41,8 @@ type draft struct {
 	observes bool
 }
 
-// readSubject reads one Manifest or Kyma from a file, or from stdin if path is a dash. Errors are usage errors.
-func readSubject(in io.Reader, path string) (*unstructured.Unstructured, error) {
+// readResource reads one Manifest or Kyma from a file, or from stdin if path is a dash. Errors are usage errors.
+func readResource(in io.Reader, path string) (*unstructured.Unstructured, error) {
 	content, err := argument.ReadObject(in, "--file", path, argument.KubernetesObject)
 	if err != nil {
 		return nil, err
@@ -61,15 +61,15 @@ func readSubject(in io.Reader, path string) (*unstructured.Unstructured, error) 
 	return u, nil
 }
 
-// begin reads the object from the control plane, and sets subject, before and observes.
-func (d *draft) begin(ctx context.Context, c *command.Cluster, argument string) error {
+// load reads the object from the control plane, and sets resourceRef, before and observes.
+func (d *planSession) load(ctx context.Context, c *command.Cluster, argument string) error {
 	d.client = c
 	if d.want == nil {
 		s, u, err := find(ctx, c, c.Namespace, argument)
 		if err != nil {
 			return err
 		}
-		d.subject, d.before = *s, u
+		d.resourceRef, d.before = *s, u
 		d.observes = observes(u)
 		// A composite resource owns all of spec.forProvider of a Manifest, but not the mode of a Kyma.
 		if by := composer(u); by != "" && !d.isKyma() && !d.observes {
@@ -79,7 +79,7 @@ func (d *draft) begin(ctx context.Context, c *command.Cluster, argument string) 
 	}
 	namespace := cmp.Or(d.want.GetNamespace(), c.Namespace)
 	d.want.SetNamespace(namespace)
-	d.subject = subject{kind: d.want.GroupVersionKind(), NamespacedName: types.NamespacedName{Namespace: namespace, Name: d.want.GetName()}}
+	d.resourceRef = resourceRef{kind: d.want.GroupVersionKind(), NamespacedName: types.NamespacedName{Namespace: namespace, Name: d.want.GetName()}}
 	d.observes = observes(d.want)
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(d.kind)
@@ -97,7 +97,7 @@ func (d *draft) begin(ctx context.Context, c *command.Cluster, argument string) 
 }
 
 // composed returns the error for an object that another object composes.
-func (d *draft) composed(by string) error {
+func (d *planSession) composed(by string) error {
 	return errors.Errorf("%s is composed by %s, which would revert the change: plan the change there", d, by)
 }
 
@@ -128,8 +128,8 @@ func setMode(u *unstructured.Unstructured, mode v1alpha1.Mode) error {
 	return unstructured.SetNestedField(u.Object, string(mode), "spec", "forProvider", "mode")
 }
 
-// put sets the mode of the object to Plan and applies the file, in a single write.
-func (d *draft) put(ctx context.Context) error {
+// enterPlanMode sets the mode of the object to Plan and applies the file, in a single write.
+func (d *planSession) enterPlanMode(ctx context.Context) error {
 	if d.before == nil {
 		u := d.want.DeepCopy()
 		if err := setMode(u, v1alpha1.ModePlan); err != nil {
@@ -146,7 +146,7 @@ func (d *draft) put(ctx context.Context) error {
 		if u.GetDeletionTimestamp() != nil {
 			return false, errors.Errorf("%s is being deleted and cannot be planned", d)
 		}
-		// Another client could have changed it since begin.
+		// Another client could have changed it since load.
 		d.before = u.DeepCopy()
 		if d.want != nil {
 			references, _, err := unstructured.NestedFieldNoCopy(u.Object, "spec", "resourceRefs")
@@ -154,7 +154,7 @@ func (d *draft) put(ctx context.Context) error {
 				return false, err
 			}
 			u.Object["spec"] = specOf(d.want, references)
-			merged(u, d.want)
+			mergeMetadata(u, d.want)
 		}
 		if !d.observes {
 			if err := setMode(u, v1alpha1.ModePlan); err != nil {
@@ -169,8 +169,8 @@ func (d *draft) put(ctx context.Context) error {
 	return err
 }
 
-// merged adds the labels and annotations of from to into.
-func merged(into, from *unstructured.Unstructured) {
+// mergeMetadata adds the labels and annotations of from to into.
+func mergeMetadata(into, from *unstructured.Unstructured) {
 	labels, annotations := into.GetLabels(), into.GetAnnotations()
 	if labels == nil {
 		labels = map[string]string{}
@@ -185,23 +185,23 @@ func merged(into, from *unstructured.Unstructured) {
 }
 
 // planned checks whether a Manifest has a plan for the spec that the command has written.
-func (d *draft) planned(m *v1alpha1.Manifest) (await.Verdict, error) {
+func (d *planSession) planned(m *v1alpha1.Manifest) (await.Result, error) {
 	at := m.Status.AtProvider.Plan
 	fresh := at != nil && at.ObservedGeneration == m.Generation
 	if !d.isKyma() {
 		fresh = fresh && m.Generation >= d.written.GetGeneration()
 	}
 	if fresh && (m.Spec.ForProvider.Mode == v1alpha1.ModePlan || d.observes) {
-		return await.Verdict{Met: true}, nil
+		return await.Result{Met: true}, nil
 	}
-	if v, err := looked(m); err != nil || !v.Met {
+	if v, err := checkReconciled(m); err != nil || !v.Met {
 		return v, err
 	}
 	return await.NotYet("the current spec has not been planned yet"), nil
 }
 
 // apply sets the mode to Apply, so that the provider applies the plan. It fails if the spec has changed since the plan was made.
-func (d *draft) apply(ctx context.Context) error {
+func (d *planSession) apply(ctx context.Context) error {
 	_, err := d.change(ctx, d.client, func(u *unstructured.Unstructured) (bool, error) {
 		if d.replaced(u) {
 			return false, errors.Errorf("%s has changed since it was planned and stays in plan mode: plan it again", d)
@@ -213,7 +213,7 @@ func (d *draft) apply(ctx context.Context) error {
 
 // replaced reports whether another client has changed the spec since it was planned. It ignores changes to spec.resourceRefs,
 // which the provider owns.
-func (d *draft) replaced(u *unstructured.Unstructured) bool {
+func (d *planSession) replaced(u *unstructured.Unstructured) bool {
 	return u.GetUID() != d.written.GetUID() || !reflect.DeepEqual(specOf(u, nil), specOf(d.written, nil))
 }
 
@@ -231,14 +231,14 @@ func specOf(u *unstructured.Unstructured, references any) map[string]any {
 	return spec
 }
 
-// back restores the object as it was before, or deletes it if it did not exist. It fails if another client has changed the spec
-// in the meantime.
-func (d *draft) back(ctx context.Context) error {
+// restore restores the object as it was before, or deletes it if it did not exist. It fails if another client has changed the
+// spec in the meantime.
+func (d *planSession) restore(ctx context.Context) error {
 	if d.written == nil {
 		return nil
 	}
 	if d.before == nil {
-		return errors.Wrapf(notfound.Ignore(d.drop(ctx)), "cannot delete %s, which stays in plan mode", d)
+		return errors.Wrapf(notfound.Ignore(d.deleteCreated(ctx)), "cannot delete %s, which stays in plan mode", d)
 	}
 	_, err := d.change(ctx, d.client, func(u *unstructured.Unstructured) (bool, error) {
 		if d.replaced(u) {
@@ -257,10 +257,10 @@ func (d *draft) back(ctx context.Context) error {
 	return errors.Wrapf(notfound.Ignore(err), "cannot restore %s, which stays in plan mode (%s)", d, modeField)
 }
 
-// drop deletes an object that did not exist before. It first changes the management policies to Observe, so that nothing is
-// removed from the target cluster: an earlier object with this name may have left its inventory there, and the plan is relative
-// to that inventory.
-func (d *draft) drop(ctx context.Context) error {
+// deleteCreated deletes an object that did not exist before. It first changes the management policies to Observe, so that nothing
+// is removed from the target cluster: an earlier object with this name may have left its inventory there, and the plan is
+// relative to that inventory.
+func (d *planSession) deleteCreated(ctx context.Context) error {
 	uid := d.written.GetUID()
 	_, err := d.change(ctx, d.client, func(u *unstructured.Unstructured) (bool, error) {
 		if u.GetUID() != uid || d.observes {
