@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/kubeconfig"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
@@ -42,6 +43,7 @@ type Pool struct {
 	request     transport.CountFunc
 	limits      transport.Limits
 	budget      *decoding.Budget
+	caches      *informer.Budget
 	guard       *netguard.Guard
 	metrics     *metrics.Metrics
 	log         logging.Logger
@@ -156,6 +158,7 @@ func NewPool(i cluster.Interpreter, o ...Option) *Pool {
 	for _, f := range o {
 		f(p)
 	}
+	p.caches = informer.ScaledBudget(func(bytes int64) { p.metrics.TargetCacheBytes.Set(float64(bytes)) })
 	return p
 }
 
@@ -282,6 +285,7 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 		Done:      cancel,
 		Monitored: true,
 		Slots:     p.slots,
+		Budget:    p.caches,
 		Settled:   func(cluster *Cluster) { p.settled(c.Digest, cluster) },
 	})
 	if err != nil {

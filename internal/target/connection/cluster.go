@@ -73,6 +73,8 @@ type Options struct {
 	Done func()
 	// Slots limits how many kinds all connections with the same channel list at the same time; optional.
 	Slots chan struct{}
+	// Budget limits the caches of all connections with the same budget together; optional.
+	Budget *informer.Budget
 	// Monitored means that callers can be called back, so that nothing makes them wait: a goroutine probes the server while it is
 	// not Connected, and all other requests fail immediately during that time. The first call of Ready starts the goroutine. The
 	// cache returns a *cluster.ListingError for kinds that are being listed.
@@ -113,7 +115,7 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 		return nil, errors.Wrap(err, "cannot create a client")
 	}
 	c.mapper = mapper.New(c.get, o.Builtin)
-	options := []informer.Option{informer.WithRewritten(c.forgetUID)}
+	options := []informer.Option{informer.WithRewritten(c.forgetUID), informer.WithBudget(o.Budget)}
 	if o.Log != nil {
 		options = append(options, informer.WithLogger(o.Log))
 	}
