@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// small is the estimated size up to which a response does not count in the budget.
+	// small is the estimated size up to which a response, or all responses of a holder together, do not count in the budget.
 	small = 1 << 20
 
 	// leastBudget and mostBudget bound the budget of Scaled, which is the memory limit of the process divided by share.
@@ -57,14 +57,19 @@ func Scaled() *Budget {
 func (b *Budget) Response() int64 { return b.raw.size/2 - 1 }
 
 // acquire waits until the budget has room for content, and returns a function that releases it. Small content does not
-// count.
+// count, unless its holder has much of it.
 func (b *Budget) acquire(ctx context.Context, contentType string, content []byte) (func(), error) {
-	size := Estimate(contentType, content)
-	switch {
-	case size <= small:
-		return func() {}, nil
-	case size > b.most:
+	h, size := holderOf(ctx), Estimate(contentType, content)
+	if size > b.most {
 		return nil, ErrTooLarge
 	}
-	return holderOf(ctx).acquire(ctx, b.decoding, size)
+	due := h.due(size)
+	if due == 0 {
+		return func() {}, nil
+	}
+	release, err := h.acquire(ctx, b.decoding, min(due, b.most))
+	if err != nil {
+		h.undo(due - size)
+	}
+	return release, err
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -191,6 +193,67 @@ func TestHold(t *testing.T) {
 			t.Error("want everything released")
 		}
 	})
+}
+
+// TestSmallResponses checks that small responses count as soon as their holder has many of them.
+func TestSmallResponses(t *testing.T) {
+	const each = 50 << 10 // It becomes 200 KiB.
+	type args struct {
+		responses int
+		// own is true if each response has its own holder.
+		held, own bool
+		// taken is the part of the budget that others have.
+		taken int64
+	}
+	type want struct {
+		Read    int
+		Counted bool
+		Err     error
+	}
+	cases := map[string]struct {
+		reason string
+		args   args
+		want   want
+	}{
+		"Few":    {reason: "A few small responses do not count.", args: args{responses: 5, held: true}, want: want{Read: 5}},
+		"Many":   {reason: "Many of them count.", args: args{responses: 6, held: true}, want: want{Read: 6, Counted: true}},
+		"Own":    {reason: "Responses that are released one by one do not.", args: args{responses: 100, held: true, own: true}, want: want{Read: 100}},
+		"Free":   {reason: "Neither do those without a holder.", args: args{responses: 100}, want: want{Read: 100}},
+		"All":    {reason: "They can take the whole budget.", args: args{responses: 59, held: true}, want: want{Read: 59, Counted: true}},
+		"Excess": {reason: "But not more.", args: args{responses: 1000, held: true}, want: want{Read: 65, Counted: true, Err: ErrBusy}},
+		"Others": {reason: "What others have is not available.", args: args{responses: 1000, held: true, taken: 9 * mib}, want: want{Read: 17, Counted: true, Err: ErrBusy}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := New(16 * mib) // 12 MiB for what is decoded.
+			if !b.decoding.TryAcquire(tc.args.taken) {
+				t.Fatal("no room for the others")
+			}
+			ctx, done := t.Context(), func() {}
+			if tc.args.held && !tc.args.own {
+				ctx, done = Hold(ctx)
+			}
+			got := want{}
+			for range tc.args.responses {
+				ctx, release := ctx, func() {}
+				if tc.args.own {
+					ctx, release = Hold(ctx)
+				}
+				if _, _, got.Err = b.Read(ctx, source(each)); got.Err != nil {
+					break
+				}
+				got.Read++
+				release()
+			}
+			got.Counted = !b.decoding.TryAcquire(b.most - tc.args.taken)
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateErrors()); diff != "" {
+				t.Errorf("\n%s\nRead(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if done(); got.Counted && !b.decoding.TryAcquire(b.most-tc.args.taken) {
+				t.Errorf("%s\nwant everything released", tc.reason)
+			}
+		})
+	}
 }
 
 // TestSkip checks that what precedes the content is not estimated.

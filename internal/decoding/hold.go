@@ -16,13 +16,15 @@ type holder struct {
 	up *holder
 	// waiting is held during acquire, so that only one response at a time waits. It is that of the outermost holder.
 	waiting *sync.Mutex
-	// mu guards releases.
-	mu       sync.Mutex
-	releases []func()
+	// mu guards releases, and uncounted, the size of the small responses that do not count yet.
+	mu        sync.Mutex
+	releases  []func()
+	uncounted int64
 }
 
 // Hold returns a context for one request, and a function to call when its response is decoded and no longer used. Until then the
-// response counts in the budget. Without Hold, it counts until its body is closed, which is before it is decoded.
+// response counts in the budget. Without Hold, it counts until its body is closed, which is before it is decoded. The responses of
+// several requests with the context count together, even if each of them is small.
 func Hold(ctx context.Context) (context.Context, func()) {
 	h := &holder{up: holderOf(ctx), waiting: &sync.Mutex{}}
 	if h.up != nil {
@@ -34,6 +36,36 @@ func Hold(ctx context.Context) (context.Context, func()) {
 func holderOf(ctx context.Context) *holder {
 	h, _ := ctx.Value(contextKey{}).(*holder)
 	return h
+}
+
+// due adds a response to the small ones that do not count yet. When they are no longer small together, it returns the size that must be
+// acquired for all of them, and otherwise 0. Without a holder, each response is on its own.
+func (h *holder) due(size int64) int64 {
+	if h == nil {
+		if size <= small {
+			return 0
+		}
+		return size
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.uncounted += size
+	if h.uncounted <= small {
+		return 0
+	}
+	due := h.uncounted
+	h.uncounted = 0
+	return due
+}
+
+// undo adds small responses again that could not be counted.
+func (h *holder) undo(size int64) {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.uncounted += size
 }
 
 // acquire acquires memory from a semaphore and keeps it until release. It waits only while the holder, and those around it, have
@@ -79,5 +111,5 @@ func (h *holder) release() {
 	for _, f := range h.releases {
 		f()
 	}
-	h.releases = nil
+	h.releases, h.uncounted = nil, 0
 }

@@ -21,6 +21,9 @@ type Metrics struct {
 	// TargetStates is the number of these connections in each state.
 	TargetStates States
 
+	// TargetCacheBytes is the size of what is kept of the objects of all clusters.
+	TargetCacheBytes prometheus.Gauge
+
 	// TargetRequests counts the requests to target clusters.
 	TargetRequests Requests
 
@@ -44,6 +47,10 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 			Name: "provider_kyma_target_connection_states",
 			Help: "Number of open connections to target clusters, by state (Connecting, Connected, Unreachable, Unauthorized or WrongCluster).",
 		}, []string{"state"})},
+		TargetCacheBytes: f.NewGauge(prometheus.GaugeOpts{
+			Name: "provider_kyma_target_cache_bytes",
+			Help: "Approximate size of the states of the watched objects of all target clusters, in bytes.",
+		}),
 		TargetRequests: Requests{f.NewCounterVec(prometheus.CounterOpts{
 			Name: "provider_kyma_target_requests_total",
 			Help: "Total number of requests to target clusters, by method (WATCH for watches) and status code (0 if there was no response).",

@@ -22,6 +22,7 @@ func TestMetrics(t *testing.T) {
 	m := New(r, version.Build{Version: "v1", Commit: "c", Go: "go1"})
 	m.TargetConnections.Inc()
 	m.TargetStates.Add("", 1)
+	m.TargetCacheBytes.Set(5)
 	m.TargetRequests.Count("GET", 200)
 	m.ControlPlaneRequests.Count("WATCH", 0)
 	want := `
@@ -31,6 +32,9 @@ provider_kyma_build_info{commit="c",goversion="go1",version="v1"} 1
 # HELP provider_kyma_control_plane_requests_total Total number of requests to the control plane, by method (WATCH for watches, REVIEW for access reviews) and status code (0 if there was no response).
 # TYPE provider_kyma_control_plane_requests_total counter
 provider_kyma_control_plane_requests_total{code="0",verb="WATCH"} 1
+# HELP provider_kyma_target_cache_bytes Approximate size of the states of the watched objects of all target clusters, in bytes.
+# TYPE provider_kyma_target_cache_bytes gauge
+provider_kyma_target_cache_bytes 5
 # HELP provider_kyma_target_connection_states Number of open connections to target clusters, by state (Connecting, Connected, Unreachable, Unauthorized or WrongCluster).
 # TYPE provider_kyma_target_connection_states gauge
 provider_kyma_target_connection_states{state="Connecting"} 1

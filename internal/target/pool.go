@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/kubeconfig"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
@@ -40,6 +41,7 @@ type Pool struct {
 	request     transport.CountFunc
 	limits      transport.Limits
 	budget      *decoding.Budget
+	caches      *informer.Budget
 	guard       *netguard.Guard
 	metrics     *metrics.Metrics
 	log         logging.Logger
@@ -155,6 +157,7 @@ func NewPool(i cluster.Interpreter, o ...Option) *Pool {
 	for _, f := range o {
 		f(p)
 	}
+	p.caches = informer.ScaledBudget(func(bytes int64) { p.metrics.TargetCacheBytes.Set(float64(bytes)) })
 	return p
 }
 
@@ -283,6 +286,7 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 		Slots:     p.slots,
 		Settled:   func(cluster *Cluster) { p.wakeConsumers(c.Digest, cluster) },
 		Replaced:  func(cluster *Cluster) { p.replaced(c.Digest, cluster) },
+		Budget:    p.caches,
 	})
 	if err != nil {
 		cancel()

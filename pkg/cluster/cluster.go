@@ -101,10 +101,17 @@ type TooManyError struct {
 	// them. One of these limits was exceeded, or the limit for all kinds together.
 	Objects int
 	Bytes   int64
+	// Shared is true if Bytes is instead the limit for all clusters together, and this cluster uses more than most of them.
+	Shared bool
 }
 
 // Error returns a message that contains the kind and the limits, and explains what to do.
 func (e *TooManyError) Error() string {
+	if e.Shared {
+		return fmt.Sprintf("objects of kind %s with label %s are not watched, because the objects of all clusters are too large (the maximum is "+
+			"%d MiB), and this cluster has many; they are read one by one: delete the ones that do not belong to a module, or increase the "+
+			"memory limit of the provider", e.Kind, e.Selector, e.Bytes>>20)
+	}
 	return fmt.Sprintf("objects of kind %s with label %s are not watched, because there are too many or they are too "+
 		"large (the maximum is %d objects or %d MiB); they are read one by one: delete the ones that do not "+
 		"belong to a module", e.Kind, e.Selector, e.Objects, e.Bytes>>20)

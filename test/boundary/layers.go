@@ -105,6 +105,7 @@ func targetLayers() []layer {
 	return []layer{
 		{path: "internal/target/transport", level: 50, forbidden: content},
 		{path: "internal/target/kubeconfig", level: 50, forbidden: content},
+		{path: "internal/target/discovery", level: 50, forbidden: content},
 		{path: "internal/target/mapper", level: 50, forbidden: content},
 		{path: "internal/target/informer", level: 50, forbidden: content},
 		{path: "internal/target/connection", level: 51, forbidden: content},

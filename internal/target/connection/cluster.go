@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/version"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -40,7 +38,6 @@ type Cluster struct {
 	config    *rest.Config
 	transport *transport.Transport
 	rest      *rest.RESTClient
-	discovery *discovery.DiscoveryClient
 	mapper    *mapper.Mapper
 	informer  *informer.Cache
 	identity  string
@@ -57,7 +54,7 @@ type Cluster struct {
 	known    atomic.Pointer[string]
 	changed  func(*Cluster)
 	replaced func(*Cluster)
-	versions *remembered[[]string]
+	versions *remembered[apis]
 }
 
 var _ cluster.Cluster = &Cluster{}
@@ -80,6 +77,8 @@ type Options struct {
 	Done func()
 	// Slots limits how many kinds all connections with the same channel list at the same time; optional.
 	Slots chan struct{}
+	// Budget limits the caches of all connections with the same budget together; optional.
+	Budget *informer.Budget
 	// Monitored means that callers can be called back, so that nothing makes them wait: a goroutine probes the server while it is
 	// not Connected, and all other requests fail immediately during that time. The first call of Ready starts the goroutine. The
 	// cache returns a *cluster.ListingError for kinds that are being listed.
@@ -93,7 +92,7 @@ type Options struct {
 // requests. Errors describe what is wrong with the config.
 func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 	c := &Cluster{
-		done: o.Done, changed: o.Changed, replaced: o.Replaced, uid: newUID(), version: newRemembered[string](), versions: newRemembered[[]string](),
+		done: o.Done, changed: o.Changed, replaced: o.Replaced, uid: newUID(), version: newRemembered[string](), versions: newRemembered[apis](),
 	}
 	if c.replaced == nil {
 		c.replaced = func(*Cluster) {}
@@ -119,15 +118,12 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 	if c.rest, err = RESTClient(c.config, client); err != nil {
 		return nil, errors.Wrap(err, "cannot create a client")
 	}
-	if c.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(c.config, client); err != nil {
-		return nil, errors.Wrap(err, "cannot create a client")
-	}
 	watcher, err := newWatchClient(c.config, client, c.get)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot create a client")
 	}
 	c.mapper = mapper.New(c.get, o.Builtin)
-	options := []informer.Option{informer.WithRelisted(c.doubtUID)}
+	options := []informer.Option{informer.WithRelisted(c.doubtUID), informer.WithBudget(o.Budget)}
 	if o.Log != nil {
 		options = append(options, informer.WithLogger(o.Log))
 	}
@@ -267,54 +263,6 @@ func (c *Cluster) notify() {
 	if c.changed != nil {
 		c.changed(c)
 	}
-}
-
-// APIVersions returns the API versions that the cluster serves, sorted, as group/version and group/version/Kind. It
-// requests them at most once a minute. Groups whose server is unavailable are omitted.
-func (c *Cluster) APIVersions(ctx context.Context) ([]string, error) {
-	return c.versions.get(ctx, versionsFor, func(ctx context.Context) ([]string, error) {
-		ctx, done := decoding.Hold(ctx)
-		defer done()
-		groups, lists, err := c.discovery.ServerGroupsAndResourcesWithContext(ctx)
-		if err = c.failed(groups, err); err != nil {
-			return nil, errors.Wrap(err, "cannot get the API versions of the cluster")
-		}
-		var all []string
-		for _, g := range groups {
-			for _, v := range g.Versions {
-				all = append(all, v.GroupVersion)
-			}
-		}
-		for _, l := range lists {
-			for _, r := range l.APIResources {
-				all = append(all, l.GroupVersion+"/"+r.Kind)
-			}
-		}
-		slices.Sort(all)
-		return slices.Compact(all), nil
-	})
-}
-
-// failed returns the error of a failed discovery, or nil. Unavailable servers of API groups are not a failure, but a
-// group that is not found is: the discovery client trusts any 404, even from a proxy, and omits the group.
-func (c *Cluster) failed(groups []*metav1.APIGroup, err error) error {
-	if g := (*discovery.ErrGroupDiscoveryFailed)(nil); errors.As(err, &g) {
-		for _, err := range g.Groups {
-			if notfound.Foreign(err) {
-				return c.foreign()
-			}
-		}
-		err = nil
-	}
-	if notfound.Foreign(err) || notfound.Is(err) {
-		return c.foreign()
-	}
-	named := func(g *metav1.APIGroup) bool { return g.Name != "" }
-	core := func(g *metav1.APIGroup) bool { return g.Name == "" }
-	if err == nil && (!slices.ContainsFunc(groups, core) || !slices.ContainsFunc(groups, named)) {
-		return c.foreign()
-	}
-	return err
 }
 
 func (c *Cluster) foreign() error { return &notfound.Error{Host: c.Host()} }

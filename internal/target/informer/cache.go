@@ -66,6 +66,8 @@ type Cache struct {
 	// limits contains the limits of the cache. size is the size of all objects of all kinds.
 	limits Limits
 	size   atomic.Int64
+	// budget is shared with other caches. It is nil if there is none.
+	budget *Budget
 
 	// root is canceled by Close, which ends all watches; running counts them.
 	root    context.Context //nolint:containedctx // It is the lifetime of the cache.
@@ -126,6 +128,7 @@ func New(client Client, m MapFunc, i cluster.Interpreter, o ...Option) *Cache {
 	for _, f := range o {
 		f(c)
 	}
+	c.budget.join(c)
 	return c
 }
 
@@ -212,6 +215,7 @@ func (c *Cache) Close() {
 	c.stop()
 	c.mu.Unlock()
 	c.running.Wait()
+	c.budget.leave(c)
 }
 
 // kind returns a kind of the cache, or adds a kind without a watch.

@@ -59,13 +59,17 @@ func (t *tally) add(n name, s *cluster.ObjectState) error {
 	return t.kind.tooMany(len(t.names), t.bytes, t.kind.cache.size.Load()-t.kind.counted.Load()+t.bytes)
 }
 
-// tooMany returns a *cluster.TooManyError if a number of objects, their size or the size of all kinds exceeds the limits.
+// tooMany returns a *cluster.TooManyError if a number of objects, their size or the size of all kinds exceeds the limits, or the size
+// of all kinds exceeds what the budget has left.
 func (k *kind) tooMany(objects int, bytes, total int64) error {
-	l := k.cache.limits
-	if objects <= l.Objects && bytes <= l.Bytes && total <= l.Total {
-		return nil
+	l, b := k.cache.limits, k.cache.budget
+	switch {
+	case objects > l.Objects || bytes > l.Bytes || total > l.Total:
+		return &cluster.TooManyError{Kind: k.gk.Kind, Selector: k.cache.interpreter.Selector(), Objects: l.Objects, Bytes: l.Bytes}
+	case b.exceeds(k.cache, total):
+		return &cluster.TooManyError{Kind: k.gk.Kind, Selector: k.cache.interpreter.Selector(), Bytes: b.most, Shared: true}
 	}
-	return &cluster.TooManyError{Kind: k.gk.Kind, Selector: k.cache.interpreter.Selector(), Objects: l.Objects, Bytes: l.Bytes}
+	return nil
 }
 
 // bound counts the objects of the kind after a change. If they exceed the limits, it drops them, ends the watch, and returns
@@ -107,5 +111,5 @@ func (k *kind) exceeded(err error) {
 
 // count updates the size of all kinds. The caller holds the lock.
 func (k *kind) count() {
-	k.cache.size.Add(k.objects.size - k.counted.Swap(k.objects.size))
+	k.cache.budget.set(k.cache, k.cache.size.Add(k.objects.size-k.counted.Swap(k.objects.size)))
 }

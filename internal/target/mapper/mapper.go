@@ -41,8 +41,9 @@ type Mapper struct {
 type version struct {
 	// asking is held during discovery, so that only one caller sends requests.
 	asking chan struct{}
-	// kinds and asked, the time of their discovery, are guarded by the mutex of the mapper.
+	// kinds, their size, and asked, the time of their discovery, are guarded by the mutex of the mapper.
 	kinds map[string]cluster.Mapping
+	size  int
 	asked time.Time
 }
 
@@ -65,7 +66,8 @@ type lesson struct {
 }
 
 // Learn stores a mapping, for example that of a CRD that is being installed. The mapping expires after some time. Learn
-// ignores a mapping that contradicts a known one, because a CRD that claims the kind of another CRD is never established.
+// ignores a mapping that contradicts a known one, because a CRD that claims the kind of another CRD is never established. It
+// also ignores a mapping while there are too many.
 func (m *Mapper) Learn(gvk schema.GroupVersionKind, mapping cluster.Mapping) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,7 +80,9 @@ func (m *Mapper) Learn(gvk schema.GroupVersionKind, mapping cluster.Mapping) {
 			return
 		}
 	}
-	m.tidy()
+	if m.tidy()+sizeOfLesson(gvk, mapping) > mostLearned {
+		return
+	}
 	m.learned[gvk] = lesson{Mapping: mapping, at: now}
 }
 
@@ -102,12 +106,13 @@ func (m *Mapper) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (clus
 	if found, err := m.known(gvk, v); err == nil || isNoKind(err) {
 		return found, err
 	}
-	kinds, err := m.discover(ctx, gvk.GroupVersion())
+	found, err := m.discover(ctx, gvk.GroupVersion())
 	if err != nil {
 		return cluster.Mapping{}, errors.Wrapf(err, "cannot discover the kinds of %s", gvk.GroupVersion())
 	}
 	m.mu.Lock()
-	v.kinds, v.asked = kinds, m.now()
+	v.kinds, v.size, v.asked = found.mappings, found.size, m.now()
+	m.bound(v)
 	m.mu.Unlock()
 	return m.known(gvk, v)
 }
@@ -126,8 +131,8 @@ func (m *Mapper) version(gv schema.GroupVersion) *version {
 }
 
 // tidy removes expired versions and lessons, because modules may refer to any number of kinds that do not exist. It keeps
-// versions that are being discovered. The caller holds the mutex.
-func (m *Mapper) tidy() {
+// versions that are being discovered. It returns the size of the remaining lessons. The caller holds the mutex.
+func (m *Mapper) tidy() int {
 	now := m.now()
 	for gv, v := range m.versions {
 		age := now.Sub(v.asked)
@@ -135,11 +140,15 @@ func (m *Mapper) tidy() {
 			delete(m.versions, gv)
 		}
 	}
+	size := 0
 	for gvk, l := range m.learned {
 		if now.Sub(l.at) > foundFor {
 			delete(m.learned, gvk)
+			continue
 		}
+		size += sizeOfLesson(gvk, l.Mapping)
 	}
+	return size
 }
 
 // errUnknown means that discovery is necessary.
@@ -168,19 +177,18 @@ func isNoKind(err error) bool {
 	return errors.As(err, &e)
 }
 
-func (m *Mapper) discover(ctx context.Context, gv schema.GroupVersion) (map[string]cluster.Mapping, error) {
+func (m *Mapper) discover(ctx context.Context, gv schema.GroupVersion) (served, error) {
 	ctx, done := decoding.Hold(ctx)
 	defer done()
 	resources, err := notfound.Resources(ctx, m.get, gv)
-	if err != nil {
-		return nil, err
-	}
-	kinds := map[string]cluster.Mapping{}
+	found := served{mappings: map[string]cluster.Mapping{}}
 	for _, r := range resources {
 		if strings.Contains(r.Name, "/") || r.Name == "" {
 			continue
 		}
-		kinds[r.Kind] = cluster.Mapping{Resource: r.Name, Namespaced: r.Namespaced}
+		if err := found.add(r.Kind, cluster.Mapping{Resource: r.Name, Namespaced: r.Namespaced}); err != nil {
+			return served{}, err
+		}
 	}
-	return kinds, nil
+	return found, err
 }
