@@ -202,6 +202,7 @@ func libraries() []library {
 		{prefix: "sigs.k8s.io/controller-runtime", allowed: []string{
 			"apis", "cmd", "internal/cli", "internal/controller", "internal/module", "examples", "cluster", "test",
 		}},
+		{prefix: "github.com/yuin/gopher-lua", allowed: []string{"internal/controller/gitopstest"}},
 		{prefix: "github.com/onsi/ginkgo", allowed: []string{"test"}},
 		{prefix: "github.com/onsi/gomega", allowed: []string{"test"}},
 		{prefix: "github.com/stretchr/testify"},
