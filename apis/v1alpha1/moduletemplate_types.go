@@ -100,8 +100,9 @@ type Confinement struct {
 	// clusterAdmin specifies whether the module may contain objects that grant cluster-wide administrative permissions. If
 	// false, these are rejected: ClusterRoles that grant all permissions, the verbs escalate, bind or impersonate, or access to
 	// all Secrets, or that are aggregated; bindings to built-in roles or to groups of all users; webhooks, admission policies
-	// and APIServices; and everything in kube-system, unless namespaces lists it. See docs/api/moduletemplate.md for the full
-	// list.
+	// and APIServices; packages of Crossplane; kinds with which Crossplane or the provider installs something, such as
+	// Composition, Kyma and Manifest, unless kinds lists them by name; and everything in kube-system, unless namespaces lists
+	// it. See docs/api/moduletemplate.md for the full list.
 	// +optional
 	ClusterAdmin *bool `json:"clusterAdmin,omitempty"`
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	changelogs "github.com/crossplane/crossplane-runtime/v2/apis/changelogs/proto/v1alpha1"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -39,6 +41,8 @@ func (s *service) SendChangeLog(_ context.Context, r *changelogs.SendChangeLogRe
 	return &changelogs.SendChangeLogResponse{}, nil
 }
 
+// TestChangeLogs checks that an entry contains the managed resource as the control plane has it: the values in its spec, but only
+// references to values in Secrets.
 func TestChangeLogs(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "c.sock")
 	o, stop, err := changeLogs(socket)
@@ -58,6 +62,11 @@ func TestChangeLogs(t *testing.T) {
 	mr := &v1alpha1.Kyma{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.KymaKind},
 		ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "k"},
+		Spec: v1alpha1.KymaSpec{ForProvider: v1alpha1.KymaParameters{Modules: []v1alpha1.Module{{
+			Name:       "web",
+			Values:     &runtime.RawExtension{Raw: []byte(`{"replicas":2}`)},
+			ValuesFrom: []v1alpha1.ValuesReference{{Kind: "Secret", Name: "s"}},
+		}}}},
 	}
 	if err := o.ChangeLogger.Log(t.Context(), mr, changelogs.OperationType_OPERATION_TYPE_UPDATE, errors.New("boom"), nil); err != nil {
 		t.Fatal(err)
@@ -67,6 +76,16 @@ func TestChangeLogs(t *testing.T) {
 	want := []string{"provider-kyma:" + version.Version, "kyma.m.crossplane.io/v1alpha1", "Kyma", "k", "boom"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Log(...): -want, +got:\n%s", diff)
+	}
+	modules, _, err := unstructured.NestedSlice(e.GetSnapshot().AsMap(), "spec", "forProvider", "modules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantModules := []any{map[string]any{
+		"name": "web", "values": map[string]any{"replicas": 2.0}, "valuesFrom": []any{map[string]any{"kind": "Secret", "name": "s"}},
+	}}
+	if diff := cmp.Diff(wantModules, modules); diff != "" {
+		t.Errorf("modules in the entry of Log(...): -want, +got:\n%s", diff)
 	}
 }
 

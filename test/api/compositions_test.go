@@ -17,8 +17,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
@@ -33,6 +35,10 @@ type patchAndTransform struct {
 			Type          string `json:"type"`
 			FromFieldPath string `json:"fromFieldPath"`
 			ToFieldPath   string `json:"toFieldPath"`
+
+			Policy struct {
+				FromFieldPath string `json:"fromFieldPath"`
+			} `json:"policy"`
 		} `json:"patches"`
 	} `json:"resources"`
 }
@@ -72,13 +78,8 @@ func checkPatches(t *testing.T, file string, schemas map[schema.GroupVersionKind
 	input *runtime.RawExtension,
 ) int {
 	t.Helper()
-	in, patches := &patchAndTransform{}, 0
-	if input != nil {
-		if err := json.Unmarshal(input.Raw, in); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, r := range in.Resources {
+	patches := 0
+	for _, r := range patchesOf(t, input).Resources {
 		version, _ := r.Base["apiVersion"].(string)
 		kind, _ := r.Base["kind"].(string)
 		composed := schemas[schema.FromAPIVersionAndKind(version, kind)]
@@ -99,19 +100,56 @@ func checkPatches(t *testing.T, file string, schemas map[schema.GroupVersionKind
 	return patches
 }
 
-// hasField reports whether a schema has a field. For an unknown kind, it returns true.
-func hasField(s *extv1.JSONSchemaProps, path string) bool {
-	if s == nil || strings.HasPrefix(path, "metadata.") {
-		return true
-	}
-	for name := range strings.SplitSeq(path, ".") {
-		next, ok := s.Properties[name]
-		if !ok {
-			return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
+// patchesOf returns the input of a step of a pipeline. It is empty if the step has none.
+func patchesOf(t *testing.T, input *runtime.RawExtension) *patchAndTransform {
+	t.Helper()
+	in := &patchAndTransform{}
+	if input != nil {
+		if err := json.Unmarshal(input.Raw, in); err != nil {
+			t.Fatal(err)
 		}
-		s = &next
+	}
+	return in
+}
+
+// hasField reports whether a schema has a field. For an unknown kind, it checks only the metadata.
+func hasField(s *extv1.JSONSchemaProps, path string) bool {
+	segments, err := fieldpath.Parse(path)
+	if err != nil || len(segments) == 0 {
+		return false
+	}
+	if segments[0].Field == "metadata" {
+		return hasMetadata(segments[1:])
+	}
+	for _, segment := range segments {
+		if s == nil || s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields {
+			return true
+		}
+		next, ok := s.Properties[segment.Field]
+		switch {
+		case s.Items != nil && (segment.Type == fieldpath.SegmentIndex || segment.Field == "*"):
+			s = s.Items.Schema
+		case s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil && segment.Type == fieldpath.SegmentField:
+			s = s.AdditionalProperties.Schema
+		case ok:
+			s = &next
+		default:
+			return false
+		}
 	}
 	return true
+}
+
+// hasMetadata reports whether objects have a field below metadata that a patch can use. The API server sets the other fields.
+func hasMetadata(path fieldpath.Segments) bool {
+	maps := []string{"annotations", "labels"}
+	switch len(path) {
+	case 1:
+		return slices.Contains(append(maps, "name", "namespace", "generateName", "uid"), path[0].Field)
+	case 2:
+		return slices.Contains(maps, path[0].Field) && len(validation.IsQualifiedName(path[1].Field)) == 0
+	}
+	return false
 }
 
 // schemasOf returns the schemas of all kinds with a CRD in the server.

@@ -197,11 +197,13 @@ func libraries() []library {
 		{prefix: "helm.sh/helm", allowed: []string{"internal/render", "test"}},
 		{prefix: "sigs.k8s.io/kustomize", allowed: []string{"internal/render", "test"}},
 		{prefix: "github.com/gardener/component-spec", allowed: []string{"internal/ocm", "test"}},
+		{prefix: "github.com/crossplane-contrib/provider-kubernetes", allowed: []string{"internal/target"}},
 		{prefix: "github.com/prometheus/client_golang", allowed: []string{"internal/metrics"}, tests: true},
 		// The engine and a connection to a target do not use the client of the control plane.
 		{prefix: "sigs.k8s.io/controller-runtime", allowed: []string{
 			"apis", "cmd", "internal/cli", "internal/controller", "internal/module", "examples", "cluster", "test",
 		}},
+		{prefix: "github.com/yuin/gopher-lua", allowed: []string{"internal/controller/gitopstest"}},
 		{prefix: "github.com/onsi/ginkgo", allowed: []string{"test"}},
 		{prefix: "github.com/onsi/gomega", allowed: []string{"test"}},
 		{prefix: "github.com/stretchr/testify"},

@@ -28,7 +28,8 @@ type ClusterFlags struct {
 }
 
 // AddFlags adds the flags to a command. It omits the flags of kubectl for credentials and certificates: they belong in a
-// kubeconfig, because other users can read a command line.
+// kubeconfig, because other users can read a command line. See
+// docs/decisions/0070-flags-that-kymactl-shares-with-kubectl.md.
 func (c *ClusterFlags) AddFlags(f *pflag.FlagSet) {
 	c.config = genericclioptions.NewConfigFlags(false)
 	c.config.BearerToken, c.config.CertFile, c.config.KeyFile, c.config.CAFile, c.config.Insecure = nil, nil, nil, nil, nil

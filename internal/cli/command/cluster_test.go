@@ -76,6 +76,21 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// TestClusterFlagNames checks which flags of kubectl a command has. There are none for credentials, which other users could read.
+func TestClusterFlagNames(t *testing.T) {
+	f := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	(&ClusterFlags{}).AddFlags(f)
+	var got []string
+	f.VisitAll(func(flag *pflag.Flag) { got = append(got, flag.Name) })
+	want := []string{
+		"as", "as-group", "as-uid", "cluster", "context", "kubeconfig", "namespace", "proxy-url", "request-timeout", "server",
+		"tls-server-name", "user",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("flags of a command: -want, +got:\n%s", diff)
+	}
+}
+
 func TestClusterFlags(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	// Tests must not connect to the cluster that they run in.

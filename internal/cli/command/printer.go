@@ -22,6 +22,7 @@ type printer func(w io.Writer, v any) error
 
 // printer returns the printer for the format, or a usage error. It uses only the template printer of cli-runtime: the others
 // require Kubernetes objects with a kind, and write path errors to stdout.
+// See docs/decisions/0070-flags-that-kymactl-shares-with-kubectl.md.
 func (o *Output) printer() (printer, error) {
 	plain := map[string]printer{"json": printJSON, "yaml": printYAML}
 	if o.named {

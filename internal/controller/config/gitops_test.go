@@ -3,6 +3,7 @@
 package config
 
 import (
+	"maps"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,8 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
 
-// TestGitOps checks how GitOps tools assess a ProviderConfig and a ProviderConfigUsage. A ClusterProviderConfig has the same
-// status.
+// TestGitOps checks how GitOps tools assess a ProviderConfig, a ClusterProviderConfig and a ProviderConfigUsage.
 func TestGitOps(t *testing.T) {
 	cfg := &Config{Kind: v1alpha1.ProviderConfigKind, Namespace: "n", Name: "c"}
 	// after returns the config after a pass, while it is in use.
@@ -43,7 +43,7 @@ func TestGitOps(t *testing.T) {
 	deleted := after(connect(connected()))
 	deleted.DeletionTimestamp = &metav1.Time{Time: metav1.Now().Time}
 	deleted.SetConditions(providerconfig.Terminating())
-	gitopstest.Check(t, map[string]gitopstest.Case{
+	cases := map[string]gitopstest.Case{
 		"New":       {Reason: "Nothing is wrong with it as far as is known, and a Kyma that uses it may come later.", Object: &v1alpha1.ProviderConfig{}, OK: true, Want: gitopstest.Works},
 		"Untried":   {Reason: "It is about to be used.", Object: after(func(*reachableBench) {}), OK: true, Want: gitopstest.Works},
 		"Connected": {Reason: "The API server answers.", Object: after(connect(connected())), OK: true, Want: gitopstest.Works},
@@ -65,6 +65,16 @@ func TestGitOps(t *testing.T) {
 		},
 		"Unused":   {Reason: "It is used no more.", Object: unused, OK: true, Want: gitopstest.Works},
 		"Deleting": {Reason: "It goes when it is used no more.", Object: deleted, Want: gitopstest.Removed},
-		"Usage":    {Reason: "A record has no status.", Object: &v1alpha1.ProviderConfigUsage{}, OK: true, Want: gitopstest.Works},
-	})
+	}
+	// A ClusterProviderConfig has the same status.
+	for name, tc := range maps.Clone(cases) {
+		c, ok := tc.Object.(*v1alpha1.ProviderConfig)
+		if !ok {
+			t.Fatalf("%s: want a ProviderConfig, got %T", name, tc.Object)
+		}
+		tc.Object = &v1alpha1.ClusterProviderConfig{ObjectMeta: c.ObjectMeta, Status: c.Status}
+		cases["Cluster"+name] = tc
+	}
+	cases["Usage"] = gitopstest.Case{Reason: "A record has no status.", Object: &v1alpha1.ProviderConfigUsage{}, OK: true, Want: gitopstest.Works}
+	gitopstest.Check(t, cases)
 }

@@ -16,6 +16,7 @@ const (
 	healthy     = "Healthy"
 	progressing = "Progressing"
 	degraded    = "Degraded"
+	suspended   = "Suspended"
 )
 
 // kstatus returns the status of an object according to kstatus, which Flux, Config Sync and kpt use.

@@ -64,8 +64,8 @@ func TestGitOps(t *testing.T) {
 			Object: after(xpv2.ReconcileError(errors.New("no")), one(v1alpha1.StateError, v1alpha1.ReasonBlocked)), Want: gitopstest.Refused,
 		},
 		"Paused": {
-			Reason: "Argo CD knows no pause.", Object: after(xpv2.ReconcilePaused(), ready...), OK: true,
-			Want: gitopstest.Health{Kstatus: "Current", ArgoCD: "Degraded"},
+			Reason: "The built-in rule of Argo CD knows no pause.", Object: after(xpv2.ReconcilePaused(), ready...), OK: true,
+			Want: gitopstest.Health{Kstatus: "Current", ArgoCD: "Degraded", Documented: "Suspended"},
 		},
 		"Deleting": {Reason: "It goes.", Object: deleted, Want: gitopstest.Removed},
 	})

@@ -46,7 +46,7 @@ func TestGitOps(t *testing.T) {
 		return func(mr *v1alpha1.Manifest) xpv2.Condition { return xpv2.ReconcileError(r.failure(mr, err)) }
 	}
 	away := fails(errors.New("no"))
-	stalled := gitopstest.Health{Kstatus: "Failed", ArgoCD: "Degraded"}
+	stalled := gitopstest.Health{Kstatus: "Failed", ArgoCD: "Degraded", Documented: "Degraded"}
 	pauses := func(*v1alpha1.Manifest) xpv2.Condition { return xpv2.ReconcilePaused() }
 	rollsBack := func(mr *v1alpha1.Manifest) xpv2.Condition {
 		st := &v1alpha1.RollbackStatus{RolledBack: true, Message: "x"}
@@ -81,12 +81,12 @@ func TestGitOps(t *testing.T) {
 		"NotApplied": {
 			// The condition Synced must be listed before Ready, or Argo CD would consider the Manifest Healthy.
 			Reason: "What runs works, and a pass fails after it was observed.", Object: after(ready, observes(works, failed)), OK: true,
-			Want: gitopstest.Health{Kstatus: "Current", ArgoCD: "Degraded"},
+			Want: gitopstest.Health{Kstatus: "Current", ArgoCD: "Degraded", Documented: "Degraded"},
 		},
 		"RolledBack": {Reason: "Another revision runs.", Object: after(ready, rollsBack), Want: gitopstest.Failed},
 		"Paused": {
-			Reason: "Argo CD knows no pause.", Object: after(ready, ready, pauses), OK: true,
-			Want: gitopstest.Health{Kstatus: "Current", ArgoCD: "Degraded"},
+			Reason: "The built-in rule of Argo CD knows no pause.", Object: after(ready, ready, pauses), OK: true,
+			Want: gitopstest.Health{Kstatus: "Current", ArgoCD: "Degraded", Documented: "Suspended"},
 		},
 		"Recovered": {Reason: "It is well again.", Object: after(ready, away, ready), OK: true, Want: gitopstest.Works},
 		"Deleting":  {Reason: "It waits for its cluster.", Object: after(ready, deletes), Want: gitopstest.Removed},

@@ -42,8 +42,8 @@ func TestGitOps(t *testing.T) {
 		"New":      {Reason: "The API server fills in the status of one that was not examined.", Object: fresh, Want: gitopstest.Waits},
 		"Resolved": {Reason: "It can be used.", Object: after(nil, func(*bench) {}), OK: true, Want: gitopstest.Works},
 		"Changed": {
-			Reason: "Argo CD does not compare generations; the next pass comes within a second.", Object: changed, Stale: true,
-			Want: gitopstest.Health{Kstatus: "InProgress", ArgoCD: "Healthy"},
+			Reason: "The built-in rule of Argo CD does not compare generations; the next pass comes within a second.", Object: changed, Stale: true,
+			Want: gitopstest.Health{Kstatus: "InProgress", ArgoCD: "Healthy", Documented: "Progressing"},
 		},
 		"Down": {
 			Reason: "It is tried again.", Object: after(nil, func(b *bench) { b.resolver.err = errors.New("the registry is down") }),

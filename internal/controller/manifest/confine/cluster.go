@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
@@ -29,28 +31,48 @@ var powerful = map[schema.GroupKind]string{ //nolint:gochecknoglobals // Constan
 	{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicyBinding"}: webhook,
 	{Group: "apiregistration.k8s.io", Kind: "APIService"}:                             "APIServices handle requests for parts of the API of the cluster",
 	{Group: "certificates.k8s.io", Kind: "CertificateSigningRequest"}:                 "CertificateSigningRequests can request certificates for any user",
-	{Group: "pkg.crossplane.io", Kind: "Configuration"}:                               packages,
-	{Group: "pkg.crossplane.io", Kind: "DeploymentRuntimeConfig"}:                     packages,
-	{Group: "pkg.crossplane.io", Kind: "Function"}:                                    packages,
-	{Group: "pkg.crossplane.io", Kind: "Provider"}:                                    packages,
 	{Group: v1alpha1.Group, Kind: v1alpha1.ClusterProviderConfigKind}:                 "ClusterProviderConfigs give access to the credentials of the provider",
 }
 
-// Reasons that apply to several kinds.
-const (
-	webhook  = "webhooks and admission policies can intercept requests of all users"
-	packages = "Crossplane gives packages access to all Secrets"
-)
+// webhook is the reason for several kinds.
+const webhook = "webhooks and admission policies can intercept requests of all users"
+
+// packageGroup is the API group of Crossplane's packages. Crossplane runs what any of its kinds installs.
+const packageGroup = "pkg.crossplane.io"
+
+// delegates contains the API groups whose objects make Crossplane or this provider install something with permissions that the
+// module itself does not have, with the reasons. Composite resources do this too, but their API groups are not known.
+var delegates = map[string]string{ //nolint:gochecknoglobals // Constant.
+	"apiextensions.crossplane.io": "make Crossplane create and change objects with its own permissions",
+	"ops.crossplane.io":           "make Crossplane create and change objects with its own permissions",
+	v1alpha1.Group:                "make the provider install modules without these restrictions",
+}
 
 // cluster returns an error if an object grants cluster-wide permissions.
 func (r *rules) cluster(gk schema.GroupKind, u *unstructured.Unstructured) error {
 	if why, ok := powerful[gk]; ok {
 		return r.grants("kind", why)
 	}
-	if gk.Group != rbacv1.GroupName {
-		return nil
+	if gk.Group == packageGroup {
+		return r.grants("kind", "Crossplane gives packages access to all Secrets")
 	}
-	switch gk.Kind {
+	if why, ok := delegates[gk.Group]; ok && !r.lists(gk) {
+		return errors.Errorf("%w; to allow this kind, list %s in kinds", r.grants("kind", "objects of "+gk.Group+" "+why), gk)
+	}
+	if gk.Group == rbacv1.GroupName {
+		return r.rbac(gk.Kind, u)
+	}
+	return nil
+}
+
+// lists reports whether the allowed kinds contain a kind by name. A pattern for a whole group does not count.
+func (r *rules) lists(gk schema.GroupKind) bool {
+	return slices.ContainsFunc(r.allowed.Kinds, func(k string) bool { return !strings.HasPrefix(k, "*") && matches(k, gk) })
+}
+
+// rbac returns an error if an object of the RBAC API group grants cluster-wide permissions.
+func (r *rules) rbac(kind string, u *unstructured.Unstructured) error {
+	switch kind {
 	case "ClusterRole":
 		o := &rbacv1.ClusterRole{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, o); err != nil {
@@ -146,7 +168,16 @@ func excess(p *rbacv1.PolicyRule) string {
 		has(p.Resources, "certificatesigningrequests/approval", "certificatesigningrequests/status") != "" {
 		return "allows issuing certificates for any user"
 	}
+	if i := slices.IndexFunc(p.APIGroups, delegating); i >= 0 {
+		return "allows creating or changing objects of " + p.APIGroups[i]
+	}
 	return ""
+}
+
+// delegating reports whether Crossplane or this provider installs something for objects of an API group.
+func delegating(group string) bool {
+	_, ok := delegates[group]
+	return ok || group == packageGroup
 }
 
 // coreExcess is like excess, for a rule about the core API group.

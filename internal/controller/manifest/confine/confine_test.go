@@ -152,6 +152,81 @@ func TestClusterAdmin(t *testing.T) {
 	}
 }
 
+// TestDelegates checks objects for which Crossplane or this provider installs something with permissions that the module itself does
+// not have, and roles for creating them.
+func TestDelegates(t *testing.T) {
+	const (
+		crossplane = "kind: objects of apiextensions.crossplane.io make Crossplane create and change objects with its own permissions"
+		operations = "kind: objects of ops.crossplane.io make Crossplane create and change objects with its own permissions"
+		provider   = "kind: objects of kyma.m.crossplane.io make the provider install modules without these restrictions"
+		packages   = "kind: Crossplane gives packages access to all Secrets"
+		suffix     = ", which is not allowed because clusterAdmin is false in spec.allowed of ModuleTemplate web"
+	)
+	object := func(version, kind string) string {
+		return "{apiVersion: " + version + ", kind: " + kind + ", metadata: {name: a}}"
+	}
+	list := func(kind string) string { return suffix + "; to allow this kind, list " + kind + " in kinds" }
+	role := func(group, resource, verb string) string {
+		return "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}, rules: [{apiGroups: [" + group +
+			"], resources: [" + resource + "], verbs: [" + verb + "]}]}"
+	}
+	cases := map[string]struct {
+		reason string
+		kinds  []string
+		object string
+		want   string
+	}{
+		"Kyma":                  {reason: "A Kyma installs modules.", object: object("kyma.m.crossplane.io/v1alpha1", "Kyma"), want: provider + list("Kyma.kyma.m.crossplane.io")},
+		"Manifest":              {reason: "A Manifest installs anything.", object: object("kyma.m.crossplane.io/v1alpha1", "Manifest"), want: provider + list("Manifest.kyma.m.crossplane.io")},
+		"ModuleTemplate":        {reason: "A ModuleTemplate decides what every Kyma installs.", object: object("kyma.m.crossplane.io/v1alpha1", "ModuleTemplate"), want: provider + list("ModuleTemplate.kyma.m.crossplane.io")},
+		"ProviderConfig":        {reason: "A ProviderConfig selects credentials.", object: object("kyma.m.crossplane.io/v1alpha1", "ProviderConfig"), want: provider + list("ProviderConfig.kyma.m.crossplane.io")},
+		"LaterVersion":          {reason: "The version does not matter.", object: object("kyma.m.crossplane.io/v1", "Manifest"), want: provider + list("Manifest.kyma.m.crossplane.io")},
+		"LaterKind":             {reason: "Kinds that the group gets later are refused too.", object: object("kyma.m.crossplane.io/v1alpha1", "KymaSet"), want: provider + list("KymaSet.kyma.m.crossplane.io")},
+		"ClusterProviderConfig": {reason: "It can use the credentials of the provider, so naming it is not enough.", kinds: []string{"ClusterProviderConfig.kyma.m.crossplane.io"}, object: object("kyma.m.crossplane.io/v1alpha1", "ClusterProviderConfig"), want: "kind: ClusterProviderConfigs give access to the credentials of the provider" + suffix},
+		"Composition":           {reason: "A Composition creates objects of any kind.", object: object("apiextensions.crossplane.io/v1", "Composition"), want: crossplane + list("Composition.apiextensions.crossplane.io")},
+		"CompositionRevision":   {reason: "A composite resource uses a revision of it.", object: object("apiextensions.crossplane.io/v1", "CompositionRevision"), want: crossplane + list("CompositionRevision.apiextensions.crossplane.io")},
+		"XRD":                   {reason: "Crossplane gets permissions for what an XRD defines.", object: object("apiextensions.crossplane.io/v2", "CompositeResourceDefinition"), want: crossplane + list("CompositeResourceDefinition.apiextensions.crossplane.io")},
+		"ActivationPolicy":      {reason: "It installs CRDs of providers.", object: object("apiextensions.crossplane.io/v1alpha1", "ManagedResourceActivationPolicy"), want: crossplane + list("ManagedResourceActivationPolicy.apiextensions.crossplane.io")},
+		"Operation":             {reason: "An Operation runs functions that change objects.", object: object("ops.crossplane.io/v1alpha1", "Operation"), want: operations + list("Operation.ops.crossplane.io")},
+		"CronOperation":         {reason: "At times.", object: object("ops.crossplane.io/v1alpha1", "CronOperation"), want: operations + list("CronOperation.ops.crossplane.io")},
+		"WatchOperation":        {reason: "Or when objects change.", object: object("ops.crossplane.io/v1alpha1", "WatchOperation"), want: operations + list("WatchOperation.ops.crossplane.io")},
+		"Provider":              {reason: "A package runs with the permissions that it asks for, so naming it is not enough.", kinds: []string{"Provider.pkg.crossplane.io"}, object: object("pkg.crossplane.io/v1", "Provider"), want: packages + suffix},
+		"ProviderRevision":      {reason: "A revision installs a package as well.", object: object("pkg.crossplane.io/v1", "ProviderRevision"), want: packages + suffix},
+		"Configuration":         {reason: "It depends on providers.", object: object("pkg.crossplane.io/v1", "Configuration"), want: packages + suffix},
+		"Function":              {reason: "It decides what Compositions create.", object: object("pkg.crossplane.io/v1", "Function"), want: packages + suffix},
+		"ImageConfig":           {reason: "It replaces images of packages.", object: object("pkg.crossplane.io/v1beta1", "ImageConfig"), want: packages + suffix},
+		"RuntimeConfig":         {reason: "It changes the Deployments of packages.", object: object("pkg.crossplane.io/v1beta1", "DeploymentRuntimeConfig"), want: packages + suffix},
+		"Lock":                  {reason: "It lists packages that are missing.", object: object("pkg.crossplane.io/v1beta1", "Lock"), want: packages + suffix},
+		"Named":                 {reason: "A kind that is named is intended.", kinds: []string{"ConfigMap", "composition.apiextensions.crossplane.io"}, object: object("apiextensions.crossplane.io/v1", "Composition")},
+		"OtherNamed":            {reason: "Only that kind.", kinds: []string{"Kyma.kyma.m.crossplane.io"}, object: object("kyma.m.crossplane.io/v1alpha1", "Manifest"), want: "kind Manifest.kyma.m.crossplane.io is not allowed by spec.allowed of ModuleTemplate web: allowed kinds are Kyma.kyma.m.crossplane.io"},
+		"Wildcard":              {reason: "All kinds of a group do not name a kind.", kinds: []string{"*.apiextensions.crossplane.io"}, object: object("apiextensions.crossplane.io/v1", "Composition"), want: crossplane + list("Composition.apiextensions.crossplane.io")},
+		"Usage":                 {reason: "A Usage only prevents deletions.", object: object("protection.crossplane.io/v1beta1", "Usage")},
+		"OtherGroup":            {reason: "The Manifest of another group installs nothing here.", object: object("example.org/v1", "Manifest")},
+		"OfAModule":             {reason: "The custom resource of a module is not a Kyma.", object: object("operator.kyma-project.io/v1alpha1", "Sample")},
+		"Role":                  {reason: "A Manifest that a workload creates later is one too.", object: role("kyma.m.crossplane.io", "manifests", "create"), want: "rules[0]: allows creating or changing objects of kyma.m.crossplane.io" + suffix},
+		"RoleOfPackages":        {reason: "So is a package.", object: role("pkg.crossplane.io", "providers", "patch"), want: "rules[0]: allows creating or changing objects of pkg.crossplane.io" + suffix},
+		"RoleOfCompositions":    {reason: "And a Composition.", object: role("apiextensions.crossplane.io", "compositions", "update"), want: "rules[0]: allows creating or changing objects of apiextensions.crossplane.io" + suffix},
+		"RoleOfOperations":      {reason: "And an Operation.", object: role("ops.crossplane.io", "operations", "create"), want: "rules[0]: allows creating or changing objects of ops.crossplane.io" + suffix},
+		"ReadingRole":           {reason: "Reading them installs nothing.", object: role("kyma.m.crossplane.io", "kymas", "get, list, watch")},
+	}
+	no := false
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c, err := New(&v1alpha1.ManifestAllowed{Confinement: v1alpha1.Confinement{ClusterAdmin: &no, Kinds: tc.kinds}, ModuleTemplate: "web"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if err := c.Object(objectOf(t, tc.object)); err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nObject(...): -want error, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 func TestNew(t *testing.T) {
 	no := false
 	digest := func(a *v1alpha1.ManifestAllowed) string {
