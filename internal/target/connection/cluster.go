@@ -226,6 +226,9 @@ func (c *Cluster) LastVersion() string {
 // Outcome returns the outcome of the latest requests. It sends no requests.
 func (c *Cluster) Outcome() transport.Outcome { return c.transport.Outcome() }
 
+// ResponseTime returns the average time between requests and the beginning of their responses, or 0 before the first request.
+func (c *Cluster) ResponseTime() time.Duration { return c.transport.ResponseTime() }
+
 // Ready returns nil if the cluster can be used, and otherwise the error of transport.Transport.Ready. It sends no requests
 // itself and doesn't wait. If the connection is not monitored, it always returns nil.
 func (c *Cluster) Ready() error {

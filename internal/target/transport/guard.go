@@ -59,6 +59,7 @@ type guard struct {
 	limits Limits
 	budget *decoding.Budget
 	count  CountFunc
+	times  responseTimes
 }
 
 // RoundTrip sends a request within the limits, and rejects redirects.
@@ -71,6 +72,9 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(req.Context(), limit)
 	resp, err := g.next.RoundTrip(req.WithContext(ctx))
 	g.counted(req, resp, watch)
+	if !watch && (err == nil || req.Context().Err() == nil) {
+		g.times.add(time.Since(start))
+	}
 	if err != nil {
 		cancel()
 		return nil, g.plain(req, err, start)

@@ -47,6 +47,7 @@ type Options struct {
 // A Transport sends requests to one API server, with its credentials. It is safe for concurrent use.
 type Transport struct {
 	next      http.RoundTripper
+	guard     *guard
 	close     func()
 	host      string
 	url       string
@@ -82,14 +83,13 @@ func New(rc *rest.Config, o Options) (*Transport, error) {
 		return nil, err
 	}
 	host := u.Scheme + "://" + u.Host
-	next, err := transport.HTTPWrappersForConfig(tc, &guard{
-		next: base, host: host, limits: o.Limits.withDefaults(o.Budget.Response()), budget: o.Budget, count: o.Count,
-	})
+	g := &guard{next: base, host: host, limits: o.Limits.withDefaults(o.Budget.Response()), budget: o.Budget, count: o.Count}
+	next, err := transport.HTTPWrappersForConfig(tc, g)
 	if err != nil {
 		return nil, errors.Wrap(err, "authentication")
 	}
 	return &Transport{
-		next: next, close: closeAll, host: host, url: u.String(), monitored: o.Monitored, breaker: newBreaker(time.Second, 30*time.Second),
+		next: next, guard: g, close: closeAll, host: host, url: u.String(), monitored: o.Monitored, breaker: newBreaker(time.Second, 30*time.Second),
 		changes: changes,
 		outcome: outcomes{host: host, path: strings.TrimSuffix(u.Path, "/"), changed: o.Changed, doubted: o.Doubted},
 	}, nil

@@ -61,34 +61,37 @@ func TestLimitsOf(t *testing.T) {
 func TestPace(t *testing.T) {
 	const ms = time.Millisecond
 	type passed struct {
-		config string
-		d      time.Duration
+		config         string
+		response, took time.Duration
 	}
 	several := func(n int, p passed) []passed { return slices.Repeat([]passed{p}, n) }
 	cases := map[string]struct {
 		reason string
 		passes []passed
-		// later is the time since the last pass.
-		later time.Duration
-		want  bool
+		// response is the response time of the cluster if it is known, and later is the time since the last pass.
+		response, later time.Duration
+		want            bool
 	}{
-		"Unknown":   {reason: "Nothing is known.", want: true},
-		"Quick":     {reason: "All passes were quick.", passes: several(3, passed{"a", 5 * ms})},
-		"Slow":      {reason: "The first pass was slow.", passes: []passed{{"a", time.Minute}}, want: true},
-		"Waiting":   {reason: "Passes that only wait are quick on a slow cluster, too.", passes: append([]passed{{"a", 20_000 * ms}}, several(99, passed{"a", ms})...), want: true},
-		"Once":      {reason: "A single long pass is forgotten.", passes: []passed{{"a", 3000 * ms}}, later: time.Minute},
-		"Neighbor":  {reason: "Other clusters of the namespace are quick.", passes: []passed{{"b", 5 * ms}}},
-		"Neighbors": {reason: "Other clusters of the namespace are slow.", passes: []passed{{"b", 5 * ms}, {"c", time.Minute}}, want: true},
-		"Few":       {reason: "Few clusters of the namespace are slow.", passes: append([]passed{{"b", 8000 * ms}}, several(20, passed{"c", ms})...)},
-		"Own":       {reason: "What is known about the ProviderConfig itself counts.", passes: []passed{{"a", 5 * ms}, {"b", time.Minute}}},
+		"Unknown":     {reason: "Nothing is known.", want: true},
+		"Connecting":  {reason: "A pass before the first response proves nothing.", passes: []passed{{"a", 0, ms}}, want: true},
+		"Quick":       {reason: "The cluster and all passes are quick.", passes: several(3, passed{"a", ms, 5 * ms})},
+		"Responses":   {reason: "The cluster responds slowly, although the passes sent no requests.", passes: several(99, passed{"a", 600 * ms, ms}), want: true},
+		"Probed":      {reason: "Only the probe of a new connection has a response yet.", response: 600 * ms, want: true},
+		"ProbedQuick": {reason: "The probe of a new connection was quick.", response: 5 * ms},
+		"Passes":      {reason: "A pass took long for another reason, and passes that only wait don't change that.", passes: append([]passed{{"a", ms, 20_000 * ms}}, several(99, passed{"a", ms, ms})...), want: true},
+		"Once":        {reason: "A single long pass is forgotten.", passes: []passed{{"a", ms, 15_000 * ms}}, later: time.Minute},
+		"Neighbor":    {reason: "Other clusters of the namespace are quick.", passes: []passed{{"b", ms, 5 * ms}}},
+		"Neighbors":   {reason: "Most other passes of the namespace are slow.", passes: append([]passed{{"b", ms, 5 * ms}}, several(9, passed{"c", 600 * ms, ms})...), want: true},
+		"Few":         {reason: "Few passes of the namespace are slow.", passes: append(several(9, passed{"b", ms, ms}), several(2, passed{"c", 600 * ms, ms})...)},
+		"Own":         {reason: "What is known about the ProviderConfig itself counts.", passes: append([]passed{{"a", ms, ms}}, several(9, passed{"b", 600 * ms, ms})...)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p, now := newPace(), time.Now()
 			for _, passed := range tc.passes {
-				p.record(place{namespace: "n", config: passed.config}, passed.d, now)
+				p.record(place{namespace: "n", config: passed.config}, passed.response, passed.took, now)
 			}
-			if got := p.isSlow(place{namespace: "n", config: "a"}, now.Add(tc.later)); got != tc.want {
+			if got := p.isSlow(place{namespace: "n", config: "a"}, tc.response, now.Add(tc.later)); got != tc.want {
 				t.Errorf("\n%s\nisSlow(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})

@@ -24,9 +24,10 @@ var errTurn = errors.New("other Manifests are being reconciled")
 // least one. It can use more while half of the workers are free. Slow passes together use at most half of the workers, and those of
 // one namespace use at most a quarter. It is safe for concurrent use.
 type Shares struct {
-	limits limits
-	wake   func(types.NamespacedName)
-	now    func() time.Time
+	limits   limits
+	wake     func(types.NamespacedName)
+	response func(types.NamespacedName) time.Duration
+	now      func() time.Time
 
 	mu sync.Mutex
 	// total is the number of workers in use, and used is the number for each ProviderConfig. mu protects them and all fields below.
@@ -39,16 +40,18 @@ type Shares struct {
 	turns  *turns
 }
 
-// New returns the shares of a number of workers. wake is called for a Manifest whose turn it is; it must not block for long.
-func New(workers int, wake func(types.NamespacedName)) *Shares {
+// New returns the shares of a number of workers. wake is called for a Manifest whose turn it is; it must not block for long. response
+// returns the average response time of the cluster of a Manifest, or 0 if it is unknown.
+func New(workers int, wake func(types.NamespacedName), response func(types.NamespacedName) time.Duration) *Shares {
 	return &Shares{
-		limits: limitsOf(workers), wake: wake, now: time.Now,
+		limits: limitsOf(workers), wake: wake, response: response, now: time.Now,
 		used: map[string]int{}, slowOf: map[string]int{}, pace: newPace(), turns: newTurns(),
 	}
 }
 
 // A Worker is a worker that is reserved for a pass over a Manifest.
 type Worker struct {
+	nn    types.NamespacedName
 	at    place
 	slow  bool
 	since time.Time
@@ -57,27 +60,25 @@ type Worker struct {
 // Acquire reserves a worker for a pass over a Manifest with a ProviderConfig. If it returns false, wake is called for the Manifest when
 // a worker is free.
 func (s *Shares) Acquire(config string, nn types.NamespacedName) (Worker, bool) {
+	at, response, now := place{namespace: nn.Namespace, config: config}, s.response(nn), s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := place{namespace: nn.Namespace, config: config}
-	if !s.admits(at) {
+	w := Worker{nn: nn, at: at, slow: s.pace.isSlow(at, response, now), since: now}
+	if !s.admits(at, w.slow) {
 		s.turns.add(nn, at)
 		return Worker{}, false
 	}
 	s.turns.drop(nn)
-	w := Worker{at: at, slow: s.pace.isSlow(at, s.now()), since: s.now()}
 	s.count(w, 1)
 	return w, true
 }
 
-// Release returns a worker, and wakes Manifests that wait for one. The duration of the pass counts if measured is set; it must not be set
-// for a pass that failed before it sent a request.
-func (s *Shares) Release(w Worker, measured bool) {
+// Release returns a worker, and wakes Manifests that wait for one.
+func (s *Shares) Release(w Worker) {
+	response, now := s.response(w.nn), s.now()
 	s.mu.Lock()
 	s.count(w, -1)
-	if now := s.now(); measured || now.Sub(w.since) >= slowPass {
-		s.pace.record(w.at, now.Sub(w.since), now)
-	}
+	s.pace.record(w.at, response, now.Sub(w.since), now)
 	// If many workers are free, two Manifests are woken, in case one of them needs no worker anymore.
 	most := 1
 	if s.total+1 < s.limits.half {
@@ -85,7 +86,7 @@ func (s *Shares) Release(w Worker, measured bool) {
 	}
 	var woken []types.NamespacedName
 	for range most {
-		nn, ok := s.turns.next(s.admits)
+		nn, ok := s.turns.next(func(at place) bool { return s.admits(at, s.pace.isSlow(at, 0, now)) })
 		if !ok {
 			break
 		}
@@ -108,11 +109,11 @@ func (s *Shares) Forget(nn types.NamespacedName) {
 }
 
 // admits reports whether a pass gets a worker. The caller holds mu.
-func (s *Shares) admits(at place) bool {
+func (s *Shares) admits(at place, slow bool) bool {
 	return s.limits.admits(load{
 		total: s.total, ofConfig: s.used[at.config],
 		slow: s.slow, slowOfNamespace: s.slowOf[at.namespace], contenders: s.turns.others(at.namespace),
-	}, s.pace.isSlow(at, s.now()))
+	}, slow)
 }
 
 // count adds n to the workers in use. The caller holds mu.
@@ -150,8 +151,8 @@ func (l *limited[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalCl
 		return nil, &requeue.QuietError{Err: errTurn}
 	}
 	connected := false
-	release := func() { l.shares.Release(worker, connected) }
-	// This also runs after a panic, which the controller recovers.
+	release := func() { l.shares.Release(worker) }
+	// This also runs after a panic, which the caller handles.
 	defer func() {
 		if !connected {
 			release()

@@ -28,10 +28,13 @@ func name(config string, i int) types.NamespacedName {
 	return types.NamespacedName{Namespace: config, Name: strconv.Itoa(i)}
 }
 
+// unknown is the response time of a cluster before its first response.
+func unknown(types.NamespacedName) time.Duration { return 0 }
+
 // quick records that the passes of ProviderConfigs are quick.
 func quick(s *Shares, configs ...string) {
 	for _, config := range configs {
-		s.pace.record(place{namespace: config, config: config}, time.Millisecond, time.Now())
+		s.pace.record(place{namespace: config, config: config}, time.Millisecond, time.Millisecond, time.Now())
 	}
 }
 
@@ -50,7 +53,7 @@ func TestShares(t *testing.T) {
 	}
 	for n, tc := range cases {
 		t.Run(n, func(t *testing.T) {
-			s := New(workers, func(types.NamespacedName) {})
+			s := New(workers, func(types.NamespacedName) {}, unknown)
 			quick(s, "a", "b")
 			for i := range tc.before {
 				s.Acquire("a", name("a", i))
@@ -88,7 +91,9 @@ type pass struct {
 
 func simulate(workers int, takes map[string]time.Duration) *simulation {
 	s := &simulation{workers: workers, takes: takes, done: map[string]int{}, ended: map[string]time.Duration{}}
-	s.Shares = New(workers, func(nn types.NamespacedName) { s.queue = append(s.queue, nn) })
+	s.Shares = New(workers, func(nn types.NamespacedName) { s.queue = append(s.queue, nn) }, func(nn types.NamespacedName) time.Duration {
+		return takes[nn.Namespace] / 4
+	})
 	s.now = func() time.Time { return s.clock }
 	return s
 }
@@ -106,7 +111,7 @@ func (s *simulation) run(again func(nn types.NamespacedName, config string) bool
 		slices.SortStableFunc(s.running, func(a, b pass) int { return a.end.Compare(b.end) })
 		p := s.running[0]
 		s.running, s.clock = s.running[1:], p.end
-		s.Release(p.Worker, true)
+		s.Release(p.Worker)
 		s.done[p.nn.Namespace]++
 		s.ended[p.nn.Namespace] = s.clock.Sub(time.Time{})
 		if !again(p.nn, p.at.config) {
@@ -175,7 +180,7 @@ func TestSharesSlow(t *testing.T) {
 			takes := map[string]time.Duration{"good": 10 * time.Millisecond}
 			s := simulate(tc.workers, takes)
 			if tc.known {
-				s.pace.record(place{namespace: "good", config: "good/c"}, time.Millisecond, s.clock)
+				s.pace.record(place{namespace: "good", config: "good/c"}, time.Millisecond, time.Millisecond, s.clock)
 			}
 			for i := range tc.tenants {
 				takes[fmt.Sprint("slow", i)] = slow
@@ -205,7 +210,7 @@ func TestSharesSlow(t *testing.T) {
 // TestSharesForget checks that a deleted Manifest does not take the turn of another Manifest.
 func TestSharesForget(t *testing.T) {
 	var woken []types.NamespacedName
-	s := New(1, func(nn types.NamespacedName) { woken = append(woken, nn) })
+	s := New(1, func(nn types.NamespacedName) { woken = append(woken, nn) }, unknown)
 	w, _ := s.Acquire("a", name("a", 0))
 	for i := range 40 {
 		s.Acquire(fmt.Sprint("gone", i), name(fmt.Sprint("gone", i), 0))
@@ -214,7 +219,7 @@ func TestSharesForget(t *testing.T) {
 	s.Acquire("a", name("a", 1))
 	s.Acquire("a", name("a", 2))
 	s.Forget(name("a", 1))
-	s.Release(w, true)
+	s.Release(w)
 	if diff := cmp.Diff([]types.NamespacedName{name("a", 2)}, woken); diff != "" {
 		t.Errorf("woken: -want, +got:\n%s", diff)
 	}
@@ -222,14 +227,14 @@ func TestSharesForget(t *testing.T) {
 
 // TestSharesRace acquires and releases workers concurrently.
 func TestSharesRace(t *testing.T) {
-	s := New(8, func(types.NamespacedName) {})
+	s := New(8, func(types.NamespacedName) {}, unknown)
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {
 			for j := range 200 {
 				config := strconv.Itoa(j % 3)
 				if w, ok := s.Acquire(config, name(config, i)); ok {
-					s.Release(w, j%2 == 0)
+					s.Release(w)
 				}
 			}
 		})
@@ -258,7 +263,7 @@ func (c *connector) Connect(context.Context, *v1alpha1.Manifest) (managed.TypedE
 func (c *connector) Disconnect(context.Context) error { return nil }
 
 func TestLimited(t *testing.T) {
-	s := New(1, func(types.NamespacedName) {})
+	s := New(1, func(types.NamespacedName) {}, unknown)
 	mr := func(n string) *v1alpha1.Manifest {
 		m := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: n}}
 		m.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: v1alpha1.ProviderConfigKind, Name: "c"})
