@@ -130,7 +130,8 @@ var _ = Describe("Clusters that respond slowly", func() {
 		slowFleet(ctx, 20)
 		during := t.fastest(ctx)
 		GinkgoWriter.Printf("an install takes %s without and %s with 20 clusters that respond slowly\n", before, during)
-		Expect(during).To(BeNumerically("<=", before*12/10))
+		// Unlike clusters that do not respond, these ones are worked on, which needs some of the CPU time.
+		Expect(during).To(BeNumerically("<=", 2*before))
 	})
 
 	It("do not delay the first install of a new tenant", func(ctx SpecContext) {
