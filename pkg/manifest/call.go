@@ -128,7 +128,9 @@ func (w *call) parentKey() cluster.ObjectRef {
 func (w *call) retract(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), retractTimeout)
 	defer cancel()
-	err := retract.Run(ctx, retract.Input{Client: w.client, Marks: w.marks(), Inventories: w.store.inventories, Written: w.client.Written()})
+	err := retract.Run(ctx, retract.Input{
+		Client: w.client, Marks: w.marks(), Inventories: w.store.inventories, Written: w.client.Written(), Labels: w.labels(),
+	})
 	if err != nil {
 		return errors.Wrapf(w.store.changed, "cannot undo the changes that were applied in the meantime: %s", ssa.Explain(err))
 	}
