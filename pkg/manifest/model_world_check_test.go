@@ -133,11 +133,20 @@ func (w *modelWorld) loseTrack(m *model) {
 	if w == nil || m.b.s.objects[parentSecret] != nil {
 		return
 	}
-	for _, o := range m.b.s.objects {
+	for k, o := range m.b.s.objects {
 		if o.u().GetLabels()[object.LabelPartOf] == "" {
 			delete(w.stripped, o.u().GetUID())
 		}
+		if m.copied[k] {
+			w.untracked[o.u().GetUID()] = true
+		}
 	}
+}
+
+// isUntracked reports whether an object is a copy, with the labels of the bundle, that another client made. Without an inventory, it isn't
+// known to replace one of the bundle, unless the engine applied it since.
+func (w *modelWorld) isUntracked(o *fakeObject) bool {
+	return w != nil && w.untracked[o.u().GetUID()] && o.owners[object.DefaultFieldManager+"/Apply"] == nil
 }
 
 // isForgotten reports whether an object lost a label, is left in the cluster, and no call said so.

@@ -51,6 +51,8 @@ type modelWorld struct {
 	// knows them.
 	left     map[cluster.ObjectRef]bool
 	stripped map[types.UID]bool
+	// untracked are the copies of other clients that existed when there was no inventory.
+	untracked map[types.UID]bool
 	// lost are the namespaces whose release records were lost since the last help.
 	lost map[string]bool
 }
@@ -62,7 +64,7 @@ func newWorld(t testing.TB) *model {
 	m.b.s.cluster, m.b.s.step = "cluster-a", 64
 	m.world = &modelWorld{
 		version: "v1.36.3", apis: []string{"v1", "apps/v1"}, lags: map[string]int{}, left: map[cluster.ObjectRef]bool{}, former: m.spec,
-		stripped: map[types.UID]bool{}, lost: map[string]bool{},
+		stripped: map[types.UID]bool{}, untracked: map[types.UID]bool{}, lost: map[string]bool{},
 	}
 	m.restart()
 	return m
