@@ -119,8 +119,13 @@ func (d *Wanted) mayFollow(found []Revision) error {
 // count sets n.Before from the recorded revisions, and n.State if the inputs are already deployed. It returns the highest
 // revision before the next one, regardless of its status.
 func (d *Wanted) count(n *Next, found []Revision) (last int) {
+	newest := 0
 	for _, r := range found {
-		if r.Ours && r.Inputs.SharesContent(d.Inputs) && r.Status != record.StatusFailed {
+		newest = max(newest, r.Number)
+	}
+	for _, r := range found {
+		// A revision after one with the same inputs may have changed objects, even if it was never deployed.
+		if r.Number == newest && r.Ours && r.Inputs.SharesContent(d.Inputs) && r.Status != record.StatusFailed {
 			// An interrupted step recorded this revision, or the inventory was lost.
 			last = max(last, r.Number-1)
 			if r.Status == record.StatusDeployed {

@@ -209,6 +209,13 @@ func TestFollow(t *testing.T) {
 			found:  []Revision{ours(1, "superseded", "old"), ours(2, "deployed", "new")},
 			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Settled, Number: 2, Before: 1}, Part: in(apps, inventory.Part{})},
 		},
+		"LostAfterFailure": {
+			reason: "A later revision failed, and may have changed objects: the same inputs are another revision, after the deployed one.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{}),
+			found:  []Revision{ours(2, "failed", "old"), ours(1, "deployed", "new")},
+			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Begins, Number: 3, Before: 1}, Part: in(apps, inventory.Part{})},
+		},
 		"LostInventoryAndChanged": {
 			reason: "A deployed revision with other inputs is upgraded.",
 			d:      desired(),
