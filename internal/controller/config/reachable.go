@@ -32,6 +32,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
 
@@ -47,7 +48,8 @@ const (
 // maxEndpoint is the maximum length of an endpoint in the API.
 const maxEndpoint = 512
 
-// recheckAfter is the time after which the Manifests of a config that leads to a different cluster are read again.
+// recheckAfter is the time after which the Manifests of a config that leads to a different cluster are read again, and after which the
+// UID of a cluster is requested again if that failed.
 const recheckAfter = 10 * time.Second
 
 // version matches a valid version of a cluster, because a cluster can answer with any text.
@@ -125,7 +127,14 @@ func (r *reachable) report(ctx context.Context, o client.Object, s *v1alpha1.Pro
 	if !ok {
 		return 0, nil
 	}
-	uid := r.uidOf(ctx, at.connection, answer)
+	uid, err := r.uidOf(ctx, at.connection, answer)
+	if e := (*connection.ReplacedError)(nil); errors.As(err, &e) {
+		// The next pass over a Manifest opens another connection.
+		answer.Status, answer.Reason, answer.Message = corev1.ConditionFalse, v1alpha1.ReasonUnreachable, e.Error()
+	} else if err != nil && s.GetCondition(v1alpha1.TypeReachable).Reason == v1alpha1.ReasonWrongCluster {
+		// Without the UID, nothing proves that it is the right cluster again.
+		return recheckAfter, nil
+	}
 	c, err := r.placed(ctx, o, uid, answer)
 	if err != nil {
 		return 0, err
@@ -199,16 +208,14 @@ func (r *reachable) versionOf(ctx context.Context, connection Connection, c xpv2
 	return v
 }
 
-// uidOf returns the UID of a reachable cluster, or an empty string if it is unknown. The connection caches it. uidOf ignores a
-// failed request, because the connection reports it.
-func (r *reachable) uidOf(ctx context.Context, connection Connection, c xpv2.Condition) string {
+// uidOf returns the UID of a reachable cluster, or an empty string if the cluster doesn't reveal it. The connection caches it.
+func (r *reachable) uidOf(ctx context.Context, connection Connection, c xpv2.Condition) (string, error) {
 	if c.Status != corev1.ConditionTrue {
-		return ""
+		return "", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
-	uid, _ := connection.UID(ctx)
-	return uid
+	return connection.UID(ctx) //nolint:wrapcheck // The caller only needs its type.
 }
 
 // conditionOf returns the condition for an attempt, and whether there is anything to report.
