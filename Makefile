@@ -147,7 +147,7 @@ test-integration: ## Run kymactl against real registries, the targets of this fi
 	@$(TOOLS) build $(TESTED)
 	go test -count=1 -p 1 ./test/cosign ./test/interop ./test/kymactl ./test/makefile -timeout 30m
 	@# The specs wait more than they work, so that two processes take little more than half the time of one.
-	go tool ginkgo run -no-color -procs=2 -timeout=40m ./test/integration
+	go tool ginkgo run -no-color -procs=3 -timeout=40m ./test/integration
 
 test-e2e: ## Run the end-to-end tests with Crossplane. The demo has its own target: demo-check.
 	@echo "==> test-e2e: usually takes 8 minutes"

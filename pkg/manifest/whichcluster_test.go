@@ -164,7 +164,7 @@ func TestOtherClusterMeanwhile(t *testing.T) {
 		"Watched":    {reason: "The watches still show the objects of the previous cluster, and each of them is missing."},
 		"Listed":     {reason: "The watches show no inventory.", listed: true},
 		"Restarted":  {reason: "The engine knows nothing but that the bundle was installed.", listed: true, forgotten: true},
-		"Unrecorded": {reason: "Nobody knows that the bundle was installed.", listed: true, forgotten: true, unrecorded: true},
+		"Unrecorded": {reason: "The owner of the bundle does not know that it was installed.", listed: true, forgotten: true, unrecorded: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

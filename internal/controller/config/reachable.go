@@ -127,12 +127,8 @@ func (r *reachable) report(ctx context.Context, o client.Object, s *v1alpha1.Pro
 	if !ok {
 		return 0, nil
 	}
-	uid, err := r.uidOf(ctx, at.connection, answer)
-	if e := (*connection.ReplacedError)(nil); errors.As(err, &e) {
-		// The next pass over a Manifest opens another connection.
-		answer.Status, answer.Reason, answer.Message = corev1.ConditionFalse, v1alpha1.ReasonUnreachable, e.Error()
-	} else if err != nil && s.GetCondition(v1alpha1.TypeReachable).Reason == v1alpha1.ReasonWrongCluster {
-		// Without the UID, nothing proves that it is the right cluster again.
+	uid, answer, ok := r.identify(ctx, s, at, answer)
+	if !ok {
 		return recheckAfter, nil
 	}
 	c, err := r.placed(ctx, o, uid, answer)
@@ -143,6 +139,17 @@ func (r *reachable) report(ctx context.Context, o client.Object, s *v1alpha1.Pro
 	if age := r.now().Sub(before.LastTransitionTime.Time); before.Status != corev1.ConditionUnknown && before.Status != c.Status && age < minInterval {
 		return minInterval - age, nil
 	}
+	r.describe(ctx, s, at, answer, uid)
+	ready := readyOf(c)
+	c.LastTransitionTime, ready.LastTransitionTime = metav1.NewTime(r.now()), metav1.NewTime(r.now())
+	conditions.Mark(&s.ConditionedStatus, at.generation, c)
+	conditions.MarkReady(&s.ConditionedStatus, at.generation, ready, isStalled(at, c))
+	return 0, nil
+}
+
+// describe sets the endpoint, the UID and the version of the cluster of an attempt in the status, as far as they are known.
+func (r *reachable) describe(ctx context.Context, s *v1alpha1.ProviderConfigStatus, at attempt, answer xpv2.Condition, uid string) {
+	before := s.GetCondition(v1alpha1.TypeReachable)
 	endpoint := endpointOf(at)
 	isNew := endpoint != s.Endpoint || before.Status != corev1.ConditionTrue && before.Reason != v1alpha1.ReasonWrongCluster
 	if endpoint != s.Endpoint {
@@ -154,11 +161,6 @@ func (r *reachable) report(ctx context.Context, o client.Object, s *v1alpha1.Pro
 	if v := r.versionOf(ctx, at.connection, answer, isNew || s.KubernetesVersion == ""); v != "" {
 		s.KubernetesVersion = v
 	}
-	ready := readyOf(c)
-	c.LastTransitionTime, ready.LastTransitionTime = metav1.NewTime(r.now()), metav1.NewTime(r.now())
-	conditions.Mark(&s.ConditionedStatus, at.generation, c)
-	conditions.MarkReady(&s.ConditionedStatus, at.generation, ready, isStalled(at, c))
-	return 0, nil
 }
 
 // readyOf returns the condition Ready for a condition Reachable.
@@ -206,6 +208,20 @@ func (r *reachable) versionOf(ctx context.Context, connection Connection, c xpv2
 		return ""
 	}
 	return v
+}
+
+// identify returns the UID of the cluster of an attempt, or an empty string if it is unknown, and the condition. It returns false if the
+// last known cluster was the wrong one, and the request for the UID failed.
+func (r *reachable) identify(
+	ctx context.Context, s *v1alpha1.ProviderConfigStatus, at attempt, c xpv2.Condition,
+) (string, xpv2.Condition, bool) {
+	uid, err := r.uidOf(ctx, at.connection, c)
+	if e := (*connection.ReplacedError)(nil); errors.As(err, &e) {
+		// The next pass over a Manifest opens another connection.
+		c.Status, c.Reason, c.Message = corev1.ConditionFalse, v1alpha1.ReasonUnreachable, conditions.Truncate(e.Error(), conditions.MaxMessage)
+		return "", c, true
+	}
+	return uid, c, err == nil || s.GetCondition(v1alpha1.TypeReachable).Reason != v1alpha1.ReasonWrongCluster
 }
 
 // uidOf returns the UID of a reachable cluster, or an empty string if the cluster doesn't reveal it. The connection caches it.

@@ -25,7 +25,8 @@ type load struct {
 	total, ofConfig int
 	// ofNamespace is the number of workers in use in the same namespace.
 	ofNamespace int
-	// slow is the number of workers in use by slow passes, including passes that have already taken long, and slowOfNamespace is the number of those in the same namespace.
+	// slow is the number of workers in use by slow passes, including passes that have already taken long, and slowOfNamespace is the
+	// number of those in the same namespace.
 	slow, slowOfNamespace int
 	// contenders is the number of other namespaces with Manifests that wait for a worker.
 	contenders int

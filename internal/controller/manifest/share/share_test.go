@@ -197,7 +197,7 @@ func TestSharesSlow(t *testing.T) {
 			for i := range tc.tenants {
 				takes[fmt.Sprint("slow", i)] = slow
 				for j := range tc.clusters {
-					s.queue = append(s.queue, types.NamespacedName{Namespace: fmt.Sprint("slow", i), Name: fmt.Sprint(j)})
+					s.queue = append(s.queue, types.NamespacedName{Namespace: fmt.Sprint("slow", i), Name: strconv.Itoa(j)})
 				}
 			}
 			module := types.NamespacedName{Namespace: "good", Name: "c-module"}
@@ -316,7 +316,7 @@ func TestSharesSuddenly(t *testing.T) {
 	s.now = func() time.Time { return clock }
 	acquired := 0
 	for i := range 50 {
-		if _, ok := s.Acquire(fmt.Sprint("config", i), types.NamespacedName{Namespace: "hostile", Name: fmt.Sprint(i)}); ok {
+		if _, ok := s.Acquire(fmt.Sprint("config", i), types.NamespacedName{Namespace: "hostile", Name: strconv.Itoa(i)}); ok {
 			acquired++
 		}
 	}
