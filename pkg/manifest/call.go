@@ -128,7 +128,9 @@ func (w *call) parentKey() cluster.ObjectRef {
 func (w *call) retract(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), retractTimeout)
 	defer cancel()
-	err := retract.Run(ctx, retract.Input{Client: w.client, Marks: w.marks(), Inventories: w.store.inventories, Written: w.client.Written()})
+	err := retract.Run(ctx, retract.Input{
+		Client: w.client, Marks: w.marks(), Inventories: w.store.inventories, Written: w.client.Written(), Labels: w.labels(),
+	})
 	if err != nil {
 		return errors.Wrapf(w.store.changed, "cannot undo the changes that were applied in the meantime: %s", ssa.Explain(err))
 	}
@@ -161,8 +163,12 @@ func (w *call) load(ctx context.Context) (inv *inventory.Inventory, rebuilt *inv
 		w.store.hidden = true
 		return inv, nil, err
 	}
+	installs, err := w.releases(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	// Objects of kinds that the credentials may not list are found later if the bundle still contains them.
-	found, err := w.find(ctx, nil)
+	found, err := w.find(ctx, installs)
 	if err != nil || found.Inventory == nil {
 		return nil, nil, err
 	}
@@ -180,7 +186,7 @@ func (w *call) loadToRemove(ctx context.Context) (inv *inventory.Inventory, rebu
 		// A step that has just installed it may not have been recorded yet.
 		return nil, nil, confirm(ctx, w.c, w.where, w.e.messages)
 	}
-	found, err := w.find(ctx, release.History{Client: w.owner(), Set: w.id}.Releases)
+	found, err := w.find(ctx, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -199,9 +205,27 @@ func (w *call) isInstalled() bool {
 	return w.b.Installed && !w.mem.removed && (w.b.ClusterUID == "" || w.b.ClusterUID == w.where.UID)
 }
 
-// find finds the objects of the bundle without its inventory.
-func (w *call) find(ctx context.Context, releases rebuild.Releases) (rebuild.Result, error) {
-	found, err := rebuild.Find(ctx, w.lost(releases))
+// releases returns the installs of the bundle with their releases. The config can set the names of the releases, so they are unknown
+// while it can't be read.
+func (w *call) releases(ctx context.Context) ([]rebuild.Install, error) {
+	settings, err := w.config.Settings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]rebuild.Install, 0, len(w.b.Installs))
+	for i := range w.b.Installs {
+		in, err := settings.Of(&w.b.Installs[i])
+		if err != nil {
+			return nil, errors.Wrap(err, w.b.Installs[i].Name)
+		}
+		out = append(out, rebuild.Install{Part: object.PartOf(in.Name), Release: in.Release})
+	}
+	return out, nil
+}
+
+// find finds the objects and the releases of the bundle without its inventory. The installs are nil if the bundle is being removed.
+func (w *call) find(ctx context.Context, installs []rebuild.Install) (rebuild.Result, error) {
+	found, err := rebuild.Find(ctx, w.lost(installs))
 	if err != nil {
 		return found, errors.Wrapf(ssa.Explain(err), "%s does not exist, and the objects that it listed cannot be found", w.parentKey())
 	}
@@ -209,9 +233,11 @@ func (w *call) find(ctx context.Context, releases rebuild.Releases) (rebuild.Res
 }
 
 // lost returns the input to find the objects of the bundle without its inventory.
-func (w *call) lost(releases rebuild.Releases) rebuild.Input {
+func (w *call) lost(installs []rebuild.Install) rebuild.Input {
+	owner := w.owner()
 	in := rebuild.Input{
-		Client: w.owner(), Cluster: w.c, Set: w.id, FieldManager: w.e.identity.FieldManager, Releases: releases, Concurrency: w.e.concurrency,
+		Client: owner, Cluster: w.c, Set: w.id, FieldManager: w.e.identity.FieldManager,
+		Releases: release.History{Client: owner, Set: w.id}.Releases, Installs: installs, Concurrency: w.e.concurrency,
 	}
 	if w.b.Resource != nil {
 		in.Resource = object.RefOf(w.b.Resource)

@@ -168,7 +168,9 @@ func (s *fakeServer) mergePatch(kind fakeKind, k cluster.ObjectRef, body []byte)
 	if v := patch.GetResourceVersion(); v != "" && v != o.u().GetResourceVersion() {
 		return 0, refusal(http.StatusConflict, metav1.StatusReasonConflict, "Operation cannot be fulfilled on %s %q: the object has been modified", kind.Resource, k.Name)
 	}
+	before := o.u().DeepCopy()
 	patchInto(o.content, patch.Object)
+	o.disown(before)
 	s.touch(o)
 	return http.StatusOK, o.full()
 }
@@ -252,8 +254,20 @@ func (s *fakeServer) editAs(editor string, k cluster.ObjectRef, change func(u *u
 	o := s.objects[k]
 	before := o.u().DeepCopy()
 	change(o.u())
+	changed := o.disown(before)
+	if old := o.owners[editor]; old != nil {
+		changed = changed.Union(old)
+	}
+	if !changed.Empty() {
+		o.owners[editor] = changed
+	}
+	s.touch(o)
+}
+
+// disown returns the fields of an object that were added or changed. Nobody owns them any more, nor those that were removed.
+func (o *fakeObject) disown(before *unstructured.Unstructured) (changed *fieldpath.Set) {
 	was, is := fieldsOf(before.Object), fieldsOf(o.content)
-	changed := is.Difference(was)
+	changed = is.Difference(was)
 	is.Intersection(was).Iterate(func(p fieldpath.Path) {
 		if at(before.Object, p) != at(o.content, p) {
 			changed.Insert(p.Copy())
@@ -263,13 +277,7 @@ func (s *fakeServer) editAs(editor string, k cluster.ObjectRef, change func(u *u
 	for who := range o.owners {
 		o.owners[who] = o.owners[who].Difference(lost)
 	}
-	if old := o.owners[editor]; old != nil {
-		changed = changed.Union(old)
-	}
-	if !changed.Empty() {
-		o.owners[editor] = changed
-	}
-	s.touch(o)
+	return changed
 }
 
 // at returns the value at a path of map keys as JSON.

@@ -47,7 +47,7 @@ func (m *model) invariants() error {
 		if o.u().GetLabels()[object.LabelPartOf] != id || k.Kind == "Job" || k == widgetMain || m.copied[k] {
 			continue
 		}
-		if (inv == nil || inv.Find(k) == nil) && !m.world.overtook(m.keeps(k)) {
+		if inv == nil || inv.Find(k) == nil {
 			return errors.Errorf("%s is ours, and no inventory has it", k)
 		}
 	}
@@ -306,7 +306,7 @@ func (m *model) checkLeftovers(wanted map[cluster.ObjectRef]modelObject, inv *in
 		case k.Kind == "Job" && slices.ContainsFunc(modelNames[:], func(n string) bool { return strings.HasPrefix(k.Name, n+"-") }):
 		case k.Kind == "Secret" && k.Namespace == DefaultNamespace && inv != nil:
 		case k.Kind == "Secret" && labels[release.LabelSet] == id && inv != nil && m.released(k.Name, k.Namespace):
-		case !ours && (m.loose[k] || m.keeps(k)), m.world.overtook(m.keeps(k)):
+		case !ours && (m.loose[k] || m.keeps(k)):
 		default:
 			return errors.Errorf("%s is left", k)
 		}

@@ -141,6 +141,7 @@ func harmOps() []modelOp {
 		m.loose[k] = true
 		m.world.strip(m.b.s.objects[k])
 		m.b.s.edit(k, func(u *unstructured.Unstructured) { u.SetLabels(nil) })
+		m.world.loseTrack(m)
 	})
 	harm("finalizer", func(m *model, k cluster.ObjectRef) {
 		if k.Kind != "CustomResourceDefinition" && k.Kind != "Namespace" {

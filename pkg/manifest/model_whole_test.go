@@ -82,6 +82,7 @@ func (m *model) loseInventory(_, _ int) error {
 	}
 	k := key("Secret", DefaultNamespace, "team-a-web")
 	m.b.s.remove(k)
+	m.world.loseTrack(m)
 	m.unsure = true
 	m.world.upset()
 	for range modelPatience {

@@ -43,6 +43,7 @@ func (w *modelWorld) begin(m *model) {
 	if w == nil {
 		return
 	}
+	w.loseTrack(m)
 	for i := range w.settled {
 		s := &w.settled[i]
 		s.changed = s.changed || m.removing || m.rolling || s.content != m.contentOf(i)
@@ -123,6 +124,19 @@ func (w *modelWorld) invariants(m *model) error {
 func (w *modelWorld) strip(o *fakeObject) {
 	if w != nil {
 		w.stripped[o.u().GetUID()] = true
+	}
+}
+
+// loseTrack notes the objects that nothing shows to be those of the bundle: there is no inventory, and they lack the label by which a lost
+// one is rebuilt. No call can say that they are left. An object that only lacks the other label is found.
+func (w *modelWorld) loseTrack(m *model) {
+	if w == nil || m.b.s.objects[parentSecret] != nil {
+		return
+	}
+	for _, o := range m.b.s.objects {
+		if o.u().GetLabels()[object.LabelPartOf] == "" {
+			delete(w.stripped, o.u().GetUID())
+		}
 	}
 }
 

@@ -161,7 +161,8 @@ func (m *model) otherClusterMeanwhile(a, b int) error {
 		})
 	})
 	c.server = m.b.s
-	c.watch.relist("") // The watch broke, too.
+	c.reconnect()      // Only another connection leads back,
+	c.watch.relist("") // and the watch broke, too.
 	if err != nil {
 		return err
 	}
@@ -306,8 +307,11 @@ func (m *model) neighborActs(b int) error {
 	s.Name, s.Owner = "team-b-other", "Manifest team-b/other"
 	id, mine := p.ID(s), p.ID(m.bundle())
 	before := versions(m.b.s)
-	var isMine []cluster.ObjectRef
+	var isMine, isTheirs []cluster.ObjectRef
 	for k, o := range m.b.s.objects {
+		if isOwn(o, id) {
+			isTheirs = append(isTheirs, k)
+		}
 		if isOwn(o, mine) || m.foreignObjects[k] != "" && !isOwn(o, id) && k.Name != s.Name {
 			isMine = append(isMine, k)
 		}
@@ -334,7 +338,8 @@ func (m *model) neighborActs(b int) error {
 		}
 	}
 	for k, o := range m.b.s.objects {
-		if isOwn(o, id) || k.Name == s.Name {
+		// The neighbor orphans objects that must be kept.
+		if isOwn(o, id) || k.Name == s.Name || slices.Contains(isTheirs, k) {
 			m.foreignObjects[k] = m.versionOf(k)
 			delete(m.uids, k)
 		}

@@ -165,6 +165,12 @@ func storyOf(t *testing.T, seed uint64) string {
 
 // recordReported notes what a call reported as left in the cluster.
 func (m *model) recordReported(kept, adopted []cluster.ObjectRef, behind []LeftBehind) {
+	for _, k := range kept {
+		// A namespace stays if it contains an object of another owner that the call knows.
+		if k.Kind == "Namespace" && slices.ContainsFunc(slices.Collect(maps.Keys(m.foreignObjects)), func(o cluster.ObjectRef) bool { return o.Namespace == k.Name }) {
+			m.loose[k] = true
+		}
+	}
 	if m.world == nil {
 		return
 	}

@@ -42,7 +42,7 @@ func (c *Composer) renderChart(ctx context.Context, out *Component) ([]*unstruct
 		return nil, err
 	}
 	out.Rendered, out.Capabilities = r, capabilitiesOf(chart, &o, r.Pure)
-	if out.Purpose == Advance {
+	if out.Purpose == Advance && !out.Continued {
 		out.Record.Capabilities = string(out.Capabilities)
 	}
 	out.Hooks = out.hooksToRun()
@@ -90,7 +90,7 @@ func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rend
 		if err != nil || info == nil {
 			return r.Objects, err
 		}
-		r.Hooks = info.Hooks()
+		out.Continued, r.Hooks = true, info.Hooks()
 		return release.Objects(info.Manifest, home, out.Record.Run.Revision)
 	}
 	return r.Objects, nil

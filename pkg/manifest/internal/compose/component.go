@@ -69,6 +69,9 @@ type Component struct {
 	// even though the chart always renders the same objects.
 	Capabilities Capabilities
 	Recorded     bool
+	// Continued is true if the objects are the recorded ones of a revision whose hooks have not finished. Other capabilities may have
+	// been used to render them.
+	Continued bool
 }
 
 // A Space contains the labels and annotations that a part sets on the namespace of the inventories. Many modules contain this

@@ -30,6 +30,8 @@ type Desired struct {
 	Stage Stage
 	// KeepNamespaces is true if a missing namespace of the object must not be created.
 	KeepNamespaces bool
+	// OwnNamespace is true if the bundle also contains the namespace of the object. It is then created only as that object.
+	OwnNamespace bool
 	// Keep is true if the object stays in the cluster when the bundle no longer contains it. Recreate is true if the engine may
 	// delete and recreate the object to change an immutable field.
 	Keep, Recreate bool

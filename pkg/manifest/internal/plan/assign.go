@@ -66,7 +66,18 @@ func Assign(s *Selection, composed Composed) *Draft {
 		}
 		d.Components = append(d.Components, own)
 	}
+	markOwnNamespaces(d.Components, owner)
 	return d
+}
+
+// markOwnNamespaces marks the objects in namespaces that the bundle contains.
+func markOwnNamespaces(components []*compose.Component, owner map[cluster.ObjectRef]object.PartID) {
+	for _, c := range components {
+		for i := range c.Objects {
+			o := &c.Objects[i]
+			_, o.OwnNamespace = owner[cluster.ObjectRef{Kind: "Namespace", Name: o.Ref.Namespace}]
+		}
+	}
 }
 
 // unplanned returns the verdicts on stuck parts and on parts that cannot be composed.

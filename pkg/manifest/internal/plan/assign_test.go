@@ -18,6 +18,7 @@ import (
 
 func TestAssign(t *testing.T) {
 	a, b, c := configMap("a"), configMap("b"), crd("as.g")
+	namespace, inside := cluster.ObjectRef{Kind: "Namespace", Name: "own"}, cluster.ObjectRef{Kind: "ConfigMap", Namespace: "own", Name: "in"}
 	gone := applied("db", a)
 	gone.Pruned = true
 	type args struct {
@@ -30,6 +31,8 @@ func TestAssign(t *testing.T) {
 		Objects  map[object.PartID][]cluster.ObjectRef
 		Shared   map[object.PartID][]string
 		Verdicts Verdicts
+		// Inside lists the objects whose namespaces the bundle contains.
+		Inside []cluster.ObjectRef
 	}
 	cases := map[string]struct {
 		reason string
@@ -40,6 +43,18 @@ func TestAssign(t *testing.T) {
 			reason: "Each part has its own objects.",
 			args:   args{objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {b}}},
 			want:   want{Objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {b}}},
+		},
+		"InOwnNamespace": {
+			reason: "Another part contains the namespace of the object.",
+			args:   args{objects: map[object.PartID][]cluster.ObjectRef{"web": {a, namespace}, "db": {inside, b}}},
+			want: want{
+				Objects: map[object.PartID][]cluster.ObjectRef{"web": {a, namespace}, "db": {inside, b}}, Inside: []cluster.ObjectRef{inside},
+			},
+		},
+		"InOwnNamespaceAtRest": {
+			reason: "The part that contains the namespace is not planned.",
+			args:   args{entries: []inventory.Entry{applied("web", namespace)}, objects: map[object.PartID][]cluster.ObjectRef{"db": {inside}}},
+			want:   want{Objects: map[object.PartID][]cluster.ObjectRef{"db": {inside}}, Inside: []cluster.ObjectRef{inside}},
 		},
 		"Twice": {
 			reason: "If two parts contain an object, the later one fails. It owns none of its objects, so another part can.",
@@ -113,6 +128,9 @@ func TestAssign(t *testing.T) {
 				var refs []cluster.ObjectRef
 				for i := range c.Objects {
 					refs = append(refs, c.Objects[i].Ref)
+					if c.Objects[i].OwnNamespace {
+						got.Inside = append(got.Inside, c.Objects[i].Ref)
+					}
 				}
 				got.Objects[c.Name] = refs
 				if c.Record.Shared != nil {

@@ -34,9 +34,6 @@ type Cluster interface {
 	APIVersions(ctx context.Context) ([]string, error)
 }
 
-// Releases returns the last recorded revision of each release of the bundle.
-type Releases func(ctx context.Context) (map[inventory.Release]int, error)
-
 // An Input describes the bundle to find.
 type Input struct {
 	Client  Client
@@ -45,8 +42,9 @@ type Input struct {
 	Set, FieldManager string
 	// Resource refers to the custom resource of the bundle. It is the zero value if there is none.
 	Resource cluster.ObjectRef
-	// Releases is nil if the inventory needs no records of releases.
+	// Releases returns the releases of the bundle. Installs contains the installs of the bundle, or nothing if it is being removed.
 	Releases Releases
+	Installs []Install
 	// Concurrency limits the number of concurrent requests.
 	Concurrency int
 }
@@ -172,23 +170,4 @@ func (in *Input) isResource(r cluster.ObjectRef) bool {
 		want.Namespace = cmp.Or(in.Resource.Namespace, "default")
 	}
 	return r == want
-}
-
-// addReleases adds a part for each release. Its name is that of the install, unless the config of the bundle named the release. The
-// record of a release contains its deletion hooks.
-func (in *Input) addReleases(ctx context.Context, inv *inventory.Inventory) error {
-	if in.Releases == nil {
-		return nil
-	}
-	found, err := in.Releases(ctx)
-	for r, revision := range found {
-		part := object.PartOf(r.Name)
-		if _, taken := inv.Parts[part]; taken {
-			part = object.PartOf(r.Namespace + "/" + r.Name)
-		}
-		rec := inventory.Part{Revision: revision, DeleteHooks: true}
-		rec.MoveRelease(part, inventory.Release{}, r)
-		inv.Parts[part] = rec
-	}
-	return err
 }

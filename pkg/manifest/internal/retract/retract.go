@@ -4,6 +4,7 @@ package retract
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,6 +29,8 @@ type Client interface {
 	Metadata(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error)
 	// Delete deletes an object only if it has the given UID.
 	Delete(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid string) (*metav1.PartialObjectMetadata, error)
+	// Unlabel removes labels from an object, if it still has the given UID and resource version.
+	Unlabel(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid, resourceVersion string, labels []string) (bool, error)
 }
 
 // An Input describes the writes of a call.
@@ -37,8 +40,9 @@ type Input struct {
 	Marks ssa.Marks
 	// Inventories is the store of the call.
 	Inventories *inventory.Store
-	// Written lists the objects that the call wrote.
+	// Written lists the objects that the call wrote. Labels are the labels of the members of the bundle.
 	Written []ssa.Written
+	Labels  map[string]string
 }
 
 // Run undoes the writes of a call that the current inventory does not account for:
@@ -47,6 +51,7 @@ type Input struct {
 //   - If the inventory no longer lists an object that the call created, Run deletes the object.
 //   - If the call wrote the record of a release that the inventory does not contain, or of a deployed or pending revision that the
 //     inventory does not contain, Run deletes the record.
+//   - If the bundle orphaned an object, and the call applied it again although the inventory does not list it, Run orphans it again.
 //   - If the inventory no longer lists an object of another owner that the call marked as used, Run removes the mark.
 //   - If the inventory lists an object that the call wrote in another form, Run marks the object as changed, so that the process that
 //     saved the inventory repairs it.
@@ -113,7 +118,7 @@ func (in *Input) delete(ctx context.Context, inv *inventory.Inventory, o ssa.Wri
 	case o.Used:
 		return in.Marks.Unuse(ctx, o.GVK, o.Ref, o.UID)
 	case !o.Created && !release.IsRecord(o.Ref):
-		return nil
+		return in.orphan(ctx, inv, o)
 	}
 	return in.deleteWritten(ctx, inv, o)
 }
@@ -128,6 +133,26 @@ func (in *Input) deleteWritten(ctx context.Context, inv *inventory.Inventory, o 
 		return err
 	}
 	return nil
+}
+
+// orphan removes the labels of the bundle from an object that it orphaned before the call applied it again. Other objects that existed
+// before the call stay as they are: if the inventory was not removed but lost, the labels show that they belong to the bundle.
+func (in *Input) orphan(ctx context.Context, inv *inventory.Inventory, o ssa.Written) error {
+	for range attempts {
+		m, err := in.Client.Metadata(ctx, o.GVK, o.Ref)
+		if err != nil || m == nil || string(m.UID) != o.UID || !in.isOurs(m, inv) || m.Annotations[object.AnnotationKeptBy] != in.Inventories.Set {
+			return err
+		}
+		labels := slices.Sorted(maps.Keys(in.Labels))
+		if len(object.UsersOf(m.Annotations, in.Inventories.Set)) > 0 {
+			// The watch of the users of a CRD selects by this label.
+			labels = slices.DeleteFunc(labels, func(l string) bool { return l == object.LabelManagedBy })
+		}
+		if done, err := in.Client.Unlabel(ctx, o.GVK, o.Ref, o.UID, m.ResourceVersion, labels); done || err != nil {
+			return err
+		}
+	}
+	return errors.Errorf("%s: other clients are changing the object at the same time", o.Ref)
 }
 
 // isOurs reports whether an object belongs to the bundle, so that it must be deleted if the inventory does not list it. If there is an

@@ -22,7 +22,7 @@ import (
 
 // orphanAll orphans the objects that must not be deleted, because they were applied with the keep policy or received it later, or
 // because they existed before the bundle adopted them. It also orphans the objects that they need: their namespaces, and the CRDs
-// of their kinds. It does so before anything is deleted, and starts with the namespaces and CRDs, so that an interrupted process
+// of their kinds, and the namespaces of the objects that are left behind. It does so before anything is deleted, and starts with the namespaces and CRDs, so that an interrupted process
 // never deletes them later.
 func (r *remover) orphanAll(ctx context.Context) error {
 	var orphans []*inventory.Entry
@@ -36,6 +36,9 @@ func (r *remover) orphanAll(ctx context.Context) error {
 		orphans = append(orphans, e)
 	}
 	needed := needsOf(orphans, func(gvk schema.GroupVersionKind) (cluster.Mapping, error) { return r.in.Cluster.Mapping(ctx, gvk) })
+	for _, l := range r.out.LeftBehind {
+		needed[cluster.ObjectRef{Kind: "Namespace", Name: l.Object.Namespace}] = true
+	}
 	for _, e := range append(Shelters(r.in.Entries, orphans, needed), orphans...) {
 		if err := r.orphan(ctx, e); err != nil {
 			return err

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
+)
+
+// records returns the records of all releases in the cluster, as namespace, name and revision with the status.
+func (b *bench) records() []string {
+	out := []string{}
+	for k, o := range b.s.objects {
+		if name, ok := strings.CutPrefix(k.Name, release.RecordPrefix); ok && k.Kind == "Secret" {
+			out = append(out, k.Namespace+"/"+name+" "+o.u().GetLabels()[release.LabelStatus])
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestLostInventoryReleases checks that a bundle whose inventory was deleted continues its releases, ends those that it no longer has,
+// and runs deletion hooks only for installs that it no longer contains.
+func TestLostInventoryReleases(t *testing.T) {
+	web := func() Install {
+		return install("web", tmplConfig, hookJob("first", "pre-install,pre-upgrade"), hookJob("bye", "pre-delete", policies(string(hook.Succeeded))))
+	}
+	raw := plainOf("raw", configMap("four"))
+	moved := web()
+	moved.Namespace = "other"
+	named := func(name string, installs ...Install) *Bundle {
+		s := bundleOf(installs...)
+		s.Config = configOf(entryFor("web", "ReleaseName="+name, ""))
+		return s
+	}
+	type want struct {
+		Records    []string
+		First, Bye int
+	}
+	cases := map[string]struct {
+		reason        string
+		before, after *Bundle
+		want          want
+	}{
+		"Same": {
+			reason: "The release continues, and no hook runs again.", before: bundleOf(web(), raw), after: bundleOf(web(), raw),
+			want: want{Records: []string{"apps/web.v1 deployed"}, First: 1},
+		},
+		"Named": {
+			reason: "The same if the config names the release.", before: named("shop", web(), raw), after: named("shop", web(), raw),
+			want: want{Records: []string{"apps/shop.v1 deployed"}, First: 1},
+		},
+		"Removed": {
+			reason: "The bundle no longer contains the install: its deletion hooks run, and its record goes.", before: bundleOf(web(), raw), after: bundleOf(raw),
+			want: want{Records: []string{}, First: 1, Bye: 1},
+		},
+		"Moved": {
+			reason: "The release moves to another namespace. It isn't deleted.", before: bundleOf(web(), raw), after: bundleOf(moved, raw),
+			want: want{Records: []string{"other/web.v1 deployed"}, First: 2},
+		},
+		"Renamed": {
+			reason: "The config names the release differently. It isn't deleted.", before: named("shop", web(), raw), after: named("store", web(), raw),
+			want: want{Records: []string{"apps/store.v1 deployed"}, First: 2},
+		},
+		"Plain": {
+			reason: "The chart becomes plain objects, which have no release.", before: bundleOf(web(), raw), after: bundleOf(plainOf("web", configMap("web")), raw),
+			want: want{Records: []string{}, First: 1},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.s.put(manifestOf(t, namespaceOf("other")).Object)
+			b.reconcile(tc.before)
+			b.s.remove(parentSecret)
+			b.restart()
+			b.s.took()
+			s := tc.after
+			s.Installed = true
+			b.reconcile(s)
+			got := want{Records: b.records(), Bye: b.s.made[jobKey("bye")]}
+			if n := len(slices.DeleteFunc(b.lists(), func(kind string) bool { return kind != "Secret" })); n != 1 {
+				t.Errorf("\n%s\nSecrets of all namespaces were listed %d times", tc.reason, n)
+			}
+			for k, n := range b.s.made {
+				if k.Name == "first" {
+					got.First += n
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
