@@ -85,7 +85,7 @@ func (f *flood) start() string {
 		// Only uncompressed JSON can be changed as text.
 		r.Header.Del("Accept-Encoding")
 		var accept []string
-		for _, format := range strings.Split(r.Header.Get("Accept"), ",") {
+		for format := range strings.SplitSeq(r.Header.Get("Accept"), ",") {
 			if !strings.Contains(format, "protobuf") {
 				accept = append(accept, format)
 			}

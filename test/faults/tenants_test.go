@@ -20,8 +20,9 @@ import (
 // assault creates a tenant with many Manifests on a slow cluster, and edits them continuously until the end of the spec.
 func assault(ctx SpecContext, manifests int) {
 	GinkgoHelper()
-	s := NewSpace(ctx)
+	// The server runs until the Manifests are removed.
 	server := slow(time.Second)
+	s := NewSpace(ctx)
 	s.Config(ctx, "slow", At(server.url)())
 	source := chart(ctx)
 	for i := range manifests {
