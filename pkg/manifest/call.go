@@ -53,7 +53,9 @@ type call struct {
 // newWriter returns an applier that writes. A call creates only one, because the applier caches the owners and autoscalers that
 // it finds.
 func (w *call) newWriter() *apply.Applier {
-	return apply.NewWriter(w.target(), w.policy(), w.mem.repairs, w.e.now)
+	p := w.policy()
+	p.Confirm = w.store.confirm
+	return apply.NewWriter(w.target(), p, w.mem.repairs, w.e.now)
 }
 
 // newDryRunner returns an applier that changes nothing in the cluster.

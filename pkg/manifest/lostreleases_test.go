@@ -99,3 +99,29 @@ func TestLostInventoryReleases(t *testing.T) {
 		})
 	}
 }
+
+// TestLostInventoryPending checks that a removal without an inventory continues from the deployed revision, not from one whose hooks run,
+// so that an install after it leaves only one deployed revision.
+func TestLostInventoryPending(t *testing.T) {
+	of := func(value string) *Bundle {
+		s := bundleOf(install("web", tmplConfig, hookJob("first", "pre-upgrade"), hookJob("bye", "pre-delete")))
+		s.Installs[0].Values = map[string]any{"greeting": value}
+		return s
+	}
+	b := newBench(t)
+	b.reconcile(of("one"))
+	b.s.unready = true
+	b.apply(of("two"))
+	if diff := cmp.Diff([]string{"apps/web.v1 deployed", "apps/web.v2 pending-upgrade"}, b.records()); diff != "" {
+		t.Fatalf("records of a pending upgrade: -want, +got:\n%s", diff)
+	}
+	b.s.remove(parentSecret)
+	s := of("three")
+	s.Installed = true
+	b.take(s) // Its hook doesn't finish.
+	b.s.unready = false
+	b.reconcile(s)
+	if got := slices.DeleteFunc(b.records(), func(r string) bool { return !strings.HasSuffix(r, " deployed") }); len(got) != 1 {
+		t.Errorf("deployed revisions: want 1, got %q", got)
+	}
+}

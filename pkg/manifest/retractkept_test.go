@@ -65,3 +65,44 @@ func TestRetractKept(t *testing.T) {
 		})
 	}
 }
+
+// TestRepairOfReleased checks that a process whose watch doesn't show yet that another process released an object doesn't repair its labels,
+// and that it repairs them if another client removed them.
+func TestRepairOfReleased(t *testing.T) {
+	kept := key("ConfigMap", "apps", "kept")
+	const text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, namespace: apps, annotations: {helm.sh/resource-policy: keep}}}"
+	with, without := bundleOf(plainOf("raw", text+"\n", configMap("one"))), bundleOf(plainOf("raw", configMap("one")))
+	cases := map[string]struct {
+		reason string
+		act    func(b *bench)
+		want   bool
+	}{
+		"Released": {reason: "Another process released it.", act: func(b *bench) { b.another().reconcile(without) }},
+		"Stripped": {
+			reason: "It was kept once, belongs to the bundle again, and lost its labels.",
+			act: func(b *bench) {
+				b.s.edit(kept, set(b.ID(with), "metadata", "annotations", object.AnnotationKeptBy))
+				b.s.edit(kept, stripped(object.LabelPartOf))
+				b.s.edit(kept, stripped(object.LabelManagedBy))
+			},
+			want: true,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.c.watch = newFakeWatch(b.s)
+			b.reconcile(with)
+			b.c.watch.catchUp()
+			b.c.watch.lag("Secret", 1000)
+			tc.act(b)
+			_, err := b.Apply(t.Context(), b.c, with)
+			if (err == nil) != tc.want {
+				t.Errorf("\n%s\nApply(...): %v", tc.reason, err)
+			}
+			if got := isOwn(b.s.objects[kept], b.ID(with)); got != tc.want {
+				t.Errorf("\n%s\n%s belongs to the bundle: %t, want %t", tc.reason, kept, got, tc.want)
+			}
+		})
+	}
+}

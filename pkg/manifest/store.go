@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"context"
+	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -22,6 +23,8 @@ type store struct {
 	stop    context.CancelFunc
 	// hidden is true if the inventory lost the label that the watch selects. The next save restores it.
 	hidden bool
+	// confirming serializes confirm, which objects that are applied at the same time call.
+	confirming sync.Mutex
 	// inputs contains the inputs of the parts of the bundle. It is nil if they are not known.
 	inputs map[object.PartID]inventory.Inputs
 }
@@ -97,6 +100,8 @@ func (s *store) save(ctx context.Context, inv *inventory.Inventory) (*inventory.
 
 // confirm returns a *ChangedError if another client changed the inventory since it was last read or saved. It sends one request.
 func (s *store) confirm(ctx context.Context) error {
+	s.confirming.Lock()
+	defer s.confirming.Unlock()
 	if s.changed != nil {
 		return s.changed
 	}

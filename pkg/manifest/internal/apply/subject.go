@@ -3,6 +3,8 @@
 package apply
 
 import (
+	"context"
+
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
@@ -20,6 +22,8 @@ type Policy struct {
 	Messages advice.Messages
 	// Examined stores the progress of checks of CRDs between calls. If it is nil, nothing is stored.
 	Examined *Examined
+	// Confirm returns an error if another process changed the inventory. Nil confirms everything.
+	Confirm func(ctx context.Context) error
 }
 
 // A Target identifies the cluster and the bundle.

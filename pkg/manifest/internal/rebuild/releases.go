@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// Releases returns the last recorded revision of each release of the bundle.
+// Releases returns the deployed revision of each release of the bundle, or the last recorded one if none was deployed.
 type Releases func(ctx context.Context) (map[inventory.Release]int, error)
 
 // An Install is an install of the bundle.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -189,18 +190,23 @@ func Objects(manifest string, r inventory.Release, revision int) ([]*unstructure
 	return objects, errors.Wrapf(err, "record of release %s revision %d", r.Name, revision)
 }
 
-// Releases returns the last recorded revision of each release of this ApplySet, in all namespaces.
+// Releases returns the deployed revision of each release of this ApplySet, in all namespaces. If none is deployed, because the release is
+// being installed or uninstalled, it returns the last recorded revision.
 func (h History) Releases(ctx context.Context) (map[inventory.Release]int, error) {
 	l, err := h.Client.List(ctx, ssa.SecretKind, "", "owner=helm,"+LabelSet+"="+h.Set, 0)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot list the records of Helm releases")
 	}
-	out := map[inventory.Release]int{}
+	deployed, out := map[inventory.Release]int{}, map[inventory.Release]int{}
 	for i := range l.Items {
 		m := &l.Items[i]
-		r := inventory.Release{Namespace: m.Namespace, Name: m.Labels["name"]}
-		out[r] = max(out[r], h.revisionOf(m.Labels).Number)
+		r, rev := inventory.Release{Namespace: m.Namespace, Name: m.Labels["name"]}, h.revisionOf(m.Labels)
+		out[r] = max(out[r], rev.Number)
+		if rev.Status == record.StatusDeployed {
+			deployed[r] = max(deployed[r], rev.Number)
+		}
 	}
+	maps.Copy(out, deployed)
 	return out, nil
 }
 
