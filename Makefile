@@ -147,7 +147,7 @@ test-integration: ## Run kymactl against real registries, the targets of this fi
 	@$(TOOLS) build $(TESTED)
 	go test -count=1 -p 1 ./test/cosign ./test/interop ./test/kymactl ./test/makefile -timeout 30m
 	@# The specs wait more than they work, so that two processes take little more than half the time of one.
-	go tool ginkgo run -no-color -procs=2 -timeout=40m ./test/integration
+	go tool ginkgo run -no-color -procs=3 -timeout=40m ./test/integration
 
 test-e2e: ## Run the end-to-end tests with Crossplane. The demo has its own target: demo-check.
 	@echo "==> test-e2e: usually takes 8 minutes"
@@ -155,12 +155,12 @@ test-e2e: ## Run the end-to-end tests with Crossplane. The demo has its own targ
 	go test -count=1 -p 1 ./test/controlplane/crossplane ./test/e2e/... -timeout 30m
 
 test-faults: ## Run the specs of the suite of faults that hold on any machine.
-	@echo "==> test-faults: usually takes 2 minutes"
+	@echo "==> test-faults: usually takes 3 minutes"
 	@$(TOOLS) build $(TESTED)
 	go tool ginkgo run -no-color -v -label-filter=short -timeout=20m ./test/faults
 
 faults: ## Run the suite of faults. It compares times, so that nothing else should run on the machine.
-	@echo "==> faults: usually takes 6 minutes"
+	@echo "==> faults: usually takes 8 minutes"
 	@$(TOOLS) build $(TESTED)
 	go tool ginkgo run -no-color -v -timeout=20m ./test/faults
 

@@ -35,31 +35,31 @@ const (
 // rules returns all rules. A test checks that CONTRIBUTING.md lists them.
 func rules() []rule {
 	return []rule{
-		ban("anew", "again, or name the action: recreate, repackage", `anew`).in(everywhere),
+		in(everywhere, ban("anew", "again, or name the action: recreate, repackage", `anew`)),
 		ban("as it says", "name the message or the field", `as (it|they) says?`),
 		ban("conceal, hide", "redact", `conceal(s|ed|ing)?|hid(e|es|ing)`),
-		ban("cure, mend", "fix", `cur(e|es|ed|ing)|mend(s|ed|ing)?`).in(everywhere),
+		in(everywhere, ban("cure, mend", "fix", `cur(e|es|ed|ing)|mend(s|ed|ing)?`)),
 		banBut("definition", "CRD, or XRD", `definitions?`, `(?i)(module|package|role|type) definitions?`, "module", "render"),
-		ban("everybody, anybody", "everyone, anyone", `everybody|anybody`).in(everywhere),
-		ban("fight, fought, bout", "ownership conflict, contention", `fights?|fought|fighting|bouts?`).in(everywhere),
-		ban("folder", "directory", `folders?`).in(everywhere),
+		in(everywhere, ban("everybody, anybody", "everyone, anyone", `everybody|anybody`)),
+		in(everywhere, ban("fight, fought, bout", "ownership conflict, contention", `fights?|fought|fighting|bouts?`)),
+		in(everywhere, ban("folder", "directory", `folders?`)),
 		ban("for ever", "forever, permanently", `for ever`),
 		ban("for want of", "because there is no", `for want of`),
-		ban("go on", "continue", `go(es)? on|went on|going on`).in(everywhere),
+		in(everywhere, ban("go on", "continue", `go(es)? on|went on|going on`)),
 		ban("he, him, his", "they, the user", `he|him|his|himself`),
 		banBut("hub", "informer", `hubs?`, `(?i)docker hub`, "oci"),
 		banBut("is no", "is not a", `(is|are|was|were) no [a-z]+`,
 			`(?i)(there (is|are|was|were)|no (longer|more|less|later|earlier|different|better|worse|shorter|`+
 				`bigger|larger|smaller|older|newer|one|such|further|other))`),
 		ban("is to be", "must be, will be", `(is|are) to be`),
-		ban("let go", "orphan, release", `let(s|ting)? (it |them |that |this )?go`).in(everywhere),
-		ban("look at", "read, check, observe, reconcile", `look(s|ed|ing)? at`).in(everywhere),
-		ban("nobody, somebody, whoever", "name the user, client or controller; no one, someone, anyone who",
-			`nobody|somebody|whoever`).in(everywhere),
-		ban("put back, take back", "restore, revert", `(put(s|ting)?|takes?|taken|taking) (it |them |this |that )?back`).in(everywhere),
-		ban("stranger", "remaining custom resource; object of another owner", `strangers?`).in(everywhere),
-		ban("tell, told (in names)", "record, report, notify, send", `tells?|told|telling`).in(inNames),
-		ban("yield", "cede", `yield(s|ed|ing)?`).in(everywhere),
+		in(everywhere, ban("let go", "orphan, release", `let(s|ting)? (it |them |that |this )?go`)),
+		in(everywhere, ban("look at", "read, check, observe, reconcile", `look(s|ed|ing)? at`)),
+		in(everywhere, ban("nobody, somebody, whoever", "name the user, client or controller; no one, someone, anyone who",
+			`nobody|somebody|whoever`)),
+		in(everywhere, ban("put back, take back", "restore, revert", `(put(s|ting)?|takes?|taken|taking) (it |them |this |that )?back`)),
+		in(everywhere, ban("stranger", "remaining custom resource; object of another owner", `strangers?`)),
+		in(inNames, ban("tell, told (in names)", "record, report, notify, send", `tells?|told|telling`)),
+		in(everywhere, ban("yield", "cede", `yield(s|ed|ing)?`)),
 	}
 }
 
@@ -77,7 +77,7 @@ func banBut(name, instead, pattern, allowed string, elements ...string) rule {
 }
 
 // in returns the rule with another scope.
-func (r rule) in(s scope) rule {
+func in(s scope, r rule) rule {
 	r.scope = s
 	return r
 }

@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -68,40 +69,15 @@ func goNames(data []byte) []line {
 	add := func(pos token.Pos, name string) {
 		out = append(out, line{number: files.Position(pos).Line, text: wordsOf(name), isName: true})
 	}
-	declare := func(names ...ast.Expr) {
-		for _, n := range names {
-			if id, ok := n.(*ast.Ident); ok {
-				add(id.Pos(), id.Name)
-			}
-		}
-	}
 	ast.Inspect(file, func(n ast.Node) bool {
+		for _, id := range declaredBy(n) {
+			add(id.Pos(), id.Name)
+		}
 		switch n := n.(type) {
 		case *ast.ImportSpec:
 			return false
-		case *ast.FuncDecl:
-			add(n.Pos(), n.Name.Name)
-		case *ast.TypeSpec:
-			add(n.Pos(), n.Name.Name)
-		case *ast.ValueSpec:
-			for _, id := range n.Names {
-				add(id.Pos(), id.Name)
-			}
 		case *ast.Field:
-			for _, id := range n.Names {
-				if id.Name != "yield" {
-					add(id.Pos(), id.Name)
-				}
-			}
 			n.Tag = nil
-		case *ast.AssignStmt:
-			if n.Tok == token.DEFINE {
-				declare(n.Lhs...)
-			}
-		case *ast.RangeStmt:
-			if n.Tok == token.DEFINE {
-				declare(n.Key, n.Value)
-			}
 		case *ast.BasicLit:
 			if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING && !strings.Contains(text, " ") {
 				add(n.Pos(), text)
@@ -160,6 +136,36 @@ func split(first int, text string) []line {
 	var out []line
 	for i, t := range strings.Split(text, "\n") {
 		out = append(out, line{number: first + i, text: t})
+	}
+	return out
+}
+
+// declaredBy returns the identifiers that a node of a syntax tree declares.
+func declaredBy(n ast.Node) []*ast.Ident {
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		return []*ast.Ident{n.Name}
+	case *ast.TypeSpec:
+		return []*ast.Ident{n.Name}
+	case *ast.ValueSpec:
+		return n.Names
+	case *ast.Field:
+		return slices.DeleteFunc(slices.Clone(n.Names), func(id *ast.Ident) bool { return id.Name == "yield" })
+	case *ast.AssignStmt:
+		return defined(n.Tok, n.Lhs...)
+	case *ast.RangeStmt:
+		return defined(n.Tok, n.Key, n.Value)
+	}
+	return nil
+}
+
+// defined returns the identifiers that an assignment with an operator declares.
+func defined(operator token.Token, to ...ast.Expr) []*ast.Ident {
+	var out []*ast.Ident
+	for _, e := range to {
+		if id, ok := e.(*ast.Ident); ok && operator == token.DEFINE {
+			out = append(out, id)
+		}
 	}
 	return out
 }

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// steady is the age from which a connection that turns out to lead to a different cluster is replaced immediately. Its consumers don't
-// get a new connection until they need one if it is younger, because an address that belongs to several clusters alternately would keep
-// the workers busy.
+// steady is the age of a connection before which its consumers get no new connection if it turns out to lead to a different cluster.
+// Otherwise, an address that belongs to several clusters alternately would keep the workers busy.
 const steady = time.Minute
 
 // wakeConsumers wakes the consumers of a cluster.
@@ -22,18 +21,22 @@ func (p *Pool) wakeConsumers(digest string, c *Cluster) {
 }
 
 // replaced closes the connection to a cluster, because its address belongs to a different cluster now. It wakes the consumers, so that
-// they get a new connection, unless the connection is new itself.
+// they get a new connection.
 func (p *Pool) replaced(digest string, c *Cluster) {
 	p.mu.Lock()
-	consumers := p.consumersOf(digest, c)
-	wake := len(consumers) > 0 && time.Since(p.clusters[digest].opened) > steady
+	consumers, age := p.consumersOf(digest, c), time.Duration(0)
+	if len(consumers) > 0 {
+		age = time.Since(p.clusters[digest].opened)
+	}
 	for _, consumer := range consumers {
 		p.removeConsumer(consumer)
 	}
 	p.mu.Unlock()
-	if wake {
+	if age >= steady {
 		p.wakeAll(consumers)
+		return
 	}
+	time.AfterFunc(steady-age, func() { p.wakeAll(consumers) })
 }
 
 // consumersOf returns the consumers of a cluster, or nothing if the digest has another cluster. The caller holds mu.

@@ -181,8 +181,12 @@ func (w *call) load(ctx context.Context) (inv *inventory.Inventory, rebuilt *inv
 // loadToRemove rebuilds it like load. It returns an error if it finds nothing, but the credentials may not list all kinds.
 func (w *call) loadToRemove(ctx context.Context) (inv *inventory.Inventory, rebuilt *inventory.Rebuilt, err error) {
 	inv, err = w.store.loadOwn(ctx)
-	if inv != nil || err != nil || !w.isInstalled() {
+	if inv != nil || err != nil || w.mem.removed {
 		return inv, nil, err
+	}
+	if !w.isInstalled() {
+		// A step that has just installed it may not have been recorded yet.
+		return nil, nil, confirm(ctx, w.c, w.where, w.e.messages)
 	}
 	found, err := w.find(ctx, nil)
 	if err != nil {

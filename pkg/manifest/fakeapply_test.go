@@ -264,7 +264,7 @@ func (s *fakeServer) editAs(editor string, k cluster.ObjectRef, change func(u *u
 	s.touch(o)
 }
 
-// disown returns the fields of an object that were added or changed. Nobody owns them any more, nor those that were removed.
+// disown returns the fields of an object that were added or changed. They, and those that were removed, have no owner any more.
 func (o *fakeObject) disown(before *unstructured.Unstructured) (changed *fieldpath.Set) {
 	was, is := fieldsOf(before.Object), fieldsOf(o.content)
 	changed = is.Difference(was)

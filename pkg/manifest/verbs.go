@@ -212,6 +212,8 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 		return left, err
 	}
 	if err := confirm(ctx, w.c, w.where, w.e.messages); err != nil {
+		// What was found to be deleted may have been missing in the other cluster only.
+		e.Forget(c, b)
 		return left, err
 	}
 	if err := w.forgetAll(ctx, inv); err != nil {

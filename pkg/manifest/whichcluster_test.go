@@ -158,12 +158,13 @@ func TestOtherClusterMeanwhile(t *testing.T) {
 		reason string
 		// listed is true if the watches have listed the other cluster.
 		listed bool
-		// forgotten is true if the engine has no inventory in memory.
-		forgotten bool
+		// forgotten is true if the engine has no inventory in memory. unrecorded is true if its owner has not recorded the install yet.
+		forgotten, unrecorded bool
 	}{
-		"Watched":   {reason: "The watches still show the objects of the previous cluster, and each of them is missing."},
-		"Listed":    {reason: "The watches show no inventory.", listed: true},
-		"Restarted": {reason: "The engine knows nothing but that the bundle was installed.", listed: true, forgotten: true},
+		"Watched":    {reason: "The watches still show the objects of the previous cluster, and each of them is missing."},
+		"Listed":     {reason: "The watches show no inventory.", listed: true},
+		"Restarted":  {reason: "The engine knows nothing but that the bundle was installed.", listed: true, forgotten: true},
+		"Unrecorded": {reason: "The owner of the bundle does not know that it was installed.", listed: true, forgotten: true, unrecorded: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -172,7 +173,7 @@ func TestOtherClusterMeanwhile(t *testing.T) {
 			b.c.watch = newFakeWatch(b.s)
 			s := bundleOf(install("web", webTemplates...))
 			b.reconcile(s)
-			s.ClusterUID, s.Installed = "a", true
+			s.ClusterUID, s.Installed = "a", !tc.unrecorded
 
 			there := newFakeServer()
 			there.cluster, there.rv = "b", 1_000_000
@@ -203,6 +204,9 @@ func TestOtherClusterMeanwhile(t *testing.T) {
 				e := (*WrongClusterError)(nil)
 				if err := call(); !errors.As(err, &e) || e.Expected != "a" || e.Found != "b" {
 					t.Errorf("\n%s\n%s(...): want a WrongClusterError, got %v", tc.reason, verb, err)
+				}
+				if settled := b.Engine.memoryOf(b.c, s).settled; len(settled) > 0 {
+					t.Errorf("\n%s\n%s(...): objects that were missing in the other cluster still count as deleted: %v", tc.reason, verb, settled)
 				}
 			}
 		})

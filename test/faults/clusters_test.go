@@ -97,19 +97,21 @@ var _ = Describe("Clusters that do not respond", func() {
 // slowFleet creates a tenant with many ProviderConfigs for clusters that respond slowly, and waits until the provider works on them.
 func slowFleet(ctx SpecContext, clusters int) {
 	GinkgoHelper()
+	// The servers run until the Manifests are removed.
+	servers := make([]*slowServer, 0, clusters)
+	for range clusters {
+		// It is less than the limit of a probe.
+		servers = append(servers, slow(6500*time.Millisecond))
+	}
 	s := NewSpace(ctx)
 	source := chart(ctx)
-	servers := make([]*slowServer, 0, clusters)
 	// This runs before the space is cleaned up.
 	DeferCleanup(func() {
 		for _, server := range servers {
 			server.delay.Store(0)
 		}
 	})
-	for i := range clusters {
-		// It is less than the limit of a probe.
-		server := slow(6500 * time.Millisecond)
-		servers = append(servers, server)
+	for i, server := range servers {
 		name := fmt.Sprintf("slow-%d", i)
 		s.Config(ctx, name, At(server.url)())
 		for j := range 3 {

@@ -62,20 +62,30 @@ func slow(delay time.Duration) *slowServer {
 	GinkgoHelper()
 	s := &slowServer{}
 	s.delay.Store(int64(delay))
-	proxy := httputil.NewSingleHostReverseProxy(Must(url.Parse(Env.Target.Config().Host)))
-	proxy.Transport = Must(rest.TransportFor(Env.Target.Config()))
-	proxy.FlushInterval = -1
+	proxy := targetProxy()
 	s.url = serve(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-time.After(time.Duration(s.delay.Load())):
 		case <-r.Context().Done():
 			return
 		}
-		// The transport has its own credentials.
-		r.Header.Del("Authorization")
 		proxy.ServeHTTP(w, r)
 	})
 	return s
+}
+
+// targetProxy returns a proxy for the target. It uses its own credentials.
+func targetProxy() *httputil.ReverseProxy {
+	GinkgoHelper()
+	target := Must(url.Parse(Env.Target.Config().Host))
+	return &httputil.ReverseProxy{
+		Transport:     Must(rest.TransportFor(Env.Target.Config())),
+		FlushInterval: -1,
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.Out.Header.Del("Authorization")
+		},
+	}
 }
 
 func serve(f http.HandlerFunc) string {

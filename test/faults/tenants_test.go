@@ -20,8 +20,9 @@ import (
 // assault creates a tenant with many Manifests on a slow cluster, and edits them continuously until the end of the spec.
 func assault(ctx SpecContext, manifests int) {
 	GinkgoHelper()
-	s := NewSpace(ctx)
+	// The server runs until the Manifests are removed.
 	server := slow(time.Second)
+	s := NewSpace(ctx)
 	s.Config(ctx, "slow", At(server.url)())
 	source := chart(ctx)
 	for i := range manifests {
@@ -32,25 +33,32 @@ func assault(ctx SpecContext, manifests int) {
 		m, err := Env.Provider.Scrape(ctx)
 		return m.Sum(states, `"Connected"`), err
 	}).Should(BeNumerically(">=", 2), "the clusters of both tenants")
-	stop, cancel := context.WithCancel(context.Background())
-	var editing sync.WaitGroup
-	DeferCleanup(func() {
-		cancel()
-		editing.Wait()
-		server.delay.Store(0)
+	DeferCleanup(func() { server.delay.Store(0) })
+	repeatedly(func(ctx context.Context, i int) {
+		m, err := s.Get(ctx, fmt.Sprintf("hostile-%d", i%manifests))
+		if err == nil {
+			SetValues(Values{"message": strconv.Itoa(i)})(m)
+			_ = Env.ControlClient.Update(ctx, m)
+		}
 	})
-	editing.Go(func() {
-		for i := 0; stop.Err() == nil; i++ {
-			m, err := s.Get(stop, fmt.Sprintf("hostile-%d", i%manifests))
-			if err == nil {
-				SetValues(Values{"message": strconv.Itoa(i)})(m)
-				_ = Env.ControlClient.Update(stop, m)
-			}
+}
+
+// repeatedly calls a function with ascending numbers five times per second until the end of the spec.
+func repeatedly(f func(ctx context.Context, i int)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			f(ctx, i)
 			select {
 			case <-time.After(200 * time.Millisecond):
-			case <-stop.Done():
+			case <-ctx.Done():
 			}
 		}
+	})
+	DeferCleanup(func() {
+		cancel()
+		running.Wait()
 	})
 }
 

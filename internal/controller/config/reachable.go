@@ -32,6 +32,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
 
@@ -47,7 +48,8 @@ const (
 // maxEndpoint is the maximum length of an endpoint in the API.
 const maxEndpoint = 512
 
-// recheckAfter is the time after which the Manifests of a config that leads to a different cluster are read again.
+// recheckAfter is the time after which the Manifests of a config that leads to a different cluster are read again, and after which the
+// UID of a cluster is requested again if that failed.
 const recheckAfter = 10 * time.Second
 
 // version matches a valid version of a cluster, because a cluster can answer with any text.
@@ -125,7 +127,10 @@ func (r *reachable) report(ctx context.Context, o client.Object, s *v1alpha1.Pro
 	if !ok {
 		return 0, nil
 	}
-	uid := r.uidOf(ctx, at.connection, answer)
+	uid, answer, ok := r.identify(ctx, s, at, answer)
+	if !ok {
+		return recheckAfter, nil
+	}
 	c, err := r.placed(ctx, o, uid, answer)
 	if err != nil {
 		return 0, err
@@ -134,6 +139,17 @@ func (r *reachable) report(ctx context.Context, o client.Object, s *v1alpha1.Pro
 	if age := r.now().Sub(before.LastTransitionTime.Time); before.Status != corev1.ConditionUnknown && before.Status != c.Status && age < minInterval {
 		return minInterval - age, nil
 	}
+	r.describe(ctx, s, at, answer, uid)
+	ready := readyOf(c)
+	c.LastTransitionTime, ready.LastTransitionTime = metav1.NewTime(r.now()), metav1.NewTime(r.now())
+	conditions.Mark(&s.ConditionedStatus, at.generation, c)
+	conditions.MarkReady(&s.ConditionedStatus, at.generation, ready, isStalled(at, c))
+	return 0, nil
+}
+
+// describe sets the endpoint, the UID and the version of the cluster of an attempt in the status, as far as they are known.
+func (r *reachable) describe(ctx context.Context, s *v1alpha1.ProviderConfigStatus, at attempt, answer xpv2.Condition, uid string) {
+	before := s.GetCondition(v1alpha1.TypeReachable)
 	endpoint := endpointOf(at)
 	isNew := endpoint != s.Endpoint || before.Status != corev1.ConditionTrue && before.Reason != v1alpha1.ReasonWrongCluster
 	if endpoint != s.Endpoint {
@@ -145,11 +161,6 @@ func (r *reachable) report(ctx context.Context, o client.Object, s *v1alpha1.Pro
 	if v := r.versionOf(ctx, at.connection, answer, isNew || s.KubernetesVersion == ""); v != "" {
 		s.KubernetesVersion = v
 	}
-	ready := readyOf(c)
-	c.LastTransitionTime, ready.LastTransitionTime = metav1.NewTime(r.now()), metav1.NewTime(r.now())
-	conditions.Mark(&s.ConditionedStatus, at.generation, c)
-	conditions.MarkReady(&s.ConditionedStatus, at.generation, ready, isStalled(at, c))
-	return 0, nil
 }
 
 // readyOf returns the condition Ready for a condition Reachable.
@@ -199,16 +210,28 @@ func (r *reachable) versionOf(ctx context.Context, connection Connection, c xpv2
 	return v
 }
 
-// uidOf returns the UID of a reachable cluster, or an empty string if it is unknown. The connection caches it. uidOf ignores a
-// failed request, because the connection reports it.
-func (r *reachable) uidOf(ctx context.Context, connection Connection, c xpv2.Condition) string {
+// identify returns the UID of the cluster of an attempt, or an empty string if it is unknown, and the condition. It returns false if the
+// last known cluster was the wrong one, and the request for the UID failed.
+func (r *reachable) identify(
+	ctx context.Context, s *v1alpha1.ProviderConfigStatus, at attempt, c xpv2.Condition,
+) (string, xpv2.Condition, bool) {
+	uid, err := r.uidOf(ctx, at.connection, c)
+	if e := (*connection.ReplacedError)(nil); errors.As(err, &e) {
+		// The next pass over a Manifest opens another connection.
+		c.Status, c.Reason, c.Message = corev1.ConditionFalse, v1alpha1.ReasonUnreachable, conditions.Truncate(e.Error(), conditions.MaxMessage)
+		return "", c, true
+	}
+	return uid, c, err == nil || s.GetCondition(v1alpha1.TypeReachable).Reason != v1alpha1.ReasonWrongCluster
+}
+
+// uidOf returns the UID of a reachable cluster, or an empty string if the cluster doesn't reveal it. The connection caches it.
+func (r *reachable) uidOf(ctx context.Context, connection Connection, c xpv2.Condition) (string, error) {
 	if c.Status != corev1.ConditionTrue {
-		return ""
+		return "", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
-	uid, _ := connection.UID(ctx)
-	return uid
+	return connection.UID(ctx) //nolint:wrapcheck // The caller only needs its type.
 }
 
 // conditionOf returns the condition for an attempt, and whether there is anything to report.

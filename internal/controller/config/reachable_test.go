@@ -24,6 +24,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
 
@@ -125,7 +126,22 @@ func TestReachable(t *testing.T) {
 		}
 	}
 	const refused = "API server https://a:6443: connection refused"
+	replaced := &connection.ReplacedError{Host: "https://a:6443", Before: "a", Now: "b"}
 	cases := map[string][]step{
+		"Replaced": {
+			{
+				reason: "The cluster is reachable.", do: connect(connected()),
+				want: want{reported: up("v1.36.3"), events: []string{"Normal Connected API server https://a:6443 responds"}, asked: 1, writes: 1},
+			},
+			{
+				reason: "A different cluster responds, which the connection cannot be used for.",
+				do:     func(_ *testing.T, _ *Attempts, c *fakeConnection, _ *v1alpha1.ProviderConfigStatus) { c.err = replaced },
+				want: want{
+					reported: reported{Conditions: conditionsOf("Unreachable", replaced.Error()), Version: "v1.36.3", Endpoint: "a:6443"},
+					events:   []string{"Warning Unreachable " + replaced.Error()}, writes: 1,
+				},
+			},
+		},
 		"ComesAndGoes": {
 			{reason: "Before an attempt, nothing is reported."},
 			{reason: "Nothing is reported about a connection that was not used.", do: connect(transport.Outcome{})},

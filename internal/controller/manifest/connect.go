@@ -128,7 +128,8 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 	if err != nil {
 		return nil, verdict, err
 	}
-	e := c.external(key, cluster, bundle, secrets)
+	origin := c.origin.Of(ctx, c.client, mr)
+	e := c.external(key, cluster, origin.Mark(bundle), secrets)
 	e.verdict = verdict
 	e.decider = &decider{
 		bundle: bundle, report: e.report, now: time.Now,
@@ -138,7 +139,7 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 				return nil, err
 			}
 			restored, err := sources.bundleOf(mr)
-			return c.origin.Mark(restored), err
+			return origin.Mark(restored), err
 		},
 	}
 	return e, verdict, nil
@@ -179,7 +180,7 @@ func (c *connector) connectRemoval(ctx context.Context, mr *v1alpha1.Manifest) (
 		cluster = as
 	}
 	bundle.Adopt = bundle.Adopt && !refused
-	e := c.external(key, cluster, bundle, c.values.Secrets(ctx, mr))
+	e := c.external(key, cluster, c.origin.Of(ctx, c.client, mr).Mark(bundle), c.values.Secrets(ctx, mr))
 	return e, removalOf(mr, found, err), err
 }
 
@@ -209,7 +210,6 @@ func (c *connector) restrict(key client.ObjectKey, cl cluster.Cluster, cfg *conf
 
 // external returns an external client, and registers the bundle and its cluster, so that a change of its objects queues the Manifest.
 func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, bundle *manifest.Bundle, secrets []any) *external {
-	c.origin.Mark(bundle)
 	of, removeFromBundle, misplaced := subject{ObjectKey: key, uid: types.UID(bundle.OwnerUID)}, func() {}, func(bool) {}
 	var sharer *requeue.Sharer
 	// There might be no cluster for a removal.

@@ -142,7 +142,11 @@ func TestConnect(t *testing.T) {
 			}
 			switch e := e.(type) {
 			case *external:
-				if b := e.choice.bundle; !slices.Equal(b.ControlPlane, []string{"here"}) || !slices.Equal(b.Predecessors, []string{"before"}) {
+				predecessors := []string{"before"}
+				if meta.WasDeleted(tc.mr) {
+					predecessors = nil // A removal takes over nothing.
+				}
+				if b := e.choice.bundle; !slices.Equal(b.ControlPlane, []string{"here"}) || !slices.Equal(b.Predecessors, predecessors) {
 					t.Errorf("\n%s\nthe control plane of the bundle is %q, before %q", tc.reason, b.ControlPlane, b.Predecessors)
 				}
 				got.cluster, got.adopts = e.cluster.(interface{ Unwrap() cluster.Cluster }).Unwrap().(*aCluster).name, e.choice.bundle.Adopt

@@ -5,7 +5,6 @@ package manifest
 import (
 	"context"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -70,7 +69,7 @@ type Options struct {
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer, error) {
 	name := managed.ControllerName(v1alpha1.ManifestGroupKind)
 	requeuer, memory := requeue.New(ctx.Done(), requeue.WithReady(isReady(ctx, mgr.GetClient()))), &memory{}
-	shares, sessions := share.New(o.MaxConcurrentReconciles, requeuer.Queue, responseTime(o.Clusters)), &access.Sessions{}
+	shares, sessions := share.New(o.MaxConcurrentReconciles, requeuer.Queue, share.ResponseTimes(o.Clusters.Last)), &access.Sessions{}
 	record := settings.Recorder(mgr, name)
 	if err := config.Index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
@@ -114,20 +113,6 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		WatchesRawSource(source.Channel(requeuer.Events(), w.own())).
 		Complete(priority.LowPolls(w.forgetting(r), latest))
 	return requeuer, errors.Wrapf(err, "cannot set up controller %s", name)
-}
-
-// responseTime returns a function that returns the average response time of the cluster of a Manifest, or 0 if it is unknown.
-func responseTime(c Clusters) func(types.NamespacedName) time.Duration {
-	return func(nn types.NamespacedName) time.Duration {
-		last, ok := c.Last(nn.String())
-		if !ok {
-			return 0
-		}
-		if r, ok := last.(interface{ ResponseTime() time.Duration }); ok {
-			return r.ResponseTime()
-		}
-		return 0
-	}
 }
 
 func reconcilerOptions(o Options, c *connector, shares *share.Shares, record event.Recorder, name string) []managed.ReconcilerOption {

@@ -6,7 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,58 +17,41 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/attacktest"
 )
 
-// aliases returns a document that expands to times 10 kB.
-func aliases(name string, times int) string {
-	return configMap(name, "x") + "a: &a " + strings.Repeat("x", 10_000) + "\nb: [" + strings.TrimSuffix(strings.Repeat("*a,", times), ",") + "]\n"
-}
-
-// endless is a template that never ends and needs little memory.
-const endless = `{{ range until 10000 }}{{ range until 10000 }}{{ range until 10000 }}{{ end }}{{ end }}{{ end }}`
-
-// attacks returns charts that would harm the process that renders them.
+// attacks returns the expected results of the charts of attacktest.
 func attacks() map[string]struct {
 	reason  string
-	files   tree
 	reasons []Reason // Which limit is reached first depends on the machine.
 	err     string   // Set if the chart has an error that does not depend on a limit.
 } {
-	of := func(template string) tree { return tree{"templates/a.yaml": template} }
-	documents := tree{}
-	for i := range 12 {
-		documents[fmt.Sprintf("templates/d%d.yaml", i)] = aliases(fmt.Sprint("d", i), 2000)
-	}
 	return map[string]struct {
 		reason  string
-		files   tree
 		reasons []Reason
 		err     string
 	}{
-		"Uniq":    {reason: "A function that is quadratic.", files: of(`{{ $x := uniq (until 400000) }}`), reasons: []Reason{ReasonCPU}},
-		"Without": {reason: "A product of lists.", files: of(`{{ $l := until 400000 }}{{ range $l }}{{ $x := without $l . }}{{ end }}`), reasons: []Reason{ReasonCPU, ReasonMemory}},
-		"Regex":   {reason: "A large program on a large text.", files: of(`{{ $x := regexFindAll "(a{0,30}){0,30}b" (repeat 4000000 "a") -1 }}`), reasons: []Reason{ReasonCPU, ReasonMemory}},
-		"Range":   {reason: "A loop without end.", files: of(endless), reasons: []Reason{ReasonCPU}},
-		"Doubling": {
-			reason: "A text that doubles.", reasons: []Reason{ReasonMemory, ReasonCPU},
-			files: of(`{{ $s := repeat 1000000 "x" }}{{ range until 40 }}{{ $s = printf "%s%s" $s $s }}{{ end }}`),
-		},
-		"Memory":    {reason: "A list of large texts.", files: of(`{{ $d := dict }}{{ range $i := until 100000 }}{{ $_ := set $d (toString $i) (repeat 1000000 "x") }}{{ end }}`), reasons: []Reason{ReasonMemory, ReasonCPU}},
-		"Output":    {reason: "A gigabyte of output.", files: of(`{{ range until 1000 }}{{ repeat 1000000 "x" }}{{ end }}`), reasons: []Reason{ReasonMemory, ReasonCPU}},
-		"Included":  {reason: "Output that is never printed.", files: of(`{{ define "x" }}{{ range until 10000000 }}0123456789{{ end }}{{ end }}{{ $x := include "x" . }}`), reasons: []Reason{ReasonMemory, ReasonCPU}},
-		"Recursion": {reason: "Templates that call each other.", files: of(`{{ define "x" }}{{ include "x" . }}{{ end }}{{ include "x" . }}`), err: "templates call each other recursively too many times"},
-		"Template":  {reason: "The same without a function.", files: of(`{{ define "x" }}{{ template "x" . }}{{ end }}{{ template "x" . }}`), err: "exceeded maximum template depth (100000)"},
-		"Calls":     {reason: "Twice as many calls at each level, but no level too deep.", files: of(`{{ define "x" }}{{ if . }}{{ template "x" (rest .) }}{{ template "x" (rest .) }}{{ end }}{{ end }}{{ template "x" (until 900) }}`), reasons: []Reason{ReasonCPU, ReasonMemory}},
-		"Repeat":    {reason: "A number decides how much memory is taken.", files: of(`{{ repeat 1000000000000 "a" }}`), reasons: []Reason{ReasonMemory}},
-		"Until":     {reason: "So does that of a list.", files: of(`{{ range until 1000000000 }}{{ end }}`), reasons: []Reason{ReasonMemory, ReasonCPU}},
-		"Indent":    {reason: "And that of spaces.", files: of(`{{ len (nindent 10000000 (repeat 1000 "a\n")) }}`), reasons: []Reason{ReasonMemory, ReasonCPU}},
-		"Random":    {reason: "And that of random bytes.", files: of(`{{ len (randBytes 1000000000) }}`), reasons: []Reason{ReasonMemory, ReasonCPU}},
-		"Nesting":   {reason: "The parser follows nesting without a limit.", files: of(strings.Repeat("{{ if 1 }}", 400_000)), reasons: []Reason{ReasonEnded, ReasonMemory, ReasonCPU}},
-		"Schema":    {reason: "A schema that is slow to check.", files: tree{"values.yaml": "x: [" + strings.Repeat("1,", 20_000) + "1]\n", "values.schema.json": `{"properties": {"x": {"uniqueItems": true, "items": {"$ref": "#/$defs/a"}}}, "$defs": {"a": {"allOf": [` + strings.TrimSuffix(strings.Repeat(`{"$ref": "#/$defs/b"},`, 300), ",") + `]}, "b": {"allOf": [` + strings.TrimSuffix(strings.Repeat(`{"type": "number"},`, 300), ",") + `]}}}`}, reasons: []Reason{ReasonCPU, ReasonMemory}},
-		"Self":      {reason: "A value that contains itself.", files: of(`{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ toYamlPretty $d }}`), reasons: []Reason{ReasonEnded, ReasonMemory, ReasonCPU}},
-		"FromYAML":  {reason: "Aliases in a text that is decoded.", files: of(`{{ $x := printf "a: &a %s\nb: [%s]" (repeat 100000 "x") (repeat 100000 "*a,") | fromYaml }}` + configMap("a", `{{ $x.Error | quote }}`))},
-		"Documents": {reason: "Twelve documents of aliases.", files: documents, reasons: []Reason{ReasonOutput, ReasonMemory, ReasonCPU}},
-		"Objects":   {reason: "More objects than a cluster should have.", files: of(`{{ range $i := until 2000 }}` + "---\napiVersion: v1\nkind: A\nmetadata: {name: a{{ $i }}}\n" + `{{ end }}`), reasons: []Reason{ReasonOutput}},
+		"Uniq":      {reason: "A function that is quadratic.", reasons: []Reason{ReasonCPU}},
+		"Without":   {reason: "A product of lists.", reasons: []Reason{ReasonCPU, ReasonMemory}},
+		"Regex":     {reason: "A large program on a large text.", reasons: []Reason{ReasonCPU, ReasonMemory}},
+		"Range":     {reason: "A loop without end.", reasons: []Reason{ReasonCPU}},
+		"Doubling":  {reason: "A text that doubles.", reasons: []Reason{ReasonMemory, ReasonCPU}},
+		"Memory":    {reason: "A list of large texts.", reasons: []Reason{ReasonMemory, ReasonCPU}},
+		"Output":    {reason: "A gigabyte of output.", reasons: []Reason{ReasonMemory, ReasonCPU}},
+		"Included":  {reason: "Output that is never printed.", reasons: []Reason{ReasonMemory, ReasonCPU}},
+		"Recursion": {reason: "Templates that call each other.", err: "templates call each other recursively too many times"},
+		"Template":  {reason: "The same without a function.", err: "exceeded maximum template depth (100000)"},
+		"Calls":     {reason: "Twice as many calls at each level, but no level too deep.", reasons: []Reason{ReasonCPU, ReasonMemory}},
+		"Repeat":    {reason: "A number decides how much memory is taken.", reasons: []Reason{ReasonMemory}},
+		"Until":     {reason: "So does that of a list.", reasons: []Reason{ReasonMemory, ReasonCPU}},
+		"Indent":    {reason: "And that of spaces.", reasons: []Reason{ReasonMemory, ReasonCPU}},
+		"Random":    {reason: "And that of random bytes.", reasons: []Reason{ReasonMemory, ReasonCPU}},
+		"Nesting":   {reason: "The parser follows nesting without a limit.", reasons: []Reason{ReasonEnded, ReasonMemory, ReasonCPU}},
+		"Schema":    {reason: "A schema that is slow to check.", reasons: []Reason{ReasonCPU, ReasonMemory}},
+		"Self":      {reason: "A value that contains itself.", reasons: []Reason{ReasonEnded, ReasonMemory, ReasonCPU}},
+		"FromYAML":  {reason: "Aliases in a text that is decoded."},
+		"Documents": {reason: "Twelve documents of aliases.", reasons: []Reason{ReasonOutput, ReasonMemory, ReasonCPU}},
+		"Objects":   {reason: "More objects than a cluster should have.", reasons: []Reason{ReasonOutput}},
 	}
 }
 
@@ -84,8 +67,11 @@ func TestAttacks(t *testing.T) {
 	p := newPool(t, Options{Limits: attackLimits(), Processes: 2 * len(all), Spares: 1, Wait: time.Hour})
 	good := chartOf(t, tree{"templates/a.yaml": configMap("a", "x")})
 	charts := map[string]*render.Chart{}
-	for name, tc := range all {
-		charts[name] = chartOf(t, tc.files)
+	for name, files := range attacktest.Charts() {
+		charts[name] = chartOf(t, tree(files))
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(all)), slices.Sorted(maps.Keys(charts))); diff != "" {
+		t.Fatalf("charts: -want, +got:\n%s", diff)
 	}
 	var before, after runtime.MemStats
 	runtime.GC()

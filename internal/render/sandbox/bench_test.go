@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/attacktest"
 )
 
 // benchChart returns a chart with n typical templates, helpers, a schema, and a CRD.
@@ -124,11 +125,11 @@ func BenchmarkAttacks(b *testing.B) {
 		ctx, stop := context.WithCancel(b.Context())
 		var wg sync.WaitGroup
 		started := 0
-		for _, tc := range attacks() {
+		for _, files := range attacktest.Charts() {
 			if started++; started > charts {
 				break
 			}
-			c := chartOf(b, tc.files)
+			c := chartOf(b, tree(files))
 			wg.Go(func() {
 				for ctx.Err() == nil {
 					_, _ = p.Chart(ctx, "team-a", c, render.Options{ReleaseName: "rel"})

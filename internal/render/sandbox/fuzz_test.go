@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/fuzztest"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/attacktest"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
@@ -27,7 +28,7 @@ func FuzzChart(f *testing.F) {
 	meta := "apiVersion: v2\nname: app\nversion: 1.2.3\n"
 	f.Add(meta, "a: 1", `{}`, configMap("a", "{{ .Values.a }}"))
 	f.Add("name: x", "x: &x [*x]", `{"$ref":"#"}`, "{{ tpl .Values.a . }}{{ template \"x\" }}")
-	f.Add(meta, "a: b", `{"pattern":"(a{0,30}){0,30}"}`, endless)
+	f.Add(meta, "a: b", `{"pattern":"(a{0,30}){0,30}"}`, attacktest.Endless)
 	f.Add(meta, "m: {b: 1, a: 2}", "", configMap("a", "{{ keys .Values.m }}"))
 	p := newPool(f, Options{Limits: fuzzLimits(), Spares: 1})
 	f.Fuzz(func(t *testing.T, meta, values, schema, template string) {

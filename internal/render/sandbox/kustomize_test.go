@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/attacktest"
 )
 
 // objectsOf is a file with n objects of different names.
@@ -46,7 +48,7 @@ func TestKustomizationAttacks(t *testing.T) {
 	}{
 		"Aliases": {
 			reason:  "Aliases multiply.",
-			files:   tree{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": aliases("a", 100_000)},
+			files:   tree{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": attacktest.Aliases("a", 100_000)},
 			reasons: []Reason{ReasonMemory, ReasonOutput},
 		},
 		"Endless": {

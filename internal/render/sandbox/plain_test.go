@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/attacktest"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
@@ -64,7 +65,7 @@ func TestBombs(t *testing.T) {
 	hook := "metadata:\n  annotations: {helm.sh/hook: pre-install}\n"
 	var plain, hooks []string
 	for i := range documents {
-		doc := aliases(fmt.Sprint("d", i), 300)
+		doc := attacktest.Aliases(fmt.Sprint("d", i), 300)
 		plain = append(plain, doc)
 		hooks = append(hooks, strings.Replace(doc, "metadata:\n", hook, 1))
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/attacktest"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/sandbox/confine"
 )
 
@@ -114,7 +115,7 @@ func TestDeadline(t *testing.T) {
 	p := newPool(t, Options{})
 	blocked, began, end := block()
 	defer close(end)
-	c := chartOf(t, tree{"templates/a.yaml": configMap("a", `{{ lookup "v1" "Secret" "n" "m" | len }}`) + endless})
+	c := chartOf(t, tree{"templates/a.yaml": configMap("a", `{{ lookup "v1" "Secret" "n" "m" | len }}`) + attacktest.Endless})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("it took too long")
 	o := render.Options{ReleaseName: "rel"}

@@ -226,7 +226,7 @@ func (c *Cluster) LastVersion() string {
 // Outcome returns the outcome of the latest requests. It sends no requests.
 func (c *Cluster) Outcome() transport.Outcome { return c.transport.Outcome() }
 
-// ResponseTime returns the average time between requests and the beginning of their responses, or 0 before the first request.
+// ResponseTime returns the average time between requests and the end of their responses, or 0 before the first response.
 func (c *Cluster) ResponseTime() time.Duration { return c.transport.ResponseTime() }
 
 // Ready returns nil if the cluster can be used, and otherwise the error of transport.Transport.Ready. It sends no requests

@@ -55,7 +55,8 @@ func (s *discoveryServer) serve(w http.ResponseWriter, r *http.Request) {
 	defer s.begin(-1)
 	const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 	accepted := s.aggregated != nil && strings.HasPrefix(r.Header.Get("Accept"), aggregated)
-	body, contentType := []byte(nil), "application/json"
+	var body []byte
+	contentType := "application/json"
 	switch path := r.URL.Path; {
 	case path == "/api" && accepted:
 		body, contentType = aggregatedOf(`{"metadata":{},"versions":[{"version":"v1","resources":[]}]}`), aggregated

@@ -3,7 +3,10 @@
 package connection
 
 import (
+	"encoding/pem"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,9 +15,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
 )
 
 // A movingServer is an address behind which clusters change.
@@ -27,6 +33,28 @@ type movingServer struct {
 	down bool
 	// asked counts the requests for the UID.
 	asked atomic.Int64
+	// listed counts the lists of Secrets, and closing expire ends the watch after the first of them.
+	listed atomic.Int64
+	expire chan struct{}
+}
+
+// newMovingServer returns a server of cluster a, and a connection to it.
+func newMovingServer(t *testing.T, http2 bool, replaced func(*Cluster)) (*movingServer, *Cluster) {
+	t.Helper()
+	s := &movingServer{uid: "a", expire: make(chan struct{})}
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
+	s.EnableHTTP2, s.Config.ErrorLog = http2, log.New(io.Discard, "", 0)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	o := onLoopback()
+	o.Replaced, o.Builtin = replaced, mapper.Builtin()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	c, err := New(&rest.Config{Host: s.URL, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}, nothing{}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return s, c
 }
 
 func (s *movingServer) serve(w http.ResponseWriter, r *http.Request) {
@@ -36,6 +64,19 @@ func (s *movingServer) serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadGateway)
 	case r.URL.Path == "/version":
 		fmt.Fprint(w, `{"gitVersion":"v1.36.3"}`)
+	case r.URL.Query().Get("sendInitialEvents") != "":
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","message":"no","code":422}`)
+	case r.URL.Query().Get("watch") != "" && s.listed.Load() == 1:
+		// The first watch ends, and cannot be resumed.
+		<-s.expire
+		fmt.Fprint(w, `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}}`)
+	case r.URL.Query().Get("watch") != "":
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	case r.URL.Path == "/api/v1/secrets":
+		s.listed.Add(1)
+		fmt.Fprint(w, `{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadataList","metadata":{"resourceVersion":"1"},"items":[]}`)
 	case s.uid == "":
 		s.asked.Add(1)
 		w.WriteHeader(http.StatusForbidden)
@@ -46,9 +87,9 @@ func (s *movingServer) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestReplaced checks when the UID is requested again, and that a connection to an address that belongs to a different cluster from then
+// TestReplacedCluster checks when the UID is requested again, and that a connection to an address that belongs to a different cluster from then
 // on can't be used any longer.
-func TestReplaced(t *testing.T) {
+func TestReplacedCluster(t *testing.T) {
 	const replaced = "API server HOST belongs to the cluster with UID b, but belonged to the cluster with UID a before; the provider opens a new connection"
 	type want struct {
 		uid, err         string
@@ -79,7 +120,15 @@ func TestReplaced(t *testing.T) {
 		s.down = false
 		_, _ = c.requestVersion(t.Context())
 	}
-	relists := func(_ *movingServer, c *Cluster) { c.doubtUID() }
+	secrets := []schema.GroupVersionKind{{Version: "v1", Kind: "Secret"}}
+	relists := func(s *movingServer, c *Cluster) {
+		epoch := c.epoch()
+		c.Cache().Track(t.Context(), secrets)
+		close(s.expire)
+		for (s.listed.Load() < 2 || c.epoch() == epoch) && t.Context().Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+	}
 	cases := map[string]struct {
 		reason string
 		event  func(*movingServer, *Cluster)
@@ -102,46 +151,33 @@ func TestReplaced(t *testing.T) {
 		},
 	}
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			s := &movingServer{uid: "a"}
-			s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
-			defer s.Close()
-			replacing, o := atomic.Int64{}, onLoopback()
-			o.Replaced = func(*Cluster) { replacing.Add(1) }
-			c, err := New(&rest.Config{Host: s.URL}, nothing{}, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			if uid, err := c.UID(t.Context()); uid != "a" || err != nil {
-				t.Fatalf("UID(...): %q, %v", uid, err)
-			}
-			tc.event(s, c)
-			uid, err := c.UID(t.Context())
-			got := want{uid: uid, asked: s.asked.Load(), replacing: replacing.Load()}
-			if err != nil {
-				got.err = strings.ReplaceAll(err.Error(), s.URL, "HOST")
-			}
-			if e := (*ReplacedError)(nil); errors.As(err, &e) != (tc.want.err != "") {
-				t.Errorf("\n%s\nwant a ReplacedError, got %v", tc.reason, err)
-			}
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
-				t.Errorf("\n%s\nUID(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
+		for protocol, http2 := range map[string]bool{"HTTP1": false, "HTTP2": true} {
+			t.Run(name+protocol, func(t *testing.T) {
+				replacing := atomic.Int64{}
+				s, c := newMovingServer(t, http2, func(*Cluster) { replacing.Add(1) })
+				if uid, err := c.UID(t.Context()); uid != "a" || err != nil {
+					t.Fatalf("UID(...): %q, %v", uid, err)
+				}
+				tc.event(s, c)
+				uid, err := c.UID(t.Context())
+				got := want{uid: uid, asked: s.asked.Load(), replacing: replacing.Load()}
+				if err != nil {
+					got.err = strings.ReplaceAll(err.Error(), s.URL, "HOST")
+				}
+				if e := (*ReplacedError)(nil); errors.As(err, &e) != (tc.want.err != "") {
+					t.Errorf("\n%s\nwant a ReplacedError, got %v", tc.reason, err)
+				}
+				if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+					t.Errorf("\n%s\nUID(...): -want, +got:\n%s", tc.reason, diff)
+				}
+			})
+		}
 	}
 }
 
 // TestConfirmUID checks that a confirmation always sends a request, and that it serves the following calls of UID, too.
 func TestConfirmUID(t *testing.T) {
-	s := &movingServer{uid: "a"}
-	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
-	defer s.Close()
-	c, err := New(&rest.Config{Host: s.URL}, nothing{}, onLoopback())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	s, c := newMovingServer(t, true, nil)
 	for i, ask := range []func() (string, error){
 		func() (string, error) { return c.ConfirmUID(t.Context()) },
 		func() (string, error) { return c.ConfirmUID(t.Context()) },
@@ -153,5 +189,32 @@ func TestConfirmUID(t *testing.T) {
 	}
 	if got := s.asked.Load(); got != 2 {
 		t.Errorf("want 2 requests, got %d", got)
+	}
+}
+
+// TestHiddenUID checks how long a UID is valid that the cluster doesn't reveal, or no longer reveals, on the same network connection.
+func TestHiddenUID(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		known  string
+		is     string
+		want   time.Duration
+	}{
+		"Never":   {reason: "The credentials don't change soon.", want: knownUIDFor},
+		"Anymore": {reason: "An API server that has just started denies requests.", known: "a", want: hiddenUIDFor},
+		"Known":   {reason: "A proxy can forward to a different cluster.", is: "a", want: knownUIDFor},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s, c := newMovingServer(t, true, nil)
+			s.uid, c.uid.known = tc.is, tc.known
+			before := time.Now()
+			if _, err := c.UID(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if until := c.uid.last.Load().until; until.Before(before.Add(tc.want)) || until.After(time.Now().Add(tc.want)) {
+				t.Errorf("\n%s\nUID(...): want it to be valid for %s, got %s", tc.reason, tc.want, until.Sub(before))
+			}
+		})
 	}
 }

@@ -21,8 +21,12 @@ import (
 )
 
 const (
-	// unknownUIDFor is the time after which the UID of a cluster is requested again if it could not be determined.
-	unknownUIDFor = time.Hour
+	// knownUIDFor is the time after which the UID is requested again, because a proxy can forward requests to a different cluster
+	// without closing the network connection. It also applies to clusters that don't reveal their UID.
+	knownUIDFor = time.Hour
+	// hiddenUIDFor is the time after which the UID is requested again if the cluster revealed it before: an API server that has just
+	// started can deny requests that it allows later.
+	hiddenUIDFor = 30 * time.Second
 	// acceptMetadata requests only the metadata of an object.
 	acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 )
@@ -47,15 +51,15 @@ func (e *ReplacedError) Error() string {
 
 // An identification is the UID of a cluster, as requested in an epoch.
 type identification struct {
-	// uid is empty if the cluster doesn't reveal it.
+	// uid is empty if the cluster doesn't reveal it. It is valid in the epoch, until the time.
 	uid   string
 	epoch uint64
-	at    time.Time
+	until time.Time
 }
 
 // isValid reports whether the UID doesn't have to be requested in an epoch.
 func (i *identification) isValid(epoch uint64) bool {
-	return i != nil && i.epoch == epoch && (i.uid != "" || time.Since(i.at) < unknownUIDFor)
+	return i != nil && i.epoch == epoch && time.Now().Before(i.until)
 }
 
 // A uid stores what is known about the UID of a cluster.
@@ -70,10 +74,10 @@ type uid struct {
 
 func newUID() *uid { return &uid{asking: make(chan struct{}, 1)} }
 
-// UID returns the UID of the namespace kube-system. It sends one request for each network connection, and one after each outage and
-// each repeated list of a kind, because a different cluster might respond from then on. If the credentials don't allow reading the
-// namespace, or the cluster doesn't have it, the result is empty, and UID requests it again after an hour. If the UID has changed, UID
-// returns a *ReplacedError.
+// UID returns the UID of the namespace kube-system. It sends at most one request per hour, and one after a network connection was opened
+// or closed, after an outage, and after a repeated list of a kind, because a different cluster might respond from then on. If the
+// credentials don't allow reading the namespace, or the cluster doesn't have it, the result is empty. If the UID has changed, UID returns
+// a *ReplacedError.
 func (c *Cluster) UID(ctx context.Context) (string, error) {
 	if i := c.uid.last.Load(); i.isValid(c.epoch()) {
 		return i.uid, nil
@@ -95,8 +99,11 @@ func (c *Cluster) UID(ctx context.Context) (string, error) {
 		c.replaced(c)
 		return "", &ReplacedError{Host: c.Host(), Before: before, Now: i.uid}
 	}
+	i.until = time.Now().Add(knownUIDFor)
 	if i.uid != "" {
 		c.uid.known = i.uid
+	} else if c.uid.known != "" {
+		i.until = time.Now().Add(hiddenUIDFor)
 	}
 	c.uid.last.Store(i)
 	return i.uid, nil
@@ -117,11 +124,11 @@ func (c *Cluster) epoch() uint64 { return c.transport.Epoch() + c.uid.doubts.Loa
 // identify requests the UID. The result belongs to the epoch before the request, or to the one that begins with the network connection
 // of the request. If other connections are opened at the same time, UID sends another request.
 func (c *Cluster) identify(ctx context.Context) (*identification, error) {
-	i := &identification{epoch: c.epoch(), at: time.Now()}
+	i := &identification{epoch: c.epoch()}
 	opened := atomic.Bool{}
 	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { opened.Store(!info.Reused) }}
 	var err error
-	if i.uid, err = c.askUID(httptrace.WithClientTrace(ctx, trace)); opened.Load() {
+	if i.uid, err = c.askUID(httptrace.WithClientTrace(ctx, trace)); opened.Load() && c.epoch() > i.epoch {
 		i.epoch++
 	}
 	return i, err

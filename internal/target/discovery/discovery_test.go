@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -59,9 +60,7 @@ func (d documents) get(_ context.Context, path, _ string) (io.ReadCloser, error)
 // with returns the documents of a usual server with other entries.
 func with(other documents) documents {
 	d := documents{"/api": core, "/api/v1": coreKinds, "/apis": apps, "/apis/apps/v1": appsKinds}
-	for path, r := range other {
-		d[path] = r
-	}
+	maps.Copy(d, other)
 	return d
 }
 

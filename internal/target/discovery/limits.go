@@ -82,7 +82,7 @@ func (t *tally) add(more Limits) error {
 	u.Kinds += more.Kinds
 	u.Names += more.Names
 	u.Bytes += more.Bytes
-	exceeded := ""
+	var exceeded string
 	switch {
 	case u.Groups > l.Groups:
 		exceeded = fmt.Sprintf("%d groups", l.Groups)

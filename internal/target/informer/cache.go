@@ -59,8 +59,7 @@ type Cache struct {
 	change      ChangeFunc
 	relisted    func()
 	log         logging.Logger
-	// slots limits how many caches list at the same time. If it is nil, there is no limit.
-	slots chan struct{}
+	slots       slots
 	// impatient makes Track return an error for kinds that are being listed, instead of waiting.
 	impatient bool
 	// limits contains the limits of the cache. size is the size of all objects of all kinds.
@@ -101,9 +100,10 @@ func WithLogger(l logging.Logger) Option {
 	return func(c *Cache) { c.log = l }
 }
 
-// WithSlots sets a channel whose capacity limits the number of kinds that all caches with this channel list at the same time.
-func WithSlots(slots chan struct{}) Option {
-	return func(c *Cache) { c.slots = slots }
+// WithSlots sets a channel whose capacity limits the number of kinds that all caches with this channel list for the first time at the
+// same time. A list that takes more than three seconds no longer counts.
+func WithSlots(shared chan struct{}) Option {
+	return func(c *Cache) { c.slots = slots{shared: shared, own: make(chan struct{}, ownSlots)} }
 }
 
 // WithoutWaiting makes Track return a *cluster.ListingError for kinds whose first list is in progress, instead of waiting for it.

@@ -11,9 +11,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// listTime is how long the first list of a kind may take before its objects are read one by one. It is the same as slotTime, so that a
-// list that hangs delays no caller for longer than it delays other lists.
-const listTime = slotTime
+// listTime is how long the first list of a kind may take before its objects are read one by one.
+const listTime = time.Minute
 
 // A listing collects the kinds of one call whose first list is in progress. All of them have the same error.
 type listing struct {

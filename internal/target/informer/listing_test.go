@@ -25,9 +25,9 @@ func listingOf(err error) *cluster.ListingError {
 
 // hold makes lists wait until the returned function is called.
 func hold(c *Cache) (release func()) {
-	c.slots = make(chan struct{}, 1)
-	c.slots <- struct{}{}
-	return func() { <-c.slots }
+	c.slots = slots{shared: make(chan struct{}, 1), own: make(chan struct{}, 1)}
+	c.slots.shared <- struct{}{}
+	return func() { <-c.slots.shared }
 }
 
 // TestTrackDoesNotWait checks that no caller waits for a list, that nothing is known until it ends, and that callers are called back
@@ -97,7 +97,7 @@ func TestFailingIsNotListing(t *testing.T) {
 		release()
 		synctest.Wait()
 		server.fail(nil)
-		c.slots <- struct{}{}
+		c.slots.shared <- struct{}{}
 		time.Sleep(retryDeniedAfter)
 		for range 2 {
 			if err := c.Track(t.Context(), []schema.GroupVersionKind{secrets})[secrets]; !errors.Is(err, errForbidden) {

@@ -5,7 +5,6 @@ package informer
 import (
 	"context"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -37,9 +36,6 @@ const (
 	// resumeFor is how long an interrupted watch is resumed from its last version. After that, its kind is listed again, which
 	// shows whether the history of the cluster was rewritten, for example by a restored backup.
 	resumeFor = 2 * time.Minute
-	// slotTime is the maximum time that a first list holds its slot, so that a cluster that hangs does not delay the lists of
-	// other clusters for longer.
-	slotTime = time.Minute
 	// steady is the duration of an attempt after which the pauses start from the shortest one again.
 	steady = 2 * time.Minute
 	// pageSize is the number of objects in a page of a list.
@@ -253,23 +249,13 @@ func (k *kind) sleep(ctx context.Context, pause time.Duration) bool {
 
 // takeSlot waits for a slot for the first list of the kind. It returns false if the context ends.
 func (k *kind) takeSlot(ctx context.Context) bool {
-	slots := k.cache.slots
-	if slots == nil {
-		return true
-	}
-	select {
-	case slots <- struct{}{}:
-	case <-ctx.Done():
+	release, ok := k.cache.slots.take(ctx)
+	if !ok {
 		return false
 	}
-	release := sync.OnceFunc(func() { <-slots })
-	late := time.AfterFunc(slotTime, release)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.listed = func() {
-		late.Stop()
-		release()
-	}
+	k.listed = release
 	return true
 }
 

@@ -5,7 +5,6 @@ package informer
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -75,23 +74,6 @@ func TestResumeIsPaced(t *testing.T) {
 		}
 		if n := len(server.asked()); n > 61 {
 			t.Errorf("want at most one request in a second, got %d in a minute", n)
-		}
-	})
-}
-
-// TestSlots checks that the first list of a kind waits for a slot, and releases it.
-func TestSlots(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server, slots := newFake(), make(chan struct{}, 1)
-		c := New(server, mapping, fakeInterpreter{}, WithSlots(slots))
-		defer c.Close()
-		slots <- struct{}{}
-		if err := track(t, c, secrets); err == nil || len(server.asked()) > 0 {
-			t.Errorf("want no request without a slot, got %v", err)
-		}
-		<-slots
-		if err := track(t, c, secrets); err != nil || len(slots) > 0 {
-			t.Errorf("want a list that returns its slot, got %v and %d slots", err, len(slots))
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -38,16 +39,22 @@ type body struct {
 	unread *bytes.Reader
 	err    error
 
+	// measure adds the time until the end of the response to the response times, once. It does nothing for a watch.
+	measure func()
+
 	mu      sync.Mutex
 	release func()
 	closed  bool
 }
 
 // bodyOf returns the body of a response for the client. The context is that of the request, and cancel cancels it.
-func (g *guard) bodyOf(ctx context.Context, cancel context.CancelFunc, u *url.URL, resp *http.Response) *body {
+func (g *guard) bodyOf(ctx context.Context, cancel context.CancelFunc, u *url.URL, resp *http.Response, start time.Time) *body {
 	b := &body{
 		Closer: resp.Body, ctx: ctx, cancel: cancel, guard: g, watch: isWatch(u) && resp.StatusCode == http.StatusOK, listing: isStreamedList(u),
-		unread: bytes.NewReader(nil), release: func() {},
+		unread: bytes.NewReader(nil), release: func() {}, measure: func() {},
+	}
+	if !isWatch(u) {
+		b.measure = sync.OnceFunc(func() { g.times.add(time.Since(start)) })
 	}
 	s := decoding.Source{
 		Reader: resp.Body, ContentType: resp.Header.Get("Content-Type"), Expected: resp.ContentLength, Most: g.limits.AnswerBytes, Abort: cancel,
@@ -89,6 +96,7 @@ func (b *body) load() error {
 		return err
 	}
 	content, release, err := b.guard.budget.Read(b.ctx, s)
+	b.measure()
 	if err != nil {
 		return b.guard.limited(err)
 	}
@@ -121,6 +129,7 @@ func (b *body) holds(release func()) {
 // Close closes the body, releases its memory from the budget, and cancels the context of the request.
 func (b *body) Close() error {
 	defer b.cancel()
+	b.measure()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true

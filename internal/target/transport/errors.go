@@ -22,7 +22,7 @@ import (
 )
 
 // ErrClosed is the error of requests after the transport was closed.
-var ErrClosed = errors.New("the connection to the API server was closed, because its credentials were replaced")
+var ErrClosed = errors.New("the connection to the API server was closed, because its credentials were replaced or a different cluster has its address")
 
 // These are the errors of connections and responses that the transport rejects.
 var (

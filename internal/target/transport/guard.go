@@ -72,9 +72,6 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(req.Context(), limit)
 	resp, err := g.next.RoundTrip(req.WithContext(ctx))
 	g.counted(req, resp, watch)
-	if !watch && (err == nil || req.Context().Err() == nil) {
-		g.times.add(time.Since(start))
-	}
 	if err != nil {
 		cancel()
 		return nil, g.plain(req, err, start)
@@ -87,7 +84,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode >= http.StatusBadRequest && !isAPI(resp) {
 		withoutText(resp)
 	}
-	resp.Body = g.bodyOf(ctx, cancel, req.URL, resp)
+	resp.Body = g.bodyOf(ctx, cancel, req.URL, resp, start)
 	return resp, nil
 }
 

@@ -4,6 +4,7 @@ package transport
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -25,6 +26,7 @@ func TestResponseTime(t *testing.T) {
 		"Slow":     {reason: "The server needs time.", paths: []string{"/slow"}, slow: true},
 		"Later":    {reason: "Quick responses don't outweigh a slow one at once.", paths: []string{"/slow", "/version", "/version"}, slow: true},
 		"Watch":    {reason: "A watch responds when there are events.", paths: []string{"/slow?watch=true"}, none: true},
+		"Body":     {reason: "The server sends its response slowly.", paths: []string{"/body"}, slow: true},
 		"Canceled": {reason: "The caller did not wait for the response.", paths: []string{"/canceled"}, none: true},
 	}
 	for name, tc := range cases {
@@ -34,6 +36,12 @@ func TestResponseTime(t *testing.T) {
 					time.Sleep(slow)
 				}
 				w.Header().Set("Content-Type", "application/json")
+				if r.URL.Path == "/body" {
+					_, _ = io.WriteString(w, "{")
+					w.(http.Flusher).Flush()
+					time.Sleep(slow)
+					_, _ = io.WriteString(w, "}")
+				}
 			}))
 			defer s.Close()
 			tr := newTransport(t, &rest.Config{Host: s.URL}, Options{})
@@ -47,6 +55,7 @@ func TestResponseTime(t *testing.T) {
 					t.Fatal(err)
 				}
 				if resp, err := tr.RoundTrip(req); err == nil {
+					_, _ = io.ReadAll(resp.Body)
 					_ = resp.Body.Close()
 				}
 				cancel()

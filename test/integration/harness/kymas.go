@@ -235,7 +235,7 @@ func Wipe(ctx context.Context, o client.Object) {
 // WithProvider restarts the provider with a change until the end of the spec.
 func WithProvider(ctx context.Context, change func(p *Provider)) {
 	GinkgoHelper()
-	kubeconfig, args := Env.Provider.Kubeconfig, Env.Provider.Args
+	before := *Env.Provider
 	restart := func(ctx context.Context) {
 		GinkgoHelper()
 		if Env.Provider.Process.State() == nil {
@@ -245,7 +245,8 @@ func WithProvider(ctx context.Context, change func(p *Provider)) {
 	}
 	change(Env.Provider)
 	DeferCleanup(func(ctx SpecContext) {
-		Env.Provider.Kubeconfig, Env.Provider.Args = kubeconfig, args
+		p := Env.Provider
+		p.Binary, p.Kubeconfig, p.Args, p.Env = before.Binary, before.Kubeconfig, before.Args, before.Env
 		restart(ctx)
 	})
 	restart(ctx)

@@ -29,8 +29,8 @@ type Provider struct {
 	// Kubeconfig is the path of the kubeconfig of the control plane.
 	Kubeconfig  string
 	Binary, dir string
-	// Args are appended to the flags that are always set.
-	Args []string
+	// Args are appended to the flags that are always set, and Env to the environment.
+	Args, Env []string
 	// Metrics and health are addresses, host:port, which change with each start.
 	Metrics, health string
 	Process         *process.Process
@@ -71,7 +71,7 @@ func (p *Provider) Start(ctx context.Context) error {
 		return err
 	}
 	p.Process, err = process.Start(p.dir, "provider", p.Binary,
-		[]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "KUBECONFIG=" + p.Kubeconfig},
+		slices.Concat([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "KUBECONFIG=" + p.Kubeconfig}, p.Env),
 		slices.Concat([]string{
 			"--metrics-bind-address=" + p.Metrics, "--health-probe-bind-addr=" + p.health,
 			"--cache-dir=" + filepath.Join(p.dir, "cache"), "--debug",

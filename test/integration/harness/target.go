@@ -5,6 +5,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -115,9 +116,15 @@ func Revoke(ctx context.Context, user string) {
 	Expect(client.IgnoreNotFound(Env.TargetClient.Delete(ctx, b))).To(Succeed())
 }
 
-// Leftovers returns the objects of a cluster that were installed into the namespace of the space, of all kinds that the cluster
-// serves: those with our label, and the records of Helm releases.
+// Leftovers returns the objects of a cluster that were installed into the namespace of the space, by kind, namespace and name.
 func (s *Space) Leftovers(ctx context.Context, cluster *controlplane.Cluster) ([]string, error) {
+	all, err := s.Objects(ctx, cluster)
+	return slices.Sorted(maps.Keys(all)), err
+}
+
+// Objects returns the objects of a cluster that were installed into the namespace of the space, of all kinds that the cluster
+// serves, by kind, namespace and name: those with our label, and the records of Helm releases.
+func (s *Space) Objects(ctx context.Context, cluster *controlplane.Cluster) (map[string]*unstructured.Unstructured, error) {
 	d, err := discovery.NewDiscoveryClientForConfig(cluster.Config())
 	if err != nil {
 		return nil, err
@@ -130,7 +137,7 @@ func (s *Space) Leftovers(ctx context.Context, cluster *controlplane.Cluster) ([
 	if err != nil {
 		return nil, err
 	}
-	var left []string
+	found := map[string]*unstructured.Unstructured{}
 	for _, group := range resources {
 		gv, err := schema.ParseGroupVersion(group.GroupVersion)
 		if err != nil {
@@ -140,31 +147,30 @@ func (s *Space) Leftovers(ctx context.Context, cluster *controlplane.Cluster) ([
 			if !slices.Contains(r.Verbs, "list") {
 				continue
 			}
-			found, err := s.labelled(ctx, c, gv.WithKind(r.Kind), client.MatchingLabels{LabelManagedBy: ManagedBy})
-			if err != nil {
+			if err := s.addLabelled(ctx, found, c, gv.WithKind(r.Kind), client.MatchingLabels{LabelManagedBy: ManagedBy}); err != nil {
 				return nil, err
 			}
-			left = append(left, found...)
 		}
 	}
-	records, err := s.labelled(ctx, c, corev1.SchemeGroupVersion.WithKind("Secret"), client.MatchingLabels{"owner": "helm"})
-	return append(left, records...), err
+	return found, s.addLabelled(ctx, found, c, corev1.SchemeGroupVersion.WithKind("Secret"), client.MatchingLabels{"owner": "helm"})
 }
 
-func (s *Space) labelled(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, o ...client.ListOption) ([]string, error) {
+// addLabelled adds the objects of a kind in the namespace of the space that have labels.
+func (s *Space) addLabelled(
+	ctx context.Context, to map[string]*unstructured.Unstructured, c client.Client, gvk schema.GroupVersionKind, o ...client.ListOption,
+) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 	if err := c.List(ctx, list, o...); client.IgnoreNotFound(err) != nil {
-		return nil, err
+		return err
 	}
-	var found []string
 	for i := range list.Items {
 		o := &list.Items[i]
 		if strings.Contains(o.GetNamespace()+"/"+o.GetName(), s.Name) || o.GetAnnotations()["meta.helm.sh/release-namespace"] == s.Name {
-			found = append(found, fmt.Sprintf("%s %s/%s", gvk.Kind, o.GetNamespace(), o.GetName()))
+			to[fmt.Sprintf("%s %s/%s", gvk.Kind, o.GetNamespace(), o.GetName())] = o
 		}
 	}
-	return found, nil
+	return nil
 }
 
 // Must returns v. An error fails the spec.

@@ -28,6 +28,8 @@ import (
 const (
 	// takeover is the time limit within which another process must become the leader: the lease of 60 s, plus a margin.
 	takeover = 4 * time.Minute
+	// atOnce is the time limit within which another process must become the leader if the lease was released. It tries every two seconds.
+	atOnce = 20 * time.Second
 	// member is a label of all objects in the specs of this file, which their Manifests install.
 	member = "leader.example.org/member"
 )
@@ -89,6 +91,26 @@ func (f *freshPlane) leader(ctx context.Context) (string, error) {
 	return *lease.Spec.HolderIdentity, nil
 }
 
+// serveReplicas installs the CRDs, and lets Manifests in the namespace default install with credentials.
+func (f *freshPlane) serveReplicas(ctx context.Context, credentials v1alpha1.Credentials) {
+	GinkgoHelper()
+	f.serve(ctx, "providerconfigs", "clusterproviderconfigs", "providerconfigusages", "moduletemplates", "kymas", "manifests")
+	config := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	config.Spec.Credentials = credentials
+	config.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{Names: []string{"default"}}
+	Expect(f.client.Create(ctx, config)).To(Succeed())
+}
+
+// replica starts a replica of the provider with its own directory.
+func (f *freshPlane) replica(ctx context.Context, name string) *process.Process {
+	GinkgoHelper()
+	own := &freshPlane{cluster: f.cluster, client: f.client, dir: filepath.Join(f.dir, name)}
+	p, err := own.start(ctx, f.cluster.KubeconfigFile())
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(p.Stop)
+	return p
+}
+
 // ready returns the status of the condition Ready of a Manifest, for its current generation.
 func (f *freshPlane) ready(ctx context.Context, name string) (string, error) {
 	m := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
@@ -99,28 +121,17 @@ func (f *freshPlane) ready(ctx context.Context, name string) (string, error) {
 var _ = Describe("Two replicas of the provider", func() {
 	It("leave nothing behind if the leader was suspended until its lease expired", func(ctx SpecContext) {
 		f := newFreshPlane(ctx)
-		f.serve(ctx, "providerconfigs", "clusterproviderconfigs", "providerconfigusages", "moduletemplates", "kymas", "manifests")
-		config := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-		config.Spec.Credentials.Source = "InjectedIdentity"
-		config.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{Names: []string{"default"}}
-		Expect(f.client.Create(ctx, config)).To(Succeed())
+		f.serveReplicas(ctx, v1alpha1.Credentials{Source: v1alpha1.CredentialsSourceInjectedIdentity})
 		Expect(f.install(ctx, "kept", "one", 1)).To(Succeed())
 		Expect(f.install(ctx, "gone", "one", 1)).To(Succeed())
 
 		By("starting the leader")
-		start := func(name string) *process.Process {
-			own := &freshPlane{cluster: f.cluster, client: f.client, dir: filepath.Join(f.dir, name)}
-			p, err := own.start(ctx, f.cluster.KubeconfigFile())
-			Expect(err).NotTo(HaveOccurred())
-			DeferCleanup(p.Stop)
-			return p
-		}
-		first := start("first")
+		first := f.replica(ctx, "first")
 		Eventually(f.ready).WithContext(ctx).WithArguments("kept").Should(Equal("True"))
 		Eventually(f.ready).WithContext(ctx).WithArguments("gone").Should(Equal("True"))
 		suspended, err := f.leader(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		second := start("second")
+		second := f.replica(ctx, "second")
 
 		By("suspending the leader during an upgrade")
 		Expect(f.install(ctx, "gone", "two", 300)).To(Succeed())
@@ -146,4 +157,57 @@ var _ = Describe("Two replicas of the provider", func() {
 		Eventually(f.ready).WithContext(ctx).WithArguments("kept").Should(Equal("True"))
 		Expect(second.Err()).NotTo(HaveOccurred())
 	})
+
+	It("hand over immediately, and lose nothing, if the leader is terminated during an install", func(ctx SpecContext) {
+		f := newFreshPlane(ctx)
+		f.serveReplicas(ctx, v1alpha1.Credentials{Source: v1alpha1.CredentialsSourceInjectedIdentity})
+		f.handOver(ctx, f, func() {}, func() {})
+	})
+
+	It("hand over in less than 25 seconds, and lose nothing, if the cluster of an install hangs", func(ctx SpecContext) {
+		f, target := newFreshPlane(ctx), newFreshPlane(ctx)
+		f.serveReplicas(ctx, v1alpha1.Credentials{Source: v1alpha1.CredentialsSourceSecret, CredentialSelectors: v1alpha1.CredentialSelectors{
+			SecretRef: &v1alpha1.SecretKeySelector{Namespace: "default", Name: "target", Key: KubeconfigKey},
+		}})
+		Expect(f.client.Create(ctx, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "target"}, Data: map[string][]byte{KubeconfigKey: target.cluster.Kubeconfig()},
+		})).To(Succeed())
+		f.handOver(ctx, target, target.cluster.Pause, target.cluster.Resume)
+	})
 })
+
+// handOver terminates the leader while it installs objects into a target cluster. Another replica must become the leader, and must know
+// all objects that were applied. fault is called before the leader is terminated, and repair after it has ended.
+func (f *freshPlane) handOver(ctx context.Context, target *freshPlane, fault, repair func()) {
+	GinkgoHelper()
+	const count = 600
+	first := f.replica(ctx, "first")
+	Eventually(f.leader).WithContext(ctx).ShouldNot(BeEmpty())
+	terminated := Must(f.leader(ctx))
+	second := f.replica(ctx, "second")
+
+	By("terminating the leader while it installs, and the other replica is suspended")
+	second.Signal(syscall.SIGSTOP)
+	Expect(f.install(ctx, "web", "one", count)).To(Succeed())
+	Eventually(target.texts).WithContext(ctx).WithPolling(5 * time.Millisecond).WithArguments("web").Should(HaveKey("one"))
+	fault()
+	begin := time.Now()
+	f.end(ctx, first)
+	took := time.Since(begin)
+	repair()
+	applied := Must(target.texts(ctx, "web"))["one"]
+	GinkgoWriter.Printf("the leader ended after %s, with %d of %d objects applied\n", took, applied, count)
+	Expect(applied).To(And(BeNumerically(">", 0), BeNumerically("<", count)), "the install was interrupted")
+	Expect(f.leader(ctx)).To(BeEmpty(), "the lease is released")
+	Expect(target.inventories(ctx)).To(HaveExactElements("default.web"))
+
+	By("continuing with less content, so that everything else is pruned")
+	Expect(f.install(ctx, "web", "two", 1)).To(Succeed())
+	begin = time.Now()
+	second.Signal(syscall.SIGCONT)
+	Eventually(f.leader).WithContext(ctx).WithTimeout(atOnce).WithPolling(50 * time.Millisecond).Should(SatisfyAll(Not(BeEmpty()), Not(Equal(terminated))))
+	GinkgoWriter.Printf("the other replica leads after %s\n", time.Since(begin))
+	Eventually(target.texts).WithContext(ctx).WithArguments("web").Should(Equal(map[string]int{"two": 1}))
+	Eventually(f.ready).WithContext(ctx).WithArguments("web").Should(Equal("True"))
+	Expect(second.Err()).NotTo(HaveOccurred())
+}

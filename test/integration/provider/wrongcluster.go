@@ -3,13 +3,9 @@
 package provider
 
 import (
-	"context"
-
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	. "github.com/crossplane-contrib/provider-kyma/test/integration/harness"
 
@@ -21,19 +17,13 @@ var _ = Describe("A ProviderConfig that points to another cluster", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = NewSpace(ctx) })
 
-	uidOf := func(ctx context.Context, c client.Client) string {
-		ns := &corev1.Namespace{}
-		Expect(c.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, ns)).To(Succeed())
-		return string(ns.UID)
-	}
-
 	It("changes nothing until an annotation confirms it", func(ctx SpecContext) {
 		first, second := uidOf(ctx, Env.TargetClient), uidOf(ctx, Env.ControlClient)
 		lead := func(data []byte) {
 			s.Secret(ctx, "moving", corev1.SecretTypeOpaque, map[string][]byte{KubeconfigKey: data})
 		}
 		wrong := SatisfyAll(NotSynced(first, second), ReadyBecause(v1alpha1.ReasonWrongCluster))
-		settings := func(ctx context.Context) error {
+		settings := func(ctx SpecContext) error {
 			return Env.ControlClient.Get(ctx, s.Key("web-settings"), &corev1.ConfigMap{})
 		}
 

@@ -23,6 +23,7 @@ func TestAdmits(t *testing.T) {
 		"MoreThanShare":  {reason: "It can use more while half of the workers are free.", load: load{total: 7, ofConfig: 7}, want: true},
 		"MoreThanHalf":   {reason: "It cannot use more if they are not.", load: load{total: 8, ofConfig: 2}},
 		"Quick":          {reason: "Slow passes do not count for others.", load: load{total: 8, slow: 8, slowOfNamespace: 8, contenders: 9}, want: true},
+		"Namespace":      {reason: "The last quarter is for other namespaces.", load: load{total: 12, ofConfig: 1, ofNamespace: 12}},
 		"SlowHalf":       {reason: "Slow passes use half of the workers.", load: load{total: 8, slow: 8}, slow: true},
 		"SlowQuarter":    {reason: "Slow passes of one namespace use a quarter.", load: load{total: 4, slow: 4, slowOfNamespace: 4}, slow: true},
 		"SlowRest":       {reason: "The rest is for other namespaces.", load: load{total: 4, slow: 4}, slow: true, want: true},
@@ -45,9 +46,9 @@ func TestLimitsOf(t *testing.T) {
 		workers int
 		want    limits
 	}{
-		"One":     {reason: "Everything needs at least one worker.", workers: 1, want: limits{share: 1, half: 1, quarter: 1}},
-		"Default": {reason: "These are the parts of the default.", workers: 10, want: limits{share: 1, half: 5, quarter: 2}},
-		"Many":    {reason: "These are the parts of many workers.", workers: 64, want: limits{share: 8, half: 32, quarter: 16}},
+		"One":     {reason: "Everything needs at least one worker.", workers: 1, want: limits{share: 1, half: 1, quarter: 1, most: 1}},
+		"Default": {reason: "These are the parts of the default.", workers: 10, want: limits{share: 1, half: 5, quarter: 2, most: 8}},
+		"Many":    {reason: "These are the parts of many workers.", workers: 64, want: limits{share: 8, half: 32, quarter: 16, most: 48}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -78,6 +79,7 @@ func TestPace(t *testing.T) {
 		"Responses":   {reason: "The cluster responds slowly, although the passes sent no requests.", passes: several(99, passed{"a", 600 * ms, ms}), want: true},
 		"Probed":      {reason: "Only the probe of a new connection has a response yet.", response: 600 * ms, want: true},
 		"ProbedQuick": {reason: "The probe of a new connection was quick.", response: 5 * ms},
+		"Lost":        {reason: "A pass took long, but the response time is not known any more.", passes: []passed{{"a", 0, 20_000 * ms}}, want: true},
 		"Passes":      {reason: "A pass took long for another reason, and passes that only wait don't change that.", passes: append([]passed{{"a", ms, 20_000 * ms}}, several(99, passed{"a", ms, ms})...), want: true},
 		"Once":        {reason: "A single long pass is forgotten.", passes: []passed{{"a", ms, 15_000 * ms}}, later: time.Minute},
 		"Neighbor":    {reason: "Other clusters of the namespace are quick.", passes: []passed{{"b", ms, 5 * ms}}},

@@ -71,9 +71,9 @@ func (p *pace) isSlow(at place, response time.Duration, now time.Time) bool {
 	return !ok || slow >= 0.5
 }
 
-// record adds a pass that ended now. It ignores passes before the first response of the cluster.
+// record adds a pass that ended now. It ignores quick passes before the first response of the cluster.
 func (p *pace) record(at place, response, took time.Duration, now time.Time) {
-	if response == 0 {
+	if response == 0 && took < slowPass {
 		return
 	}
 	s, _ := p.configs.Get(at)

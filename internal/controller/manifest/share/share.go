@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // errTurn ends a pass over a Manifest that waits for other Manifests.
@@ -22,7 +23,7 @@ var errTurn = errors.New("other Manifests are being reconciled")
 
 // Shares manages the workers of a controller. Each ProviderConfig can always use its share of one eighth of the workers, but at
 // least one. It can use more while half of the workers are free. Slow passes together use at most half of the workers, and those of
-// one namespace use at most a quarter. It is safe for concurrent use.
+// one namespace use at most a quarter. A namespace never uses the last quarter of the workers. It is safe for concurrent use.
 type Shares struct {
 	limits   limits
 	wake     func(types.NamespacedName)
@@ -30,14 +31,26 @@ type Shares struct {
 	now      func() time.Time
 
 	mu sync.Mutex
-	// total is the number of workers in use, and used is the number for each ProviderConfig. mu protects them and all fields below.
-	total int
-	used  map[string]int
-	// slow is the number of workers in use by slow passes, and slowOf is the number for each namespace.
-	slow   int
-	slowOf map[string]int
-	pace   *pace
-	turns  *turns
+	// used is the number of workers in use for each ProviderConfig. mu protects it and all fields below.
+	used map[string]int
+	// running contains the workers in use, at most as many as there are.
+	running map[*Worker]bool
+	pace    *pace
+	turns   *turns
+}
+
+// ResponseTimes returns a function that returns the average response time of the cluster that a Manifest used last, or 0 if it is unknown.
+func ResponseTimes(last func(consumer string) (cluster.Cluster, bool)) func(types.NamespacedName) time.Duration {
+	return func(nn types.NamespacedName) time.Duration {
+		c, ok := last(nn.String())
+		if !ok {
+			return 0
+		}
+		if r, ok := c.(interface{ ResponseTime() time.Duration }); ok {
+			return r.ResponseTime()
+		}
+		return 0
+	}
 }
 
 // New returns the shares of a number of workers. wake is called for a Manifest whose turn it is; it must not block for long. response
@@ -45,48 +58,57 @@ type Shares struct {
 func New(workers int, wake func(types.NamespacedName), response func(types.NamespacedName) time.Duration) *Shares {
 	return &Shares{
 		limits: limitsOf(workers), wake: wake, response: response, now: time.Now,
-		used: map[string]int{}, slowOf: map[string]int{}, pace: newPace(), turns: newTurns(),
+		used: map[string]int{}, running: map[*Worker]bool{}, pace: newPace(), turns: newTurns(),
 	}
 }
 
 // A Worker is a worker that is reserved for a pass over a Manifest.
 type Worker struct {
-	nn    types.NamespacedName
-	at    place
-	slow  bool
-	since time.Time
+	nn types.NamespacedName
+	at place
+	// response is the average response time of the cluster when the pass began, and slow is true if the pass was expected to be slow.
+	response time.Duration
+	slow     bool
+	since    time.Time
 }
+
+// isSlow reports whether the pass was expected to be slow, or has already taken long.
+func (w *Worker) isSlow(now time.Time) bool { return w.slow || now.Sub(w.since) >= slowPass }
 
 // Acquire reserves a worker for a pass over a Manifest with a ProviderConfig. If it returns false, wake is called for the Manifest when
 // a worker is free.
-func (s *Shares) Acquire(config string, nn types.NamespacedName) (Worker, bool) {
-	at, response, now := place{namespace: nn.Namespace, config: config}, s.response(nn), s.now()
+func (s *Shares) Acquire(config string, nn types.NamespacedName) (*Worker, bool) {
+	w := &Worker{nn: nn, at: place{namespace: nn.Namespace, config: config}, response: s.response(nn), since: s.now()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := Worker{nn: nn, at: at, slow: s.pace.isSlow(at, response, now), since: now}
-	if !s.admits(at, w.slow) {
-		s.turns.add(nn, at)
-		return Worker{}, false
+	w.slow = s.pace.isSlow(w.at, w.response, w.since)
+	if !s.limits.admits(s.load(w.at, w.since), w.slow) {
+		s.turns.add(nn, w.at)
+		return nil, false
 	}
 	s.turns.drop(nn)
-	s.count(w, 1)
+	s.running[w] = true
+	s.used[config]++
 	return w, true
 }
 
 // Release returns a worker, and wakes Manifests that wait for one.
-func (s *Shares) Release(w Worker) {
-	response, now := s.response(w.nn), s.now()
+func (s *Shares) Release(w *Worker) {
+	response, now := max(s.response(w.nn), w.response), s.now()
 	s.mu.Lock()
-	s.count(w, -1)
+	delete(s.running, w)
+	if s.used[w.at.config]--; s.used[w.at.config] == 0 {
+		delete(s.used, w.at.config)
+	}
 	s.pace.record(w.at, response, now.Sub(w.since), now)
 	// If many workers are free, two Manifests are woken, in case one of them needs no worker anymore.
 	most := 1
-	if s.total+1 < s.limits.half {
+	if len(s.running)+1 < s.limits.half {
 		most = 2
 	}
 	var woken []types.NamespacedName
 	for range most {
-		nn, ok := s.turns.next(func(at place) bool { return s.admits(at, s.pace.isSlow(at, 0, now)) })
+		nn, ok := s.turns.next(func(at place) bool { return s.limits.admits(s.load(at, now), s.pace.isSlow(at, 0, now)) })
 		if !ok {
 			break
 		}
@@ -98,6 +120,24 @@ func (s *Shares) Release(w Worker) {
 	}
 }
 
+// load returns the workers in use when a pass begins. The caller holds mu.
+func (s *Shares) load(at place, now time.Time) load {
+	l := load{total: len(s.running), ofConfig: s.used[at.config], contenders: s.turns.others(at.namespace)}
+	for w := range s.running {
+		same, slow := w.at.namespace == at.namespace, w.isSlow(now)
+		if same {
+			l.ofNamespace++
+		}
+		if slow {
+			l.slow++
+		}
+		if same && slow {
+			l.slowOfNamespace++
+		}
+	}
+	return l
+}
+
 // Forget removes a Manifest that no longer exists. It does nothing if s is nil.
 func (s *Shares) Forget(nn types.NamespacedName) {
 	if s == nil {
@@ -106,30 +146,6 @@ func (s *Shares) Forget(nn types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turns.drop(nn)
-}
-
-// admits reports whether a pass gets a worker. The caller holds mu.
-func (s *Shares) admits(at place, slow bool) bool {
-	return s.limits.admits(load{
-		total: s.total, ofConfig: s.used[at.config],
-		slow: s.slow, slowOfNamespace: s.slowOf[at.namespace], contenders: s.turns.others(at.namespace),
-	}, slow)
-}
-
-// count adds n to the workers in use. The caller holds mu.
-func (s *Shares) count(w Worker, n int) {
-	s.total += n
-	increase(s.used, w.at.config, n)
-	if w.slow {
-		s.slow += n
-		increase(s.slowOf, w.at.namespace, n)
-	}
-}
-
-func increase(m map[string]int, k string, n int) {
-	if m[k] += n; m[k] == 0 {
-		delete(m, k)
-	}
 }
 
 // Limited returns a connector whose passes each hold a worker of their ProviderConfig from Connect to Disconnect. A pass

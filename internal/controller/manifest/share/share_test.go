@@ -77,22 +77,29 @@ type simulation struct {
 	queue   []types.NamespacedName
 	takes   map[string]time.Duration
 	running []pass
+	// seen contains the Manifests with a pass.
+	seen map[types.NamespacedName]bool
 	// done counts the passes by namespace, and ended is the time since the start at which the last of them ended.
 	done  map[string]int
 	ended map[string]time.Duration
 }
 
 type pass struct {
-	Worker
+	*Worker
 
 	nn  types.NamespacedName
 	end time.Time
 }
 
-func simulate(workers int, takes map[string]time.Duration) *simulation {
-	s := &simulation{workers: workers, takes: takes, done: map[string]int{}, ended: map[string]time.Duration{}}
+// simulate returns a simulation in which clusters respond in a quarter of the time of their passes, but not more slowly than responses.
+// The response time is known after the first pass over a Manifest.
+func simulate(workers int, takes map[string]time.Duration, responses time.Duration) *simulation {
+	s := &simulation{workers: workers, takes: takes, seen: map[types.NamespacedName]bool{}, done: map[string]int{}, ended: map[string]time.Duration{}}
 	s.Shares = New(workers, func(nn types.NamespacedName) { s.queue = append(s.queue, nn) }, func(nn types.NamespacedName) time.Duration {
-		return takes[nn.Namespace] / 4
+		if !s.seen[nn] {
+			return 0
+		}
+		return min(takes[nn.Namespace]/4, responses)
 	})
 	s.now = func() time.Time { return s.clock }
 	return s
@@ -111,6 +118,7 @@ func (s *simulation) run(again func(nn types.NamespacedName, config string) bool
 		slices.SortStableFunc(s.running, func(a, b pass) int { return a.end.Compare(b.end) })
 		p := s.running[0]
 		s.running, s.clock = s.running[1:], p.end
+		s.seen[p.nn] = true
 		s.Release(p.Worker)
 		s.done[p.nn.Namespace]++
 		s.ended[p.nn.Namespace] = s.clock.Sub(time.Time{})
@@ -130,7 +138,7 @@ func configIn(nn types.NamespacedName) string {
 // counts how many passes of the first tenant complete before the last of the other tenants has had its turn.
 func TestSharesTurns(t *testing.T) {
 	const workers, many, others = 10, 1000, 50
-	s := simulate(workers, nil)
+	s := simulate(workers, nil, 0)
 	for i := range many {
 		s.queue = append(s.queue, types.NamespacedName{Namespace: "flood", Name: fmt.Sprint("c-", i)})
 	}
@@ -150,7 +158,7 @@ func TestSharesTurns(t *testing.T) {
 	if last > 2*others {
 		t.Errorf("want the turn of others to come soon, got %d passes of the first tenant before it", last)
 	}
-	if len(s.used)+len(s.slowOf)+len(s.turns.places)+s.turns.active+s.total+s.slow != 0 {
+	if len(s.used)+len(s.running)+len(s.turns.places)+s.turns.active != 0 {
 		t.Errorf("want nothing left: %+v, %+v", s.Shares, s.turns)
 	}
 }
@@ -164,28 +172,32 @@ func TestSharesSlow(t *testing.T) {
 		workers int
 		// tenants is the number of tenants with slow clusters, and clusters is the number of clusters of each of them.
 		tenants, clusters int
+		// responses is the maximum average response time of the clusters, whose passes can take long for other reasons.
+		responses time.Duration
 		// known is true if the other tenant has installed modules before.
 		known bool
 		// most is the maximum time until the module is installed.
 		most time.Duration
 	}{
-		"Known":       {reason: "One tenant leaves most workers to others.", workers: 10, tenants: 1, clusters: 50, known: true, most: time.Second},
-		"New":         {reason: "This is also true for a tenant about whom nothing is known.", workers: 10, tenants: 1, clusters: 50, most: time.Second},
-		"KnownOfMany": {reason: "Many tenants with slow clusters use half of the workers.", workers: 10, tenants: 20, clusters: 20, known: true, most: time.Second},
-		"NewOfMany":   {reason: "A new tenant waits for one turn of each of them.", workers: 10, tenants: 20, clusters: 20, most: 7 * slow},
-		"Few":         {reason: "Two workers are enough to keep one for others.", workers: 2, tenants: 3, clusters: 5, known: true, most: time.Second},
+		"Known":           {reason: "One tenant leaves most workers to others.", workers: 10, tenants: 1, clusters: 50, responses: slow, known: true, most: time.Second},
+		"New":             {reason: "This is also true for a tenant about whom nothing is known.", workers: 10, tenants: 1, clusters: 50, responses: slow, most: time.Second},
+		"KnownOfMany":     {reason: "Many tenants with slow clusters use half of the workers.", workers: 10, tenants: 20, clusters: 20, responses: slow, known: true, most: time.Second},
+		"NewOfMany":       {reason: "A new tenant waits for one turn of each of them.", workers: 10, tenants: 20, clusters: 20, responses: slow, most: 7 * slow},
+		"Few":             {reason: "Two workers are enough to keep one for others.", workers: 2, tenants: 3, clusters: 5, responses: slow, known: true, most: time.Second},
+		"Otherwise":       {reason: "Passes can be slow although the cluster responds quickly.", workers: 10, tenants: 1, clusters: 50, responses: time.Millisecond, known: true, most: time.Second},
+		"OtherwiseOfMany": {reason: "Many tenants delay others by one of their passes.", workers: 10, tenants: 20, clusters: 20, responses: time.Millisecond, known: true, most: slow + time.Second},
 	}
 	for n, tc := range cases {
 		t.Run(n, func(t *testing.T) {
 			takes := map[string]time.Duration{"good": 10 * time.Millisecond}
-			s := simulate(tc.workers, takes)
+			s := simulate(tc.workers, takes, tc.responses)
 			if tc.known {
 				s.pace.record(place{namespace: "good", config: "good/c"}, time.Millisecond, time.Millisecond, s.clock)
 			}
 			for i := range tc.tenants {
 				takes[fmt.Sprint("slow", i)] = slow
 				for j := range tc.clusters {
-					s.queue = append(s.queue, types.NamespacedName{Namespace: fmt.Sprint("slow", i), Name: fmt.Sprint(j)})
+					s.queue = append(s.queue, types.NamespacedName{Namespace: fmt.Sprint("slow", i), Name: strconv.Itoa(j)})
 				}
 			}
 			module := types.NamespacedName{Namespace: "good", Name: "c-module"}
@@ -240,8 +252,8 @@ func TestSharesRace(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if s.total != 0 || len(s.used) != 0 {
-		t.Errorf("want all workers returned, got %d, %v", s.total, s.used)
+	if len(s.running) != 0 || len(s.used) != 0 {
+		t.Errorf("want all workers returned, got %v, %v", s.running, s.used)
 	}
 }
 
@@ -293,5 +305,46 @@ func TestLimited(t *testing.T) {
 	}
 	if _, err := c.Connect(t.Context(), mr("b")); err != nil {
 		t.Errorf("want the worker that was returned, got %v", err)
+	}
+}
+
+// TestSharesSuddenly checks that a tenant whose clusters were quick can't use all workers when its passes take long all at once.
+func TestSharesSuddenly(t *testing.T) {
+	const workers = 10
+	clock := time.Now()
+	s := New(workers, func(types.NamespacedName) {}, func(types.NamespacedName) time.Duration { return time.Millisecond })
+	s.now = func() time.Time { return clock }
+	acquired := 0
+	for i := range 50 {
+		if _, ok := s.Acquire(fmt.Sprint("config", i), types.NamespacedName{Namespace: "hostile", Name: strconv.Itoa(i)}); ok {
+			acquired++
+		}
+	}
+	if acquired != 8 {
+		t.Errorf("want a quarter of the workers to be left, got %d in use", acquired)
+	}
+	clock = clock.Add(slowPass)
+	if _, ok := s.Acquire("other", name("other", 0)); !ok {
+		t.Error("want a worker for another tenant")
+	}
+}
+
+// TestTurnsAreBounded checks that Manifests that no longer wait don't stay in a queue.
+func TestTurnsAreBounded(t *testing.T) {
+	turns, at := newTurns(), place{namespace: "n", config: "c"}
+	for i := range 10_000 {
+		nn := types.NamespacedName{Namespace: "n", Name: strconv.Itoa(i)}
+		turns.add(nn, at)
+		if i > 10 {
+			turns.drop(nn)
+		}
+	}
+	if n := len(turns.namespaces["n"].queue["c"]); n > 100 {
+		t.Errorf("want a queue of the 11 Manifests that wait and some others, got %d", n)
+	}
+	for i := range 11 {
+		if nn, ok := turns.next(func(place) bool { return true }); !ok || nn.Name != strconv.Itoa(i) {
+			t.Errorf("want Manifest %d, got %s, %t", i, nn, ok)
+		}
 	}
 }

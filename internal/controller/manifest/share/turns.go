@@ -2,11 +2,18 @@
 
 package share
 
-import "k8s.io/apimachinery/pkg/types"
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // mostLooks limits how many namespaces, and how many ProviderConfigs of each, are considered for a free worker. The next call considers
 // others.
 const mostLooks = 32
+
+// spareTurns is the number of Manifests that no longer wait from which they are removed from a queue.
+const spareTurns = 32
 
 // turns contains the Manifests that wait for a worker. Namespaces take turns, and so do the ProviderConfigs of a namespace.
 type turns struct {
@@ -38,17 +45,22 @@ func (t *turns) add(nn types.NamespacedName, at place) {
 		}
 		t.drop(nn)
 	}
-	t.places[nn] = at
 	w := t.namespaces[at.namespace]
 	if w == nil {
 		w = &waiting{queue: map[string][]types.NamespacedName{}}
 		t.namespaces[at.namespace] = w
 		t.order = append(t.order, at.namespace)
 	}
-	if _, ok := w.queue[at.config]; !ok {
+	queue, ok := w.queue[at.config]
+	if !ok {
 		w.order = append(w.order, at.config)
 	}
-	w.queue[at.config] = append(w.queue[at.config], nn)
+	if len(queue) > 2*w.count+spareTurns {
+		// Most of them no longer wait, for example because they were deleted.
+		queue = slices.DeleteFunc(queue, func(nn types.NamespacedName) bool { return t.places[nn] != at })
+	}
+	w.queue[at.config] = append(queue, nn)
+	t.places[nn] = at
 	if w.count++; w.count == 1 {
 		t.active++
 	}

@@ -102,6 +102,9 @@ func (c *Cluster) Config() *rest.Config {
 // UID returns an empty UID, which means that it is unknown.
 func (c *Cluster) UID(context.Context) (string, error) { return "", nil }
 
+// ConfirmUID returns an empty UID.
+func (c *Cluster) ConfirmUID(context.Context) (string, error) { return "", nil }
+
 // Mapping returns the mapping of a kind that is served or was added with Learn.
 func (c *Cluster) Mapping(_ context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error) {
 	c.mu.Lock()

@@ -79,4 +79,59 @@ var _ = Describe("Management policies", func() {
 		s.AwaitMessage(ctx, "web-settings", "later")
 		s.AwaitReady(ctx, "web")
 	})
+
+	It("without Update complete a first install in several steps, and change nothing afterwards", func(ctx SpecContext) {
+		m := s.Module(ctx, "web")
+		m.Spec.ForProvider.Installs = append(m.Spec.ForProvider.Installs, s.InstallOf("hooked", hookedWeb().PushLayer(ctx), nil))
+		setPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionCreate)(m)
+		s.Create(ctx, m)
+		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(Synced(), NotReady("Widget "+s.Name+"/main")))
+		s.MustConfigMap(ctx, "after")
+		s.SetStatus(ctx, "main", `{"state":"Ready"}`)
+		s.AwaitReady(ctx, "web")
+		settings := s.MustConfigMap(ctx, "hooked-settings")
+
+		By("changing the values, and an object")
+		s.Update(ctx, "web", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[1].Values = Raw(Values{"message": "changed"}) })
+		Edit(ctx, settings, `{"data":{"level":"changed"}}`)
+		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(Synced(), Not(BeReady())))
+		Consistently(s.ConfigMap).WithContext(ctx).WithArguments("hooked-settings").Should(SatisfyAll(HaveData("message", "hello"), HaveData("level", "changed")))
+
+		s.Update(ctx, "web", setPolicies(xpv2.ManagementActionAll))
+		s.AwaitMessage(ctx, "hooked-settings", "changed")
+		s.AwaitReady(ctx, "web")
+		s.Remove(ctx, "web")
+		Expect(s.Leftovers(ctx, Env.Target)).To(HaveExactElements("ConfigMap "+s.Name+"/after", "Job "+s.Name+"/before"), "Helm keeps hooks, too")
+	})
+
+	It("without Create install nothing, and the status contains the reason", func(ctx SpecContext) {
+		m := s.Manifest("web", s.InstallOf("web", WebChart().PushLayer(ctx), nil))
+		setPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionUpdate)(m)
+		s.Create(ctx, m)
+		const reason = "not installed, because spec.managementPolicies does not contain Create"
+		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(Synced(), NotReady(reason), HaveState(v1alpha1.StateProcessing, reason)))
+		Consistently(s.Leftovers).WithContext(ctx).WithArguments(Env.Target).Should(BeEmpty())
+
+		By("installing it once they allow that")
+		s.Update(ctx, "web", setPolicies(xpv2.ManagementActionAll))
+		s.AwaitReady(ctx, "web")
+		s.Remove(ctx, "web")
+		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
+	})
 })
+
+// hookedWeb returns WebChart with a hook that takes a moment, and a hook that runs at the end.
+func hookedWeb() Chart {
+	return WebChart().With("templates/before.yaml", `
+apiVersion: batch/v1
+kind: Job
+metadata: {name: before, annotations: {"helm.sh/hook": pre-install}}
+spec:
+  template:
+    spec: {restartPolicy: Never, containers: [{name: main, image: example.org/hook}]}
+`).With("templates/after.yaml", `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: after, annotations: {"helm.sh/hook": post-install}}
+`)
+}
