@@ -134,19 +134,21 @@ func (w *modelWorld) loseTrack(m *model) {
 		return
 	}
 	for k, o := range m.b.s.objects {
-		if o.u().GetLabels()[object.LabelPartOf] == "" {
+		unlabeled := o.u().GetLabels()[object.LabelPartOf] == "" && w.stripped[o.u().GetUID()]
+		if unlabeled {
 			delete(w.stripped, o.u().GetUID())
 		}
-		if m.copied[k] {
+		if unlabeled || m.copied[k] {
 			w.untracked[o.u().GetUID()] = true
 		}
 	}
 }
 
-// isUntracked reports whether an object is a copy, with the labels of the bundle, that another client made. Without an inventory, it isn't
-// known to replace one of the bundle, unless the engine applied it since.
+// isUntracked reports whether an object was unknown when there was no inventory, and still is: it lacks the label by which an inventory is
+// rebuilt, or it is a copy, with the labels of the bundle, that another client made and the engine didn't apply since.
 func (w *modelWorld) isUntracked(o *fakeObject) bool {
-	return w != nil && w.untracked[o.u().GetUID()] && o.owners[object.DefaultFieldManager+"/Apply"] == nil
+	unknown := o.u().GetLabels()[object.LabelPartOf] == "" || o.owners[object.DefaultFieldManager+"/Apply"] == nil
+	return w != nil && w.untracked[o.u().GetUID()] && unknown
 }
 
 // isForgotten reports whether an object lost a label, is left in the cluster, and no call said so.

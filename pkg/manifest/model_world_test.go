@@ -51,7 +51,8 @@ type modelWorld struct {
 	// knows them.
 	left     map[cluster.ObjectRef]bool
 	stripped map[types.UID]bool
-	// untracked are the copies of other clients that existed when there was no inventory.
+	// untracked are the objects that were unknown when there was no inventory: copies of other clients, and objects without the label
+	// by which an inventory is rebuilt.
 	untracked map[types.UID]bool
 	// lost are the namespaces whose release records were lost since the last help.
 	lost map[string]bool
