@@ -85,9 +85,14 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		// A CRD in deletion belongs to the deleted revision, and no other revision can own it. Controllers of its kind would
 		// not start either.
 		By("removing the finalizers that the deleted provider leaves behind")
-		Eventually(removeAllFinalizers).WithContext(ctx).Should(BeZero())
 		for _, kind := range plurals {
-			Eventually(absentCRD(kind)).WithContext(ctx).Should(BeTrue(), kind)
+			// An API server can respond with 404 Not Found to a list of a kind while it stops serving the kind, although objects are left.
+			Eventually(func(ctx SpecContext) (bool, error) {
+				if err := removeAllFinalizers(ctx); err != nil {
+					return false, err
+				}
+				return absentCRD(kind)(ctx)
+			}).WithContext(ctx).Should(BeTrue(), kind)
 		}
 		Expect(s.objects(ctx)).To(Equal(objects))
 
@@ -192,9 +197,8 @@ func absentCRD(plural string) func(ctx context.Context) (bool, error) {
 	return absent(env.controlClient, client.ObjectKey{Name: plural + "." + v1alpha1.Group}, &apiextensionsv1.CustomResourceDefinition{})
 }
 
-// removeAllFinalizers removes the finalizers of all objects of our kinds, and returns how many objects it found.
-func removeAllFinalizers(ctx context.Context) (int, error) {
-	left := 0
+// removeAllFinalizers removes the finalizers of all objects of our kinds that the API server lists.
+func removeAllFinalizers(ctx context.Context) error {
 	for _, kind := range []string{
 		v1alpha1.KymaKind, v1alpha1.ManifestKind, v1alpha1.ProviderConfigKind, v1alpha1.ClusterProviderConfigKind,
 	} {
@@ -203,17 +207,16 @@ func removeAllFinalizers(ctx context.Context) (int, error) {
 			if kerrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 				continue
 			}
-			return 0, err
+			return err
 		}
-		left += len(list.Items)
 		for i := range list.Items {
 			err := env.controlClient.Patch(ctx, &list.Items[i], client.RawPatch("application/merge-patch+json", []byte(removeFinalizers)))
 			if client.IgnoreNotFound(err) != nil {
-				return 0, err
+				return err
 			}
 		}
 	}
-	return left, nil
+	return nil
 }
 
 // generations returns the generations of all Manifests in the namespace, by name.
