@@ -31,6 +31,7 @@ const annotationControlPlane = "kyma.m.crossplane.io/control-plane"
 // A restoredFleet is the fleet of a control plane that was lost, and the control plane that replaces it.
 type restoredFleet struct {
 	*Space
+
 	plane           *freshPlane
 	chart, operated *Offer
 	// inventories are the names of the inventories in the target.

@@ -21,9 +21,9 @@ import (
 )
 
 // orphanAll orphans the objects that must not be deleted, because they were applied with the keep policy or received it later, or
-// because they existed before the bundle adopted them. It also orphans the objects that they need: their namespaces, and the CRDs
-// of their kinds, and the namespaces of the objects that are left behind. It does so before anything is deleted, and starts with the namespaces and CRDs, so that an interrupted process
-// never deletes them later.
+// because they existed before the bundle adopted them. It also orphans the objects that they need: their namespaces, the CRDs of their
+// kinds, and the namespaces of the objects that are left behind. It does so before anything is deleted, and starts with the namespaces
+// and CRDs, so that an interrupted process never deletes them later.
 func (r *remover) orphanAll(ctx context.Context) error {
 	var orphans []*inventory.Entry
 	for _, e := range r.in.Entries {
