@@ -87,8 +87,20 @@ func (s *movingServer) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestReplacedCluster checks when the UID is requested again, and that a connection to an address that belongs to a different cluster from then
-// on can't be used any longer.
+// await waits for a condition, and fails the test if it is not met within a minute.
+func await(t *testing.T, what string, met func() bool) {
+	t.Helper()
+	for tick, end := time.Tick(time.Millisecond), time.After(time.Minute); !met(); {
+		select {
+		case <-tick:
+		case <-end:
+			t.Fatalf("timed out waiting until %s", what)
+		}
+	}
+}
+
+// TestReplacedCluster checks when the UID is requested again, and that a connection can't be used any longer once its address belongs to a
+// different cluster.
 func TestReplacedCluster(t *testing.T) {
 	const replaced = "API server HOST belongs to the cluster with UID b, but belonged to the cluster with UID a before; the provider opens a new connection"
 	type want struct {
@@ -107,9 +119,7 @@ func TestReplacedCluster(t *testing.T) {
 	reconnects := func(s *movingServer, c *Cluster) {
 		epoch := c.epoch()
 		s.CloseClientConnections()
-		for c.epoch() == epoch && t.Context().Err() == nil {
-			time.Sleep(time.Millisecond)
-		}
+		await(t, "the client notices that the connection was closed", func() bool { return c.epoch() != epoch })
 	}
 	// outage is an outage of everything behind a proxy, which keeps the network connection.
 	outage := func(s *movingServer, c *Cluster) {
@@ -125,9 +135,7 @@ func TestReplacedCluster(t *testing.T) {
 		epoch := c.epoch()
 		c.Cache().Track(t.Context(), secrets)
 		close(s.expire)
-		for (s.listed.Load() < 2 || c.epoch() == epoch) && t.Context().Err() == nil {
-			time.Sleep(time.Millisecond)
-		}
+		await(t, "the kind is listed again", func() bool { return s.listed.Load() == 2 && c.epoch() != epoch })
 	}
 	cases := map[string]struct {
 		reason string
