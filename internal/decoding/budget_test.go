@@ -74,12 +74,13 @@ func TestRead(t *testing.T) {
 		source Source
 		want   error
 	}{
-		"Small":    {reason: "A small response is read.", source: source(1000)},
-		"Empty":    {reason: "So is an empty one.", source: source(0)},
-		"Large":    {reason: "And one of the maximum size.", source: source(8 * mib)},
-		"TooLarge": {reason: "More is not read.", source: source(8*mib + 1), want: ErrTooLarge},
-		"Values":   {reason: "Nor what becomes too large.", source: Source{Reader: strings.NewReader(strings.Repeat("{}", mib)), Most: 8 * mib}, want: ErrTooLarge},
-		"Broken":   {reason: "The error of the connection is returned.", source: Source{Reader: io.MultiReader(strings.NewReader("x"), broken{}), Most: mib}, want: io.ErrUnexpectedEOF},
+		"Small":     {reason: "A small response is read.", source: source(1000)},
+		"Empty":     {reason: "So is an empty one.", source: source(0)},
+		"Large":     {reason: "And one of the maximum size.", source: source(8 * mib)},
+		"TooLarge":  {reason: "More is not read.", source: source(8*mib + 1), want: ErrTooLarge},
+		"Values":    {reason: "Nor what becomes too large.", source: Source{Reader: strings.NewReader(strings.Repeat("{}", mib)), Most: 8 * mib}, want: ErrTooLarge},
+		"Announced": {reason: "What is announced as too large is not read at all.", source: Source{Reader: broken{}, Expected: 8*mib + 1, Most: 8 * mib}, want: ErrTooLarge},
+		"Broken":    {reason: "The error of the connection is returned.", source: Source{Reader: io.MultiReader(strings.NewReader("x"), broken{}), Most: mib}, want: io.ErrUnexpectedEOF},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -95,6 +96,21 @@ func TestRead(t *testing.T) {
 				t.Errorf("%s\nwant everything released", tc.reason)
 			}
 		})
+	}
+}
+
+// TestReadTooLarge checks that a response that turns out to be too large allocates little more than the maximum.
+func TestReadTooLarge(t *testing.T) {
+	b := New(256 * mib)
+	allocated := testing.Benchmark(func(t *testing.B) {
+		for range t.N {
+			if _, _, err := b.Read(t.Context(), source(64*mib)); !errors.Is(err, ErrTooLarge) {
+				t.Fatalf("Read(...): want %v, got %v", ErrTooLarge, err)
+			}
+		}
+	}).AllocedBytesPerOp()
+	if allocated > 9*mib {
+		t.Errorf("want at most 9 MiB for a maximum of 8 MiB, got %d bytes", allocated)
 	}
 }
 

@@ -3,6 +3,7 @@
 package decoding
 
 import (
+	"bytes"
 	"context"
 	"io"
 )
@@ -10,8 +11,12 @@ import (
 // free is the number of bytes of a response that do not count while it is read.
 const free = 64 << 10
 
-// first is the size of the first buffer.
-const first = 512
+// first is the size of the first chunk, and largest is the maximum size of a chunk. Each chunk is as large as those before it together, so
+// that small responses need little memory, and a large one has few chunks.
+const (
+	first   = 512
+	largest = 1 << 20
+)
 
 // A Source is a response, or an event of one, that is read as a whole.
 type Source struct {
@@ -44,26 +49,35 @@ func (b *Budget) Read(ctx context.Context, s Source) (content []byte, release fu
 	return content, release, err
 }
 
-// readAll reads a source into a buffer, whose growth it takes from the budget.
+// readAll reads a source into chunks, whose memory it takes from the budget, and joins them. It reads nothing if the sender announced more
+// than the maximum.
 func readAll(ctx context.Context, s Source, p *part) ([]byte, error) {
-	buffer := make([]byte, 0, min(max(s.Expected+1, first), free))
+	if s.Expected > s.Most {
+		return nil, ErrTooLarge
+	}
+	var full [][]byte
+	var size int64
+	chunk := make([]byte, 0, min(max(s.Expected+1, first), free))
 	for {
-		if len(buffer) == cap(buffer) {
-			grown := min(2*cap(buffer), int(s.Most)+1)
-			if more := int64(grown - max(cap(buffer), free)); more > 0 {
+		if len(chunk) == cap(chunk) {
+			full = append(full, chunk)
+			next := min(size, largest, s.Most+1-size)
+			if more := min(next, size+next-free); more > 0 {
 				if err := p.take(ctx, more); err != nil {
 					return nil, err
 				}
 			}
-			buffer = append(make([]byte, 0, grown), buffer...)
+			chunk = make([]byte, 0, next)
 		}
-		n, err := s.Reader.Read(buffer[len(buffer):cap(buffer)])
-		buffer = buffer[:len(buffer)+n]
+		n, err := s.Reader.Read(chunk[len(chunk):cap(chunk)])
+		chunk, size = chunk[:len(chunk)+n], size+int64(n)
 		switch {
-		case int64(len(buffer)) > s.Most:
+		case size > s.Most:
 			return nil, ErrTooLarge
+		case err == io.EOF && full == nil:
+			return chunk, nil
 		case err == io.EOF:
-			return buffer, nil
+			return bytes.Join(append(full, chunk), nil), nil
 		case err != nil:
 			return nil, err
 		}
