@@ -190,7 +190,7 @@ lint: ## Run golangci-lint with .golangci.yml, and check the words.
 	@echo "==> lint: usually takes 3 minutes the first time, then 20 seconds"
 	@go run ./hack/words
 	@# What it keeps names the files of one checkout, so that each has its own.
-	@lint="$$($(TOOLS) path golangci-lint)" && GOLANGCI_LINT_CACHE="$(CURDIR)/bin/lint" "$$lint" run ./...
+	@lint="$$($(TOOLS) path golangci-lint)" && GOGC=200 GOLANGCI_LINT_CACHE="$(CURDIR)/bin/lint" "$$lint" run ./...
 
 reviewable: generate lint test-unit ## What a change must pass before you submit it.
 

@@ -65,7 +65,7 @@ func setup(
 	}
 	notify, attempts := &changes{}, config.NewAttempts()
 	pool := target.NewPool(manifest.Interpreter(), target.WithLocal(local), target.WithUserAgent(agent), target.WithMetrics(m),
-		target.WithLogger(log), target.WithGuard(guard), target.WithOnChange(notify.notify), target.WithOnSettled(notify.wake),
+		target.WithLogger(log), target.WithGuard(guard), target.WithOnChange(notify.notify), target.WithOnRetry(notify.wake),
 		target.WithOnOutcome(func(c *target.Cluster) { attempts.Changed(c) }))
 	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
 	c := &controllers{mgr: mgr, flags: f, notify: notify, attempts: attempts, manifests: manifestcontroller.Options{

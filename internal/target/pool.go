@@ -108,9 +108,9 @@ func WithOnOutcome(f func(*Cluster)) Option {
 	return func(p *Pool) { p.outcome = f }
 }
 
-// WithOnSettled sets a function that is called for each consumer of a cluster that got an error from Cluster.Ready and should try
+// WithOnRetry sets a function that is called for each consumer of a cluster that got an error from Cluster.Ready and should try
 // again. The function must not block.
-func WithOnSettled(f func(consumer string)) Option {
+func WithOnRetry(f func(consumer string)) Option {
 	return func(p *Pool) { p.wake = f }
 }
 

@@ -73,7 +73,7 @@ const (
 	PhaseDrifted       = observe.PhaseDrifted
 	PhaseProgressing   = observe.PhaseProgressing
 	PhasePruning       = observe.PhasePruning
-	PhaseLeaving       = observe.PhaseLeaving
+	PhaseRemoving      = observe.PhaseRemoving
 	PhaseCeded         = observe.PhaseCeded
 	PhaseChanged       = observe.PhaseChanged
 	PhaseBroken        = observe.PhaseBroken

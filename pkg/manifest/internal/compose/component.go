@@ -61,8 +61,8 @@ type Component struct {
 	// Chart and Rendered are set for charts.
 	Chart    *render.Chart
 	Rendered *render.Rendered
-	// Space contains the labels and annotations that the part sets on the namespace of the inventories. It can be nil.
-	Space *Space
+	// NamespaceMetadata contains the labels and annotations that the part sets on the namespace of the inventories. It can be nil.
+	NamespaceMetadata *NamespaceMetadata
 	// Hooks contains the hooks of the chart if any of them run while it is applied; otherwise nil.
 	Hooks []record.Hook
 	// Capabilities are the capabilities that the chart used. Recorded is true if the objects are taken from the release record
@@ -74,15 +74,17 @@ type Component struct {
 	Continued bool
 }
 
-// A Space contains the labels and annotations that a part sets on the namespace of the inventories. Many modules contain this
+// NamespaceMetadata contains the labels and annotations that a part sets on the namespace of the inventories. Many modules contain this
 // namespace, but it belongs to no bundle: it gets the labels and annotations of all modules, and is never pruned or deleted.
-type Space struct {
+type NamespaceMetadata struct {
 	Name                string
 	Labels, Annotations map[string]string
 }
 
-// IsEmpty reports whether there is nothing to set. The space can be nil.
-func (s *Space) IsEmpty() bool { return s == nil || len(s.Labels) == 0 && len(s.Annotations) == 0 }
+// IsEmpty reports whether there is nothing to set. It can be called on nil.
+func (m *NamespaceMetadata) IsEmpty() bool {
+	return m == nil || len(m.Labels) == 0 && len(m.Annotations) == 0
+}
 
 // hooksToRun returns the hooks of the chart if any of them run while it is applied, and nil otherwise. No hooks run if drift is
 // repaired, or if a lost inventory is restored.

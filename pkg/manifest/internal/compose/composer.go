@@ -218,7 +218,7 @@ func (c *Composer) build(ctx context.Context, out *Component, objects []*unstruc
 			return err
 		}
 		if holdsInventories(u, c.Inventory.Namespace) {
-			out.Space = &Space{Name: u.GetName(), Labels: u.GetLabels(), Annotations: u.GetAnnotations()}
+			out.NamespaceMetadata = &NamespaceMetadata{Name: u.GetName(), Labels: u.GetLabels(), Annotations: u.GetAnnotations()}
 			continue
 		}
 		if err := c.Bundle.Confine(u); err != nil {

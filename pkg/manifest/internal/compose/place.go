@@ -25,7 +25,7 @@ func setNamespace(u *unstructured.Unstructured, namespaced bool, in *Installatio
 }
 
 // holdsInventories reports whether an object is the namespace of all inventories, which many modules include. This namespace
-// belongs to no bundle, because the removal of that bundle would delete the inventories of all bundles. See Space.
+// belongs to no bundle, because the removal of that bundle would delete the inventories of all bundles. See NamespaceMetadata.
 func holdsInventories(u *unstructured.Unstructured, namespace string) bool {
 	return u.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"} && u.GetName() == namespace
 }

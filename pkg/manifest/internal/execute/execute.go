@@ -149,7 +149,7 @@ func (r *run) save(ctx context.Context) error {
 // apply applies the objects of all stages, runs the hooks between them, finishes and prunes components, and runs tests.
 func (r *run) apply(ctx context.Context) {
 	p := r.progress
-	r.labelSpace(ctx)
+	r.labelNamespace(ctx)
 	for _, s := range object.Stages {
 		r.applyStage(ctx, s)
 		switch s {

@@ -107,7 +107,7 @@ func (p *progress) due(
 // in the inventory.
 func (p *progress) keepDeleted(c *compose.Component, s object.Stage, idx map[cluster.ObjectRef]*inventory.Entry) {
 	for i := range c.Objects {
-		if o := &c.Objects[i]; o.Stage == s && p.actions[o.Ref].Verb == plan.Leave {
+		if o := &c.Objects[i]; o.Stage == s && p.actions[o.Ref].Verb == plan.Skip {
 			idx[o.Ref].Intent = o.Hash
 			delete(p.actions, o.Ref)
 		}

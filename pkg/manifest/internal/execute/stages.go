@@ -45,16 +45,16 @@ func (r *run) applyStage(ctx context.Context, s object.Stage) {
 	}
 }
 
-// labelSpace sets the labels and annotations that components contain for the namespace of the inventories. A repair does not
+// labelNamespace sets the labels and annotations that components contain for the namespace of the inventories. A repair does not
 // change them.
-func (r *run) labelSpace(ctx context.Context) {
+func (r *run) labelNamespace(ctx context.Context) {
 	p := r.progress
 	for _, c := range p.components {
-		if c.Space.IsEmpty() || c.Purpose == compose.Repair || p.verdicts.Stop(c.Name) {
+		if c.NamespaceMetadata.IsEmpty() || c.Purpose == compose.Repair || p.verdicts.Stop(c.Name) {
 			continue
 		}
 		t := r.Applier.Target
-		if err := ssa.LabelNamespace(ctx, t.Client, t.ID+"/"+string(c.Name), c.Space.Name, c.Space.Labels, c.Space.Annotations); err != nil {
+		if err := ssa.LabelNamespace(ctx, t.Client, t.ID+"/"+string(c.Name), c.NamespaceMetadata.Name, c.NamespaceMetadata.Labels, c.NamespaceMetadata.Annotations); err != nil {
 			p.fail(c.Name, err)
 		}
 	}

@@ -41,13 +41,13 @@ func (e *ChangedError) Error() string {
 
 // An OwnedError reports that the inventory with the name of the bundle belongs to another owner.
 type OwnedError struct {
-	// Inventory refers to the Secret. Owner is the Bundle.Owner that the Secret names, or empty. Claimant is the Bundle.Owner of the
+	// Inventory refers to the Secret. Owner is the Bundle.Owner that the Secret names, or empty. Requester is the Bundle.Owner of the
 	// bundle that was refused.
-	Inventory       cluster.ObjectRef
-	Owner, Claimant string
-	// If the owner has the same name as the claimant, ControlPlane is a UID of the control plane of the owner, and
-	// ClaimantControlPlane is a UID of the control plane of the claimant. Otherwise, both are empty.
-	ControlPlane, ClaimantControlPlane string
+	Inventory        cluster.ObjectRef
+	Owner, Requester string
+	// If the owner has the same name as the requester, ControlPlane is a UID of the control plane of the owner, and
+	// RequesterControlPlane is a UID of the control plane of the requester. Otherwise, both are empty.
+	ControlPlane, RequesterControlPlane string
 	// Messages contain the instructions for using another inventory or adopting this one.
 	Messages advice.Messages
 }
@@ -66,10 +66,10 @@ func (e *OwnedError) Error() string {
 	if e.ControlPlane != "" {
 		return fmt.Sprintf("%s is the inventory of %s, not of the one in the control plane with UID %s; delete the "+
 			"one that you do not need, or, if this control plane replaces the other one, %s %s",
-			e.Inventory, e.Holder(), e.ClaimantControlPlane, e.Messages.WithDefaults().TakeOver, text.OneLine(e.ControlPlane))
+			e.Inventory, e.Holder(), e.RequesterControlPlane, e.Messages.WithDefaults().TakeOver, text.OneLine(e.ControlPlane))
 	}
 	return fmt.Sprintf("%s is the inventory of %s, not of %s; %s, or %s to adopt all objects in it", e.Inventory,
-		e.Holder(), text.OneLine(cmp.Or(e.Claimant, "this module")), e.Messages.Rename, e.Messages.Adopt)
+		e.Holder(), text.OneLine(cmp.Or(e.Requester, "this module")), e.Messages.Rename, e.Messages.Adopt)
 }
 
 // A Client sends the requests of a Store.
@@ -224,9 +224,9 @@ func (s *Store) CheckOwner(st Stored) error {
 	if s.Owns(st) || s.inherits(st) {
 		return nil
 	}
-	e := &OwnedError{Inventory: s.Ref, Owner: st.Owner, Claimant: s.Owner, Messages: s.Messages}
+	e := &OwnedError{Inventory: s.Ref, Owner: st.Owner, Requester: s.Owner, Messages: s.Messages}
 	if s.isNamesake(st) {
-		e.ControlPlane, e.ClaimantControlPlane = st.Origin.first(), s.Origin.first()
+		e.ControlPlane, e.RequesterControlPlane = st.Origin.first(), s.Origin.first()
 	}
 	return e
 }

@@ -142,7 +142,7 @@ func (o *observer) observeLeaving() {
 		if o.parts[name] != nil {
 			continue
 		}
-		f := finding{phase: PhaseLeaving, message: cmp.Or(o.last.Waiting, "is being removed")}
+		f := finding{phase: PhaseRemoving, message: cmp.Or(o.last.Waiting, "is being removed")}
 		if failure, failed := o.last.PruneFailure(); failed {
 			f = finding{phase: PhaseFailed, message: failure}
 		}

@@ -30,8 +30,8 @@ const (
 	PhaseProgressing Phase = "Progressing"
 	// PhasePruning means that an object that the part no longer contains is being deleted.
 	PhasePruning Phase = "Pruning"
-	// PhaseLeaving means that the part is no longer in the bundle and is being removed.
-	PhaseLeaving Phase = "Leaving"
+	// PhaseRemoving means that the part is no longer in the bundle and is being removed.
+	PhaseRemoving Phase = "Removing"
 
 	// PhaseCeded means that fields of an object were ceded to another manager after an ownership conflict.
 	PhaseCeded Phase = "Ceded"
@@ -75,7 +75,7 @@ var states = map[Phase]health.State{ //nolint:gochecknoglobals // A constant tab
 	PhaseDrifted:      health.Processing,
 	PhaseProgressing:  health.Processing,
 	PhasePruning:      health.Processing,
-	PhaseLeaving:      health.Processing,
+	PhaseRemoving:     health.Processing,
 
 	PhaseCeded:     health.Warning,
 	PhaseChanged:   health.Warning,

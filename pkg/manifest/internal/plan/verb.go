@@ -19,8 +19,8 @@ const (
 	Repair Verb = "Repair"
 	// Wait means that the object is being deleted, and is recreated once it is gone.
 	Wait Verb = "Wait"
-	// Leave means that the object is the custom resource of the bundle and its users deleted it. It is not recreated.
-	Leave Verb = "Leave"
+	// Skip means that the object is the custom resource of the bundle and its users deleted it. It is not recreated.
+	Skip Verb = "Skip"
 	// Spare means that the object is a CRD that was changed and cannot be repaired now.
 	Spare Verb = "Spare"
 )
@@ -46,7 +46,7 @@ func (v Verb) Eventually(en *inventory.Entry) Verb {
 	case v != Wait:
 		return v
 	case en.IsDismissed(false):
-		return Leave
+		return Skip
 	}
 	return Create
 }
@@ -70,7 +70,7 @@ func VerbOf(o *object.Desired, f Facts) Verb {
 		return Wait
 	case f.Entry.IsDismissed(f.Exists):
 		if f.Entry.Intent != o.Hash {
-			return Leave
+			return Skip
 		}
 		return None
 	case f.Spared:

@@ -32,12 +32,12 @@ func TestVerbOf(t *testing.T) {
 		"Changed":        {reason: "Changed contents are applied.", facts: Facts{Entry: old, State: live(), Exists: true}, want: Update, sends: true},
 		"Drifted":        {reason: "Drift is repaired.", facts: Facts{Entry: done, State: live(), Exists: true, Repairs: true}, want: Repair, sends: true},
 		"Gone":           {reason: "A deleted object is repaired.", facts: Facts{Entry: done, Repairs: true}, want: Repair, sends: true},
-		"Dismissed":      {reason: "A custom resource that its users deleted is not recreated.", facts: Facts{Entry: dismissed("old")}, want: Leave},
+		"Dismissed":      {reason: "A custom resource that its users deleted is not recreated.", facts: Facts{Entry: dismissed("old")}, want: Skip},
 		"DismissedDone":  {reason: "The deletion is recorded once.", facts: Facts{Entry: dismissed(o.Hash)}, want: None},
 		"Undismissed":    {reason: "A custom resource that exists is updated.", facts: Facts{Entry: dismissed("old"), State: live(), Exists: true}, want: Update, sends: true},
 		"Spared":         {reason: "A CRD that cannot be repaired is skipped.", facts: Facts{Entry: done, State: live(), Exists: true, Repairs: true, Spared: true}, want: Spare},
 		"Terminating":    {reason: "An object that is being deleted cannot be changed.", facts: Facts{Entry: old, State: leaving, Exists: true, Repairs: true}, want: Wait, later: Create},
-		"BeingDismissed": {reason: "A custom resource that its users are deleting stays deleted.", facts: Facts{Entry: dismissed("old"), State: leaving, Exists: true}, want: Wait, later: Leave},
+		"BeingDismissed": {reason: "A custom resource that its users are deleting stays deleted.", facts: Facts{Entry: dismissed("old"), State: leaving, Exists: true}, want: Wait, later: Skip},
 		"NotTerminated":  {reason: "The state counts only if the object exists.", facts: Facts{Entry: old, State: leaving}, want: Update, sends: true},
 	}
 	for name, tc := range cases {
