@@ -31,11 +31,7 @@ func TestDemoIsAccepted(t *testing.T) {
 	if err := cluster.InstallCRDs(ctx, filepath.Join(root, "package", "crds")); err != nil {
 		t.Fatal(err)
 	}
-	registry, err := controlplane.StartRegistry(controlplane.WebOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer registry.Stop()
+	registry := controlplane.RegistryFor(t, controlplane.WebOptions{})
 	w := workshop(t.TempDir())
 	if err := errors.Join(w.equip(ctx), w.writeKubeconfig(cluster.Kubeconfig())); err != nil {
 		t.Fatal(err)

@@ -107,7 +107,7 @@ func TestControllerOptions(t *testing.T) {
 
 func TestStatesContinue(t *testing.T) {
 	var calls atomic.Int32
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	s := &states{interval: time.Millisecond, log: logging.NewNopLogger(), record: func(context.Context) error {
 		if calls.Add(1) == 3 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -121,44 +122,48 @@ func TestActivation(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			j, m, g := &journal{}, &mapper{served: map[string]bool{}}, &gate.Gate[schema.GroupVersionKind]{}
-			a := newActivation(m, tc.steps(j), logging.NewNopLogger())
-			a.register(g)
-			for _, k := range tc.established {
-				if !strings.HasPrefix(k, "!") {
-					m.serve(k)
+			synctest.Test(t, func(t *testing.T) {
+				j, m, g := &journal{}, &mapper{served: map[string]bool{}}, &gate.Gate[schema.GroupVersionKind]{}
+				a := newActivation(m, tc.steps(j), logging.NewNopLogger())
+				a.register(g)
+				for _, k := range tc.established {
+					if !strings.HasPrefix(k, "!") {
+						m.serve(k)
+					}
+					g.Set(kindOf(strings.TrimPrefix(k, "!")), true)
 				}
-				g.Set(kindOf(strings.TrimPrefix(k, "!")), true)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-			defer cancel()
-			err := a.Start(ctx)
-			if got := message(err); got != tc.err {
-				t.Errorf("\n%s\nStart(...): want error %q, got %q", tc.reason, tc.err, got)
-			}
-			if diff := cmp.Diff(tc.want, j.read()); diff != "" {
-				t.Errorf("\n%s\nStart(...): -want, +got:\n%s", tc.reason, diff)
-			}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				err := a.Start(ctx)
+				if got := message(err); got != tc.err {
+					t.Errorf("\n%s\nStart(...): want error %q, got %q", tc.reason, tc.err, got)
+				}
+				if diff := cmp.Diff(tc.want, j.read()); diff != "" {
+					t.Errorf("\n%s\nStart(...): -want, +got:\n%s", tc.reason, diff)
+				}
+			})
 		})
 	}
 }
 
 func TestActivationLooksAgain(t *testing.T) {
-	j, m, g := &journal{}, &mapper{served: map[string]bool{}}, &gate.Gate[schema.GroupVersionKind]{}
-	a := newActivation(m, []step{j.step("a", "", nil, "A"), j.step("b", "", nil, "B")}, logging.NewNopLogger())
-	a.register(g)
-	g.Set(kindOf("A"), true)
-	g.Set(kindOf("B"), true)
-	time.AfterFunc(100*time.Millisecond, func() { m.serve("B") })
-	time.AfterFunc(700*time.Millisecond, func() { m.serve("A") })
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if err := a.Start(ctx); err != nil || ctx.Err() != nil {
-		t.Fatalf("what is served a moment later must start then: %v, %v", err, ctx.Err())
-	}
-	if got := j.read(); len(got) != 2 {
-		t.Errorf("Start(...): want both steps, got %v", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		j, m, g := &journal{}, &mapper{served: map[string]bool{}}, &gate.Gate[schema.GroupVersionKind]{}
+		a := newActivation(m, []step{j.step("a", "", nil, "A"), j.step("b", "", nil, "B")}, logging.NewNopLogger())
+		a.register(g)
+		g.Set(kindOf("A"), true)
+		g.Set(kindOf("B"), true)
+		time.AfterFunc(100*time.Millisecond, func() { m.serve("B") })
+		time.AfterFunc(700*time.Millisecond, func() { m.serve("A") })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second+unserved)
+		defer cancel()
+		if err := a.Start(ctx); err != nil || ctx.Err() != nil {
+			t.Fatalf("what is served a moment later must start then: %v, %v", err, ctx.Err())
+		}
+		if got := j.read(); len(got) != 2 {
+			t.Errorf("Start(...): want both steps, got %v", got)
+		}
+	})
 }
 
 func TestActivationStops(t *testing.T) {

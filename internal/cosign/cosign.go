@@ -151,12 +151,10 @@ type NotSignedError struct{ Reason string }
 func (e *NotSignedError) Error() string { return e.Reason }
 
 func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	}
 }

@@ -206,11 +206,7 @@ func TestSignRaced(t *testing.T) {
 
 // TestSignTogether signs concurrently, in memory and in a registry.
 func TestSignTogether(t *testing.T) {
-	r, err := controlplane.StartRegistry(controlplane.WebOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Stop()
+	r := controlplane.RegistryFor(t, controlplane.WebOptions{})
 	remote, err := remote.New(r.Host()+"/x", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 const (
 	// slow is the time for one input after which a target fails. A busy machine needs a fraction of it.
-	slow = 10 * time.Second
+	slow = 20 * time.Second
 	// endless is the time after which the process ends, so that the input is recorded.
 	endless = time.Minute
 )
@@ -23,7 +23,7 @@ type Limits struct {
 }
 
 // Within returns a function that fails the test if more memory was allocated since the call than the limits allow for an input of
-// size bytes, or if more than ten seconds have passed. Call it first: defer fuzztest.Within(t, limits, len(data))().
+// size bytes, or if more than 20 seconds have passed. Call it first: defer fuzztest.Within(t, limits, len(data))().
 func Within(t testing.TB, l Limits, size int) func() {
 	t.Helper()
 	before, start := Allocated(), time.Now()

@@ -217,7 +217,7 @@ func TestSessionAmbient(t *testing.T) {
 		"Missing": {reason: "A missing helper is named.", config: `{"credsStore":"absent"}`, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "cannot run credential helper docker-credential-absent"},
 		"Failing": {reason: "What a helper says is not told.", config: `{"credsStore":"ours"}`, helper: "echo s3cr3t; exit 1", regs: oci.Registries{{Host: "*", Ambient: true}}, err: "the credential helper in the Docker configuration failed"},
 		"Broken":  {reason: "A broken configuration is an error.", config: `{`, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "cannot read the Docker configuration"},
-		"Slow":    {reason: "A helper may wait for someone.", config: `{"credsStore":"ours"}`, helper: "exec sleep 1", timeout: 100 * time.Millisecond, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "context deadline exceeded"},
+		"Slow":    {reason: "A helper may wait for someone.", config: `{"credsStore":"ours"}`, helper: `while [ -e "$DOCKER_CONFIG" ]; do sleep 0.1; done`, timeout: 100 * time.Millisecond, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "context deadline exceeded"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

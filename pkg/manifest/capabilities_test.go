@@ -3,12 +3,10 @@
 package manifest
 
 import (
-	"encoding/base64"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
@@ -21,23 +19,6 @@ const (
 	// tmplAsks uses both, but always renders the same objects.
 	tmplAsks = "{{ if .Capabilities.APIVersions.Has \"x\" }}{{ end }}apiVersion: v1\nkind: ConfigMap\nmetadata: {name: old}\ndata: {k: {{ if .Capabilities.KubeVersion.Major }}v{{ end }}}\n"
 )
-
-// forgetCapabilities rewrites the stored inventory in the form of versions that did not store capabilities.
-func (b *bench) forgetCapabilities(s *Bundle) {
-	b.t.Helper()
-	inv := b.inventory(s)
-	for name, rec := range inv.Parts {
-		rec.Capabilities = ""
-		inv.Parts[name] = rec
-	}
-	data, err := inv.Marshal()
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.s.edit(key("Secret", DefaultNamespace, s.Name), func(u *unstructured.Unstructured) {
-		u.Object["data"].(map[string]any)[inventory.Key] = base64.StdEncoding.EncodeToString(data)
-	})
-}
 
 // TestRepairRepairs checks a repair after the capabilities of the cluster have changed: it never creates or prunes anything. If
 // the chart renders differently, this is an upgrade, with hooks and a record.
@@ -105,7 +86,7 @@ func TestRepairRepairs(t *testing.T) {
 			s := bundleOf(install("web", tmplAccount, tc.args.template, hookJob("before", "pre-upgrade")))
 			b.reconcile(s)
 			if tc.args.old {
-				b.forgetCapabilities(s)
+				b.editParts(s, func(p *inventory.Part) { p.Capabilities = "" })
 			}
 			b.restart()
 			b.c.version, b.c.apis = "v1.37.0", []string{"v1", "apps/v1", "example.org/v1"}

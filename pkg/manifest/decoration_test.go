@@ -24,12 +24,12 @@ func channelBundle(channel string) *Bundle {
 	return s
 }
 
-// forgetContents rewrites the stored inventory in the form of versions that stored only one digest.
-func (b *bench) forgetContents(s *Bundle) {
+// editParts rewrites the parts of the stored inventory, for example in the form of an older version that stored less.
+func (b *bench) editParts(s *Bundle, edit func(p *inventory.Part)) {
 	b.t.Helper()
 	inv := b.inventory(s)
 	for name, rec := range inv.Parts {
-		rec.Content = ""
+		edit(&rec)
 		inv.Parts[name] = rec
 	}
 	data, err := inv.Marshal()
@@ -69,7 +69,7 @@ func TestLabelIsDecoration(t *testing.T) {
 		"Old": {
 			reason: "An inventory of an older version gets its second digest in memory when it is first observed, without a write.",
 			between: func(b *bench) {
-				b.forgetContents(channelBundle("regular"))
+				b.editParts(channelBundle("regular"), func(p *inventory.Part) { p.Content = "" })
 				b.restart()
 				b.s.took()
 				if o := b.observe(channelBundle("regular")); !o.UpToDate {

@@ -27,6 +27,12 @@ func forbidFor(kind, why string) func(verb string, k cluster.ObjectRef) *metav1.
 // After a restart, a process reports what the previous one reported, and does not need a step for it. Reporting it again costs no
 // write.
 func TestObserveAfterRestart(t *testing.T) {
+	failing := func(fault func(verb string, k cluster.ObjectRef) *metav1.Status) func(*testing.T, *bench) *Bundle {
+		return func(_ *testing.T, b *bench) *Bundle {
+			b.s.fault = fault
+			return bundleOf(install("web", configMap("x")))
+		}
+	}
 	cases := map[string]struct {
 		reason  string
 		options []CallOption
@@ -37,38 +43,26 @@ func TestObserveAfterRestart(t *testing.T) {
 	}{
 		"Failed": {
 			reason: "The API server refuses an object.",
-			run: func(_ *testing.T, b *bench) *Bundle {
-				b.s.fault = forbid("ConfigMap")
-				return bundleOf(install("web", configMap("x")))
-			},
-			phase: observe.PhaseFailed,
-			want:  "web: ConfigMap apps/x: ConfigMap is forbidden: exceeded quota: small",
+			run:    failing(forbid("ConfigMap")),
+			phase:  observe.PhaseFailed,
+			want:   "web: ConfigMap apps/x: ConfigMap is forbidden: exceeded quota: small",
 		},
 		"Long": {
 			reason: "The API server refuses an object with a long message, which is truncated.",
-			run: func(_ *testing.T, b *bench) *Bundle {
-				b.s.fault = forbidFor("ConfigMap", strings.Repeat("x", 5000))
-				return bundleOf(install("web", configMap("x")))
-			},
-			phase: observe.PhaseFailed,
-			want:  "xxx…",
+			run:    failing(forbidFor("ConfigMap", strings.Repeat("x", 5000))),
+			phase:  observe.PhaseFailed,
+			want:   "xxx…",
 		},
 		"Redacted": {
 			reason:  "A message contains a secret value.",
 			options: []CallOption{WithRedactor(func(text string) string { return strings.ReplaceAll(text, "hunter2", "REDACTED") })},
-			run: func(_ *testing.T, b *bench) *Bundle {
-				b.s.fault = forbidFor("ConfigMap", "not with hunter2")
-				return bundleOf(install("web", configMap("x")))
-			},
-			phase: observe.PhaseFailed,
-			want:  "not with REDACTED",
+			run:     failing(forbidFor("ConfigMap", "not with hunter2")),
+			phase:   observe.PhaseFailed,
+			want:    "not with REDACTED",
 		},
 		"Deadline": {
 			reason: "A step whose context ended keeps the reasons of the previous one.",
-			run: func(_ *testing.T, b *bench) *Bundle {
-				b.s.fault = forbid("ConfigMap")
-				return bundleOf(install("web", configMap("x")))
-			},
+			run:    failing(forbid("ConfigMap")),
 			after: func(t *testing.T, b *bench, s *Bundle) {
 				t.Helper()
 				forbidden := b.s.fault
@@ -87,10 +81,7 @@ func TestObserveAfterRestart(t *testing.T) {
 		},
 		"Unsaved": {
 			reason: "A step whose reasons could not be saved keeps the reasons of the previous one.",
-			run: func(_ *testing.T, b *bench) *Bundle {
-				b.s.fault = forbid("ConfigMap")
-				return bundleOf(install("web", configMap("x")))
-			},
+			run:    failing(forbid("ConfigMap")),
 			after: func(t *testing.T, b *bench, s *Bundle) {
 				t.Helper()
 				forbidden := b.s.fault
@@ -108,10 +99,7 @@ func TestObserveAfterRestart(t *testing.T) {
 		},
 		"Count": {
 			reason: "The reasons of two steps differ only in a number.",
-			run: func(_ *testing.T, b *bench) *Bundle {
-				b.s.fault = forbidFor("ConfigMap", "exceeded quota: used 1")
-				return bundleOf(install("web", configMap("x")))
-			},
+			run:    failing(forbidFor("ConfigMap", "exceeded quota: used 1")),
 			after: func(t *testing.T, b *bench, s *Bundle) {
 				t.Helper()
 				b.s.fault = forbidFor("ConfigMap", "exceeded quota: used 2")
@@ -122,10 +110,7 @@ func TestObserveAfterRestart(t *testing.T) {
 		},
 		"OtherProcess": {
 			reason: "A step of another process is newer than the last one of this process.",
-			run: func(_ *testing.T, b *bench) *Bundle {
-				b.s.fault = forbid("ConfigMap")
-				return bundleOf(install("web", configMap("x")))
-			},
+			run:    failing(forbid("ConfigMap")),
 			after: func(t *testing.T, b *bench, s *Bundle) {
 				t.Helper()
 				b.s.fault = forbidFor("ConfigMap", "exceeded quota: large")

@@ -7,12 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 )
@@ -81,7 +79,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "system:auth
 				if tc.config != "" {
 					set(t, o, fields{"spec.providerConfigRef": map[string]any{"kind": tc.kind, "name": tc.config}})
 				}
-				got := createAs(t, o, tc.groups, tc.want != "")
+				got := createAs(t, o, tc.groups, tc.want)
 				if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
 					t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, got)
 				}
@@ -90,9 +88,8 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "system:auth
 	}
 }
 
-// createAs creates an object in a dry run as a user with groups, and returns the error as text. If an error is expected, it
-// waits for it, because an API server takes a moment to enforce a new policy.
-func createAs(t *testing.T, o *unstructured.Unstructured, groups []string, refusal bool) string {
+// createAs is createUntil for a user with groups. An API server takes a moment to enforce a new policy, too.
+func createAs(t *testing.T, o *unstructured.Unstructured, groups []string, refusal string) string {
 	t.Helper()
 	cfg := rest.CopyConfig(server.Config())
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: "user", Groups: append(groups, "system:authenticated")}
@@ -102,13 +99,5 @@ func createAs(t *testing.T, o *unstructured.Unstructured, groups []string, refus
 	}
 	plural := map[string]string{"Kyma": "kymas", "Manifest": "manifests"}[o.GetKind()]
 	r := c.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: plural}).Namespace(metav1.NamespaceDefault)
-	text := ""
-	_ = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-		_, err := r.Create(ctx, o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		if text = ""; err != nil {
-			text = err.Error()
-		}
-		return (text != "") == refusal, nil
-	})
-	return text
+	return createUntil(t, r, o, refusal)
 }

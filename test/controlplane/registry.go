@@ -47,6 +47,22 @@ func StartRegistry(o WebOptions) (*Registry, error) {
 	return &Registry{webServer: s}, errors.Wrap(err, "cannot start a registry")
 }
 
+// RegistryFor starts a registry for a test, and stops it at the end of the test.
+func RegistryFor(t interface {
+	Helper()
+	Fatal(args ...any)
+	Cleanup(f func())
+}, o WebOptions,
+) *Registry {
+	t.Helper()
+	r, err := StartRegistry(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Stop)
+	return r
+}
+
 // PushChart pushes a chart as Helm does: to path/<chart name>, with its version as tag. path may be empty.
 func (r *Registry) PushChart(ctx context.Context, path string, chart Files) (Pushed, error) {
 	m, err := chart.chart()

@@ -136,12 +136,7 @@ func place(t *testing.T, r *controlplane.Registry, content string) (s store.Stor
 
 func start(t *testing.T) *controlplane.Registry {
 	t.Helper()
-	r, err := controlplane.StartRegistry(controlplane.WebOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.Stop)
-	return r
+	return controlplane.RegistryFor(t, controlplane.WebOptions{})
 }
 
 // TestCosignAcceptsOurs checks that cosign, which admission controllers use, accepts our signatures, in the format of cosign

@@ -111,12 +111,7 @@ func run(t *testing.T, which tools.Tool, args ...string) string {
 
 func startRegistry(t *testing.T) *controlplane.Registry {
 	t.Helper()
-	r, err := controlplane.StartRegistry(controlplane.WebOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.Stop)
-	return r
+	return controlplane.RegistryFor(t, controlplane.WebOptions{})
 }
 
 // chart returns a chart with a ConfigMap.

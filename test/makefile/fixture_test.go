@@ -51,12 +51,7 @@ func newFixture(t *testing.T) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := controlplane.StartRegistry(controlplane.WebOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.Stop)
-	return &fixture{cluster: c, client: k, registry: r}
+	return &fixture{cluster: c, client: k, registry: controlplane.RegistryFor(t, controlplane.WebOptions{})}
 }
 
 // kubeconfig returns the make argument that names the cluster.

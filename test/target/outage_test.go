@@ -37,11 +37,11 @@ func TestStopped(t *testing.T) {
 	}
 	server.StopAPIServer()
 	want := "API server " + server.URL() + ": connection refused"
-	eventually(t, "requests are refused", func() bool { return explained(c.version(t, 5*time.Second)) == want })
+	eventually(t, "requests are refused", func() bool { return explained(c.version(t, 20*time.Second)) == want })
 	eventually(t, "the watch says why it is not in sync", func() bool { return explained(c.track(t, configMapKind)) == want })
 	c.asked()
 	for range 1000 {
-		if diff := cmp.Diff(want, explained(c.version(t, 5*time.Second))); diff != "" {
+		if diff := cmp.Diff(want, explained(c.version(t, 20*time.Second))); diff != "" {
 			t.Fatalf("-want, +got:\n%s", diff)
 		}
 	}

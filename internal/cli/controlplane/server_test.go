@@ -86,6 +86,22 @@ func runFor(t testing.TB, timeout time.Duration, of func(*command.Environment) *
 	return r
 }
 
+// timeOut runs a command that must time out, and checks the end of its error. On a busy machine, a short timeout can end before the
+// command waits: then the command runs again with twice the time.
+func timeOut(t testing.TB, of func(*command.Environment) *cobra.Command, why string, args ...string) {
+	t.Helper()
+	for timeout := 2 * time.Second; ; timeout *= 2 {
+		err := runFor(t, timeout, of, args...).err
+		if command.CodeOf(err) == command.ExitTimeout && strings.HasPrefix(err.Error(), "timed out waiting for ") && strings.HasSuffix(err.Error(), why) {
+			return
+		}
+		if timeout > time.Minute {
+			t.Errorf("%s: want exit code %d and an error that ends with %q, got %v", args, command.ExitTimeout, why, err)
+			return
+		}
+	}
+}
+
 // succeed runs a command that must not fail.
 func succeed(t testing.TB, of func(*command.Environment) *cobra.Command, args ...string) result {
 	t.Helper()

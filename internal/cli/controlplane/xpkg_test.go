@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -74,10 +73,7 @@ func TestPackage(t *testing.T) {
 		t.Errorf("deploy --package --dry-run: want 5 objects and nothing done, got\n%s", r.out)
 	}
 
-	r = runFor(t, 3*time.Second, NewDeploy, args...)
-	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "Provider provider-kyma: Crossplane has not reported a status yet") {
-		t.Errorf("deploy --package without an answer: want exit code %d and why, got %v", command.ExitTimeout, r.err)
-	}
+	timeOut(t, NewDeploy, "Provider provider-kyma: Crossplane has not reported a status yet", args...)
 	mustGet(t, policy)
 
 	// Crossplane has installed the CRDs, but the package is not Healthy yet.
@@ -88,10 +84,7 @@ func TestPackage(t *testing.T) {
 			{"apiVersion":"pkg.crossplane.io/v1","kind":"Provider","name":"provider-kyma","uid":"2"}]}}`)
 	}
 	setCondition(t, providerObject(), "Installed", "False", "cannot unpack package: 404")
-	r = runFor(t, 3*time.Second, NewDeploy, args...)
-	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "Provider provider-kyma to become Healthy: Installed: cannot unpack package: 404") {
-		t.Errorf("deploy --package that fails: want exit code %d and why, got %v", command.ExitTimeout, r.err)
-	}
+	timeOut(t, NewDeploy, "Provider provider-kyma to become Healthy: Installed: cannot unpack package: 404", args...)
 
 	provider := mustGet(t, providerObject())
 	provider.Object["status"] = map[string]any{"currentIdentifier": image, "conditions": []any{

@@ -18,11 +18,7 @@ import (
 
 // TestManifestOfModule checks that an API server accepts the output of kymactl module manifest.
 func TestManifestOfModule(t *testing.T) {
-	r, err := controlplane.StartRegistry(controlplane.WebOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.Stop)
+	r := controlplane.RegistryFor(t, controlplane.WebOptions{})
 	pushed, err := r.PushComponent(t.Context(), "modules", controlplane.Component{
 		Name: "example.org/module/greeter", Version: "1.0.0",
 		Resources: []controlplane.ComponentResource{

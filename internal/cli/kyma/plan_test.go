@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -185,8 +184,7 @@ func TestPlanNew(t *testing.T) {
 func TestPlanEnds(t *testing.T) {
 	m := newManifest(t)
 	was := leftOf(manifestNow(t, m))
-	start(t, "", time.Second, m.Namespace, "plan", "-f", fileOf(t, "web", "2.0.0")).
-		want(t, command.ExitTimeout, "to be planned: the current spec has not been planned yet")
+	timeOut(t, m.Namespace, "to be planned: the current spec has not been planned yet", "plan", "-f", fileOf(t, "web", "2.0.0"))
 	if diff := cmp.Diff(was, leftOf(manifestNow(t, m))); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
@@ -319,7 +317,7 @@ func TestTest(t *testing.T) {
 	tester(t.Context(), t, m, v1alpha1.StateReady)
 	s.want(t, command.ExitOK, "has no tests")
 
-	start(t, "", time.Second, m.Namespace, "test", "web").want(t, command.ExitTimeout, "to be tested")
+	timeOut(t, m.Namespace, "to be tested", "test", "web")
 	if err := patch(t.Context(), manifestNow(t, m), planMode); err != nil {
 		t.Fatal(err)
 	}

@@ -243,6 +243,19 @@ func kymactl(t *testing.T, namespace string, args ...string) *session {
 	return start(t, "", time.Minute, namespace, args...).wait()
 }
 
+// timeOut checks that a command times out, and its output. On a busy machine, a second can end before the command waits: then the
+// command runs again with twice the time.
+func timeOut(t *testing.T, namespace, says string, args ...string) {
+	t.Helper()
+	for timeout := time.Second; ; timeout *= 2 {
+		s := start(t, "", timeout, namespace, args...).wait()
+		if timeout > long || s.failure != nil && strings.Contains(s.failure.Error(), says) {
+			s.want(t, command.ExitTimeout, says)
+			return
+		}
+	}
+}
+
 // eventually polls until a condition is true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()

@@ -38,10 +38,10 @@ func TestWaitReady(t *testing.T) {
 
 func TestWaitEnds(t *testing.T) {
 	k := newKyma(t, v1alpha1.Module{Name: "m1"})
-	start(t, "", time.Second, k.Namespace, "wait").want(t, command.ExitTimeout, "to become Ready: the provider has not reconciled")
+	timeOut(t, k.Namespace, "to become Ready: the provider has not reconciled", "wait")
 	play(t, k, is("m1", v1alpha1.StateWarning, "hm"))
-	start(t, "", time.Second, k.Namespace, "wait").want(t, command.ExitTimeout, "timed out waiting for Kyma "+k.Namespace+"/k to become Ready: m1: hm")
-	start(t, "", time.Second, k.Namespace, "wait", "--for", "deleted").want(t, command.ExitTimeout, "not deleted yet")
+	timeOut(t, k.Namespace, "timed out waiting for Kyma "+k.Namespace+"/k to become Ready: m1: hm", "wait")
+	timeOut(t, k.Namespace, "not deleted yet", "wait", "--for", "deleted")
 	kymactl(t, k.Namespace, "wait", "nope").want(t, command.ExitNotFound, "kymactl deploy")
 	kymactl(t, k.Namespace, "wait", "nope", "--for", "deleted").want(t, command.ExitOK, "nope deleted")
 	kymactl(t, k.Namespace, "wait", "--module", "m2").want(t, command.ExitNotFound, "m2 is not enabled")
@@ -54,7 +54,7 @@ func TestWaitEnds(t *testing.T) {
 	if err := patch(t.Context(), k.DeepCopy(), `{"metadata":{"annotations":{"crossplane.io/paused":"true"}}}`); err != nil {
 		t.Fatal(err)
 	}
-	start(t, "", time.Second, k.Namespace, "wait").want(t, command.ExitTimeout, "is paused")
+	timeOut(t, k.Namespace, "is paused", "wait")
 
 	s := start(t, "", long, k.Namespace, "wait")
 	s.says(t, "is paused")

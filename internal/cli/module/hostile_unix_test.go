@@ -29,7 +29,7 @@ func TestCreatePipe(t *testing.T) {
 			select {
 			case got := <-done:
 				got.want(t, command.ExitFailure, "")
-			case <-time.After(10 * time.Second):
+			case <-time.After(time.Minute):
 				t.Fatal("still running")
 			}
 		})

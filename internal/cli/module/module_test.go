@@ -71,12 +71,7 @@ func (r run) lastLine() string {
 
 func startRegistry(t *testing.T, o controlplane.WebOptions) *controlplane.Registry {
 	t.Helper()
-	r, err := controlplane.StartRegistry(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.Stop)
-	return r
+	return controlplane.RegistryFor(t, o)
 }
 
 func digestOf(data []byte) string {

@@ -3,7 +3,9 @@
 package gitopstest
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -60,7 +62,9 @@ func Check(t *testing.T, cases map[string]Case) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			documented, message, err := runRule(t.Context(), rule, u)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			documented, message, err := runRule(ctx, rule, u)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -269,7 +269,7 @@ func TestCarriedOut(t *testing.T) {
 // poll waits until an asynchronous action of the queue is complete.
 func poll(t *testing.T, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !done(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it did not come about")
 		}

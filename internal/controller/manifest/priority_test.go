@@ -96,7 +96,7 @@ func TestEditComesFirst(t *testing.T) {
 				return nil
 			}}}
 			tc.flood(w, q)
-			for deadline := time.Now().Add(10 * time.Second); q.Len() < count && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(time.Minute); q.Len() < count && time.Now().Before(deadline); {
 				time.Sleep(time.Millisecond) // The queue provides no event to wait for.
 			}
 			m := &fleet[count/2]

@@ -50,6 +50,17 @@ func TestReconcile(t *testing.T) {
 		b.reconcile(t, "a")
 		b.resolver.calls, b.writes, b.events.events = 0, 0, nil
 	}
+	// after changes a resolved template, which is then resolved to a version.
+	after := func(version string, changes ...func(*v1alpha1.ModuleTemplate)) func(t *testing.T, b *bench) {
+		return func(t *testing.T, b *bench) {
+			t.Helper()
+			before(t, b)
+			for _, change := range changes {
+				b.change(t, "a", change)
+			}
+			b.resolver.version = version
+		}
+	}
 	cases := map[string]struct {
 		reason  string
 		arrange func(t *testing.T, b *bench)
@@ -68,35 +79,22 @@ func TestReconcile(t *testing.T) {
 			want:    want{said: "True Resolved module sample version 1.0.0", version: "1.0.0", generation: 1},
 		},
 		"Changed": {
-			reason: "A change of the spec is resolved.",
-			arrange: func(t *testing.T, b *bench) {
-				t.Helper()
-				before(t, b)
-				b.change(t, "a", newGeneration)
-				b.resolver.version = "1.1.0"
-			},
+			reason:  "A change of the spec is resolved.",
+			arrange: after("1.1.0", newGeneration),
 			want: want{
 				said: "True Resolved module sample version 1.1.0", version: "1.1.0", generation: 2, calls: 1,
 				events: []string{"Normal Resolved Module sample resolved to version 1.1.0, digest sha256:1.1.0"},
 			},
 		},
 		"Unchanged": {
-			reason: "A change that means the same is not an event.",
-			arrange: func(t *testing.T, b *bench) {
-				t.Helper()
-				before(t, b)
-				b.change(t, "a", newGeneration)
-			},
-			want: want{said: "True Resolved module sample version 1.0.0", version: "1.0.0", generation: 2, calls: 1},
+			reason:  "A change that means the same is not an event.",
+			arrange: after("1.0.0", newGeneration),
+			want:    want{said: "True Resolved module sample version 1.0.0", version: "1.0.0", generation: 2, calls: 1},
 		},
 		"Requested": {
-			reason: "It is resolved again when someone asks for it.",
-			arrange: func(t *testing.T, b *bench) {
-				t.Helper()
-				before(t, b)
-				b.change(t, "a", annotate(meta.AnnotationKeyReconcileRequestedAt, "now"))
-			},
-			want: want{said: "True Resolved module sample version 1.0.0", version: "1.0.0", generation: 1, handled: "now", calls: 1},
+			reason:  "It is resolved again when someone asks for it.",
+			arrange: after("1.0.0", annotate(meta.AnnotationKeyReconcileRequestedAt, "now")),
+			want:    want{said: "True Resolved module sample version 1.0.0", version: "1.0.0", generation: 1, handled: "now", calls: 1},
 		},
 		"StatusLost": {
 			reason: "A status that was emptied is filled again.",
@@ -143,48 +141,26 @@ func TestReconcile(t *testing.T) {
 			},
 		},
 		"Lower": {
-			reason: "A lower version is refused.",
-			arrange: func(t *testing.T, b *bench) {
-				t.Helper()
-				before(t, b)
-				b.change(t, "a", newGeneration)
-				b.resolver.version = "0.9.0"
-			},
-			want: want{said: lower, version: "1.0.0", generation: 1, calls: 1, events: []string{"Warning " + strings.TrimPrefix(lower, "False ")}},
+			reason:  "A lower version is refused.",
+			arrange: after("0.9.0", newGeneration),
+			want:    want{said: lower, version: "1.0.0", generation: 1, calls: 1, events: []string{"Warning " + strings.TrimPrefix(lower, "False ")}},
 		},
 		"LowerMeant": {
-			reason: "Unless it is meant.",
-			arrange: func(t *testing.T, b *bench) {
-				t.Helper()
-				before(t, b)
-				b.change(t, "a", newGeneration)
-				b.change(t, "a", annotate(v1alpha1.AnnotationAllowDowngrade, "0.9.0"))
-				b.resolver.version = "0.9.0"
-			},
+			reason:  "Unless it is meant.",
+			arrange: after("0.9.0", newGeneration, annotate(v1alpha1.AnnotationAllowDowngrade, "0.9.0")),
 			want: want{
 				said: "True Resolved module sample version 0.9.0", version: "0.9.0", generation: 2, calls: 1,
 				events: []string{"Normal Resolved Module sample resolved to version 0.9.0, digest sha256:0.9.0"},
 			},
 		},
 		"LowerOtherwiseMeant": {
-			reason: "Another version is not the one that is meant.",
-			arrange: func(t *testing.T, b *bench) {
-				t.Helper()
-				before(t, b)
-				b.change(t, "a", newGeneration)
-				b.change(t, "a", annotate(v1alpha1.AnnotationAllowDowngrade, "0.8.0"))
-				b.resolver.version = "0.9.0"
-			},
-			want: want{said: lower, version: "1.0.0", generation: 1, calls: 1, events: []string{"Warning " + strings.TrimPrefix(lower, "False ")}},
+			reason:  "Another version is not the one that is meant.",
+			arrange: after("0.9.0", newGeneration, annotate(v1alpha1.AnnotationAllowDowngrade, "0.8.0")),
+			want:    want{said: lower, version: "1.0.0", generation: 1, calls: 1, events: []string{"Warning " + strings.TrimPrefix(lower, "False ")}},
 		},
 		"OtherModule": {
-			reason: "The versions of two modules have nothing to do with each other.",
-			arrange: func(t *testing.T, b *bench) {
-				t.Helper()
-				before(t, b)
-				b.change(t, "a", func(m *v1alpha1.ModuleTemplate) { m.Spec.ModuleName = "other"; m.Generation++ })
-				b.resolver.version = "0.9.0"
-			},
+			reason:  "The versions of two modules have nothing to do with each other.",
+			arrange: after("0.9.0", func(m *v1alpha1.ModuleTemplate) { m.Spec.ModuleName = "other"; m.Generation++ }),
 			want: want{
 				said: "True Resolved module other version 0.9.0", version: "0.9.0", generation: 2, calls: 1,
 				events: []string{"Normal Resolved Module other resolved to version 0.9.0, digest sha256:0.9.0"},

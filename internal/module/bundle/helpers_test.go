@@ -77,12 +77,7 @@ func moduleOf(version string) controlplane.Component {
 
 func startRegistry(t *testing.T) *controlplane.Registry {
 	t.Helper()
-	r, err := controlplane.StartRegistry(controlplane.WebOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.Stop)
-	return r
+	return controlplane.RegistryFor(t, controlplane.WebOptions{})
 }
 
 func push(t *testing.T, r *controlplane.Registry, c controlplane.Component) controlplane.PushedComponent {

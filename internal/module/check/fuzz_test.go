@@ -21,7 +21,7 @@ func FuzzModule(f *testing.F) {
 	f.Add(widgets, "a: b: c", "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w}, spec: {size: null, tags: [[]]}}")
 	f.Fuzz(func(t *testing.T, crds, raw, cr string) {
 		defer fuzztest.Within(t, fuzztest.Limits{Base: 256 << 20, PerByte: 64 << 10}, len(crds)+len(raw)+len(cr))()
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		s := Subject{CRDs: []archive.File{file("crd.yaml", crds)}, Installs: []Install{plain("raw", raw)}}
 		if objects, err := yamldoc.Objects([]byte(cr)); err == nil && len(objects) > 0 {

@@ -3,7 +3,6 @@
 package check
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -13,11 +12,27 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 )
 
-func TestCRDs(t *testing.T) {
-	type want struct {
-		warnings []string
-		err      string
+// A want is the result of Module: warnings, or an error.
+type want struct {
+	warnings []string
+	err      string
+}
+
+func (w want) check(t *testing.T, reason string, s Subject) {
+	t.Helper()
+	r, err := Module(t.Context(), s)
+	got := want{}
+	if err != nil {
+		got.err = err.Error()
+	} else {
+		got.warnings = r.Warnings
 	}
+	if diff := cmp.Diff(w, got, cmp.AllowUnexported(want{})); diff != "" {
+		t.Errorf("\n%s\nModule(...): -want, +got:\n%s", reason, diff)
+	}
+}
+
+func TestCRDs(t *testing.T) {
 	const prefix = "crds: w.yaml: CustomResourceDefinition widgets.example.org: "
 	cases := map[string]struct {
 		reason   string
@@ -132,25 +147,12 @@ func TestCRDs(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r, err := Module(context.Background(), Subject{CRDs: tc.crds, Installs: tc.installs})
-			got := want{}
-			if err != nil {
-				got.err = err.Error()
-			} else {
-				got.warnings = r.Warnings
-			}
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
-				t.Errorf("\n%s\nModule(...): -want, +got:\n%s", tc.reason, diff)
-			}
+			tc.want.check(t, tc.reason, Subject{CRDs: tc.crds, Installs: tc.installs})
 		})
 	}
 }
 
 func TestCustomResource(t *testing.T) {
-	type want struct {
-		warnings []string
-		err      string
-	}
 	const prefix = "custom resource Widget w: "
 	cases := map[string]struct {
 		reason   string
@@ -260,16 +262,7 @@ func TestCustomResource(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r, err := Module(context.Background(), Subject{CRDs: []archive.File{file("w.yaml", widgets)}, Installs: tc.installs, CustomResource: tc.cr})
-			got := want{}
-			if err != nil {
-				got.err = err.Error()
-			} else {
-				got.warnings = r.Warnings
-			}
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
-				t.Errorf("\n%s\nModule(...): -want, +got:\n%s", tc.reason, diff)
-			}
+			tc.want.check(t, tc.reason, Subject{CRDs: []archive.File{file("w.yaml", widgets)}, Installs: tc.installs, CustomResource: tc.cr})
 		})
 	}
 }
@@ -325,13 +318,7 @@ func TestImages(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r, err := Module(context.Background(), Subject{Installs: []Install{plain("raw", tc.object)}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, r.Warnings); diff != "" {
-				t.Errorf("\n%s\nModule(...): -want, +got:\n%s", tc.reason, diff)
-			}
+			want{warnings: tc.want}.check(t, tc.reason, Subject{Installs: []Install{plain("raw", tc.object)}})
 		})
 	}
 }

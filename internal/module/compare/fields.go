@@ -69,17 +69,17 @@ func (w *walker) values(path string, from, to any) {
 }
 
 func (w *walker) maps(path string, from, to map[string]any) {
-	keys := slices.Collect(maps.Keys(from))
-	for k := range to {
-		if _, ok := from[k]; !ok {
-			keys = append(keys, k)
-		}
-	}
+	w.members(from, to, func(key string) string { return join(path, key) })
+}
+
+// members compares the values of each key of two maps. pathOf returns the path of a key.
+func (w *walker) members(from, to map[string]any, pathOf func(key string) string) {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(from)), maps.Keys(to))
 	slices.Sort(keys)
-	for _, k := range keys {
+	for _, k := range slices.Compact(keys) {
 		a, had := from[k]
 		b, has := to[k]
-		w.both(join(path, k), a, b, had, has)
+		w.both(pathOf(k), a, b, had, has)
 	}
 }
 
@@ -104,18 +104,7 @@ func (w *walker) lists(path string, from, to []any) {
 		return
 	}
 	before := len(w.found)
-	names := slices.Collect(maps.Keys(a))
-	for n := range b {
-		if _, ok := a[n]; !ok {
-			names = append(names, n)
-		}
-	}
-	slices.Sort(names)
-	for _, n := range names {
-		x, had := a[n]
-		y, has := b[n]
-		w.both(path+"["+n+"]", x, y, had, has)
-	}
+	w.members(a, b, func(name string) string { return path + "[" + name + "]" })
 	if len(w.found) == before {
 		// Only the order differs, which may be significant.
 		var f, t any = namesOf(from), namesOf(to)

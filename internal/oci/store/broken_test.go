@@ -177,7 +177,7 @@ func TestCopyCancel(t *testing.T) {
 			defer s.Misbehave(nil)
 			start := time.Now()
 			_, err := store.Copy(ctx, repositoryAt(t, from, "source"), "1", repositoryAt(t, s, "to"), store.CopyOptions{Tag: "x"})
-			if !errors.Is(err, context.Canceled) || time.Since(start) > 2*time.Second {
+			if !errors.Is(err, context.Canceled) || time.Since(start) > time.Minute {
 				t.Errorf("Copy(...): %v after %s", err, time.Since(start))
 			}
 		})

@@ -50,7 +50,7 @@ func probe() {
 	out.Confinement = confine.Process(confine.Limits{CPUSeconds: 30, Memory: DefaultMemory})
 	_, err := os.Open(victim)
 	out.Opened = err == nil
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	_, err = (&net.Dialer{}).DialContext(ctx, "tcp", "127.0.0.1:1")
 	out.Dialed = err == nil || strings.Contains(err.Error(), "refused")

@@ -60,6 +60,8 @@ func TestPages(t *testing.T) {
 				checkPage(t, s.URL, "Observe(...)", seen.Exists, err)
 				removal, err := engine.Remove(t.Context(), c, bundle)
 				checkPage(t, s.URL, "Remove(...)", removal.Gone, err)
+				versions, err := c.APIVersions(t.Context())
+				checkPage(t, s.URL, "APIVersions()", len(versions) > 0, err)
 			}
 			if requests.Load() == 0 {
 				t.Error("nothing was asked")

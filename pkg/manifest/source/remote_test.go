@@ -19,11 +19,7 @@ var greeter = controlplane.Files{
 }
 
 func TestOCI(t *testing.T) {
-	r, err := controlplane.StartRegistry(controlplane.WebOptions{Username: "robot", Password: "secret"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.Stop)
+	r := controlplane.RegistryFor(t, controlplane.WebOptions{Username: "robot", Password: "secret"})
 	chart, err := r.PushChart(t.Context(), "charts", greeter)
 	if err != nil {
 		t.Fatal(err)

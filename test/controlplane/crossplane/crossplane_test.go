@@ -43,11 +43,7 @@ func TestCrossplane(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cluster.Stop()
-	registry, err := controlplane.StartRegistry(controlplane.WebOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer registry.Stop()
+	registry := controlplane.RegistryFor(t, controlplane.WebOptions{})
 	// The kinds of the provider are not active until the configuration is installed.
 	x, err := Start(t.Context(), Options{
 		Cluster: cluster, Registry: registry, Dir: filepath.Join(dir, "crossplane"), Activate: []string{"*.example.org"},

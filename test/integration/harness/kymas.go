@@ -147,16 +147,7 @@ func BeReadyKyma() types.GomegaMatcher {
 
 // DescribeKyma returns "Ready", or why a Kyma is not Ready in its current generation.
 func DescribeKyma(k *v1alpha1.Kyma) string {
-	ready, synced := k.GetCondition(xpv2.TypeReady), k.GetCondition(xpv2.TypeSynced)
-	at := k.Status.AtProvider
-	if synced.ObservedGeneration != k.Generation {
-		return fmt.Sprintf("generation %d was seen, it is %d", synced.ObservedGeneration, k.Generation)
-	}
-	if synced.Status != corev1.ConditionTrue || ready.Status != corev1.ConditionTrue || at.State != v1alpha1.StateReady {
-		return fmt.Sprintf("Synced %s %q, Ready %s %q, state %q, modules %+v",
-			synced.Status, synced.Message, ready.Status, ready.Message, at.State, at.Modules)
-	}
-	return "Ready"
+	return describeState(k, k.Status.AtProvider.State, fmt.Sprintf("modules %+v", k.Status.AtProvider.Modules))
 }
 
 // HaveKymaState matches a Kyma by its state, and a message that contains all parts.

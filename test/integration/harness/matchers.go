@@ -4,6 +4,7 @@ package harness
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	. "github.com/onsi/gomega"
@@ -20,6 +21,7 @@ import (
 
 // conditioned is implemented by Manifest and Kyma.
 type conditioned interface {
+	GetGeneration() int64
 	GetCondition(kind xpv2.ConditionType) xpv2.Condition
 }
 
@@ -77,14 +79,17 @@ func BeReady() types.GomegaMatcher {
 
 // describe returns "Ready", or why a Manifest is not Ready in its current generation.
 func describe(m *v1alpha1.Manifest) string {
-	ready, synced := m.GetCondition(xpv2.TypeReady), m.GetCondition(xpv2.TypeSynced)
-	at := m.Status.AtProvider
-	if synced.ObservedGeneration != m.Generation {
-		return fmt.Sprintf("generation %d was seen, it is %d", synced.ObservedGeneration, m.Generation)
+	return describeState(m, m.Status.AtProvider.State, strconv.Quote(m.Status.AtProvider.Message))
+}
+
+// describeState returns "Ready", or the conditions, the state and the details of an object that is not Ready in its current generation.
+func describeState(o conditioned, state v1alpha1.State, details string) string {
+	ready, synced := o.GetCondition(xpv2.TypeReady), o.GetCondition(xpv2.TypeSynced)
+	if synced.ObservedGeneration != o.GetGeneration() {
+		return fmt.Sprintf("generation %d was seen, it is %d", synced.ObservedGeneration, o.GetGeneration())
 	}
-	if synced.Status != corev1.ConditionTrue || ready.Status != corev1.ConditionTrue || at.State != v1alpha1.StateReady {
-		return fmt.Sprintf("Synced %s %q, Ready %s %q, state %q %q",
-			synced.Status, synced.Message, ready.Status, ready.Message, at.State, at.Message)
+	if synced.Status != corev1.ConditionTrue || ready.Status != corev1.ConditionTrue || state != v1alpha1.StateReady {
+		return fmt.Sprintf("Synced %s %q, Ready %s %q, state %q, %s", synced.Status, synced.Message, ready.Status, ready.Message, state, details)
 	}
 	return "Ready"
 }

@@ -112,7 +112,7 @@ func TestRequeuerStops(t *testing.T) {
 	}()
 	select {
 	case <-returned:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("Queue(...) blocks a controller that stops")
 	}
 }

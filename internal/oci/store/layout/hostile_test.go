@@ -50,7 +50,7 @@ func TestLayoutManyTimes(t *testing.T) {
 	if all, err := l.Referrers(t.Context(), oci.DigestOf([]byte("x"))); err != nil || len(all) != maxListed {
 		t.Errorf("referrers(...): %d, %v", len(all), err)
 	}
-	if took := time.Since(begin); took > 10*time.Second {
+	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("Root() and referrers(...) took %s", took)
 	}
 }
@@ -105,7 +105,7 @@ func TestLayoutOddPartial(t *testing.T) {
 				if err != nil {
 					t.Errorf("\n%s\nPutBlob(...), Close(): %v", tc.reason, err)
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(time.Minute):
 				t.Fatalf("\n%s\nPutBlob(...), Close(): still running", tc.reason)
 			}
 			if after := storetest.FilesOf(t, filepath.Join(dir, "."))[indexFile]; after != before {

@@ -53,7 +53,7 @@ func TestOwnersConcurrently(t *testing.T) {
 		both.Done()
 		select {
 		case <-met:
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Errorf("%s waits for another one", line)
 		}
 		return nil

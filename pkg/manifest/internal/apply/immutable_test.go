@@ -26,6 +26,17 @@ func TestApplyImmutable(t *testing.T) {
 	tries := []string{"get ConfigMap apps/web", "try apply ConfigMap apps/web"}
 	again := result{Kind: "Immutable", Fields: []string{"data"}}
 	why := "ConfigMap apps/web: data cannot be changed (field is immutable when `immutable` is set); "
+	precise := result{
+		Err: "StatefulSet apps/web: spec.serviceName cannot be changed " +
+			"(updates to statefulset spec for fields other than 'replicas', 'template' are forbidden); to recreate the object, set recreate",
+		Refused: true,
+	}
+	preciseRequests := []string{
+		"apply unforced StatefulSet apps/web", "get StatefulSet apps/web", "get StatefulSet apps/web", "try create StatefulSet apps/web-",
+	}
+	preciseTries := []string{
+		"get StatefulSet apps/web", "try apply StatefulSet apps/web", "get StatefulSet apps/web", "try create StatefulSet apps/web-",
+	}
 	cases := map[string]scenario{
 		"NotAllowed": {
 			reason: "Without permission, the error says what cannot be changed, why, and what to do.",
@@ -116,49 +127,19 @@ immutable: true, data: {a: "2"}}`,
 		"Precise": {
 			reason: "If the API server names the whole spec, the error names the fields that differ, but not those that may change.",
 			was:    stateful, want: stateful2,
-			out: result{
-				Err: "StatefulSet apps/web: spec.serviceName cannot be changed " +
-					"(updates to statefulset spec for fields other than 'replicas', 'template' are forbidden); to recreate the object, set recreate",
-				Refused: true,
-			},
-			requests: []string{
-				"apply unforced StatefulSet apps/web", "get StatefulSet apps/web", "get StatefulSet apps/web", "try create StatefulSet apps/web-",
-			},
-			tries: []string{
-				"get StatefulSet apps/web", "try apply StatefulSet apps/web", "get StatefulSet apps/web", "try create StatefulSet apps/web-",
-			},
+			out: precise, requests: preciseRequests, tries: preciseTries,
 		},
 		"Untold": {
 			reason: "If the API server does not return what it would create, the fields are compared as written.",
 			was:    stateful, want: stateful2,
 			meet: refuse("create StatefulSet apps/web-", kerrors.NewForbidden(schema.GroupResource{}, "web", errors.New("no"))),
-			out: result{
-				Err: "StatefulSet apps/web: spec.serviceName cannot be changed " +
-					"(updates to statefulset spec for fields other than 'replicas', 'template' are forbidden); to recreate the object, set recreate",
-				Refused: true,
-			},
-			requests: []string{
-				"apply unforced StatefulSet apps/web", "get StatefulSet apps/web", "get StatefulSet apps/web", "try create StatefulSet apps/web-",
-			},
-			tries: []string{
-				"get StatefulSet apps/web", "try apply StatefulSet apps/web", "get StatefulSet apps/web", "try create StatefulSet apps/web-",
-			},
+			out:  precise, requests: preciseRequests, tries: preciseTries,
 		},
 		"Removed": {
 			reason: "The error also names a field that was applied before and is no longer desired, but not fields that others set.",
 			was:    stateful, want: `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web, namespace: apps}, spec: {replicas: 1, x: 1}}`,
 			others: func(s *site) { s.c.Set("some-controller", refOf(stateful), "z", "spec", "z") },
-			out: result{
-				Err: "StatefulSet apps/web: spec.serviceName cannot be changed " +
-					"(updates to statefulset spec for fields other than 'replicas', 'template' are forbidden); to recreate the object, set recreate",
-				Refused: true,
-			},
-			requests: []string{
-				"apply unforced StatefulSet apps/web", "get StatefulSet apps/web", "get StatefulSet apps/web", "try create StatefulSet apps/web-",
-			},
-			tries: []string{
-				"get StatefulSet apps/web", "try apply StatefulSet apps/web", "get StatefulSet apps/web", "try create StatefulSet apps/web-",
-			},
+			out:    precise, requests: preciseRequests, tries: preciseTries,
 		},
 	}
 	for name, tc := range cases {

@@ -30,6 +30,16 @@ func (w *world) at(line string, err error) {
 	}
 }
 
+// before calls do before the request with this log line.
+func (w *world) before(line string, do func()) {
+	w.meet = func(got string) error {
+		if got == line {
+			do()
+		}
+		return nil
+	}
+}
+
 // TestRunIdentifies verifies what happens to each object that has the name of a member.
 func TestRunIdentifies(t *testing.T) {
 	const web = "ConfigMap apps/web"
@@ -143,13 +153,10 @@ func TestRunIdentifies(t *testing.T) {
 			reason: "An object that replaces a member is not deleted. The next call decides what it is.",
 			given: func(w *world) {
 				w.add("web", aConfig)
-				w.meet = func(line string) error {
-					if line == "delete "+web {
-						w.c.Finish(named(aConfig))
-						w.c.Create("kubectl", aConfig)
-					}
-					return nil
-				}
+				w.before("delete "+web, func() {
+					w.c.Finish(named(aConfig))
+					w.c.Create("kubectl", aConfig)
+				})
 			},
 			want: outcome{
 				Log: []string{hooks[0], "delete " + web, "metadata " + web}, Left: both,
@@ -160,12 +167,7 @@ func TestRunIdentifies(t *testing.T) {
 			reason: "An object that another client deletes first is gone once the API server says so.",
 			given: func(w *world) {
 				w.add("web", aConfig)
-				w.meet = func(line string) error {
-					if line == "delete "+web {
-						w.c.Finish(named(aConfig))
-					}
-					return nil
-				}
+				w.before("delete "+web, func() { w.c.Finish(named(aConfig)) })
 			},
 			want: outcome{Log: removed, Done: []string{web}, Left: space},
 		},
@@ -279,13 +281,10 @@ func TestReplacedInCache(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, Remove)
 			w.add("web", aConfig)
-			w.meet = func(line string) error {
-				if line == "delete ConfigMap apps/web" {
-					w.c.Finish(named(aConfig))
-					w.c.Create("kubectl", tc.text)
-				}
-				return nil
-			}
+			w.before("delete ConfigMap apps/web", func() {
+				w.c.Finish(named(aConfig))
+				w.c.Create("kubectl", tc.text)
+			})
 			w.c.Cached()
 			if res, err := w.run(t.Context()); err != nil || !res.Blocked.Waits() {
 				t.Fatalf("Run(...): %+v, %v", res, err)
@@ -324,12 +323,7 @@ func TestRunSurvivesPanics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, tc.mode)
 			tc.given(w)
-			w.meet = func(line string) error {
-				if line == tc.line {
-					panic("a bad response")
-				}
-				return nil
-			}
+			w.before(tc.line, func() { panic("a bad response") })
 			if _, err := w.run(t.Context()); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s\nRun(...): want the error of the object, got %v", tc.reason, err)
 			}

@@ -304,12 +304,7 @@ func TestRunOrphans(t *testing.T) {
 			mode:   Remove,
 			given: func(w *world) {
 				w.add("web", aConfig).Keep = true
-				w.meet = func(line string) error {
-					if line == "patch ConfigMap apps/web" {
-						w.c.Finish(named(aConfig))
-					}
-					return nil
-				}
+				w.before("patch ConfigMap apps/web", func() { w.c.Finish(named(aConfig)) })
 			},
 			want: outcome{
 				Log:  []string{"patch ConfigMap apps/web", "hooks pre-delete", "hooks post-delete"},
@@ -321,13 +316,10 @@ func TestRunOrphans(t *testing.T) {
 			mode:   Remove,
 			given: func(w *world) {
 				w.add("web", aConfig).Keep = true
-				w.meet = func(line string) error {
-					if line == "patch ConfigMap apps/web" {
-						w.c.Finish(named(aConfig))
-						w.c.Create("kubectl", aConfig)
-					}
-					return nil
-				}
+				w.before("patch ConfigMap apps/web", func() {
+					w.c.Finish(named(aConfig))
+					w.c.Create("kubectl", aConfig)
+				})
 			},
 			want: outcome{
 				Log: []string{"patch ConfigMap apps/web"}, Left: []string{"ConfigMap apps/web", "Namespace apps"},
@@ -339,12 +331,7 @@ func TestRunOrphans(t *testing.T) {
 			mode:   Remove,
 			given: func(w *world) {
 				w.add("web", aConfig)
-				w.meet = func(line string) error {
-					if line == "hooks pre-delete" {
-						annotate(w, named(aConfig))
-					}
-					return nil
-				}
+				w.before("hooks pre-delete", func() { annotate(w, named(aConfig)) })
 			},
 			want: outcome{
 				Log:  []string{"hooks pre-delete", "delete ConfigMap apps/web", "hooks post-delete"},
@@ -357,12 +344,7 @@ func TestRunOrphans(t *testing.T) {
 			given: func(w *world) {
 				w.add("db", bConfig)
 				w.add("web", aConfig).Keep = true
-				w.meet = func(line string) error {
-					if line == "patch ConfigMap apps/web" {
-						return kerrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "web", errors.New("no"))
-					}
-					return nil
-				}
+				w.at("patch ConfigMap apps/web", kerrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "web", errors.New("no")))
 			},
 			want: outcome{
 				Log: []string{"patch ConfigMap apps/web"}, Left: []string{"ConfigMap apps/db", "ConfigMap apps/web", "Namespace apps"},

@@ -189,12 +189,7 @@ func TestRunShared(t *testing.T) {
 			mode:   Remove,
 			given: func(w *world) {
 				w.using()
-				w.meet = func(line string) error {
-					if line == lookCRD {
-						w.handOverOnly()
-					}
-					return nil
-				}
+				w.before(lookCRD, w.handOverOnly)
 			},
 			want: outcome{
 				Log:     []string{readCRD, "hooks pre-delete", "hooks post-delete", lookCRD},
@@ -207,12 +202,7 @@ func TestRunShared(t *testing.T) {
 			mode:   Remove,
 			given: func(w *world) {
 				w.using()
-				w.meet = func(line string) error {
-					if line == markCRD {
-						w.handOverOnly()
-					}
-					return nil
-				}
+				w.before(markCRD, w.handOverOnly)
 			},
 			want: outcome{
 				Log:     []string{readCRD, "hooks pre-delete", "hooks post-delete", lookCRD, markCRD, lookCRD},
@@ -235,14 +225,11 @@ func TestRunShared(t *testing.T) {
 			given: func(w *world) {
 				w.add(object.PartCRDs, aCRD)
 				w.in.Known = nil
-				w.meet = func(line string) error {
-					if line == readCRD {
-						w.c.Edit("other", named(aCRD), func(u *unstructured.Unstructured) {
-							object.AddLabels(u, map[string]string{object.LabelPartOf: theirSet})
-						})
-					}
-					return nil
-				}
+				w.before(readCRD, func() {
+					w.c.Edit("other", named(aCRD), func(u *unstructured.Unstructured) {
+						object.AddLabels(u, map[string]string{object.LabelPartOf: theirSet})
+					})
+				})
 			},
 			want: outcome{
 				Log:  []string{readCRD, "hooks pre-delete", "hooks post-delete"},

@@ -38,7 +38,7 @@ var _ = Describe("Invalid content", Label("bad"), func() {
 		Entry("template that renders invalid YAML", noYAML),
 		Entry("values that violate the schema", brokenSchema),
 		Entry("kubeVersion that the cluster does not match", wrongKubeVersion),
-		Entry("chart as type kustomize", kustomization),
+		Entry("chart as type kustomize", chartAsKustomization),
 		Entry("chart as type raw", chartAsRaw),
 		Entry("values for plain objects", rawWithValues),
 		Entry("config with an unknown key", configured("configs: [{name: web, clientConfig: Nonsense=1}]",
@@ -146,26 +146,21 @@ func wrongKubeVersion(ctx SpecContext, s *Space) trouble {
 	return broken(ctx, s, c, `web: chart "web": requires Kubernetes >= 1.99.0, but the cluster runs v1.36.3`)
 }
 
-func kustomization(ctx SpecContext, s *Space) trouble {
-	source := WebChart().PushLayer(ctx)
-	source.Type = v1alpha1.SourceTypeKustomize
-	m := Web(s, source)
-	m.Spec.ForProvider.Installs[0].Values = nil
-	return trouble{
-		manifest: m, fix: fixSource(s, "web"),
-		says: []string{"web: ", "has no kustomization.yaml"},
-	}
+func chartAsKustomization(ctx SpecContext, s *Space) trouble {
+	return chartAs(ctx, s, v1alpha1.SourceTypeKustomize, "has no kustomization.yaml")
 }
 
 func chartAsRaw(ctx SpecContext, s *Space) trouble {
+	return chartAs(ctx, s, v1alpha1.SourceTypeRaw, "Chart.yaml: kind is missing or not a string")
+}
+
+// chartAs returns a trouble with a chart as another type of source.
+func chartAs(ctx SpecContext, s *Space, kind v1alpha1.SourceType, says string) trouble {
 	source := WebChart().PushLayer(ctx)
-	source.Type = v1alpha1.SourceTypeRaw
+	source.Type = kind
 	m := Web(s, source)
 	m.Spec.ForProvider.Installs[0].Values = nil
-	return trouble{
-		manifest: m, fix: fixSource(s, "web"),
-		says: []string{"web: ", "Chart.yaml: kind is missing or not a string"},
-	}
+	return trouble{manifest: m, fix: fixSource(s, "web"), says: []string{"web: ", says}}
 }
 
 func rawWithValues(_ SpecContext, s *Space) trouble {
