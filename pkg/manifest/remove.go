@@ -57,7 +57,7 @@ func (p *pruner) Prune(ctx context.Context, what execute.Doomed) (teardown.Resul
 	objects := p.objects
 	objects.States = what.Objects
 	res, err := p.remover.run(ctx, teardown.Prune, what.Entries, objects, p.hooks.ofRemoved(what.Records, what.Parts, what.OwnerOf, what.Save))
-	maps.DeleteFunc(p.remover.memory.settled, func(ref cluster.ObjectRef, _ string) bool { return res.Done[ref] })
+	maps.DeleteFunc(p.remover.memory.settled, func(ref cluster.ObjectRef, _ teardown.Settlement) bool { return res.Done[ref] })
 	return res, err
 }
 
