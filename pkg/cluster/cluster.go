@@ -39,10 +39,9 @@ type Access interface {
 	Identity() string
 
 	// UID returns the UID of the namespace kube-system, which distinguishes clusters even if they have the same address. It
-	// sends at most one request per hour, after a network connection was opened or closed, after an outage, and after a kind was listed
-	// again. The result is empty if the cluster has no such namespace, or if
-	// the credentials don't allow reading it. The error is not nil if a different cluster has appeared behind the address: the
-	// Cluster cannot be used any longer.
+	// sends at most one request per hour, and one after each of these events: a network connection was opened or closed, an outage
+	// ended, or a kind was listed again. The result is empty if the cluster has no such namespace, or if the credentials don't allow
+	// reading it. The error is not nil if a different cluster has appeared behind the address: the Cluster cannot be used any longer.
 	UID(ctx context.Context) (string, error)
 
 	// ConfirmUID is like UID, but always sends a request.

@@ -44,7 +44,12 @@ func (i *installs) attempt(c *compose.Component, v execute.View) *hook.Attempt {
 		First: inventory.Run{Inputs: c.Digest, Content: c.Content, Retry: i.hooks.retry, Revision: c.Next.Number, Before: c.Next.Before},
 		Note:  c.NoteHooks,
 		Prepare: func(ctx context.Context, run *inventory.Run) ([]hook.Hook, error) {
-			return i.hooks.prepare(ctx, c.Hooks, c.Name, in, run, v.OwnerOf)
+			prepared, err := i.hooks.prepare(ctx, c.Hooks, c.Name, in, run, v.OwnerOf)
+			for n := range prepared {
+				// Other namespaces of the bundle are applied after the hooks that precede the objects.
+				prepared[n].OwnNamespace = prepared[n].Ref.Namespace == in.Namespace && c.OwnNamespaces[in.Namespace]
+			}
+			return prepared, err
 		},
 		Runner: i.hooks.runner, Save: v.Save,
 		Records: release.RevisionRecorder{History: i.history, Installation: c.ReleaseAt(i.now(), v.Run)},

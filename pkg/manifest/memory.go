@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
 )
 
 // A bundleKey identifies a bundle across clusters. It includes the owner and its UID, so that bundles with the same name and
@@ -50,8 +51,8 @@ type memory struct {
 	repairs map[cluster.ObjectRef]ownership.Repairs
 	// reports contains reports about objects that drifted and are not repaired.
 	reports inspect.Reports
-	// settled contains the UIDs of objects to delete that a request found to be gone or not to belong to the bundle.
-	settled map[cluster.ObjectRef]string
+	// settled contains the objects to delete that a request found to be gone or not to belong to the bundle.
+	settled map[cluster.ObjectRef]teardown.Settlement
 	// hooks measures how long hooks of the bundle run.
 	hooks hook.Stopwatch
 	// examined contains the progress of checks of CRDs.
@@ -118,7 +119,7 @@ func (m *memory) forgetGone(inv *inventory.Inventory) {
 			delete(m.reports, k)
 		}
 	}
-	maps.DeleteFunc(m.settled, func(k cluster.ObjectRef, _ string) bool { return gone(k) })
+	maps.DeleteFunc(m.settled, func(k cluster.ObjectRef, _ teardown.Settlement) bool { return gone(k) })
 	maps.DeleteFunc(m.repairs, func(k cluster.ObjectRef, _ ownership.Repairs) bool { return gone(k) })
 }
 

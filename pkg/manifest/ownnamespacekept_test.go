@@ -3,9 +3,11 @@
 package manifest
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -40,6 +42,19 @@ func TestNamespaceOfLeftBehind(t *testing.T) {
 		}
 		return out
 	}
+	retried := func(b *bench) outcome {
+		b.s.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
+			if verb == "patch" && k == namespace {
+				return refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "boom")
+			}
+			return nil
+		}
+		if r, err := b.Remove(b.t.Context(), b.c, before()); err == nil {
+			b.t.Errorf("Remove(...): want an error, got %+v", r)
+		}
+		b.s.fault = nil
+		return removed(b)
+	}
 	replaced := func(b *bench) {
 		b.s.remove(inside)
 		b.s.put(manifestOf(b.t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: in, namespace: own}}").Object)
@@ -52,8 +67,12 @@ func TestNamespaceOfLeftBehind(t *testing.T) {
 		want   outcome
 		left   bool
 	}{
-		"Removed":        {reason: "The bundle is removed.", harm: replaced, act: removed, want: kept, left: true},
-		"Pruned":         {reason: "The bundle no longer contains the objects.", harm: replaced, act: pruned, want: kept, left: true},
+		"Removed": {reason: "The bundle is removed.", harm: replaced, act: removed, want: kept, left: true},
+		"Pruned":  {reason: "The bundle no longer contains the objects.", harm: replaced, act: pruned, want: kept, left: true},
+		"Retried": {
+			reason: "The call that found the object could not keep its namespace.", harm: replaced, act: retried,
+			want: outcome{Kept: []cluster.ObjectRef{namespace}}, left: true,
+		},
 		"NothingForeign": {reason: "The namespace goes with everything that is in it.", harm: func(*bench) {}, act: removed},
 	}
 	for name, tc := range cases {

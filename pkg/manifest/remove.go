@@ -21,8 +21,24 @@ import (
 type remover struct {
 	// input contains the fields that all removals of the call share.
 	input teardown.Input
-	// memory contains the objects that need no further request.
+	// memory contains the objects that need no further request. before contains those from before the call.
 	memory *memory
+	before map[cluster.ObjectRef]teardown.Settlement
+	// confirm returns an error if the connection leads to a different cluster than at the beginning of the call.
+	confirm func(ctx context.Context) error
+}
+
+// confirmSettled forgets which objects this call found to be gone if that cannot be confirmed: they may be missing in a different cluster
+// only. It sends a request if there are such objects, or if always is true.
+func (r *remover) confirmSettled(ctx context.Context, always bool) error {
+	if !always && maps.Equal(r.before, r.memory.settled) {
+		return nil
+	}
+	err := r.confirm(ctx)
+	if err != nil {
+		r.memory.settled = r.before
+	}
+	return err
 }
 
 // run deletes the objects of entries. The parameter objects contains the known state of these objects.
@@ -57,7 +73,10 @@ func (p *pruner) Prune(ctx context.Context, what execute.Doomed) (teardown.Resul
 	objects := p.objects
 	objects.States = what.Objects
 	res, err := p.remover.run(ctx, teardown.Prune, what.Entries, objects, p.hooks.ofRemoved(what.Records, what.Parts, what.OwnerOf, what.Save))
-	maps.DeleteFunc(p.remover.memory.settled, func(ref cluster.ObjectRef, _ string) bool { return res.Done[ref] })
+	maps.DeleteFunc(p.remover.memory.settled, func(ref cluster.ObjectRef, _ teardown.Settlement) bool { return res.Done[ref] })
+	if unconfirmed := p.remover.confirmSettled(ctx, false); err == nil {
+		err = unconfirmed
+	}
 	return res, err
 }
 
@@ -73,7 +92,8 @@ func (w *call) newRemover() *remover {
 		parts = append(parts, w.parts[i].Name)
 	}
 	permissions := w.newDryRunner().Permissions
-	return &remover{memory: w.mem, input: teardown.Input{
+	confirmed := func(ctx context.Context) error { return confirm(ctx, w.c, w.where, w.e.messages) }
+	return &remover{memory: w.mem, before: w.mem.settled, confirm: confirmed, input: teardown.Input{
 		Read: w.client, Write: w.client, Share: w.marks(), Cluster: w.c, Set: w.id,
 		Labels: w.labels(), FieldManager: w.e.identity.FieldManager, Parts: parts,
 		Concurrency: w.e.concurrency, ForceAdvice: w.e.messages.ForceRemoval, DeleteAdopted: w.o.DeleteAdopted, OwnerOf: permissions.OwnerOf,

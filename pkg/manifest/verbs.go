@@ -200,7 +200,8 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 	if err != nil {
 		return removalWithout(rebuilt, err)
 	}
-	res, err := w.newRemover().run(ctx, w.removalMode(), inv.Objects, objects, w.removalHooks(inv))
+	remover := w.newRemover()
+	res, err := remover.run(ctx, w.removalMode(), inv.Objects, objects, w.removalHooks(inv))
 	left := Removal{
 		State: res.Blocked.State, Message: res.Blocked.Message, Kept: res.Kept, KeptAdopted: res.KeptAdopted, HandedOver: res.HandedOver,
 		LeftBehind: res.LeftBehind, Forced: res.Forced, Rebuilt: rebuilt,
@@ -208,12 +209,11 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 	if w.store.changed != nil {
 		return left, w.retract(ctx)
 	}
-	if err != nil || res.Blocked.Waits() {
-		return left, err
+	done := err == nil && !res.Blocked.Waits()
+	if unconfirmed := remover.confirmSettled(ctx, done); err == nil {
+		err = unconfirmed
 	}
-	if err := confirm(ctx, w.c, w.where, w.e.messages); err != nil {
-		// What was found to be deleted may have been missing in the other cluster only.
-		e.Forget(c, b)
+	if err != nil || !done {
 		return left, err
 	}
 	if err := w.forgetAll(ctx, inv); err != nil {

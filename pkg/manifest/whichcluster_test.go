@@ -8,6 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // verbsOf makes each call that takes a bundle, and returns the errors.
@@ -207,6 +210,67 @@ func TestOtherClusterMeanwhile(t *testing.T) {
 				}
 				if settled := b.Engine.memoryOf(b.c, s).settled; len(settled) > 0 {
 					t.Errorf("\n%s\n%s(...): objects that were missing in the other cluster still count as deleted: %v", tc.reason, verb, settled)
+				}
+			}
+		})
+	}
+}
+
+// TestOtherClusterBriefly checks that objects that are missing in a different cluster, which appeared behind the address for one step,
+// are removed afterwards.
+func TestOtherClusterBriefly(t *testing.T) {
+	one, two, own := key("ConfigMap", "apps", "one"), key("ConfigMap", "apps", "two"), key("Namespace", "", "own")
+	more := plainOf("more", configMap("more"))
+	all := func() *Bundle {
+		return bundleOf(more, plainOf("one", "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: apps}}"),
+			plainOf("two", "{apiVersion: v1, kind: ConfigMap, metadata: {name: two, namespace: apps}}"), plainOf("own", namespaceOf("own")))
+	}
+	remove := func(b *bench) error { _, err := b.Remove(b.t.Context(), b.c, all()); return err }
+	prune := func(b *bench) error { _, err := b.Apply(b.t.Context(), b.c, bundleOf(more)); return err }
+	cases := map[string]struct {
+		reason string
+		step   func(b *bench) error
+		// begun is true if the step was executed before in the right cluster.
+		begun bool
+	}{
+		"Remove":      {reason: "The step removes the bundle.", step: remove},
+		"RemoveBegun": {reason: "The removal has begun before.", step: remove, begun: true},
+		"PruneBegun":  {reason: "The step prunes what the bundle no longer contains.", step: prune, begun: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.s.cluster = "a"
+			b.c.watch = newFakeWatch(b.s)
+			b.reconcile(all())
+			// The step waits for the first object, and the watch does not show the last one.
+			b.s.objects[one].content["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+			delete(b.s.objects[own].content["metadata"].(map[string]any)["labels"].(map[string]any), object.LabelManagedBy)
+			b.s.touch(b.s.objects[one])
+			b.c.watch.relist("")
+			if tc.begun {
+				if err := tc.step(b); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			there := newFakeServer()
+			there.cluster, there.rv = "b", 1_000_000
+			b.c.server, b.c.uid = there, "a"
+			if err := tc.step(b); err == nil {
+				t.Errorf("\n%s\nwant an error about the other cluster", tc.reason)
+			}
+			b.c.server = b.s
+			b.c.reconnect()
+			b.s.remove(one)
+			for range 5 {
+				if err := tc.step(b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, k := range []cluster.ObjectRef{two, own} {
+				if b.s.objects[k] != nil {
+					t.Errorf("\n%s\n%s was left behind", tc.reason, k)
 				}
 			}
 		})

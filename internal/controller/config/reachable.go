@@ -49,14 +49,14 @@ const (
 const maxEndpoint = 512
 
 // recheckAfter is the time after which the Manifests of a config that leads to a different cluster are read again, and after which the
-// UID of a cluster is requested again if that failed.
+// UID of a cluster is requested again if that failed or if the connection was closed.
 const recheckAfter = 10 * time.Second
 
 // version matches a valid version of a cluster, because a cluster can answer with any text.
 var version = regexp.MustCompile(`^[0-9A-Za-z.+~_-]{1,64}$`)
 
-// A reachable reports in the status of the configs of one kind whether their clusters can be reached. The only request that
-// it sends to a cluster is for the version, when the connection is new.
+// A reachable reports in the status of the configs of one kind whether their clusters can be reached. It sends no requests to a cluster,
+// except for the version when the connection is new, and for the UID when a different cluster might respond.
 type reachable struct {
 	client   client.Client
 	attempts *Attempts
@@ -211,7 +211,8 @@ func (r *reachable) versionOf(ctx context.Context, connection Connection, c xpv2
 }
 
 // identify returns the UID of the cluster of an attempt, or an empty string if it is unknown, and the condition. It returns false if the
-// last known cluster was the wrong one, and the request for the UID failed.
+// connection was closed, because its last outcome says nothing about the one that replaces it, or if the last known cluster was the wrong
+// one, and the request for the UID failed.
 func (r *reachable) identify(
 	ctx context.Context, s *v1alpha1.ProviderConfigStatus, at attempt, c xpv2.Condition,
 ) (string, xpv2.Condition, bool) {
@@ -220,6 +221,9 @@ func (r *reachable) identify(
 		// The next pass over a Manifest opens another connection.
 		c.Status, c.Reason, c.Message = corev1.ConditionFalse, v1alpha1.ReasonUnreachable, conditions.Truncate(e.Error(), conditions.MaxMessage)
 		return "", c, true
+	}
+	if errors.Is(err, transport.ErrClosed) {
+		return "", c, false
 	}
 	return uid, c, err == nil || s.GetCondition(v1alpha1.TypeReachable).Reason != v1alpha1.ReasonWrongCluster
 }

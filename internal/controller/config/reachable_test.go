@@ -141,6 +141,15 @@ func TestReachable(t *testing.T) {
 					events:   []string{"Warning Unreachable " + replaced.Error()}, writes: 1,
 				},
 			},
+			{
+				reason: "The connection is closed, and its last outcome no longer counts.",
+				do: func(_ *testing.T, _ *Attempts, c *fakeConnection, _ *v1alpha1.ProviderConfigStatus) {
+					c.err = errors.Wrap(transport.ErrClosed, "cannot get the UID")
+				},
+				want: want{
+					reported: reported{Conditions: conditionsOf("Unreachable", replaced.Error()), Version: "v1.36.3", Endpoint: "a:6443"}, wait: recheckAfter,
+				},
+			},
 		},
 		"ComesAndGoes": {
 			{reason: "Before an attempt, nothing is reported."},

@@ -60,10 +60,11 @@ func (b *Budget) leave(c *Cache) {
 	if b == nil {
 		return
 	}
-	b.set(c, 0)
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.used -= b.sizes[c]
 	delete(b.sizes, c)
+	b.report(b.used)
 }
 
 // set sets the size of a cache, unless it has left.

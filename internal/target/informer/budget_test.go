@@ -5,6 +5,7 @@ package informer
 import (
 	"fmt"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,6 +59,25 @@ func TestBudget(t *testing.T) {
 			}
 			expect(t, "used by caches that were closed", int64(0), used)
 		})
+	}
+}
+
+// TestBudgetLeave checks that a cache that changes while it is closed doesn't count afterwards.
+func TestBudgetLeave(t *testing.T) {
+	b := NewBudget(100, func(int64) {})
+	for range 20_000 {
+		c, changing := &Cache{}, sync.WaitGroup{}
+		b.join(c)
+		changing.Go(func() {
+			for i := range int64(10) {
+				b.set(c, i)
+			}
+		})
+		b.leave(c)
+		changing.Wait()
+		if b.used != 0 {
+			t.Fatalf("want nothing in use after the only cache was closed, got %d", b.used)
+		}
 	}
 }
 

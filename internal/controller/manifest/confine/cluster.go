@@ -73,6 +73,12 @@ func (r *rules) lists(gk schema.GroupKind) bool {
 // rbac returns an error if an object of the RBAC API group grants cluster-wide permissions.
 func (r *rules) rbac(kind string, u *unstructured.Unstructured) error {
 	switch kind {
+	case "Role":
+		o := &rbacv1.Role{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, o); err != nil {
+			return r.grants("rules", "cannot be decoded")
+		}
+		return r.role(o)
 	case "ClusterRole":
 		o := &rbacv1.ClusterRole{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, o); err != nil {
@@ -85,6 +91,17 @@ func (r *rules) rbac(kind string, u *unstructured.Unstructured) error {
 			return r.grants("roleRef", "cannot be decoded")
 		}
 		return r.clusterRoleBinding(o)
+	}
+	return nil
+}
+
+// role returns an error if a Role, whose other permissions are limited to its namespace, names an API group for whose objects the provider
+// installs something, possibly elsewhere. A Role for all API groups is that of an operator in its own namespace.
+func (r *rules) role(o *rbacv1.Role) error {
+	for i := range o.Rules {
+		if why := delegated(&o.Rules[i]); why != "" {
+			return r.grants(fmt.Sprintf("rules[%d]", i), why)
+		}
 	}
 	return nil
 }
@@ -167,6 +184,14 @@ func excess(p *rbacv1.PolicyRule) string {
 	if slices.Contains(p.APIGroups, "certificates.k8s.io") &&
 		has(p.Resources, "certificatesigningrequests/approval", "certificatesigningrequests/status") != "" {
 		return "allows issuing certificates for any user"
+	}
+	return delegated(p)
+}
+
+// delegated returns the reason why a rule allows having Crossplane or this provider install something, or an empty string.
+func delegated(p *rbacv1.PolicyRule) string {
+	if has(p.Verbs, "*", "create", "update", "patch") == "" {
+		return ""
 	}
 	if i := slices.IndexFunc(p.APIGroups, delegating); i >= 0 {
 		return "allows creating or changing objects of " + p.APIGroups[i]

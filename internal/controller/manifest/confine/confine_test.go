@@ -3,6 +3,7 @@
 package confine
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -170,6 +171,7 @@ func TestDelegates(t *testing.T) {
 		return "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}, rules: [{apiGroups: [" + group +
 			"], resources: [" + resource + "], verbs: [" + verb + "]}]}"
 	}
+	namespaced := func(role string) string { return strings.Replace(role, "kind: ClusterRole", "kind: Role", 1) }
 	cases := map[string]struct {
 		reason string
 		kinds  []string
@@ -207,6 +209,11 @@ func TestDelegates(t *testing.T) {
 		"RoleOfPackages":        {reason: "So is a package.", object: role("pkg.crossplane.io", "providers", "patch"), want: "rules[0]: allows creating or changing objects of pkg.crossplane.io" + suffix},
 		"RoleOfCompositions":    {reason: "And a Composition.", object: role("apiextensions.crossplane.io", "compositions", "update"), want: "rules[0]: allows creating or changing objects of apiextensions.crossplane.io" + suffix},
 		"RoleOfOperations":      {reason: "And an Operation.", object: role("ops.crossplane.io", "operations", "create"), want: "rules[0]: allows creating or changing objects of ops.crossplane.io" + suffix},
+		"NamespacedRole":        {reason: "A Role is enough for a kind with a namespace.", object: namespaced(role("kyma.m.crossplane.io", "manifests", "create")), want: "rules[0]: allows creating or changing objects of kyma.m.crossplane.io" + suffix},
+		"NamespacedVerbs":       {reason: "All verbs contain it.", object: namespaced(role("kyma.m.crossplane.io", "kymas", "'*'")), want: "rules[0]: allows creating or changing objects of kyma.m.crossplane.io" + suffix},
+		"NamespacedAll":         {reason: "This is how operators administer their namespace.", object: namespaced(role("'*'", "'*'", "'*'"))},
+		"NamespacedOther":       {reason: "The permissions of other Roles end with their namespace.", object: namespaced(role("apps", "'*'", "'*'"))},
+		"NamespacedReading":     {reason: "Reading them installs nothing.", object: namespaced(role("kyma.m.crossplane.io", "kymas", "get, list, watch"))},
 		"ReadingRole":           {reason: "Reading them installs nothing.", object: role("kyma.m.crossplane.io", "kymas", "get, list, watch")},
 	}
 	no := false

@@ -72,6 +72,8 @@ type Component struct {
 	// Continued is true if the objects are the recorded ones of a revision whose hooks have not finished. Other capabilities may have
 	// been used to render them.
 	Continued bool
+	// OwnNamespaces contains the namespaces that the bundle contains. They are created only as its objects.
+	OwnNamespaces map[string]bool
 }
 
 // NamespaceMetadata contains the labels and annotations that a part sets on the namespace of the inventories. Many modules contain this

@@ -21,7 +21,7 @@ func (c *Component) ReleaseAt(now time.Time, run *inventory.Run) *release.NewRev
 	in := c.Installation
 	return &release.NewRevision{
 		Desired: c.Desired, Next: c.Next, Chart: c.Chart, Rendered: c.Rendered, Description: in.Config.Description, Labels: in.Config.Labels,
-		CreateNamespace: !in.KeepNamespaces, Run: run, Now: now,
+		CreateNamespace: !in.KeepNamespaces, OwnNamespace: c.OwnNamespaces[in.Release.Namespace], Run: run, Now: now,
 	}
 }
 

@@ -70,12 +70,18 @@ func Assign(s *Selection, composed Composed) *Draft {
 	return d
 }
 
-// markOwnNamespaces marks the objects in namespaces that the bundle contains.
+// markOwnNamespaces sets the namespaces that the bundle contains, and marks the objects in them.
 func markOwnNamespaces(components []*compose.Component, owner map[cluster.ObjectRef]object.PartID) {
+	own := map[string]bool{}
+	for ref := range owner {
+		if ref == (cluster.ObjectRef{Kind: "Namespace", Name: ref.Name}) {
+			own[ref.Name] = true
+		}
+	}
 	for _, c := range components {
+		c.OwnNamespaces = own
 		for i := range c.Objects {
-			o := &c.Objects[i]
-			_, o.OwnNamespace = owner[cluster.ObjectRef{Kind: "Namespace", Name: o.Ref.Namespace}]
+			c.Objects[i].OwnNamespace = own[c.Objects[i].Ref.Namespace]
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 
+	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -115,13 +116,13 @@ func (h History) CutShort(ctx context.Context, r inventory.Release, run *invento
 	return err
 }
 
-// write writes the record of a revision. It creates a missing namespace if i.CreateNamespace is true.
+// write writes the record of a revision. It creates a missing namespace if i.CreateNamespace is true and i.OwnNamespace is false.
 func (h History) write(ctx context.Context, i *NewRevision, o record.Options) error {
 	s, err := i.Rendered.Draft.Encode(o)
 	if err != nil {
 		return err
 	}
-	err = h.Client.CreateSecret(ctx, s, i.CreateNamespace)
+	err = h.create(ctx, i, s)
 	switch {
 	case !kerrors.IsAlreadyExists(err):
 	case i.Next.Unsearched && !i.hasRecord():
@@ -133,6 +134,18 @@ func (h History) write(ctx context.Context, i *NewRevision, o record.Options) er
 		}
 	}
 	return errors.Wrapf(err, "cannot record revision %d of release %s", o.Revision, i.Desired.Release.Name)
+}
+
+// create creates the record of a revision.
+func (h History) create(ctx context.Context, i *NewRevision, s *corev1.Secret) error {
+	if !i.OwnNamespace {
+		return h.Client.CreateSecret(ctx, s, i.CreateNamespace)
+	}
+	err := h.Client.SendSecret(ctx, http.MethodPost, s)
+	if ssa.IsNamespaceMissing(err, s.Namespace) {
+		return &ssa.OwnNamespaceError{Namespace: s.Namespace}
+	}
+	return ssa.Explain(err)
 }
 
 func (h History) confirm(ctx context.Context) error {

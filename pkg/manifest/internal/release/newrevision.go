@@ -27,6 +27,8 @@ type NewRevision struct {
 	Labels      map[string]string
 	// CreateNamespace is true if a missing namespace of the release must be created.
 	CreateNamespace bool
+	// OwnNamespace is true if the bundle also contains the namespace of the release. It is then created only as that object.
+	OwnNamespace bool
 	// Run is the run of the hooks of the revision, or nil.
 	Run *inventory.Run
 	// Now is the time of the installation.

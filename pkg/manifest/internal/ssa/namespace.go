@@ -20,6 +20,21 @@ import (
 
 var namespaceKind = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"} //nolint:gochecknoglobals // Constant.
 
+// An OwnNamespaceError means that a namespace does not exist that the bundle contains. It must only be created as the object of the
+// bundle, which the next step does.
+type OwnNamespaceError struct {
+	// Namespace is the name of the namespace.
+	Namespace string
+}
+
+// Error returns one line that names the namespace.
+func (e *OwnNamespaceError) Error() string {
+	return "namespace " + e.Namespace + " of the module does not exist yet, or was deleted"
+}
+
+// Retryable returns true.
+func (*OwnNamespaceError) Retryable() bool { return true }
+
 // LabelNamespace adds labels and annotations to a namespace that belongs to several owners, and creates it if it is missing.
 // Each owner has its own field manager, so that no owner removes what another owner has set. An existing label with a different
 // value is not changed.

@@ -68,7 +68,7 @@ func (c *Client) apply(ctx context.Context, o *object.Desired, patch []byte, how
 	b, code, err := send()
 	if IsNamespaceMissing(err, o.Ref.Namespace) {
 		if o.OwnNamespace {
-			return cluster.ObjectState{}, nil, errors.Errorf("namespace %s of the module does not exist yet, or was deleted", o.Ref.Namespace)
+			return cluster.ObjectState{}, nil, &OwnNamespaceError{Namespace: o.Ref.Namespace}
 		}
 		if err := c.provideNamespace(ctx, o.Ref.Namespace, !o.KeepNamespaces); err != nil {
 			return cluster.ObjectState{}, nil, err

@@ -111,14 +111,23 @@ func TestRunIdentifies(t *testing.T) {
 			reason: "An object that an earlier call settled is not read again.",
 			given: func(w *world) {
 				again(w, func(w *world) { w.c.Create("kubectl", aConfig) })
-				w.in.Settled = map[cluster.ObjectRef]string{named(aConfig): w.in.Entries[0].UID}
+				w.in.Settled = map[cluster.ObjectRef]Settlement{named(aConfig): {UID: w.in.Entries[0].UID}}
 			},
 			want: outcome{Log: hooks, Done: []string{web}, Left: both},
+		},
+		"LeftBehindBefore": {
+			reason: "The namespace of an object that an earlier call left behind stays, even if that call failed before it kept the namespace.",
+			given: func(w *world) {
+				again(w, func(w *world) { w.c.Create("kubectl", aConfig) })
+				w.add("web", aNamespace)
+				w.in.Settled = map[cluster.ObjectRef]Settlement{named(aConfig): {UID: w.in.Entries[0].UID, LeftBehind: true}}
+			},
+			want: outcome{Log: append([]string{"patch Namespace apps"}, hooks...), Done: both, Kept: space, Left: both},
 		},
 		"AppliedSince": {
 			reason: "A settled object that was applied since then is read again.",
 			given: func(w *world) {
-				w.in.Settled = map[cluster.ObjectRef]string{w.add("web", aConfig).Ref(): "uid-before"}
+				w.in.Settled = map[cluster.ObjectRef]Settlement{w.add("web", aConfig).Ref(): {UID: "uid-before"}}
 				label(w, nil)
 			},
 			want: outcome{Log: append([]string{"metadata " + web}, removed...), Done: []string{web}, Left: space},

@@ -36,8 +36,11 @@ func (r *remover) orphanAll(ctx context.Context) error {
 		orphans = append(orphans, e)
 	}
 	needed := needsOf(orphans, func(gvk schema.GroupVersionKind) (cluster.Mapping, error) { return r.in.Cluster.Mapping(ctx, gvk) })
-	for _, l := range r.out.LeftBehind {
-		needed[cluster.ObjectRef{Kind: "Namespace", Name: l.Object.Namespace}] = true
+	for _, e := range r.in.Entries {
+		// An earlier call that failed, or that waits, may have found the object.
+		if s := r.out.Settled[e.Ref()]; s.LeftBehind && s.UID == e.UID {
+			needed[cluster.ObjectRef{Kind: "Namespace", Name: e.Namespace}] = true
+		}
 	}
 	for _, e := range append(Shelters(r.in.Entries, orphans, needed), orphans...) {
 		if err := r.orphan(ctx, e); err != nil {

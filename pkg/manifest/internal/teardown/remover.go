@@ -36,7 +36,7 @@ func newRemover(in Input) *remover {
 		known: make(map[cluster.ObjectRef]cluster.ObjectState, len(in.Known)),
 		asked: make(map[cluster.ObjectRef]bool, len(in.Asked)),
 		crds:  map[cluster.ObjectRef]*unstructured.Unstructured{}, inherited: map[cluster.ObjectRef]bool{},
-		out: Result{Done: make(map[cluster.ObjectRef]bool, len(in.Entries)), Settled: make(map[cluster.ObjectRef]string, len(in.Settled))},
+		out: Result{Done: make(map[cluster.ObjectRef]bool, len(in.Entries)), Settled: make(map[cluster.ObjectRef]Settlement, len(in.Settled))},
 	}
 	maps.Copy(r.known, in.Known)
 	maps.Copy(r.asked, in.Asked)
@@ -70,7 +70,7 @@ func (r *remover) knowledge(e *inventory.Entry) Knowledge {
 	case e.UID == "":
 		// A response may be older than the creation of the object.
 		return Watched
-	case r.out.Settled[k] == e.UID:
+	case r.out.Settled[k].UID == e.UID:
 		return Settled
 	case r.asked[k]:
 		return Asked
@@ -130,7 +130,8 @@ func (r *remover) confirm(ctx context.Context) error {
 // recordResult records the result of a request for the object of an entry. Pass nil if the request did not find the object.
 func (r *remover) recordResult(ctx context.Context, e *inventory.Entry, m *metav1.PartialObjectMetadata) {
 	k := e.Ref()
-	switch Identify(e, m, r.in.Set) {
+	found := Identify(e, m, r.in.Set)
+	switch found {
 	case Member:
 		s := health.MetadataStateOf(r.in.FieldManager, m)
 		s.Set = r.in.Set
@@ -143,7 +144,7 @@ func (r *remover) recordResult(ctx context.Context, e *inventory.Entry, m *metav
 	case Absent:
 	}
 	// The next call does not read or report it again.
-	r.out.Settled[k] = e.UID
+	r.out.Settled[k] = Settlement{UID: e.UID, LeftBehind: found == Foreign}
 }
 
 // reportOrphaned reports an applied object that the ApplySet orphaned earlier. The response to the request that orphaned it may have been
@@ -171,5 +172,5 @@ func (r *remover) ownerOf(ctx context.Context, set string) string {
 // recordGone records an entry whose object is no longer a member.
 func (r *remover) recordGone(e *inventory.Entry) {
 	delete(r.known, e.Ref())
-	r.out.Settled[e.Ref()] = e.UID
+	r.out.Settled[e.Ref()] = Settlement{UID: e.UID}
 }

@@ -92,6 +92,14 @@ type Blocked struct {
 // Waits reports whether the removal waits.
 func (b Blocked) Waits() bool { return b.State != "" }
 
+// A Settlement is what a call found out about the object of an entry, so that later calls do not read it again.
+type Settlement struct {
+	// UID is the UID in the inventory at that time.
+	UID string
+	// LeftBehind is true if the object exists and is left behind, and false if it is gone or was orphaned.
+	LeftBehind bool
+}
+
 // An Input holds everything that a removal depends on. Run does not change it.
 type Input struct {
 	Read    Reader
@@ -114,8 +122,8 @@ type Input struct {
 	Known  map[cluster.ObjectRef]cluster.ObjectState
 	Asked  map[cluster.ObjectRef]bool
 	Denied map[cluster.ObjectRef]error
-	// Settled holds the entries that an earlier call found gone or not to be members, with their UID in the inventory at that time.
-	Settled map[cluster.ObjectRef]string
+	// Settled holds the entries that an earlier call found gone or not to be members.
+	Settled map[cluster.ObjectRef]Settlement
 	// DeleteAdopted makes the removal also delete objects that existed before the bundle adopted them.
 	DeleteAdopted bool
 	// OwnerOf returns the name of the owner of another ApplySet, or an empty string if it is unknown.
@@ -143,7 +151,7 @@ type Result struct {
 	// HookFailures lists the errors of failed hooks that do not block the removal.
 	HookFailures []string
 	// Settled is Input.Settled for the next call.
-	Settled map[cluster.ObjectRef]string
+	Settled map[cluster.ObjectRef]Settlement
 	// Unused lists the CRDs of other owners that the bundle no longer uses.
 	Unused []cluster.ObjectRef
 }
