@@ -4,25 +4,29 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/kyma"
 	manifestcontroller "github.com/crossplane-contrib/provider-kyma/internal/controller/manifest"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/history"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/moduletemplate"
+	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
 // controllers contains the dependencies of the provider's controllers.
 type controllers struct {
-	mgr   ctrl.Manager
-	flags *flags
+	mgr     ctrl.Manager
+	flags   *flags
+	metrics *metrics.Metrics
 	// manifests contains the options of the Manifest controller. The other controllers share parts of them.
 	manifests manifestcontroller.Options
 	notify    *changes
@@ -86,7 +90,9 @@ func (c *controllers) setupManifests(ctx context.Context) error {
 		return err
 	}
 	c.notify.to.Store(requeuer)
-	return c.record(&v1alpha1.ManifestList{})
+	log := c.manifests.Logger.WithValues("controller", "history")
+	changed := history.NewRecorder(log, func(t history.Type, took time.Duration) { c.metrics.ChangeSeconds.Observe(string(t), took) })
+	return c.record(&v1alpha1.Manifest{}, v1alpha1.ManifestGroupVersionKind, changed)
 }
 
 func (c *controllers) kymas(ctx context.Context) error {
@@ -96,10 +102,11 @@ func (c *controllers) kymas(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	return c.record(&v1alpha1.KymaList{})
+	return c.record(&v1alpha1.Kyma{}, v1alpha1.KymaGroupVersionKind, nil)
 }
 
-// record registers the metrics of the states of a kind with the manager.
-func (c *controllers) record(list resource.ManagedList) error {
-	return errors.Wrap(c.mgr.Add(newStates(c.mgr.GetClient(), list, c.manifests.Options.Options)), "cannot set up the state metrics")
+// record registers the metrics of a kind of managed resource with the manager. changed records the changes of Manifests.
+func (c *controllers) record(o client.Object, kind schema.GroupVersionKind, changed *history.Recorder) error {
+	s := &states{cache: c.mgr.GetCache(), log: c.manifests.Logger, kind: o, objects: c.metrics.Objects(kind), history: changed}
+	return errors.Wrap(c.mgr.Add(s), "cannot set up the metrics of managed resources")
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,10 +33,10 @@ type flags struct {
 	changeLogs              bool
 	changeLogsSocket        string
 	metricsAddress          string
+	pprofAddress            string
 	metricsSecure           bool
 	metricsCertDir          string
 	probeAddress            string
-	stateMetric             time.Duration
 
 	cacheDir          string
 	cacheSize         int64
@@ -83,6 +84,9 @@ func (f *flags) validate() error {
 	if f.metricsCertDir != "" && !f.metricsSecure {
 		return errors.New("--metrics-cert-dir requires --metrics-secure")
 	}
+	if f.pprofAddress != "" && !isLoopback(f.pprofAddress) {
+		return errors.Errorf("--pprof-bind-address must be a loopback address with a port, such as 127.0.0.1:6060, not %q", f.pprofAddress)
+	}
 	if f.concurrency < 1 {
 		return errors.Errorf("--max-reconcile-rate must be at least 1, not %d", f.concurrency)
 	}
@@ -99,6 +103,13 @@ func (f *flags) validate() error {
 	return err
 }
 
+// isLoopback reports whether an address is a loopback IP address with a port. Profiles contain the memory of the provider, so no other
+// machine should read them.
+func isLoopback(address string) bool {
+	at, err := netip.ParseAddrPort(address)
+	return err == nil && at.Addr().IsLoopback() && at.Port() != 0
+}
+
 // validatePositive returns an error if a value that must be greater than 0 is not.
 func (f *flags) validatePositive() error {
 	for name, n := range map[string]int64{
@@ -111,7 +122,7 @@ func (f *flags) validatePositive() error {
 	for _, d := range []struct {
 		name  string
 		value time.Duration
-	}{{"poll", f.poll}, {"render-cpu", f.renderCPU}, {"timeout", f.timeout}, {"poll-state-metric", f.stateMetric}} {
+	}{{"poll", f.poll}, {"render-cpu", f.renderCPU}, {"timeout", f.timeout}} {
 		if d.value <= 0 {
 			return errors.Errorf("--%s must be greater than 0, not %s", d.name, d.value)
 		}
@@ -167,13 +178,13 @@ func (f *flags) process(app *kingpin.Application) {
 	app.Flag("leader-election-namespace", "Namespace of the leader election Lease. Defaults to the namespace of the pod, or \"default\" outside a pod.").
 		PlaceHolder("NAMESPACE").StringVar(&f.leaderElectionNamespace)
 	app.Flag("sync", "Interval between full resyncs of all resources.").Short('s').Default("1h").DurationVar(&f.sync)
+	app.Flag("pprof-bind-address", "Loopback address that the pprof endpoint binds to, for example 127.0.0.1:6060. By default, the endpoint is disabled.").
+		StringVar(&f.pprofAddress)
 	app.Flag("metrics-bind-address", "Address that the metrics endpoint binds to. 0 disables the endpoint.").Default(":8080").StringVar(&f.metricsAddress)
 	app.Flag("metrics-secure", "Serve metrics over TLS, and only to clients that are allowed to get /metrics in the control plane.").BoolVar(&f.metricsSecure)
 	app.Flag("metrics-cert-dir", "Directory with tls.crt and tls.key for the metrics endpoint. Defaults to a self-signed certificate.").
 		PlaceHolder("DIR").StringVar(&f.metricsCertDir)
 	app.Flag("health-probe-bind-addr", "Address that the health and readiness probe endpoints bind to.").Default(":8081").StringVar(&f.probeAddress)
-	app.Flag("poll-state-metric", "Interval at which the state metrics of managed resources are updated.").
-		Default("5s").DurationVar(&f.stateMetric)
 	app.Flag("enable-management-policies", "Enable support for spec.managementPolicies.").Default("true").BoolVar(&f.managementPolicies)
 	app.Flag("enable-changelogs", "Send every change to managed resources to a change log service.").BoolVar(&f.changeLogs)
 	app.Flag("changelogs-socket-path", "Unix socket of the change log service.").

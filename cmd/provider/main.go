@@ -140,6 +140,7 @@ func options(f *flags, cfg *rest.Config, held *lease) ctrl.Options {
 		},
 		Metrics:                    metricsOptions(f),
 		HealthProbeBindAddress:     f.probeAddress,
+		PprofBindAddress:           f.pprofAddress,
 		LeaderElection:             f.leaderElection,
 		LeaderElectionID:           leaderElectionID,
 		LeaderElectionNamespace:    f.leaseNamespace(),

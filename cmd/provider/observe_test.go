@@ -9,9 +9,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"runtime/debug"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/google/go-cmp/cmp"
@@ -100,23 +98,8 @@ func TestControllerOptions(t *testing.T) {
 	}
 	stop()
 	if o.ChangeLogOptions == nil || !o.Features.Enabled(feature.EnableAlphaChangeLogs) || !o.Features.Enabled(feature.EnableBetaManagementPolicies) ||
-		o.MaxConcurrentReconciles != 3 || o.MetricOptions == nil {
+		o.MaxConcurrentReconciles != 3 {
 		t.Errorf("controllerOptions(...): got %+v", o)
-	}
-}
-
-func TestStatesContinue(t *testing.T) {
-	var calls atomic.Int32
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	s := &states{interval: time.Millisecond, log: logging.NewNopLogger(), record: func(context.Context) error {
-		if calls.Add(1) == 3 {
-			cancel()
-		}
-		return errors.New("boom")
-	}}
-	if err := s.Start(ctx); err != nil || calls.Load() < 3 {
-		t.Errorf("an error of the API server must not end the manager: %v after %d calls", err, calls.Load())
 	}
 }
 

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -74,8 +75,9 @@ func containerMemory(provider memlimit.Provider) int64 {
 	return int64(n)
 }
 
-// rendering returns the options of an engine that renders in child processes, and a function that ends them.
-func rendering(f *flags, log logging.Logger) ([]manifest.Option, func(), error) {
+// rendering returns the options of an engine that renders in child processes, and a function that ends them. observe is called with the
+// duration of each rendering.
+func rendering(f *flags, observe func(time.Duration), log logging.Logger) ([]manifest.Option, func(), error) {
 	if f.renderProcesses == 0 {
 		log.Info("Rendering charts in the provider process, where they can block it or exhaust its memory", "flag", "--render-processes")
 		return nil, func() {}, nil
@@ -87,7 +89,7 @@ func rendering(f *flags, log logging.Logger) ([]manifest.Option, func(), error) 
 	}
 	pool, err := sandbox.New(sandbox.Options{
 		Limits:    sandbox.Limits{CPU: f.renderCPU, Memory: b.memory, Output: f.renderOutput, Objects: f.renderObjects},
-		Processes: b.processes, Spares: min(spareRenderers, b.processes),
+		Processes: b.processes, Spares: min(spareRenderers, b.processes), Observe: observe,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -8,14 +8,11 @@ import (
 
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	registry "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	manifestcontroller "github.com/crossplane-contrib/provider-kyma/internal/controller/manifest"
@@ -51,11 +48,11 @@ func setup(
 	limits := archive.Limits{Compressed: f.maxArchive, Uncompressed: f.maxUnpacked, Files: f.maxFiles}
 	agent := "provider-kyma/" + version.Version
 	puller, err := pull.New(pull.WithCacheDir(f.cacheDir), pull.WithCacheSize(f.cacheSize), pull.WithLimits(limits), pull.WithUserAgent(agent),
-		pull.WithGuard(guard))
+		pull.WithGuard(guard), pull.WithObserver(m.StepSeconds.Of("pull")))
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot set up access to registries")
 	}
-	renderer, endRenderer, err := rendering(f, log)
+	renderer, endRenderer, err := rendering(f, m.StepSeconds.Of("render"), log)
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +64,9 @@ func setup(
 	pool := target.NewPool(manifest.Interpreter(), target.WithLocal(local), target.WithUserAgent(agent), target.WithMetrics(m),
 		target.WithLogger(log), target.WithGuard(guard), target.WithOnChange(notify.notify), target.WithOnRetry(notify.wake),
 		target.WithOnOutcome(func(c *target.Cluster) { attempts.Changed(c) }))
+	mgr = &countingManager{Manager: mgr, events: m.Events}
 	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
-	c := &controllers{mgr: mgr, flags: f, notify: notify, attempts: attempts, manifests: manifestcontroller.Options{
+	c := &controllers{mgr: mgr, flags: f, metrics: m, notify: notify, attempts: attempts, manifests: manifestcontroller.Options{
 		Options: settings.Options{
 			Options: options, Timeout: f.timeout, MinPollInterval: f.minPoll, PollJitter: f.jitter(), Priorities: priority.NewTracker(),
 		},
@@ -86,7 +84,7 @@ func setup(
 		Limits:   limits,
 		Names:    f.externalNames,
 		Origin:   naming.Origin{Predecessors: f.predecessors},
-		Engine:   manifest.New(append(engineOptions(f, held), renderer...)...),
+		Engine:   &timedEngine{Engine: manifest.New(append(engineOptions(f, held), renderer...)...), observe: m.StepSeconds.Of("apply")},
 	}, resolver: module.NewResolver(puller, limits), keys: keys}
 	if err := begin(ctx, mgr, c.steps(ctx), options); err != nil {
 		return nil, err
@@ -114,14 +112,11 @@ func engineOptions(f *flags, held *lease) []manifest.Option {
 // controllerOptions returns the options that all controllers share, and a function that closes the connection to the change
 // log service.
 func controllerOptions(f *flags, log logging.Logger) (controller.Options, func(), error) {
-	mr, state := managed.NewMRMetricRecorder(), statemetrics.NewMRStateMetrics()
-	registry.Registry.MustRegister(mr, state)
 	o := controller.Options{
 		Logger:                  log,
 		MaxConcurrentReconciles: f.concurrency,
 		PollInterval:            f.poll,
 		Features:                &feature.Flags{},
-		MetricOptions:           &controller.MetricOptions{PollStateMetricInterval: f.stateMetric, MRMetrics: mr, MRStateMetrics: state},
 	}
 	if f.managementPolicies {
 		o.Features.Enable(feature.EnableBetaManagementPolicies)

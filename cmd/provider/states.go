@@ -6,35 +6,125 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/history"
+	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 )
 
-// states is a runnable of the manager that updates the metrics of the states of one kind. Unlike the state recorder of
-// crossplane-runtime, it doesn't end the manager if it fails to list the kind.
+// retryStates is the time after which a watch for the metrics is tried again.
+const retryStates = 10 * time.Second
+
+// states is a runnable of the manager that updates the metrics of the managed resources of one kind for each change. The recorder of
+// crossplane-runtime isn't used, because it copies all of them at each interval, and confuses those with the same name in different
+// namespaces.
 type states struct {
-	record   func(ctx context.Context) error
-	interval time.Duration
-	log      logging.Logger
+	cache   cache.Informers
+	log     logging.Logger
+	kind    client.Object
+	objects *metrics.Objects
+	// history records the changes of Manifests. It is nil for other kinds.
+	history *history.Recorder
 }
 
-// newStates returns a runnable that updates the metrics of the kind of a list.
-func newStates(c client.Client, list resource.ManagedList, o controller.Options) *states {
-	r := statemetrics.NewMRStateRecorder(c, o.Logger, o.MetricOptions.MRStateMetrics, list, o.MetricOptions.PollStateMetricInterval)
-	return &states{record: r.Record, interval: o.MetricOptions.PollStateMetricInterval, log: o.Logger}
-}
-
-// Start updates the metrics at each interval, until the context is done.
+// Start updates the metrics until the context is done. An error of the API server does not end the manager.
 func (s *states) Start(ctx context.Context) error {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		if err := s.record(ctx); err != nil && ctx.Err() == nil {
-			s.log.Debug("Cannot update the state metrics, retrying", "error", err)
+		if err := s.run(ctx); err != nil && ctx.Err() == nil {
+			s.log.Info("Cannot watch managed resources for their metrics, retrying", "error", err)
 		}
-	}, s.interval)
+	}, retryStates)
 	return nil
+}
+
+// run updates the metrics until the context is done.
+func (s *states) run(ctx context.Context) error {
+	informer, err := s.cache.GetInformer(ctx, s.kind, cache.BlockUntilSynced(false))
+	if err != nil {
+		return err
+	}
+	registration, err := informer.AddEventHandler(s)
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	err = informer.RemoveEventHandler(registration)
+	s.objects.Reset()
+	s.history.Reset()
+	return err
+}
+
+// OnAdd counts a new object.
+func (s *states) OnAdd(o any, existed bool) {
+	if mg, ok := o.(resource.Managed); ok {
+		s.set(mg, existed)
+	}
+}
+
+func (s *states) set(mg resource.Managed, existed bool) {
+	s.objects.Set(measured(mg), existed)
+	if m, ok := mg.(*v1alpha1.Manifest); ok {
+		s.history.Set(m, existed)
+	}
+}
+
+func (s *states) delete(mg resource.Managed) {
+	s.objects.Delete(mg.GetUID())
+	if m, ok := mg.(*v1alpha1.Manifest); ok {
+		s.history.Delete(m)
+	}
+}
+
+// OnUpdate counts an object with its current state. An object that was recreated while the watch was interrupted is another one.
+func (s *states) OnUpdate(before, now any) {
+	a, ok := before.(resource.Managed)
+	b, is := now.(resource.Managed)
+	if !ok || !is {
+		return
+	}
+	if a.GetUID() != b.GetUID() {
+		s.delete(a)
+	}
+	s.set(b, false)
+}
+
+// OnDelete no longer counts an object.
+func (s *states) OnDelete(o any) {
+	if unknown, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+		o = unknown.Obj
+	}
+	if mg, ok := o.(resource.Managed); ok {
+		s.delete(mg)
+	}
+}
+
+// measured returns what the metrics need of a managed resource.
+func measured(mg resource.Managed) metrics.Object {
+	synced := mg.GetCondition(xpv2.TypeSynced).Status
+	o := metrics.Object{
+		UID: mg.GetUID(), Created: mg.GetCreationTimestamp().Time, Reconciled: synced != corev1.ConditionUnknown,
+		Synced: synced == corev1.ConditionTrue, Ready: mg.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue,
+	}
+	if at := mg.GetDeletionTimestamp(); at != nil {
+		o.Deleted = at.Time
+	}
+	if m, ok := mg.(*v1alpha1.Manifest); ok {
+		at := &m.Status.AtProvider
+		o.Module = &metrics.Module{
+			Name: m.Labels[v1alpha1.LabelModuleName], Channel: m.Labels[v1alpha1.LabelChannel], Version: at.Version, State: string(at.State),
+		}
+		if at.State == "" {
+			o.Module.State = string(v1alpha1.StateProcessing)
+		}
+	}
+	return o
 }

@@ -5,6 +5,7 @@ package metrics
 import (
 	"cmp"
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -15,6 +16,10 @@ import (
 // Metrics contains the metrics of the provider. No metric has a label for a cluster or a Manifest, so the number of series
 // doesn't grow with the fleet.
 type Metrics struct {
+	// objects and modules are the metrics of managed resources.
+	objects objectVectors
+	modules *modules
+
 	// TargetConnections is the number of open connections to target clusters.
 	TargetConnections prometheus.Gauge
 
@@ -30,6 +35,15 @@ type Metrics struct {
 	// ControlPlaneRequests counts the requests to the control plane.
 	ControlPlaneRequests Requests
 
+	// ChangeSeconds measures how long changes of modules took, by their type.
+	ChangeSeconds Durations
+
+	// StepSeconds measures how long parts of passes over Manifests took: apply, render or pull.
+	StepSeconds Durations
+
+	// Events counts the events of the provider, including those that the control plane merges or rejects.
+	Events Events
+
 	// BuildInfo has the version, the commit and the Go version as labels.
 	BuildInfo prometheus.Gauge
 }
@@ -39,6 +53,8 @@ type Metrics struct {
 func New(r prometheus.Registerer, b version.Build) *Metrics {
 	f := promauto.With(r)
 	m := &Metrics{
+		objects: newObjectVectors(f),
+		modules: newModules(f),
 		TargetConnections: f.NewGauge(prometheus.GaugeOpts{
 			Name: "provider_kyma_target_connections",
 			Help: "Number of open connections to target clusters.",
@@ -60,6 +76,20 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 			Help: "Total number of requests to the control plane, by method (WATCH for watches, REVIEW for access reviews) and status code " +
 				"(0 if there was no response).",
 		}, []string{"verb", "code"})},
+		ChangeSeconds: Durations{f.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "provider_kyma_module_change_seconds",
+			Help:    "Duration of changes of modules, by change (Installed, Upgraded, Updated, RolledBack or Removed).",
+			Buckets: seconds,
+		}, []string{"change"})},
+		StepSeconds: Durations{f.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "provider_kyma_step_seconds",
+			Help:    "Duration of steps of passes over Manifests, by step (apply, pull or render). A step that only reads a cache counts too.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
+		}, []string{"step"})},
+		Events: Events{f.NewCounterVec(prometheus.CounterOpts{
+			Name: "provider_kyma_events_total",
+			Help: "Total number of events that the provider recorded, by kind of the object, type (Normal or Warning) and reason.",
+		}, []string{"kind", "type", "reason"})},
 		BuildInfo: f.NewGauge(prometheus.GaugeOpts{
 			Name:        "provider_kyma_build_info",
 			Help:        "Build information as labels. Always 1.",
@@ -76,6 +106,27 @@ type States struct{ *prometheus.GaugeVec }
 // Add adds to the number of connections in a state. An empty state counts as Connecting.
 func (s States) Add(state string, n float64) {
 	s.WithLabelValues(cmp.Or(state, "Connecting")).Add(n)
+}
+
+// Durations measures durations by one label.
+type Durations struct{ *prometheus.HistogramVec }
+
+// Observe adds a duration.
+func (d Durations) Observe(label string, took time.Duration) {
+	d.WithLabelValues(label).Observe(took.Seconds())
+}
+
+// Of returns a function that adds a duration with a label.
+func (d Durations) Of(label string) func(took time.Duration) {
+	return func(took time.Duration) { d.Observe(label, took) }
+}
+
+// Events counts events by kind, type and reason.
+type Events struct{ *prometheus.CounterVec }
+
+// Count counts an event.
+func (e Events) Count(kind, eventType, reason string) {
+	e.WithLabelValues(kind, eventType, reason).Inc()
 }
 
 // Requests counts requests by verb and status code.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,6 +26,9 @@ func TestMetrics(t *testing.T) {
 	m.TargetCacheBytes.Set(5)
 	m.TargetRequests.Count("GET", 200)
 	m.ControlPlaneRequests.Count("WATCH", 0)
+	m.Events.Count("Manifest", "Warning", "DriftDetected")
+	m.ChangeSeconds.Observe("Installed", 20*time.Second)
+	m.StepSeconds.Observe("apply", 20*time.Millisecond)
 	want := `
 # HELP provider_kyma_build_info Build information as labels. Always 1.
 # TYPE provider_kyma_build_info gauge
@@ -32,6 +36,39 @@ provider_kyma_build_info{commit="c",goversion="go1",version="v1"} 1
 # HELP provider_kyma_control_plane_requests_total Total number of requests to the control plane, by method (WATCH for watches, REVIEW for access reviews) and status code (0 if there was no response).
 # TYPE provider_kyma_control_plane_requests_total counter
 provider_kyma_control_plane_requests_total{code="0",verb="WATCH"} 1
+# HELP provider_kyma_events_total Total number of events that the provider recorded, by kind of the object, type (Normal or Warning) and reason.
+# TYPE provider_kyma_events_total counter
+provider_kyma_events_total{kind="Manifest",reason="DriftDetected",type="Warning"} 1
+# HELP provider_kyma_module_change_seconds Duration of changes of modules, by change (Installed, Upgraded, Updated, RolledBack or Removed).
+# TYPE provider_kyma_module_change_seconds histogram
+provider_kyma_module_change_seconds_bucket{change="Installed",le="1"} 0
+provider_kyma_module_change_seconds_bucket{change="Installed",le="5"} 0
+provider_kyma_module_change_seconds_bucket{change="Installed",le="10"} 0
+provider_kyma_module_change_seconds_bucket{change="Installed",le="15"} 0
+provider_kyma_module_change_seconds_bucket{change="Installed",le="30"} 1
+provider_kyma_module_change_seconds_bucket{change="Installed",le="60"} 1
+provider_kyma_module_change_seconds_bucket{change="Installed",le="120"} 1
+provider_kyma_module_change_seconds_bucket{change="Installed",le="300"} 1
+provider_kyma_module_change_seconds_bucket{change="Installed",le="600"} 1
+provider_kyma_module_change_seconds_bucket{change="Installed",le="1800"} 1
+provider_kyma_module_change_seconds_bucket{change="Installed",le="3600"} 1
+provider_kyma_module_change_seconds_bucket{change="Installed",le="+Inf"} 1
+provider_kyma_module_change_seconds_sum{change="Installed"} 20
+provider_kyma_module_change_seconds_count{change="Installed"} 1
+# HELP provider_kyma_step_seconds Duration of steps of passes over Manifests, by step (apply, pull or render). A step that only reads a cache counts too.
+# TYPE provider_kyma_step_seconds histogram
+provider_kyma_step_seconds_bucket{step="apply",le="0.001"} 0
+provider_kyma_step_seconds_bucket{step="apply",le="0.004"} 0
+provider_kyma_step_seconds_bucket{step="apply",le="0.016"} 0
+provider_kyma_step_seconds_bucket{step="apply",le="0.064"} 1
+provider_kyma_step_seconds_bucket{step="apply",le="0.256"} 1
+provider_kyma_step_seconds_bucket{step="apply",le="1.024"} 1
+provider_kyma_step_seconds_bucket{step="apply",le="4.096"} 1
+provider_kyma_step_seconds_bucket{step="apply",le="16.384"} 1
+provider_kyma_step_seconds_bucket{step="apply",le="65.536"} 1
+provider_kyma_step_seconds_bucket{step="apply",le="+Inf"} 1
+provider_kyma_step_seconds_sum{step="apply"} 0.02
+provider_kyma_step_seconds_count{step="apply"} 1
 # HELP provider_kyma_target_cache_bytes Approximate size of the states of the watched objects of all target clusters, in bytes.
 # TYPE provider_kyma_target_cache_bytes gauge
 provider_kyma_target_cache_bytes 5
@@ -77,7 +114,7 @@ func TestDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rows []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `(provider_kyma_\\w+)` \\|").FindAllStringSubmatch(string(page), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `((?:provider_kyma|crossplane)_\\w+)` \\|").FindAllStringSubmatch(string(page), -1) {
 		rows = append(rows, row[1])
 	}
 	slices.Sort(n.found)

@@ -142,7 +142,7 @@ func (e *environment) configure(ctx context.Context) error {
 		return err
 	}
 	return e.crossplane.Configure(ctx,
-		"--debug", "--leader-election", "--poll-state-metric=1s", "--min-poll-interval=1s",
+		"--debug", "--leader-election", "--min-poll-interval=1s",
 		"--module-registry-config="+registriesConfig, "--metrics-bind-address="+e.metrics,
 		"--enable-changelogs", "--changelogs-socket-path="+socket)
 }

@@ -60,6 +60,19 @@ var _ = Describe("The output for users of Crossplane", func() {
 			Expect(must(env.scrape(ctx)).sum("crossplane_managed_resource_first_time_to_readiness_seconds_count", gvk)).To(BeNumerically(">=", 1))
 		}
 		Expect(must(env.scrape(ctx)).sum("provider_kyma_build_info", `version="v0.0.`)).To(BeEquivalentTo(1))
+
+		By("counting modules, and measuring their changes")
+		module := `module="` + m.name + `"`
+		Eventually(func(ctx context.Context) (float64, error) {
+			now, err := env.scrape(ctx)
+			return now.sum("provider_kyma_modules", module, `state="Ready"`), err
+		}).WithContext(ctx).Should(BeEquivalentTo(1))
+		now := must(env.scrape(ctx))
+		Expect(now.sum("provider_kyma_module_change_seconds_count", `change="Installed"`)).To(BeNumerically(">=", 1))
+		Expect(now.sum("provider_kyma_events_total", `kind="Manifest"`, `reason="Installed"`)).To(BeNumerically(">=", 1))
+		for _, step := range []string{"apply", "pull", "render"} {
+			Expect(now.sum("provider_kyma_step_seconds_count", `step="`+step+`"`)).To(BeNumerically(">=", 1), step)
+		}
 	})
 
 	It("contains events and change logs", func(ctx SpecContext) {

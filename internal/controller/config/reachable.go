@@ -24,6 +24,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -63,12 +64,14 @@ type reachable struct {
 	kind     string
 	fresh    func() (client.Object, *v1alpha1.ProviderConfigStatus)
 	record   event.Recorder
+	log      logging.Logger
 	now      func() time.Time
 }
 
 func setupReachable(mgr ctrl.Manager, o controller.Options, r *reachable) error {
 	name := "reachable/" + strings.ToLower(r.kind) + "." + v1alpha1.Group
 	r.client, r.record, r.now = mgr.GetClient(), settings.Recorder(mgr, name), time.Now
+	r.log = o.Logger.WithValues("controller", name)
 	object, _ := r.fresh()
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
@@ -116,8 +119,22 @@ func (r *reachable) Reconcile(ctx context.Context, req reconcile.Request) (recon
 	}
 	if e, ok := eventOf(before, s); ok {
 		r.record.Event(o, e)
+		r.logChange(o, before, s)
 	}
 	return again, nil
+}
+
+// logChange writes a line to the log for a change of Reachable. The duration is that of the previous state.
+func (r *reachable) logChange(o client.Object, before, after *v1alpha1.ProviderConfigStatus) {
+	was, is := before.GetCondition(v1alpha1.TypeReachable), after.GetCondition(v1alpha1.TypeReachable)
+	fields := []any{
+		"kind", r.kind, "namespace", o.GetNamespace(), "name", o.GetName(), "cluster", after.ClusterUID, "endpoint", after.Endpoint,
+		"from", string(was.Reason), "to", string(is.Reason),
+	}
+	if !was.LastTransitionTime.IsZero() {
+		fields = append(fields, "duration", r.now().Sub(was.LastTransitionTime.Time).Round(time.Second).String())
+	}
+	r.log.Info("Connection changed", fields...)
 }
 
 // report sets the result of an attempt in the status. If the status changed a moment ago, report changes nothing and returns

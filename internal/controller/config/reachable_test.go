@@ -21,6 +21,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -253,8 +254,11 @@ func TestReachable(t *testing.T) {
 				if s.do != nil {
 					b.change(t, func(status *v1alpha1.ProviderConfigStatus) { s.do(t, b.attempts, b.connection, status) })
 				}
-				b.connection.asked, b.writes, b.events.all = 0, 0, nil
+				b.connection.asked, b.writes, b.log.n, b.events.all = 0, 0, 0, nil
 				got := want{wait: b.reconcile(t), reported: reportedBy(&b.config(t).Status), events: b.events.all, asked: b.connection.asked, writes: b.writes}
+				if b.log.n != len(b.events.all) {
+					t.Errorf("want a line in the log for each event, got %d lines and %v", b.log.n, b.events.all)
+				}
 				if diff := cmp.Diff(s.want, got, cmp.AllowUnexported(want{})); diff != "" {
 					t.Errorf("\n%s\nReconcile(...): -want, +got:\n%s", s.reason, diff)
 				}
@@ -292,7 +296,21 @@ type reachableBench struct {
 	events     *events
 	now        time.Time
 	writes     int
+	log        *lines
 	r          *reachable
+}
+
+// lines is a logger that counts its lines about connections that changed.
+type lines struct {
+	logging.Logger
+
+	n int
+}
+
+func (l *lines) Info(message string, fields ...any) {
+	if message == "Connection changed" && len(fields)%2 == 0 {
+		l.n++
+	}
 }
 
 func newReachableBench(t *testing.T) *reachableBench {
@@ -302,7 +320,7 @@ func newReachableBench(t *testing.T) *reachableBench {
 		t.Fatal(err)
 	}
 	b := &reachableBench{
-		attempts: NewAttempts(), connection: &fakeConnection{host: "https://a:6443", version: "v1.36.3"}, events: &events{},
+		attempts: NewAttempts(), connection: &fakeConnection{host: "https://a:6443", version: "v1.36.3"}, events: &events{}, log: &lines{},
 		now: time.Now().Truncate(time.Second),
 	}
 	b.client = fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&v1alpha1.ProviderConfig{}).
@@ -315,7 +333,7 @@ func newReachableBench(t *testing.T) *reachableBench {
 			},
 		}).Build()
 	b.r = &reachable{
-		client: b.client, attempts: b.attempts, kind: v1alpha1.ProviderConfigKind, record: b.events, now: func() time.Time { return b.now },
+		client: b.client, attempts: b.attempts, kind: v1alpha1.ProviderConfigKind, record: b.events, log: b.log, now: func() time.Time { return b.now },
 		fresh: func() (client.Object, *v1alpha1.ProviderConfigStatus) {
 			c := &v1alpha1.ProviderConfig{}
 			return c, &c.Status

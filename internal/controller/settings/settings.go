@@ -46,9 +46,6 @@ func (o *Options) Reconciler(name string, record event.Recorder) []managed.Recon
 	if o.Features.Enabled(feature.EnableBetaManagementPolicies) {
 		out = append(out, managed.WithManagementPolicies())
 	}
-	if o.MetricOptions != nil {
-		out = append(out, managed.WithMetricRecorder(o.MetricOptions.MRMetrics))
-	}
 	if o.ChangeLogOptions != nil {
 		out = append(out, managed.WithChangeLogger(o.ChangeLogOptions.ChangeLogger))
 	}

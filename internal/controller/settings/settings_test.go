@@ -17,11 +17,10 @@ func TestReconciler(t *testing.T) {
 	full := plain
 	full.Features = &feature.Flags{}
 	full.Features.Enable(feature.EnableBetaManagementPolicies)
-	full.MetricOptions = &controller.MetricOptions{}
 	full.ChangeLogOptions = &controller.ChangeLogOptions{}
 	few := len(plain.Reconciler("x", event.NewNopRecorder()))
-	if got := len(full.Reconciler("x", event.NewNopRecorder())); got != few+3 {
-		t.Errorf("Reconciler(...): policies, metrics and change log are three options more than %d, got %d", few, got)
+	if got := len(full.Reconciler("x", event.NewNopRecorder())); got != few+2 {
+		t.Errorf("Reconciler(...): policies and change log are two options more than %d, got %d", few, got)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-cmp/cmp"
@@ -366,5 +367,18 @@ func BenchmarkBlobCached(b *testing.B) {
 		if _, err := p.Blob(b.Context(), nil, s.Host()+"/"+repo, digest); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestObserver checks that each call is measured, even if it fails.
+func TestObserver(t *testing.T) {
+	calls := 0
+	c, err := New(WithObserver(func(time.Duration) { calls++ }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Blob(t.Context(), nil, "127.0.0.1:1/"+repo, oci.DigestOf(nil)); err == nil || calls != 1 {
+		t.Errorf("Blob(...): want an error and one call, got %v and %d", err, calls)
 	}
 }

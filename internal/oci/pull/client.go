@@ -3,6 +3,8 @@
 package pull
 
 import (
+	"time"
+
 	"k8s.io/utils/lru"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
@@ -27,6 +29,8 @@ type Client struct {
 	cache *cache.Cache
 	repos *chartrepo.Client
 	tags  *lru.Cache // digest of the manifest by Repository.Key of the tag
+
+	observe func(took time.Duration)
 }
 
 type config struct {
@@ -35,6 +39,8 @@ type config struct {
 	limits archive.Limits
 	agent  string
 	guard  *netguard.Guard
+
+	observe func(took time.Duration)
 }
 
 // An Option changes how a Client works.
@@ -67,9 +73,14 @@ func WithGuard(g *netguard.Guard) Option {
 	return func(c *config) { c.guard = g }
 }
 
+// WithObserver sets a function that is called at the end of each call, with its duration, even if all content was cached.
+func WithObserver(f func(took time.Duration)) Option {
+	return func(c *config) { c.observe = f }
+}
+
 // New returns a Client. It fails if the cache directory cannot be created.
 func New(o ...Option) (*Client, error) {
-	c := config{agent: defaultAgent}
+	c := config{agent: defaultAgent, observe: func(time.Duration) {}}
 	for _, f := range o {
 		f(&c)
 	}
@@ -85,7 +96,15 @@ func New(o ...Option) (*Client, error) {
 		cache: files,
 		repos: chartrepo.New(pool, files, limit),
 		tags:  lru.New(maxTags),
+
+		observe: c.observe,
 	}, nil
+}
+
+// timed begins to measure a call. Call the returned function at its end.
+func (c *Client) timed() func() {
+	begin := time.Now()
+	return func() { c.observe(time.Since(begin)) }
 }
 
 // Close closes idle connections. The Client can still be used.

@@ -23,6 +23,7 @@ type Artifact struct {
 // Artifact returns the content of a reference, by its digest or else by its tag: the archive of a Helm chart, or the
 // layer of an artifact of Flux. The digest may also be the digest of the archive or the layer itself.
 func (c *Client) Artifact(ctx context.Context, regs oci.Registries, ref oci.Reference) (Artifact, error) {
+	defer c.timed()()
 	r, err := c.repository(regs, ref.Repository)
 	if err != nil {
 		return Artifact{}, errors.Wrapf(err, "cannot pull %q", ref)
@@ -34,6 +35,7 @@ func (c *Client) Artifact(ctx context.Context, regs oci.Registries, ref oci.Refe
 // Blob returns the blob repo@digest. repo is host[:port]/path; a scheme before it is accepted and ignored. digest is
 // sha256:… and the returned bytes have this digest. The caller must not change the bytes.
 func (c *Client) Blob(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error) {
+	defer c.timed()()
 	r, err := c.byDigest(regs, repo, digest)
 	if err != nil {
 		return nil, cannot(err, "blob", repo, digest)
@@ -45,6 +47,7 @@ func (c *Client) Blob(ctx context.Context, regs oci.Registries, repo, digest str
 // Layer returns the layer repo@digest. digest is either the digest of the layer, as a blob, or that of the manifest
 // of an artifact of Flux, whose layer is then returned. Otherwise it works like Blob.
 func (c *Client) Layer(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error) {
+	defer c.timed()()
 	r, err := c.byDigest(regs, repo, digest)
 	if err != nil {
 		return nil, cannot(err, "layer", repo, digest)
@@ -56,6 +59,7 @@ func (c *Client) Layer(ctx context.Context, regs oci.Registries, repo, digest st
 // ChartByDigest returns the archive repo@digest. digest is either the digest of the archive, as a blob, or that of a
 // manifest of Helm's OCI chart type, whose archive is then returned. Otherwise it works like Blob.
 func (c *Client) ChartByDigest(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error) {
+	defer c.timed()()
 	r, err := c.byDigest(regs, repo, digest)
 	if err != nil {
 		return nil, cannot(err, "chart", repo, digest)
@@ -68,6 +72,7 @@ func (c *Client) ChartByDigest(ctx context.Context, regs oci.Registries, repo, d
 // the registry each time; digests work like in Blob. The returned bytes have the returned digest. The caller must not
 // change the bytes.
 func (c *Client) Manifest(ctx context.Context, regs oci.Registries, repo, reference string) (data []byte, digest string, err error) {
+	defer c.timed()()
 	data, digest, err = c.manifest(ctx, regs, repo, reference)
 	if err != nil {
 		return nil, "", cannot(err, "manifest", repo, reference)
@@ -79,6 +84,7 @@ func (c *Client) Manifest(ctx context.Context, regs oci.Registries, repo, refere
 // chart itself. version is a version, which is also the tag (with _ for +), or a digest as in ChartByDigest. A tag is
 // looked up at the registry each time.
 func (c *Client) Chart(ctx context.Context, regs oci.Registries, url, chartName, version string) (Artifact, error) {
+	defer c.timed()()
 	a, err := c.chart(ctx, regs, url, chartName, version)
 	return a, errors.Wrapf(err, "cannot pull chart %q version %q from %q",
 		oci.OneLine(chartName), oci.OneLine(version), oci.Redact(url))
@@ -89,6 +95,7 @@ func (c *Client) Chart(ctx context.Context, regs oci.Registries, url, chartName,
 // versions (the newest match is used), or empty for the newest release. A digest in the index is verified. An archive
 // on another host needs its own entry in regs. Credentials never follow a redirect.
 func (c *Client) RepoChart(ctx context.Context, regs oci.Registries, repoURL, chartName, version string) (Artifact, error) {
+	defer c.timed()()
 	a, err := c.repoChart(ctx, regs, repoURL, chartName, version)
 	return a, errors.Wrapf(err, "cannot pull chart %q version %q from repository %q",
 		oci.OneLine(chartName), oci.OneLine(version), oci.Redact(repoURL))

@@ -29,6 +29,8 @@ type Options struct {
 	Spares    int           // child processes that are kept ready; default 0
 	Wait      time.Duration // maximum time to wait for other renderings to finish; default 10 s
 
+	Observe func(took time.Duration) // called at the end of each rendering; default none
+
 	Executable string // binary of the children, which calls Serve; default this one
 }
 
@@ -52,6 +54,9 @@ func NewPool(o Options) (*Pool, error) {
 		o.Processes = DefaultProcesses
 	}
 	o.Wait = or(o.Wait, DefaultWait)
+	if o.Observe == nil {
+		o.Observe = func(time.Duration) {}
+	}
 	if o.Executable == "" {
 		path, err := executable()
 		if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/panics"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/attacktest"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/sandbox/confine"
 )
 
@@ -207,5 +208,19 @@ func TestPanicOfLookup(t *testing.T) {
 	o.Lookup = func(string, string, string, string) (map[string]any, error) { return map[string]any{}, nil }
 	if _, err := p.Chart(t.Context(), "", c, o); err != nil {
 		t.Errorf("the next rendering: %v", err)
+	}
+}
+
+// TestObserve checks that each rendering is measured, even if it fails.
+func TestObserve(t *testing.T) {
+	calls := 0
+	p, err := NewPool(Options{Observe: func(time.Duration) { calls++ }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	files := []input.File{{Name: "a.yaml", Data: []byte(configMap("a", "x"))}, {Name: "b.yaml", Data: []byte("{")}}
+	if _, err := p.Plain(t.Context(), "", files); err == nil || calls != 1 {
+		t.Errorf("Plain(...): want an error and one call, got %v and %d", err, calls)
 	}
 }

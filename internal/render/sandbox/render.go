@@ -90,6 +90,8 @@ func quote(s string) string { return `"` + input.Line(s) + `"` }
 
 // exchange sends a request to a child, and stores the answers in x.
 func (p *Pool) exchange(ctx context.Context, tenant string, x *exchange, r *request, files []input.File) error {
+	begin := time.Now()
+	defer func() { p.options.Observe(time.Since(begin)) }()
 	release, err := p.acquire(ctx, x.subject, tenant)
 	if err != nil {
 		return err

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/record"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	manifestcontroller "github.com/crossplane-contrib/provider-kyma/internal/controller/manifest"
+	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// timedEngine measures the duration of each step that applies a bundle.
+type timedEngine struct {
+	manifestcontroller.Engine
+
+	observe func(took time.Duration)
+}
+
+// Apply calls the engine.
+func (e *timedEngine) Apply(ctx context.Context, c cluster.Cluster, b *manifest.Bundle, o ...manifest.CallOption) (manifest.Result, error) {
+	begin := time.Now()
+	defer func() { e.observe(time.Since(begin)) }()
+	return e.Engine.Apply(ctx, c, b, o...)
+}
+
+// countingManager is a manager whose recorders count events. Events can be merged, dropped or rejected on their way to the control
+// plane; the metric contains all of them.
+type countingManager struct {
+	ctrl.Manager
+
+	events metrics.Events
+}
+
+// GetEventRecorderFor returns a recorder that counts events.
+func (m *countingManager) GetEventRecorderFor(name string) record.EventRecorder {
+	return &countingRecorder{EventRecorder: m.Manager.GetEventRecorderFor(name), scheme: m.GetScheme(), events: m.events}
+}
+
+type countingRecorder struct {
+	record.EventRecorder
+
+	scheme *runtime.Scheme
+	events metrics.Events
+}
+
+// Event records an event.
+func (r *countingRecorder) Event(o runtime.Object, eventType, reason, message string) {
+	r.count(o, eventType, reason)
+	r.EventRecorder.Event(o, eventType, reason, message)
+}
+
+// Eventf records an event whose message has a format.
+func (r *countingRecorder) Eventf(o runtime.Object, eventType, reason, format string, args ...any) {
+	r.count(o, eventType, reason)
+	r.EventRecorder.Eventf(o, eventType, reason, format, args...)
+}
+
+// AnnotatedEventf records an event with annotations, whose message has a format.
+func (r *countingRecorder) AnnotatedEventf(o runtime.Object, annotations map[string]string, eventType, reason, format string, args ...any) {
+	r.count(o, eventType, reason)
+	r.EventRecorder.AnnotatedEventf(o, annotations, eventType, reason, format, args...)
+}
+
+func (r *countingRecorder) count(o runtime.Object, eventType, reason string) {
+	kind := "unknown"
+	if gvk, err := apiutil.GVKForObject(o, r.scheme); err == nil {
+		kind = gvk.Kind
+	}
+	r.events.Count(kind, eventType, reason)
+}
