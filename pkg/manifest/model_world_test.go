@@ -174,6 +174,9 @@ func (m *model) recordReported(kept, adopted []cluster.ObjectRef, behind []LeftB
 			m.loose[k] = true
 		}
 	}
+	for _, k := range adopted {
+		m.loose[k] = true
+	}
 	if m.world == nil {
 		return
 	}
@@ -182,9 +185,6 @@ func (m *model) recordReported(kept, adopted []cluster.ObjectRef, behind []LeftB
 	}
 	for _, l := range behind {
 		m.world.left[l.Object] = true
-	}
-	for _, k := range adopted {
-		m.loose[k] = true
 	}
 }
 
