@@ -50,11 +50,12 @@ func (r *run) applyStage(ctx context.Context, s object.Stage) {
 func (r *run) labelNamespace(ctx context.Context) {
 	p := r.progress
 	for _, c := range p.components {
-		if c.NamespaceMetadata.IsEmpty() || c.Purpose == compose.Repair || p.verdicts.Stop(c.Name) {
+		m := c.NamespaceMetadata
+		if m.IsEmpty() || c.Purpose == compose.Repair || p.verdicts.Stop(c.Name) {
 			continue
 		}
 		t := r.Applier.Target
-		if err := ssa.LabelNamespace(ctx, t.Client, t.ID+"/"+string(c.Name), c.NamespaceMetadata.Name, c.NamespaceMetadata.Labels, c.NamespaceMetadata.Annotations); err != nil {
+		if err := ssa.LabelNamespace(ctx, t.Client, t.ID+"/"+string(c.Name), m.Name, m.Labels, m.Annotations); err != nil {
 			p.fail(c.Name, err)
 		}
 	}
