@@ -72,3 +72,47 @@ func TestReleaseMovesTwice(t *testing.T) {
 		})
 	}
 }
+
+// TestChangedBack checks that objects get their former contents again if a change is interrupted after each write, and then reverted.
+func TestChangedBack(t *testing.T) {
+	valued := func(value string) *Bundle {
+		return bundleOf(plainOf("web", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {k: "+value+"}\n"))
+	}
+	labeled := func(value string) *Bundle {
+		s := bundleOf(install("web", configMap("x")))
+		s.Labels = map[string]string{"k": value}
+		return s
+	}
+	data, label := []string{"data", "k"}, []string{"metadata", "labels", "k"}
+	cases := map[string]struct {
+		reason  string
+		of      func(value string) *Bundle
+		path    []string
+		changes []string
+	}{
+		"Content":      {reason: "A plain object is changed.", of: valued, path: data, changes: []string{"b"}},
+		"ContentTwice": {reason: "A plain object is changed again before the first change is complete.", of: valued, path: data, changes: []string{"b", "c"}},
+		"Labels":       {reason: "A label of the bundle is changed.", of: labeled, path: label, changes: []string{"b"}},
+		"LabelsTwice":  {reason: "A label of the bundle is changed again before the first change is complete.", of: labeled, path: label, changes: []string{"b", "c"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for n := range 4 {
+				b := newBench(t)
+				b.reconcile(tc.of("a"))
+				for _, value := range tc.changes {
+					b.c.cutAfter(n, false)
+					_, _ = b.Apply(t.Context(), b.c, tc.of(value))
+					b.restart()
+				}
+				b.reconcile(tc.of("a"))
+				value, _, _ := unstructured.NestedString(b.s.objects[key("ConfigMap", "apps", "x")].content, tc.path...)
+				got = append(got, value)
+			}
+			if diff := cmp.Diff([]string{"a", "a", "a", "a"}, got); diff != "" {
+				t.Errorf("\n%s\nvalues, by the number of writes: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -4,6 +4,8 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -20,6 +22,8 @@ type modelSettled struct {
 	// password is the random one, and hooks counts the hooks that were created.
 	password string
 	hooks    int
+	// has is what a chart that asks for kinds was told.
+	has string
 	// changed means that there was a reason for new hooks and for a new password since then.
 	changed bool
 }
@@ -38,6 +42,15 @@ func (m *model) contentOf(slot int) string {
 	return fmt.Sprint(i.Layer.Digest, i.Namespace, i.Values, minor)
 }
 
+// hasFor returns what the chart of a slot would be told if it were rendered now: other kinds are a reason for an upgrade as soon as
+// something must be repaired. Charts that do not ask get the given answer.
+func (w *modelWorld) hasFor(m *model, slot int, otherwise string) string {
+	if in := &m.spec.Slots[slot]; !in.Present || !in.Asks || in.Plain || in.Random {
+		return otherwise
+	}
+	return strconv.FormatBool(slices.Contains(w.apis, modelAPI))
+}
+
 // begin notes the installs that the next step has a reason to upgrade.
 func (w *modelWorld) begin(m *model) {
 	if w == nil {
@@ -46,7 +59,7 @@ func (w *modelWorld) begin(m *model) {
 	w.loseTrack(m)
 	for i := range w.settled {
 		s := &w.settled[i]
-		s.changed = s.changed || m.removing || m.rolling || s.content != m.contentOf(i)
+		s.changed = s.changed || m.removing || m.rolling || s.content != m.contentOf(i) || s.has != w.hasFor(m, i, s.has)
 	}
 }
 
@@ -205,6 +218,9 @@ func (w *modelWorld) check(m *model) error {
 	for i := range w.settled {
 		was, in := w.settled[i], &m.spec.Slots[i]
 		is := modelSettled{content: m.contentOf(i), hooks: m.hooksOf(i)}
+		if in.Asks && in.Present && !in.Plain && !in.Random {
+			is.has = m.fieldOf(key("ConfigMap", in.namespace(), modelNames[i]+"-asks"), "data", "has")
+		}
 		if in.Random && in.Present && !in.Plain {
 			is.password = m.fieldOf(key("Secret", in.namespace(), modelNames[i]+"-secret"), "data", "password")
 			if is.password == "" {

@@ -14,8 +14,8 @@ import (
 
 // Intend adds or updates the inventory entry of each object that is about to be applied. Restarted contains the objects whose
 // contention ends because their inputs changed; their contended fields are applied again. Save is true if the inventory must be
-// saved before any object is written, because objects are new, or because the recorded inputs of a part no longer match the
-// cluster.
+// saved before any object is written, because objects are new or change, or because the recorded inputs of a part no longer match
+// the cluster.
 func Intend(inv *inventory.Inventory, components []*compose.Component) (restarted map[cluster.ObjectRef]bool, save bool) {
 	for _, c := range components {
 		old, ok := inv.Parts[c.Name]
@@ -36,7 +36,9 @@ func Intend(inv *inventory.Inventory, components []*compose.Component) (restarte
 			if c.Purpose == compose.Advance && slices.ContainsFunc(en.Ceded, isContended) {
 				restarted[o.Ref] = true
 			}
+			was := en.Intent
 			*en = intended(en, o, restarted[o.Ref])
+			save = save || en.Intent != was && en.Intent == inventory.Unsettled
 		}
 	}
 	inv.Objects = append(inv.Objects, added...)
@@ -57,6 +59,10 @@ func intended(en *inventory.Entry, o *object.Desired, restarts bool) inventory.E
 	if restarts {
 		out.Ceded = slices.DeleteFunc(slices.Clone(en.Ceded), isContended)
 		out.Intent, out.Restores = "", nil
+	}
+	if out.Intent != "" && out.Intent != o.Hash {
+		// If the run ends before its outcome is saved, the object may have been applied. The former form is then not in the cluster.
+		out.Intent = inventory.Unsettled
 	}
 	return out
 }

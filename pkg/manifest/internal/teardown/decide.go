@@ -20,7 +20,8 @@ const (
 	// Gone and NotOurs require no action: the object does not exist, or is not a member.
 	Gone    Decision = "gone"
 	NotOurs Decision = "not ours"
-	// Confirm reads an applied object that the watch does not show as a member, before anything is deleted.
+	// Confirm reads an applied object that the watch does not show as a member, before anything is deleted. If the watch only shows that
+	// later, the next call reads the object.
 	Confirm Decision = "confirm"
 	// Ask reads an object that may have been created by a request whose response was lost.
 	Ask Decision = "ask"
@@ -89,7 +90,7 @@ func Decide(e *inventory.Entry, f Facts, set string) Decision {
 		return Unuse
 	case f.State != nil && f.State.Set == set:
 		return decideMember(e, f)
-	case f.Pass == Confirming && isDoubtful(e, f):
+	case isDoubtful(e, f) && (f.Pass == Confirming || f.Pass == Deleting && f.State != nil):
 		return Confirm
 	case f.State != nil:
 		return NotOurs

@@ -89,6 +89,10 @@ func TestDecide(t *testing.T) {
 			reason: "An object that was a member when the removal began, and that the watch no longer shows, is gone.",
 			args:   args{e: applied, f: Facts{Pass: Deleting}}, want: Gone,
 		},
+		"NotOursMeanwhile": {
+			reason: "An object that the watch no longer shows as a member, although no request was made since, may be one without its label.",
+			args:   args{e: applied, f: Facts{Pass: Deleting, State: &cluster.ObjectState{UID: "1"}}}, want: Confirm,
+		},
 		"NeverApplied": {
 			reason: "An object may have been created although no response arrived.",
 			args:   args{e: planned, f: Facts{Pass: Deleting}}, want: Ask,

@@ -59,6 +59,8 @@ func (r *remover) deleteOne(ctx context.Context, e *inventory.Entry) (gone bool,
 	case Wait:
 		return false, state.Message, nil
 	case Delete:
+	case Confirm:
+		return false, "was changed by another client", nil
 	case Unuse:
 		return r.unuse(ctx, e)
 	case NotOurs:
