@@ -88,8 +88,14 @@ func documentOf(all []*kinds.Kind, path string, isAggregated bool, release strin
 // missing stands for a document that does not exist.
 var missing any = "missing"
 
-// verbsOf returns the verbs of a kind.
-func verbsOf() metav1.Verbs {
+// verbsOf returns the verbs of a kind, in the order of a real API server.
+func verbsOf(k *kinds.Kind) metav1.Verbs {
+	if k.GroupResource().String() == "namespaces" {
+		return metav1.Verbs{"create", "delete", "get", "list", "patch", "update", "watch"}
+	}
+	if k.Custom != nil {
+		return metav1.Verbs{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
+	}
 	return metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 }
 
@@ -154,7 +160,7 @@ func resourcesOf(all []*kinds.Kind, gv schema.GroupVersion) any {
 	}
 	for _, k := range of {
 		out.APIResources = append(out.APIResources, metav1.APIResource{
-			Name: k.Resource, SingularName: k.Singular, Namespaced: k.Namespaced, Kind: k.GroupVersionKind.Kind, Verbs: verbsOf(),
+			Name: k.Resource, SingularName: k.Singular, Namespaced: k.Namespaced, Kind: k.GroupVersionKind.Kind, Verbs: verbsOf(k),
 			ShortNames: k.ShortNames, Categories: k.Categories,
 		})
 		if k.HasStatus {
@@ -191,8 +197,12 @@ func aggregatedGroups(all []*kinds.Kind, core bool) *discoveryv2.APIGroupDiscove
 
 func aggregatedResource(k *kinds.Kind) discoveryv2.APIResourceDiscovery {
 	gvk := metav1.GroupVersionKind(k.GroupVersionKind)
+	if k.Custom == nil {
+		// API servers leave out the version of their own kinds.
+		gvk.Group, gvk.Version = "", ""
+	}
 	r := discoveryv2.APIResourceDiscovery{
-		Resource: k.Resource, SingularResource: k.Singular, ShortNames: k.ShortNames, Categories: k.Categories, Verbs: verbsOf(),
+		Resource: k.Resource, SingularResource: k.Singular, ShortNames: k.ShortNames, Categories: k.Categories, Verbs: verbsOf(k),
 		ResponseKind: &gvk, Scope: discoveryv2.ScopeCluster,
 	}
 	if k.Namespaced {

@@ -98,9 +98,16 @@ func (c *session) serve() {
 // errUnknown means that a call is not implemented.
 var errUnknown = errors.New("the simulated API server does not implement this call")
 
+// isKnown reports whether the verb is implemented for the resource or the subresource.
+func (c *session) isKnown() bool {
+	if c.target.Subresource != "" {
+		return c.target.Subresource == "status" && c.target.Kind.HasStatus && slices.Contains([]string{"get", "update", "patch", "apply"}, c.verb)
+	}
+	return c.verb == "apply" || slices.Contains(verbsOf(c.target.Kind), c.verb)
+}
+
 func (c *session) do() error {
-	ofStatus := c.target.Subresource == "status" && c.target.Kind.HasStatus && slices.Contains([]string{"get", "update", "patch", "apply"}, c.verb)
-	if c.target.Subresource != "" && !ofStatus {
+	if !c.isKnown() {
 		return c.unknown()
 	}
 	switch c.verb {
@@ -117,10 +124,9 @@ func (c *session) do() error {
 		return c.apply()
 	case "patch":
 		return c.patch()
-	case "delete", "deletecollection":
+	default:
 		return c.delete()
 	}
-	return c.unknown()
 }
 
 func (c *session) unknown() error {

@@ -18,7 +18,8 @@ import (
 )
 
 // table lists the built-in kinds: version, kind, resource, and then n for namespaced, s for the subresource status, c for scale, g for
-// a generation, u for unconditional updates, r for responses with deleted objects, short names, and the category all as *.
+// a generation, u for unconditional updates, r for responses with deleted objects, short names, the category all as *,
+// and api-extensions as +.
 const table = `
 v1 Namespace namespaces sur ns
 v1 ConfigMap configmaps nu cm
@@ -50,9 +51,9 @@ rbac.authorization.k8s.io/v1 ClusterRoleBinding clusterrolebindings u
 scheduling.k8s.io/v1 PriorityClass priorityclasses gu pc
 storage.k8s.io/v1 StorageClass storageclasses ur sc
 coordination.k8s.io/v1 Lease leases n
-admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration validatingwebhookconfigurations g
-admissionregistration.k8s.io/v1 MutatingWebhookConfiguration mutatingwebhookconfigurations g
-apiextensions.k8s.io/v1 CustomResourceDefinition customresourcedefinitions sg crd,crds
+admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration validatingwebhookconfigurations g +
+admissionregistration.k8s.io/v1 MutatingWebhookConfiguration mutatingwebhookconfigurations g +
+apiextensions.k8s.io/v1 CustomResourceDefinition customresourcedefinitions sg crd,crds +
 `
 
 // scheme returns the Go types of the built-in kinds.
@@ -108,6 +109,8 @@ func parse(columns []string) *Kind {
 		switch {
 		case c == "*":
 			k.Categories = []string{"all"}
+		case c == "+":
+			k.Categories = []string{"api-extensions"}
 		case strings.Trim(c, "nscgur") == "" && !k.flagged():
 			k.Namespaced, k.HasStatus = strings.Contains(c, "n"), strings.Contains(c, "s")
 			k.HasScale, k.HasGeneration = strings.Contains(c, "c"), strings.Contains(c, "g")
