@@ -17,7 +17,7 @@ export CGO_ENABLED := 0
 LDFLAGS := -s -w -X $(MODULE)/internal/version.Version=$(VERSION) -X $(MODULE)/internal/version.Commit=$(COMMIT)
 TOOLS   := go run ./cluster/tools/cmd/tools
 # Crossplane listens on a fixed port, so that what runs it is tested later, one by one.
-UNIT    := $(patsubst %,./%/...,$(wildcard apis cmd examples/operator hack internal pkg cluster test/boundary test/api test/render test/target test/unions)) ./test/controlplane
+UNIT    := $(patsubst %,./%/...,$(wildcard apis cmd examples/operator hack internal pkg cluster test/boundary test/api test/fleet test/render test/target test/unions)) ./test/controlplane
 EARLY   := $(filter-out ./test/% ./cluster/%,$(UNIT))
 # The race detector needs a C compiler. Go answers 0 where there is none.
 RACE    := $(if $(filter 1,$(shell env -u CGO_ENABLED go env CGO_ENABLED)),-race)

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/apiserver/cluster"
+)
+
+// AddCluster adds an empty cluster. Its name must be a DNS label.
+func (s *Server) AddCluster(name string) error {
+	c, err := cluster.New(s.options.Cluster)
+	if err != nil {
+		return err
+	}
+	token, err := newToken()
+	if err != nil {
+		return err
+	}
+	e := &entry{name: name, total: &s.total}
+	e.state.Store(&state{cluster: c, token: token})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.clusters[name] != nil {
+		return errors.Errorf("cluster %q exists", name)
+	}
+	s.clusters[name] = e
+	return nil
+}
+
+// RemoveCluster closes the connections of a cluster and removes it.
+func (s *Server) RemoveCluster(name string) {
+	e := s.entry(name)
+	if e == nil {
+		return
+	}
+	s.mu.Lock()
+	delete(s.clusters, name)
+	s.mu.Unlock()
+	e.setFault(Fault{})
+	e.closeConns()
+}
+
+// Replace replaces a cluster by an empty one with the same address and token, but with other UIDs, and closes its connections.
+func (s *Server) Replace(name string) error {
+	c, err := cluster.New(s.options.Cluster)
+	if err != nil {
+		return err
+	}
+	e := s.entry(name)
+	if e == nil {
+		return errors.Errorf("there is no cluster %q", name)
+	}
+	e.state.Store(&state{cluster: c, token: e.state.Load().token})
+	e.closeConns()
+	return nil
+}
+
+// RotateToken replaces the token of a cluster. The previous one is not valid anymore.
+func (s *Server) RotateToken(name string) error {
+	token, err := newToken()
+	if err != nil {
+		return err
+	}
+	e := s.entry(name)
+	if e == nil {
+		return errors.Errorf("there is no cluster %q", name)
+	}
+	e.state.Store(&state{cluster: e.state.Load().cluster, token: token})
+	return nil
+}
+
+// Cluster returns the state of a cluster, or nil.
+func (s *Server) Cluster(name string) *cluster.Cluster {
+	if e := s.entry(name); e != nil {
+		return e.state.Load().cluster
+	}
+	return nil
+}
+
+// Names returns the names of all clusters, sorted.
+func (s *Server) Names() []string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	out := make([]string, 0, len(s.clusters))
+	for n := range s.clusters {
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (s *Server) entry(name string) *entry {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.clusters[name]
+}
+
+// byServerName returns the cluster that a client selects, or nil.
+func (s *Server) byServerName(name string) *entry {
+	label, ok := strings.CutSuffix(name, "."+Domain)
+	if !ok {
+		return nil
+	}
+	return s.entry(label)
+}
+
+// Config returns a REST config for a cluster.
+func (s *Server) Config(name string) *rest.Config {
+	return &rest.Config{
+		Host: "https://" + s.Address(), BearerToken: s.entry(name).state.Load().token,
+		TLSClientConfig: rest.TLSClientConfig{ServerName: name + "." + Domain, CAData: s.pki.ca},
+	}
+}
+
+// Kubeconfig returns a kubeconfig for a cluster.
+func (s *Server) Kubeconfig(name string) []byte {
+	return fmt.Appendf(nil, `apiVersion: v1
+kind: Config
+current-context: fleet
+contexts: [{name: fleet, context: {cluster: fleet, user: fleet}}]
+users: [{name: fleet, user: {token: %s}}]
+clusters:
+- name: fleet
+  cluster: {server: "https://%s", tls-server-name: %s.%s, certificate-authority-data: %s}
+`, s.entry(name).state.Load().token, s.Address(), name, Domain, base64.StdEncoding.EncodeToString(s.pki.ca))
+}
+
+// SetFault makes a cluster fail, or work again.
+func (s *Server) SetFault(name string, f Fault) {
+	if e := s.entry(name); e != nil {
+		e.setFault(f)
+	}
+}
+
+// Count returns the counters of a cluster, or those of all clusters together for an empty name. The latter include removed clusters.
+func (s *Server) Count(name string) Count {
+	if name == "" {
+		return s.total.snapshot()
+	}
+	return s.entry(name).snapshot()
+}
+
+// ResetCounts sets all counters but those of what is open to 0.
+func (s *Server) ResetCounts() {
+	s.total.reset()
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, e := range s.clusters {
+		e.reset()
+	}
+}
