@@ -47,7 +47,7 @@ spec:
 // TestEngine installs a module with the engine of the provider, upgrades and removes it. All calls must be known.
 func TestEngine(t *testing.T) {
 	// If the event of a deletion overtakes the response, the informer of the engine keeps the object. A real server is slower, too.
-	s, err := Start(t.Context(), Options{Cluster: cluster.Options{Delay: 300 * time.Millisecond}})
+	s, err := Start(t.Context(), Options{Cluster: cluster.Options{Delay: time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}
