@@ -103,6 +103,7 @@ func TestRead(t *testing.T) {
 func TestReadTooLarge(t *testing.T) {
 	budget := New(256 * mib)
 	allocated := testing.Benchmark(func(b *testing.B) {
+		b.Helper()
 		for range b.N {
 			if _, _, err := budget.Read(b.Context(), source(64*mib)); !errors.Is(err, ErrTooLarge) {
 				b.Fatalf("Read(...): want %v, got %v", ErrTooLarge, err)

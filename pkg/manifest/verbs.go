@@ -210,10 +210,7 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 		return left, w.retract(ctx)
 	}
 	done := err == nil && !res.Blocked.Waits()
-	if unconfirmed := remover.confirmSettled(ctx, done); err == nil {
-		err = unconfirmed
-	}
-	if err != nil || !done {
+	if err := firstOf(err, remover.confirmSettled(ctx, done)); err != nil || !done {
 		return left, err
 	}
 	if err := w.forgetAll(ctx, inv); err != nil {
@@ -221,6 +218,14 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 	}
 	left.Gone, left.HookFailures = true, res.HookFailures
 	return left, nil
+}
+
+// firstOf returns an error, or another one if it is nil.
+func firstOf(err, other error) error {
+	if err != nil {
+		return err
+	}
+	return other
 }
 
 // removalWithout returns the result of a removal that cannot see the objects. If it only waits for lists, it still reports that it rebuilt

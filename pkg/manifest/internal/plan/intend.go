@@ -17,11 +17,7 @@ import (
 // saved before any object is written, because objects are new or change, or because the recorded inputs of a part no longer match
 // the cluster.
 func Intend(inv *inventory.Inventory, components []*compose.Component) (restarted map[cluster.ObjectRef]bool, save bool) {
-	for _, c := range components {
-		old, ok := inv.Parts[c.Name]
-		save = save || !ok || old.Digest != c.Record.Digest || old.ReleaseOf(c.Name) != c.Record.ReleaseOf(c.Name)
-		inv.Parts[c.Name] = c.Record
-	}
+	save = intendParts(inv, components)
 	idx := inv.Index()
 	restarted = map[cluster.ObjectRef]bool{}
 	var added []inventory.Entry
@@ -45,6 +41,16 @@ func Intend(inv *inventory.Inventory, components []*compose.Component) (restarte
 	// The stored inventory is sorted, and the comparison depends on the order.
 	inv.Sort()
 	return restarted, save || len(added) > 0
+}
+
+// intendParts sets the record of each part. It returns true if the recorded inputs of a part no longer match the cluster.
+func intendParts(inv *inventory.Inventory, components []*compose.Component) (save bool) {
+	for _, c := range components {
+		old, ok := inv.Parts[c.Name]
+		save = save || !ok || old.Digest != c.Record.Digest || old.ReleaseOf(c.Name) != c.Record.ReleaseOf(c.Name)
+		inv.Parts[c.Name] = c.Record
+	}
+	return save
 }
 
 // intended returns the updated entry of an object that is about to be applied. If restarts is true, the contention of the object

@@ -90,7 +90,7 @@ func Decide(e *inventory.Entry, f Facts, set string) Decision {
 		return Unuse
 	case f.State != nil && f.State.Set == set:
 		return decideMember(e, f)
-	case isDoubtful(e, f) && (f.Pass == Confirming || f.Pass == Deleting && f.State != nil):
+	case isDoubtful(e, f) && f.isConfirmed():
 		return Confirm
 	case f.State != nil:
 		return NotOurs
@@ -98,6 +98,11 @@ func Decide(e *inventory.Entry, f Facts, set string) Decision {
 		return Ask
 	}
 	return Gone
+}
+
+// isConfirmed reports whether the pass confirms doubtful objects: the first one confirms all of them, and the deleting one those that exist.
+func (f *Facts) isConfirmed() bool {
+	return f.Pass == Confirming || f.Pass == Deleting && f.State != nil
 }
 
 // isUsed reports whether an object is a CRD of another owner that the bundle uses.

@@ -56,10 +56,11 @@ var _ = Describe("Fields of other field managers", func() {
 		Eventually(Events).WithContext(ctx).WithArguments(s, "web").Should(ContainElement(
 			"Normal FieldCeded Deployment " + s.Name + "/web: spec.replicas is ceded to kube-controller-manager"))
 		Expect(Events(ctx, s, "web")).NotTo(ContainElement(ContainSubstring("DriftRepaired")))
-		Expect(Must(s.Get(ctx, "web")).Status.AtProvider.CededFields).To(ConsistOf(v1alpha1.CededField{
+		// The status is written after the event.
+		Eventually(s.Get).WithContext(ctx).WithArguments("web").Should(HaveField("Status.AtProvider.CededFields", ConsistOf(v1alpha1.CededField{
 			ObjectReference: v1alpha1.ObjectReference{Group: "apps", Kind: "Deployment", Namespace: s.Name, Name: "web"},
 			Field:           "spec.replicas", Manager: "kube-controller-manager", Cause: v1alpha1.CededByConvention,
-		}))
+		})))
 
 		By("scaling it again, as the autoscaler does")
 		quiet := quietly(ctx, s, "web")

@@ -79,7 +79,8 @@ var _ = Describe("A CRD that two Manifests contain", func() {
 		Eventually(func(ctx SpecContext) string { return Must(crd(ctx)).GetLabels()[partOf] }).WithContext(ctx).Should(
 			SatisfyAll(Not(BeEmpty()), Not(Equal(first))))
 		s.AwaitReady(ctx, "second")
-		Expect(users(ctx)).To(BeEmpty())
+		// It was Ready before, too, and removes its use after it has become the owner.
+		Eventually(users).WithContext(ctx).Should(BeEmpty())
 
 		By("upgrading it as its owner")
 		s.Update(ctx, "second", SetSource(withSize(s.Group()).PushLayer(ctx)))
