@@ -47,10 +47,9 @@ func setup(
 	}
 	limits := archive.Limits{Compressed: f.maxArchive, Uncompressed: f.maxUnpacked, Files: f.maxFiles}
 	agent := "provider-kyma/" + version.Version
-	puller, err := pull.New(pull.WithCacheDir(f.cacheDir), pull.WithCacheSize(f.cacheSize), pull.WithLimits(limits), pull.WithUserAgent(agent),
-		pull.WithGuard(guard), pull.WithObserver(m.StepSeconds.Of("pull")))
+	puller, err := newPuller(f, pull.WithLimits(limits), pull.WithUserAgent(agent), pull.WithGuard(guard), pull.WithObserver(m.StepSeconds.Of("pull")))
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot set up access to registries")
+		return nil, err
 	}
 	renderer, endRenderer, err := rendering(f, m.StepSeconds.Of("render"), log)
 	if err != nil {
@@ -95,6 +94,12 @@ func setup(
 		puller.Close()
 		disconnect()
 	}, nil
+}
+
+// newPuller returns a client for registries with the cache that the flags set.
+func newPuller(f *flags, o ...pull.Option) (*pull.Client, error) {
+	c, err := pull.New(append(o, pull.WithCacheDir(f.cacheDir), pull.WithCacheSize(f.cacheSize))...)
+	return c, errors.Wrap(err, "cannot set up access to registries")
 }
 
 // engineOptions returns the options of the engine.

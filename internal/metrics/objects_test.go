@@ -45,7 +45,7 @@ func TestObjects(t *testing.T) {
 			o.Set(at("a", failed), false)
 			o.Set(at("a", ready), false)
 		}, exists: 1, ready: 1, synced: 1, reconciles: 1, readinesses: 1},
-		"Failed":   {reason: "An object that is no longer Ready is not counted as such.", change: func(o *Objects) { o.Set(at("a", ready), false); o.Set(at("a", failed), false) }, exists: 1, reconciles: 1, readinesses: 1},
+		"Failed":   {reason: "The number of Ready objects decreases when an object stops being Ready.", change: func(o *Objects) { o.Set(at("a", ready), false); o.Set(at("a", failed), false) }, exists: 1, reconciles: 1, readinesses: 1},
 		"Existing": {reason: "It is unknown when an object that existed before was Ready first.", change: func(o *Objects) { o.Set(at("a", synced), true); o.Set(at("a", ready), false) }, exists: 1, ready: 1, synced: 1},
 		"Two":      {reason: "Objects are told apart by their UID.", change: func(o *Objects) { o.Set(at("a", ready), false); o.Set(at("b", synced), false) }, exists: 2, ready: 1, synced: 2, reconciles: 2, readinesses: 1},
 		"Deleted": {reason: "A deleted object is not counted, and the duration of the deletion is observed.", change: func(o *Objects) {

@@ -38,7 +38,7 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := s.byServerName(r.TLS.ServerName)
 	if e == nil {
-		http.Error(w, "there is no such cluster", http.StatusMisdirectedRequest)
+		http.Error(w, "no cluster has this server name", http.StatusMisdirectedRequest)
 		return
 	}
 	st := e.state.Load()

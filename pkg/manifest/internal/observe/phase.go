@@ -30,7 +30,7 @@ const (
 	PhaseProgressing Phase = "Progressing"
 	// PhasePruning means that an object that the part no longer contains is being deleted.
 	PhasePruning Phase = "Pruning"
-	// PhaseRemoving means that the part is no longer in the bundle and is being removed.
+	// PhaseRemoving means that the bundle no longer contains the part, and that its objects are being removed.
 	PhaseRemoving Phase = "Removing"
 
 	// PhaseCeded means that fields of an object were ceded to another manager after an ownership conflict.

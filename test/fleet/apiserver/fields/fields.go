@@ -159,7 +159,7 @@ func liveOrNew(k *kinds.Kind, live map[string]any) (runtime.Object, error) {
 // A codec converts objects between versions by changing their apiVersion, and makes them canonical.
 type codec struct{ kind *kinds.Kind }
 
-// Convert is not implemented.
+// Convert returns an error, because objects are only converted with ConvertToVersion.
 func (codec) Convert(any, any, any) error { return errors.New("converts to versions only") }
 
 // ConvertToVersion returns a copy in another version, or in the Go type.
