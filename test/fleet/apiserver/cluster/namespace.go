@@ -15,7 +15,7 @@ func (c controller) settleNamespace(name string) {
 			object := map[string]any{
 				"apiVersion": "v1", "kind": account.Kind.Kind, "metadata": map[string]any{"name": account.Name, "namespace": name},
 			}
-			_, _ = c.cluster.create(account, object, Write{Manager: controllerManager}) // It does not exist, and the namespace does.
+			mustWrite(c.cluster.create(account, object, Write{Manager: controllerManager}))
 		}
 		return
 	}
@@ -43,7 +43,7 @@ func (c controller) finalizeNamespace(name string) {
 	delete(child(object, "spec"), "finalizers")
 	if hasFinalizers(object) {
 		ns.Subresource = "finalize"
-		_, _ = c.cluster.put(ns, object) // The object was read under the lock.
+		mustWrite(c.cluster.put(ns, object))
 		return
 	}
 	c.cluster.remove(ns, r.UID())
@@ -76,7 +76,7 @@ func (c controller) settleCRD(ch changed) {
 	setCondition(object, "NamesAccepted", "NoConflicts", "no conflicts found")
 	setCondition(object, "Established", "InitialNamesAccepted", "the initial names have been accepted")
 	crds.Subresource = "status"
-	_, _ = c.cluster.change(crds, old, object, nil, Write{Manager: "kube-apiserver"}) // The object was read under the lock.
+	mustWrite(c.cluster.change(crds, old, object, nil, Write{Manager: "kube-apiserver"}))
 	c.serveCRDs()
 }
 

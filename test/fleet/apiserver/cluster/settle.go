@@ -120,7 +120,7 @@ func (c controller) settleForeground(k record.Key) {
 	metadataOf(object)["finalizers"] = slices.DeleteFunc(finalizers, func(f any) bool {
 		return f == any(metav1.FinalizerDeleteDependents) || f == any(metav1.FinalizerOrphanDependents) || f == any(finalizerOfClaims)
 	})
-	_, _ = c.cluster.replace(t, t.view(r), object, Write{Manager: controllerManager}) // The object was read under the lock.
+	mustWrite(c.cluster.replace(t, t.view(r), object, Write{Manager: controllerManager}))
 }
 
 // releaseDependents deletes the dependents of an owner, or orphans them.
@@ -150,5 +150,13 @@ func (c controller) disown(k record.Key, r *record.Record, uid string) {
 		m, _ := ref.(map[string]any)
 		return m["uid"] == any(uid)
 	})
-	_, _ = c.cluster.replace(t, t.view(r), object, Write{Manager: controllerManager}) // The object was read under the lock.
+	mustWrite(c.cluster.replace(t, t.view(r), object, Write{Manager: controllerManager}))
+}
+
+// mustWrite panics if a write of a controller failed. It holds the lock and has just read the object, so this would be a bug of the
+// simulation, which a test must not overlook.
+func mustWrite(_ map[string]any, err error) {
+	if err != nil {
+		panic("a controller of a simulated cluster cannot write: " + err.Error())
+	}
 }

@@ -26,7 +26,7 @@ func (c controller) settleWorkload(k record.Key) {
 	}
 	set(object)
 	t.Subresource = "status"
-	_, _ = c.cluster.change(t, t.view(r), object, nil, Write{Manager: controllerManager}) // The object was read under the lock.
+	mustWrite(c.cluster.change(t, t.view(r), object, nil, Write{Manager: controllerManager}))
 }
 
 // statuses contains functions that set the status of a workload, by resource.
