@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Everything here needs Go and make, and nothing else: what it runs besides is
-# built from Go modules, once per user (see cluster/tools).
+# All targets need only Go and make. Other tools are built from Go modules, once
+# per user (see cluster/tools).
 
 MODULE  := github.com/crossplane-contrib/provider-kyma
 VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || echo v0.0.0-$$(git rev-parse --short HEAD 2>/dev/null || echo dev))
 COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)
-# One set of flags for all that is built, here and in cluster/tools: Go compiles every
-# dependency again for another one.
-# The tag leaves out plugins of kustomize, which nothing here allows: a program that can
-# load plugins keeps every method of every type.
-# Tables for a debugger are left out: a tenth less is compiled, and stack traces keep
-# their lines. To debug a test, run go test or dlv without make.
+# All builds, here and in cluster/tools, use the same flags, because Go compiles every
+# dependency again for different flags.
+# The tag omits the plugins of kustomize, which are never used: in a program that can
+# load plugins, the linker keeps every method of every type.
+# Without debugging information, a tenth less is compiled, and stack traces still have
+# line numbers. To debug a test, run go test or dlv without make.
 export GOFLAGS     := -trimpath -buildvcs=false -tags=kustomize_disable_go_plugin_support '-gcflags=all=-dwarf=false -c=1'
 export CGO_ENABLED := 0
 LDFLAGS := -s -w -X $(MODULE)/internal/version.Version=$(VERSION) -X $(MODULE)/internal/version.Commit=$(COMMIT)
 TOOLS   := go run ./cluster/tools/cmd/tools
-# Crossplane listens on a fixed port, so that what runs it is tested later, one by one.
+# Crossplane listens on a fixed port, so packages that run it are tested later, in sequence.
 UNIT    := $(patsubst %,./%/...,$(wildcard apis cmd examples/operator hack internal pkg cluster test/boundary test/api test/fleet test/render test/target test/unions)) ./test/controlplane
 EARLY   := $(filter-out ./test/% ./cluster/%,$(UNIT))
-# The race detector needs a C compiler. Go answers 0 where there is none.
+# The race detector needs a C compiler. Without one, Go prints 0.
 RACE    := $(if $(filter 1,$(shell env -u CGO_ENABLED go env CGO_ENABLED)),-race)
 # The linter runs vet. Without debugging information, test binaries are linked in half the time. The timeout is for
 # tests at low priority beside the suites.
@@ -30,23 +30,23 @@ LAZY    := GOGC=400 GOMEMLIMIT=2GiB
 COMPILE := $(LAZY) $(if $(filter 1 2 3 4,$(CORES)),GOMAXPROCS=1)
 PACKAGES := $(if $(filter 1 2 3 4,$(CORES)),-p $(CORES))
 BUILD   := $(COMPILE) go build $(PACKAGES)
-# Without a go command in between, which would keep signals to itself.
-DEMO    := echo "building the demo itself, and the libraries that the provider shares with it" && \
+# The demo runs as a binary, because go run does not forward signals.
+DEMO    := echo "building the demo and the libraries that it shares with the provider" && \
 	$(BUILD) -ldflags '-s -w' -o bin/demo ./cluster/local && exec bin/demo
-# What the tests run, and what those with Crossplane run.
+# Tools of the tests, and of the tests with Crossplane.
 TESTED  := etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok helm crane oras cosign
 E2E     := etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok crossplane crank \
 	function-patch-and-transform function-auto-ready
-# How many Manifests the benchmark makes, and how many Kymas of three modules.
+# The numbers of Manifests, and of Kymas with three modules, in the benchmark.
 N       ?= 50
 M       ?= 20
-# For how many seconds the fuzz targets run, all together.
+# The duration of all fuzz targets together, in seconds.
 FUZZ    ?= 3600
-# How long make model plays, and the first seed: another one each time, unless SEED is given.
+# The duration of make model. Its first seed depends on the time, unless SEED is set.
 FOR     ?= 30m
-# Recipes that need the name of an image begin with it: none is guessed.
+# Recipes that need the name of an image begin with NAMED, because there is no default.
 NAMED   = @case "$$IMG" in "" | *[!a-zA-Z0-9._:/@-]*) echo "make $@: error: set IMG to the name of the image," \
-	"as in: make $@ IMG=registry.example.org/provider-kyma:v0.1.0" >&2; exit 1 ;; esac
+	"for example: make $@ IMG=registry.example.org/provider-kyma:v0.1.0" >&2; exit 1 ;; esac
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -58,46 +58,46 @@ help: ## Print this list.
 	@echo
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo "The first run builds what it runs: the servers of Kubernetes, and those of Crossplane, which make run does"
-	@echo "without. They are kept in $${XDG_CACHE_HOME:-$$HOME/.cache}/provider-kyma for the next one."
+	@echo "The first run builds the Kubernetes servers and, except for make run, Crossplane. They are cached in"
+	@echo "$${XDG_CACHE_HOME:-$$HOME/.cache}/provider-kyma."
 
-demo: ## Start two clusters, Crossplane and a registry, claim modules, stay until Ctrl-C.
-	@echo "==> demo: usually takes 8 to 16 minutes the first time, then it is ready after 1 minute"
+demo: ## Start two clusters, Crossplane and a registry, claim two modules, and run until Ctrl-C.
+	@echo "==> demo: usually takes 8 to 16 minutes the first time, then 1 minute until it is ready"
 	@$(DEMO)
 
-demo-check: ## The same, then repair and removal are checked: exits 0 or 1.
+demo-check: ## Run the demo, verify repair and removal, and exit with 0 or 1.
 	@echo "==> demo-check: usually takes 8 to 16 minutes the first time, then 1 to 2 minutes"
 	@$(DEMO) -check
 
 ifdef KUBECONFIG
-run: ## Run the provider against the cluster of KUBECONFIG, with flags ARGS; without KUBECONFIG, as demo without Crossplane.
-	@echo "==> run: usually takes 5 minutes the first time, then it is ready after 15 seconds"
+run: ## Run the provider with flags ARGS against the cluster of KUBECONFIG. If it is not set, run a demo without Crossplane.
+	@echo "==> run: usually takes 5 minutes the first time, then 15 seconds until it is ready"
 	@hack/cluster.sh run
-	@# By default, it listens on loopback only.
+	@# By default, the provider listens only on loopback addresses.
 	@$(BUILD) -ldflags '$(LDFLAGS)' -o bin/provider ./cmd/provider && exec env \
 		PROVIDER_METRICS_BIND_ADDRESS="$${PROVIDER_METRICS_BIND_ADDRESS:-127.0.0.1:8080}" \
 		PROVIDER_HEALTH_PROBE_BIND_ADDR="$${PROVIDER_HEALTH_PROBE_BIND_ADDR:-127.0.0.1:8081}" bin/provider $(ARGS)
 else
 run:
-	@echo "==> run: usually takes 6 to 12 minutes the first time, then it is ready after 30 seconds"
+	@echo "==> run: usually takes 6 to 12 minutes the first time, then 30 seconds until it is ready"
 	@$(DEMO) -bare
 endif
 
-# These four run kubectl, which is built from Go modules too, and need KUBECONFIG: no other cluster is ever changed.
+# These four targets run kubectl, which is built from Go modules too. They require KUBECONFIG, and never change another cluster.
 install: ## Apply the CRDs to the cluster of KUBECONFIG.
 	@echo "==> install: usually takes 3 minutes the first time, then 5 seconds"
 	@hack/cluster.sh install
 
-uninstall: ## Delete the CRDs from the cluster of KUBECONFIG, unless there are objects of their kinds.
+uninstall: ## Delete the CRDs from the cluster of KUBECONFIG. Fails if objects of these kinds exist.
 	@echo "==> uninstall: usually takes 3 minutes the first time, then 5 seconds"
 	@hack/cluster.sh uninstall
 
-deploy: ## Apply the CRDs and the provider, as a Deployment of image IMG, to the cluster of KUBECONFIG.
+deploy: ## Apply the CRDs, and a Deployment of the provider with image IMG, to the cluster of KUBECONFIG.
 	@echo "==> deploy: usually takes 3 minutes the first time, then 5 seconds"
 	$(NAMED)
 	@hack/cluster.sh deploy
 
-undeploy: ## Delete what deploy applied, unless there are objects of the kinds.
+undeploy: ## Delete what deploy applied. Fails if objects of these kinds exist.
 	@echo "==> undeploy: usually takes 3 minutes the first time, then 15 seconds"
 	@hack/cluster.sh undeploy
 
@@ -106,102 +106,102 @@ build: ## Build bin/provider and bin/kymactl.
 	$(BUILD) -ldflags '$(LDFLAGS)' -o bin/provider ./cmd/provider
 	$(BUILD) -ldflags '$(LDFLAGS)' -o bin/kymactl ./cmd/kymactl
 
-docker-build: ## Make the image IMG: bin/image, for PLATFORMS or for linux on this architecture, and bin/image.tar, for docker load.
+docker-build: ## Build the image IMG into bin/image, for PLATFORMS (default: this architecture), and into bin/image.tar, for docker load.
 	@echo "==> docker-build: usually takes 3 minutes the first time, then 20 seconds"
 	$(NAMED)
 	@go run ./cluster/images -version '$(VERSION)' -commit '$(COMMIT)' -name "$$IMG" \
 		-platforms '$(or $(PLATFORMS),linux/$(shell go env GOARCH))' image
 
-docker-push: ## Push bin/image to IMG. A registry on loopback may speak plain HTTP.
-	@echo "==> docker-push: usually takes 1 minute the first time, then as long as the upload"
+docker-push: ## Push bin/image to IMG. A registry on a loopback address can use plain HTTP.
+	@echo "==> docker-push: usually takes 1 minute the first time, then as long as the upload takes"
 	$(NAMED)
 	@[ -e bin/image/index.json ] || { echo "make $@: error: there is no image yet: run make docker-build IMG=$$IMG first" >&2; exit 1; }
 	@crane="$$($(TOOLS) path crane)" && "$$crane" push --index bin/image "$$IMG"
 
-image: ## Make bin/image, the provider's image for linux/amd64 and linux/arm64.
+image: ## Build bin/image, the image of the provider for linux/amd64 and linux/arm64.
 	@echo "==> image: usually takes 5 minutes the first time, then 30 seconds"
 	@go run ./cluster/images -version '$(VERSION)' -commit '$(COMMIT)' image
 
-xpkg: ## Make bin/provider-kyma.xpkg and bin/configuration-kyma.xpkg, for Crossplane.
+xpkg: ## Build the Crossplane packages bin/provider-kyma.xpkg and bin/configuration-kyma.xpkg.
 	@echo "==> xpkg: usually takes 7 minutes the first time, then 30 seconds"
 	@go run ./cluster/images -version '$(VERSION)' -commit '$(COMMIT)' xpkg
 
 test: demo-check test-unit test-integration test-e2e test-faults ## Run all tests.
 
-# For .ci/run, which has the compiler and the unit tests without servers work while the suites wait. What passes here is
-# in the cache of go test. What fails, for example because it got no processor for too long, runs again in test-unit.
+# For .ci/run, which compiles, and runs the unit tests that don't need servers, while the suites wait. Results of passing tests are
+# in the cache of go test. Failed tests, for example because of a lack of CPU time, run again in test-unit.
 early-unit:
 	@echo "==> early-unit: usually takes 15 minutes the first time, then 1 minute"
 	@$(if $(RACE),CGO_ENABLED=1) $(COMPILE) go list $(PACKAGES) $(RACE) -test -export -f '{{""}}' $(UNIT) >/dev/null
 	-@$(GOTEST) $(EARLY)
 
-test-unit: ## Run the unit tests, and the tests of the layout and of the local control plane.
+test-unit: ## Run the unit tests, and the tests of the repository layout and of the local control plane.
 	@echo "==> test-unit: usually takes 9 minutes the first time, then 1 minute"
-	$(if $(RACE),,@echo "there is no C compiler here, so the race detector is off")
+	$(if $(RACE),,@echo "no C compiler found: the race detector is off")
 	@$(TOOLS) build $(TESTED)
 	$(GOTEST) $(UNIT)
 
-# The suites build what they run, which the cache of go test does not see: hence -count=1.
-test-integration: ## Run kymactl against real registries, the targets of this file, and the integration suite against two real API servers.
+# The suites build the programs that they run, which the cache of go test does not consider: hence -count=1.
+test-integration: ## Test kymactl with real registries, the make targets, and the provider with two real API servers.
 	@echo "==> test-integration: usually takes 15 minutes"
 	@$(TOOLS) build $(TESTED)
 	go test -count=1 -p 1 ./test/cosign ./test/interop ./test/kymactl ./test/makefile -timeout 30m
-	@# The specs wait more than they work, so that two processes take little more than half the time of one.
+	@# The specs mostly wait, so two processes take little more than half the time of one.
 	go tool ginkgo run -no-color -procs=3 -timeout=40m ./test/integration
 
-test-e2e: ## Run the end-to-end tests with Crossplane. The demo has its own target: demo-check.
+test-e2e: ## Run the end-to-end tests with Crossplane, except those of the demo (see demo-check).
 	@echo "==> test-e2e: usually takes 8 minutes"
 	@$(TOOLS) build $(E2E)
 	go test -count=1 -p 1 ./test/controlplane/crossplane ./test/e2e/... -timeout 30m
 
-test-faults: ## Run the specs of the suite of faults that hold on any machine.
+test-faults: ## Run the fault specs that don't depend on the speed of the machine.
 	@echo "==> test-faults: usually takes 3 minutes"
 	@$(TOOLS) build $(TESTED)
 	go tool ginkgo run -no-color -v -label-filter=short -timeout=20m ./test/faults
 
-faults: ## Run the suite of faults. It compares times, so that nothing else should run on the machine.
+faults: ## Run all fault specs. They compare durations, so nothing else should run on the machine.
 	@echo "==> faults: usually takes 8 minutes"
 	@$(TOOLS) build $(TESTED)
 	go tool ginkgo run -no-color -v -timeout=20m ./test/faults
 
-fuzz: ## Run all fuzz targets, for FUZZ seconds in all (FUZZ=3600); only some with TARGETS=REGEXP.
-	@echo "==> fuzz: takes $(FUZZ) seconds, and a minute for each package to build"
+fuzz: ## Run all fuzz targets, for FUZZ seconds in total (default 3600). Select targets with TARGETS=REGEXP.
+	@echo "==> fuzz: takes $(FUZZ) seconds, plus a minute per package to build"
 	@hack/fuzz.sh '$(FUZZ)' '$(TARGETS)'
 
-model: ## Play random sequences of changes and faults against the engine, for FOR=30m, from SEED on. Prints how to replay a failure.
-	@seed=$${SEED:-$$(date +%s)} && echo "==> model: $(FOR) of sequences from seed $$seed on" && \
+model: ## Run random sequences of changes and faults against the engine, for FOR (default 30m), starting at SEED.
+	@seed=$${SEED:-$$(date +%s)} && echo "==> model: runs sequences for $(FOR), starting at seed $$seed" && \
 	go test -vet=off -ldflags=-w -count=1 -timeout 0 -v ./pkg/manifest -run '^TestModelWorld$$' -model.for=$(FOR) -model.seed=$$seed
 
-bench: ## Measure N Manifests (N=50) and M Kymas (M=20), print it and write bench.json.
-	@echo "==> bench: usually takes 4 minutes for N=50 and M=20, of which two are idle"
+bench: ## Measure N Manifests (default 50) and M Kymas (default 20), print the results, and write bench.json.
+	@echo "==> bench: usually takes 4 minutes for N=50 and M=20, of which the provider is idle for two"
 	go run ./test/bench -n $(N) -kymas $(M)
 
-manifests: ## Generate the CRDs of the API, and its deep copies, which controller-gen makes in the same run.
+manifests: ## Generate the CRDs, and the deepcopy code, which controller-gen writes in the same run.
 	@echo "==> manifests: usually takes 1 minute the first time, then 10 seconds"
 	go generate -run package/crds ./apis/...
 
-generate: ## Generate the code and the CRDs of the API, docs/kymactl.md and docs/library-api.txt.
+generate: ## Generate the CRDs, the deepcopy code, docs/kymactl.md and docs/library-api.txt.
 	@echo "==> generate: usually takes 3 minutes the first time, then 20 seconds"
 	$(LAZY) go generate ./apis/...
 	go test ./internal/cli/reference -update
 	go test ./test/boundary -run TestPublicAPI -update
 
-lint: ## Run golangci-lint with .golangci.yml, and check the words.
+lint: ## Run golangci-lint, and check for banned words.
 	@echo "==> lint: usually takes 3 minutes the first time, then 20 seconds"
 	@go run ./hack/words
-	@# What it keeps names the files of one checkout, so that each has its own.
+	@# The cache of the linter contains paths, so each checkout has its own.
 	@lint="$$($(TOOLS) path golangci-lint)" && GOGC=200 GOLANGCI_LINT_CACHE="$(CURDIR)/bin/lint" "$$lint" run ./...
 
-reviewable: generate lint test-unit ## What a change must pass before you submit it.
+reviewable: generate lint test-unit ## Run the checks that a change must pass before you submit it.
 
-check-diff: generate ## Fail when the generated files are not those in git.
+check-diff: generate ## Fail if the generated files differ from those in git.
 	@git diff --exit-code -- apis package docs/kymactl.md docs/library-api.txt
 	@untracked="$$(git ls-files --others --exclude-standard -- apis package docs)"; \
-		if [ -n "$$untracked" ]; then echo "generated, but not in git:"; echo "$$untracked"; exit 1; fi
+		if [ -n "$$untracked" ]; then echo "generated files that are not in git:"; echo "$$untracked"; exit 1; fi
 
-tools: ## Build the servers and clients that the tests and the demo run.
-	@echo "==> tools: usually takes 15 to 25 minutes the first time, then nothing"
+tools: ## Build the servers and clients for the tests and the demo.
+	@echo "==> tools: usually takes 15 to 25 minutes the first time, then a second"
 	$(TOOLS) build
 
-clean: ## Remove what build and bench leave here. The tools stay in the cache.
+clean: ## Remove the output of build and bench. The tools stay in the cache.
 	rm -rf bin bench.json

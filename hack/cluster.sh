@@ -6,8 +6,8 @@
 #
 #   hack/cluster.sh install|uninstall|deploy|undeploy|run
 #
-# install applies the CRDs, deploy also the provider with the image IMG; uninstall and undeploy delete what these made.
-# run only checks that the provider can work there.
+# install applies the CRDs, deploy also the provider with the image IMG; uninstall and undeploy delete what these applied.
+# run only checks that the cluster has all CRDs.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -21,12 +21,12 @@ fail() {
 	exit 1
 }
 
-# ask reads the cluster, and ends with one line of what kubectl says where that fails.
+# ask runs kubectl. If it fails, ask exits with the last line of its output.
 ask() {
 	answer=$("$kubectl" --request-timeout=10s "$@" 2>&1) || fail "cannot use the cluster at $server: $(echo "$answer" | tail -n 1)"
 }
 
-# find the CRDs that the cluster has, by name, separated by commas.
+# find_crds lists the names of the CRDs in the cluster, separated by commas.
 find_crds() {
 	ask get -f $crds --ignore-not-found -o name
 	found=$(echo "$answer" | sed 's|.*/||' | paste -s -d , -)
@@ -35,15 +35,15 @@ find_crds() {
 # refuse_packaged fails if the CRDs belong to a package of Crossplane, which would revert changes.
 refuse_packaged() {
 	ask get -f $crds --ignore-not-found -o 'jsonpath={range ..ownerReferences[*]}{.kind} {.name}{"\n"}{end}'
-	[ -z "$answer" ] || fail "the CRDs in the cluster at $server belong to $(echo "$answer" | head -n 1), which brings the provider too"
+	[ -z "$answer" ] || fail "the CRDs in the cluster at $server belong to $(echo "$answer" | head -n 1), which also installs the provider"
 }
 
-# refuse_used ends where there are objects of the kinds, which would never go without the provider.
+# refuse_used fails if there are objects of these kinds, because without the provider, they cannot be deleted.
 refuse_used() {
 	[ -n "$found" ] || return 0
 	ask get "$found" --all-namespaces --ignore-not-found -o name
-	[ -z "$answer" ] || fail "$(echo "$answer" | wc -l | tr -d ' ') objects would be lost, $(echo "$answer" | head -n 1) among them:" \
-		"delete them first, while the provider runs"
+	[ -z "$answer" ] || fail "the cluster at $server still has objects of these kinds, such as $(echo "$answer" | head -n 1)" \
+		"($(echo "$answer" | wc -l | tr -d ' ') in total): delete them first, while the provider is running"
 }
 
 apply() { "$kubectl" apply --server-side "$@"; }
@@ -56,11 +56,11 @@ install_crds() {
 	"$kubectl" wait --for=condition=Established --timeout=1m -f $crds >/dev/null
 }
 
-[ -n "${KUBECONFIG:-}" ] || fail "set KUBECONFIG to the kubeconfig of the cluster, as in: make $target KUBECONFIG=control-plane.kubeconfig"
+[ -n "${KUBECONFIG:-}" ] || fail "set KUBECONFIG to the kubeconfig of the cluster, for example: make $target KUBECONFIG=control-plane.kubeconfig"
 kubectl=$(go run ./cluster/tools/cmd/tools path kubectl)
 server=$("$kubectl" config view --minify -o 'jsonpath={.clusters[0].cluster.server}' 2>&1) && [ -n "$server" ] ||
-	fail "KUBECONFIG=$KUBECONFIG does not specify a cluster: ${server:-it has no server}"
-echo "the cluster of $KUBECONFIG is at $server"
+	fail "KUBECONFIG=$KUBECONFIG does not specify a cluster: ${server:-the server is missing}"
+echo "using the cluster at $server from $KUBECONFIG"
 ask get --raw=/version
 
 case $target in
@@ -76,7 +76,7 @@ uninstall)
 deploy)
 	install_crds
 	sed "s|image: .*|image: $IMG|" $deployment | apply -f $role -f -
-	echo "to wait until it runs: kubectl rollout status deployment/provider-kyma -n provider-kyma-system"
+	echo "to wait until the provider is running: kubectl rollout status deployment/provider-kyma -n provider-kyma-system"
 	;;
 undeploy)
 	refuse_packaged
@@ -90,6 +90,6 @@ run)
 		fail "the cluster at $server does not have all CRDs of the provider: run make install first"
 	;;
 *)
-	fail "there is no such target"
+	fail "unknown target"
 	;;
 esac

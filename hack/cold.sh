@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Runs a target of the Makefile, demo-check by default, as a new user would: from a
-# fresh clone of what is committed, with an empty home, build cache and tool cache.
-# Only the module cache stays, because a download says nothing about a build. Each line
-# of output begins with the seconds since the start.
+# fresh clone of the current commit, with an empty home directory, build cache and tool
+# cache. Only the module cache is reused, so that the duration of downloads doesn't
+# matter. Each line of output begins with the seconds since the start.
 #
 #   hack/cold.sh [TARGET]
 set -euo pipefail
@@ -29,5 +29,5 @@ env -i PATH="$PATH" HOME="$dir/home" TMPDIR="$dir/tmp" LANG="${LANG:-C.UTF-8}" \
   make "$target" 2>&1 | while IFS= read -r line; do printf '%5d  %s\n' $((SECONDS - begin)) "$line"; done
 result=${PIPESTATUS[0]}
 set -e
-echo "cold: make $target ended with $result after $((SECONDS - begin)) s; load $(cut -d' ' -f1 /proc/loadavg 2>/dev/null || echo unknown)"
+echo "cold: make $target exited with $result after $((SECONDS - begin)) s; load $(cut -d' ' -f1 /proc/loadavg 2>/dev/null || echo unknown)"
 exit "$result"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs all fuzz targets, one after the other, each for an equal part of the time. What one finds is in testdata/fuzz of its package:
-# commit it with the fix.
+# Runs all fuzz targets in sequence, each for an equal part of the time. Failing inputs are written to testdata/fuzz of the package:
+# commit them with the fix.
 #
 #   hack/fuzz.sh SECONDS [PATTERN]
 #
@@ -24,6 +24,6 @@ for t in $targets; do
 	go test -run '^$' -fuzz "^${t##*/}\$" -fuzztime "${each}s" "./${t%/*}" || failed="$failed $t"
 done
 [ -z "$failed" ] || {
-	echo "hack/fuzz.sh: error: failed:$failed" >&2
+	echo "hack/fuzz.sh: error: these targets failed:$failed" >&2
 	exit 1
 }

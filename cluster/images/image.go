@@ -44,7 +44,7 @@ func image(binary []byte, version string, p platform) (v1.Image, error) {
 	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	made, err := mutate.AppendLayers(base, system, program)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot put the layers together")
+		return nil, errors.Wrap(err, "cannot assemble the layers")
 	}
 	file, err := made.ConfigFile()
 	if err != nil {
@@ -110,7 +110,7 @@ func makeImage(ctx context.Context, o order, out io.Writer) error {
 	all := index(made, o.platforms)
 	dir := filepath.Join(o.dir, "image")
 	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(dir+".tar")); err != nil {
-		return errors.Wrap(err, "cannot remove the last image")
+		return errors.Wrap(err, "cannot remove the previous image")
 	}
 	if _, err := layout.Write(dir, all); err != nil {
 		return errors.Wrapf(err, "cannot write the image to %q", dir)
@@ -121,13 +121,13 @@ func makeImage(ctx context.Context, o order, out io.Writer) error {
 	for i, p := range o.platforms {
 		digest, err := made[i].Digest()
 		if err != nil {
-			return errors.Wrap(err, "cannot digest the image")
+			return errors.Wrap(err, "cannot compute the digest of the image")
 		}
 		say(out, providerName+"-"+p.os+"-"+p.arch, digest.String())
 	}
 	digest, err := all.Digest()
 	if err != nil {
-		return errors.Wrap(err, "cannot digest the index")
+		return errors.Wrap(err, "cannot compute the digest of the index")
 	}
 	say(out, providerName, digest.String())
 	return nil

@@ -143,9 +143,9 @@ func TestRunRefuses(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		"Nothing":  {reason: "The arguments name what to make.", args: []string{"-dir", t.TempDir()}, want: "image and xpkg"},
+		"Nothing":  {reason: "The arguments name what to make.", args: []string{"-dir", t.TempDir()}, want: "must be image or xpkg"},
 		"Platform": {reason: "A platform that is none is named.", args: []string{"-platforms", "mars", "image"}, want: `"mars"`},
-		"Name":     {reason: "A name that is none is refused before minutes of building.", args: []string{"-name", "a|b", "image"}, want: "cannot name the image"},
+		"Name":     {reason: "A name that is none is refused before minutes of building.", args: []string{"-name", "a|b", "image"}, want: "invalid name of the image"},
 		"Flag":     {reason: "A flag that is misspelt is named.", args: []string{"-plattforms", "x"}, want: "plattforms"},
 	}
 	for name, tc := range cases {

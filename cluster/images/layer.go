@@ -46,11 +46,11 @@ func layer(entries ...entry) (v1.Layer, error) {
 		}
 	}
 	if err := archive.Close(); err != nil {
-		return nil, errors.Wrap(err, "cannot finish a layer")
+		return nil, errors.Wrap(err, "cannot complete a layer")
 	}
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(out.Bytes())), nil }
 	made, err := tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer))
-	return made, errors.Wrap(err, "cannot make a layer")
+	return made, errors.Wrap(err, "cannot create a layer")
 }
 
 // withParents adds the parent directories that are missing from the entries.

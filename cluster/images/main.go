@@ -49,32 +49,32 @@ type order struct {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("images", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	dir := flags.String("dir", "bin", "directory in which everything is left")
+	dir := flags.String("dir", "bin", "output directory")
 	version := flags.String("version", "v0.0.0-dev", "version of the provider")
-	commit := flags.String("commit", "", "commit of the source")
-	platforms := flags.String("platforms", "linux/amd64,linux/arm64", "platforms of the image, separated by commas")
-	image := flags.String("name", "", "name of the image, for an archive that docker load reads")
+	commit := flags.String("commit", "", "commit of the source code")
+	platforms := flags.String("platforms", "linux/amd64,linux/arm64", "comma-separated platforms of the image")
+	image := flags.String("name", "", "name of the image in an archive for docker load")
 	if err := flags.Parse(args); err != nil {
-		return errors.Wrap(err, "cannot read the command line (see doc.go)")
+		return errors.Wrap(err, "invalid command line; see cluster/images/doc.go")
 	}
 	o := order{version: *version, commit: *commit}
 	var err error
 	if *image != "" {
 		if o.tag, err = name.NewTag(*image); err != nil {
-			return errors.Wrap(err, "cannot name the image")
+			return errors.Wrap(err, "invalid name of the image")
 		}
 	}
 	if o.platforms, err = parsePlatforms(*platforms); err != nil {
 		return err
 	}
 	if o.dir, err = filepath.Abs(*dir); err != nil {
-		return errors.Wrap(err, "cannot find the directory to write to")
+		return errors.Wrap(err, "cannot determine the output directory")
 	}
 	if o.root, err = tools.Root(); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(o.dir, 0o755); err != nil { //nolint:gosec // What is shipped is not secret.
-		return errors.Wrap(err, "cannot make the directory to write to")
+		return errors.Wrap(err, "cannot create the output directory")
 	}
 	switch flags.Arg(0) {
 	case "image":
@@ -82,7 +82,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	case "xpkg":
 		return makePackages(ctx, o, out)
 	default:
-		return errors.Errorf("%q is not one of image and xpkg", flags.Arg(0))
+		return errors.Errorf("unknown target %q: must be image or xpkg", flags.Arg(0))
 	}
 }
 

@@ -36,7 +36,7 @@ func makePackages(ctx context.Context, o order, out io.Writer) error {
 	}
 	tmp, err := os.MkdirTemp("", "provider-kyma-xpkg-")
 	if err != nil {
-		return errors.Wrap(err, "cannot make a directory for packages")
+		return errors.Wrap(err, "cannot create a directory for packages")
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
 	sources := filepath.Join(tmp, providerName)
@@ -79,7 +79,7 @@ func stage(from, to string) error {
 		return errors.Wrap(err, "cannot stage the package")
 	}
 	if err := os.CopyFS(filepath.Join(to, "crds"), os.DirFS(filepath.Join(from, "crds"))); err != nil {
-		return errors.Wrap(err, "cannot stage the CustomResourceDefinitions")
+		return errors.Wrap(err, "cannot stage the CRDs")
 	}
 	const meta = "crossplane.yaml"
 	data, err := fs.ReadFile(os.DirFS(from), meta)
@@ -134,21 +134,21 @@ func pushedDigest(file string) (string, error) {
 		}
 	}
 	if pushed, err = mutate.ConfigFile(pushed, config); err != nil {
-		return "", errors.Wrap(err, "cannot put the package together")
+		return "", errors.Wrap(err, "cannot assemble the package")
 	}
 	digest, err := pushed.Digest()
-	return digest.String(), errors.Wrap(err, "cannot digest the package")
+	return digest.String(), errors.Wrap(err, "cannot compute the digest of the package")
 }
 
 func withLayer(to v1.Image, l v1.Layer, labels map[string]string) (v1.Image, error) {
 	digest, err := l.Digest()
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot digest a layer")
+		return nil, errors.Wrap(err, "cannot compute the digest of a layer")
 	}
 	addendum := mutate.Addendum{Layer: l}
 	if kind, ok := labels[layerKey+":"+digest.String()]; ok {
 		addendum.Annotations = map[string]string{layerKey: kind}
 	}
 	made, err := mutate.Append(to, addendum)
-	return made, errors.Wrap(err, "cannot put the package together")
+	return made, errors.Wrap(err, "cannot assemble the package")
 }

@@ -29,7 +29,7 @@ func parsePlatforms(s string) ([]platform, error) {
 	for one := range strings.SplitSeq(s, ",") {
 		system, arch, ok := strings.Cut(strings.TrimSpace(one), "/")
 		if !ok || system == "" || arch == "" || strings.Contains(arch, "/") {
-			return nil, errors.Errorf("%q is not a platform: write it as linux/amd64", one)
+			return nil, errors.Errorf("invalid platform %q: use the form linux/amd64", one)
 		}
 		out = append(out, platform{os: system, arch: arch})
 	}
@@ -41,7 +41,7 @@ func parsePlatforms(s string) ([]platform, error) {
 func compile(ctx context.Context, o order, pkg string, p platform) ([]byte, error) {
 	tmp, err := os.MkdirTemp("", "provider-kyma-build-")
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a build directory")
+		return nil, errors.Wrap(err, "cannot create a build directory")
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
 	path := filepath.Join(tmp, "binary")

@@ -18,7 +18,7 @@ func build(ctx context.Context, w workshop, bare bool) error {
 	if err != nil {
 		return err
 	}
-	sayf("building what it runs, before anything is started:")
+	sayf("building all programs before starting any:")
 	return tools.Run(ctx, os.Stdout, steps...) //nolint:wrapcheck // It names what could not be built.
 }
 
@@ -29,7 +29,7 @@ func builds(ctx context.Context, w workshop, bare bool) ([]tools.Step, error) {
 	if err != nil {
 		return nil, err //nolint:wrapcheck // It names the tool.
 	}
-	own := tools.Step{Name: "the packages of the provider and of its configuration", Usually: "2 minutes", Do: func(ctx context.Context) error {
+	own := tools.Step{Name: "the provider and configuration packages", Usually: "2 minutes", Do: func(ctx context.Context) error {
 		_, err := crossplane.BuildPackages(ctx, w.packages(), version)
 		return err //nolint:wrapcheck // It names the package.
 	}}

@@ -25,23 +25,23 @@ func check(ctx context.Context, e *environment) error {
 		what string
 		do   func(context.Context, *environment) error
 	}{
-		{"the modules run in the target", checkAvailable},
-		{"what is broken in the target is repaired", checkRepair},
-		{"a good value of a Manifest arrives in the target, and a bad one does not", checkChange},
-		{"a warning of a module is that of the Kyma and of the claim", checkWarning},
-		{"kymactl says who signed a module, and what differs in its next version", checkReleases},
-		{"kymactl leaves to the claim what belongs to the claim", checkClaimed},
-		{"a channel with higher versions is installed", checkUpgrade},
-		{"a channel with lower versions is not installed", checkNoDowngrade},
-		{"lower versions are installed where that is asked for", checkDowngrade},
-		{"a module that is disabled goes, and no other", checkDisable},
-		{"nothing is left in the target after removal", checkRemoval},
-		{"the rights that Crossplane granted were enough", checkRights},
+		{"the modules run in the target cluster", checkAvailable},
+		{"drift in the target cluster is repaired", checkRepair},
+		{"a valid value of a Manifest is applied, and an invalid one is rejected", checkChange},
+		{"the Kyma and the claim report a warning of a module", checkWarning},
+		{"kymactl verifies the signature of a module, and compares its versions", checkReleases},
+		{"kymactl doesn't change what the claim owns", checkClaimed},
+		{"a switch to a channel with higher versions upgrades the modules", checkUpgrade},
+		{"a switch to a channel with lower versions is blocked", checkNoDowngrade},
+		{"a downgrade is applied after it is allowed", checkDowngrade},
+		{"disabling a module removes only this module", checkDisable},
+		{"deleting the claim and the Manifest leaves nothing in the target cluster", checkRemoval},
+		{"the permissions that Crossplane granted are sufficient", checkRights},
 	}
 	for _, s := range steps {
 		sayf("checking that %s", s.what)
 		if err := s.do(ctx, e); err != nil {
-			return errors.Wrapf(err, "it is not true that %s", s.what)
+			return errors.Wrapf(err, "check failed: %s", s.what)
 		}
 	}
 	return nil
@@ -84,9 +84,9 @@ func checkRepair(ctx context.Context, e *environment) error {
 		s := &corev1.Service{}
 		err := e.target.client.Get(ctx, name, s)
 		if kerrors.IsNotFound(err) {
-			return false, "gone", nil
+			return false, "not found", nil
 		}
-		return s.UID != old.UID, "there", err
+		return s.UID != old.UID, "exists", err
 	})
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func checkRemoval(ctx context.Context, e *environment) error {
 	if _, err := e.workshop.do(ctx, "wait", e.claim.composite, "--for", "deleted", "--timeout", waitTimeout); err != nil {
 		return err
 	}
-	err := await(ctx, "what the claim became, and the Manifests", func(ctx context.Context) (bool, string, error) {
+	err := await(ctx, "removal of the claim, its resources and the Manifests", func(ctx context.Context) (bool, string, error) {
 		left := 0
 		for _, o := range []client.Object{
 			platform(claimKind, team, claimName), platform(compositeKind, "", e.claim.composite),
@@ -167,7 +167,7 @@ func checkRemoval(ctx context.Context, e *environment) error {
 		manifests := &v1alpha1.ManifestList{}
 		err := e.control.List(ctx, manifests, client.InNamespace(team))
 		left += len(manifests.Items)
-		seen := []string{fmt.Sprintf("%d left", left)}
+		seen := []string{fmt.Sprintf("%d objects left", left)}
 		for i := range manifests.Items {
 			_, what := describe(&manifests.Items[i])
 			seen = append(seen, manifests.Items[i].Name+": "+what)
@@ -191,14 +191,14 @@ func checkRights(ctx context.Context, e *environment) error {
 		return err
 	}
 	if len(refused) > 0 {
-		return errors.Errorf("%d requests were refused, the first is %+v", len(refused), refused[0])
+		return errors.Errorf("%d requests of the provider were denied; the first one: %+v", len(refused), refused[0])
 	}
 	pod, err := e.servers.crossplane.AwaitPod(ctx)
 	if err != nil {
 		return err
 	}
 	if pod.Restarts > 0 {
-		return errors.Errorf("the provider ended %d times", pod.Restarts)
+		return errors.Errorf("the provider restarted %d times", pod.Restarts)
 	}
 	return nil
 }

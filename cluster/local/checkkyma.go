@@ -39,14 +39,14 @@ func checkVersions(ctx context.Context, e *environment, channel string) error {
 		}
 		image := d.Spec.Template.Spec.Containers[0].Image
 		if want := ":" + m.versions[channel]; !strings.HasSuffix(image, want) {
-			return errors.Errorf("Deployment %s: the image is %q, which does not end with %q", m.deployment, image, want)
+			return errors.Errorf("Deployment %s: got image %q, want a name that ends with %q", m.deployment, image, want)
 		}
 		state, err := e.target.sampleState(ctx, m)
 		if err != nil {
 			return err
 		}
 		if state != string(v1alpha1.StateReady) {
-			return errors.Errorf("the custom resource of module %q is %q", m.name, state)
+			return errors.Errorf("the custom resource of module %q has state %q, not Ready", m.name, state)
 		}
 	}
 	return checkListed(ctx, e, versionsIn(channel))
@@ -109,7 +109,7 @@ func checkNoDowngrade(ctx context.Context, e *environment) error {
 		return err
 	}
 	if before != after {
-		return errors.Errorf("something changed: it was %s, and is %s", before, after)
+		return errors.Errorf("unexpected change from %s to %s", before, after)
 	}
 	return checkVersions(ctx, e, fast)
 }
@@ -166,7 +166,7 @@ func checkDisable(ctx context.Context, e *environment) error {
 		return err
 	}
 	if len(before) == 0 {
-		return errors.Errorf("nothing in the target has the labels of module %q", greeter)
+		return errors.Errorf("no object in the target cluster has the labels of module %q", greeter)
 	}
 	other := moduleNamed(templateOperator).deployment
 	kept := &appsv1.Deployment{}
@@ -181,18 +181,18 @@ func checkDisable(ctx context.Context, e *environment) error {
 		return err
 	}
 	if len(left) > 0 {
-		return errors.Errorf("left in the target: %s", strings.Join(left, ", "))
+		return errors.Errorf("objects left in the target cluster: %s", strings.Join(left, ", "))
 	}
 	gone := moduleNamed(greeter).deployment
 	if err := e.target.client.Get(ctx, gone, &appsv1.Deployment{}); !kerrors.IsNotFound(err) {
-		return errors.Errorf("Deployment %s is still there (%v)", gone, err)
+		return errors.Errorf("Deployment %s still exists (%v)", gone, err)
 	}
 	now := &appsv1.Deployment{}
 	if err := e.target.client.Get(ctx, other, now); err != nil {
 		return errors.Wrapf(err, "cannot get Deployment %s", other)
 	}
 	if now.UID != kept.UID || now.Generation != kept.Generation {
-		return errors.Errorf("Deployment %s was touched", other)
+		return errors.Errorf("Deployment %s was changed", other)
 	}
 	return nil
 }

@@ -36,14 +36,14 @@ func checkListed(ctx context.Context, e *environment, versions map[string]string
 		} `json:"modules"`
 	}
 	if err := json.Unmarshal([]byte(out), &list); err != nil {
-		return errors.Wrapf(err, "kymactl module list: %q", out)
+		return errors.Wrapf(err, "cannot parse the output of kymactl module list: %q", out)
 	}
 	ok := len(list.Modules) == len(versions)
 	for _, m := range list.Modules {
 		ok = ok && versions[m.Name] == m.Version
 	}
 	if !ok {
-		return errors.Errorf("kymactl lists %v, and not the versions %v", list.Modules, versions)
+		return errors.Errorf("kymactl module list: got %v, want the versions %v", list.Modules, versions)
 	}
 	return nil
 }
@@ -52,11 +52,11 @@ func checkListed(ctx context.Context, e *environment, versions map[string]string
 func checkStatus(ctx context.Context, e *environment, code int, words ...string) error {
 	out, err := e.workshop.kymactl(ctx, "status", e.claim.composite, "--exit-code")
 	if got := exitCode(err); got != code {
-		return errors.Errorf("kymactl status ends with exit code %d and not %d (%v), and says:\n%s", got, code, err, out)
+		return errors.Errorf("kymactl status: got exit code %d, want %d (%v); output:\n%s", got, code, err, out)
 	}
 	for _, w := range words {
 		if !strings.Contains(out, w) {
-			return errors.Errorf("kymactl status does not say %q, but:\n%s", w, out)
+			return errors.Errorf("kymactl status: the output doesn't contain %q:\n%s", w, out)
 		}
 	}
 	return nil
@@ -72,7 +72,7 @@ func checkReleases(ctx context.Context, e *environment) error {
 	}
 	for key, code := range map[string]int{signer: 0, "other": 4} {
 		if out, err := e.workshop.kymactl(ctx, "module", "verify", next, "--key", key+".pub"); exitCode(err) != code {
-			return errors.Errorf("kymactl module verify with the key %q: want exit code %d, got %v, and %s", key, code, err, out)
+			return errors.Errorf("kymactl module verify with the key %q: got %v, want exit code %d; output:\n%s", key, err, code, out)
 		}
 	}
 	for _, c := range []struct {
@@ -87,7 +87,7 @@ func checkReleases(ctx context.Context, e *environment) error {
 			return err
 		}
 		if !strings.Contains(out, c.want) {
-			return errors.Errorf("kymactl %s does not say %q, but:\n%s", strings.Join(c.args, " "), c.want, out)
+			return errors.Errorf("kymactl %s: the output doesn't contain %q:\n%s", strings.Join(c.args, " "), c.want, out)
 		}
 	}
 	return nil
@@ -104,7 +104,7 @@ func checkClaimed(ctx context.Context, e *environment) error {
 		{"module", "disable", greeter, templateOperator},
 	} {
 		if _, err := e.workshop.kymactl(ctx, args...); exitCode(err) != 1 || !strings.Contains(err.Error(), e.claim.composite) {
-			return errors.Errorf("kymactl %s: want a refusal that names the Kyma, got %v", strings.Join(args, " "), err)
+			return errors.Errorf("kymactl %s: got %v, want an error that names the Kyma", strings.Join(args, " "), err)
 		}
 	}
 	after, err := footprint(ctx, e)
@@ -112,7 +112,7 @@ func checkClaimed(ctx context.Context, e *environment) error {
 		return err
 	}
 	if before != after {
-		return errors.Errorf("something changed: it was %s, and is %s", before, after)
+		return errors.Errorf("unexpected change from %s to %s", before, after)
 	}
 	return checkListed(ctx, e, versionsIn(regular))
 }

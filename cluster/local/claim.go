@@ -66,9 +66,9 @@ func applyClaim(ctx context.Context, control client.Client, registry string) (cl
 	u := newClaim(registry)
 	text, err := yaml.Marshal(u.Object)
 	if err != nil {
-		return c, errors.Wrap(err, "cannot write the claim")
+		return c, errors.Wrap(err, "cannot encode the claim")
 	}
-	sayf("applying this claim:")
+	sayf("applying the following claim:")
 	_, _ = fmt.Fprintf(os.Stdout, "\n%s\n", text)
 	if err := control.Create(ctx, u); err != nil {
 		return c, errors.Wrapf(err, "cannot create %s %q", claimKind, claimName)
@@ -80,14 +80,14 @@ func applyClaim(ctx context.Context, control client.Client, registry string) (cl
 		}
 		c.composite = field(u, "spec", "resourceRef", "name")
 		if c.composite == "" {
-			return false, "has become nothing yet", nil
+			return false, "has no composite resource yet", nil
 		}
-		seen := "is now " + compositeKind + " " + c.composite
+		seen := compositeKind + " " + c.composite + " exists"
 		err = control.Get(ctx, types.NamespacedName{Namespace: team, Name: c.composite}, &v1alpha1.Kyma{})
 		if kerrors.IsNotFound(err) {
 			return false, seen, nil
 		}
-		return true, seen + ", with a Kyma of that name", errors.Wrapf(err, "cannot get Kyma %q", c.composite)
+		return true, seen + ", with a Kyma of the same name", errors.Wrapf(err, "cannot get Kyma %q", c.composite)
 	})
 	return c, err
 }
@@ -114,17 +114,17 @@ func (c claim) await(ctx context.Context, state v1alpha1.State, versions map[str
 		k := &v1alpha1.Kyma{}
 		err = c.control.Get(ctx, types.NamespacedName{Namespace: team, Name: c.composite}, k)
 		if kerrors.IsNotFound(err) {
-			return false, "there is no Kyma yet", nil
+			return false, "the Kyma doesn't exist yet", nil
 		}
 		if err != nil {
 			return false, "", errors.Wrapf(err, "cannot get Kyma %q", c.composite)
 		}
 		if !composed(u, k) {
-			return false, "its Kyma is not what it asks for yet", nil
+			return false, "its Kyma doesn't match the claim yet", nil
 		}
 		seen := describeKyma(k)
 		if !agree(u, k) {
-			return false, seen + ", which the claim does not say yet", nil
+			return false, seen + " (not yet in the status of the claim)", nil
 		}
 		return shows(k, state, versions), seen, nil
 	})
@@ -177,7 +177,7 @@ func describeKyma(k *v1alpha1.Kyma) string {
 	}
 	seen := k.Status.AtProvider
 	if seen.State == "" {
-		return "new"
+		return "no state yet"
 	}
 	parts := []string{fmt.Sprintf("%s, %s modules Ready", seen.State, seen.ModulesReady)}
 	for _, m := range seen.Modules {

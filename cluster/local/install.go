@@ -62,7 +62,7 @@ func install(ctx context.Context, s *servers) (*environment, error) {
 	if err := s.workshop.writeKubeconfig(s.control.Kubeconfig()); err != nil {
 		return nil, err
 	}
-	sayf("making modules, signing them, and pushing them to the registry at %s", s.registry.Host())
+	sayf("creating and signing modules, and pushing them to the registry at %s", s.registry.Host())
 	o, err := push(ctx, s.workshop, s.registry)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func install(ctx context.Context, s *servers) (*environment, error) {
 	if e.claim, err = applyClaim(ctx, e.control, s.registry.Host()); err != nil {
 		return nil, err
 	}
-	sayf("waiting until the claim, and Manifest %q in the same namespace, are Ready", hello)
+	sayf("waiting until the claim and Manifest %q in the same namespace are Ready", hello)
 	if _, err := e.workshop.do(ctx, "wait", e.claim.composite, "--timeout", waitTimeout); err != nil {
 		return nil, err
 	}
@@ -137,9 +137,9 @@ func (o *offer) create(ctx context.Context, w workshop, control client.Client) e
 func startOperator(ctx context.Context, target *rest.Config) error {
 	c, err := dynamic.NewForConfig(target)
 	if err != nil {
-		return errors.Wrap(err, "cannot make a client of the target")
+		return errors.Wrap(err, "cannot create a client for the target cluster")
 	}
-	o := &operator.Operator{Client: c, OnError: func(err error) { sayf("operator: %v", err) }}
+	o := &operator.Operator{Client: c, OnError: func(err error) { sayf("error of a simulated operator: %v", err) }}
 	for _, m := range modules() {
 		o.Modules = append(o.Modules, operator.Module{Resource: m.resource, Deployment: m.deployment, Needed: m.needed})
 	}

@@ -29,7 +29,7 @@ func (t target) checkNothingLeft(ctx context.Context) error {
 		return err
 	}
 	if left = append(left, records...); len(left) > 0 {
-		return errors.Errorf("left in the target: %s", strings.Join(left, ", "))
+		return errors.Errorf("objects left in the target cluster: %s", strings.Join(left, ", "))
 	}
 	return nil
 }
@@ -39,17 +39,17 @@ func (t target) checkNothingLeft(ctx context.Context) error {
 func (t target) leftovers(ctx context.Context, labels client.MatchingLabels) ([]string, error) {
 	d, err := discovery.NewDiscoveryClientForConfig(t.config)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a client")
+		return nil, errors.Wrap(err, "cannot create a client")
 	}
 	resources, err := d.ServerPreferredResources()
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot ask which kinds the target has")
+		return nil, errors.Wrap(err, "cannot discover the kinds of the target cluster")
 	}
 	var left []string
 	for _, group := range resources {
 		gv, err := schema.ParseGroupVersion(group.GroupVersion)
 		if err != nil {
-			return nil, errors.Wrapf(err, "cannot read group version %q", group.GroupVersion)
+			return nil, errors.Wrapf(err, "cannot parse group version %q", group.GroupVersion)
 		}
 		for _, r := range group.APIResources {
 			if !slices.Contains(r.Verbs, "list") || r.Kind == "Namespace" {

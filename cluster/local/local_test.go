@@ -72,7 +72,7 @@ func TestDemoIsAccepted(t *testing.T) {
 	if err := control.Update(ctx, m); err != nil {
 		t.Fatal(err)
 	}
-	if err := target.checkNothingLeft(ctx); err == nil || err.Error() != "left in the target: Manifest team-a/hello" {
+	if err := target.checkNothingLeft(ctx); err == nil || err.Error() != "objects left in the target cluster: Manifest team-a/hello" {
 		t.Errorf("want the labelled object left, got %v", err)
 	}
 }

@@ -17,8 +17,8 @@ import (
 )
 
 func main() {
-	checked := flag.Bool("check", false, "assert that modules are installed, repaired, changed and removed, and exit")
-	bare := flag.Bool("bare", false, "start the provider without Crossplane, and no modules")
+	checked := flag.Bool("check", false, "verify the installation, repair, changes and removal of modules, and exit")
+	bare := flag.Bool("bare", false, "start the provider without Crossplane and without modules")
 	flag.Parse()
 	// The demo prints its own messages.
 	log.SetLogger(logr.Discard())
@@ -45,7 +45,7 @@ func run(ctx context.Context, checked, bare bool) error {
 	}
 	dir, err := os.MkdirTemp("", "provider-kyma-demo-")
 	if err != nil {
-		return errors.Wrap(err, "cannot make a directory for the demo")
+		return errors.Wrap(err, "cannot create a directory for the demo")
 	}
 	s := &servers{workshop: workshop(dir)}
 	defer s.stop()
@@ -61,7 +61,7 @@ func run(ctx context.Context, checked, bare bool) error {
 		return err
 	}
 	if checked {
-		sayf("all of it is true, after %s", time.Since(begin).Round(time.Second))
+		sayf("all checks passed after %s", time.Since(begin).Round(time.Second))
 	}
 	return nil
 }

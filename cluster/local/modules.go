@@ -139,7 +139,7 @@ func write(files controlplane.Files, dir string) error {
 	for name, data := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return errors.Wrap(err, "cannot make a directory of a module")
+			return errors.Wrap(err, "cannot create a directory of a module")
 		}
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			return errors.Wrap(err, "cannot write a file of a module")

@@ -24,10 +24,10 @@ func checkPort(ctx context.Context) error {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", rbacAddress)
 	if err != nil {
-		return errors.Wrap(err, "port 8080 is taken, and Crossplane's RBAC manager can use no other: "+
-			"end what listens there (perhaps another demo, or its tests), or start without Crossplane: make run")
+		return errors.Wrap(err, "port 8080 is in use, and Crossplane's RBAC manager requires it: "+
+			"stop the process that uses it, such as another demo, or run without Crossplane: make run")
 	}
-	return errors.Wrap(l.Close(), "cannot free port 8080")
+	return errors.Wrap(l.Close(), "cannot release port 8080")
 }
 
 // installPackages does what users do: it pushes the packages and installs them with Crossplane, which runs the provider
@@ -61,6 +61,6 @@ func installPackages(ctx context.Context, x *crossplane.Crossplane, dir, registr
 	if err != nil {
 		return err
 	}
-	sayf("the provider runs as Deployment %s, with the rights of its ServiceAccount", pod.Deployment)
+	sayf("the provider is running as Deployment %s, with the permissions of its ServiceAccount", pod.Deployment)
 	return nil
 }

@@ -23,23 +23,23 @@ Everything is Ready. In another terminal:
   alias crossplane='KUBECONFIG=CONTROL CRANK'
   MODULES=REGISTRY
 
-  crossplane beta trace kymaenvironmentclaim cluster-a    # what the claim became
+  crossplane beta trace kymaenvironmentclaim cluster-a    # the resources that the claim created
   control get providers,configurations,functions    # what Crossplane installed
-  kymactl module list              # which version of a module each channel has
-  kymactl status --all             # which modules are installed, and whether they work
-  target get deployments -A        # where they run
-  target get samples,greetings     # the modules' own resources, whose state counts too
-  helm list -A --kubeconfig TARGET    # Helm, where you have it, sees the same releases
+  kymactl module list              # the version of each module in each channel
+  kymactl status --all             # the installed modules and their states
+  target get deployments -A        # the Deployments of the modules
+  target get samples,greetings     # the custom resources that report the state of the modules
+  helm list -A --kubeconfig TARGET    # if Helm is installed: the same releases
 
 Things to try:
 
-1. Break something in the target. It comes back, and the Manifest says what differed:
+1. Delete an object in the target cluster. The provider restores it, and the Manifest reports the drift:
 
      target delete deployment greeter
      target get deployment greeter -w
      control describe manifest COMPOSITE-greeter
 
-2. Make a module unhappy. Its Kyma and the claim say which one, and why, until the text is back:
+2. Cause a warning in a module. The Kyma and the claim report the module and the reason until you restore the text:
 
      target patch greeting greeter --type merge -p '{"spec": {"text": ""}}'
      kymactl status
@@ -47,7 +47,7 @@ Things to try:
      target patch greeting greeter --type merge -p '{"spec": {"text": "Hello again"}}'
      kymactl wait
 
-3. Switch to the channel with newer versions, and back. The way back is refused until it is meant:
+3. Switch to the channel with newer versions, and back. The downgrade is blocked until you allow it:
 
      control patch kymaenvironmentclaim cluster-a --type merge -p '{"spec": {"channel": "fast"}}'
      kymactl module list --enabled
@@ -55,16 +55,16 @@ Things to try:
      kymactl status
      control annotate kymas COMPOSITE DOWNGRADE
 
-   Modules and channel are the claim's: what you write there into the Kyma itself, the composition reverts, and
-   kymactl module enable and disable refuse to.
+   The claim owns the modules and the channel. The composition reverts changes to them in the Kyma, so
+   kymactl module enable and disable refuse to make such changes.
 
-4. See what a module consists of, who signed it, and what its next version changes:
+4. Show the contents of a module, verify its signature, and compare it with its next version:
 
      kymactl module inspect $MODULES//example.org/module/greeter:1.0.0
      kymactl module verify $MODULES//example.org/module/greeter:1.0.0 --key KEY
      kymactl module diff $MODULES//example.org/module/greeter:1.0.0 $MODULES//example.org/module/greeter:1.2.0
 
-5. Change a value of a Manifest of your own, to something good and to something the chart refuses:
+5. Change a value in a Manifest, first to a valid value, then to one that the chart rejects:
 
      values() { control patch manifest hello --type json \
        -p '[{"op": "replace", "path": "/spec/forProvider/installs/0/values", "value": '"$1"'}]'; }
@@ -72,19 +72,19 @@ Things to try:
      values '{"replicas": "many"}'
      control get manifest hello -o wide
 
-6. Disable a module. All of it goes, and nothing else:
+6. Disable a module. Its objects are removed, and nothing else:
 
      control patch kymaenvironmentclaim cluster-a --type merge -p '{"spec": {"modules": [{"name": "template-operator"}]}}'
      kymactl wait --module greeter --for deleted
      target get deployments -A
 
-7. Delete the claim. Its modules leave the target before its Kyma goes:
+7. Delete the claim. Its modules are removed from the target cluster before the Kyma is deleted:
 
      control delete kymaenvironmentclaim cluster-a
      kymactl wait COMPOSITE --for deleted
 
-The provider's log is LOG.
-Ctrl-C stops everything.`
+The log of the provider is in LOG.
+Press Ctrl-C to stop everything.`
 
 // printTree prints the claim with its composed resources, and the modules, as the team sees them.
 func printTree(ctx context.Context, e *environment) error {
@@ -138,12 +138,12 @@ func printThingsToTry(ctx context.Context, e *environment) error {
 // printBare prints the start of docs/first-module.md, for a demo without Crossplane.
 func printBare(s *servers) {
 	log, _ := s.providerLog()
-	sayf("the control plane, the provider, a second cluster and an empty registry run. In another terminal:")
+	sayf("the control plane, the provider, a second cluster and an empty registry are running. In another terminal:")
 	sayf("  export KUBECONFIG=%s", s.control.KubeconfigFile())
 	sayf("  export TARGET=%s", s.target.KubeconfigFile())
 	sayf("  export REGISTRY=%s/%s", s.registry.Host(), repository)
 	sayf("  export PATH=%s:$PATH", s.workshop.binaries())
-	sayf("docs/first-module.md makes a first module with these")
-	sayf("the provider's log is %s", log)
-	sayf("Ctrl-C stops everything")
+	sayf("docs/first-module.md uses these to build your first module")
+	sayf("the log of the provider is in %s", log)
+	sayf("press Ctrl-C to stop everything")
 }

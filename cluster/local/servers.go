@@ -37,7 +37,7 @@ func (s *servers) dir(name string) string { return filepath.Join(string(s.worksh
 // start starts all servers, which must have been built. coreArgs are flags of Crossplane. After an error, the caller must
 // stop the servers that were started.
 func (s *servers) start(ctx context.Context, coreArgs ...string) error {
-	sayf("starting a control plane with Crossplane, and a second cluster: up to a minute")
+	sayf("starting a control plane with Crossplane and a second cluster; this takes up to a minute")
 	options, err := crossplane.ClusterOptions(s.dir("control-plane"))
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (s *servers) start(ctx context.Context, coreArgs ...string) error {
 // startBare starts the servers without Crossplane: a control plane with the provider's kinds, and the provider as a
 // process with all permissions.
 func (s *servers) startBare(ctx context.Context) error {
-	sayf("starting a control plane with the provider, and a second cluster")
+	sayf("starting a control plane with the provider and a second cluster")
 	err := s.startClusters(ctx, controlplane.Options{Name: "control-plane", Dir: s.dir("control-plane"), ControllerManager: true})
 	if err != nil {
 		return err
@@ -131,9 +131,9 @@ func (s *servers) keepLogs(ctx context.Context) {
 	}
 	s.keep = true
 	if _, tail := s.providerLog(); tail != "" {
-		sayf("the provider's log ends with:\n%s", tail)
+		sayf("last lines of the log of the provider:\n%s", tail)
 	}
-	sayf("all logs are kept in %s", s.workshop)
+	sayf("all logs are in %s", s.workshop)
 }
 
 // stop stops all servers, and removes their data unless keep is set.

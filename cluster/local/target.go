@@ -33,7 +33,7 @@ func newTarget(c *controlplane.Cluster) (target, error) {
 func (t target) samples(m module) (dynamic.ResourceInterface, error) {
 	c, err := dynamic.NewForConfig(t.config)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a client of the target")
+		return nil, errors.Wrap(err, "cannot create a client for the target cluster")
 	}
 	return c.Resource(m.resource).Namespace(m.sample.Namespace), nil
 }
@@ -55,7 +55,7 @@ func (t target) awaitReplicas(ctx context.Context, name types.NamespacedName, re
 	return await(ctx, "Deployment "+name.String(), func(ctx context.Context) (bool, string, error) {
 		d := &appsv1.Deployment{}
 		err := t.client.Get(ctx, name, d)
-		seen := fmt.Sprintf("%d replicas wanted, %d available", *orZero(d.Spec.Replicas), d.Status.AvailableReplicas)
+		seen := fmt.Sprintf("%d replicas desired, %d available", *orZero(d.Spec.Replicas), d.Status.AvailableReplicas)
 		return *orZero(d.Spec.Replicas) == replicas && d.Status.AvailableReplicas == replicas, seen, err
 	})
 }

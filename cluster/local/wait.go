@@ -50,13 +50,13 @@ func describe(m *v1alpha1.Manifest) (bool, string) {
 		return false, synced.Message
 	}
 	if ready.ObservedGeneration != m.Generation {
-		return false, "the provider has not seen it as it is now"
+		return false, "the provider hasn't processed the latest change yet"
 	}
 	if ready.Status != corev1.ConditionTrue {
 		return false, fmt.Sprintf("%s %s", m.Status.AtProvider.State, ready.Message)
 	}
 	if c := m.Status.AtProvider.Resources; c != nil {
-		return true, fmt.Sprintf("Ready, version %s, %d of %d objects", m.Status.AtProvider.Version, c.Ready, c.Total)
+		return true, fmt.Sprintf("Ready, version %s, %d of %d objects ready", m.Status.AtProvider.Version, c.Ready, c.Total)
 	}
 	return true, "Ready"
 }

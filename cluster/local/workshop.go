@@ -39,7 +39,7 @@ func (w workshop) kubeconfig() string { return filepath.Join(string(w), team+".k
 func (w workshop) equip(ctx context.Context) error {
 	for _, dir := range []string{w.binaries(), w.modules()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return errors.Wrap(err, "cannot make a directory for modules")
+			return errors.Wrap(err, "cannot create a directory for modules")
 		}
 	}
 	_, err := controlplane.BuildKymactl(ctx, w.binaries())

@@ -31,7 +31,7 @@ func (b build) find(ctx context.Context) (bool, error) {
 	}
 	if linked {
 		if err := os.Remove(b.path()); err != nil {
-			return false, errors.Wrapf(err, "cannot remove the link to %q, which is gone or of another version", target)
+			return false, errors.Wrapf(err, "cannot remove the link to %q, which is missing or has a different version", target)
 		}
 	}
 	if b.exists() {
@@ -42,7 +42,7 @@ func (b build) find(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if err := os.MkdirAll(b.dir, 0o755); err != nil { //nolint:gosec // A cache directory holds no secrets.
-		return false, errors.Wrap(err, "cannot make the cache directory")
+		return false, errors.Wrap(err, "cannot create the cache directory")
 	}
 	err = os.Symlink(installed, b.path())
 	if errors.Is(err, os.ErrExist) {

@@ -62,7 +62,7 @@ func (b build) hash(ctx context.Context) (string, error) {
 	for _, name := range []string{"go.mod", "go.sum"} {
 		data, err := os.ReadFile(filepath.Join(b.source, name)) //nolint:gosec // A file of this repository.
 		if err != nil {
-			return "", errors.Wrapf(err, "cannot read %s of the tool", name)
+			return "", errors.Wrapf(err, "cannot read the %s of the tool", name)
 		}
 		_, _ = fmt.Fprintln(h, name, len(data))
 		_, _ = h.Write(data)
@@ -82,7 +82,7 @@ func (b build) exists() bool {
 // one lock, because two concurrent builds would compile the same packages twice.
 func (b build) run(ctx context.Context) error {
 	if err := os.MkdirAll(b.dir, 0o755); err != nil { //nolint:gosec // A cache directory holds no secrets.
-		return errors.Wrap(err, "cannot make the cache directory")
+		return errors.Wrap(err, "cannot create the cache directory")
 	}
 	unlock, err := lock(ctx, filepath.Join(filepath.Dir(b.dir), "lock"))
 	if err != nil {
@@ -100,7 +100,7 @@ func (b build) run(ctx context.Context) error {
 func (b build) publish(ctx context.Context) error {
 	tmp, err := os.MkdirTemp(b.dir, ".build-")
 	if err != nil {
-		return errors.Wrap(err, "cannot make a build directory")
+		return errors.Wrap(err, "cannot create a build directory")
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
 	output := filepath.Join(tmp, string(b.tool))
@@ -108,5 +108,5 @@ func (b build) publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Wrap(os.Rename(output, b.path()), "cannot publish the binary")
+	return errors.Wrap(os.Rename(output, b.path()), "cannot move the binary into the cache")
 }

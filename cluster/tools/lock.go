@@ -31,12 +31,12 @@ func lock(ctx context.Context, path string) (func(), error) {
 		}
 		if !waiting {
 			waiting = true
-			_, _ = fmt.Fprint(os.Stderr, " (waiting for the build of another process)")
+			_, _ = fmt.Fprint(os.Stderr, " (waiting for the build in another process)")
 		}
 		select {
 		case <-ctx.Done():
 			_ = f.Close()
-			return nil, errors.Wrapf(ctx.Err(), "another process holds %q", path)
+			return nil, errors.Wrapf(ctx.Err(), "another process holds the lock %q", path)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}

@@ -29,17 +29,17 @@ func sourceOf(ctx context.Context, dir, path string) (string, error) {
 	}
 	out, err := goCommand(ctx, filepath.Join(root, "cluster", "tools", dir), nil, "mod", "download", "-json", path)
 	if err != nil {
-		return "", errors.Wrapf(err, "cannot find the source of %q", path)
+		return "", errors.Wrapf(err, "cannot download the source of %q", path)
 	}
 	var got struct {
 		Dir   string `json:"Dir"`
 		Error string `json:"Error"`
 	}
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
-		return "", errors.Wrapf(err, "cannot read what go says of %q", path)
+		return "", errors.Wrapf(err, "cannot parse the output of go for %q", path)
 	}
 	if got.Error != "" || got.Dir == "" {
-		return "", errors.Errorf("cannot find the source of %q: %s", path, got.Error)
+		return "", errors.Errorf("cannot download the source of %q: %s", path, got.Error)
 	}
 	return got.Dir, nil
 }

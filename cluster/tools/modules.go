@@ -132,5 +132,5 @@ func moduleOf(t Tool) (module, error) {
 			return m, nil
 		}
 	}
-	return module{}, errors.Errorf("no tool is called %q: the tools are %q", t, All())
+	return module{}, errors.Errorf("unknown tool %q: must be one of %q", t, All())
 }

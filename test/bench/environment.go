@@ -69,7 +69,7 @@ func (e *environment) build(ctx context.Context) error {
 		_, err := controlplane.BuildProvider(ctx, e.dir)
 		return err //nolint:wrapcheck // It names the program.
 	}}
-	sayf("building what it runs, before anything is started:")
+	sayf("building all programs before starting any:")
 	return tools.Run(ctx, os.Stdout, append(steps, provider)...) //nolint:wrapcheck // It names what could not be built.
 }
 

@@ -124,8 +124,8 @@ func (a *access) Client() (client.WithWatch, error) {
 		return nil, errors.Wrap(err, "cannot register the kinds of Kubernetes")
 	}
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		return nil, errors.Wrap(err, "cannot register our kinds")
+		return nil, errors.Wrap(err, "cannot register the kinds of the provider")
 	}
 	made, err := client.NewWithWatch(a.admin, client.Options{Scheme: scheme})
-	return made, errors.Wrapf(err, "cannot create a client of cluster %q", a.name)
+	return made, errors.Wrapf(err, "cannot create a client for cluster %q", a.name)
 }

@@ -55,10 +55,10 @@ func (f Files) Archive(top string) ([]byte, error) {
 		}
 	}
 	if err := archive.Close(); err != nil {
-		return nil, errors.Wrap(err, "cannot finish the archive")
+		return nil, errors.Wrap(err, "cannot complete the archive")
 	}
 	if err := zip.Close(); err != nil {
-		return nil, errors.Wrap(err, "cannot finish the archive")
+		return nil, errors.Wrap(err, "cannot complete the archive")
 	}
 	return out.Bytes(), nil
 }
@@ -74,7 +74,7 @@ type chartMetadata struct {
 func (f Files) chart() (*chartMetadata, error) {
 	data, ok := f["Chart.yaml"]
 	if !ok {
-		return nil, errors.New("not a chart: there is no Chart.yaml")
+		return nil, errors.New("not a chart: Chart.yaml is missing")
 	}
 	m := &chartMetadata{}
 	if err := yaml.Unmarshal(data, m); err != nil {

@@ -80,17 +80,17 @@ func (c *Cluster) prepare() error {
 	if c.dir == "" {
 		dir, err := os.MkdirTemp("", "provider-kyma-"+c.options.Name+"-")
 		if err != nil {
-			return errors.Wrap(err, "cannot make a data directory")
+			return errors.Wrap(err, "cannot create a data directory")
 		}
 		c.dir, c.temporary = dir, true
 	}
 	dir, err := filepath.Abs(c.dir)
 	if err != nil {
-		return errors.Wrap(err, "cannot find the data directory")
+		return errors.Wrap(err, "cannot determine the data directory")
 	}
 	c.dir = dir
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
-		return errors.Wrap(err, "cannot make the data directory")
+		return errors.Wrap(err, "cannot create the data directory")
 	}
 	ca, err := newAuthority(c.options.Name)
 	if err != nil {
@@ -182,7 +182,7 @@ func (c *Cluster) StopAPIServer() {
 func (c *Cluster) StartAPIServer(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return errors.Wrapf(c.startAPIServer(ctx), "cannot start the API server of cluster %q again", c.options.Name)
+	return errors.Wrapf(c.startAPIServer(ctx), "cannot restart the API server of cluster %q", c.options.Name)
 }
 
 // Stop stops all servers, waits until they have ended, and removes a temporary data directory. It can be called on a nil

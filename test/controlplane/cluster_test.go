@@ -244,7 +244,7 @@ func TestCrashIsReported(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("a crash of etcd is not reported")
 	}
-	if err := c.Err(); err == nil || !strings.Contains(err.Error(), `cluster "crash": etcd ended unexpectedly`) {
+	if err := c.Err(); err == nil || !strings.Contains(err.Error(), `cluster "crash": etcd exited unexpectedly`) {
 		t.Errorf("want an error that names cluster and server, got %v", err)
 	}
 }

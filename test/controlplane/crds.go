@@ -33,7 +33,7 @@ func (a *access) InstallCRDs(ctx context.Context, dir string) error {
 	})
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil || len(files) == 0 {
-		return errors.Errorf("no CustomResourceDefinitions are in %q", dir)
+		return errors.Errorf("directory %q contains no CRDs", dir)
 	}
 	finder, err := discovery.NewDiscoveryClientForConfig(a.admin)
 	if err != nil {
@@ -44,7 +44,7 @@ func (a *access) InstallCRDs(ctx context.Context, dir string) error {
 		crd := &unstructured.Unstructured{}
 		data, err := os.ReadFile(f)
 		if err != nil {
-			return errors.Wrap(err, "cannot read a CustomResourceDefinition")
+			return errors.Wrap(err, "cannot read a CRD")
 		}
 		if err := yaml.Unmarshal(data, &crd.Object); err != nil {
 			return errors.Wrapf(err, "cannot read %q", f)
@@ -63,7 +63,7 @@ func (a *access) InstallCRDs(ctx context.Context, dir string) error {
 }
 
 func awaitServed(ctx context.Context, definitions dynamic.ResourceInterface, finder *discovery.DiscoveryClient, name string) error {
-	w := process.Wait{What: "CustomResourceDefinition " + name + " is established and discovered", Every: 50 * time.Millisecond}
+	w := process.Wait{What: "CRD " + name + " is established and discovered", Every: 50 * time.Millisecond}
 	return w.Until(ctx, func(ctx context.Context) (bool, string, error) {
 		crd, err := definitions.Get(ctx, name, metav1.GetOptions{})
 		if err != nil || !established(crd) {

@@ -38,7 +38,7 @@ type pair struct {
 func newAuthority(name string) (*authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make the key of an authority")
+		return nil, errors.Wrap(err, "cannot create the key of a certificate authority")
 	}
 	template := &x509.Certificate{
 		SerialNumber:          big.NewInt(1),
@@ -51,11 +51,11 @@ func newAuthority(name string) (*authority, error) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make the certificate of an authority")
+		return nil, errors.Wrap(err, "cannot create the certificate of a certificate authority")
 	}
 	certificate, err := x509.ParseCertificate(der)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot read the certificate of an authority")
+		return nil, errors.Wrap(err, "cannot read the certificate of a certificate authority")
 	}
 	return &authority{certificate: certificate, key: key, pem: encode("CERTIFICATE", der)}, nil
 }
@@ -81,11 +81,11 @@ func (a *authority) server() (*pair, error) {
 func (a *authority) sign(template *x509.Certificate) (*pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a key")
+		return nil, errors.Wrap(err, "cannot create a key")
 	}
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 100))
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a serial number")
+		return nil, errors.Wrap(err, "cannot create a serial number")
 	}
 	template.SerialNumber = serial
 	template.NotBefore = time.Now().Add(-time.Hour)
@@ -126,7 +126,7 @@ func writeKeys(dir string, ca *authority) error {
 func signingKey() ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make the key for service accounts")
+		return nil, errors.Wrap(err, "cannot create the key for service accounts")
 	}
 	return encodeKey(key)
 }

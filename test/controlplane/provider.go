@@ -51,7 +51,7 @@ func build(ctx context.Context, dir, command string) (string, error) {
 	}
 	path, err := filepath.Abs(filepath.Join(dir, command))
 	if err != nil {
-		return "", errors.Wrap(err, "cannot find the directory to build into")
+		return "", errors.Wrap(err, "cannot determine the build directory")
 	}
 	return path, tools.Compile(ctx, tools.Program{Dir: root, Package: "./cmd/" + command, Output: path})
 }
@@ -60,11 +60,11 @@ func build(ctx context.Context, dir, command string) (string, error) {
 // environment of the caller, except for PATH.
 func StartProvider(ctx context.Context, o ProviderOptions) (*process.Process, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, errors.Wrap(err, "cannot make the directory of the provider")
+		return nil, errors.Wrap(err, "cannot create the directory of the provider")
 	}
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot find the directory of the provider")
+		return nil, errors.Wrap(err, "cannot determine the directory of the provider")
 	}
 	env := append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "KUBECONFIG=" + o.Kubeconfig}, o.Env...)
 	var started *process.Process

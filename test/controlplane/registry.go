@@ -120,7 +120,7 @@ func (r *Registry) Push(ctx context.Context, path, tag string, config, layer v1.
 	}
 	digest, _, err := v1.SHA256(strings.NewReader(string(raw)))
 	if err != nil {
-		return Pushed{}, errors.Wrap(err, "cannot digest the manifest")
+		return Pushed{}, errors.Wrap(err, "cannot compute the digest of the manifest")
 	}
 	var ref name.Reference = repo.Digest(digest.String())
 	if tag != "" {
@@ -145,14 +145,14 @@ func pushLayer(repo name.Repository, layer v1.Layer, options []remote.Option) (v
 	}
 	digest, err := layer.Digest()
 	if err != nil {
-		return v1.Descriptor{}, errors.Wrap(err, "cannot digest a blob")
+		return v1.Descriptor{}, errors.Wrap(err, "cannot compute the digest of a blob")
 	}
 	size, err := layer.Size()
 	if err != nil {
-		return v1.Descriptor{}, errors.Wrap(err, "cannot measure a blob")
+		return v1.Descriptor{}, errors.Wrap(err, "cannot get the size of a blob")
 	}
 	media, err := layer.MediaType()
-	return v1.Descriptor{MediaType: media, Size: size, Digest: digest}, errors.Wrap(err, "cannot tell the type of a blob")
+	return v1.Descriptor{MediaType: media, Size: size, Digest: digest}, errors.Wrap(err, "cannot determine the type of a blob")
 }
 
 // taggable is an encoded manifest that remote.Put accepts.

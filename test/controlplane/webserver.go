@@ -65,7 +65,7 @@ func newWebServer(o WebOptions, h http.Handler) (*webServer, error) {
 	}
 	certificate, err := tls.X509KeyPair(serving.certificate, serving.key)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot use a certificate")
+		return nil, errors.Wrap(err, "cannot load a certificate")
 	}
 	s.ca = ca
 	s.server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}

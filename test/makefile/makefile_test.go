@@ -228,7 +228,7 @@ func testDeploy(t *testing.T, c *clone, s *fixture, image string) {
 	s.awaitInstalled(t, "deploy", "hello")
 	for _, target := range []string{"uninstall", "undeploy"} {
 		out, err := c.make(t.Context(), target, s.kubeconfig())
-		if got := errorOf(out); err == nil || !strings.Contains(got, "objects would be lost") {
+		if got := errorOf(out); err == nil || !strings.Contains(got, "still has objects of these kinds") {
 			t.Errorf("make %s with Manifests: want an error, got %v: %s", target, err, got)
 		}
 	}

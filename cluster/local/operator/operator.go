@@ -92,14 +92,14 @@ func (o *Operator) running(ctx context.Context, name types.NamespacedName) (bool
 	resource := appsv1.SchemeGroupVersion.WithResource("deployments")
 	u, err := o.Client.Resource(resource).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 	if kerrors.IsNotFound(err) {
-		return false, fmt.Sprintf("Deployment %s is not there", name), nil
+		return false, fmt.Sprintf("Deployment %s doesn't exist", name), nil
 	}
 	if err != nil {
 		return false, "", errors.Wrapf(err, "cannot get Deployment %s", name)
 	}
 	d := &appsv1.Deployment{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, d); err != nil {
-		return false, "", errors.Wrapf(err, "cannot read Deployment %s", name)
+		return false, "", errors.Wrapf(err, "cannot decode Deployment %s", name)
 	}
 	if d.Status.ObservedGeneration >= d.Generation {
 		for _, c := range d.Status.Conditions {

@@ -60,7 +60,7 @@ func TestLook(t *testing.T) {
 		"NoDeployment": {
 			reason:  "No one holds what no one serves.",
 			objects: []runtime.Object{thing("hi", nil)},
-			want:    want{State: "Processing", Message: "Deployment a/op is not there", Patches: 1},
+			want:    want{State: "Processing", Message: "Deployment a/op doesn't exist", Patches: 1},
 		},
 		"NotAvailable": {
 			reason:  "Ready has to be earned.",
@@ -104,7 +104,7 @@ func TestLook(t *testing.T) {
 				u.SetDeletionTimestamp(&now)
 				u.SetFinalizers([]string{Finalizer})
 			})},
-			want: want{State: "Deleting", Message: "Deployment a/op is not there", Finalizers: []string{Finalizer}, Patches: 1},
+			want: want{State: "Deleting", Message: "Deployment a/op doesn't exist", Finalizers: []string{Finalizer}, Patches: 1},
 		},
 	}
 	for name, tc := range cases {

@@ -29,7 +29,7 @@ func BuildPackages(ctx context.Context, dir, version string) (map[string]string,
 		return nil, err
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
-		return nil, errors.Wrap(err, "cannot find the directory for packages")
+		return nil, errors.Wrap(err, "cannot determine the directory for packages")
 	}
 	program := filepath.Join(dir, ".images")
 	defer func() { _ = os.Remove(program) }()

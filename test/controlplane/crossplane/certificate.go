@@ -31,11 +31,11 @@ func certify(ctx context.Context, s host, dir string) (map[string][]byte, error)
 	}
 	authority, err := tls.X509KeyPair(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey])
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot read Crossplane's authority")
+		return nil, errors.Wrap(err, "cannot read the certificate authority of Crossplane")
 	}
 	parent, err := x509.ParseCertificate(authority.Certificate[0])
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot read Crossplane's authority")
+		return nil, errors.Wrap(err, "cannot read the certificate authority of Crossplane")
 	}
 	certificate, key, err := sign(parent, authority.PrivateKey)
 	if err != nil {
@@ -48,7 +48,7 @@ func certify(ctx context.Context, s host, dir string) (map[string][]byte, error)
 func sign(parent *x509.Certificate, authority crypto.PrivateKey) (certificate, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, nil, errors.Wrap(err, "cannot make a key")
+		return nil, nil, errors.Wrap(err, "cannot create a key")
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()),

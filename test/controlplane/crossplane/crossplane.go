@@ -67,14 +67,14 @@ func (x *Crossplane) start(ctx context.Context, o Options) error {
 // provider may not run yet, because it has nothing to do without an active kind.
 func (x *Crossplane) AwaitPod(ctx context.Context) (Pod, error) {
 	var found Pod
-	err := x.await(ctx, "the provider runs", func(ctx context.Context) error {
+	err := x.await(ctx, "the provider is running", func(ctx context.Context) error {
 		p := &pkgv1.Provider{}
 		if err := x.client.Get(ctx, client.ObjectKey{Name: ObjectName(ProviderPackage)}, p); err != nil {
 			return err //nolint:wrapcheck // It names the object.
 		}
 		pods := x.Pods()
 		if len(pods) != 1 || pods[0].Deployment != p.Status.CurrentRevision {
-			return errors.Errorf("revision %q is wanted, and what runs is %+v", p.Status.CurrentRevision, pods)
+			return errors.Errorf("want revision %q, running pods: %+v", p.Status.CurrentRevision, pods)
 		}
 		found = pods[0]
 		return nil
@@ -89,7 +89,7 @@ func (x *Crossplane) await(ctx context.Context, what string, check func(context.
 	if err == nil {
 		return nil
 	}
-	return errors.Errorf("%w (the node says: %v)", err, x.node.lastError())
+	return errors.Errorf("%w (last error of the simulated node: %v)", err, x.node.lastError())
 }
 
 // Err returns the error of a server that ended unexpectedly, or the last error of the simulated node, or nil if there is

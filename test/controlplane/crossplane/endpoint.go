@@ -67,7 +67,7 @@ func (e endpoints) run(ctx context.Context, s host, t tools.Tool, r *pkgv1.Funct
 	if err := e[t].process.Err(); err != nil {
 		return err
 	}
-	return errors.Wrap(announce(ctx, s.client, r, e[t]), "cannot say where it listens")
+	return errors.Wrap(announce(ctx, s.client, r, e[t]), "cannot publish the endpoint")
 }
 
 func (e endpoints) stop() {

@@ -31,10 +31,10 @@ type host struct {
 func newHost(cluster *controlplane.Cluster, dir string) (host, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return host{}, errors.Wrap(err, "cannot find the directory")
+		return host{}, errors.Wrap(err, "cannot determine the directory")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return host{}, errors.Wrap(err, "cannot make the directory")
+		return host{}, errors.Wrap(err, "cannot create the directory")
 	}
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{

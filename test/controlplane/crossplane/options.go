@@ -56,10 +56,10 @@ type Options struct {
 func ClusterOptions(dir string) (controlplane.Options, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return controlplane.Options{}, errors.Wrap(err, "cannot find the directory of the control plane")
+		return controlplane.Options{}, errors.Wrap(err, "cannot determine the directory of the control plane")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return controlplane.Options{}, errors.Wrap(err, "cannot make the directory of the control plane")
+		return controlplane.Options{}, errors.Wrap(err, "cannot create the directory of the control plane")
 	}
 	policy := filepath.Join(dir, "audit-policy.yaml")
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {

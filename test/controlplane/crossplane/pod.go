@@ -53,7 +53,7 @@ func mayStart(ctx context.Context, c client.Client, d *appsv1.Deployment) (bool,
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: Namespace, Verb: "create", Resource: "events"},
 	}}
 	err := c.Create(ctx, review)
-	return review.Status.Allowed, errors.Wrap(err, "cannot ask for the rights of the service account")
+	return review.Status.Allowed, errors.Wrap(err, "cannot check the permissions of the service account")
 }
 
 // startPod starts the program of the Deployment's image, with the arguments, environment, Secrets and service account of
@@ -61,12 +61,12 @@ func mayStart(ctx context.Context, c client.Client, d *appsv1.Deployment) (bool,
 func startPod(ctx context.Context, s host, d *appsv1.Deployment) (*pod, error) {
 	spec := d.Spec.Template.Spec
 	if len(spec.Containers) != 1 {
-		return nil, errors.Errorf("it has %d containers, and one can be played", len(spec.Containers))
+		return nil, errors.Errorf("it has %d containers, but only one can be simulated", len(spec.Containers))
 	}
 	container := spec.Containers[0]
 	dir := s.path("pods", d.Name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, errors.Wrap(err, "cannot make the directory of a pod")
+		return nil, errors.Wrap(err, "cannot create the directory of a pod")
 	}
 	binary, err := Unpack(ctx, container.Image, dir)
 	if err != nil {
@@ -164,9 +164,9 @@ func report(ctx context.Context, c client.Client, d *appsv1.Deployment, running 
 	d.Status.ObservedGeneration = d.Generation
 	d.Status.Replicas, d.Status.ReadyReplicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas = running, running, running, running
 	d.Status.Conditions = []appsv1.DeploymentCondition{{
-		Type: appsv1.DeploymentAvailable, Status: available, Reason: "Played", Message: "this Deployment is run as a process",
+		Type: appsv1.DeploymentAvailable, Status: available, Reason: "Played", Message: "this Deployment runs as a process",
 		LastTransitionTime: metav1.Now(), LastUpdateTime: metav1.Now(),
 	}}
 	err := c.Status().Patch(ctx, d, client.MergeFrom(before))
-	return errors.Wrap(client.IgnoreNotFound(err), "cannot say what runs of a Deployment")
+	return errors.Wrap(client.IgnoreNotFound(err), "cannot update the status of a Deployment")
 }

@@ -87,7 +87,7 @@ func (p program) initialize(ctx context.Context, s host, activate []string) erro
 			return nil
 		}
 	}
-	return errors.Wrapf(err, "cannot initialize: %s", strings.TrimSpace(string(said)))
+	return errors.Wrapf(err, "cannot initialize Crossplane: %s", strings.TrimSpace(string(said)))
 }
 
 // servers contains the processes of Crossplane.
@@ -103,7 +103,7 @@ func (v *servers) start(ctx context.Context, s host, p program, o Options) error
 	v.dir = s.dir
 	for _, cache := range []string{"xpkg", "xfn"} {
 		if err := os.MkdirAll(s.path(cache), 0o700); err != nil {
-			return errors.Wrap(err, "cannot make the directory of a cache")
+			return errors.Wrap(err, "cannot create a cache directory")
 		}
 	}
 	if err := s.writeSecret(ctx, secretClient, s.path("tls")); err != nil {
@@ -142,7 +142,7 @@ func (v *servers) start(ctx context.Context, s host, p program, o Options) error
 	if v.rbac, err = process.Start(s.dir, "rbac", p.path, p.environment(s), "rbac", "start", "--debug"); err != nil {
 		return err
 	}
-	return v.await(ctx, "core is ready", func(ctx context.Context) error {
+	return v.await(ctx, "Crossplane is ready", func(ctx context.Context) error {
 		return process.CheckURL(ctx, http.DefaultClient, "http://"+net.JoinHostPort(process.Loopback, ports[1])+"/readyz")
 	})
 }
@@ -168,7 +168,7 @@ func (v *servers) await(ctx context.Context, what string, check func(context.Con
 		err := check(ctx)
 		return err == nil, "", err
 	})
-	return errors.Wrapf(err, "see the logs in %s", v.dir)
+	return errors.Wrapf(err, "for details, see the logs in %s", v.dir)
 }
 
 func (v *servers) stop() {
@@ -181,7 +181,7 @@ func free(ctx context.Context, address string) error {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
-		return errors.Wrapf(err, "the RBAC manager listens on %s, and no one else may", address)
+		return errors.Wrapf(err, "%s is in use, but the RBAC manager requires it", address)
 	}
-	return errors.Wrap(l.Close(), "cannot free a port")
+	return errors.Wrap(l.Close(), "cannot release a port")
 }

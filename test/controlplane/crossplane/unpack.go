@@ -34,7 +34,7 @@ func Unpack(ctx context.Context, image, dir string) (string, error) {
 		return "", errors.Wrapf(err, "cannot read the configuration of image %q", image)
 	}
 	if len(config.Config.Entrypoint) != 1 {
-		return "", errors.Errorf("image %q starts %q, and a single program can be played", image, config.Config.Entrypoint)
+		return "", errors.Errorf("image %q starts %q, but only a single program can be simulated", image, config.Config.Entrypoint)
 	}
 	content := mutate.Extract(pulled)
 	defer func() { _ = content.Close() }()
@@ -54,7 +54,7 @@ func Unpack(ctx context.Context, image, dir string) (string, error) {
 func write(from io.Reader, file string) (string, error) {
 	// The file of a running program cannot be written, but it can be replaced.
 	if err := os.RemoveAll(file); err != nil {
-		return "", errors.Wrap(err, "cannot remove the last program")
+		return "", errors.Wrap(err, "cannot remove the previous program")
 	}
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
 	if err != nil {

@@ -32,7 +32,7 @@ func FreePort(ctx context.Context) (int, error) {
 			last = err
 			continue
 		}
-		return port, errors.Wrap(l.Close(), "cannot free a port")
+		return port, errors.Wrap(l.Close(), "cannot release a port")
 	}
 	return 0, errors.Wrap(last, "cannot find a free port")
 }

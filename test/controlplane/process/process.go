@@ -90,7 +90,7 @@ func (p *Process) Err() error {
 	if p.stopping.Load() {
 		return nil
 	}
-	return errors.Errorf("%s ended unexpectedly: %v; its log (%s) ends with:\n%s", p.name, p.err, p.log, p.Tail())
+	return errors.Errorf("%s exited unexpectedly: %v; last lines of its log (%s):\n%s", p.name, p.err, p.log, p.Tail())
 }
 
 // State returns the state of an ended process, including its CPU time, or nil while it runs.
@@ -124,7 +124,7 @@ func (p *Process) Terminate(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		p.Stop()
-		return errors.Errorf("%s did not end when it was asked to; its log (%s) ends with:\n%s", p.name, p.log, p.Tail())
+		return errors.Errorf("%s did not exit after SIGTERM; last lines of its log (%s):\n%s", p.name, p.log, p.Tail())
 	}
 }
 

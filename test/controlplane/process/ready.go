@@ -34,12 +34,12 @@ func (p *Process) Await(ctx context.Context, what string, check func(context.Con
 		if err == nil {
 			return true, "", nil
 		}
-		return false, fmt.Sprintf("%v, and %d bytes of log", err, p.logSize()), nil
+		return false, fmt.Sprintf("%v (size of the log: %d bytes)", err, p.logSize()), nil
 	})
 	if err == nil || p.Err() != nil {
 		return err
 	}
-	return errors.Errorf("%w; its log (%s) ends with:\n%s", err, p.log, p.Tail())
+	return errors.Errorf("%w; last lines of its log (%s):\n%s", err, p.log, p.Tail())
 }
 
 func (p *Process) logSize() int64 {
@@ -56,7 +56,7 @@ func CheckURL(ctx context.Context, client *http.Client, url string) error {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return errors.Wrap(err, "cannot make a request")
+		return errors.Wrap(err, "cannot create a request")
 	}
 	res, err := client.Do(req)
 	if err != nil {

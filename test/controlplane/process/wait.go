@@ -56,7 +56,7 @@ func (w Wait) Until(ctx context.Context, look Look) error {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return errors.Wrapf(context.Cause(ctx), "%s: last seen: %s", w.What, last)
+			return errors.Wrapf(context.Cause(ctx), "%s: last state: %s", w.What, last)
 		}
 		if err := w.over(begin, moved, last); err != nil {
 			return err
@@ -77,9 +77,9 @@ func (w Wait) over(begin, moved time.Time, last string) error {
 	}
 	switch {
 	case time.Since(moved) > w.Still:
-		return errors.Errorf("%s: nothing has moved for %s, last seen: %s", w.What, w.Still, last)
+		return errors.Errorf("%s: timed out because nothing changed for %s; last state: %s", w.What, w.Still, last)
 	case time.Since(begin) > stillsInAll*w.Still:
-		return errors.Errorf("%s: not within %s, last seen: %s", w.What, stillsInAll*w.Still, last)
+		return errors.Errorf("%s: timed out after %s; last state: %s", w.What, stillsInAll*w.Still, last)
 	}
 	return nil
 }

@@ -31,12 +31,12 @@ func TestWait(t *testing.T) {
 		"Stands": {
 			reason: "What stands still is given up.",
 			moves:  func(time.Duration) string { return "condition Ready is False" },
-			after:  time.Hour, want: "the thing: nothing has moved for 2m0s, last seen: condition Ready is False", took: 2 * time.Minute,
+			after:  time.Hour, want: "the thing: timed out because nothing changed for 2m0s; last state: condition Ready is False", took: 2 * time.Minute,
 		},
 		"Flaps": {
 			reason: "What moves forever is given up, too.",
 			moves:  func(d time.Duration) string { return fmt.Sprint(d) },
-			after:  time.Hour, want: "the thing: not within 10m0s, last seen: ", took: 10 * time.Minute,
+			after:  time.Hour, want: "the thing: timed out after 10m0s; last state: ", took: 10 * time.Minute,
 		},
 		"Broken": {
 			reason: "What can never come is not waited for.",

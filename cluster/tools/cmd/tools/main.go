@@ -15,8 +15,8 @@ import (
 )
 
 const usage = `usage: tools build [NAME...]   build the named tools, or all of them
-       tools path NAME         print the path of a tool, built first when it is not there
-       tools list              print the names`
+       tools path NAME         print the path of a tool, and build it first if necessary
+       tools list              print the names of all tools`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -61,7 +61,7 @@ func build(ctx context.Context, names []string) error {
 		return err
 	}
 	if len(steps) > 0 {
-		_, _ = fmt.Fprintln(os.Stderr, "tools: building what this user has not built yet:")
+		_, _ = fmt.Fprintln(os.Stderr, "tools: building missing tools:")
 	}
 	return tools.Run(ctx, os.Stderr, steps...)
 }
