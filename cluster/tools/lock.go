@@ -31,7 +31,7 @@ func lock(ctx context.Context, path string) (func(), error) {
 		}
 		if !waiting {
 			waiting = true
-			_, _ = fmt.Fprint(os.Stderr, " (waiting for the build in another process)")
+			_, _ = fmt.Fprint(os.Stderr, " (waiting for a build in another process)")
 		}
 		select {
 		case <-ctx.Done():

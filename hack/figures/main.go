@@ -92,12 +92,12 @@ func rowsOf(s *survey.Survey) []row {
 	slices.Sort(functions)
 	out := []row{
 		{"packages, files", fmt.Sprintf("%d, %d", len(s.Packages), files)},
-		{"lines of code, of tests", fmt.Sprintf("%d, %d", lines, tests)},
+		{"lines of code, lines of tests", fmt.Sprintf("%d, %d", lines, tests)},
 		{"lines of the largest package", strconv.Itoa(largest)},
 		{"functions: number, median, p90, longest", fmt.Sprintf("%d, %d, %d, %d",
 			len(functions), percentile(functions, 50), percentile(functions, 90), percentile(functions, 100))},
-		{"references between files of a package, of them circular", fmt.Sprintf("%d, %d", all.All, all.Circular)},
-		{"the package with most circular ones", fmt.Sprintf("%s %d, %d", cmp.Or(worstPath, "none"), worst.All, worst.Circular)},
+		{"references between files of a package: total, circular", fmt.Sprintf("%d, %d", all.All, all.Circular)},
+		{"package with the most circular references", fmt.Sprintf("%s %d, %d", cmp.Or(worstPath, "none"), worst.All, worst.Circular)},
 	}
 	out = append(out, typeRows(s)...)
 	for _, dir := range slices.Sorted(maps.Keys(byDirectory)) {
@@ -153,6 +153,6 @@ func typeRows(s *survey.Survey) []row {
 	return []row{
 		{"types with methods, mean number of methods", fmt.Sprintf("%d, %.1f", len(all), float64(total)/float64(max(len(all), 1)))},
 		{"types with methods in more than 4 files", strconv.Itoa(scattered)},
-		{"types with most methods", strings.Join(most, "; ")},
+		{"types with the most methods", strings.Join(most, "; ")},
 	}
 }

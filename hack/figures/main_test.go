@@ -33,14 +33,14 @@ func TestRun(t *testing.T) {
 	want := `| | BEFORE | AFTER |
 |---|---|---|
 | packages, files | 1, 1 | 2, 1 |
-| lines of code, of tests | 6, 0 | 4, 1 |
+| lines of code, lines of tests | 6, 0 | 4, 1 |
 | lines of the largest package | 6 | 4 |
 | functions: number, median, p90, longest | 1, 2, 2, 2 | 1, 0, 0, 0 |
-| references between files of a package, of them circular | 0, 0 | 0, 0 |
-| the package with most circular ones | none 0, 0 | none 0, 0 |
+| references between files of a package: total, circular | 0, 0 | 0, 0 |
+| package with the most circular references | none 0, 0 | none 0, 0 |
 | types with methods, mean number of methods | 1, 1.0 | 1, 1.0 |
 | types with methods in more than 4 files | 0 | 0 |
-| types with most methods | pkg/manifest.T 1 in 1 files | pkg/manifest/internal/x/y.T 1 in 1 files |
+| types with the most methods | pkg/manifest.T 1 in 1 files | pkg/manifest/internal/x/y.T 1 in 1 files |
 | ` + "`pkg/manifest`" + `: code, tests | 6, 0 | 0, 1 |
 | ` + "`pkg/manifest/internal/x`" + `: code, tests | - | 4, 0 |
 `
