@@ -299,9 +299,8 @@ type ManifestParameters struct {
 
 	// adoption specifies what happens to objects that already exist in the target cluster, and to Helm releases with the same
 	// names. With Refuse, they are not changed and are reported as ownership conflicts. With Adopt, the Manifest takes
-	// ownership of them, without restarting workloads that do not change. A CustomResourceDefinition of another owner that
-	// can be used as it is, is used with both, and is neither changed nor deleted. With Adopt, one that belongs to no
-	// Manifest is taken over instead.
+	// ownership of them, without restarting workloads that do not change. With both policies, a compatible CRD of another
+	// owner is used unchanged and never deleted. With Adopt, a CRD that belongs to no Manifest is taken over.
 	// +optional
 	// +kubebuilder:default=Refuse
 	Adoption AdoptionPolicy `json:"adoption,omitempty"`

@@ -38,7 +38,7 @@ type Metrics struct {
 	// ChangeSeconds measures how long changes of modules took, by their type.
 	ChangeSeconds Durations
 
-	// StepSeconds measures how long parts of passes over Manifests took: apply, render or pull.
+	// StepSeconds measures the duration of the steps of Manifest reconciles: apply, render or pull.
 	StepSeconds Durations
 
 	// Events counts the events of the provider, including those that the control plane merges or rejects.
@@ -83,7 +83,7 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 		}, []string{"change"})},
 		StepSeconds: Durations{f.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "provider_kyma_step_seconds",
-			Help:    "Duration of steps of passes over Manifests, by step (apply, pull or render). A step that only reads a cache counts too.",
+			Help:    "Duration of the steps of Manifest reconciles, by step (apply, pull or render), including steps that only read a cache.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
 		}, []string{"step"})},
 		Events: Events{f.NewCounterVec(prometheus.CounterOpts{

@@ -55,7 +55,7 @@ provider_kyma_module_change_seconds_bucket{change="Installed",le="3600"} 1
 provider_kyma_module_change_seconds_bucket{change="Installed",le="+Inf"} 1
 provider_kyma_module_change_seconds_sum{change="Installed"} 20
 provider_kyma_module_change_seconds_count{change="Installed"} 1
-# HELP provider_kyma_step_seconds Duration of steps of passes over Manifests, by step (apply, pull or render). A step that only reads a cache counts too.
+# HELP provider_kyma_step_seconds Duration of the steps of Manifest reconciles, by step (apply, pull or render), including steps that only read a cache.
 # TYPE provider_kyma_step_seconds histogram
 provider_kyma_step_seconds_bucket{step="apply",le="0.001"} 0
 provider_kyma_step_seconds_bucket{step="apply",le="0.004"} 0

@@ -100,7 +100,7 @@ func (c *creation) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.over.Provider, "provider", "", "`NAME` of the provider of the module; overrides module.yaml (default internal)")
 	f.StringVar(&c.from, "from", "", "`IMAGE` or module to build on top of")
 	f.BoolVar(&c.dryRun, "dry-run", false, "check everything and print the digest, but write nothing")
-	f.StringVar(&c.keyFile, "key", "", "PEM `FILE` with the private RSA key to sign with")
+	f.StringVar(&c.keyFile, "key", "", "`FILE` with a PEM-encoded RSA private key to sign with")
 	f.StringVar(&c.signature, "signature-name", bundle.DefaultSignature, "`NAME` of the signature; clusters select the key by this name")
 	f.BoolVar(&c.cosign, "cosign", true, "with --key, also create a cosign signature of the manifest")
 	f.BoolVar(&c.strictness, "warnings-as-errors", false, "fail if there are warnings")

@@ -51,7 +51,7 @@ func Command(e *command.Environment) *cobra.Command {
 		},
 	}
 	s.registry.AddFlags(c.Flags())
-	c.Flags().StringVar(&s.keyFile, "key", "", "PEM `FILE` with the private RSA key, without a passphrase (required)")
+	c.Flags().StringVar(&s.keyFile, "key", "", "`FILE` with a PEM-encoded RSA private key, without a passphrase (required)")
 	c.Flags().StringVar(&s.name, "signature-name", bundle.DefaultSignature, "`NAME` of the signature; clusters select the key by this name")
 	c.Flags().BoolVar(&s.cosign, "cosign", true, "also create a cosign signature of the manifest")
 	s.output.AddFlag(c.Flags(), false)

@@ -63,7 +63,7 @@ func NewVerify(e *command.Environment) *cobra.Command {
 	}
 	v.registry.AddFlags(c.Flags())
 	c.Flags().StringArrayVar(&v.keyFiles, "key", nil,
-		"PEM `FILE` with the public RSA key or a certificate (required); can be repeated, in which case one key must match")
+		"`FILE` with a PEM-encoded RSA public key or certificate (required); can be repeated, in which case one key must match")
 	c.Flags().StringVar(&v.name, "signature-name", bundle.DefaultSignature, "`NAME` that the signature must have")
 	c.Flags().BoolVar(&v.cosign, "cosign", false, "also require a cosign signature of the manifest that was created with one of the keys")
 	v.output.AddFlag(c.Flags(), false)

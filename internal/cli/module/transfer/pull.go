@@ -135,7 +135,7 @@ type verification struct {
 }
 
 func (v *verification) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&v.key, "key", "", "PEM `FILE` with the public RSA key or a certificate; the module must be signed with its private key")
+	f.StringVar(&v.key, "key", "", "`FILE` with a PEM-encoded RSA public key or certificate; the module must be signed with its private key")
 	f.StringVar(&v.name, "signature-name", bundle.DefaultSignature, "`NAME` of the signature to verify with --key")
 	f.BoolVar(&v.wanted, "verify", false, "verify the module; implied by --key, and requires it")
 }
