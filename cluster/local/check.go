@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/crossplane"
 )
 
-// check verifies the claims of the demo.
+// check verifies the statements of the demo.
 func check(ctx context.Context, e *environment) error {
 	steps := []struct {
 		what string

@@ -280,7 +280,7 @@ func TestMemoryIsNotShared(t *testing.T) {
 		want   bool
 	}{
 		"Rotated":  {reason: "A connection with new credentials shares what is known.", c: &identified{newFakeCluster(t, a.s), "one"}, s: s, want: true},
-		"Claimed":  {reason: "A connection that only claims the address shares nothing.", c: &identified{newFakeCluster(t, newFakeServer()), "two"}, s: s},
+		"Claimed":  {reason: "A connection that has only the address in common shares nothing.", c: &identified{newFakeCluster(t, newFakeServer()), "two"}, s: s},
 		"Owner":    {reason: "Another owner shares nothing.", c: first, s: copyOf(s)},
 		"UID":      {reason: "An owner that was created again shares nothing.", c: first, s: &again},
 		"Forgiven": {reason: "A cluster that does not prove its identity is known by its address.", c: a.c, s: s},

@@ -143,7 +143,7 @@ func entryName(h *tar.Header) (string, error) {
 		return "", errors.Errorf("entry %q is neither a file nor a directory", n)
 	}
 	for key := range h.PAXRecords {
-		// A sparse file claims a size without having the bytes.
+		// A sparse file has a size, but not as many bytes.
 		if strings.HasPrefix(key, "GNU.sparse.") {
 			return "", errors.Errorf("entry %q is a sparse file; sparse files are not allowed", n)
 		}

@@ -66,7 +66,7 @@ type lesson struct {
 }
 
 // Learn stores a mapping, for example that of a CRD that is being installed. The mapping expires after some time. Learn
-// ignores a mapping that contradicts a known one, because a CRD that claims the kind of another CRD is never established. It
+// ignores a mapping that contradicts a known one, because a CRD with the kind of another CRD is never established. It
 // also ignores a mapping while there are too many.
 func (m *Mapper) Learn(gvk schema.GroupVersionKind, mapping cluster.Mapping) {
 	m.mu.Lock()
