@@ -34,10 +34,10 @@ func main() {
 }
 
 // skipped reports whether a file or directory is not read: generated or third-party content, and the list of the words.
-func skipped(name string) bool {
+func skipped(name string, isDir bool) bool {
 	base := path.Base(name)
-	return (strings.HasPrefix(base, ".") && name != "." && name != ".ci") || base == "bin" || base == "testdata" || name == "package/crds" ||
-		strings.HasPrefix(base, "zz_generated") || name == "docs/kymactl.md" || name == "hack/words"
+	return (isDir && strings.HasPrefix(base, ".") && name != "." && name != ".ci") || base == "bin" || base == "testdata" ||
+		name == "package/crds" || strings.HasPrefix(base, "zz_generated") || name == "docs/kymactl.md" || name == "hack/words"
 }
 
 // check checks the files below a directory. It prints a line for each banned word, and returns the number of banned
@@ -48,17 +48,18 @@ func check(root fs.FS, out io.Writer) (int, error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && skipped(name):
+		case d.IsDir() && skipped(name, true):
 			return fs.SkipDir
-		case skipped(name) || !d.Type().IsRegular():
+		case skipped(name, false) || !d.Type().IsRegular():
 			return nil
 		}
 		data, err := fs.ReadFile(root, name)
 		if err != nil {
 			return err
 		}
-		for _, l := range textsOf(name, data) {
-			for _, r := range find(all, name, l) {
+		applicable := rulesFor(all, name, data)
+		for _, l := range append(textsOf(name, data), nameOf(name)) {
+			for _, r := range find(applicable, l) {
 				n++
 				if _, err := fmt.Fprintf(out, "%s:%d: %q: write %q\n", name, l.number, r.name, r.instead); err != nil {
 					return err

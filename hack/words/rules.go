@@ -3,6 +3,8 @@
 package main
 
 import (
+	"bytes"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +21,8 @@ type rule struct {
 	allowed *regexp.Regexp
 	// elements are the path elements that exempt a file from the rule.
 	elements []string
+	// imported is the directory of a package that is exempt from the rule, with the Go files that import it; empty for none.
+	imported string
 	// scope says which texts the rule applies to.
 	scope scope
 }
@@ -37,9 +41,11 @@ func rules() []rule {
 	return []rule{
 		in(everywhere, ban("anew", "again, or name the action: recreate, repackage", `anew`)),
 		ban("as it says", "name the message or the field", `as (it|they) says?`),
+		banBut("claim (as a verb)", "take over, own, have", `claimed|claiming|claims? (the|what|an?|to)`,
+			`(?i)^(the|a|this|that|its|each) claims? `, "cosign"),
 		ban("conceal, hide", "redact", `conceal(s|ed|ing)?|hid(e|es|ing)`),
 		in(everywhere, ban("cure, mend", "fix", `cur(e|es|ed|ing)|mend(s|ed|ing)?`)),
-		banBut("definition", "CRD, or XRD", `definitions?`, `(?i)(module|package|role|type) definitions?`, "module", "render"),
+		definitions(),
 		in(everywhere, ban("everybody, anybody", "everyone, anyone", `everybody|anybody`)),
 		in(everywhere, ban("fight, fought, bout", "ownership conflict, contention", `fights?|fought|fighting|bouts?`)),
 		in(everywhere, ban("folder", "directory", `folders?`)),
@@ -63,6 +69,14 @@ func rules() []rule {
 	}
 }
 
+// definitions returns the rule about CRDs. It allows definitions of modules, which package definition reads, files of XRDs, and
+// definitions in JSON schemas.
+func definitions() rule {
+	r := banBut("definition", "CRD, or XRD", `definitions?(\.yaml)?`, `(?i)(module|package|role|type|resource) definitions?|\.yaml$`, "schema")
+	r.imported = "internal/module/definition"
+	return in(everywhere, r)
+}
+
 func ban(name, instead, pattern string) rule {
 	return rule{name: name, instead: instead, banned: regexp.MustCompile(`(?i)\b(` + pattern + `)\b`)}
 }
@@ -82,11 +96,19 @@ func in(s scope, r rule) rule {
 	return r
 }
 
-// find returns the rules that a line of a file violates, in the order of the rules.
-func find(all []rule, file string, l line) []rule {
+// rulesFor returns the rules that apply to a file.
+func rulesFor(all []rule, name string, data []byte) []rule {
+	return slices.DeleteFunc(slices.Clone(all), func(r rule) bool {
+		imports := r.imported != "" && path.Ext(name) == ".go" && bytes.Contains(data, []byte("/"+r.imported+`"`))
+		return r.exempts(name) || path.Dir(name) == r.imported || imports
+	})
+}
+
+// find returns the rules that a line violates, in their order.
+func find(all []rule, l line) []rule {
 	var out []rule
 	for _, r := range all {
-		if r.covers(l) && !r.exempts(file) && slices.ContainsFunc(r.banned.FindAllString(l.text, -1), r.bans) {
+		if r.covers(l) && slices.ContainsFunc(r.banned.FindAllString(l.text, -1), r.bans) {
 			out = append(out, r)
 		}
 	}

@@ -39,6 +39,9 @@ func textsOf(name string, data []byte) []line {
 	return nil
 }
 
+// nameOf returns the words of the name of a file.
+func nameOf(file string) line { return line{number: 1, text: wordsOf(path.Base(file)), isName: true} }
+
 // goTexts returns the comments of a Go file, and the string literals that contain a space.
 func goTexts(data []byte) []line {
 	files := token.NewFileSet()

@@ -17,24 +17,31 @@ func TestFind(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		file   string
+		data   string
 		text   string
 		want   []string
 	}{
-		"Clean":          {reason: "Plain English passes.", text: "Directories are read once, and no one else writes them."},
-		"Word":           {reason: "A word is banned in any case.", text: "Whoever writes it", want: []string{"nobody, somebody, whoever"}},
-		"PartOfWord":     {reason: "A word in another one is fine.", text: "Kubernetes on GitHub; security; a childhood; recommended"},
-		"Several":        {reason: "Each rule is reported.", text: "Each folder is made anew", want: []string{"anew", "folder"}},
-		"IsNo":           {reason: "A negated noun is banned.", text: "this is no file", want: []string{"is no"}},
-		"IsNoLonger":     {reason: "An adverb is fine.", text: "it is no longer there, and there is no file"},
-		"Both":           {reason: "One match that is fine does not hide another one.", text: "it is no longer so, and this is no file", want: []string{"is no"}},
-		"Definition":     {reason: "It is a CRD.", text: "the definitions of a chart", want: []string{"definition"}},
-		"OtherMeaning":   {reason: "Modules have definitions.", text: "the module definition"},
-		"OtherDirectory": {reason: "Packages about modules read them.", file: "docs/module-yaml.md", text: "a definition"},
+		"Clean":         {reason: "Plain English passes.", text: "Directories are read once, and no one else writes them."},
+		"Word":          {reason: "A word is banned in any case.", text: "Whoever writes it", want: []string{"nobody, somebody, whoever"}},
+		"PartOfWord":    {reason: "A word in another one is fine.", text: "Kubernetes on GitHub; security; a childhood; recommended"},
+		"Several":       {reason: "Each rule is reported.", text: "Each folder is made anew", want: []string{"anew", "folder"}},
+		"IsNo":          {reason: "A negated noun is banned.", text: "this is no file", want: []string{"is no"}},
+		"IsNoLonger":    {reason: "An adverb is fine.", text: "it is no longer there, and there is no file"},
+		"Both":          {reason: "One match that is fine does not hide another one.", text: "it is no longer so, and this is no file", want: []string{"is no"}},
+		"Definition":    {reason: "It is a CRD.", text: "the definitions of a chart", want: []string{"definition"}},
+		"OtherMeaning":  {reason: "Modules have definitions.", text: "the module definition"},
+		"Resource":      {reason: "It is the full name of a CRD.", text: "a CustomResourceDefinition, or custom resource definition"},
+		"OtherPackage":  {reason: "A package reads module definitions.", file: "internal/module/definition/a.go", text: "a definition"},
+		"Importer":      {reason: "Its users do, too.", file: "a.go", data: "\"example.org/internal/module/definition\"", text: "a definition"},
+		"NoImporter":    {reason: "Other packages of modules don't.", file: "internal/module/a.go", text: "a definition", want: []string{"definition"}},
+		"Claims":        {reason: "A claim is an object of Crossplane.", text: "It claims the object", want: []string{"claim (as a verb)"}},
+		"Claim":         {reason: "The object has this name.", text: "edit the claim to claim two modules; its claim the next day"},
+		"ClaimOfCosign": {reason: "cosign calls its payload a claim.", file: "internal/cosign/a.go", text: "claims the digest"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, r := range find(rules(), tc.file, line{text: tc.text}) {
+			for _, r := range find(rulesFor(rules(), tc.file, []byte(tc.data)), line{text: tc.text}) {
 				got = append(got, r.name)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -58,6 +65,10 @@ func TestCheck(t *testing.T) {
 		"YAML":     {reason: "Values that read like prose are read.", files: fstest.MapFS{"a.yaml": {Data: []byte("anew: 1\nmade: it is made anew\n")}}, want: []string{"a.yaml:2"}},
 		"Others":   {reason: "Other files are not read.", files: fstest.MapFS{"a.txt": bad, "a.png": bad}},
 		"NotOurs":  {reason: "What is generated or hidden is not read.", files: fstest.MapFS{"package/crds/a.yaml": bad, ".git/a.yaml": bad, "x/testdata/a.yaml": bad}},
+		"Settings": {reason: "Settings of tools are read.", files: fstest.MapFS{".golangci.yml": bad}, want: []string{".golangci.yml:1"}},
+		"FileName": {reason: "Names of files are read.", files: fstest.MapFS{"a/new_folder.png": {}, "b/hub.go": {}}, want: []string{"a/new_folder.png:1"}},
+		"XRD":      {reason: "Crossplane calls the file of an XRD a definition.", files: fstest.MapFS{"a/definition.yaml": {}, "b/claim-definition.yaml": {}}},
+		"CRD":      {reason: "Other files aren't called a definition.", files: fstest.MapFS{"a/definition.go": {}}, want: []string{"a/definition.go:1"}},
 		"Makefile": {reason: "Makefiles are read.", files: fstest.MapFS{"Makefile": bad, "a/Makefile": bad}, want: []string{"Makefile:1", "a/Makefile:1"}},
 		"Shell":    {reason: "Scripts are read with their output.", files: fstest.MapFS{"a.sh": {Data: []byte("# a\necho made anew\n")}}, want: []string{"a.sh:2"}},
 		"Script":   {reason: "Scripts are recognized without an extension, also in .ci.", files: fstest.MapFS{".ci/run": {Data: []byte("#!/bin/sh\n# anew\n")}}, want: []string{".ci/run:2"}},
@@ -104,7 +115,7 @@ func TestNames(t *testing.T) {
 		"Tag":         {reason: "Keys of serialized fields are not checked.", source: "type a struct { A int `json:\"yields\"` }"},
 		"Iterator":    {reason: "Iterators have a parameter yield.", source: "func a(yield func(int) bool) {}"},
 		"PartOfWord":  {reason: "A word in another one is fine.", source: "func untold(intellect, retell int) {}"},
-		"ProseOnly":   {reason: "Rules for prose do not apply to names.", source: "func getHub(definition int) {}"},
+		"ProseOnly":   {reason: "Rules for prose do not apply to names.", source: "func getHub(claimed int) {}"},
 		"NamesOnly":   {reason: "Rules for names do not apply to prose.", source: "// The message tells why.\nvar a int"},
 		"Unparseable": {reason: "The compiler reports a file that is not valid.", source: "func folder("},
 	}

@@ -69,7 +69,7 @@ func TestReplaceable(t *testing.T) {
 			next:   parse(t, strings.Replace(mustYAML(t, live), "kind: Widget", "kind: Gadget", 1)),
 			want:   "spec.names.kind cannot be changed from Widget to Gadget",
 		},
-		"NoDefinition": {
+		"NoCRD": {
 			reason: "What cannot be read is refused.", next: parse(t, "{apiVersion: v1, kind: X, spec: [1]}"), want: "not a valid CustomResourceDefinition",
 		},
 	}

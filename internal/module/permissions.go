@@ -64,7 +64,7 @@ func Role(name string, objects []*unstructured.Unstructured) (*rbacv1.ClusterRol
 func Permissions(objects []*unstructured.Unstructured) ([]rbacv1.PolicyRule, error) {
 	defined := map[schema.GroupKind]string{}
 	for _, o := range objects {
-		if gk, plural, ok := definition(o); ok {
+		if gk, plural, ok := definedKind(o); ok {
 			defined[gk] = plural
 		}
 	}
@@ -96,9 +96,9 @@ func Permissions(objects []*unstructured.Unstructured) ([]rbacv1.PolicyRule, err
 	return rules(grants), nil
 }
 
-// definition returns the kind that a CRD defines, and its plural. It returns false for an object that is not a complete
+// definedKind returns the kind that a CRD defines, and its plural. It returns false for an object that is not a complete
 // CRD.
-func definition(o *unstructured.Unstructured) (schema.GroupKind, string, bool) {
+func definedKind(o *unstructured.Unstructured) (schema.GroupKind, string, bool) {
 	if o.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
 		return schema.GroupKind{}, "", false
 	}

@@ -50,7 +50,7 @@ func TestEngineLikeHelm(t *testing.T) {
 		fails  bool
 	}{
 		"Override": {
-			reason: "A definition of the parent replaces that of its dependency, and a later name an earlier one.",
+			reason: "A named template of the parent replaces that of its dependency, and a later name an earlier one.",
 			files: app.with(tree{
 				"templates/_a.tpl": `{{ define "x" }}a{{ end }}`, "templates/_b.tpl": `{{ define "x" }}b{{ end }}`,
 				"templates/a.yaml": `{{ include "x" . }}{{ include "y" . }}{{ template "x" }}`,
@@ -60,7 +60,7 @@ func TestEngineLikeHelm(t *testing.T) {
 			}).below("charts/child")),
 		},
 		"EmptyDefine": {
-			reason: "An empty definition does not replace another one.",
+			reason: "An empty named template does not replace another one.",
 			files: app.with(tree{
 				"templates/_a.tpl": `{{ define "x" }}  {{/* nothing */}} {{ end }}`, "templates/_b.tpl": `{{ define "x" }}b{{ end }}`,
 				"templates/a.yaml": `{{ include "x" . }}`,

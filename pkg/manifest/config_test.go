@@ -40,7 +40,7 @@ func configuredBundle(entries ...string) *Bundle {
 func TestConfig(t *testing.T) {
 	const hook = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {helm.sh/hook: pre-install, helm.sh/hook-delete-policy: hook-succeeded}}\n"
 	rest := []string{"ConfigMap apps/one", "ConfigMap apps/two", "Secret apps/sh.helm.release.v1.extra.v1", "Secret kyma-system/team-a-web"}
-	definition := "CustomResourceDefinition widgets.example.org"
+	widgetCRD := "CustomResourceDefinition widgets.example.org"
 	cases := map[string]struct {
 		reason   string
 		entry    string
@@ -52,25 +52,25 @@ func TestConfig(t *testing.T) {
 		"Nothing": {
 			reason:   "Without an entry, an install uses its own settings.",
 			entry:    entryFor("extra", "", ""),
-			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1", definition),
+			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1", widgetCRD),
 			greeting: "hello",
 		},
 		"Namespace": {
 			reason:   "The release and its objects are in the namespace of the config, which is created.",
 			entry:    entryFor("web", "Namespace=other,CreateNamespace=true", "greeting=hi"),
-			want:     append(rest, "ConfigMap other/web", "Secret other/sh.helm.release.v1.web.v1", definition, "Namespace other"),
+			want:     append(rest, "ConfigMap other/web", "Secret other/sh.helm.release.v1.web.v1", widgetCRD, "Namespace other"),
 			greeting: "hi",
 		},
 		"NamespaceOfPlain": {
 			reason:   "Plain objects are in the namespace of the config, too.",
 			entry:    entryFor("raw", "Namespace=other,ReleaseName=no,SkipCRDs=true", ""),
-			want:     []string{"ConfigMap apps/one", "ConfigMap other/two", "Secret apps/sh.helm.release.v1.extra.v1", "Secret kyma-system/team-a-web", "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1", definition, "Namespace other"},
+			want:     []string{"ConfigMap apps/one", "ConfigMap other/two", "Secret apps/sh.helm.release.v1.extra.v1", "Secret kyma-system/team-a-web", "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1", widgetCRD, "Namespace other"},
 			greeting: "hello",
 		},
 		"ReleaseName": {
 			reason:   "The release has the name from the config, and the install keeps its own.",
 			entry:    entryFor("web", "ReleaseName=named", ""),
-			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.named.v1", definition),
+			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.named.v1", widgetCRD),
 			greeting: "hello",
 		},
 		"SkipCRDs": {
@@ -83,7 +83,7 @@ func TestConfig(t *testing.T) {
 			reason:   "The values of the Manifest take precedence.",
 			entry:    entryFor("web", "", "greeting=config"),
 			set:      func(s *Bundle) { s.Installs[0].Values = map[string]any{"greeting": "mine"} },
-			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1", definition),
+			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1", widgetCRD),
 			greeting: "mine",
 		},
 		"Hooks": {

@@ -149,9 +149,9 @@ func formatsBundle(t *testing.T) *Bundle {
 			Layer: layerOf([]source.File{{Name: "all.yaml", Data: []byte(configMap("plain"))}}), Name: "plain", Form: FormPlain, Namespace: "apps",
 		},
 	)
-	definitions := layerOf([]source.File{{Name: "crds.yaml", Data: []byte(tmplCRD)}})
+	crdLayer := layerOf([]source.File{{Name: "crds.yaml", Data: []byte(tmplCRD)}})
 	config := layerOf([]source.File{{Name: "config.yaml", Data: []byte("configs:\n- name: web\n  clientConfig: Timeout=90s\n  overrides: greeting=configured\n")}})
-	s.CRDs, s.Config = &definitions, &config
+	s.CRDs, s.Config = &crdLayer, &config
 	s.Resource = manifestOf(t, fmt.Sprintf(tmplWidget, "main"))
 	s.Resource.SetNamespace("default")
 	return s

@@ -138,9 +138,9 @@ func TestHookRefused(t *testing.T) {
 	}
 }
 
-// TestHookDefinition checks that a hook can be of a kind that an earlier hook adds, once its CRD is established. In the next
+// TestHookCRD checks that a hook can be of a kind that an earlier hook adds, once its CRD is established. In the next
 // run, this CRD causes a conflict, as in Helm.
-func TestHookDefinition(t *testing.T) {
+func TestHookCRD(t *testing.T) {
 	crd := strings.Replace(tmplCRD, "metadata: {name: widgets.example.org}",
 		"metadata: {name: widgets.example.org, annotations: {helm.sh/hook: \"pre-install,pre-upgrade\", helm.sh/hook-weight: \"-1\"}}", 1)
 	s := bundleOf(install("web", tmplConfig, crd, hookOf("example.org/v1", "Widget", "main", "pre-install")))

@@ -71,14 +71,14 @@ func TestKeep(t *testing.T) {
 			act:    func(b *bench) []cluster.ObjectRef { return b.take(two).Kept },
 			want:   []cluster.ObjectRef{key("Namespace", "", "own"), key("ConfigMap", "own", "one")}, left: []string{"ConfigMap own/one", "Namespace own"},
 		},
-		"Definition": {
+		"CRD": {
 			reason: "A custom resource cannot exist without its CRD.",
 			before: bundleOf(install("web", "crds/"+tmplCRD, kept(fmt.Sprintf(tmplWidget, "main")))),
 			act:    func(b *bench) []cluster.ObjectRef { return b.take(two).Kept },
 			want:   []cluster.ObjectRef{key("CustomResourceDefinition", "", "widgets.example.org"), key("Widget", "apps", "main")},
 			left:   []string{"CustomResourceDefinition widgets.example.org", "Widget apps/main"},
 		},
-		"KeptDefinition": {
+		"KeptCRD": {
 			reason: "If a CRD stays, its objects block nothing.",
 			before: bundleOf(install("web", "crds/"+kept(tmplCRD), configMap("two"))),
 			change: func(b *bench) { b.s.put(widgetNamed(b.t, "mine")) },

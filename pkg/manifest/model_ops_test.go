@@ -53,7 +53,7 @@ func specOps() []modelOp {
 	add("place", place)
 	add("place too", place)
 	add("rename", func(m *model, a, _ int) { m.spec.Places[a%len(m.spec.Places)].Name ^= 1 })
-	add("definitions", func(m *model, _, _ int) { m.spec.CRDs = !m.spec.CRDs; m.unsure = m.unsure || m.away })
+	add("CRDs", func(m *model, _, _ int) { m.spec.CRDs = !m.spec.CRDs; m.unsure = m.unsure || m.away })
 	add("change CRDs", func(m *model, _, _ int) { m.spec.Rev++ })
 	add("resource", func(m *model, _, _ int) { m.spec.Resource = !m.spec.Resource; m.unsure = m.unsure || m.away })
 	add("size", func(m *model, _, _ int) { m.spec.Size++ })

@@ -217,7 +217,7 @@ func (s *modelSpec) bundle(t testing.TB) *Bundle {
 	out := bundleOf(installs...)
 	out.Labels = map[string]string{"team": fmt.Sprintf("t%d", s.Labels)}
 	if s.CRDs {
-		crds := layerOf([]source.File{{Name: "widgets.yaml", Data: []byte(s.definition())}})
+		crds := layerOf([]source.File{{Name: "widgets.yaml", Data: []byte(s.widgetCRD())}})
 		out.CRDs = &crds
 	}
 	if s.CRDs && s.Resource {
@@ -236,7 +236,7 @@ func (s *modelSpec) checkpoint(t testing.TB) []byte {
 	return out
 }
 
-func (s *modelSpec) definition() string {
+func (s *modelSpec) widgetCRD() string {
 	return strings.Replace(tmplCRD, "{name: widgets.example.org}", fmt.Sprintf(`{name: widgets.example.org, annotations: {rev: "%d"}}`, s.Rev), 1)
 }
 
@@ -263,7 +263,7 @@ func (s *modelSpec) wanted(t testing.TB, id string, v *modelView) map[cluster.Ob
 		out[object.RefOf(u)][part] = u
 	}
 	if s.CRDs {
-		add(s.definition(), string(object.PartCRDs), "", nil)
+		add(s.widgetCRD(), string(object.PartCRDs), "", nil)
 	}
 	for i := range s.Slots {
 		in := &s.Slots[i]

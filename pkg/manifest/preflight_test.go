@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// definitionWith returns a CRD with a schema for the spec of Widgets in v1, and more versions.
-func definitionWith(spec string, versions ...string) string {
+// crdWith returns a CRD with a schema for the spec of Widgets in v1, and more versions.
+func crdWith(spec string, versions ...string) string {
 	v := append([]string{fmt.Sprintf(`{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: %s}}}}`, spec)}, versions...)
 	return strings.Replace(tmplCRD, "[{name: v1, served: true, storage: true}]", "["+strings.Join(v, ", ")+"]", 1)
 }
@@ -80,7 +80,7 @@ func TestPreflight(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.reconcile(tc.of(definitionWith(tc.was)))
+			b.reconcile(tc.of(crdWith(tc.was)))
 			for i := range 6 {
 				b.s.put(widgetNamed(t, fmt.Sprintf("w%d", i)))
 			}
@@ -93,7 +93,7 @@ func TestPreflight(t *testing.T) {
 				o["storedVersions"] = tc.stored
 			}
 			// A label is a change, too.
-			text := strings.Replace(definitionWith(tc.is), "metadata: {", "metadata: {labels: {new: yes-it-is}, ", 1)
+			text := strings.Replace(crdWith(tc.is), "metadata: {", "metadata: {labels: {new: yes-it-is}, ", 1)
 			s := upgrade(tc.of(text))
 			p, perr := b.Plan(t.Context(), b.c, s)
 			_, err := b.Apply(t.Context(), b.c, s)
@@ -130,9 +130,9 @@ func TestPreflight(t *testing.T) {
 // A refused change is applied once the objects are changed.
 func TestPreflightHeals(t *testing.T) {
 	b := newBench(t)
-	b.reconcile(bundleOf(install("web", "crds/"+definitionWith(anySize))))
+	b.reconcile(bundleOf(install("web", "crds/"+crdWith(anySize))))
 	k := b.s.put(widgetNamed(t, "small"))
-	s := bundleOf(install("web", "crds/"+definitionWith(bigSize)))
+	s := bundleOf(install("web", "crds/"+crdWith(bigSize)))
 	if _, err := b.Apply(t.Context(), b.c, s); err == nil {
 		t.Fatal("it must be refused")
 	}
@@ -146,13 +146,13 @@ func TestPreflightHeals(t *testing.T) {
 // A CRD that another client changed is not restored if objects would be invalid then. Everything else is restored.
 func TestPreflightOfRepair(t *testing.T) {
 	b := newBench(t)
-	s := bundleOf(install("web", "crds/"+definitionWith(bigSize), configMap("one")))
+	s := bundleOf(install("web", "crds/"+crdWith(bigSize), configMap("one")))
 	b.reconcile(s)
 	crd, config := key("CustomResourceDefinition", "", "widgets.example.org"), key("ConfigMap", "apps", "one")
 	versions := func(text string) any {
 		return manifestOf(t, text).Object["spec"].(map[string]any)["versions"]
 	}
-	b.s.edit(crd, set(versions(definitionWith(anySize)), "spec", "versions"))
+	b.s.edit(crd, set(versions(crdWith(anySize)), "spec", "versions"))
 	small := b.s.put(widgetNamed(t, "small"))
 	b.s.remove(config)
 	const want = "web: CustomResourceDefinition widgets.example.org: drift is not repaired: 1 of 1 objects would be invalid " +
@@ -189,7 +189,7 @@ func TestPreflightOfRepair(t *testing.T) {
 func TestPreflightOfKept(t *testing.T) {
 	b := newBench(t)
 	of := func(spec string) *Bundle {
-		return bundleOf(install("web", "crds/"+kept(definitionWith(spec)), configMap("one")))
+		return bundleOf(install("web", "crds/"+kept(crdWith(spec)), configMap("one")))
 	}
 	b.reconcile(of(anySize))
 	b.s.put(widgetNamed(t, "small"))
@@ -207,7 +207,7 @@ func TestPreflightOfKept(t *testing.T) {
 func TestPreflightIsFree(t *testing.T) {
 	b := newBench(t)
 	in := func(v string) *Bundle {
-		return bundleOf(install("web", "crds/"+definitionWith(anySize), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "+v+"}\n"))
+		return bundleOf(install("web", "crds/"+crdWith(anySize), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "+v+"}\n"))
 	}
 	asked := func() []string {
 		return slices.DeleteFunc(b.s.took(), func(r string) bool {

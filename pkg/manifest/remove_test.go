@@ -77,7 +77,7 @@ func TestRemoveWaits(t *testing.T) {
 				b.s.remove(key("Widget", "default", "yours"))
 			},
 		},
-		"Definition": {
+		"CRD": {
 			reason: "The removal waits for a CRD like for any other object.",
 			block: func(b *bench) {
 				b.s.edit(key("CustomResourceDefinition", "", "widgets.example.org"), func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"a"}) })

@@ -136,7 +136,7 @@ func TestCRDIsEstablishedFirst(t *testing.T) {
 }
 
 // Two charts may contain the same CRD. It stays as long as one of them does.
-func TestSharedDefinition(t *testing.T) {
+func TestCRDOfTwoCharts(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("a", "crds/"+tmplCRD, configMap("x")), install("b", "crds/"+tmplCRD, fmt.Sprintf(tmplWidget, "w")))
 	b.reconcile(s)

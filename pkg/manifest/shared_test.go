@@ -22,11 +22,11 @@ var widgetsCRD = key("CustomResourceDefinition", "", "widgets.example.org")
 
 // webOf and gatewayOf return two bundles with the same CRD.
 func webOf(spec string, versions ...string) *Bundle {
-	return bundleOf(install("web", "crds/"+definitionWith(spec, versions...), configMap("web")))
+	return bundleOf(install("web", "crds/"+crdWith(spec, versions...), configMap("web")))
 }
 
 func gatewayOf(spec string, versions ...string) *Bundle {
-	b := bundleOf(install("gw", "crds/"+definitionWith(spec, versions...), configMap("gw")))
+	b := bundleOf(install("gw", "crds/"+crdWith(spec, versions...), configMap("gw")))
 	b.Name, b.Owner, b.Labels = "team-b-gw", "Manifest team-b/gw", map[string]string{"team": "b"}
 	return b
 }
@@ -243,7 +243,7 @@ func TestSharedCRDPruned(t *testing.T) {
 // TestSharedCRDUnowned checks that a CRD that no bundle installed is used as it is, and stays as it was.
 func TestSharedCRDUnowned(t *testing.T) {
 	b := newBench(t)
-	b.s.put(manifestOf(t, definitionWith(twoSizes)).Object)
+	b.s.put(manifestOf(t, crdWith(twoSizes)).Object)
 	before := at(b.s.objects[widgetsCRD].content["spec"], nil)
 	b.reconcile(gatewayOf(oneSize))
 	b.wantShared("installed", &shared{Users: []string{byGateway}, Labelled: true})
@@ -279,7 +279,7 @@ func TestSharedCRDRefused(t *testing.T) {
 			err:  name + "already exists and belongs to Manifest team-a/web, and cannot be used as is: the existing CRD does not serve version v2; ",
 		},
 		"Unowned": {
-			reason: "The same for a CRD of no bundle.", has: func(b *bench) { b.s.put(manifestOf(t, definitionWith(textSize)).Object) }, want: gatewayOf(oneSize),
+			reason: "The same for a CRD of no bundle.", has: func(b *bench) { b.s.put(manifestOf(t, crdWith(textSize)).Object) }, want: gatewayOf(oneSize),
 			err: name + "already exists and does not belong to this module, and cannot be used as is: version v1: spec.size: type in the schema of the existing CRD is more " +
 				"restrictive or different; upgrade or remove the CRD, or set adopt",
 		},

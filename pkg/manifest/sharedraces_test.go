@@ -205,7 +205,7 @@ func TestSharedCRDCrash(t *testing.T) {
 // TestSharedCRDLabel checks that a CRD that another tool labels is used without the label of the engine.
 func TestSharedCRDLabel(t *testing.T) {
 	b := newBench(t)
-	u := manifestOf(t, definitionWith(oneSize))
+	u := manifestOf(t, crdWith(oneSize))
 	u.SetLabels(map[string]string{object.LabelManagedBy: "kyma"})
 	b.s.put(u.Object)
 	b.s.editAs("kyma/Apply", widgetsCRD, func(u *unstructured.Unstructured) {

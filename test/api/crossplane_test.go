@@ -51,7 +51,7 @@ func installCrossplane(ctx context.Context) error {
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, xrd); err != nil {
 				return errors.Wrapf(err, "%q", file)
 			}
-			if err := writeDefinitions(dir, xrd); err != nil {
+			if err := writeCRDs(dir, xrd); err != nil {
 				return errors.Wrapf(err, "%q", file)
 			}
 		}
@@ -59,8 +59,8 @@ func installCrossplane(ctx context.Context) error {
 	return server.InstallCRDs(ctx, dir)
 }
 
-// writeDefinitions writes the CRDs of a composite resource and of its claim to files.
-func writeDefinitions(dir string, xrd *apiv1.CompositeResourceDefinition) error {
+// writeCRDs writes the CRDs of a composite resource and of its claim to files.
+func writeCRDs(dir string, xrd *apiv1.CompositeResourceDefinition) error {
 	crd, err := xcrd.ForCompositeResource(xrd)
 	if err != nil {
 		return errors.Wrap(err, "cannot derive the composite resource")

@@ -28,7 +28,7 @@ func (a *access) InstallCRDs(ctx context.Context, dir string) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot create a client")
 	}
-	definitions := client.Resource(schema.GroupVersionResource{
+	crdClient := client.Resource(schema.GroupVersionResource{
 		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
 	})
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
@@ -49,23 +49,23 @@ func (a *access) InstallCRDs(ctx context.Context, dir string) error {
 		if err := yaml.Unmarshal(data, &crd.Object); err != nil {
 			return errors.Wrapf(err, "cannot read %q", f)
 		}
-		if _, err := definitions.Apply(ctx, crd.GetName(), crd, metav1.ApplyOptions{FieldManager: "controlplane", Force: true}); err != nil {
+		if _, err := crdClient.Apply(ctx, crd.GetName(), crd, metav1.ApplyOptions{FieldManager: "controlplane", Force: true}); err != nil {
 			return errors.Wrapf(err, "cannot apply %q", f)
 		}
 		names = append(names, crd.GetName())
 	}
 	for _, n := range names {
-		if err := awaitServed(ctx, definitions, finder, n); err != nil {
+		if err := awaitServed(ctx, crdClient, finder, n); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func awaitServed(ctx context.Context, definitions dynamic.ResourceInterface, finder *discovery.DiscoveryClient, name string) error {
+func awaitServed(ctx context.Context, crdClient dynamic.ResourceInterface, finder *discovery.DiscoveryClient, name string) error {
 	w := process.Wait{What: "CRD " + name + " is established and discovered", Every: 50 * time.Millisecond}
 	return w.Until(ctx, func(ctx context.Context) (bool, string, error) {
-		crd, err := definitions.Get(ctx, name, metav1.GetOptions{})
+		crd, err := crdClient.Get(ctx, name, metav1.GetOptions{})
 		if err != nil || !established(crd) {
 			return false, "", err
 		}

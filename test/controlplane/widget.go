@@ -4,8 +4,8 @@ package controlplane
 
 import "strings"
 
-// WidgetDefinition returns the YAML of a CRD for the kind Widget in a group, with any spec and status.
-func WidgetDefinition(group string) string {
+// WidgetCRD returns the YAML of a CRD for the kind Widget in a group, with any spec and status.
+func WidgetCRD(group string) string {
 	return strings.ReplaceAll(`apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata:

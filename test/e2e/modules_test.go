@@ -86,7 +86,7 @@ func (o *offer) release(ctx context.Context) {
 	}
 	if o.operated {
 		c.Resources = append(c.Resources, controlplane.ComponentResource{
-			Name: "crds", Type: "crds", Files: controlplane.Files{"widgets.yaml": []byte(controlplane.WidgetDefinition(o.group()))},
+			Name: "crds", Type: "crds", Files: controlplane.Files{"widgets.yaml": []byte(controlplane.WidgetCRD(o.group()))},
 		})
 		// The custom resource has no name here, and gets the name of the module.
 		t.Spec.Data = raw(map[string]any{

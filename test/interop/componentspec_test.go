@@ -57,7 +57,7 @@ func (client) Fetch(ctx context.Context, ref string, desc ocispec.Descriptor, w 
 func TestComponentSpecReadsOurs(t *testing.T) {
 	r := startRegistry(t)
 	private, public := keyFiles(t)
-	path, _ := made(t, definition, "--key", private)
+	path, _ := made(t, moduleYAML, "--key", private)
 	for _, mapping := range []v2.ComponentNameMapping{v2.OCIRegistryURLPathMapping, v2.OCIRegistryDigestMapping} {
 		t.Run(string(mapping), func(t *testing.T) {
 			base := r.Host() + "/" + map[v2.ComponentNameMapping]string{v2.OCIRegistryURLPathMapping: "a/b", v2.OCIRegistryDigestMapping: "c"}[mapping]

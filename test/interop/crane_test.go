@@ -75,7 +75,7 @@ func TestCraneReadsOurs(t *testing.T) {
 func TestCraneCopiesWhatBelongs(t *testing.T) {
 	r, other := startRegistry(t), startRegistry(t)
 	private, public := keyFiles(t)
-	path, digest := made(t, definition, "--key", private)
+	path, digest := made(t, moduleYAML, "--key", private)
 	ok(t, "module", "push", path, r.Host()+"/m")
 	repository := "/component-descriptors/" + greeter
 	run(t, tools.Crane, "copy", "--all-tags", r.Host()+"/m"+repository, other.Host()+"/m"+repository)
@@ -91,7 +91,7 @@ func TestCraneCopiesWhatBelongs(t *testing.T) {
 func TestOras(t *testing.T) {
 	r, other := startRegistry(t), startRegistry(t)
 	private, public := keyFiles(t)
-	path, digest := made(t, definition, "--key", private)
+	path, digest := made(t, moduleYAML, "--key", private)
 	repository := "/m/component-descriptors/" + greeter
 	reference := r.Host() + repository + ":" + version
 	run(t, tools.Oras, "cp", "--from-oci-layout", path+":"+version, "--to-plain-http", reference)

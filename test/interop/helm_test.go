@@ -18,7 +18,7 @@ import (
 // TestHelmReadsOurs checks that Helm can pull, show, render and verify a chart that we push with Helm's type.
 func TestHelmReadsOurs(t *testing.T) {
 	r := startRegistry(t)
-	path, _ := made(t, definition)
+	path, _ := made(t, moduleYAML)
 	ok(t, "module", "push", path, r.Host()+"/m")
 	at := []string{"oci://" + r.Host() + "/m/charts/web", "--version", "0.1.0+b.1", "--plain-http"}
 
@@ -52,7 +52,7 @@ func TestHelmReadsOurs(t *testing.T) {
 		t.Errorf("helm template by digest: got %s", pinned)
 	}
 	// The config is the same as Helm writes.
-	theirs := pushWithHelm(t, r.Host()+"/theirs", filepath.Join(moduleDir(t, definition), "web"))
+	theirs := pushWithHelm(t, r.Host()+"/theirs", filepath.Join(moduleDir(t, moduleYAML), "web"))
 	if diff := cmp.Diff(configOf(t, theirs), configOf(t, r.Host()+"/m/charts/web:0.1.0_b.1")); diff != "" {
 		t.Errorf("config: -helm, +ours:\n%s", diff)
 	}
@@ -76,7 +76,7 @@ func configOf(t *testing.T, reference string) string { return run(t, tools.Crane
 // TestOursReadsHelm checks that modules can install charts that Helm has pushed or packed.
 func TestOursReadsHelm(t *testing.T) {
 	r := startRegistry(t)
-	dir := filepath.Join(moduleDir(t, definition), "web")
+	dir := filepath.Join(moduleDir(t, moduleYAML), "web")
 	theirs := pushWithHelm(t, r.Host()+"/m/charts", dir)
 	digest := strings.TrimSpace(run(t, tools.Crane, "digest", theirs))
 	accesses := map[string]map[string]any{

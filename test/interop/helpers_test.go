@@ -124,7 +124,7 @@ func chart(name string) controlplane.Files {
 	}
 }
 
-const definition = "name: " + greeter + "\nversion: " + version + `
+const moduleYAML = "name: " + greeter + "\nversion: " + version + `
 charts:
 - path: inner
 - path: web
@@ -134,10 +134,10 @@ manifests:
 `
 
 // directory creates the directory of a module.
-func moduleDir(t *testing.T, definition string) string {
+func moduleDir(t *testing.T, moduleYAML string) string {
 	t.Helper()
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "module.yaml"), []byte(definition))
+	write(t, filepath.Join(dir, "module.yaml"), []byte(moduleYAML))
 	write(t, filepath.Join(dir, "plain.yaml"), []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain}\n"))
 	for _, name := range []string{"inner", "web"} {
 		for file, data := range chart(name) {
@@ -159,10 +159,10 @@ func write(t *testing.T, path string, data []byte) string {
 }
 
 // made creates the layout of a module, and returns its path and digest.
-func made(t *testing.T, definition string, args ...string) (path, digest string) {
+func made(t *testing.T, moduleYAML string, args ...string) (path, digest string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "layout")
-	return path, ok(t, append([]string{"module", "create", moduleDir(t, definition), "-o", path}, args...)...)
+	return path, ok(t, append([]string{"module", "create", moduleDir(t, moduleYAML), "-o", path}, args...)...)
 }
 
 // A blob of an artifact.

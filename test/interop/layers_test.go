@@ -57,7 +57,7 @@ func get(t *testing.T, repo, name, digest string) io.ReadCloser {
 // compressed.
 func TestOperatorsReadOurs(t *testing.T) {
 	r := startRegistry(t)
-	path, _ := made(t, definition+"config: {configs: [{name: inner, clientConfig: Namespace=x}]}\n")
+	path, _ := made(t, moduleYAML+"config: {configs: [{name: inner, clientConfig: Namespace=x}]}\n")
 	ok(t, "module", "push", path, r.Host()+"/m")
 	out, _ := kymactl(t, 0, "module", "inspect", r.Host()+"/m//"+module, "--descriptor")
 	var d struct {

@@ -137,7 +137,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-func TestLookWithoutDefinition(t *testing.T) {
+func TestLookWithoutCRD(t *testing.T) {
 	c := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{things: "ThingList"})
 	if err := (&Operator{Client: c}).look(t.Context(), module); err != nil {
 		t.Errorf("a module that is not installed is not an error, got %v", err)

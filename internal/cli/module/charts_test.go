@@ -26,10 +26,10 @@ import (
 const moduleText = "name: " + greeter + "\nversion: 1.0.0\ncharts:\n- path: web\n  format: helm\n- path: inner\n"
 
 // helmModule writes the directory of a module with a chart that becomes a separate artifact, and one that becomes a layer.
-func helmModule(t *testing.T, version, definition string) string {
+func helmModule(t *testing.T, version, moduleYAML string) string {
 	t.Helper()
 	dir := t.TempDir()
-	files := map[string]string{"module.yaml": definition}
+	files := map[string]string{"module.yaml": moduleYAML}
 	for _, name := range []string{"web", "inner"} {
 		files[name+"/Chart.yaml"] = "apiVersion: v2\nname: " + name + "\nversion: " + version + "\nannotations: {b: x, a: z}\n"
 		files[name+"/templates/map.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\ndata: {of: " + name + "}\n"
@@ -258,25 +258,25 @@ func TestHelmChartMissing(t *testing.T) {
 
 func TestHelmChartRefused(t *testing.T) {
 	cases := map[string]struct {
-		reason, chart, definition, want string
+		reason, chart, moduleYAML, want string
 	}{
 		"Name": {
 			reason: "A repository must be in lowercase.", chart: "apiVersion: v2\nname: Web\nversion: 0.1.0\n",
-			definition: strings.Replace(moduleText, "format: helm", "format: helm\n  name: web", 1), want: `charts[0]: chart "Web"`,
+			moduleYAML: strings.Replace(moduleText, "format: helm", "format: helm\n  name: web", 1), want: `charts[0]: chart "Web"`,
 		},
 		"Format": {
 			reason: "There are two formats.", chart: "apiVersion: v2\nname: web\nversion: 0.1.0\n",
-			definition: strings.Replace(moduleText, "format: helm", "format: oci", 1), want: `charts[0].format: invalid value "oci": must be layer or helm`,
+			moduleYAML: strings.Replace(moduleText, "format: helm", "format: oci", 1), want: `charts[0].format: invalid value "oci": must be layer or helm`,
 		},
 		"Twice": {
 			reason: "A version can only have one content.", chart: "apiVersion: v2\nname: inner\nversion: 0.1.0\n",
-			definition: strings.Replace(moduleText, "- path: inner", "- path: inner\n  name: second\n  format: helm", 1),
+			moduleYAML: strings.Replace(moduleText, "- path: inner", "- path: inner\n  name: second\n  format: helm", 1),
 			want:       "two charts with different content would be pushed as charts/inner:0.1.0",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			dir := helmModule(t, "0.1.0", tc.definition)
+			dir := helmModule(t, "0.1.0", tc.moduleYAML)
 			if err := os.WriteFile(filepath.Join(dir, "web", "Chart.yaml"), []byte(tc.chart), 0o600); err != nil {
 				t.Fatal(err)
 			}

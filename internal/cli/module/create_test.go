@@ -218,7 +218,7 @@ func TestCreateUsage(t *testing.T) {
 		"NoDir":      {reason: "The directory must exist.", args: []string{dir + "x", "-o", out}, code: command.ExitNotFound, want: "does not exist"},
 		"File":       {reason: "A file is not a directory.", args: []string{broken, "-o", out}, code: command.ExitUsage, want: "is not a directory"},
 		"Nothing":    {reason: "The directory must contain something.", args: []string{empty, "-o", out}, code: command.ExitFailure, want: "contains no chart (Chart.yaml)"},
-		"Definition": {reason: "The message names the file.", args: []string{"-f", broken, "-o", out}, code: command.ExitFailure, want: broken + `: unknown field "nam"`},
+		"ModuleYAML": {reason: "The message names the file.", args: []string{"-f", broken, "-o", out}, code: command.ExitFailure, want: broken + `: unknown field "nam"`},
 		"NoFile":     {reason: "The file must exist.", args: []string{"-f", broken + "x", "-o", out}, code: command.ExitUsage, want: "-f: open"},
 		"Key":        {reason: "The key must exist.", args: []string{dir, "--name", greeter, "-o", out, "--key", out}, code: command.ExitUsage, want: "--key: open"},
 		"BadKey":     {reason: "The key must be valid.", args: []string{dir, "--name", greeter, "-o", out, "--key", broken}, code: command.ExitUsage, want: "cannot read private key"},

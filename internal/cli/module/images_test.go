@@ -21,11 +21,11 @@ func TestListedImages(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(dir, version, image string) {
 		t.Helper()
-		definition := "name: " + greeter + "\nversion: " + version + "\nlistImages: true\nmanifests:\n- path: pod.yaml\n"
+		moduleYAML := "name: " + greeter + "\nversion: " + version + "\nlistImages: true\nmanifests:\n- path: pod.yaml\n"
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		for name, data := range map[string]string{"module.yaml": definition, "pod.yaml": strings.Replace(pod, "IMAGE", image, 1)} {
+		for name, data := range map[string]string{"module.yaml": moduleYAML, "pod.yaml": strings.Replace(pod, "IMAGE", image, 1)} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -49,7 +49,7 @@ spec:
 	return f
 }
 
-const definition = `apiVersion: apiextensions.k8s.io/v1
+const greeterCRD = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: greeters.example.org}
 spec:
@@ -67,7 +67,7 @@ func moduleOf(version string) controlplane.Component {
 			{Name: "web", Type: "helm-chart", Files: chart("web", false)},
 			{Name: "raw-manifest", Type: "yaml", Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: greetings}\n")},
 			{Name: "config", Type: "yaml", Data: []byte("configs:\n- name: web\n  clientConfig: Namespace=greetings\n  overrides: replicas=3\n")},
-			{Name: "crds", Type: "crds", Files: controlplane.Files{"greeters.yaml": []byte(definition)}},
+			{Name: "crds", Type: "crds", Files: controlplane.Files{"greeters.yaml": []byte(greeterCRD)}},
 			{Name: "default-cr", Type: "yaml", Data: []byte("apiVersion: example.org/v1\nkind: Greeter\nspec: {text: hello}\n")},
 			{Name: "moduletemplate", Type: "plainText", Data: []byte("apiVersion: kyma.m.crossplane.io/v1alpha1\nkind: ModuleTemplate\n" +
 				"metadata: {labels: {team: greetings}}\nspec: {channel: fast, readiness: [{cel: 'object.spec.text != \"\"'}]}\n")},

@@ -53,7 +53,7 @@ func TestUnpack(t *testing.T) {
 		}
 		for name, data := range map[string]string{
 			DescriptorFile:                             string(b.Descriptor().JSON()),
-			"crds/greeters.yaml":                       definition,
+			"crds/greeters.yaml":                       greeterCRD,
 			"default-cr.yaml":                          string(c.Resources[4].Data),
 			"resources/moduletemplate":                 string(c.Resources[5].Data),
 			"charts/web/values.yaml":                   string(chart("web", false)["values.yaml"]),

@@ -148,7 +148,7 @@ func TestModule(t *testing.T) {
 			},
 			want: want{objects: map[string][]string{"one": {"ConfigMap /a"}, "two": {"ConfigMap /a"}}},
 		},
-		"ScopeByDefinition": {
+		"ScopeByCRD": {
 			reason: "A CRD of the module says that a kind is cluster-scoped.",
 			subject: Subject{
 				CRDs: []archive.File{file("g.yaml", gadgets)},

@@ -243,7 +243,7 @@ func TestCustomResource(t *testing.T) {
 			cr:       object(t, "{apiVersion: example.org/v1, kind: Gadget, metadata: {name: g, namespace: a}}"),
 			want:     want{warnings: []string{"custom resource Gadget g: metadata.namespace is ignored: gadgets.example.org are cluster-scoped"}},
 		},
-		"NoDefinition": {
+		"NoCRD": {
 			reason: "The CRD may come with another module.",
 			cr:     object(t, "{apiVersion: example.com/v1, kind: Other, metadata: {name: o}}"),
 			want:   want{warnings: []string{"custom resource Other o is not validated, because the module has no CRD for Other.example.com"}},

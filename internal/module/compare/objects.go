@@ -103,12 +103,12 @@ func below(path, field string) bool {
 
 // A VersionChange is a version of a CRD that is newly served, or that has stopped being served.
 type VersionChange struct {
-	Change     string `json:"change"`
-	Definition string `json:"definition"` // Name of the CustomResourceDefinition.
-	Version    string `json:"version"`
+	Change  string `json:"change"`
+	CRD     string `json:"definition"` // Name of the CustomResourceDefinition.
+	Version string `json:"version"`
 }
 
-var definition = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"} //nolint:gochecknoglobals // Constant.
+var crdKind = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"} //nolint:gochecknoglobals // Constant.
 
 // Versions returns the versions that CRDs have started or stopped serving, sorted. It ignores CRDs that are in only one
 // of the lists.
@@ -117,23 +117,23 @@ func Versions(from, to []*unstructured.Unstructured) []VersionChange {
 	var out []VersionChange
 	for k, a := range index(from) {
 		b, ok := after[k]
-		if !ok || a.GroupVersionKind().GroupKind() != definition {
+		if !ok || a.GroupVersionKind().GroupKind() != crdKind {
 			continue
 		}
 		had, has := served(a), served(b)
 		for _, v := range had {
 			if !slices.Contains(has, v) {
-				out = append(out, VersionChange{Change: Removed, Definition: k.name, Version: v})
+				out = append(out, VersionChange{Change: Removed, CRD: k.name, Version: v})
 			}
 		}
 		for _, v := range has {
 			if !slices.Contains(had, v) {
-				out = append(out, VersionChange{Change: Added, Definition: k.name, Version: v})
+				out = append(out, VersionChange{Change: Added, CRD: k.name, Version: v})
 			}
 		}
 	}
 	slices.SortFunc(out, func(a, b VersionChange) int {
-		return cmp.Or(cmp.Compare(a.Definition, b.Definition), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Change, b.Change))
+		return cmp.Or(cmp.Compare(a.CRD, b.CRD), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Change, b.Change))
 	})
 	return out
 }

@@ -164,7 +164,7 @@ func paxHeader(t *testing.T, records ...string) []byte {
 	return data[:len(data)-1024]
 }
 
-// TestReadMemory checks that neither a claimed size nor a bomb uses memory.
+// TestReadMemory checks that neither a false size nor a bomb uses memory.
 func TestReadMemory(t *testing.T) {
 	claim := tarOf(t, file("a", strings.Repeat("x", 1024)))
 	copy(claim[124:136], fmt.Sprintf("%011o\x00", 400<<20))
@@ -187,7 +187,7 @@ func TestReadMemory(t *testing.T) {
 		data   []byte
 		limits Limits
 	}{
-		"Claim": {reason: "A size that is claimed but not delivered.", data: claim},
+		"Claim": {reason: "The actual content is shorter than its size.", data: claim},
 		"Bomb":  {reason: "64 MiB of zeros where 8 MiB are allowed.", data: bomb.Bytes(), limits: Limits{Uncompressed: 8 << 20}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,7 @@ func TestBlobIsolation(t *testing.T) {
 		}
 		return false
 	})
-	// This registry claims to have everything, but doesn't.
+	// This registry reports that it has everything, although it has nothing.
 	liar := ocitest.NewRegistry(t)
 	liar.Misbehave(func(_ http.ResponseWriter, r *http.Request) bool { return r.Method == http.MethodHead })
 

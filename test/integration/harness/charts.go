@@ -64,7 +64,7 @@ func CrossplaneChart(ctx context.Context) Chart {
 // OperatorChart returns the chart of a module with a custom resource: the CRD of kind Widget in crds/, and a ConfigMap that
 // stands in for the operator. Each spec must use its own group, because CRDs are cluster-scoped.
 func OperatorChart(group string) Chart {
-	return NewChart("operator", "1.0.0").With("crds/widgets.yaml", controlplane.WidgetDefinition(group)).With("templates/operator.yaml", `
+	return NewChart("operator", "1.0.0").With("crds/widgets.yaml", controlplane.WidgetCRD(group)).With("templates/operator.yaml", `
 apiVersion: v1
 kind: ConfigMap
 metadata:

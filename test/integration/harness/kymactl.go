@@ -185,7 +185,7 @@ func (p *Person) Target() string { return p.Input("target.kubeconfig", Env.Targe
 func (p *Person) MakeModule(ctx context.Context, o *Offer, channel, version string) string {
 	GinkgoHelper()
 	dir := o.Name + "-" + version
-	definition := fmt.Sprintf("name: example.org/module/%[1]s\nversion: %[2]s\nlabels: {%[3]s: %[4]s}\ncharts: [{name: %[1]s, path: chart}]\n",
+	moduleYAML := fmt.Sprintf("name: example.org/module/%[1]s\nversion: %[2]s\nlabels: {%[3]s: %[4]s}\ncharts: [{name: %[1]s, path: chart}]\n",
 		o.Name, version, LabelSpec, o.s.Name)
 	for name, content := range o.Chart(version).Files {
 		p.Input(filepath.Join(dir, "chart", name), content)
@@ -196,9 +196,9 @@ func (p *Person) MakeModule(ctx context.Context, o *Offer, channel, version stri
 			"apiVersion": o.Group() + "/v1", "kind": "Widget", "metadata": Values{"name": o.Name, "namespace": o.s.Name}, "spec": Values{"size": "small"},
 		}))
 		p.Input(filepath.Join(dir, "default.yaml"), cr)
-		definition += "crds: [crds]\ndefaultCustomResource: default.yaml\n"
+		moduleYAML += "crds: [crds]\ndefaultCustomResource: default.yaml\n"
 	}
-	path := filepath.Dir(p.Input(filepath.Join(dir, "module.yaml"), []byte(definition)))
+	path := filepath.Dir(p.Input(filepath.Join(dir, "module.yaml"), []byte(moduleYAML)))
 	layout := p.Output(dir + ".tar")
 	made := Lines(p.Ok(ctx, "module", "create", path, "-o", layout))
 	pushed := Lines(p.Ok(ctx, "module", "push", layout, Env.Registry.Host()+"/"+ModulesRepository))

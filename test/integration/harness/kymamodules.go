@@ -79,7 +79,7 @@ func (o *Offer) Component(version string) controlplane.Component {
 	}
 	if o.operated {
 		c.Resources = append(c.Resources, controlplane.ComponentResource{
-			Name: "crds", Type: "crds", Files: controlplane.Files{"widgets.yaml": []byte(controlplane.WidgetDefinition(o.Group()))},
+			Name: "crds", Type: "crds", Files: controlplane.Files{"widgets.yaml": []byte(controlplane.WidgetCRD(o.Group()))},
 		})
 	}
 	return c

@@ -34,8 +34,8 @@ import (
 const (
 	tutorialKyma   = "cluster-a"
 	tutorialModule = "greeter"
-	// tutorialDefinition is the name of the CRD of the module.
-	tutorialDefinition = "greetings.example.org"
+	// tutorialCRD is the name of the CRD of the module.
+	tutorialCRD = "greetings.example.org"
 )
 
 var _ = Describe("The tutorial", func() {
@@ -72,7 +72,7 @@ var _ = Describe("The tutorial", func() {
 				digest = signed[0]
 			},
 			"4. Push and inspect it": func(out string) {
-				Expect(out).To(SatisfyAll(ContainSubstring(digest), ContainSubstring("Deployment"), ContainSubstring(tutorialDefinition)))
+				Expect(out).To(SatisfyAll(ContainSubstring(digest), ContainSubstring("Deployment"), ContainSubstring(tutorialCRD)))
 				puts := uploads()
 				Expect(Lines(p.Ok(ctx, "module", "push", "greeter-1.0.0", repository))).To(ContainElement(digest))
 				Expect(uploads()).To(Equal(puts))
@@ -220,7 +220,7 @@ func tutorialObjects(ctx context.Context, e *Environment) ([]string, error) {
 	}
 	for kind, name := range map[schema.GroupVersionKind]client.ObjectKey{
 		appsv1.SchemeGroupVersion.WithKind("Deployment"):                        {Namespace: metav1.NamespaceDefault, Name: tutorialModule},
-		apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"): {Name: tutorialDefinition},
+		apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"): {Name: tutorialCRD},
 	} {
 		o := &metav1.PartialObjectMetadata{}
 		o.SetGroupVersionKind(kind)

@@ -157,7 +157,7 @@ metadata: {name: inside}
 	})
 
 	It("can have several objects that depend on its own CRD", func(ctx SpecContext) {
-		source := NewChart("definitions", "1.0.0").With("templates/definition.yaml", controlplane.WidgetDefinition(s.Group())).
+		source := NewChart("crds", "1.0.0").With("templates/crd.yaml", controlplane.WidgetCRD(s.Group())).
 			With("templates/widget.yaml", `
 apiVersion: `+s.Group()+`/v1
 kind: Widget

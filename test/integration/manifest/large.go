@@ -70,14 +70,14 @@ data:
 	})
 
 	It("with a CRD of 1.5 MB is installed, or reported by name if the cluster cannot store it", func(ctx SpecContext) {
-		definition := func(size int) (string, *v1alpha1.LayerSource) {
-			text := largeDefinition(s.Group(), size)
+		crdOf := func(size int) (string, *v1alpha1.LayerSource) {
+			text := largeCRD(s.Group(), size)
 			source := rawRef(Env.Registry.PushModule(ctx, TestModule, controlplane.Files{"crds/widgets.yaml": []byte(text)}))
 			return text, &v1alpha1.LayerSource{Type: v1alpha1.LayerSourceTypeOCIRef, Repo: source.Repo, Name: source.Name, Ref: source.Ref}
 		}
-		text, crds := definition(1_500_000)
+		text, crds := crdOf(1_500_000)
 		Expect(len(text)).To(BeNumerically(">=", 1_500_000))
-		m := s.Manifest("definition", s.InstallOf("any", s.Inline("any", "a: b"), nil))
+		m := s.Manifest("crd", s.InstallOf("any", s.Inline("any", "a: b"), nil))
 		m.Spec.ForProvider.CRDs = crds
 		s.Install(ctx, m)
 
@@ -94,12 +94,12 @@ data:
 		Edit(ctx, crd, `{"metadata":{"labels":{"`+LabelManagedBy+`":"other"}}}`)
 		Eventually(get).WithContext(ctx).Should(HaveField("GetLabels()", HaveKeyWithValue(LabelManagedBy, ManagedBy)))
 
-		_, crds = definition(1_600_000)
-		s.Update(ctx, "definition", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.CRDs = crds })
-		Eventually(s.Get).WithContext(ctx).WithArguments("definition").Should(
+		_, crds = crdOf(1_600_000)
+		s.Update(ctx, "crd", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.CRDs = crds })
+		Eventually(s.Get).WithContext(ctx).WithArguments("crd").Should(
 			NotSynced("CustomResourceDefinition "+key.Name, "exceeds the size limit of the cluster"))
 
-		s.Remove(ctx, "definition")
+		s.Remove(ctx, "crd")
 		_, err := get(ctx)
 		Expect(err).To(BeNotFound())
 	})
@@ -167,8 +167,8 @@ func noise(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// largeDefinition returns a CRD of kind Widget whose JSON has size bytes.
-func largeDefinition(group string, size int) string {
+// largeCRD returns a CRD of kind Widget whose JSON has size bytes.
+func largeCRD(group string, size int) string {
 	GinkgoHelper()
 	text := func(padding int) []byte {
 		properties := map[string]any{}

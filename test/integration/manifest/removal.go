@@ -28,7 +28,7 @@ var _ = Describe("Removing a Manifest", func() {
 		s.SetStatus(ctx, "main", `{"state":"Ready"}`)
 		s.AwaitReady(ctx, "module")
 	}
-	definition := func(ctx SpecContext) *apiextensionsv1.CustomResourceDefinition {
+	liveCRD := func(ctx SpecContext) *apiextensionsv1.CustomResourceDefinition {
 		crd := &unstructured.Unstructured{}
 		crd.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
 		crd, err := Fetched(ctx, client.ObjectKey{Name: "widgets." + s.Group()}, crd)
@@ -46,7 +46,7 @@ var _ = Describe("Removing a Manifest", func() {
 		ready(ctx)
 		s.Remove(ctx, "module")
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
-		Expect(definition(ctx)).To(BeNil())
+		Expect(liveCRD(ctx)).To(BeNil())
 		s.MustConfigMap(ctx, "foreign")
 	})
 
@@ -58,14 +58,14 @@ var _ = Describe("Removing a Manifest", func() {
 			HaveState(v1alpha1.StateDeleting, "Widget "+s.Name+"/main", "waiting for finalizer example.org/hold"))
 		Consistently(func(g Gomega) {
 			g.Expect(s.ConfigMap(ctx, "operator-operator")).To(HaveField("DeletionTimestamp", BeNil()))
-			g.Expect(definition(ctx)).To(stay)
+			g.Expect(liveCRD(ctx)).To(stay)
 			g.Expect(s.Get(ctx, "module")).NotTo(BeNil())
 		}).Should(Succeed())
 
 		Edit(ctx, s.MustWidget(ctx, "main"), `{"metadata":{"finalizers":null}}`)
 		s.AwaitGone(ctx, "module")
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
-		Expect(definition(ctx)).To(BeNil())
+		Expect(liveCRD(ctx)).To(BeNil())
 	})
 
 	It("waits for custom resources that users created, and lists them", func(ctx SpecContext) {
@@ -79,13 +79,13 @@ var _ = Describe("Removing a Manifest", func() {
 		Expect(Gone(s.GetWidget)(ctx, "main")).To(BeTrue())
 		Consistently(func(g Gomega) {
 			g.Expect(s.GetWidget(ctx, "foreign")).To(HaveField("GetDeletionTimestamp()", BeNil()))
-			g.Expect(definition(ctx)).To(stay)
+			g.Expect(liveCRD(ctx)).To(stay)
 		}).Should(Succeed())
 
 		Expect(Env.TargetClient.Delete(ctx, foreign)).To(Succeed())
 		s.AwaitGone(ctx, "module")
 		Expect(s.Leftovers(ctx, Env.Target)).To(BeEmpty())
-		Expect(definition(ctx)).To(BeNil())
+		Expect(liveCRD(ctx)).To(BeNil())
 	})
 
 	It("deletes CRDs last", func(ctx SpecContext) {
@@ -95,10 +95,10 @@ var _ = Describe("Removing a Manifest", func() {
 		Eventually(s.Get).WithContext(ctx).WithArguments("module").Should(
 			HaveState(v1alpha1.StateDeleting, "ConfigMap "+s.Name+"/operator-operator", "example.org/hold"))
 		Expect(Gone(s.GetWidget)(ctx, "main")).To(BeTrue())
-		Consistently(func() *apiextensionsv1.CustomResourceDefinition { return definition(ctx) }).Should(stay)
+		Consistently(func() *apiextensionsv1.CustomResourceDefinition { return liveCRD(ctx) }).Should(stay)
 		Edit(ctx, s.MustConfigMap(ctx, "operator-operator"), `{"metadata":{"finalizers":null}}`)
 		s.AwaitGone(ctx, "module")
-		Expect(definition(ctx)).To(BeNil())
+		Expect(liveCRD(ctx)).To(BeNil())
 	})
 
 	It("works if it is partially installed", func(ctx SpecContext) {

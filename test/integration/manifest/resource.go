@@ -77,7 +77,7 @@ var _ = Describe("The custom resource of a module", func() {
 	})
 
 	It("can have its CRDs in a separate layer", func(ctx SpecContext) {
-		layer := NewChart("unused", "1.0.0").Without("Chart.yaml").With("crds/widgets.yaml", controlplane.WidgetDefinition(s.Group()))
+		layer := NewChart("unused", "1.0.0").Without("Chart.yaml").With("crds/widgets.yaml", controlplane.WidgetCRD(s.Group()))
 		crds := layer.PushLayer(ctx)
 		m := s.Manifest("module")
 		m.Spec.ForProvider.CRDs = &v1alpha1.LayerSource{Type: v1alpha1.LayerSourceType(crds.Type), Repo: crds.Repo, Name: crds.Name, Ref: crds.Ref}

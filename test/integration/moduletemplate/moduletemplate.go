@@ -66,7 +66,7 @@ var _ = Describe("A ModuleTemplate", func() {
 	It("reports how the module uses each resource", func(ctx SpecContext) {
 		c := m.Component("1.0.0")
 		c.Resources = append(c.Resources,
-			controlplane.ComponentResource{Name: "crds", Type: "crds", Files: controlplane.Files{"w.yaml": []byte(controlplane.WidgetDefinition(m.Group()))}},
+			controlplane.ComponentResource{Name: "crds", Type: "crds", Files: controlplane.Files{"w.yaml": []byte(controlplane.WidgetCRD(m.Group()))}},
 			controlplane.ComponentResource{Name: "config", Type: "config", Data: []byte(
 				"configs:\n- name: " + m.Name + "\n  overrides: message=configured\n")},
 			controlplane.ComponentResource{Name: "raw-manifest", Type: "yaml", Data: []byte(

@@ -197,7 +197,7 @@ func (d *Differences) table(w io.Writer) error {
 		p.line(marks[i.Change] + "image " + i.Image)
 	}
 	for _, v := range d.CRDVersions {
-		p.line(marks[v.Change] + "version " + v.Version + " of CustomResourceDefinition " + v.Definition)
+		p.line(marks[v.Change] + "version " + v.Version + " of CustomResourceDefinition " + v.CRD)
 	}
 	return p.err
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-const definition = `apiVersion: apiextensions.k8s.io/v1
+const plainCRD = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: widgets.example.org}
 spec:
@@ -80,9 +80,9 @@ func TestStateOf(t *testing.T) {
 			object: "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec: {}\nstatus: {failed: 1, startTime: x, conditions: [{type: Failed, status: 'True', message: BackoffLimitExceeded}]}",
 			status: cluster.Failed, text: "Job Failed. failed: 1/1",
 		},
-		"Definition": {
+		"CRD": {
 			reason: "A CRD is not ready until it is established.",
-			object: definition, status: cluster.InProgress, text: "Install in progress",
+			object: plainCRD, status: cluster.InProgress, text: "Install in progress",
 		},
 		"LoadBalancer": {
 			reason: "For kstatus, a Service needs an address inside the cluster only.",

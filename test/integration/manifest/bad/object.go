@@ -109,7 +109,7 @@ func unknownKind(ctx SpecContext, s *Space) trouble {
 		says:     []string{"web: Widget ", "the cluster does not serve kind Widget in " + s.Group() + "/v1"},
 		fix: func(ctx SpecContext) {
 			crd := &unstructured.Unstructured{}
-			Expect(yaml.Unmarshal([]byte(controlplane.WidgetDefinition(s.Group())), &crd.Object)).To(Succeed())
+			Expect(yaml.Unmarshal([]byte(controlplane.WidgetCRD(s.Group())), &crd.Object)).To(Succeed())
 			InTarget(ctx, crd)
 		},
 	}
@@ -168,10 +168,10 @@ func terminatingNamespace(ctx SpecContext, s *Space) trouble {
 
 func neverEstablished(ctx SpecContext, s *Space) trouble {
 	first := &unstructured.Unstructured{}
-	Expect(yaml.Unmarshal([]byte(controlplane.WidgetDefinition(s.Group())), &first.Object)).To(Succeed())
+	Expect(yaml.Unmarshal([]byte(controlplane.WidgetCRD(s.Group())), &first.Object)).To(Succeed())
 	InTarget(ctx, first)
 	// The same kind gets another plural name: the API server serves the first only.
-	second := strings.NewReplacer("widgets", "gadgets", "singular: widget", "singular: gadget").Replace(controlplane.WidgetDefinition(s.Group()))
+	second := strings.NewReplacer("widgets", "gadgets", "singular: widget", "singular: gadget").Replace(controlplane.WidgetCRD(s.Group()))
 	c := NewChart("operator", "1.0.0").With("crds/gadgets.yaml", second).
 		With("templates/operator.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ .Release.Name }}\"}\n")
 	return trouble{

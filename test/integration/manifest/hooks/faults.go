@@ -84,15 +84,15 @@ var _ = Describe("Hooks that are slow or fail", func() {
 		hook := func(weight string) string {
 			return `annotations: {"helm.sh/hook": pre-install, "helm.sh/hook-weight": "` + weight + `"}`
 		}
-		crd := strings.Replace(controlplane.WidgetDefinition(group), "metadata:\n", "metadata:\n  "+hook("-5")+"\n", 1)
+		crd := strings.Replace(controlplane.WidgetCRD(group), "metadata:\n", "metadata:\n  "+hook("-5")+"\n", 1)
 		c := NewChart("kinds", "1.0.0").With("templates/crd.yaml", crd).
 			With("templates/widget.yaml", "apiVersion: "+group+"/v1\nkind: Widget\nmetadata:\n  name: one\n  "+hook("0")+"\n").
 			With("templates/all.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: all}\n")
-		definition := &unstructured.Unstructured{}
-		definition.SetAPIVersion("apiextensions.k8s.io/v1")
-		definition.SetKind("CustomResourceDefinition")
-		definition.SetName("widgets." + group)
-		DeferCleanup(func(ctx SpecContext) { Expect(Env.TargetClient.Delete(ctx, definition)).To(Succeed()) })
+		applied := &unstructured.Unstructured{}
+		applied.SetAPIVersion("apiextensions.k8s.io/v1")
+		applied.SetKind("CustomResourceDefinition")
+		applied.SetName("widgets." + group)
+		DeferCleanup(func(ctx SpecContext) { Expect(Env.TargetClient.Delete(ctx, applied)).To(Succeed()) })
 		m := s.Install(ctx, s.Manifest("kinds", s.InstallOf("kinds", c.PushLayer(ctx), nil)))
 		Expect(m.Status.AtProvider.Resources).To(HaveValue(Equal(v1alpha1.ResourceCounts{Ready: 1, Total: 1})))
 		widget := &unstructured.Unstructured{}

@@ -25,7 +25,7 @@ const (
 
 // withSize returns version 2.0.0 of OperatorChart, whose CRD describes the field size.
 func withSize(group string) Chart {
-	more := strings.Replace(controlplane.WidgetDefinition(group), "spec: {type: object, ", "spec: {type: object, properties: {size: {type: string}}, ", 1)
+	more := strings.Replace(controlplane.WidgetCRD(group), "spec: {type: object, ", "spec: {type: object, properties: {size: {type: string}}, ", 1)
 	return OperatorChart(group).Version("2.0.0").With("crds/widgets.yaml", more)
 }
 
@@ -149,7 +149,7 @@ var _ = Describe("A CRD that two Manifests contain", func() {
 
 // withVersion returns version 2.0.0 of OperatorChart, whose CRD serves a further version.
 func withVersion(group, version string) Chart {
-	more := controlplane.WidgetDefinition(group) + `  - name: ` + version + `
+	more := controlplane.WidgetCRD(group) + `  - name: ` + version + `
     served: true
     storage: false
     subresources: {status: {}}

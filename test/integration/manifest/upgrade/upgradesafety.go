@@ -20,7 +20,7 @@ import (
 
 // strictOperator returns version 2.0.0 of OperatorChart, whose CRD restricts size to three values, and the mode by a rule.
 func strictOperator(group string) Chart {
-	strict := strings.Replace(controlplane.WidgetDefinition(group), "spec: {type: object, x-kubernetes-preserve-unknown-fields: true}",
+	strict := strings.Replace(controlplane.WidgetCRD(group), "spec: {type: object, x-kubernetes-preserve-unknown-fields: true}",
 		`spec:
             type: object
             required: [size]
@@ -73,7 +73,7 @@ var _ = Describe("Upgrade safety", func() {
 		m.Spec.ForProvider.Drift = v1alpha1.DriftPolicyReport
 		s.Install(ctx, m)
 		crd := &unstructured.Unstructured{}
-		Expect(yaml.Unmarshal([]byte(controlplane.WidgetDefinition(s.Group())), &crd.Object)).To(Succeed())
+		Expect(yaml.Unmarshal([]byte(controlplane.WidgetCRD(s.Group())), &crd.Object)).To(Succeed())
 		Edit(ctx, crd.DeepCopy(), string(Must(json.Marshal(Values{"spec": Values{"versions": crd.Object["spec"].(map[string]any)["versions"]}}))))
 		create := func(name string) error {
 			return Env.TargetClient.Create(ctx, &unstructured.Unstructured{Object: s.Widget(s.Group(), name, Values{"size": "huge"})})
@@ -93,7 +93,7 @@ var _ = Describe("Upgrade safety", func() {
 
 	It("refuses a CRD without a version in which objects are stored", func(ctx SpecContext) {
 		s.Install(ctx, s.Manifest("module", s.InstallOf("operator", OperatorChart(s.Group()).PushLayer(ctx), nil)))
-		renamed := strings.Replace(controlplane.WidgetDefinition(s.Group()), "name: v1\n", "name: v2\n", 1)
+		renamed := strings.Replace(controlplane.WidgetCRD(s.Group()), "name: v1\n", "name: v2\n", 1)
 		s.Update(ctx, "module", SetSource(OperatorChart(s.Group()).Version("2.0.0").With("crds/widgets.yaml", renamed).PushLayer(ctx)))
 		Eventually(s.Get).WithContext(ctx).WithArguments("module").Should(
 			HaveState(v1alpha1.StateError, "CustomResourceDefinition widgets."+s.Group(), "objects might be stored in version v1"))
