@@ -43,6 +43,8 @@ type call struct {
 	mem    *memory
 	store  *store
 	where  inventory.Whereabouts
+	// found is true once the cache has shown an inventory.
+	found bool
 	// config provides the settings of the installs. It is read on first use.
 	config   *compose.Config
 	composer *compose.Composer
@@ -158,6 +160,7 @@ func (w *call) located(o Observation) Observation {
 // but does not store it. Rebuilt is nil otherwise.
 func (w *call) load(ctx context.Context) (inv *inventory.Inventory, rebuilt *inventory.Rebuilt, err error) {
 	inv, err = w.store.load(ctx)
+	w.found = inv != nil
 	if inv != nil || err != nil || !w.isInstalled() {
 		return inv, nil, err
 	}
@@ -254,6 +257,6 @@ func (w *call) owner() *ssa.Client {
 		return w.client
 	}
 	c := ssa.New(d.Owner(), w.e.identity.FieldManager)
-	c.Guard = w.e.guard
+	c.Guard, c.CheckCluster = w.e.guard, w.checkCluster
 	return c
 }

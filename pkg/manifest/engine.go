@@ -192,7 +192,7 @@ func (e *Engine) newCallByName(ctx context.Context, c cluster.Cluster, b *Bundle
 		client: ssa.New(c, e.identity.FieldManager), e: e, c: c, b: b, o: CallOptionsOf(o...), id: b.ID(e.namespace), parts: b.Outline(),
 		mem: mem, end: func() { e.measure(keyOf(c, b), mem); end() }, where: where, config: compose.NewConfig(b),
 	}
-	w.client.Guard = e.guard
+	w.client.Guard, w.client.CheckCluster = e.guard, w.checkCluster
 	w.store = w.newStore()
 	w.composer = w.newComposer()
 	return w, nil

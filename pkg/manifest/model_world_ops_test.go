@@ -150,14 +150,21 @@ func (m *model) strip(a, b int) error {
 
 // meanwhile does steps until something was done before the n-th request of one of them. Mostly, they have something to do.
 func (m *model) meanwhile(n int, do func() error) error {
+	return m.meanwhileAt(n, func(*http.Request) bool { return true }, do)
+}
+
+// meanwhileAt is like meanwhile, but waits for a request that satisfies a condition, from the n-th on.
+func (m *model) meanwhileAt(n int, is func(*http.Request) bool, do func() error) error {
 	var failed error
 	if s := &m.spec.Slots[n%len(m.spec.Slots)]; n%4 > 0 {
 		s.Value, m.rolling = s.Value+1, false
 	}
 	left := n
 	c := m.b.c
-	c.before = func(*http.Request) {
-		if left--; left == 0 {
+	c.before = func(r *http.Request) {
+		if left--; left == 0 && !is(r) {
+			left++
+		} else if left == 0 {
 			failed = do()
 		}
 	}

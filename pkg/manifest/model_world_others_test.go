@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"net/http"
 	"slices"
 	"time"
 
@@ -144,24 +145,24 @@ func (m *model) otherClusterMeanwhile(a, b int) error {
 	if err != nil || inv == nil || m.world.clusterUID == "" {
 		return err
 	}
-	if m.adopt || m.b.c.blind["Secret"] || !isShown(m.b.s.objects[parentSecret]) {
-		// A bundle that adopts takes over what it finds. If the inventory is not watched, it is read after the cluster was compared, and
-		// the other cluster has none.
-		return nil
-	}
 	there := m.elsewhere(b)
 	before := versions(there)
 	c := m.b.c
 	defer func() { c.server = m.b.s }()
+	// A write that opens the network connection itself arrives in the other cluster. It fails there, unless the bundle adopts what it
+	// finds, or has no inventory yet.
+	any := !m.adopt && !m.b.c.blind["Secret"] && isShown(m.b.s.objects[parentSecret])
+	isMeant := func(r *http.Request) bool { return any || r.Method == http.MethodGet }
 	err = m.calm(func() error {
-		return m.meanwhile(1+a%24, func() error {
+		return m.meanwhileAt(1+a%24, isMeant, func() error {
 			m.sayf("  from now on another cluster")
 			c.server = there
+			c.reconnect() // Only another connection leads there,
 			return nil
 		})
 	})
 	c.server = m.b.s
-	c.reconnect()      // Only another connection leads back,
+	c.reconnect()      // and back,
 	c.watch.relist("") // and the watch broke, too.
 	if err != nil {
 		return err

@@ -276,3 +276,33 @@ func TestOtherClusterBriefly(t *testing.T) {
 		})
 	}
 }
+
+// TestOtherClusterDuringCall checks that a call writes nothing to a different cluster that appears behind the address while it runs, even
+// if its bundle adopts what exists.
+func TestOtherClusterDuringCall(t *testing.T) {
+	b := newBench(t)
+	b.s.cluster = "a"
+	s := bundleOf(install("web", webTemplates...))
+	s.Adopt = true
+	there := newFakeServer()
+	there.cluster, there.rv = "b", 1_000_000
+	writes := 0
+	b.Engine = New(WithGuard(func() error {
+		if writes++; writes == 4 {
+			b.c.server = there
+			b.c.reconnect()
+		}
+		return nil
+	}))
+	before := versions(there)
+	var err error
+	for i := 0; i < 10 && b.c.server == b.s; i++ {
+		_, err = b.Apply(t.Context(), b.c, s)
+	}
+	if e := (*WrongClusterError)(nil); !errors.As(err, &e) || e.Expected != "a" || e.Found != "b" {
+		t.Errorf("Apply(...): want a WrongClusterError, got %v", err)
+	}
+	if diff := cmp.Diff(before, versions(there)); diff != "" {
+		t.Errorf("the other cluster: -before, +after:\n%s", diff)
+	}
+}

@@ -34,6 +34,8 @@ type Client struct {
 
 	// Guard is called before each request that changes the cluster. If it returns an error, the request is not sent. It can be nil.
 	Guard func() error
+	// CheckCluster is called after Guard. If it returns an error, the request is not sent. It can be nil.
+	CheckCluster func(context.Context) error
 
 	cluster Cluster
 	written writes
@@ -72,11 +74,16 @@ func path(gv schema.GroupVersion, m cluster.Mapping, namespace, name string) str
 	return p
 }
 
-// write sends a request that changes the cluster, unless the guard refuses it, and returns the body of the response and its status
+// write sends a request that changes the cluster, unless Guard or CheckCluster refuses it, and returns the body of the response and its status
 // code.
 func (c *Client) write(ctx context.Context, r *rest.Request) ([]byte, int, error) {
 	if c.Guard != nil {
 		if err := c.Guard(); err != nil {
+			return nil, 0, err
+		}
+	}
+	if c.CheckCluster != nil {
+		if err := c.CheckCluster(ctx); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -58,9 +58,9 @@ func labelNamespace(ctx context.Context, c *Client, owner, name string, labels, 
 		return errors.Wrap(err, "cannot encode namespace")
 	}
 	sum := sha256.Sum256([]byte(owner))
-	_, err = c.body(c.cluster.REST().Verb(http.MethodPatch).AbsPath(path(namespaceKind.GroupVersion(), namespaces, "", name)).
+	_, _, err = c.write(ctx, c.cluster.REST().Verb(http.MethodPatch).AbsPath(path(namespaceKind.GroupVersion(), namespaces, "", name)).
 		Param("fieldManager", c.FieldManager+"-"+hex.EncodeToString(sum[:8])).Param("force", "false").
-		SetHeader("Content-Type", applyPatch).SetHeader("Accept", Metadata).Body(body).Do(ctx))
+		SetHeader("Content-Type", applyPatch).SetHeader("Accept", Metadata).Body(body))
 	return err
 }
 
