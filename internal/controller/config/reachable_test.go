@@ -334,7 +334,7 @@ func newReachableBench(t *testing.T) *reachableBench {
 		}).Build()
 	b.r = &reachable{
 		client: b.client, attempts: b.attempts, kind: v1alpha1.ProviderConfigKind, record: b.events, log: b.log, now: func() time.Time { return b.now },
-		fresh: func() (client.Object, *v1alpha1.ProviderConfigStatus) {
+		fresh: func() (resource.ProviderConfig, *v1alpha1.ProviderConfigStatus) {
 			c := &v1alpha1.ProviderConfig{}
 			return c, &c.Status
 		},
