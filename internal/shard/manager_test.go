@@ -264,7 +264,7 @@ func TestManager(t *testing.T) {
 		},
 		"Dies": {
 			reason: "The shards of a replica that dies have moved after 15 seconds.", count: 6,
-			play:   func(f *fleet) { startThree(f); f.cut(f.replicas[1], true); f.run(15 * time.Second) }, want: []int{3, 0, 3},
+			play: func(f *fleet) { startThree(f); f.cut(f.replicas[1], true); f.run(15 * time.Second) }, want: []int{3, 0, 3},
 		},
 		"Returns": {
 			reason: "A replica that was declared dead becomes a member again.", count: 6,

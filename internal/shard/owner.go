@@ -114,7 +114,9 @@ func (o *Owner) Enter(ctx context.Context, shard int, still func() bool) (contex
 }
 
 // Without returns a context for work that must not write anything.
-func Without(ctx context.Context) context.Context { return context.WithValue(ctx, contextKey{}, work{}) }
+func Without(ctx context.Context) context.Context {
+	return context.WithValue(ctx, contextKey{}, work{})
+}
 
 // ShardOf returns the shard of the context of work, and whether there is one.
 func ShardOf(ctx context.Context) (int, bool) {
