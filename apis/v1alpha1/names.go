@@ -13,6 +13,10 @@ const (
 	LabelManagedBy      = "operator.kyma-project.io/managed-by"
 )
 
+// LabelShard on a ProviderConfig or a ClusterProviderConfig is the number of its shard, if the provider runs with several shards.
+// Otherwise, its shard is derived from its name.
+const LabelShard = "kyma.m.crossplane.io/shard"
+
 // ManagedBy is the value of LabelManagedBy.
 const ManagedBy = "provider-kyma"
 

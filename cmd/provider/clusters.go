@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/sharding"
 	"github.com/crossplane-contrib/provider-kyma/internal/target"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
@@ -21,10 +22,15 @@ type clusters struct {
 	resolver *target.Resolver
 	pool     *target.Pool
 	attempts *config.Attempts
+	shards   *sharding.Shards
 }
 
-// Get returns the target cluster of a config. consumer identifies the object that uses the connection.
+// Get returns the target cluster of a config. consumer identifies the object that uses the connection. The context must be that of work
+// in the shard of the config.
 func (c *clusters) Get(ctx context.Context, consumer string, cfg *config.Config) (cluster.Cluster, error) {
+	if err := c.shards.CheckConfig(ctx, cfg.Kind, cfg.Namespace, cfg.Name); err != nil {
+		return nil, &requeue.QuietError{Err: err}
+	}
 	connection, err := c.connect(ctx, consumer, cfg)
 	if err != nil {
 		if read := (*target.ReadError)(nil); !errors.As(err, &read) && ctx.Err() == nil {

@@ -43,7 +43,7 @@ func (c *controllers) steps(ctx context.Context) []step {
 	}
 	with := func(kinds ...schema.GroupVersionKind) []schema.GroupVersionKind { return append(kinds, configs...) }
 	return []step{
-		{name: "ProviderConfigs", kinds: configs, setup: c.configs},
+		{name: "ProviderConfigs", kinds: configs, setup: func() error { return c.configs(ctx) }},
 		{
 			name:  "ModuleTemplates",
 			kinds: []schema.GroupVersionKind{v1alpha1.ModuleTemplateGroupVersionKind, v1alpha1.ClusterProviderConfigGroupVersionKind},
@@ -63,8 +63,11 @@ func (c *controllers) steps(ctx context.Context) []step {
 	}
 }
 
-func (c *controllers) configs() error {
-	return config.Setup(c.mgr, c.manifests.Options.Options, c.attempts)
+func (c *controllers) configs(ctx context.Context) error {
+	if err := c.manifests.Shards.Watch(ctx, c.mgr.GetCache()); err != nil {
+		return err
+	}
+	return config.Setup(c.mgr, c.manifests.Options.Options, c.attempts, c.manifests.Shards)
 }
 
 func (c *controllers) templates(ctx context.Context) error {
@@ -76,6 +79,7 @@ func (c *controllers) templates(ctx context.Context) error {
 		Secrets:        c.manifests.Secrets,
 
 		Access:  c.manifests.Access,
+		Shards:  c.manifests.Shards,
 		Timeout: c.flags.timeout,
 	})
 }
@@ -107,6 +111,6 @@ func (c *controllers) kymas(ctx context.Context) error {
 
 // record registers the metrics of a kind of managed resource with the manager. changed records the changes of Manifests.
 func (c *controllers) record(o client.Object, kind schema.GroupVersionKind, changed *history.Recorder) error {
-	s := &states{cache: c.mgr.GetCache(), log: c.manifests.Logger, kind: o, objects: c.metrics.Objects(kind), history: changed}
+	s := &states{cache: c.mgr.GetCache(), reader: c.mgr.GetCache(), shards: c.manifests.Shards, log: c.manifests.Logger, kind: o, objects: c.metrics.Objects(kind), history: changed}
 	return errors.Wrap(c.mgr.Add(s), "cannot set up the metrics of managed resources")
 }

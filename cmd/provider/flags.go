@@ -32,6 +32,8 @@ type flags struct {
 	managementPolicies      bool
 	changeLogs              bool
 	changeLogsSocket        string
+	shards                  int
+	shardSelector           string
 	metricsAddress          string
 	pprofAddress            string
 	metricsSecure           bool
@@ -89,6 +91,9 @@ func (f *flags) validate() error {
 	}
 	if f.concurrency < 1 {
 		return errors.Errorf("--max-reconcile-rate must be at least 1, not %d", f.concurrency)
+	}
+	if err := f.validateShards(); err != nil {
+		return err
 	}
 	if f.renderProcesses < 0 && f.renderProcesses != automatic {
 		return errors.Errorf("--render-processes must be at least 0, not %d", f.renderProcesses)
@@ -177,6 +182,10 @@ func (f *flags) process(app *kingpin.Application) {
 		Short('l').Default("true").BoolVar(&f.leaderElection)
 	app.Flag("leader-election-namespace", "Namespace of the leader election Lease. Defaults to the namespace of the pod, or \"default\" outside a pod.").
 		PlaceHolder("NAMESPACE").StringVar(&f.leaderElectionNamespace)
+	app.Flag("shards", "Number of shards into which replicas divide the ProviderConfigs, with everything that uses them. If 1, one replica does all work. "+
+		"All replicas must have the same value.").Default("1").IntVar(&f.shards)
+	app.Flag("shard-selector", "Shards that this replica can hold, for example 0,3-5. By default, it can hold all.").
+		PlaceHolder("SHARDS").StringVar(&f.shardSelector)
 	app.Flag("sync", "Interval between full resyncs of all resources.").Short('s').Default("1h").DurationVar(&f.sync)
 	app.Flag("pprof-bind-address", "Loopback address that the pprof endpoint binds to, for example 127.0.0.1:6060. By default, the endpoint is disabled.").
 		StringVar(&f.pprofAddress)

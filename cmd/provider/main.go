@@ -71,12 +71,17 @@ func run(ctx context.Context, f *flags) error {
 	cfg.QPS = -1
 	local, m := rest.CopyConfig(cfg), metrics.New(registry.Registry, version.Get())
 	cfg.Wrap(countRequests(m.ControlPlaneRequests))
-	held := &lease{now: time.Now}
-	mgr, err := ctrl.NewManager(cfg, options(f, cfg, held))
+	lead := newLeadership(f)
+	cfg.Wrap(lead.fence)
+	o := options(f, cfg, lead.lease)
+	if err := shareLease(&o, f); err != nil {
+		return err
+	}
+	mgr, err := ctrl.NewManager(cfg, o)
 	if err != nil {
 		return errors.Wrap(err, "cannot create the controller manager")
 	}
-	stop, err := setup(ctx, mgr, local, m, f, held, log)
+	stop, err := setup(ctx, mgr, local, m, f, lead, log)
 	if err != nil {
 		return err
 	}

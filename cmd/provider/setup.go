@@ -32,10 +32,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// setup sets up the controllers. local configures access to the control plane, and held is the lease of a leader. The returned
+// setup sets up the controllers. local configures access to the control plane, and lead decides what this process may write. The returned
 // function closes resources that the manager doesn't close.
 func setup(
-	ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics.Metrics, f *flags, held *lease, log logging.Logger,
+	ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics.Metrics, f *flags, lead *leadership, log logging.Logger,
 ) (func(), error) {
 	keys, err := verificationKeys(f.moduleKeys)
 	if err != nil {
@@ -64,10 +64,14 @@ func setup(
 		target.WithLogger(log), target.WithGuard(guard), target.WithOnChange(notify.notify), target.WithOnRetry(notify.wake),
 		target.WithOnOutcome(func(c *target.Cluster) { attempts.Changed(c) }))
 	mgr = &countingManager{Manager: mgr, events: m.Events}
+	shards, err := manageShards(mgr, f, lead, m, log)
+	if err != nil {
+		return nil, err
+	}
 	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
 	c := &controllers{mgr: mgr, flags: f, metrics: m, notify: notify, attempts: attempts, manifests: manifestcontroller.Options{
 		Options: settings.Options{
-			Options: options, Timeout: f.timeout, MinPollInterval: f.minPoll, PollJitter: f.jitter(), Priorities: priority.NewTracker(),
+			Options: options, Timeout: f.timeout, MinPollInterval: f.minPoll, PollJitter: f.jitter(), Priorities: priority.NewTracker(), Shards: shards,
 		},
 		Namespaces: namespaces.NewReader(mgr.GetAPIReader()),
 		Secrets:    reader,
@@ -75,7 +79,7 @@ func setup(
 			Get: (&cloud.Identities{}).Identity, AllowTenants: f.allowTenantIdentity, PlainHTTP: f.plainHosts,
 		},
 		Values: reader,
-		Clusters: &clusters{pool: pool, attempts: attempts, resolver: target.NewResolver(reader, target.Policy{
+		Clusters: &clusters{shards: shards, pool: pool, attempts: attempts, resolver: target.NewResolver(reader, target.Policy{
 			AllowExec: f.allowExec, AllowFiles: f.allowFiles, AllowTenantIdentity: f.allowTenantIdentity,
 		})},
 		Puller:   puller,
@@ -83,7 +87,7 @@ func setup(
 		Limits:   limits,
 		Names:    f.externalNames,
 		Origin:   naming.Origin{Predecessors: f.predecessors},
-		Engine:   &timedEngine{Engine: manifest.New(append(engineOptions(f, held), renderer...)...), observe: m.StepSeconds.Of("apply")},
+		Engine:   &timedEngine{Engine: manifest.New(append(engineOptions(f, lead), renderer...)...), observe: m.StepSeconds.Of("apply")},
 	}, resolver: module.NewResolver(puller, limits), keys: keys}
 	if err := begin(ctx, mgr, c.steps(ctx), options); err != nil {
 		return nil, err
@@ -103,13 +107,13 @@ func newPuller(f *flags, o ...pull.Option) (*pull.Client, error) {
 }
 
 // engineOptions returns the options of the engine.
-func engineOptions(f *flags, held *lease) []manifest.Option {
+func engineOptions(f *flags, lead *leadership) []manifest.Option {
 	out := []manifest.Option{
 		manifest.WithInventoryNamespace(f.namespace), manifest.WithConcurrency(f.objectConcurrency), manifest.WithPlanAge(f.poll),
 		manifest.WithMessages(advice.Messages()),
 	}
 	if f.leaderElection {
-		out = append(out, manifest.WithGuard(held.check))
+		out = append(out, manifest.WithGuard(lead.checkWork))
 	}
 	return out
 }

@@ -4,9 +4,12 @@ package main
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -18,6 +21,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/history"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/sharding"
 	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 )
 
@@ -34,6 +38,12 @@ type states struct {
 	objects *metrics.Objects
 	// history records the changes of Manifests. It is nil for other kinds.
 	history *history.Recorder
+	// shards decides which objects are counted. It is nil if all are.
+	shards *sharding.Shards
+	// reader reads the cache.
+	reader client.Reader
+	// mu is held while the objects in the cache are counted again, or one changes.
+	mu sync.Mutex
 }
 
 // Start updates the metrics until the context is done. An error of the API server does not end the manager.
@@ -56,6 +66,9 @@ func (s *states) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.shards.OnChange(func() {
+		go s.recount(ctx)
+	})
 	<-ctx.Done()
 	err = informer.RemoveEventHandler(registration)
 	s.objects.Reset()
@@ -63,9 +76,38 @@ func (s *states) run(ctx context.Context) error {
 	return err
 }
 
+// recount counts all objects again, after this process has gained or lost shards. The metrics of several replicas thus add up.
+func (s *states) recount(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.list()
+	if err := s.reader.List(ctx, all, client.UnsafeDisableDeepCopy); err != nil || ctx.Err() != nil {
+		s.log.Info("Cannot count the managed resources of shards", "error", err)
+		return
+	}
+	s.objects.Reset()
+	s.history.Reset()
+	_ = meta.EachListItem(all, func(o runtime.Object) error {
+		if mg, ok := o.(resource.Managed); ok && s.shards.Owns(ctx, mg) {
+			s.set(mg, true)
+		}
+		return nil
+	})
+}
+
+// list returns an empty list of the kind.
+func (s *states) list() client.ObjectList {
+	if _, ok := s.kind.(*v1alpha1.Kyma); ok {
+		return &v1alpha1.KymaList{}
+	}
+	return &v1alpha1.ManifestList{}
+}
+
 // OnAdd counts a new object.
 func (s *states) OnAdd(o any, existed bool) {
-	if mg, ok := o.(resource.Managed); ok {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if mg, ok := o.(resource.Managed); ok && s.shards.Owns(context.Background(), mg) {
 		s.set(mg, existed)
 	}
 }
@@ -91,8 +133,14 @@ func (s *states) OnUpdate(before, now any) {
 	if !ok || !is {
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if a.GetUID() != b.GetUID() {
 		s.delete(a)
+	}
+	if !s.shards.Owns(context.Background(), b) {
+		s.objects.Delete(b.GetUID())
+		return
 	}
 	s.set(b, false)
 }
@@ -102,6 +150,8 @@ func (s *states) OnDelete(o any) {
 	if unknown, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 		o = unknown.Obj
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if mg, ok := o.(resource.Managed); ok {
 		s.delete(mg)
 	}

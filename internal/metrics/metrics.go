@@ -20,6 +20,9 @@ type Metrics struct {
 	objects objectVectors
 	modules *modules
 
+	// Shards is the number of shards that this process holds.
+	Shards prometheus.Gauge
+
 	// TargetConnections is the number of open connections to target clusters.
 	TargetConnections prometheus.Gauge
 
@@ -55,6 +58,10 @@ func New(r prometheus.Registerer, b version.Build) *Metrics {
 	m := &Metrics{
 		objects: newObjectVectors(f),
 		modules: newModules(f),
+		Shards: f.NewGauge(prometheus.GaugeOpts{
+			Name: "provider_kyma_shards",
+			Help: "Number of shards that this replica holds. Always 0 if there is only one shard.",
+		}),
 		TargetConnections: f.NewGauge(prometheus.GaugeOpts{
 			Name: "provider_kyma_target_connections",
 			Help: "Number of open connections to target clusters.",

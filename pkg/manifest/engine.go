@@ -42,7 +42,7 @@ type Engine struct {
 	messages    Messages
 	renderer    compose.Renderer
 	now         func() time.Time
-	guard       func() error
+	guard       func(ctx context.Context) error
 	caches      *compose.Caches
 	rules       *health.Rules
 	// invalid is the error of an invalid option, or nil.
@@ -102,10 +102,10 @@ func WithRenderer(r Renderer) Option {
 	return func(e *Engine) { e.renderer = r }
 }
 
-// WithGuard sets a function that is called before each request that changes a cluster. If it returns an error, the request is
-// not sent. Use it to stop the writes of a process that is no longer the leader, even if it was suspended in the middle of a
-// call.
-func WithGuard(f func() error) Option {
+// WithGuard sets a function that is called before each request that changes a cluster, with the context of the call or one with the
+// same values. If it returns an error, the request is not sent. Use it to stop the writes of a process that is no longer the leader,
+// even if it was suspended in the middle of a call.
+func WithGuard(f func(ctx context.Context) error) Option {
 	return func(e *Engine) { e.guard = f }
 }
 

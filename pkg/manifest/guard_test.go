@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -47,7 +48,7 @@ func TestGuard(t *testing.T) {
 					return out
 				}, 0
 				writes()
-				b.guard = func() error {
+				b.guard = func(context.Context) error {
 					if calls == n && !met {
 						met, want = true, b.s.keys()
 					}

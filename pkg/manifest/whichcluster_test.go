@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -287,7 +288,7 @@ func TestOtherClusterDuringCall(t *testing.T) {
 	there := newFakeServer()
 	there.cluster, there.rv = "b", 1_000_000
 	writes := 0
-	b.Engine = New(WithGuard(func() error {
+	b.Engine = New(WithGuard(func(context.Context) error {
 		if writes++; writes == 4 {
 			b.c.server = there
 			b.c.reconnect()

@@ -77,6 +77,7 @@ func baseLayers() []layer {
 		{path: "internal/fuzztest", level: -1},
 		{path: "internal/compress", level: 0},
 		{path: "internal/notfound", level: 0},
+		{path: "internal/shard", level: 1, forbidden: []string{"apis"}},
 		{path: "internal/panics", level: 0},
 		{path: "internal/netguard", level: 1, forbidden: []string{"apis"}},
 		{path: "internal/yamlsize", level: 0},
@@ -117,13 +118,14 @@ func targetLayers() []layer {
 func controllerLayers() []layer {
 	out := []layer{
 		{path: "internal/controller/namespaces", level: 70},
-		{path: "internal/controller/priority", level: 70},
+		{path: "internal/controller/priority", level: 69},
 		{path: "internal/controller/redact", level: 70},
 		{path: "internal/controller/readyourwrites", level: 70},
 		{path: "internal/controller/gitopstest", level: 70},
 		{path: "internal/controller/noopupdate", level: 71},
 		{path: "internal/controller/conditions", level: 70},
 		{path: "internal/controller/timeout", level: 70},
+		{path: "internal/controller/sharding", level: 70},
 		{path: "internal/controller/settings", level: 71},
 		{path: "internal/controller/config", level: 72},
 		{path: "internal/controller/secrets", level: 73},

@@ -26,11 +26,13 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/sharding"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
@@ -62,13 +64,13 @@ type reachable struct {
 	client   client.Client
 	attempts *Attempts
 	kind     string
-	fresh    func() (client.Object, *v1alpha1.ProviderConfigStatus)
+	fresh    func() (resource.ProviderConfig, *v1alpha1.ProviderConfigStatus)
 	record   event.Recorder
 	log      logging.Logger
 	now      func() time.Time
 }
 
-func setupReachable(mgr ctrl.Manager, o controller.Options, r *reachable) error {
+func setupReachable(mgr ctrl.Manager, o controller.Options, k kind, shards *sharding.Shards, r *reachable) error {
 	name := "reachable/" + strings.ToLower(r.kind) + "." + v1alpha1.Group
 	r.client, r.record, r.now = mgr.GetClient(), settings.Recorder(mgr, name), time.Now
 	r.log = o.Logger.WithValues("controller", name)
@@ -81,7 +83,8 @@ func setupReachable(mgr ctrl.Manager, o controller.Options, r *reachable) error 
 			r.attempts.listen(r.kind, func(n types.NamespacedName) { q.Add(reconcile.Request{NamespacedName: n}) })
 			return nil
 		})).
-		Complete(r)
+		WatchesRawSource(shards.Queue(k.list)).
+		Complete(shards.Limit(r, object, nil))
 	return errors.Wrapf(err, "cannot set up controller %s", name)
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -334,7 +335,7 @@ func newReachableBench(t *testing.T) *reachableBench {
 		}).Build()
 	b.r = &reachable{
 		client: b.client, attempts: b.attempts, kind: v1alpha1.ProviderConfigKind, record: b.events, log: b.log, now: func() time.Time { return b.now },
-		fresh: func() (client.Object, *v1alpha1.ProviderConfigStatus) {
+		fresh: func() (resource.ProviderConfig, *v1alpha1.ProviderConfigStatus) {
 			c := &v1alpha1.ProviderConfig{}
 			return c, &c.Status
 		},

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -13,51 +14,65 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/sharding"
 )
 
-// Setup adds the controllers that keep a ProviderConfig or ClusterProviderConfig from being deleted while it is used, and
-// that report whether its cluster is reachable.
-func Setup(mgr ctrl.Manager, o controller.Options, attempts *Attempts) error {
-	if err := setup(mgr, o, &v1alpha1.ProviderConfig{}, v1alpha1.ProviderConfigGroupKind, resource.ProviderConfigKinds{
-		Config:    v1alpha1.ProviderConfigGroupVersionKind,
-		Usage:     v1alpha1.ProviderConfigUsageGroupVersionKind,
-		UsageList: v1alpha1.ProviderConfigUsageListGroupVersionKind,
-	}); err != nil {
-		return err
-	}
-	if err := setup(mgr, o, &v1alpha1.ClusterProviderConfig{}, v1alpha1.ClusterProviderConfigGroupKind, resource.ProviderConfigKinds{
-		Config:    v1alpha1.ClusterProviderConfigGroupVersionKind,
-		Usage:     v1alpha1.ProviderConfigUsageGroupVersionKind,
-		UsageList: v1alpha1.ProviderConfigUsageListGroupVersionKind,
-	}); err != nil {
-		return err
-	}
-	for kind, fresh := range map[string]func() (client.Object, *v1alpha1.ProviderConfigStatus){
-		v1alpha1.ProviderConfigKind: func() (client.Object, *v1alpha1.ProviderConfigStatus) {
+// A kind is one of the kinds of configs.
+type kind struct {
+	name, group string
+	gvk         schema.GroupVersionKind
+	list        client.ObjectList
+	// fresh returns an empty config and its status.
+	fresh func() (resource.ProviderConfig, *v1alpha1.ProviderConfigStatus)
+}
+
+func kinds() []kind {
+	return []kind{{
+		name: v1alpha1.ProviderConfigKind, group: v1alpha1.ProviderConfigGroupKind,
+		gvk: v1alpha1.ProviderConfigGroupVersionKind, list: &v1alpha1.ProviderConfigList{},
+		fresh: func() (resource.ProviderConfig, *v1alpha1.ProviderConfigStatus) {
 			c := &v1alpha1.ProviderConfig{}
 			return c, &c.Status
 		},
-		v1alpha1.ClusterProviderConfigKind: func() (client.Object, *v1alpha1.ProviderConfigStatus) {
+	}, {
+		name: v1alpha1.ClusterProviderConfigKind, group: v1alpha1.ClusterProviderConfigGroupKind,
+		gvk: v1alpha1.ClusterProviderConfigGroupVersionKind, list: &v1alpha1.ClusterProviderConfigList{},
+		fresh: func() (resource.ProviderConfig, *v1alpha1.ProviderConfigStatus) {
 			c := &v1alpha1.ClusterProviderConfig{}
 			return c, &c.Status
 		},
-	} {
-		if err := setupReachable(mgr, o, &reachable{attempts: attempts, kind: kind, fresh: fresh}); err != nil {
+	}}
+}
+
+// Setup adds the controllers that keep a ProviderConfig or ClusterProviderConfig from being deleted while it is used, and
+// that report whether its cluster is reachable. shards decides which of them this replica reconciles.
+func Setup(mgr ctrl.Manager, o controller.Options, attempts *Attempts, shards *sharding.Shards) error {
+	for _, k := range kinds() {
+		if err := setup(mgr, o, k, shards); err != nil {
+			return err
+		}
+		if err := setupReachable(mgr, o, k, shards, &reachable{attempts: attempts, kind: k.name, fresh: k.fresh}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func setup(mgr ctrl.Manager, o controller.Options, pc resource.ProviderConfig, groupKind string, kinds resource.ProviderConfigKinds) error {
-	name := providerconfig.ControllerName(groupKind)
-	r := providerconfig.NewReconciler(mgr, kinds,
+func setup(mgr ctrl.Manager, o controller.Options, k kind, shards *sharding.Shards) error {
+	name := providerconfig.ControllerName(k.group)
+	r := providerconfig.NewReconciler(mgr, resource.ProviderConfigKinds{
+		Config:    k.gvk,
+		Usage:     v1alpha1.ProviderConfigUsageGroupVersionKind,
+		UsageList: v1alpha1.ProviderConfigUsageListGroupVersionKind,
+	},
 		providerconfig.WithLogger(o.Logger.WithValues("controller", name)),
 		providerconfig.WithRecorder(settings.Recorder(mgr, name)))
+	object, _ := k.fresh()
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
-		For(pc).
-		Watches(&v1alpha1.ProviderConfigUsage{}, &resource.EnqueueRequestForProviderConfig{Kind: kinds.Config.Kind}).
-		Complete(r)
+		For(object).
+		Watches(&v1alpha1.ProviderConfigUsage{}, &resource.EnqueueRequestForProviderConfig{Kind: k.name}).
+		WatchesRawSource(shards.Queue(k.list)).
+		Complete(shards.Limit(r, object, nil))
 	return errors.Wrapf(err, "cannot set up controller %s", name)
 }

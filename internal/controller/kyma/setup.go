@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
@@ -67,6 +68,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Watches(&v1alpha1.ModuleTemplate{}, priority.LowHandler(w.usersOfTemplate), builder.WithPredicates(afterStart(), templateUpdates())).
 		Watches(&v1alpha1.ProviderConfig{}, configs, changed).
 		Watches(&v1alpha1.ClusterProviderConfig{}, configs, changed).
-		Complete(priority.LowPolls(p, later))
+		WatchesRawSource(o.Shards.Queue(&v1alpha1.KymaList{})).
+		Complete(o.Shards.Limit(priority.LowPolls(p, later), &v1alpha1.Kyma{}, func(nn types.NamespacedName) {
+			o.Priorities.RemoveEdit(nn, o.Priorities.LastEdit(nn))
+		}))
 	return errors.Wrapf(err, "cannot set up controller %s", name)
 }

@@ -111,7 +111,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		WatchesMetadata(&corev1.Secret{}, priority.LowHandler(w.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesMetadata(&corev1.ConfigMap{}, priority.LowHandler(w.ofConfigMap), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesRawSource(source.Channel(requeuer.Events(), w.own())).
-		Complete(priority.LowPolls(w.forgetting(r), latest))
+		WatchesRawSource(o.Shards.Queue(&v1alpha1.ManifestList{})).
+		Complete(o.Shards.Limit(priority.LowPolls(w.forgetting(r), latest), &v1alpha1.Manifest{}, w.forget))
+	o.Shards.OnLoss(&v1alpha1.ManifestList{}, func(m client.Object) { w.forget(client.ObjectKeyFromObject(m)) })
 	return requeuer, errors.Wrapf(err, "cannot set up controller %s", name)
 }
 

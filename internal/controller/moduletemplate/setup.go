@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/sharding"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
@@ -39,6 +40,8 @@ type Options struct {
 	Secrets config.Secrets
 	// Access contains the permissions for registries that flags grant.
 	Access config.Access
+	// Shards decides which replica reconciles ModuleTemplates. It is nil if this replica does.
+	Shards *sharding.Shards
 	// Timeout is the timeout of one pass.
 	Timeout time.Duration
 }
@@ -68,7 +71,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		}).
 		For(&v1alpha1.ModuleTemplate{}, builder.WithPredicates(predicate.Or(resource.DesiredStateChanged(), resolutionLost()))).
 		Watches(&v1alpha1.ModuleTemplate{}, (&siblings{client: mgr.GetClient()}).handler()).
-		Complete(r)
+		WatchesRawSource(o.Shards.Queue(&v1alpha1.ModuleTemplateList{})).
+		Complete(o.Shards.Limit(r, &v1alpha1.ModuleTemplate{}, nil))
 	return errors.Wrapf(err, "cannot set up controller %s", name)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/priority"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/sharding"
 )
 
 // Options contains the options of the controller of a kind of managed resource.
@@ -26,6 +27,8 @@ type Options struct {
 	MinPollInterval time.Duration
 	// Priorities decides which reconciles wait for others.
 	Priorities *priority.Tracker
+	// Shards decides which objects this replica reconciles. It is nil if it reconciles all.
+	Shards *sharding.Shards
 	// PollJitter is the maximum share of the poll interval, from 0 to 1, by which a poll comes sooner or later.
 	PollJitter float64
 }

@@ -33,9 +33,9 @@ type Client struct {
 	FieldManager string
 
 	// Guard is called before each request that changes the cluster. If it returns an error, the request is not sent. It can be nil.
-	Guard func() error
+	Guard func(ctx context.Context) error
 	// CheckCluster is called after Guard. If it returns an error, the request is not sent. It can be nil.
-	CheckCluster func(context.Context) error
+	CheckCluster func(ctx context.Context) error
 
 	cluster Cluster
 	written writes
@@ -78,7 +78,7 @@ func path(gv schema.GroupVersion, m cluster.Mapping, namespace, name string) str
 // code.
 func (c *Client) write(ctx context.Context, r *rest.Request) ([]byte, int, error) {
 	if c.Guard != nil {
-		if err := c.Guard(); err != nil {
+		if err := c.Guard(ctx); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shard
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+)
+
+// fakeLeases are the Leases of an API server.
+type fakeLeases struct {
+	mu      sync.Mutex
+	version int
+	by      map[string]*coordinationv1.Lease
+}
+
+func (f *fakeLeases) next() string {
+	f.version++
+	return strconv.Itoa(f.version)
+}
+
+// of returns the Leases as a replica sees them.
+func (f *fakeLeases) of(r *replica) Leases { return &connection{fakeLeases: f, replica: r} }
+
+// connection is the connection of a replica to the API server.
+type connection struct {
+	*fakeLeases
+
+	replica *replica
+}
+
+var errUnavailable = errors.New("the API server does not respond")
+
+func (c *connection) lock() (func(), error) {
+	time.Sleep(10 * time.Millisecond)
+	c.mu.Lock()
+	if c.replica.cut {
+		c.mu.Unlock()
+		return nil, errUnavailable
+	}
+	return c.mu.Unlock, nil
+}
+
+func (c *connection) List(context.Context, metav1.ListOptions) (*coordinationv1.LeaseList, error) {
+	unlock, err := c.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	out := &coordinationv1.LeaseList{}
+	for _, l := range c.by {
+		out.Items = append(out.Items, *l.DeepCopy())
+	}
+	return out, nil
+}
+
+func (c *connection) Create(_ context.Context, l *coordinationv1.Lease, _ metav1.CreateOptions) (*coordinationv1.Lease, error) {
+	unlock, err := c.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if c.by[l.Name] != nil {
+		return nil, kerrors.NewAlreadyExists(coordinationv1.Resource("leases"), l.Name)
+	}
+	l = l.DeepCopy()
+	l.ResourceVersion = c.next()
+	l.UID = types.UID("uid-" + l.ResourceVersion)
+	c.by[l.Name] = l
+	return l.DeepCopy(), nil
+}
+
+func (c *connection) Update(_ context.Context, l *coordinationv1.Lease, _ metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+	unlock, err := c.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	switch is := c.by[l.Name]; {
+	case is == nil:
+		return nil, kerrors.NewNotFound(coordinationv1.Resource("leases"), l.Name)
+	case is.ResourceVersion != l.ResourceVersion:
+		return nil, kerrors.NewConflict(coordinationv1.Resource("leases"), l.Name, nil)
+	}
+	l = l.DeepCopy()
+	l.ResourceVersion = c.next()
+	c.by[l.Name] = l
+	if c.replica.deaf {
+		c.replica.deaf = false
+		return nil, errUnavailable
+	}
+	return l.DeepCopy(), nil
+}
+
+func (c *connection) Delete(_ context.Context, name string, o metav1.DeleteOptions) error {
+	unlock, err := c.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	is := c.by[name]
+	if is == nil {
+		return kerrors.NewNotFound(coordinationv1.Resource("leases"), name)
+	}
+	if v := o.Preconditions.ResourceVersion; v != nil && *v != is.ResourceVersion || *o.Preconditions.UID != is.UID {
+		return kerrors.NewConflict(coordinationv1.Resource("leases"), name, nil)
+	}
+	delete(c.by, name)
+	return nil
+}
+
+// A replica is a Manager with its Owner. cut is true while its requests fail, and deaf while the response of its next update is lost.
+type replica struct {
+	owner     *Owner
+	manager   *Manager
+	end       context.CancelFunc
+	ended     chan struct{}
+	cut, deaf bool
+
+	mu           sync.Mutex
+	gained, lost []int
+}
+
+// A fleet is the replicas of one API server. It checks that no two of them can write for a shard.
+type fleet struct {
+	t        *testing.T
+	count    int
+	leases   *fakeLeases
+	replicas []*replica
+	// work contains the contexts of work that never ends by itself, by replica and shard.
+	work map[*replica]map[int]context.Context
+}
+
+func newFleet(t *testing.T, count int) *fleet {
+	t.Helper()
+	return &fleet{t: t, count: count, leases: &fakeLeases{by: map[string]*coordinationv1.Lease{}}, work: map[*replica]map[int]context.Context{}}
+}
+
+func (f *fleet) start(shards map[int]bool) *replica {
+	f.t.Helper()
+	r := &replica{owner: NewOwner(), ended: make(chan struct{})}
+	r.owner.OnGain(func(shards []int) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.gained = append(r.gained, shards...)
+	})
+	r.owner.OnLoss(func(shard int) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.lost = append(r.lost, shard)
+	})
+	name := fmt.Sprintf("replica-%d", len(f.replicas))
+	r.manager = NewManager(f.leases.of(r), r.owner, Options{Count: f.count, Shards: shards, Name: name, Log: logging.NewNopLogger()})
+	ctx, cancel := context.WithCancel(f.t.Context())
+	r.end = cancel
+	go func() {
+		defer close(r.ended)
+		_ = r.manager.Start(ctx)
+	}()
+	f.replicas, f.work[r] = append(f.replicas, r), map[int]context.Context{}
+	return r
+}
+
+// run lets a time pass. All replicas begin work in each of their shards as soon as they can, which ends only with its context.
+func (f *fleet) run(d time.Duration) {
+	f.t.Helper()
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		synctest.Wait()
+		for s := range f.count {
+			writers := 0
+			for _, r := range f.replicas {
+				f.startWork(r, s)
+				if ctx := f.work[r][s]; ctx != nil && r.owner.CheckWork(ctx) == nil {
+					writers++
+				}
+			}
+			if writers > 1 {
+				f.t.Fatalf("%d replicas can write for shard %d", writers, s)
+			}
+		}
+	}
+}
+
+func (f *fleet) startWork(r *replica, s int) {
+	if ctx := f.work[r][s]; ctx != nil && r.owner.CheckWork(ctx) == nil {
+		return
+	}
+	ctx, leave, ok := r.owner.Enter(context.Background(), s, func() bool { return true })
+	if !ok {
+		return
+	}
+	f.work[r][s] = ctx
+	context.AfterFunc(ctx, leave)
+}
+
+func (f *fleet) stop() {
+	for _, r := range f.replicas {
+		r.end()
+	}
+	for _, r := range f.replicas {
+		<-r.ended
+	}
+}
+
+// loads returns how many shards each replica can work in.
+func (f *fleet) loads() []int {
+	out := make([]int, 0, len(f.replicas))
+	for _, r := range f.replicas {
+		n := 0
+		for s := range f.count {
+			if ctx, leave, ok := r.owner.Enter(context.Background(), s, func() bool { return true }); ok && r.owner.Check(ctx) == nil {
+				leave()
+				n++
+			}
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+func (f *fleet) cut(r *replica, yes bool) {
+	f.leases.mu.Lock()
+	defer f.leases.mu.Unlock()
+	r.cut = yes
+}
+
+// TestManager checks how shards move when replicas start, end and fail, and in each step that no two replicas can write for a shard.
+func TestManager(t *testing.T) {
+	const settled = 8 * time.Second
+	cases := map[string]struct {
+		reason string
+		count  int
+		play   func(f *fleet)
+		want   []int
+	}{
+		"One":   {reason: "A single replica takes all shards.", count: 5, play: func(f *fleet) { f.start(nil); f.run(settled) }, want: []int{5}},
+		"Three": {reason: "Shards are spread evenly.", count: 8, play: startThree, want: []int{2, 3, 3}},
+		"Joins": {
+			reason: "A new replica gets its share.", count: 8,
+			play: func(f *fleet) { f.start(nil); f.run(settled); f.start(nil); f.run(settled) }, want: []int{4, 4},
+		},
+		"Leaves": {
+			reason: "The shards of a replica that ends move at once.", count: 6,
+			play: func(f *fleet) {
+				startThree(f)
+				f.replicas[0].end()
+				f.run(3 * period)
+			},
+			want: []int{0, 3, 3},
+		},
+		"Dies": {
+			reason: "The shards of a replica that dies have moved after 15 seconds.", count: 6,
+			play: func(f *fleet) { startThree(f); f.cut(f.replicas[1], true); f.run(15 * time.Second) }, want: []int{3, 0, 3},
+		},
+		"Returns": {
+			reason: "A replica that was declared dead becomes a member again.", count: 6,
+			play: func(f *fleet) {
+				startThree(f)
+				f.cut(f.replicas[1], true)
+				f.run(15 * time.Second)
+				f.cut(f.replicas[1], false)
+				f.run(2 * settled)
+			},
+			want: []int{2, 2, 2},
+		},
+		"Outage": {
+			reason: "If the API server was unavailable, no shard moves.", count: 6,
+			play: func(f *fleet) {
+				startThree(f)
+				held := f.replicas[0].owner.Held()
+				for _, r := range f.replicas {
+					f.cut(r, true)
+				}
+				f.run(time.Minute)
+				for _, r := range f.replicas {
+					f.cut(r, false)
+				}
+				f.run(settled)
+				if got := f.replicas[0].owner.Held(); !slices.Equal(got, held) {
+					f.t.Errorf("want shards %v as before, got %v", held, got)
+				}
+				if r := f.replicas[0]; len(r.lost) > 0 || len(r.gained) != 2*len(held) {
+					f.t.Errorf("want no shard lost, and each one gained again, got gained %v, lost %v", r.gained, r.lost)
+				}
+			},
+			want: []int{2, 2, 2},
+		},
+		"Deaf": {
+			reason: "A renewal whose response is lost moves nothing.", count: 4,
+			play: func(f *fleet) {
+				f.start(nil)
+				f.start(nil)
+				f.run(settled)
+				f.leases.mu.Lock()
+				f.replicas[0].deaf = true
+				f.leases.mu.Unlock()
+				f.run(settled)
+				if r := f.replicas[0]; len(r.lost) > 0 || len(r.gained) != 2 {
+					f.t.Errorf("want the shards that it had, got gained %v, lost %v", r.gained, r.lost)
+				}
+			},
+			want: []int{2, 2},
+		},
+		"Selected": {
+			reason: "A replica holds only the shards that it accepts.", count: 4,
+			play: func(f *fleet) { f.start(map[int]bool{0: true}); f.start(nil); f.run(settled) }, want: []int{1, 3},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, tc.count)
+				defer f.stop()
+				tc.play(f)
+				got := f.loads()
+				if !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(tc.want))) {
+					t.Errorf("\n%s\nwant numbers of shards %v in any order, got %v", tc.reason, tc.want, got)
+				}
+			})
+		})
+	}
+}
+
+func startThree(f *fleet) {
+	for range 3 {
+		f.start(nil)
+	}
+	f.run(10 * time.Second)
+}
