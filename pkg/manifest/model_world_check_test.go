@@ -169,8 +169,14 @@ func (w *modelWorld) isForgotten(k cluster.ObjectRef, o *fakeObject) bool {
 	return w != nil && w.stripped[o.u().GetUID()] && !w.left[k]
 }
 
-// observed checks an observation, as far as the world is such that it could be right, and records what a controller would.
-func (w *modelWorld) observed(m *model, o observe.Observation, err error) error {
+// knows reports whether an observation that begins now must be right: the watch shows everything, and no fault can occur.
+func (w *modelWorld) knows(m *model) bool {
+	c := m.b.c
+	return w != nil && c.watch.isCurrent() && c.known == c.version && c.server == m.b.s && c.before == nil && c.weather == nil
+}
+
+// observed checks an observation, if it must be right, and records what a controller would.
+func (w *modelWorld) observed(m *model, knows bool, o observe.Observation, err error) error {
 	if w == nil || err != nil {
 		return nil //nolint:nilerr // The caller handles the error.
 	}
@@ -178,8 +184,6 @@ func (w *modelWorld) observed(m *model, o observe.Observation, err error) error 
 		w.clusterUID = o.ClusterUID
 	}
 	w.installed = w.installed || o.Exists
-	c := m.b.c
-	knows := c.watch.isCurrent() && c.known == c.version && c.server == m.b.s && c.before == nil && c.weather == nil
 	if o.State != Ready || !o.UpToDate || !o.Exists || m.drift == DriftIgnore || !knows {
 		return nil
 	}
