@@ -164,6 +164,26 @@ func (w *modelWorld) isUntracked(o *fakeObject) bool {
 	return w != nil && w.untracked[o.u().GetUID()] && unknown
 }
 
+// isCopyLeft reports whether a call reported that an object is left, and another client created it. If the client copied an object that had
+// lost a label, the copy has the other label, but is not a member.
+func (w *modelWorld) isCopyLeft(k cluster.ObjectRef, o *fakeObject) bool {
+	return w != nil && w.left[k] && o.owners[object.DefaultFieldManager+"/Apply"] == nil
+}
+
+// rendersDifferently reports whether an object would be rendered differently now, because the cluster serves other kinds. A report of its
+// drift then contains no fields: the form that was applied is not known.
+func (w *modelWorld) rendersDifferently(m *model, k cluster.ObjectRef) bool {
+	if w == nil {
+		return false
+	}
+	for i, was := range w.settled {
+		if k == key("ConfigMap", m.spec.Slots[i].namespace(), modelNames[i]+"-asks") && was.has != w.hasFor(m, i, was.has) {
+			return true
+		}
+	}
+	return false
+}
+
 // isForgotten reports whether an object lost a label, is left in the cluster, and no call said so.
 func (w *modelWorld) isForgotten(k cluster.ObjectRef, o *fakeObject) bool {
 	return w != nil && w.stripped[o.u().GetUID()] && !w.left[k]
