@@ -54,7 +54,7 @@ type call struct {
 // it finds.
 func (w *call) newWriter() *apply.Applier {
 	p := w.policy()
-	p.Confirm = w.store.confirm
+	p.Claim = func(ctx context.Context, ref cluster.ObjectRef) error { return w.store.claim(ctx, ref, w.e.now()) }
 	return apply.NewWriter(w.target(), p, w.mem.repairs, w.e.now)
 }
 
