@@ -42,6 +42,9 @@ func (m *model) invariants() error {
 	if inv == nil && m.world != nil && m.world.installed {
 		return nil // It was lost. A later step rebuilds it.
 	}
+	if inv != nil && m.world != nil && m.world.unsearched && m.b.owner() != m.bundle().Owner {
+		return nil // The other owner removes what it knows, and a later step of the owner of the bundle rebuilds the inventory.
+	}
 	id := m.b.ID(m.bundle())
 	for k, o := range m.b.s.objects {
 		if o.u().GetLabels()[object.LabelPartOf] != id || k.Kind == "Job" || k == widgetMain || m.copied[k] || m.world.isUntracked(o) {

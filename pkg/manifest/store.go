@@ -23,6 +23,8 @@ type store struct {
 	// changed is set once another client changed the inventory.
 	changed *inventory.ChangedError
 	stop    context.CancelFunc
+	// renewed is called if the loaded inventory is not the last known one.
+	renewed func()
 	// hidden is true if the inventory lost the label that the watch selects. The next save restores it.
 	hidden bool
 	// confirming serializes confirm and claim, which objects that are applied at the same time call.
@@ -55,6 +57,9 @@ func (s *store) loaded(stored inventory.Stored, err error) (*inventory.Inventory
 	if stored.Inventory != nil {
 		// This only changes the inventory in memory: inventories that older versions stored are rewritten with the next change.
 		stored.Inventory = stored.Inventory.WithContents(s.inputs)
+	}
+	if stored.UID != s.last.UID || stored.Version != s.last.Version {
+		s.renewed()
 	}
 	*s.last = stored
 	if err != nil {
