@@ -44,8 +44,8 @@ func (w *call) apply(
 	}
 	hooks := w.newHooks()
 	run := execute.Input{
-		Plan: p, Applier: applier, Concurrency: w.e.concurrency, Save: w.store.save, Write: write, Checkpoint: checkpoint, Retry: w.o.Retry,
-		Redact: w.o.Redact, Pruner: w.newPruner(objects),
+		Plan: p, Applier: applier, Concurrency: w.e.concurrency, Save: w.store.save, Confirm: w.store.confirm, Write: write,
+		Checkpoint: checkpoint, Retry: w.o.Retry, Redact: w.o.Redact, Pruner: w.newPruner(objects),
 		Installs: &installs{composer: w.composer, history: w.history(), hooks: hooks, now: w.e.now}, Latest: w.c.Cache().Get, Health: w.health(),
 		Prepare: func(ctx context.Context, gvks []schema.GroupVersionKind) { inspect.Prepare(ctx, w.c.Cache(), gvks) },
 	}
@@ -53,6 +53,7 @@ func (w *call) apply(
 		run.Test = (&tester{hooks: hooks, parts: w.parts, test: w.o.Test}).run
 	}
 	done, err := execute.Run(ctx, run)
+	w.mem.unsettle(done.Inventory)
 	if w.store.changed != nil {
 		return done.Result, w.retract(ctx)
 	}

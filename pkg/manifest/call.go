@@ -56,7 +56,7 @@ type call struct {
 // it finds.
 func (w *call) newWriter() *apply.Applier {
 	p := w.policy()
-	p.Confirm = w.store.confirm
+	p.Claim = func(ctx context.Context, ref cluster.ObjectRef) error { return w.store.claim(ctx, ref, w.e.now()) }
 	return apply.NewWriter(w.target(), p, w.mem.repairs, w.e.now)
 }
 
@@ -143,7 +143,9 @@ func (w *call) retract(ctx context.Context) error {
 
 // newStore returns the store of the inventory of the bundle.
 func (w *call) newStore() *store {
-	return &store{last: &w.mem.stored, stop: func() {}, inventories: &inventory.Store{
+	// Another process may have applied again what this one found to be settled.
+	renewed := func() { w.mem.settled = nil }
+	return &store{last: &w.mem.stored, stop: func() {}, renewed: renewed, inventories: &inventory.Store{
 		Client: w.owner(), Cache: w.c.Cache(), SyncTimeout: inspect.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner,
 		OwnerRequired: w.b.OwnerRequired, Predecessors: w.b.Predecessors,
 		Origin: inventory.Origin{UID: w.b.OwnerUID, ControlPlane: w.b.ControlPlane}, Adopt: w.b.Adopt, Where: w.where, Identity: w.e.identity, Messages: w.e.messages,

@@ -15,7 +15,7 @@ import (
 
 // A fakeWatch is a watch of all kinds of a fakeServer. It can lag behind, and list again. It treats own writes, events and lists as
 // internal/target/informer does: of an own write and an event the newest version wins, the events of an object that a request deleted
-// are ignored, and a list replaces everything.
+// are ignored, an own write that is older than a list or event that no longer had the object is ignored, and a list replaces everything.
 type fakeWatch struct {
 	server *fakeServer
 
@@ -39,6 +39,8 @@ type fakeInformer struct {
 	// shown are the objects that the events so far show, whether or not they have arrived.
 	shown  map[cluster.ObjectRef]bool
 	events []fakeEvent
+	// newest is the newest version of a list or an event.
+	newest int
 }
 
 // A fakeEvent is a change of an object. A nil state means that the watch no longer shows it.
@@ -117,7 +119,7 @@ func (w *fakeWatch) list(kind string) {
 		clear(i.known)
 		clear(i.gone)
 		clear(i.shown)
-		i.events = nil
+		i.events, i.newest = nil, w.version
 	}
 	w.server.mu.Lock()
 	defer w.server.mu.Unlock()
@@ -212,6 +214,7 @@ func (i *fakeInformer) deliver(requests int) {
 }
 
 func (i *fakeInformer) receive(e fakeEvent) {
+	i.newest = max(i.newest, e.version)
 	if have, ok := i.known[e.ref]; ok && e.version < versionIn(have) {
 		return
 	}
@@ -245,7 +248,9 @@ func (w *fakeWatch) put(k cluster.ObjectRef, s cluster.ObjectState) {
 	defer w.mu.Unlock()
 	w.collect()
 	i := w.informer(k.Kind)
-	if have, ok := i.known[k]; ok && versionIn(s) < versionIn(have) {
+	have, ok := i.known[k]
+	_, forgotten := i.gone[k]
+	if ok && versionIn(s) < versionIn(have) || !ok && !forgotten && versionIn(s) < i.newest {
 		return
 	}
 	delete(i.gone, k)

@@ -101,6 +101,16 @@ func (m *memory) conclude(inv *inventory.Inventory) {
 	m.plan = nil // It was made before this call.
 }
 
+// unsettle forgets what requests found about objects that the bundle contains again. The parameter inv is the inventory at the end of a run,
+// or nil if nothing was applied.
+func (m *memory) unsettle(inv *inventory.Inventory) {
+	if inv == nil || len(m.settled) == 0 {
+		return
+	}
+	idx := inv.Index()
+	maps.DeleteFunc(m.settled, func(k cluster.ObjectRef, _ teardown.Settlement) bool { return idx[k] != nil && !idx[k].Pruned })
+}
+
 // forgetGone forgets objects that are not in the inventory, if the memory has more objects than the inventory.
 func (m *memory) forgetGone(inv *inventory.Inventory) {
 	most := len(inv.Objects)

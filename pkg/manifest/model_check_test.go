@@ -42,6 +42,9 @@ func (m *model) invariants() error {
 	if inv == nil && m.world != nil && m.world.installed {
 		return nil // It was lost. A later step rebuilds it.
 	}
+	if inv != nil && m.world != nil && m.world.unsearched && m.b.owner() != m.bundle().Owner {
+		return nil // The other owner removes what it knows, and a later step of the owner of the bundle rebuilds the inventory.
+	}
 	id := m.b.ID(m.bundle())
 	for k, o := range m.b.s.objects {
 		if o.u().GetLabels()[object.LabelPartOf] != id || k.Kind == "Job" || k == widgetMain || m.copied[k] || m.world.isUntracked(o) {
@@ -306,7 +309,7 @@ func (m *model) checkLeftovers(wanted map[cluster.ObjectRef]modelObject, inv *in
 		case k.Kind == "Job" && slices.ContainsFunc(modelNames[:], func(n string) bool { return strings.HasPrefix(k.Name, n+"-") }):
 		case k.Kind == "Secret" && k.Namespace == DefaultNamespace && inv != nil:
 		case k.Kind == "Secret" && labels[release.LabelSet] == id && inv != nil && m.released(k.Name, k.Namespace):
-		case !ours && (m.loose[k] || m.keeps(k)), m.world.isUntracked(o):
+		case !ours && (m.loose[k] || m.keeps(k)), m.world.isUntracked(o), owner == "" && m.world.isCopyLeft(k, o):
 		default:
 			return errors.Errorf("%s is left", k)
 		}

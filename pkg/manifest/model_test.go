@@ -183,8 +183,10 @@ func (m *model) engine() error {
 		m.recordReported(r.Kept, r.KeptAdopted, r.LeftBehind)
 		return errors.Join(bugOf(err), m.invariants())
 	}
+	// If the watch notices a restore of the storage during the observation, the observation may have used what was known before.
+	knows := m.world.knows(m)
 	o, err := m.b.Observe(m.t.Context(), m.b.c, s, m.options()...)
-	if err := m.world.observed(m, o, err); err != nil {
+	if err := m.world.observed(m, knows, o, err); err != nil {
 		return err
 	}
 	if err == nil && o.Exists && o.UpToDate {

@@ -119,7 +119,7 @@ func (m *model) driftWithoutRepair(a, b int) error {
 			return err
 		}
 		reported := slices.ContainsFunc(o.Drift, func(d observe.Drift) bool {
-			return d.Key == k && slices.Equal(d.Fields, []string{"metadata.labels.team"})
+			return d.Key == k && (slices.Equal(d.Fields, []string{"metadata.labels.team"}) || len(d.Fields) == 0 && m.world.rendersDifferently(m, k))
 		})
 		if !o.UpToDate || reported != (m.drift == DriftReport) || reported != (o.State == Warning) {
 			return errors.Errorf("drift of %s: %+v", k, o)

@@ -164,13 +164,39 @@ func (w *modelWorld) isUntracked(o *fakeObject) bool {
 	return w != nil && w.untracked[o.u().GetUID()] && unknown
 }
 
+// isCopyLeft reports whether a call reported that an object is left, and another client created it. If the client copied an object that had
+// lost a label, the copy has the other label, but is not a member.
+func (w *modelWorld) isCopyLeft(k cluster.ObjectRef, o *fakeObject) bool {
+	return w != nil && w.left[k] && o.owners[object.DefaultFieldManager+"/Apply"] == nil
+}
+
+// rendersDifferently reports whether an object would be rendered differently now, because the cluster serves other kinds. A report of its
+// drift then contains no fields: the form that was applied is not known.
+func (w *modelWorld) rendersDifferently(m *model, k cluster.ObjectRef) bool {
+	if w == nil {
+		return false
+	}
+	for i, was := range w.settled {
+		if k == key("ConfigMap", m.spec.Slots[i].namespace(), modelNames[i]+"-asks") && was.has != w.hasFor(m, i, was.has) {
+			return true
+		}
+	}
+	return false
+}
+
 // isForgotten reports whether an object lost a label, is left in the cluster, and no call said so.
 func (w *modelWorld) isForgotten(k cluster.ObjectRef, o *fakeObject) bool {
 	return w != nil && w.stripped[o.u().GetUID()] && !w.left[k]
 }
 
-// observed checks an observation, as far as the world is such that it could be right, and records what a controller would.
-func (w *modelWorld) observed(m *model, o observe.Observation, err error) error {
+// knows reports whether an observation that begins now must be right: the watch shows everything, and no fault can occur.
+func (w *modelWorld) knows(m *model) bool {
+	c := m.b.c
+	return w != nil && c.watch.isCurrent() && c.known == c.version && c.server == m.b.s && c.before == nil && c.weather == nil
+}
+
+// observed checks an observation, if it must be right, and records what a controller would.
+func (w *modelWorld) observed(m *model, knows bool, o observe.Observation, err error) error {
 	if w == nil || err != nil {
 		return nil //nolint:nilerr // The caller handles the error.
 	}
@@ -178,8 +204,6 @@ func (w *modelWorld) observed(m *model, o observe.Observation, err error) error 
 		w.clusterUID = o.ClusterUID
 	}
 	w.installed = w.installed || o.Exists
-	c := m.b.c
-	knows := c.watch.isCurrent() && c.known == c.version && c.server == m.b.s && c.before == nil && c.weather == nil
 	if o.State != Ready || !o.UpToDate || !o.Exists || m.drift == DriftIgnore || !knows {
 		return nil
 	}

@@ -234,6 +234,7 @@ func (m *model) takeOver(p *bench, s *Bundle) error {
 // unless it adopts.
 func (m *model) otherOwner(b int) error {
 	p, s := m.process(&m.world.rival), m.rivalBundle()
+	m.world.unsearched = m.world.unsearched || m.b.s.objects[parentSecret] == nil
 	if b%4 == 3 {
 		return m.takeOver(p, s)
 	}
@@ -262,7 +263,11 @@ func (m *model) otherOwner(b int) error {
 
 // retire removes what another owner with a bundle of the same name installed.
 func (m *model) retire() error {
-	if m.b.s.objects[parentSecret] == nil || m.b.owner() != "Manifest team-b/web" || m.b.c.before != nil {
+	if m.b.c.before != nil {
+		return nil
+	}
+	m.world.unsearched = false
+	if m.b.s.objects[parentSecret] == nil || m.b.owner() != "Manifest team-b/web" {
 		return nil
 	}
 	p, s := m.process(&m.world.rival), m.rivalBundle()

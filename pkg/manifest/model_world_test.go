@@ -54,6 +54,9 @@ type modelWorld struct {
 	// untracked are the objects that were unknown when there was no inventory: copies of other clients, and objects without the label
 	// by which an inventory is rebuilt.
 	untracked map[types.UID]bool
+	// unsearched means that another owner took the name of the bundle over while its inventory was lost. Only an owner that installed the
+	// bundle searches for its objects, so the inventory of the other owner does not list those that its own bundle does not contain.
+	unsearched bool
 	// lost are the namespaces whose release records were lost since the last help.
 	lost map[string]bool
 }

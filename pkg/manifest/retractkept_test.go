@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -102,6 +103,43 @@ func TestRepairOfReleased(t *testing.T) {
 			}
 			if got := isOwn(b.s.objects[kept], b.ID(with)); got != tc.want {
 				t.Errorf("\n%s\n%s belongs to the bundle: %t, want %t", tc.reason, kept, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestRepairDuringRemoval repairs a bundle from another process at each request of a removal. In the end, no object that stays has the labels
+// of the bundle, whether or not the watch shows what the other process does.
+func TestRepairDuringRemoval(t *testing.T) {
+	const text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: NAME, namespace: apps, annotations: {helm.sh/resource-policy: keep}}}\n"
+	s := bundleOf(plainOf("raw", strings.ReplaceAll(text, "NAME", "kept"), strings.ReplaceAll(text, "NAME", "other"), configMap("one")))
+	for name, lag := range map[string]int{"Current": 0, "Lagging": 1000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for n, met := 0, true; met; n++ {
+				b := newBench(t)
+				b.c.watch = newFakeWatch(b.s)
+				b.reconcile(s)
+				b.c.watch.lag("", lag)
+				other := b.another()
+				met = false
+				b.c.before = atRequest(n, func() { met = true; _, _ = other.Apply(t.Context(), other.c, s) })
+				for range 20 {
+					if r, err := b.Remove(t.Context(), b.c, s); err == nil && r.Gone {
+						break
+					} else if err != nil && !isChanged(err) {
+						t.Errorf("repaired at request %d: want that the removal ends only because the inventory changed, got %v", n, err)
+					}
+				}
+				b.c.before = nil
+				if b.inventory(s) != nil {
+					t.Errorf("repaired at request %d: the bundle is not gone", n)
+				}
+				for _, name := range []string{"kept", "other"} {
+					if k := key("ConfigMap", "apps", name); b.s.objects[k] == nil || isOwn(b.s.objects[k], b.ID(s)) {
+						t.Errorf("repaired at request %d: %s is gone, or has the labels of the bundle", n, k)
+					}
+				}
 			}
 		})
 	}

@@ -77,27 +77,46 @@ func TestStaleStepIsRepaired(t *testing.T) {
 	config := func(mode string) string {
 		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {mode: " + mode + "}\n"
 	}
+	web := key("ConfigMap", "apps", "web")
 	old := bundleOf(install("web", config("old"), configMap("kept")))
-	stale := bundleOf(install("web", config("stale"), configMap("kept"), configMap("stale")))
 	newer := bundleOf(install("web", config("newer"), configMap("kept"), configMap("newer")))
-	for n, met := 0, true; met; n++ {
-		b := newBench(t)
-		b.reconcile(old)
-		other := b.another()
-		met = false
-		b.c.before = atRequest(n, func() { met = true; other.reconcile(newer) })
-		_, err := b.Apply(t.Context(), b.c, stale)
-		b.c.before = nil
-		if !met {
-			break
-		}
-		other.reconcile(newer)
-		got, _, _ := unstructured.NestedString(b.s.objects[key("ConfigMap", "apps", "web")].u().Object, "data", "mode")
-		if diff := cmp.Diff("newer", got); diff != "" {
-			t.Errorf("upgraded at request %d, the step ended with %v\nwhat stays: -want, +got:\n%s", n, err, diff)
-		}
-		if diff := cmp.Diff([]string(nil), b.strays(newer)); diff != "" {
-			t.Errorf("upgraded at request %d, the step ended with %v\nunknown objects: %s", n, err, diff)
-		}
+	cases := map[string]struct {
+		reason string
+		stale  *Bundle
+		before func(b *bench)
+	}{
+		"Upgrade": {
+			reason: "The step changes and creates objects.",
+			stale:  bundleOf(install("web", config("stale"), configMap("kept"), configMap("stale"))), before: func(*bench) {},
+		},
+		"Repair": {
+			reason: "The step repairs an object, for which it does not save the inventory.",
+			stale:  old, before: func(b *bench) { b.s.edit(web, set("drifted", "data", "mode")) },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for n, met := 0, true; met; n++ {
+				b := newBench(t)
+				b.reconcile(old)
+				tc.before(b)
+				other := b.another()
+				met = false
+				b.c.before = atRequest(n, func() { met = true; other.reconcile(newer) })
+				_, err := b.Apply(t.Context(), b.c, tc.stale)
+				b.c.before = nil
+				if !met {
+					break
+				}
+				other.reconcile(newer)
+				got, _, _ := unstructured.NestedString(b.s.objects[web].u().Object, "data", "mode")
+				if diff := cmp.Diff("newer", got); diff != "" {
+					t.Errorf("\n%s\nupgraded at request %d, the step ended with %v\nwhat stays: -want, +got:\n%s", tc.reason, n, err, diff)
+				}
+				if diff := cmp.Diff([]string(nil), b.strays(newer)); diff != "" {
+					t.Errorf("\n%s\nupgraded at request %d, the step ended with %v\nunknown objects: %s", tc.reason, n, err, diff)
+				}
+			}
+		})
 	}
 }

@@ -5,9 +5,11 @@ package manifest
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
@@ -21,9 +23,11 @@ type store struct {
 	// changed is set once another client changed the inventory.
 	changed *inventory.ChangedError
 	stop    context.CancelFunc
+	// renewed is called if the loaded inventory is not the last known one.
+	renewed func()
 	// hidden is true if the inventory lost the label that the watch selects. The next save restores it.
 	hidden bool
-	// confirming serializes confirm, which objects that are applied at the same time call.
+	// confirming serializes confirm and claim, which objects that are applied at the same time call.
 	confirming sync.Mutex
 	// inputs contains the inputs of the parts of the bundle. It is nil if they are not known.
 	inputs map[object.PartID]inventory.Inputs
@@ -53,6 +57,9 @@ func (s *store) loaded(stored inventory.Stored, err error) (*inventory.Inventory
 	if stored.Inventory != nil {
 		// This only changes the inventory in memory: inventories that older versions stored are rewritten with the next change.
 		stored.Inventory = stored.Inventory.WithContents(s.inputs)
+	}
+	if stored.UID != s.last.UID || stored.Version != s.last.Version {
+		s.renewed()
 	}
 	*s.last = stored
 	if err != nil {
@@ -112,6 +119,21 @@ func (s *store) confirm(ctx context.Context) error {
 	*s.last, s.changed = inventory.Stored{}, &inventory.ChangedError{Inventory: s.inventories.Ref}
 	s.stop()
 	return s.changed
+}
+
+// claim changes the entry of an object in the stored inventory, so that another process that read the inventory before can neither save nor
+// delete it, and has to read the object again. It counts the claim as a repair of the object at the given time.
+func (s *store) claim(ctx context.Context, ref cluster.ObjectRef, now time.Time) error {
+	s.confirming.Lock()
+	defer s.confirming.Unlock()
+	inv := s.last.Inventory.Clone()
+	en := inv.Find(ref)
+	if en == nil {
+		return nil // The inventory does not list it, so that the next save changes the inventory.
+	}
+	en.Restores = en.Restores.Add(now)
+	_, err := s.save(ctx, inv)
+	return err
 }
 
 // delete deletes the inventory.

@@ -39,6 +39,8 @@ type objects struct {
 	own map[name]uint64
 	// writes counts the own writes. It is their sequence number. began is the number of the last write before the current list.
 	writes, began uint64
+	// listing is true from the beginning of a list to its end.
+	listing bool
 	// newest is the newest resource version of a list or an event.
 	newest string
 	// size is the size of all known objects, in bytes.
@@ -57,17 +59,28 @@ func newObjects() objects {
 }
 
 // begin records that a list is about to begin. Call it before the request is sent.
-func (o *objects) begin() { o.began = o.writes }
+func (o *objects) begin() { o.began, o.listing = o.writes, true }
 
-// put stores a state from a response to a write.
+// put stores a state from a response to a write, unless a later state is known.
 func (o *objects) put(n name, s cluster.ObjectState) {
 	o.writes++
-	if have, ok := o.known[n]; ok && older(s.ResourceVersion, have.ResourceVersion) {
+	if o.isOutdated(n, s) {
 		return
 	}
 	delete(o.gone, n)
 	o.set(n, s)
 	o.own[n] = o.writes
+}
+
+// isOutdated reports whether a list or an event showed a later state of an object than s. An object that is not known although its kind was
+// seen at a later version was deleted since, and no event will report that again. During a list, no event arrives, and the versions can
+// be lower than before if the storage of the cluster was restored.
+func (o *objects) isOutdated(n name, s cluster.ObjectState) bool {
+	if have, ok := o.known[n]; ok {
+		return older(s.ResourceVersion, have.ResourceVersion)
+	}
+	_, forgotten := o.gone[n]
+	return !forgotten && !o.listing && older(s.ResourceVersion, o.newest)
 }
 
 // set stores a state.
@@ -156,7 +169,7 @@ func (o *objects) deleted(n name, s cluster.ObjectState) (change, bool) {
 // cluster was restored, or because this is a different cluster. In this case, each object counts as changed.
 func (o *objects) replaced(list map[name]cluster.ObjectState, resourceVersion string) (changes []change, rewritten bool) {
 	rewritten = older(resourceVersion, o.newest)
-	o.newest = resourceVersion
+	o.newest, o.listing = resourceVersion, false
 	for n, f := range o.gone {
 		if _, ok := list[n]; !ok || f.at <= o.began {
 			delete(o.gone, n)

@@ -32,9 +32,9 @@ type Applier struct {
 	// Assumed contains the objects that a dry run assumes to exist. It is nil for an Applier that writes.
 	Assumed *Assumed
 
-	// checkedCRDs is the value of Policy.CheckedCRDs, and confirm that of Policy.Confirm.
+	// checkedCRDs is the value of Policy.CheckedCRDs, and claim that of Policy.Claim.
 	checkedCRDs bool
-	confirm     func(ctx context.Context) error
+	claim       func(ctx context.Context, ref cluster.ObjectRef) error
 	verbs       verbs
 	sharing     sharingVerbs
 }
@@ -61,7 +61,7 @@ func NewDryRunner(t Target, p Policy, repairs map[cluster.ObjectRef]ownership.Re
 func newApplier(t Target, p Policy, repairs map[cluster.ObjectRef]ownership.Repairs, now func() time.Time) *Applier {
 	return &Applier{
 		Target: t, Permissions: &Permissions{target: t, messages: p.Messages, examined: p.Examined}, Ceding: &Ceding{target: t, now: now, repairs: repairs},
-		Repairs: repairs, Now: now, checkedCRDs: p.CheckedCRDs, confirm: p.Confirm,
+		Repairs: repairs, Now: now, checkedCRDs: p.CheckedCRDs, claim: p.Claim,
 	}
 }
 
@@ -165,16 +165,17 @@ func (a *Applier) readOwned(ctx context.Context, in *Subject) (*Live, error) {
 	if err := a.Permissions.mayApply(ctx, in.Object, in.Entry, l.PartialObjectMetadata); err != nil {
 		return nil, errors.Wrap(err, in.Object.Ref.String())
 	}
-	if a.confirm != nil && a.isReleased(in, l) {
-		if err := a.confirm(ctx); err != nil {
+	if a.claim != nil && a.isReleased(in, l) {
+		if err := a.claim(ctx, in.Object.Ref); err != nil {
 			return nil, errors.Wrap(err, in.Object.Ref.String())
 		}
 	}
 	return a.verbs.adopt(ctx, in.Object, l)
 }
 
-// isReleased reports whether an applied object looks as if the bundle orphaned it since. Then the inventory that lists it may be outdated,
-// and a repair, which doesn't save the inventory, wouldn't notice that.
+// isReleased reports whether an applied object looks as if the bundle orphaned it since. Then the inventory that lists it may be outdated, or
+// another process may be about to save or to delete it. A repair, which doesn't save the inventory, wouldn't notice the former and wouldn't
+// prevent the latter.
 func (a *Applier) isReleased(in *Subject, l *Live) bool {
 	return in.Entry.UID == string(l.UID) && l.Labels[object.LabelPartOf] == "" && l.Annotations[object.AnnotationKeptBy] == a.Target.ID
 }

@@ -22,8 +22,9 @@ type Policy struct {
 	Messages advice.Messages
 	// Examined stores the progress of checks of CRDs between calls. If it is nil, nothing is stored.
 	Examined *Examined
-	// Confirm returns an error if another process changed the inventory. Nil confirms everything.
-	Confirm func(ctx context.Context) error
+	// Claim changes the entry of an object in the stored inventory, so that no other process can save or delete the inventory that it read
+	// before. It returns an error if another process changed the inventory. Nil claims nothing.
+	Claim func(ctx context.Context, ref cluster.ObjectRef) error
 }
 
 // A Target identifies the cluster and the bundle.

@@ -93,9 +93,10 @@ type run struct {
 	Input
 
 	progress *progress
-	// saved is the last saved inventory.
-	saved  *inventory.Inventory
-	result Result
+	// saved is the last saved inventory, and written is true if an object was written since.
+	saved   *inventory.Inventory
+	written bool
+	result  Result
 	// pruneErr and testErr are errors that do not belong to a part. Only pruneErr is stored in the inventory: tests that could not
 	// run stay due, so that each call tries again and returns the error.
 	pruneErr, testErr error
@@ -141,9 +142,17 @@ func (r *run) begin(ctx context.Context) error {
 func (r *run) save(ctx context.Context) error {
 	saved, err := r.Save(ctx, r.progress.inventory)
 	if err == nil {
-		r.saved = saved
+		r.saved, r.written = saved, false
 	}
 	return err
+}
+
+// confirm returns an error if an object was written since the inventory was saved, and another process has changed the inventory.
+func (r *run) confirm(ctx context.Context) error {
+	if !r.written || r.Confirm == nil {
+		return nil
+	}
+	return r.Confirm(ctx)
 }
 
 // apply applies the objects of all stages, runs the hooks between them, finishes and prunes components, and runs tests.
@@ -184,20 +193,20 @@ func (r *run) prepare(ctx context.Context) {
 	r.Prepare(ctx, slices.Collect(maps.Keys(seen)))
 }
 
-// conclude saves the inventory with the reasons why the run did not get further, unless the stored inventory is already equal. If
-// the context has ended, it keeps the more complete reasons of the previous call. If only the reasons changed, a failed save is
-// not an error: the next call saves them again.
+// conclude saves the inventory with the reasons why the run did not get further. If the stored inventory is already equal, as after most
+// repairs, it only confirms that another process didn't overtake the run. If the context has ended, it keeps the more complete reasons of
+// the previous call. If only the reasons changed, a failed save is not an error: the next call saves them again.
 func (r *run) conclude(ctx context.Context) error {
 	inv := r.progress.inventory
 	optional := inv.Equal(r.saved)
 	if ctx.Err() == nil {
 		inv.Last = inventory.Conclude(inv, r.reasons(), r.Retry, r.Redact)
 	}
-	if inv.Equal(r.saved) {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
+	if inv.Equal(r.saved) {
+		return r.confirm(ctx)
+	}
 	if err := r.save(ctx); err != nil && !optional {
 		return err
 	}

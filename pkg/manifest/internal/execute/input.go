@@ -27,6 +27,8 @@ type Input struct {
 	Concurrency int
 	// Save saves the inventory, even if it did not change, and returns the stored inventory.
 	Save func(ctx context.Context, inv *inventory.Inventory) (*inventory.Inventory, error)
+	// Confirm returns an error if another process changed the inventory since it was last read or saved. It is optional.
+	Confirm func(ctx context.Context) error
 	// Write makes the run save the inventory first, even if the plan does not change it.
 	Write bool
 	// Checkpoint is the new last known good revision. Nil keeps the one in the inventory.

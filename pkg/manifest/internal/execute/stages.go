@@ -108,6 +108,7 @@ func (r *run) record(o *object.Desired, en *inventory.Entry, out apply.Outcome, 
 
 // recordApplied records an object that was applied.
 func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Outcome) {
+	r.written = true
 	replaced := out.Before != nil && en.UID != "" && en.UID != string(out.Before.UID)
 	r.recordAdopted(o, en, out, replaced || en.IsUsed())
 	inherits := r.recordOwnCRD(o, en, out)

@@ -122,9 +122,9 @@ func withOwn(c *compose.Component, owner map[cluster.ObjectRef]object.PartID) (*
 	return &out, nil
 }
 
-// withKnown reduces the component of a repair, or of a change of labels, to the objects in the inventory. A repair contains
-// only objects that would be applied in the same form as before. It is a failure if an object that needs a repair is not among
-// them.
+// withKnown reduces the component of a repair, or of a change of labels, to the objects in the inventory. A CRD of another part stays
+// with that part: the record of the component lists it. A repair contains only objects that would be applied in the same form as
+// before. It is a failure if an object that needs a repair is not among them.
 func withKnown(c *compose.Component, s *Selection) (*compose.Component, Verdicts) {
 	idx := s.Inventory.Index()
 	var failed Verdicts
@@ -132,6 +132,9 @@ func withKnown(c *compose.Component, s *Selection) (*compose.Component, Verdicts
 		en := idx[o.Ref]
 		switch {
 		case en == nil:
+			return true
+		case o.Stage == object.StageCRDs && en.Part != c.Name && !en.Pruned:
+			c.Record.Shared = append(c.Record.Shared, o.Ref.Name)
 			return true
 		case c.Purpose != compose.Repair || en.Intent == "" || en.Intent == o.Hash:
 			return false
@@ -141,6 +144,7 @@ func withKnown(c *compose.Component, s *Selection) (*compose.Component, Verdicts
 		}
 		return true
 	})
+	slices.Sort(c.Record.Shared)
 	return c, failed
 }
 

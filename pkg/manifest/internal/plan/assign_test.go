@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,8 +25,10 @@ func TestAssign(t *testing.T) {
 	type args struct {
 		stuck   map[object.PartID]string
 		entries []inventory.Entry
-		objects map[object.PartID][]cluster.ObjectRef
-		errs    map[object.PartID]error
+		// repaired are the parts whose inputs are the applied ones.
+		repaired []object.PartID
+		objects  map[object.PartID][]cluster.ObjectRef
+		errs     map[object.PartID]error
 	}
 	type want struct {
 		Objects  map[object.PartID][]cluster.ObjectRef
@@ -90,6 +93,25 @@ func TestAssign(t *testing.T) {
 			args:   args{entries: []inventory.Entry{gone}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a}}},
 			want:   want{Objects: map[object.PartID][]cluster.ObjectRef{"web": {a}}},
 		},
+		"RepairSharesCRDs": {
+			reason: "A repair leaves a CRD to the part that owns it, regardless of the position of the part, and records that it is shared.",
+			args: args{
+				entries: []inventory.Entry{applied("db", c), applied("db", crd("bs.g")), applied("web", a)}, repaired: []object.PartID{"web", "db"},
+				objects: map[object.PartID][]cluster.ObjectRef{"web": {c, crd("bs.g"), a}, "db": {c, crd("bs.g")}},
+			},
+			want: want{
+				Objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {c, crd("bs.g")}},
+				Shared:  map[object.PartID][]string{"web": {"as.g", "bs.g"}},
+			},
+		},
+		"RepairSharesDroppedCRD": {
+			reason: "The owner drops the CRD in the same step.",
+			args: args{
+				entries: []inventory.Entry{applied("db", c)}, repaired: []object.PartID{"web"},
+				objects: map[object.PartID][]cluster.ObjectRef{"web": {c}, "db": nil},
+			},
+			want: want{Objects: map[object.PartID][]cluster.ObjectRef{"web": nil, "db": nil}, Shared: map[object.PartID][]string{"web": {"as.g"}}},
+		},
 		"Left": {
 			reason: "A part that left the bundle does not own objects.",
 			args:   args{entries: []inventory.Entry{applied("old", a)}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a}}},
@@ -117,7 +139,11 @@ func TestAssign(t *testing.T) {
 			}
 			for i := range s.Parts {
 				if _, composed := tc.args.objects[s.Parts[i].Name]; composed {
-					s.Due = append(s.Due, Due{Part: &s.Parts[i], Record: inventory.Part{Shared: []string{"before"}}})
+					d := Due{Part: &s.Parts[i], Record: inventory.Part{Shared: []string{"before"}}}
+					if slices.Contains(tc.args.repaired, d.Part.Name) {
+						d.Record.Digest = d.Part.Digest
+					}
+					s.Due = append(s.Due, d)
 				}
 			}
 			composed := composeAll(s.Due, tc.args.objects)
