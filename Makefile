@@ -40,6 +40,9 @@ E2E     := etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kw
 # How many Manifests the benchmark makes, and how many Kymas of three modules.
 N       ?= 50
 M       ?= 20
+# How many clusters the fleet benchmark has, and how many modules each of them.
+CLUSTERS ?= 50
+MODULES ?= 3
 # For how many seconds the fuzz targets run, all together.
 FUZZ    ?= 3600
 # How long make model plays, and the first seed: another one each time, unless SEED is given.
@@ -51,7 +54,7 @@ NAMED   = @case "$$IMG" in "" | *[!a-zA-Z0-9._:/@-]*) echo "make $@: error: set 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-check run install uninstall deploy undeploy build docker-build docker-push image xpkg \
-	test early-unit test-unit test-integration test-e2e test-faults faults fuzz model bench manifests generate lint reviewable check-diff tools clean
+	test early-unit test-unit test-integration test-e2e test-faults faults fuzz model bench bench-fleet manifests generate lint reviewable check-diff tools clean
 
 help: ## Print this list.
 	@echo "provider-kyma $(VERSION)"
@@ -176,6 +179,10 @@ bench: ## Measure N Manifests (N=50) and M Kymas (M=20), print it and write benc
 	@echo "==> bench: usually takes 4 minutes for N=50 and M=20, of which two are idle"
 	go run ./test/bench -n $(N) -kymas $(M)
 
+bench-fleet: ## Measure the provider with simulated clusters (CLUSTERS=50 MODULES=3), print it and write fleet.json. ARGS=-help lists options.
+	@echo "==> bench-fleet: usually takes 15 minutes for 50 clusters, of which ten are idle"
+	go run ./test/fleet/bench -clusters $(CLUSTERS) -modules $(MODULES) $(ARGS)
+
 manifests: ## Generate the CRDs of the API, and its deep copies, which controller-gen makes in the same run.
 	@echo "==> manifests: usually takes 1 minute the first time, then 10 seconds"
 	go generate -run package/crds ./apis/...
@@ -204,4 +211,4 @@ tools: ## Build the servers and clients that the tests and the demo run.
 	$(TOOLS) build
 
 clean: ## Remove what build and bench leave here. The tools stay in the cache.
-	rm -rf bin bench.json
+	rm -rf bin bench.json fleet.json
