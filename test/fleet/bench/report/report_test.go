@@ -77,7 +77,7 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-func TestExceeded(t *testing.T) {
+func TestExceededBudgets(t *testing.T) {
 	budgets := []Budget{{Name: "x", Most: 2, Of: func(r *Result) float64 { return r.IdleWrites }}}
 	cases := map[string]struct {
 		reason string

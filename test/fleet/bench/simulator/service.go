@@ -40,8 +40,13 @@ func Serve(ctx context.Context, path string) error {
 		return errors.Wrap(err, "cannot listen")
 	}
 	context.AfterFunc(ctx, func() { _ = l.Close() })
-	s.Accept(l)
-	return nil
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return nil //nolint:nilerr // The listener is closed when ctx is done.
+		}
+		go s.ServeConn(c)
+	}
 }
 
 // A Service has the calls of a simulator. Its methods have the form that net/rpc requires.
@@ -105,9 +110,12 @@ func (s *Service) Count(_ struct{}, count *apiserver.Count) error {
 	return nil
 }
 
-// CountOf returns the sum of the counters of some clusters.
+// CountOf returns the number of requests to some clusters.
 func (s *Service) CountOf(clusters []string, requests *int) error {
 	for _, c := range clusters {
+		if s.server.Cluster(c) == nil {
+			return errors.Errorf("there is no cluster %q", c)
+		}
 		for _, n := range s.server.Count(c).Requests {
 			*requests += n
 		}

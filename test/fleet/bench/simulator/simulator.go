@@ -42,18 +42,22 @@ func Start(ctx context.Context, dir string) (*Simulator, error) {
 	}
 	s := &Simulator{Process: p}
 	err = p.Await(ctx, "ready", func(ctx context.Context) error {
-		c, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
-		if err != nil {
-			return errors.Wrap(err, "cannot connect to the simulator")
-		}
-		s.client = rpc.NewClient(c)
-		return nil
+		s.client, err = dial(ctx, socket)
+		return err
 	})
 	if err != nil {
 		p.Stop()
 		return nil, err
 	}
 	return s, nil
+}
+
+func dial(ctx context.Context, socket string) (*rpc.Client, error) {
+	c, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot connect to the simulator")
+	}
+	return rpc.NewClient(c), nil
 }
 
 // Add adds a cluster, and returns its kubeconfig.
