@@ -12,16 +12,21 @@ import (
 // Metrics are metrics in the text format of Prometheus.
 type Metrics string
 
-// Counts returns the values of a metric by a label. Values of series that differ in other labels are added.
-func (m Metrics) Counts(metric, label string) map[string]float64 {
+// Counts returns the values of a metric by labels, whose values are separated by spaces. Values of series that differ in other labels
+// are added.
+func (m Metrics) Counts(metric string, labels ...string) map[string]float64 {
 	out := map[string]float64{}
 	for line := range strings.Lines(string(m)) {
-		labels, ok := strings.CutPrefix(line, metric+"{")
+		all, ok := strings.CutPrefix(line, metric+"{")
 		if !ok {
 			continue
 		}
+		values := make([]string, 0, len(labels))
+		for _, l := range labels {
+			values = append(values, labelOf(all, l))
+		}
 		if n, err := valueOf(line); err == nil {
-			out[labelOf(labels, label)] += n
+			out[strings.Join(values, " ")] += n
 		}
 	}
 	return out

@@ -29,6 +29,9 @@ func TestCounts(t *testing.T) {
 	if diff := cmp.Diff(map[string]float64{"GET": 4, "WATCH": 20}, m.Counts("requests_total", "verb")); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
+	if diff := cmp.Diff(map[string]float64{"GET 200": 3, "GET 404": 1, "WATCH 200": 20}, m.Counts("requests_total", "verb", "code")); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
 	if got := m.Sum("goroutines"); got != 25 {
 		t.Errorf("Sum of a gauge: %v", got)
 	}
@@ -86,15 +89,15 @@ func TestPercentile(t *testing.T) {
 }
 
 func TestRequests(t *testing.T) {
-	before, after := Requests{"GET": 1, "PATCH": 2}, Requests{"GET": 5, "PATCH": 4, Watch: 3, "HEAD": 0}
+	before, after := Requests{"GET": 1, "PATCH": 2}, Requests{"GET": 5, "PATCH": 4, Watch: 3, Review: 2, "HEAD": 0}
 	got := after.Minus(before)
-	if diff := cmp.Diff(Requests{"GET": 4, "PATCH": 2, Watch: 3}, got); diff != "" {
+	if diff := cmp.Diff(Requests{"GET": 4, "PATCH": 2, Watch: 3, Review: 2}, got); diff != "" {
 		t.Errorf("Minus: -want, +got:\n%s", diff)
 	}
-	if got.Sum() != 9 || got.Sum(Watch) != 6 || got.Writes() != 2 {
+	if got.Sum() != 11 || got.Sum(Watch) != 8 || got.Writes() != 2 {
 		t.Errorf("Sum, without watches, and Writes: %v, %v, %v", got.Sum(), got.Sum(Watch), got.Writes())
 	}
-	if !got.equal(Requests{"GET": 4, "PATCH": 2, Watch: 7}) || got.equal(Requests{"GET": 4}) {
+	if !got.equal(Requests{"GET": 4, "PATCH": 2, Watch: 7, Review: 2}) || got.equal(Requests{"GET": 4}) {
 		t.Error("only watches may differ between equal requests")
 	}
 }

@@ -11,10 +11,13 @@ import (
 	"strings"
 )
 
-// Watch is the verb of watches in Requests.
-const Watch = "WATCH"
+// These are verbs in Requests that are not HTTP methods: watches, and access reviews, which are POST requests that change nothing.
+const (
+	Watch  = "WATCH"
+	Review = "REVIEW"
+)
 
-// Requests is the number of requests by verb: the HTTP method, or WATCH.
+// Requests is the number of requests by verb: the HTTP method, Watch or Review.
 type Requests map[string]float64
 
 // Minus returns the difference from an earlier count.
@@ -41,7 +44,7 @@ func (r Requests) Sum(but ...string) float64 {
 }
 
 // Writes returns the number of requests that change objects.
-func (r Requests) Writes() float64 { return r.Sum(http.MethodGet, http.MethodHead, Watch) }
+func (r Requests) Writes() float64 { return r.Sum(http.MethodGet, http.MethodHead, Watch, Review) }
 
 // Per returns the requests divided by n.
 func (r Requests) Per(n int) Requests {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/crossplane-contrib/provider-kyma/test/bench/usage"
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/phase"
@@ -44,6 +46,7 @@ func main() {
 	flag.BoolVar(&o.gate, "gate", false, "fail if the result exceeds a budget")
 	flag.StringVar(&o.simulator, simulator.Argument, "", "for internal use: serve the simulated clusters, controlled through this socket")
 	flag.Parse()
+	log.SetLogger(logr.Discard()) // The benchmark itself has nothing to log, but controller-runtime would warn about that.
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	run := run

@@ -9,9 +9,7 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"k8s.io/client-go/kubernetes"
 
-	"github.com/crossplane-contrib/provider-kyma/test/bench/usage"
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/report"
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/world"
 )
@@ -89,9 +87,6 @@ func (r *Run) play(ctx context.Context, s Step) error {
 		return err
 	}
 	p.Measure(r.before, after)
-	if p.EtcdBytes, err = r.etcdBytes(ctx); err != nil {
-		return err
-	}
 	r.Result.Phases = append(r.Result.Phases, p)
 	return nil
 }
@@ -103,18 +98,11 @@ func (r *Run) snapshot(ctx context.Context) (report.Snapshot, error) {
 	if s.Provider, err = r.World.Provider.Sample(ctx); err != nil {
 		return s, err
 	}
-	s.Target, err = r.World.Simulator.Count()
-	return s, err
-}
-
-// etcdBytes returns the size of the database of the control plane.
-func (r *Run) etcdBytes(ctx context.Context) (float64, error) {
-	c, err := kubernetes.NewForConfig(r.World.Control.Config())
-	if err != nil {
-		return 0, errors.Wrap(err, "cannot create a client")
+	if s.Target, err = r.World.Simulator.Count(); err != nil {
+		return s, err
 	}
-	text, err := c.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
-	return usage.Metrics(text).Sum("apiserver_storage_size_bytes"), errors.Wrap(err, "cannot read the metrics of the control plane")
+	s.ControlPlane, err = r.World.Metrics(ctx)
+	return s, err
 }
 
 // connected waits until the provider is connected to a number of clusters.

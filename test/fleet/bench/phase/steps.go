@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/crossplane-contrib/provider-kyma/test/bench/objects"
+	"github.com/crossplane-contrib/provider-kyma/test/bench/usage"
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/report"
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/world"
 )
@@ -150,7 +151,7 @@ func (r *Run) startAgain(ctx context.Context) error {
 	if err := r.World.Provider.Terminate(limit); err != nil {
 		return err
 	}
-	r.before = report.Snapshot{}
+	r.before.Provider = usage.Sample{}
 	var err error
 	if r.before.Target, err = r.World.Simulator.Count(); err != nil {
 		return err

@@ -3,6 +3,9 @@
 package report
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/crossplane-contrib/provider-kyma/test/bench/usage"
@@ -33,6 +36,9 @@ type Phase struct {
 	Target       map[string]int `json:"target_requests"`
 	Calls        map[string]int `json:"target_calls"`
 	ControlPlane usage.Requests `json:"control_plane_requests"`
+	// ControlPlaneCalls is the number of writes to the control plane by verb, resource and subresource, as counted there, with those of
+	// the benchmark.
+	ControlPlaneCalls map[string]float64 `json:"control_plane_calls"`
 	// Codes is the number of responses of the clusters by status code.
 	Codes map[int]int `json:"target_codes"`
 	// TargetWrites and ControlPlaneWrites are the numbers of requests that change something.
@@ -79,6 +85,8 @@ func NewEdits(took []time.Duration, timedOut int) *Edits {
 type Snapshot struct {
 	Provider usage.Sample
 	Target   apiserver.Count
+	// ControlPlane are the metrics of the API server of the control plane.
+	ControlPlane usage.Metrics
 }
 
 // Measure sets what happened between two snapshots, and the state in the latter one.
@@ -93,6 +101,8 @@ func (p *Phase) Measure(before, after Snapshot) {
 	p.Codes = minus(after.Target.Codes, before.Target.Codes)
 	p.TargetWrites = after.Target.Writes - before.Target.Writes
 	p.ControlPlane = a.Control.Minus(b.Control)
+	p.ControlPlaneCalls = controlPlaneCalls(before.ControlPlane, after.ControlPlane)
+	p.EtcdBytes = after.ControlPlane.Sum("apiserver_storage_size_bytes")
 	p.ControlPlaneWrites = p.ControlPlane.Writes()
 	p.Reconciles = usage.Requests(a.Reconciles).Minus(b.Reconciles)
 	p.Reconcile = quantiles(a.Metrics, b.Metrics, "controller_runtime_reconcile_time_seconds")
@@ -112,6 +122,18 @@ func calls(before, after apiserver.Count) (byVerb, byCall map[string]int) {
 		byCall[call.Verb+" "+call.Resource] += n
 	}
 	return byVerb, byCall
+}
+
+// controlPlaneCalls returns the writes between two states of the metrics of the API server.
+func controlPlaneCalls(before, after usage.Metrics) map[string]float64 {
+	const metric = "apiserver_request_total"
+	labels := []string{"verb", "resource", "subresource"}
+	out := usage.Requests(after.Counts(metric, labels...)).Minus(before.Counts(metric, labels...))
+	maps.DeleteFunc(out, func(call string, _ float64) bool {
+		verb, _, _ := strings.Cut(call, " ")
+		return slices.Contains([]string{"GET", "LIST", "WATCH", "WATCHLIST"}, verb)
+	})
+	return out
 }
 
 // minus returns the differences that are not 0.

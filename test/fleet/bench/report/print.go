@@ -41,9 +41,14 @@ func (r *Result) Print(w io.Writer) {
 			fmt.Fprintf(w, "; %s", usage.Requests(p.Values))
 		}
 	}
+	created := r.phase(Create)
 	fmt.Fprintf(w, "\n\nto the clusters in phase %s, per cluster:\n", Create)
-	for call, n := range r.phase(Create).Calls {
-		fmt.Fprintf(w, "  %s %.2f\n", call, float64(n)/float64(r.Clusters))
+	for _, call := range slices.Sorted(maps.Keys(created.Calls)) {
+		fmt.Fprintf(w, "  %s %.2f\n", call, float64(created.Calls[call])/float64(r.Clusters))
+	}
+	fmt.Fprintf(w, "\nwrites to the control plane in phase %s, per cluster, with those of the benchmark:\n", Create)
+	for _, call := range slices.Sorted(maps.Keys(created.ControlPlaneCalls)) {
+		fmt.Fprintf(w, "  %s %.2f\n", call, created.ControlPlaneCalls[call]/float64(r.Clusters))
 	}
 	printShares(w, "memory at rest, MiB", r.Heap, 1.0/mebi)
 	printShares(w, "goroutines at rest", r.Goroutines, 1)

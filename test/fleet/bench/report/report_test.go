@@ -115,6 +115,8 @@ func TestMeasure(t *testing.T) {
 	before := Snapshot{
 		Provider: usage.Sample{CPU: 1, Control: usage.Requests{"PATCH": 1}, Metrics: "go_goroutines 5\n"},
 		Target:   apiserver.Count{Requests: map[apiserver.Call]int{call("get", "a"): 1}, Writes: 1, Connections: 2},
+		ControlPlane: `apiserver_request_total{code="200",resource="kymas",subresource="",verb="PUT"} 1` + "\n" +
+			`apiserver_request_total{code="200",resource="kymas",subresource="",verb="LIST"} 1` + "\n",
 	}
 	after := Snapshot{
 		Provider: usage.Sample{CPU: 3, ChildCPU: 1, RSS: 10, Peak: 20, Control: usage.Requests{"PATCH": 4, "GET": 1}, Metrics: "go_goroutines 9\n"},
@@ -122,6 +124,10 @@ func TestMeasure(t *testing.T) {
 			Requests: map[apiserver.Call]int{call("get", "a"): 2, call("get", "b"): 1, call("apply", "b"): 3}, Codes: map[int]int{200: 5}, Writes: 4,
 			Connections: 5, OpenConnections: 3, OpenWatches: 2,
 		},
+		ControlPlane: `apiserver_request_total{code="200",resource="kymas",subresource="",verb="PUT"} 3` + "\n" +
+			`apiserver_request_total{code="200",resource="kymas",subresource="status",verb="PUT"} 4` + "\n" +
+			`apiserver_request_total{code="200",resource="kymas",subresource="",verb="LIST"} 9` + "\n" +
+			`apiserver_storage_size_bytes{storage_cluster_id="x"} 4096` + "\n",
 	}
 	p := Phase{Name: "x"}
 	p.Measure(before, after)
@@ -129,6 +135,7 @@ func TestMeasure(t *testing.T) {
 		Name: "x", CPUSeconds: 2, ChildCPUSeconds: 1, RSS: 10, PeakRSS: 20, Goroutines: 9, Connections: 3, Watches: 2, NewConnections: 3,
 		Target: map[string]int{"get": 2, "apply": 3}, Calls: map[string]int{"get a": 1, "get b": 1, "apply b": 3},
 		Codes: map[int]int{200: 5}, TargetWrites: 3, ControlPlane: usage.Requests{"PATCH": 3, "GET": 1}, ControlPlaneWrites: 3,
+		ControlPlaneCalls: map[string]float64{"PUT kymas ": 2, "PUT kymas status": 4}, EtcdBytes: 4096,
 		Reconciles: map[string]float64{},
 	}
 	if diff := cmp.Diff(want, p); diff != "" {

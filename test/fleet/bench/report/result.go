@@ -130,12 +130,12 @@ func (p *Phase) quantiles() (p50, p99 float64) {
 }
 
 // objectRequests returns the requests that concern objects of modules. The others are those of the connection: discovery, lists,
-// watches, and the identity of the cluster.
+// watches, and namespaces, which have the identity of the cluster and the inventories.
 func (p *Phase) objectRequests() int {
 	total := 0
 	for call, n := range p.Calls {
 		verb, resource, _ := strings.Cut(call, " ")
-		if strings.HasPrefix(resource, "/") || slices.Contains([]string{"list", "watch"}, verb) || call == "get namespaces" {
+		if strings.HasPrefix(resource, "/") || slices.Contains([]string{"list", "watch"}, verb) || resource == "namespaces" {
 			continue
 		}
 		total += n

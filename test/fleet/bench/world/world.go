@@ -11,6 +11,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
@@ -40,6 +42,7 @@ type World struct {
 	// Client is a client of the control plane.
 	Client client.WithWatch
 
+	metrics  rest.Interface
 	dir      string
 	registry *controlplane.Registry
 	chart    controlplane.Files
@@ -90,6 +93,11 @@ func (w *World) startControlPlane(ctx context.Context) error {
 	if w.Client, err = w.Control.Client(); err != nil {
 		return err
 	}
+	plain, err := kubernetes.NewForConfig(w.Control.Config())
+	if err != nil {
+		return errors.Wrap(err, "cannot create a client")
+	}
+	w.metrics = plain.RESTClient()
 	return w.Control.InstallCRDs(ctx, filepath.Join(root, "package", "crds"))
 }
 
@@ -111,6 +119,12 @@ func (w *World) StartProvider(ctx context.Context) error {
 	var err error
 	w.Provider, err = usage.Start(ctx, filepath.Join(w.dir, "provider"), w.dir, w.Control.KubeconfigFile(), w.Args...)
 	return err
+}
+
+// Metrics returns the metrics of the API server of the control plane.
+func (w *World) Metrics(ctx context.Context) (usage.Metrics, error) {
+	text, err := w.metrics.Get().AbsPath("/metrics").DoRaw(ctx)
+	return usage.Metrics(text), errors.Wrap(err, "cannot read the metrics of the control plane")
 }
 
 // Watch returns the error of the first server that ends unexpectedly, or nil when ctx is done. It does not watch the provider, which
