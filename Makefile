@@ -40,6 +40,9 @@ E2E     := etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kw
 # The numbers of Manifests, and of Kymas with three modules, in the benchmark.
 N       ?= 50
 M       ?= 20
+# The numbers of clusters, and of modules in each of them, in the fleet benchmark.
+CLUSTERS ?= 50
+MODULES ?= 3
 # The duration of all fuzz targets together, in seconds.
 FUZZ    ?= 3600
 # The duration of make model. Its first seed depends on the time, unless SEED is set.
@@ -51,7 +54,7 @@ NAMED   = @case "$$IMG" in "" | *[!a-zA-Z0-9._:/@-]*) echo "make $@: error: set 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-check run install uninstall deploy undeploy build docker-build docker-push image xpkg \
-	test early-unit test-unit test-integration test-e2e test-faults faults fuzz model bench manifests generate lint reviewable check-diff tools clean
+	test early-unit test-unit test-integration test-e2e test-faults faults fuzz model bench bench-fleet manifests generate lint reviewable check-diff tools clean
 
 help: ## Print this list.
 	@echo "provider-kyma $(VERSION)"
@@ -176,6 +179,10 @@ bench: ## Measure N Manifests (default 50) and M Kymas (default 20), print the r
 	@echo "==> bench: usually takes 4 minutes for N=50 and M=20, of which the provider is idle for two"
 	go run ./test/bench -n $(N) -kymas $(M)
 
+bench-fleet: ## Measure the provider with CLUSTERS simulated clusters (default 50) of MODULES modules (default 3), and write fleet.json.
+	@echo "==> bench-fleet: usually takes 15 minutes for 50 clusters, of which the provider is idle for ten"
+	go run ./test/fleet/bench -clusters $(CLUSTERS) -modules $(MODULES) $(ARGS)
+
 manifests: ## Generate the CRDs, and the deepcopy code, which controller-gen writes in the same run.
 	@echo "==> manifests: usually takes 1 minute the first time, then 10 seconds"
 	go generate -run package/crds ./apis/...
@@ -203,5 +210,5 @@ tools: ## Build the servers and clients for the tests and the demo.
 	@echo "==> tools: usually takes 15 to 25 minutes the first time, then a second"
 	$(TOOLS) build
 
-clean: ## Remove the output of build and bench. The tools stay in the cache.
-	rm -rf bin bench.json
+clean: ## Remove the output of build, bench and bench-fleet. The tools stay in the cache.
+	rm -rf bin bench.json fleet.json

@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+	"github.com/crossplane-contrib/provider-kyma/test/bench/usage"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -20,7 +21,7 @@ type environment struct {
 	dir             string
 	control, target *controlplane.Cluster
 	registry        *controlplane.Registry
-	provider        *provider
+	provider        *usage.Provider
 	// chart contains the files of the benchmark's chart, and source is the same chart as a module layer, for the
 	// Manifests.
 	chart  controlplane.Files
@@ -55,7 +56,7 @@ func start(ctx context.Context) (*environment, error) {
 		return e, err
 	}
 	sayf("starting the provider")
-	e.provider, err = startProvider(ctx, filepath.Join(e.dir, "provider"), e.dir, e.control.KubeconfigFile())
+	e.provider, err = usage.Start(ctx, filepath.Join(e.dir, "provider"), e.dir, e.control.KubeconfigFile())
 	return e, err
 }
 
@@ -113,8 +114,8 @@ func (e *environment) watch(ctx context.Context) error {
 		return e.control.Err()
 	case <-e.target.Crashed():
 		return e.target.Err()
-	case <-e.provider.process.Done():
-		return e.provider.process.Err()
+	case <-e.provider.Done():
+		return e.provider.Err()
 	case <-ctx.Done():
 		return nil
 	}
@@ -123,7 +124,7 @@ func (e *environment) watch(ctx context.Context) error {
 // stop stops all servers and removes their data.
 func (e *environment) stop() {
 	if e.provider != nil {
-		e.provider.process.Stop()
+		e.provider.Stop()
 	}
 	if e.registry != nil {
 		e.registry.Stop()

@@ -17,6 +17,8 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+	"github.com/crossplane-contrib/provider-kyma/test/bench/objects"
+	"github.com/crossplane-contrib/provider-kyma/test/bench/usage"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -43,7 +45,7 @@ func measureKymas(ctx context.Context, e *environment, o options, r *result) err
 	if err := prepareKymas(ctx, e, o); err != nil {
 		return err
 	}
-	before, err := e.provider.quiet(ctx)
+	before, err := e.provider.Quiet(ctx, usage.QuietWithin)
 	if err != nil {
 		return err
 	}
@@ -51,28 +53,28 @@ func measureKymas(ctx context.Context, e *environment, o options, r *result) err
 	if r.kymaSeconds, err = installKymas(ctx, e.controlClient, o); err != nil {
 		return err
 	}
-	ready, err := e.provider.sample(ctx)
+	ready, err := e.provider.Sample(ctx)
 	if err != nil {
 		return err
 	}
 	sayf("all are Ready after %.1f s; waiting until the provider is quiet", r.kymaSeconds)
-	after, err := e.provider.quiet(ctx)
+	after, err := e.provider.Quiet(ctx, usage.QuietWithin)
 	if err != nil {
 		return err
 	}
-	r.KymaReconciles = per(ready.reconciled()-before.reconciled(), r.Kymas)
+	r.KymaReconciles = usage.Per(reconciled(ready)-reconciled(before), r.Kymas)
 	r.addKymas(before, after)
-	idle, err := e.provider.idle(ctx, o.idle)
+	idle, err := watchIdle(ctx, e.provider, o.idle)
 	if err != nil {
 		return err
 	}
-	r.KymaIdleWrites = idle.target.minus(after.target).writes() + idle.control.minus(after.control).writes()
+	r.KymaIdleWrites = idle.Target.Minus(after.Target).Writes() + idle.Control.Minus(after.Control).Writes()
 	sayf("breaking and fixing one module of each Kyma after another")
 	lags, err := measureLags(ctx, e, o.kymas)
 	if err != nil {
 		return err
 	}
-	r.KymaLagP50, r.KymaLagP99, r.lags = percentile(lags, 50), percentile(lags, 99), len(lags)
+	r.KymaLagP50, r.KymaLagP99, r.lags = milliseconds(usage.Percentile(lags, 50)), milliseconds(usage.Percentile(lags, 99)), len(lags)
 	return nil
 }
 
@@ -97,19 +99,16 @@ func prepareKymas(ctx context.Context, e *environment, o options) error {
 	}
 	n := o.kymas * kymaModules
 	sayf("releasing %d modules", n)
-	unresolved := pending{}
-	for i := range n {
-		unresolved[moduleName(i/kymaModules, i%kymaModules)] = "not created"
-	}
+	unresolved := objects.NewPending(n, func(i int) string { return moduleName(i/kymaModules, i%kymaModules) })
 	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, errors.Errorf("not all were resolved within %s", o.timeout))
 	defer cancel()
-	err = parallel(ctx, n, func(ctx context.Context, i int) error {
+	err = objects.Parallel(ctx, n, func(ctx context.Context, i int) error {
 		return release(ctx, e.controlClient, e.registry, moduleName(i/kymaModules, i%kymaModules), chart)
 	})
 	if err != nil {
 		return errors.Wrap(err, "cannot release a module")
 	}
-	return errors.Wrap(unresolved.await(ctx, e.controlClient, &v1alpha1.ModuleTemplateList{}, ""), "cannot prepare the ModuleTemplates")
+	return errors.Wrap(unresolved.Await(ctx, e.controlClient, &v1alpha1.ModuleTemplateList{}, ""), "cannot prepare the ModuleTemplates")
 }
 
 // release pushes the component of a module and creates the ModuleTemplate that offers it.
@@ -138,10 +137,12 @@ func installKymas(ctx context.Context, control client.WithWatch, o options) (flo
 	g, ctx := errgroup.WithContext(ctx)
 	begin := time.Now()
 	g.Go(func() error {
-		err := parallel(ctx, o.kymas, func(ctx context.Context, i int) error { return control.Create(ctx, newKyma(i)) })
+		err := objects.Parallel(ctx, o.kymas, func(ctx context.Context, i int) error { return control.Create(ctx, newKyma(i)) })
 		return errors.Wrap(err, "cannot create a Kyma")
 	})
-	g.Go(func() error { return newPending(o.kymas).await(ctx, control, &v1alpha1.KymaList{}, kymaNamespace) })
+	g.Go(func() error {
+		return objects.NewPending(o.kymas, name).Await(ctx, control, &v1alpha1.KymaList{}, kymaNamespace)
+	})
 	err := g.Wait()
 	return time.Since(begin).Seconds(), err
 }
@@ -156,17 +157,17 @@ func newKyma(i int) *v1alpha1.Kyma {
 }
 
 // addKymas adds the usage per Kyma between two samples.
-func (r *result) addKymas(before, after sample) {
-	control := after.control.minus(before.control)
-	r.KymaRequests = per(control.sum(), r.Kymas)
-	r.KymaWrites = per(control.writes(), r.Kymas)
-	r.kymaReconcilesAll = per(after.reconciled()-before.reconciled(), r.Kymas)
-	r.kymaTarget = per(after.target.minus(before.target).sum(), r.Kymas)
-	r.kymaCPU = per(after.cpu-before.cpu, r.Kymas)
-	r.kymaByVerb = control.per(r.Kymas)
-	for controller, n := range after.reconciles {
-		if n -= before.reconciles[controller]; n > 0 {
-			r.kymaByController = append(r.kymaByController, fmt.Sprintf("%s %.2f", controller, per(n, r.Kymas)))
+func (r *result) addKymas(before, after usage.Sample) {
+	control := after.Control.Minus(before.Control)
+	r.KymaRequests = usage.Per(control.Sum(), r.Kymas)
+	r.KymaWrites = usage.Per(control.Writes(), r.Kymas)
+	r.kymaReconcilesAll = usage.Per(reconciled(after)-reconciled(before), r.Kymas)
+	r.kymaTarget = usage.Per(after.Target.Minus(before.Target).Sum(), r.Kymas)
+	r.kymaCPU = usage.Per(after.CPU-before.CPU, r.Kymas)
+	r.kymaByVerb = control.Per(r.Kymas)
+	for controller, n := range after.Reconciles {
+		if n -= before.Reconciles[controller]; n > 0 {
+			r.kymaByController = append(r.kymaByController, fmt.Sprintf("%s %.2f", controller, usage.Per(n, r.Kymas)))
 		}
 	}
 }

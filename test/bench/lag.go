@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/test/bench/objects"
 )
 
 // turnTimeout is the timeout for one change of a condition.
@@ -96,7 +96,7 @@ func measureLags(ctx context.Context, e *environment, kymas int) ([]time.Duratio
 	lags := make([][]time.Duration, kymas)
 	g.Go(func() error {
 		defer cancel()
-		return parallel(ctx, kymas, func(ctx context.Context, i int) error {
+		return objects.Parallel(ctx, kymas, func(ctx context.Context, i int) error {
 			for j := range kymaModules {
 				for _, ready := range []bool{false, true} {
 					lag, err := t.measure(ctx, e.targetClient, i, moduleName(i, j), ready)
@@ -163,12 +163,4 @@ func (t *turns) measure(ctx context.Context, target client.Client, kyma int, mod
 	}
 }
 
-// percentile returns a percentile of durations in milliseconds, by the nearest rank.
-func percentile(d []time.Duration, p float64) float64 {
-	if len(d) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(d))
-	rank := int(math.Ceil(p / 100 * float64(len(sorted))))
-	return float64(sorted[max(rank, 1)-1].Microseconds()) / 1000
-}
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -8,12 +8,12 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/test/bench/objects"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -23,15 +23,13 @@ const (
 	config     = "target"
 	repository = "component-descriptors"
 	component  = "example.org/module/bench"
-	// creators is the number of concurrent creators.
-	creators = 8
 )
 
 func name(i int) string { return fmt.Sprintf("bench-%d", i) }
 
 // prepare creates what is not measured: the namespaces and the ProviderConfig.
 func prepare(ctx context.Context, e *environment, n int) error {
-	err := parallel(ctx, n, func(ctx context.Context, i int) error {
+	err := objects.Parallel(ctx, n, func(ctx context.Context, i int) error {
 		return e.targetClient.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name(i)}})
 	})
 	if err != nil {
@@ -42,7 +40,7 @@ func prepare(ctx context.Context, e *environment, n int) error {
 
 // createManifests creates n Manifests with a source.
 func createManifests(ctx context.Context, control client.Client, source v1alpha1.Source, n int) error {
-	err := parallel(ctx, n, func(ctx context.Context, i int) error {
+	err := objects.Parallel(ctx, n, func(ctx context.Context, i int) error {
 		m := &v1alpha1.Manifest{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name(i)},
 			Spec: v1alpha1.ManifestSpec{ForProvider: v1alpha1.ManifestParameters{Installs: []v1alpha1.Install{{
@@ -53,13 +51,4 @@ func createManifests(ctx context.Context, control client.Client, source v1alpha1
 		return control.Create(ctx, m)
 	})
 	return errors.Wrap(err, "cannot create a Manifest")
-}
-
-func parallel(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(creators)
-	for i := range n {
-		g.Go(func() error { return do(ctx, i) })
-	}
-	return g.Wait()
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/test/bench/usage"
 )
 
 // options are the options of the command.
@@ -66,12 +68,12 @@ func run(ctx context.Context, o options) error {
 		return cause
 	}
 	if err != nil {
-		sayf("the provider's log ends with:\n%s", e.provider.process.Tail())
+		sayf("the provider's log ends with:\n%s", e.provider.Tail())
 		return err
 	}
 	r.print(os.Stdout, o)
 	r.printKymas(os.Stdout)
-	return r.write(o.out)
+	return usage.WriteJSON(o.out, r)
 }
 
 func sayf(format string, args ...any) {

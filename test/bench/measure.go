@@ -4,26 +4,19 @@ package main
 
 import (
 	"context"
-	"maps"
-	"math"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/test/bench/objects"
+	"github.com/crossplane-contrib/provider-kyma/test/bench/usage"
 )
 
-// objects is the number of objects in the chart of the benchmark.
-const objects = 5
-
-const (
-	// quietFor is how long the provider must send no requests to count as idle.
-	quietFor = 3 * time.Second
-	// quietWithin is the timeout of the wait for an idle provider.
-	quietWithin = 2 * time.Minute
-)
+// chartObjects is the number of objects in the chart of the benchmark.
+const chartObjects = 5
 
 // measure measures the installation of the Manifests, and the idle time after it.
 func measure(ctx context.Context, e *environment, o options) (*result, error) {
@@ -31,11 +24,7 @@ func measure(ctx context.Context, e *environment, o options) (*result, error) {
 		return nil, err
 	}
 	// Wait until the provider has started and reconciled the ProviderConfig, which are not measured.
-	before, err := e.provider.quiet(ctx)
-	if err != nil {
-		return nil, err
-	}
-	startPeak, err := peakMiB(e.provider.process.PID())
+	before, err := e.provider.Quiet(ctx, usage.QuietWithin)
 	if err != nil {
 		return nil, err
 	}
@@ -46,16 +35,13 @@ func measure(ctx context.Context, e *environment, o options) (*result, error) {
 	}
 	sayf("all are Ready after %.1f s; waiting until the provider is quiet", seconds)
 	// Events and the last writes happen later, and count too.
-	after, err := e.provider.quiet(ctx)
+	after, err := e.provider.Quiet(ctx, usage.QuietWithin)
 	if err != nil {
 		return nil, err
 	}
 	r := newResult(o.manifests, before, after)
-	r.SecondsToReady, r.startPeak, r.startCPU = seconds, startPeak, before.cpu
-	if r.PeakRSS, err = peakMiB(e.provider.process.PID()); err != nil {
-		return nil, err
-	}
-	idle, err := e.provider.idle(ctx, o.idle)
+	r.SecondsToReady, r.PeakRSS, r.startPeak, r.startCPU = seconds, after.Peak, before.Peak, before.CPU
+	idle, err := watchIdle(ctx, e.provider, o.idle)
 	if err != nil {
 		return nil, err
 	}
@@ -63,15 +49,15 @@ func measure(ctx context.Context, e *environment, o options) (*result, error) {
 	return r, nil
 }
 
-// idle waits for a duration, and returns a sample after it.
-func (p *provider) idle(ctx context.Context, d time.Duration) (sample, error) {
+// watchIdle waits for a duration, and returns a sample after it.
+func watchIdle(ctx context.Context, p *usage.Provider, d time.Duration) (usage.Sample, error) {
 	sayf("watching it do nothing for %s", d)
 	select {
 	case <-ctx.Done():
-		return sample{}, context.Cause(ctx)
+		return usage.Sample{}, context.Cause(ctx)
 	case <-time.After(d):
 	}
-	return p.sample(ctx)
+	return p.Sample(ctx)
 }
 
 // install creates the Manifests, and returns the seconds from before the first request until all are Ready.
@@ -82,70 +68,42 @@ func install(ctx context.Context, e *environment, o options) (float64, error) {
 	begin := time.Now()
 	g.Go(func() error { return createManifests(ctx, e.controlClient, e.source, o.manifests) })
 	g.Go(func() error {
-		return newPending(o.manifests).await(ctx, e.controlClient, &v1alpha1.ManifestList{}, namespace)
+		return objects.NewPending(o.manifests, name).Await(ctx, e.controlClient, &v1alpha1.ManifestList{}, namespace)
 	})
 	err := g.Wait()
 	return time.Since(begin).Seconds(), err
 }
 
-// quiet waits until the provider sends no more requests, and returns the first sample of the idle time, because the
-// metrics requests of the wait cost CPU time, too.
-func (p *provider) quiet(ctx context.Context) (sample, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, quietWithin, errors.Errorf("the provider is not quiet within %s", quietWithin))
-	defer cancel()
-	last, err := p.sample(ctx)
-	if err != nil {
-		return sample{}, err
-	}
-	for since := time.Now(); time.Since(since) < quietFor; {
-		select {
-		case <-ctx.Done():
-			return sample{}, context.Cause(ctx)
-		case <-time.After(quietFor / 10):
-		}
-		now, err := p.sample(ctx)
-		if err != nil {
-			return sample{}, err
-		}
-		if !maps.Equal(now.target, last.target) || !maps.Equal(now.control, last.control) {
-			last, since = now, time.Now()
-		}
-	}
-	return last, nil
-}
-
 // newResult returns the usage per Manifest between two samples.
-func newResult(n int, before, after sample) *result {
-	target, control := after.target.minus(before.target), after.control.minus(before.control)
+func newResult(n int, before, after usage.Sample) *result {
+	target, control := after.Target.Minus(before.Target), after.Control.Minus(before.Control)
 	return &result{
 		Manifests:      n,
-		Objects:        objects,
-		TargetRequests: per(target.sum(), n),
-		Requests:       per(target.sum()+control.sum(), n),
-		ControlWrites:  per(control.writes(), n),
-		CPUSeconds:     per(after.cpu-before.cpu, n),
-		ByVerb:         map[string]requests{"target": target.per(n), "control_plane": control.per(n)},
+		Objects:        chartObjects,
+		TargetRequests: usage.Per(target.Sum(), n),
+		Requests:       usage.Per(target.Sum()+control.Sum(), n),
+		ControlWrites:  usage.Per(control.Writes(), n),
+		CPUSeconds:     usage.Per(after.CPU-before.CPU, n),
+		ByVerb:         map[string]usage.Requests{"target": target.Per(n), "control_plane": control.Per(n)},
 	}
 }
 
 // addIdle adds the requests between two samples of an idle provider.
-func (r *result) addIdle(before, after sample) {
-	target, control := after.target.minus(before.target), after.control.minus(before.control)
-	r.IdleTargetRequests = target.sum("WATCH")
-	r.IdleWrites = target.writes() + control.writes()
-	r.idleCPU = after.cpu - before.cpu
-	r.idle = map[string]requests{"target": target, "control_plane": control}
+func (r *result) addIdle(before, after usage.Sample) {
+	target, control := after.Target.Minus(before.Target), after.Control.Minus(before.Control)
+	r.IdleTargetRequests = target.Sum(usage.Watch)
+	r.IdleWrites = target.Writes() + control.Writes()
+	r.idleCPU = after.CPU - before.CPU
+	r.idle = map[string]usage.Requests{"target": target, "control_plane": control}
 }
 
-// per returns the total per install, rounded to four decimals.
-func per(total float64, n int) float64 { return math.Round(total/float64(n)*1e4) / 1e4 }
-
-func (r requests) per(n int) requests {
-	out := requests{}
-	for verb, total := range r {
-		out[verb] = per(total, n)
+// reconciled returns the number of reconciliations of managed resources, which are Manifests and Kymas.
+func reconciled(s usage.Sample) float64 {
+	total := 0.0
+	for controller, n := range s.Reconciles {
+		if strings.HasPrefix(controller, "managed/") {
+			total += n
+		}
 	}
-	return out
+	return total
 }
-
-func (r requests) verbs() []string { return slices.Sorted(maps.Keys(r)) }

@@ -3,17 +3,15 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane-contrib/provider-kyma/test/bench/objects"
+	"github.com/crossplane-contrib/provider-kyma/test/bench/usage"
 )
 
 // A result is the result of the benchmark. Numbers per install are averages over the Manifests.
@@ -37,7 +35,7 @@ type result struct {
 	// IdleWrites is the number of writes to both clusters.
 	IdleWrites float64 `json:"idle_writes"`
 	// ByVerb is the number of requests per install by verb, for target and control_plane.
-	ByVerb map[string]requests `json:"by_verb"`
+	ByVerb map[string]usage.Requests `json:"by_verb"`
 
 	// Kymas is the number of Kymas of three modules each, which are measured last.
 	Kymas int `json:"kymas"`
@@ -54,12 +52,12 @@ type result struct {
 	KymaIdleWrites float64 `json:"kyma_idle_writes"`
 
 	kymaSeconds, kymaTarget, kymaCPU, kymaReconcilesAll float64
-	kymaByVerb                                          requests
+	kymaByVerb                                          usage.Requests
 	kymaByController                                    []string
 	lags                                                int
 
 	startPeak, startCPU, idleCPU float64
-	idle                         map[string]requests
+	idle                         map[string]usage.Requests
 }
 
 // print prints the result and the reference values, which are for 200 releases on two cores shared with the servers.
@@ -115,35 +113,7 @@ func (r *result) printKymas(w io.Writer) {
 	slices.Sort(r.kymaByController)
 	fmt.Fprintf(w, "\ncontrol_plane  per Kyma: %s\n", r.kymaByVerb)
 	fmt.Fprintf(w, "reconciles     per Kyma: %s\n", strings.Join(r.kymaByController, ", "))
-	fmt.Fprintf(w, "The lag is of %d changes, up to %d Kymas at a time.\n\n", r.lags, creators)
+	fmt.Fprintf(w, "The lag is of %d changes, up to %d Kymas at a time.\n\n", r.lags, objects.Creators)
 }
 
 func f(format string, v any) string { return fmt.Sprintf(format, v) }
-
-func (r requests) String() string {
-	if len(r) == 0 {
-		return "none"
-	}
-	var parts []string
-	for _, verb := range r.verbs() {
-		parts = append(parts, fmt.Sprintf("%s %.2f", verb, r[verb]))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// write writes the result as JSON.
-func (r *result) write(path string) error {
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return errors.Wrap(err, "cannot encode the result")
-	}
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".bench-*")
-	if err != nil {
-		return errors.Wrap(err, "cannot write the result")
-	}
-	_, err = temporary.Write(append(data, '\n'))
-	if err = errors.Join(err, temporary.Close()); err == nil {
-		err = os.Rename(temporary.Name(), path)
-	}
-	return errors.Wrap(err, "cannot write the result")
-}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package objects
 
 import (
 	"context"
@@ -22,18 +22,19 @@ import (
 // mostReported is the maximum number of objects in an error about objects that are not Ready.
 const mostReported = 5
 
-// pending contains the objects that are not Ready, by name, with their state.
-type pending map[string]string
+// Pending contains the objects that are not Ready, by name, with their state.
+type Pending map[string]string
 
-func newPending(n int) pending {
-	p := pending{}
+// NewPending returns n objects that were not created yet, with their names.
+func NewPending(n int, name func(i int) string) Pending {
+	p := Pending{}
 	for i := range n {
 		p[name(i)] = "not created"
 	}
 	return p
 }
 
-func (p pending) see(o runtime.Object) {
+func (p Pending) see(o runtime.Object) {
 	switch o := o.(type) {
 	case *v1alpha1.Manifest:
 		p.note(o.Name, o.GetCondition(xpv2.TypeReady), o.Status.AtProvider.State)
@@ -44,7 +45,7 @@ func (p pending) see(o runtime.Object) {
 	}
 }
 
-func (p pending) note(name string, ready xpv2.Condition, state v1alpha1.State) {
+func (p Pending) note(name string, ready xpv2.Condition, state v1alpha1.State) {
 	if ready.Status == corev1.ConditionTrue && state == v1alpha1.StateReady {
 		delete(p, name)
 		return
@@ -52,7 +53,8 @@ func (p pending) note(name string, ready xpv2.Condition, state v1alpha1.State) {
 	p[name] = fmt.Sprintf("state %q %q", state, ready.Message)
 }
 
-func (p pending) String() string {
+// String returns some of the objects, with their states.
+func (p Pending) String() string {
 	var lines []string
 	for name, message := range p {
 		if len(lines) == mostReported {
@@ -64,9 +66,9 @@ func (p pending) String() string {
 	return strings.Join(lines, "; ")
 }
 
-// await waits until all objects of a kind are Ready. The list is an empty list of the kind. The namespace is empty for
+// Await waits until all objects of a kind are Ready. The list is an empty list of the kind. The namespace is empty for
 // cluster-scoped kinds.
-func (p pending) await(ctx context.Context, control client.WithWatch, list client.ObjectList, namespace string) error {
+func (p Pending) Await(ctx context.Context, control client.WithWatch, list client.ObjectList, namespace string) error {
 	for len(p) > 0 {
 		if err := control.List(ctx, list, client.InNamespace(namespace)); err != nil {
 			return p.explain(ctx, err)
@@ -89,7 +91,7 @@ func (p pending) await(ctx context.Context, control client.WithWatch, list clien
 }
 
 // follow processes events of a watch until all objects are Ready or the watch ends.
-func (p pending) follow(ctx context.Context, w watch.Interface) {
+func (p Pending) follow(ctx context.Context, w watch.Interface) {
 	for len(p) > 0 {
 		select {
 		case <-ctx.Done():
@@ -105,7 +107,7 @@ func (p pending) follow(ctx context.Context, w watch.Interface) {
 	}
 }
 
-func (p pending) explain(ctx context.Context, err error) error {
+func (p Pending) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package usage
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
+)
+
+const (
+	// quietFor is how long the provider must send no requests to count as idle.
+	quietFor = 3 * time.Second
+	// QuietWithin is a timeout for Quiet.
+	QuietWithin = 2 * time.Minute
+)
+
+// A Provider is a separate process, so that its usage can be distinguished from that of the servers and the benchmark.
+type Provider struct {
+	*process.Process
+
+	metrics, profiles string
+}
+
+// Start starts the provider with its data in dir/provider-data, and returns when it is ready. It uses the defaults, except that it
+// does not use leader election, because renewals of the lease would count as writes, and that it serves profiles on loopback.
+func Start(ctx context.Context, binary, dir, kubeconfig string, args ...string) (*Provider, error) {
+	metrics, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	profiles, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := controlplane.StartProvider(ctx, controlplane.ProviderOptions{
+		Kubeconfig: kubeconfig, Dir: filepath.Join(dir, "provider-data"), Binary: binary,
+		Args: append([]string{"--metrics-bind-address=" + metrics, "--pprof-bind-address=" + profiles, "--no-leader-election"}, args...),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Provider{Process: p, metrics: metrics, profiles: profiles}, nil
+}
+
+// A Sample is the usage of the provider since its start.
+type Sample struct {
+	Target, Control Requests
+	// Reconciles is the number of reconciliations by controller.
+	Reconciles map[string]float64
+	// CPU is the CPU time in seconds, and ChildCPU is that of child processes that have ended.
+	CPU, ChildCPU float64
+	// RSS and Peak are the resident memory, in MiB.
+	RSS, Peak float64
+	Metrics   Metrics
+}
+
+// Sample reads the current usage.
+func (p *Provider) Sample(ctx context.Context) (Sample, error) {
+	text, err := get(ctx, "http://"+p.metrics+"/metrics")
+	if err != nil {
+		return Sample{}, err
+	}
+	s := Sample{Metrics: Metrics(text)}
+	s.Target = s.Metrics.Counts("provider_kyma_target_requests_total", "verb")
+	s.Control = s.Metrics.Counts("provider_kyma_control_plane_requests_total", "verb")
+	s.Reconciles = s.Metrics.Counts("controller_runtime_reconcile_total", "controller")
+	if s.CPU, s.ChildCPU, err = cpuSeconds(p.PID()); err != nil {
+		return Sample{}, err
+	}
+	s.RSS, s.Peak, err = memoryMiB(p.PID())
+	return s, err
+}
+
+// Quiet waits until the provider sends no more requests, and returns the first sample of the idle time, because the metrics requests
+// of the wait cost CPU time, too. Watches that are renewed do not count.
+func (p *Provider) Quiet(ctx context.Context, within time.Duration) (Sample, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, within, errors.Errorf("the provider is not quiet within %s", within))
+	defer cancel()
+	last, err := p.Sample(ctx)
+	if err != nil {
+		return Sample{}, err
+	}
+	for since := time.Now(); time.Since(since) < quietFor; {
+		select {
+		case <-ctx.Done():
+			return Sample{}, context.Cause(ctx)
+		case <-time.After(quietFor / 10):
+		}
+		now, err := p.Sample(ctx)
+		if err != nil {
+			return Sample{}, err
+		}
+		if !now.Target.equal(last.Target) || !now.Control.equal(last.Control) {
+			last, since = now, time.Now()
+		}
+	}
+	return last, nil
+}
+
+// Profile returns a profile as text: heap, after a garbage collection, or goroutine.
+func (p *Provider) Profile(ctx context.Context, name string) (string, error) {
+	return get(ctx, "http://"+p.profiles+"/debug/pprof/"+name+"?debug=1&gc=1")
+}
+
+func get(ctx context.Context, url string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", errors.Wrap(err, "cannot make a request")
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = errors.Errorf("%s answers %s", url, res.Status)
+	}
+	return string(body), err
+}
+
+// freeAddress returns an address that no process listened on a moment ago, with a port outside of the range of outgoing
+// connections.
+func freeAddress(ctx context.Context) (string, error) {
+	port, err := process.FreePort(ctx)
+	return net.JoinHostPort(process.Loopback, strconv.Itoa(port)), err
+}

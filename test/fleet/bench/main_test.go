@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/phase"
+)
+
+func TestChosen(t *testing.T) {
+	cases := map[string]struct {
+		reason, names string
+		want          string
+		err           string
+	}{
+		"Some":    {reason: "The order is that of the list.", names: "restart,idle", want: "empty connect create idle restart"},
+		"Always":  {reason: "A phase that is always played can be named.", names: "create", want: "empty connect create"},
+		"Unknown": {reason: "A typing error does not skip a phase.", names: "idel", err: `no phase "idel"`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			steps, err := chosen(tc.names)
+			if err != nil {
+				if tc.err == "" || !strings.Contains(err.Error(), tc.err) {
+					t.Errorf("%s\nwant the error %q, got %v", tc.reason, tc.err, err)
+				}
+				return
+			}
+			if got := strings.Join(names(steps), " "); got != tc.want || tc.err != "" {
+				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+	steps, err := chosen("")
+	if err != nil || !slices.Equal(names(steps), names(phase.All())) {
+		t.Errorf("by default, all phases are played, not %v: %v", names(steps), err)
+	}
+}
+
+func names(steps []phase.Step) []string {
+	var out []string
+	for _, s := range steps {
+		out = append(out, s.Name)
+	}
+	return out
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phase
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/apiserver"
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/report"
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/world"
+)
+
+// faults are the ways in which clusters fail, by the names of their phases.
+func faults() []struct {
+	name  string
+	fault apiserver.Fault
+} {
+	return []struct {
+		name  string
+		fault apiserver.Fault
+	}{
+		{"refused", apiserver.Fault{Mode: apiserver.Refused}},
+		{"black-hole", apiserver.Fault{Mode: apiserver.BlackHole}},
+		{"hang", apiserver.Fault{Mode: apiserver.Hang}},
+		{"slow", apiserver.Fault{Latency: 300 * time.Millisecond, BytesPerSecond: 1000}},
+		{"401", apiserver.Fault{Mode: apiserver.Unauthorized}},
+		{"403", apiserver.Fault{Mode: apiserver.Forbidden}},
+		{"429", apiserver.Fault{Mode: apiserver.TooManyRequests, RetryAfter: 1}},
+		{"500", apiserver.Fault{Mode: apiserver.ServerError}},
+		{"stalled-watches", apiserver.Fault{Mode: apiserver.StalledWatches}},
+		{"swapped-certificate", apiserver.Fault{Mode: apiserver.SwappedCertificate}},
+	}
+}
+
+// faultSteps returns the phases with faults: for each share of the fleet and each fault, and a rollout with black holes.
+func faultSteps() []Step {
+	var out []Step
+	for _, percent := range []int{1, 10} {
+		for _, f := range faults() {
+			out = append(out, Step{Name: fmt.Sprintf("fault-%s-%d%%", f.name, percent), Do: fault(percent, f.fault)})
+		}
+	}
+	return append(out, Step{Name: "rollout-black-hole-10%", Do: rolloutWithBlackHoles})
+}
+
+// fault returns a phase in which a share of the clusters fail for a while, and users edit the Kymas of the others. It ends when all
+// clusters are connected again.
+func fault(percent int, f apiserver.Fault) func(ctx context.Context, r *Run, p *report.Phase) error {
+	return func(ctx context.Context, r *Run, p *report.Phase) error {
+		failing := r.share(percent)
+		names := world.Clusters(0, failing)
+		before, err := r.World.Simulator.CountOf(names)
+		if err != nil {
+			return err
+		}
+		if err := r.World.Simulator.SetFault(names, f); err != nil {
+			return err
+		}
+		// The fault ends also if the edits fail.
+		edits, err := r.editDuring(ctx, failing)
+		during, countErr := r.World.Simulator.CountOf(names)
+		if endErr := r.World.Simulator.SetFault(names, apiserver.Fault{}); err == nil && countErr == nil {
+			err = endErr
+		}
+		if err != nil {
+			return err
+		}
+		p.Edits = edits
+		begin := time.Now()
+		err = r.connected(ctx, r.working())
+		p.Values = map[string]float64{
+			"failing": float64(failing), "requests_to_failing": float64(during - before), "recovery_s": time.Since(begin).Seconds(),
+		}
+		return err
+	}
+}
+
+// editDuring lets users edit the Kymas of the clusters from a number on, for the time of a fault.
+func (r *Run) editDuring(ctx context.Context, first int) (*report.Edits, error) {
+	done := make(chan struct{})
+	timer := time.AfterFunc(r.Fault, func() { close(done) })
+	defer timer.Stop()
+	const edits = 20
+	u := &users{run: r, every: max(r.Fault/edits, time.Millisecond), first: first, last: r.working()}
+	return u.edit(ctx, 2*edits, done)
+}
+
+// rolloutWithBlackHoles releases a version while a tenth of the clusters neither respond nor refuse connections. It ends when all
+// clusters have the version.
+func rolloutWithBlackHoles(ctx context.Context, r *Run, p *report.Phase) error {
+	failing := r.share(10) //nolint:mnd // A tenth.
+	names := world.Clusters(0, failing)
+	if err := r.World.Simulator.SetFault(names, apiserver.Fault{Mode: apiserver.BlackHole}); err != nil {
+		return err
+	}
+	begin := time.Now()
+	err := r.rollOut(ctx, failing)
+	p.Values = map[string]float64{"failing": float64(failing), "rollout_to_others_s": time.Since(begin).Seconds()}
+	if endErr := r.World.Simulator.SetFault(names, apiserver.Fault{}); err == nil {
+		err = endErr
+	}
+	if err != nil {
+		return err
+	}
+	return r.World.AwaitVersion(names, r.current(), r.Timeout)
+}
+
+// share returns the number of clusters in a percentage of the fleet. It is at least one, and not the whole fleet.
+func (r *Run) share(percent int) int {
+	const all = 100
+	return max(min(r.working()*percent/all, r.working()-1), 1)
+}
+
+// restartAPIServer restarts the API server of the control plane, and edits a Kyma afterwards.
+func restartAPIServer(ctx context.Context, r *Run, p *report.Phase) error {
+	r.World.Control.StopAPIServer()
+	if err := r.World.Control.StartAPIServer(ctx); err != nil {
+		return err
+	}
+	var err error
+	p.Edits, err = (&users{run: r, every: time.Millisecond, last: r.working()}).edit(ctx, 1, nil)
+	return err
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phase
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/report"
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/world"
+)
+
+// TestAll checks that the names of phases are unique, and that the phases that others need come first.
+func TestAll(t *testing.T) {
+	var names []string
+	seen := map[string]bool{}
+	for _, s := range All() {
+		if seen[s.Name] || s.Do == nil {
+			t.Errorf("phase %q occurs twice, or does nothing", s.Name)
+		}
+		seen[s.Name] = true
+		names = append(names, s.Name)
+	}
+	if diff := cmp.Diff([]string{report.Empty, report.Connect, report.Create}, names[:3]); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	for _, name := range []string{report.Idle, report.EditsAtRest, report.Rollout, report.RolloutEdits, report.Rotation, report.Restart} {
+		if !seen[name] {
+			t.Errorf("there is no phase %q, from which a figure is derived", name)
+		}
+	}
+	if last := names[len(names)-1]; last != report.Removal {
+		t.Errorf("phase %q follows the removal, after which there are fewer clusters", last)
+	}
+}
+
+func TestShare(t *testing.T) {
+	cases := map[string]struct {
+		reason            string
+		clusters, percent int
+		want              int
+	}{
+		"Tenth":   {reason: "It is a share of the clusters.", clusters: 50, percent: 10, want: 5},
+		"Few":     {reason: "At least one cluster fails.", clusters: 50, percent: 1, want: 1},
+		"Two":     {reason: "At least one cluster works.", clusters: 2, percent: 100, want: 1},
+		"Removed": {reason: "Removed clusters do not count.", clusters: 20, percent: 50, want: 5},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := &Run{World: &world.World{Options: world.Options{Clusters: tc.clusters}}}
+			if name == "Removed" {
+				r.removed = 10
+			}
+			if got := r.share(tc.percent); got != tc.want {
+				t.Errorf("%s\nwant %d, got %d", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestChoose checks that a Kyma has one edit at a time.
+func TestChoose(t *testing.T) {
+	u := &users{first: 2, last: 4, busy: map[int]bool{}}
+	seen := map[int]bool{}
+	for range 100 {
+		if c, ok := u.choose(); ok {
+			if seen[c] || c < 2 || c > 3 {
+				t.Fatalf("cluster %d is chosen", c)
+			}
+			seen[c] = true
+		}
+	}
+	if len(seen) != 2 {
+		t.Errorf("clusters %v are chosen", seen)
+	}
+}

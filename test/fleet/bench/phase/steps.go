@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phase
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/crossplane-contrib/provider-kyma/test/bench/objects"
+	"github.com/crossplane-contrib/provider-kyma/test/bench/usage"
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/report"
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/world"
+)
+
+// All returns the phases in the order in which they are played. The phases from the beginning to report.Create must be played.
+func All() []Step {
+	steps := []Step{
+		{Name: report.Empty, Do: empty},
+		{Name: report.Connect, Do: connect},
+		{Name: report.Create, Do: create},
+		{Name: report.Idle, Do: idle, Restless: true},
+		{Name: "profiles", Do: profiles, Restless: true},
+		{Name: report.EditsAtRest, Do: editAtRest},
+		{Name: report.Rollout, Do: rollout},
+		{Name: report.RolloutEdits, Do: rolloutWithEdits},
+		{Name: report.Rotation, Do: rotation},
+		{Name: report.Restart, Do: restart},
+		{Name: "restart-edit", Do: restartWithEdit},
+		{Name: "restart-api-server", Do: restartAPIServer},
+	}
+	steps = append(steps, faultSteps()...)
+	return append(steps, Step{Name: report.Removal, Do: removal})
+}
+
+// empty releases the modules. There is no cluster yet.
+func empty(ctx context.Context, r *Run, _ *report.Phase) error {
+	if err := r.World.Release(ctx, r.next()); err != nil {
+		return err
+	}
+	return r.World.AwaitModules(ctx)
+}
+
+// connect adds the clusters and their ProviderConfigs.
+func connect(ctx context.Context, r *Run, _ *report.Phase) error { return r.World.AddClusters(ctx) }
+
+// create creates the Kymas. It ends when all are Ready.
+func create(ctx context.Context, r *Run, _ *report.Phase) error {
+	return r.World.InstallKymas(ctx, r.Timeout)
+}
+
+// idle does nothing.
+func idle(ctx context.Context, r *Run, _ *report.Phase) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(r.Idle):
+		return nil
+	}
+}
+
+// profiles reads what the memory and the goroutines at rest belong to.
+func profiles(ctx context.Context, r *Run, p *report.Phase) error {
+	text, err := r.World.Provider.Profile(ctx, "goroutine")
+	if err != nil {
+		return err
+	}
+	if r.Result.Goroutines, _, err = report.GoroutineShares(text); err != nil {
+		return err
+	}
+	if text, err = r.World.Provider.Profile(ctx, "heap"); err != nil {
+		return err
+	}
+	var bytes float64
+	r.Result.Heap, bytes, err = report.HeapShares(text)
+	const mebi = 1 << 20
+	r.Result.HeapRest = math.Round(bytes/mebi*10) / 10 //nolint:mnd // One decimal.
+	return err
+}
+
+// editAtRest lets users edit while nothing else happens.
+func editAtRest(ctx context.Context, r *Run, p *report.Phase) error {
+	var err error
+	p.Edits, err = (&users{run: r, every: editEvery, last: r.working()}).edit(ctx, r.Edits, nil)
+	return err
+}
+
+// rollout releases a version. It ends when all clusters have it.
+func rollout(ctx context.Context, r *Run, _ *report.Phase) error {
+	return r.rollOut(ctx, 0)
+}
+
+// rollOut releases a version, and waits until the clusters from a number on have it.
+func (r *Run) rollOut(ctx context.Context, first int) error {
+	version := r.next()
+	if err := r.World.Release(ctx, version); err != nil {
+		return err
+	}
+	return r.World.AwaitVersion(world.Clusters(first, r.working()), version, r.Timeout)
+}
+
+// rolloutWithEdits releases a version, and lets users edit until all clusters have it.
+func rolloutWithEdits(ctx context.Context, r *Run, p *report.Phase) error {
+	every := 50 * time.Millisecond //nolint:mnd // The edits must not be a load of their own.
+	for _, before := range r.Result.Phases {
+		if before.Name == report.Rollout {
+			every = max(every, time.Duration(before.Seconds/float64(r.Edits)*float64(time.Second)))
+		}
+	}
+	done := make(chan struct{})
+	g, ctx := errgroup.WithContext(ctx)
+	begin := time.Now()
+	g.Go(func() error {
+		defer close(done)
+		err := r.rollOut(ctx, 0)
+		p.Values = map[string]float64{"rollout_s": time.Since(begin).Seconds()}
+		return err
+	})
+	g.Go(func() error {
+		var err error
+		p.Edits, err = (&users{run: r, every: every, last: r.working()}).edit(ctx, math.MaxInt, done)
+		return err
+	})
+	return g.Wait()
+}
+
+// rotation replaces the credentials of all clusters.
+func rotation(ctx context.Context, r *Run, _ *report.Phase) error {
+	err := objects.Parallel(ctx, r.working(), r.World.Rotate)
+	if err != nil {
+		return err
+	}
+	return r.connected(ctx, r.working())
+}
+
+// restart restarts the provider. It ends when the new process is connected to all clusters.
+func restart(ctx context.Context, r *Run, _ *report.Phase) error {
+	if err := r.startAgain(ctx); err != nil {
+		return err
+	}
+	return r.connected(ctx, r.working())
+}
+
+// startAgain ends the provider and starts it again. The usage of the phase begins with the new process.
+func (r *Run) startAgain(ctx context.Context) error {
+	limit, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := r.World.Provider.Terminate(limit); err != nil {
+		return err
+	}
+	r.before.Provider = usage.Sample{}
+	var err error
+	if r.before.Target, err = r.World.Simulator.Count(); err != nil {
+		return err
+	}
+	return r.World.StartProvider(ctx)
+}
+
+// restartWithEdit restarts the provider, while a user edits a Kyma.
+func restartWithEdit(ctx context.Context, r *Run, p *report.Phase) error {
+	begin := time.Now()
+	if err := r.startAgain(ctx); err != nil {
+		return err
+	}
+	p.Values = map[string]float64{"ready_s": time.Since(begin).Seconds()}
+	edits, err := (&users{run: r, every: time.Millisecond, last: r.working()}).edit(ctx, 1, nil)
+	if err != nil {
+		return err
+	}
+	p.Edits, p.Values["first_edit_s"] = edits, time.Since(begin).Seconds()
+	return r.connected(ctx, r.working())
+}
+
+// removal removes a tenth of the clusters.
+func removal(ctx context.Context, r *Run, p *report.Phase) error {
+	const share = 10
+	n, last := max(r.working()/share, 1), r.working()
+	p.Values = map[string]float64{"removed": float64(n), "goroutines_before": r.before.Provider.Metrics.Sum("go_goroutines")}
+	r.removed += n
+	err := objects.Parallel(ctx, n, func(ctx context.Context, i int) error { return r.World.Remove(ctx, last-1-i) })
+	return errors.Wrap(err, "cannot remove a cluster")
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulator
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/rpc"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/apiserver"
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/apiserver/cluster"
+)
+
+const (
+	// serviceName is the name of the service in calls.
+	serviceName = "Simulator"
+	// pollEvery is the interval at which Await reads an object.
+	pollEvery = 5 * time.Millisecond
+)
+
+// Serve runs a simulator that is controlled through a Unix socket at path, until ctx is done.
+func Serve(ctx context.Context, path string) error {
+	server, err := apiserver.Start(ctx, apiserver.Options{})
+	if err != nil {
+		return err
+	}
+	defer server.Stop()
+	s := rpc.NewServer()
+	if err := s.RegisterName(serviceName, &Service{server}); err != nil {
+		return errors.Wrap(err, "cannot register the service")
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	if err != nil {
+		return errors.Wrap(err, "cannot listen")
+	}
+	context.AfterFunc(ctx, func() { _ = l.Close() })
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return nil //nolint:nilerr // The listener is closed when ctx is done.
+		}
+		go s.ServeConn(c)
+	}
+}
+
+// A Service has the calls of a simulator. Its methods have the form that net/rpc requires.
+type Service struct{ server *apiserver.Server }
+
+// A Fault is a fault of some clusters.
+type Fault struct {
+	Clusters []string
+	Fault    apiserver.Fault
+}
+
+// A Field is a field of an object in some clusters, with a string as value.
+type Field struct {
+	Clusters  []string
+	Resource  schema.GroupVersionResource
+	Namespace string
+	// Names are the names of the objects in each cluster.
+	Names []string
+	// Path is the path of the field.
+	Path  []string
+	Value string
+	// Timeout limits the wait for the value.
+	Timeout time.Duration
+}
+
+// Add adds a cluster, and returns its kubeconfig.
+func (s *Service) Add(name string, kubeconfig *[]byte) error {
+	if err := s.server.AddCluster(name); err != nil {
+		return err
+	}
+	*kubeconfig = s.server.Kubeconfig(name)
+	return nil
+}
+
+// Remove removes a cluster.
+func (s *Service) Remove(name string, _ *struct{}) error {
+	s.server.RemoveCluster(name)
+	return nil
+}
+
+// Rotate replaces the token of a cluster, and returns its kubeconfig.
+func (s *Service) Rotate(name string, kubeconfig *[]byte) error {
+	if err := s.server.RotateToken(name); err != nil {
+		return err
+	}
+	*kubeconfig = s.server.Kubeconfig(name)
+	return nil
+}
+
+// SetFault makes clusters fail, or work again.
+func (s *Service) SetFault(f Fault, _ *struct{}) error {
+	for _, c := range f.Clusters {
+		s.server.SetFault(c, f.Fault)
+	}
+	return nil
+}
+
+// Count returns the counters of all clusters together.
+func (s *Service) Count(_ struct{}, count *apiserver.Count) error {
+	*count = s.server.Count("")
+	return nil
+}
+
+// CountOf returns the number of requests to some clusters.
+func (s *Service) CountOf(clusters []string, requests *int) error {
+	for _, c := range clusters {
+		if s.server.Cluster(c) == nil {
+			return errors.Errorf("there is no cluster %q", c)
+		}
+		for _, n := range s.server.Count(c).Requests {
+			*requests += n
+		}
+	}
+	return nil
+}
+
+// Unknown returns the calls that the simulator does not implement.
+func (s *Service) Unknown(_ struct{}, calls *[]string) error {
+	*calls = s.server.Unknown()
+	return nil
+}
+
+// Await waits until a field has a value in all objects, and returns the number of objects in which it never had it.
+func (s *Service) Await(f Field, missing *int) error {
+	deadline := time.Now().Add(f.Timeout)
+	for _, c := range f.Clusters {
+		for _, name := range f.Names {
+			for !s.has(c, name, f) {
+				if time.Now().After(deadline) {
+					*missing++
+					break
+				}
+				time.Sleep(pollEvery)
+			}
+		}
+	}
+	return nil
+}
+
+// has reports whether an object has the value of a field.
+func (s *Service) has(clusterName, name string, f Field) bool {
+	c := s.server.Cluster(clusterName)
+	if c == nil {
+		return false
+	}
+	kind := c.Kinds().Of(f.Resource.GroupResource())
+	if kind == nil {
+		return false
+	}
+	object, err := c.Get(cluster.Target{Kind: kind, Namespace: f.Namespace, Name: name})
+	if err != nil {
+		return false
+	}
+	value, found, err := unstructured.NestedString(object, f.Path...)
+	return err == nil && found && value == f.Value
+}
+
+// String describes the field for errors.
+func (f Field) String() string {
+	return fmt.Sprintf("%s of %s %s/%v", f.Path, f.Resource.Resource, f.Namespace, f.Names)
+}

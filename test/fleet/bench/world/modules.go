@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package world
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/test/bench/objects"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/simulator"
+)
+
+// repository is the repository of the components of the modules.
+const repository = "modules"
+
+// Release releases a version of all modules. The modules are resolved, or updated if there is an earlier version.
+func (w *World) Release(ctx context.Context, version string) error {
+	files := maps.Clone(w.chart)
+	files["Chart.yaml"] = fmt.Appendf(nil, "apiVersion: v2\nname: module\nversion: %s\n", version)
+	files["values.yaml"] = fmt.Appendf(nil, "message: none\nversion: %s\n", version)
+	for i := range w.Modules {
+		c := controlplane.Component{
+			Name: "example.org/module/" + moduleName(i), Version: version,
+			Resources: []controlplane.ComponentResource{{Name: moduleName(i), Type: "helm-chart", Files: files}},
+		}
+		if _, err := w.registry.PushComponent(ctx, repository, c); err != nil {
+			return err
+		}
+		if err := w.offer(ctx, i, c); err != nil {
+			return errors.Wrapf(err, "cannot offer module %q", moduleName(i))
+		}
+	}
+	return nil
+}
+
+// offer creates or updates the ModuleTemplate of a module.
+func (w *World) offer(ctx context.Context, i int, c controlplane.Component) error {
+	t := &v1alpha1.ModuleTemplate{
+		ObjectMeta: metav1.ObjectMeta{Name: moduleName(i)},
+		Spec: v1alpha1.ModuleTemplateSpec{
+			Channel:   "regular",
+			Component: &v1alpha1.Component{Repository: w.registry.Host() + "/" + repository, Name: c.Name, Version: c.Version},
+		},
+	}
+	err := w.Client.Create(ctx, t)
+	if !kerrors.IsAlreadyExists(err) {
+		return err
+	}
+	patch, err := json.Marshal(map[string]any{"spec": t.Spec})
+	if err != nil {
+		return err
+	}
+	return w.Client.Patch(ctx, t, client.RawPatch(types.MergePatchType, patch))
+}
+
+// AwaitModules waits until all ModuleTemplates are resolved.
+func (w *World) AwaitModules(ctx context.Context) error {
+	return objects.NewPending(w.Modules, moduleName).Await(ctx, w.Client, &v1alpha1.ModuleTemplateList{}, "")
+}
+
+// AwaitVersion waits until all modules have a version in some clusters.
+func (w *World) AwaitVersion(clusters []string, version string, timeout time.Duration) error {
+	f := configMaps(clusters, "version", version, timeout)
+	for i := range w.Modules {
+		f.Names = append(f.Names, moduleName(i))
+	}
+	_, err := w.Simulator.Await(f)
+	return err
+}
+
+// Edit changes a value of the first module of a Kyma, as a user would, and returns the time until an object in the cluster shows it.
+func (w *World) Edit(ctx context.Context, i int, message string, timeout time.Duration) (time.Duration, error) {
+	begin := time.Now()
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"forProvider": map[string]any{"modules": w.modules(message)}}})
+	if err != nil {
+		return 0, errors.Wrap(err, "cannot encode the edit")
+	}
+	k := &v1alpha1.Kyma{ObjectMeta: meta(i)}
+	if err := w.Client.Patch(ctx, k, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return 0, errors.Wrapf(err, "cannot edit Kyma %q", k.Name)
+	}
+	f := configMaps([]string{k.Name}, "message", message, timeout)
+	f.Names = []string{moduleName(0)}
+	_, err = w.Simulator.Await(f)
+	return time.Since(begin), err
+}
+
+func configMaps(clusters []string, key, value string, timeout time.Duration) simulator.Field {
+	return simulator.Field{
+		Clusters: clusters, Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "default",
+		Path: []string{"data", key}, Value: value, Timeout: timeout,
+	}
+}
+
+// modules returns the modules of a Kyma. The message is a value of the first one, unless it is empty.
+func (w *World) modules(message string) []v1alpha1.Module {
+	out := make([]v1alpha1.Module, 0, w.Modules)
+	for i := range w.Modules {
+		out = append(out, v1alpha1.Module{Name: moduleName(i)})
+	}
+	if message != "" {
+		values, _ := json.Marshal(map[string]string{"message": message}) // Strings always have an encoding.
+		out[0].Values = &runtime.RawExtension{Raw: values}
+	}
+	return out
+}

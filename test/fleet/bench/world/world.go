@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package world
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+	"github.com/crossplane-contrib/provider-kyma/test/bench/usage"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/simulator"
+)
+
+// namespace is the namespace of the Kymas and their ProviderConfigs.
+const namespace = "fleet"
+
+// Options are the options of a World.
+type Options struct {
+	// Clusters is the number of clusters, with a Kyma each, and Modules is the number of modules of each Kyma.
+	Clusters, Modules int
+	// Args are additional flags of the provider.
+	Args []string
+}
+
+// A World contains the servers of the benchmark.
+type World struct {
+	Options
+
+	Control   *controlplane.Cluster
+	Simulator *simulator.Simulator
+	Provider  *usage.Provider
+	// Client is a client of the control plane.
+	Client client.WithWatch
+
+	metrics  rest.Interface
+	dir      string
+	registry *controlplane.Registry
+	chart    controlplane.Files
+}
+
+// Start starts all servers, with the first version of the modules but without clusters. After an error, it also returns what it has
+// started, which the caller must stop.
+func Start(ctx context.Context, o Options) (*World, error) {
+	w := &World{Options: o}
+	var err error
+	if w.dir, err = os.MkdirTemp("", "provider-kyma-fleet-"); err != nil {
+		return w, errors.Wrap(err, "cannot make a directory")
+	}
+	if err := w.build(ctx); err != nil {
+		return w, err
+	}
+	if w.Simulator, err = simulator.Start(ctx, w.dir); err != nil {
+		return w, err
+	}
+	if err := w.startControlPlane(ctx); err != nil {
+		return w, err
+	}
+	if w.registry, err = controlplane.StartRegistry(controlplane.WebOptions{}); err != nil {
+		return w, err
+	}
+	if err := w.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+		return w, errors.Wrap(err, "cannot create the namespace")
+	}
+	return w, w.StartProvider(ctx)
+}
+
+func (w *World) startControlPlane(ctx context.Context) error {
+	root, err := tools.Root()
+	if err != nil {
+		return err
+	}
+	if w.chart, err = controlplane.ReadDir(filepath.Join(root, "test", "fleet", "bench", "testdata", "module")); err != nil {
+		return err
+	}
+	w.Control, err = controlplane.Start(ctx, controlplane.Options{
+		Name: "control-plane", Dir: filepath.Join(w.dir, "control-plane"),
+		// Deletion needs only this controller.
+		ControllerManager: true, Controllers: []string{"garbage-collector-controller"},
+	})
+	if err != nil {
+		return err
+	}
+	if w.Client, err = w.Control.Client(); err != nil {
+		return err
+	}
+	plain, err := kubernetes.NewForConfig(w.Control.Config())
+	if err != nil {
+		return errors.Wrap(err, "cannot create a client")
+	}
+	w.metrics = plain.RESTClient()
+	return w.Control.InstallCRDs(ctx, filepath.Join(root, "package", "crds"))
+}
+
+// build builds the servers that this user does not have yet, and the provider.
+func (w *World) build(ctx context.Context) error {
+	steps, err := tools.Missing(ctx, tools.Etcd, tools.KubeAPIServer, tools.KubeControllerManager)
+	if err != nil {
+		return err //nolint:wrapcheck // It names the tool.
+	}
+	provider := tools.Step{Name: "the provider", Usually: "2 minutes", Do: func(ctx context.Context) error {
+		_, err := controlplane.BuildProvider(ctx, w.dir)
+		return err //nolint:wrapcheck // It names the program.
+	}}
+	return tools.Run(ctx, os.Stderr, append(steps, provider)...) //nolint:wrapcheck // It names what could not be built.
+}
+
+// StartProvider starts the provider, with the cache of its previous process.
+func (w *World) StartProvider(ctx context.Context) error {
+	var err error
+	w.Provider, err = usage.Start(ctx, filepath.Join(w.dir, "provider"), w.dir, w.Control.KubeconfigFile(), w.Args...)
+	return err
+}
+
+// Metrics returns the metrics of the API server of the control plane.
+func (w *World) Metrics(ctx context.Context) (usage.Metrics, error) {
+	text, err := w.metrics.Get().AbsPath("/metrics").DoRaw(ctx)
+	return usage.Metrics(text), errors.Wrap(err, "cannot read the metrics of the control plane")
+}
+
+// Watch returns the error of the first server that ends unexpectedly, or nil when ctx is done. It does not watch the provider, which
+// is restarted.
+func (w *World) Watch(ctx context.Context) error {
+	select {
+	case <-w.Control.Crashed():
+		return w.Control.Err()
+	case <-w.Simulator.Done():
+		return w.Simulator.Err()
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// Stop stops all servers and removes their data.
+func (w *World) Stop() {
+	if w.Provider != nil {
+		w.Provider.Stop()
+	}
+	if w.Simulator != nil {
+		w.Simulator.Stop()
+	}
+	if w.registry != nil {
+		w.registry.Stop()
+	}
+	w.Control.Stop()
+	if w.dir != "" {
+		_ = os.RemoveAll(w.dir)
+	}
+}
+
+// Cluster returns the name of a cluster, its Kyma and its ProviderConfig.
+func Cluster(i int) string { return fmt.Sprintf("c%05d", i) }
+
+// Clusters returns the names of the clusters from one number up to, but not including, another one.
+func Clusters(from, to int) []string {
+	var out []string
+	for i := from; i < to; i++ {
+		out = append(out, Cluster(i))
+	}
+	return out
+}
+
+// moduleName returns the name of a module, and of its objects in each cluster.
+func moduleName(i int) string { return fmt.Sprintf("module-%d", i) }
