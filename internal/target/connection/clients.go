@@ -43,7 +43,7 @@ func newWatchClient(rc *rest.Config, client *http.Client, get notfound.GetFunc) 
 	if err != nil {
 		return nil, err
 	}
-	return &watchClient{objects: o, metadata: m, get: get, watches: newWatches(rc, requests)}, nil
+	return &watchClient{objects: o, metadata: m, get: get, watches: watches{requests}}, nil
 }
 
 // listTime is the maximum duration of a list request. Lists can be large, but no worker waits for them.

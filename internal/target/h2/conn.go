@@ -108,13 +108,9 @@ func (c *conn) writeLocked(f func(w *http2.Framer) error) error {
 		_ = c.net.SetWriteDeadline(time.Now().Add(writeTime)) // If it fails, so does the write.
 		_, err = c.net.Write(c.out.Bytes())
 	}
-	c.out.Reset()
-	const keep = 4 << 10
-	if c.out.Cap() > keep {
-		// Large buffers are rare, and must not stay with each connection.
-		c.out = bytes.Buffer{}
-		c.writer = http2.NewFramer(&c.out, nil)
-	}
+	// Connections are quiet most of the time, and must not keep buffers.
+	c.out, c.block = bytes.Buffer{}, bytes.Buffer{}
+	c.writer = http2.NewFramer(&c.out, nil)
 	if err != nil {
 		c.fail(err)
 	}

@@ -151,7 +151,7 @@ func (c *conn) resetByServer(f *http2.RSTStreamFrame) {
 	if s == nil {
 		return
 	}
-	if f.ErrCode == http2.ErrCodeRefusedStream && s.response == nil {
+	if f.ErrCode == http2.ErrCodeRefusedStream && !s.begun {
 		s.end(errUnused)
 	} else {
 		s.end(&resetError{f.ErrCode})

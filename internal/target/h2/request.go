@@ -37,7 +37,7 @@ func (c *conn) RoundTrip(req *http.Request) (*http.Response, error) {
 	<-s.answered
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s.response == nil {
+	if !s.begun {
 		err := s.err
 		c.mu.Unlock()
 		// The caller may send the body again.
@@ -46,6 +46,7 @@ func (c *conn) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp := s.response
+	s.response = nil // Its headers and its request need not stay as long as a watch.
 	resp.Request = req
 	if compression && strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") && s.left != 0 {
 		resp.Header.Del("Content-Encoding")

@@ -23,6 +23,8 @@ type stream struct {
 	changed sync.Cond
 	// answered is closed when there is a response, or err.
 	answered chan struct{}
+	// begun is true if the headers of the response were received. The response is nil after it was returned.
+	begun    bool
 	response *http.Response
 	// data contains what was received and not read. left is the number of bytes that are missing, or negative if that is unknown.
 	data bytes.Buffer
@@ -40,7 +42,7 @@ type stream struct {
 
 // begin handles the headers or the trailers of a response. It returns the code of a violation of the protocol. The caller holds the mutex.
 func (s *stream) begin(f *http2.MetaHeadersFrame) http2.ErrCode {
-	if s.response != nil {
+	if s.begun {
 		if !f.StreamEnded() {
 			return http2.ErrCodeProtocol
 		}
@@ -67,7 +69,7 @@ func (s *stream) begin(f *http2.MetaHeadersFrame) http2.ErrCode {
 	if n, err := strconv.ParseInt(r.Header.Get("Content-Length"), 10, 64); err == nil && n >= 0 {
 		r.ContentLength = n
 	}
-	s.response, s.left = r, r.ContentLength
+	s.begun, s.response, s.left = true, r, r.ContentLength
 	if f.StreamEnded() {
 		// A response without a body can have any Content-Length, for example that to HEAD.
 		s.left = 0
@@ -86,7 +88,7 @@ func (s *stream) add(data []byte, size int64, ended bool) http2.ErrCode {
 	if s.window -= size; s.window < 0 {
 		return http2.ErrCodeFlowControl
 	}
-	if s.response == nil || s.err != nil {
+	if !s.begun || s.err != nil {
 		return http2.ErrCodeProtocol
 	}
 	s.read += size - int64(len(data))

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"os"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -35,7 +37,7 @@ var watched = []schema.GroupVersionKind{
 // bytes are those of the heap and of stacks.
 const (
 	mostGoroutines = 2
-	mostBytes      = 120 << 10
+	mostBytes      = 90 << 10
 )
 
 // connect connects to a cluster through a dialer, and watches.
@@ -81,6 +83,7 @@ func TestRest(t *testing.T) {
 	if (heap+stacks)/n > mostBytes {
 		t.Errorf("want at most %d bytes a connection", mostBytes)
 	}
+	writeProfile(t)
 	for _, c := range all {
 		c.Close()
 	}
@@ -182,6 +185,22 @@ func heapBytes() int64 {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// writeProfile writes a profile of the heap, if the flags name a file for it.
+func writeProfile(t *testing.T) {
+	t.Helper()
+	if *profile == "" {
+		return
+	}
+	f, err := os.Create(*profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := pprof.WriteHeapProfile(f); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // stackBytes returns the size of all stacks.

@@ -25,6 +25,9 @@ import (
 // clusters is the number of clusters of the measurement.
 var clusters = flag.Int("fleet.clusters", 20, "number of clusters")
 
+// profile is the file to which the heap of connections at rest is written.
+var profile = flag.String("fleet.profile", "", "file for a profile of the heap")
+
 // serverFor is the environment variable with the number of clusters that makes the test process a server for them.
 const serverFor = "FLEET_SERVER_FOR"
 
