@@ -142,7 +142,7 @@ func (k *kind) returnSlot() {
 	}
 }
 
-// answered records the result of a request, and returns the error for the reflector.
+// answered records the result of a request, and returns its error.
 func (k *kind) answered(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -88,6 +89,43 @@ func TestRest(t *testing.T) {
 		c.Close()
 	}
 	runtime.KeepAlive(all)
+}
+
+// TestEvents checks that events arrive in connections at rest, in both formats, and that the connections are at rest again afterwards.
+func TestEvents(t *testing.T) {
+	targets := serveElsewhere(t, 2)
+	dialer := &countingDialer{}
+	before := sum(goroutines())
+	for _, target := range targets {
+		c := connect(t, target, dialer, connection.Options{})
+		defer c.Close()
+		name, value, _ := strings.Cut(manifest.Interpreter().Selector(), "=")
+		for i := range 20 {
+			for _, o := range []struct {
+				ref        cluster.ObjectRef
+				path, body string
+			}{
+				{cluster.ObjectRef{Kind: "ConfigMap"}, "/api/v1/namespaces/default/configmaps", `"data": {}`},
+				{cluster.ObjectRef{Kind: "Deployment", Group: "apps"}, "/apis/apps/v1/namespaces/default/deployments", `"spec": {"selector": {"matchLabels": {"a": "b"}},
+					"template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "a", "image": "b"}]}}}`},
+			} {
+				o.ref.Namespace, o.ref.Name = "default", fmt.Sprintf("o%d", i)
+				body := fmt.Sprintf(`{"metadata": {"name": %q, "labels": {%q: %q}}, %s}`, o.ref.Name, name, value, o.body)
+				if err := c.REST().Post().AbsPath(o.path).Body([]byte(body)).Do(t.Context()).Error(); err != nil {
+					t.Fatal(err)
+				}
+				eventually(t, "the event arrives", func() bool { _, ok := c.Cache().Get(o.ref); return ok })
+				if i%2 > 0 {
+					continue
+				}
+				if err := c.REST().Delete().AbsPath(o.path, o.ref.Name).Do(t.Context()).Error(); err != nil {
+					t.Fatal(err)
+				}
+				eventually(t, "the deletion arrives", func() bool { _, ok := c.Cache().Get(o.ref); return !ok })
+			}
+		}
+	}
+	eventually(t, "the connections are at rest", func() bool { return sum(goroutines())-before <= mostGoroutines*int64(len(targets)) })
 }
 
 // TestNothingIsLeft checks that closed connections leave no goroutines, network connections and entries.
