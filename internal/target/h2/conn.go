@@ -25,6 +25,8 @@ const (
 	// maxFrame is the maximum size of a frame that is received. maxHeaders is that of the headers of a response.
 	maxFrame   = 16 << 10
 	maxHeaders = 1 << 20
+	// firstID is the ID of the first stream of a connection.
+	firstID = 1
 	// writeTime is the maximum duration of a write.
 	writeTime = 30 * time.Second
 )
@@ -65,7 +67,7 @@ type conn struct {
 func newConn(p *pool, c net.Conn, state *tls.ConnectionState) *conn {
 	now := time.Now()
 	out := &conn{
-		pool: p, net: c, state: state, streams: map[uint32]*stream{}, next: 1, mostStreams: 100, mostFrame: 16 << 10, window: 65535, sendable: 65535,
+		pool: p, net: c, state: state, streams: map[uint32]*stream{}, next: firstID, mostStreams: 100, mostFrame: 16 << 10, window: 65535, sendable: 65535,
 		frame: now, unused: now,
 	}
 	out.writer = http2.NewFramer(&out.out, nil)
@@ -92,6 +94,18 @@ func (c *conn) available() bool {
 func (c *conn) isAvailable() bool {
 	const mostID = 1 << 30
 	return c.err == nil && !c.goAway && uint32(len(c.streams)) < c.mostStreams && c.next < mostID //nolint:gosec // There are not that many.
+}
+
+// unavailable returns the error of a request that needs another connection. It is not errUnused for a connection that was never used:
+// a server that closes each new connection would cause one after the other. The caller holds mu.
+func (c *conn) unavailable() error {
+	switch {
+	case c.next > firstID:
+		return errUnused
+	case c.err != nil:
+		return closedBy(c.err)
+	}
+	return errGoAway
 }
 
 // write calls a function that writes frames, and sends them.

@@ -82,7 +82,7 @@ func TestProtocol(t *testing.T) {
 	begun := func(s *peer, id uint32, more ...string) error {
 		return s.respond(id, false, append([]string{":status", "200"}, more...)...)
 	}
-	violation := http2.StreamError{StreamID: 1, Code: http2.ErrCodeProtocol}
+	violation := http2.StreamError{StreamID: firstID, Code: http2.ErrCodeProtocol}
 	cases := map[string]struct {
 		reason string
 		server func(s *peer, id uint32) error
@@ -90,6 +90,8 @@ func TestProtocol(t *testing.T) {
 		want error
 		end  http2.ErrCode
 		open bool
+		// later is true if the connection was used before.
+		later bool
 	}{
 		"Complete": {reason: "A response can be complete.", open: true, server: func(s *peer, id uint32) error {
 			return errors.Join(begun(s, id), s.WriteData(id, true, []byte("x")))
@@ -97,14 +99,18 @@ func TestProtocol(t *testing.T) {
 		"Padded": {reason: "Padding is not data.", open: true, server: func(s *peer, id uint32) error {
 			return errors.Join(begun(s, id, "content-length", "1"), s.WriteDataPadded(id, true, []byte("x"), make([]byte, 100)))
 		}},
-		"Refused": {reason: "A refused request is sent again.", want: errUnused, open: true, server: func(s *peer, id uint32) error {
+		"Refused": {reason: "A refused request is sent again, on another connection.", later: true, want: errUnused, server: func(s *peer, id uint32) error {
 			return s.WriteRSTStream(id, http2.ErrCodeRefusedStream)
 		}},
+		"RefusedFirst": {reason: "But not if a new connection refuses it.", want: &resetError{http2.ErrCodeRefusedStream}, open: true,
+			server: func(s *peer, id uint32) error { return s.WriteRSTStream(id, http2.ErrCodeRefusedStream) }},
 		"RefusedLate": {reason: "But not after its response began.", want: &resetError{http2.ErrCodeRefusedStream}, open: true,
 			server: func(s *peer, id uint32) error {
 				return errors.Join(begun(s, id), s.WriteRSTStream(id, http2.ErrCodeRefusedStream))
 			}},
-		"GoAway": {reason: "A request that a server did not process is sent again.", want: errUnused, server: func(s *peer, _ uint32) error {
+		"GoAwayFirst": {reason: "A server that accepts no request on a new connection does not get another one.", want: errGoAway,
+			server: func(s *peer, _ uint32) error { return s.WriteGoAway(0, http2.ErrCodeNo, nil) }},
+		"GoAway": {reason: "A request that a server did not process is sent again.", later: true, want: errUnused, server: func(s *peer, _ uint32) error {
 			return s.WriteGoAway(0, http2.ErrCodeNo, nil)
 		}},
 		"GoAwayLater": {reason: "A server that shuts down still sends the responses of earlier requests.", server: func(s *peer, id uint32) error {
@@ -141,6 +147,9 @@ func TestProtocol(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			s, c := newPeer(t, &pool{}, true)
+			if tc.later {
+				c.next += 2
+			}
 			result := make(chan error, 1)
 			go func() {
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://example.org/", nil)

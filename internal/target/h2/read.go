@@ -151,11 +151,12 @@ func (c *conn) resetByServer(f *http2.RSTStreamFrame) {
 	if s == nil {
 		return
 	}
-	if f.ErrCode == http2.ErrCodeRefusedStream && !s.begun {
-		s.end(errUnused)
-	} else {
-		s.end(&resetError{f.ErrCode})
+	err := error(&resetError{f.ErrCode})
+	if f.ErrCode == http2.ErrCodeRefusedStream && !s.begun && s.id > firstID {
+		// The request is sent again, on another connection. If that one refuses it, too, it fails.
+		err, c.goAway = errUnused, true
 	}
+	s.end(err)
 	c.forget(s)
 }
 
@@ -223,10 +224,15 @@ func (c *conn) leave(lastID uint32) {
 	c.mu.Lock()
 	c.goAway = true
 	for _, s := range c.streams {
-		if s.id > lastID {
-			s.end(errUnused)
-			c.forget(s)
+		if s.id <= lastID {
+			continue
 		}
+		err := errUnused
+		if s.id == firstID {
+			err = errGoAway // As for a refused request, this ends the attempts.
+		}
+		s.end(err)
+		c.forget(s)
 	}
 	unused := len(c.streams) == 0
 	c.mu.Unlock()

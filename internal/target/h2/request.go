@@ -23,7 +23,7 @@ func (c *conn) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { s.cancel(context.Cause(ctx)) })
+	stop := context.AfterFunc(ctx, func() { s.cancel(ctx.Err()) })
 	c.mu.Lock()
 	if s.stop = stop; s.err != nil {
 		stop()
@@ -59,17 +59,17 @@ func (c *conn) RoundTrip(req *http.Request) (*http.Response, error) {
 // hasBody reports whether a request has a body.
 func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
 
-// open opens a stream for a request, and sends its headers. It returns errUnused if no stream can be opened, and whether the response may
-// be compressed without the knowledge of the caller.
+// open opens a stream for a request, and sends its headers. It also returns whether the response may be compressed without the knowledge
+// of the caller.
 func (c *conn) open(req *http.Request) (*stream, bool, error) {
 	c.wmu.Lock()
 	defer c.wmu.Unlock()
 	c.mu.Lock()
 	if !c.isAvailable() {
-		c.mu.Unlock()
-		return nil, false, errUnused
+		defer c.mu.Unlock()
+		return nil, false, c.unavailable()
 	}
-	reused := c.next > 1
+	reused := c.next > firstID
 	s := &stream{
 		conn: c, id: c.next, changed: sync.Cond{L: &c.mu}, answered: make(chan struct{}), left: -1,
 		sendable: c.window, window: streamWindow, sent: !hasBody(req),
