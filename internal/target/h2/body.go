@@ -91,5 +91,5 @@ func (b *compressed) Read(p []byte) (int, error) {
 	if b.err != nil {
 		return 0, b.err
 	}
-	return b.zip.Read(p) //nolint:wrapcheck // io.EOF must not be wrapped.
+	return b.zip.Read(p)
 }
