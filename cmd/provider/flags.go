@@ -226,7 +226,7 @@ func (f *flags) rendering(app *kingpin.Application) {
 		"Defaults to 4, or fewer if the memory limit of the container is low.").IntVar(&f.renderProcesses)
 	app.Flag("render-cpu", "Maximum CPU time for rendering one chart, in whole seconds.").Default("30s").DurationVar(&f.renderCPU)
 	app.Flag("render-memory", "Maximum memory for rendering one chart, in bytes. Defaults to 536870912 (512 MiB), or less "+
-		"if the memory limit of the container is low: all rendering processes together use at most half of it.").Int64Var(&f.renderMemory)
+		"if the memory limit of the container is low: all rendering processes together use at most three eighths of it.").Int64Var(&f.renderMemory)
 	app.Flag("render-output", "Maximum size of a rendered chart, in bytes.").Default("33554432").Int64Var(&f.renderOutput)
 	app.Flag("render-objects", "Maximum number of objects of a rendered chart.").Default("10000").IntVar(&f.renderObjects)
 }

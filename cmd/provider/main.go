@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"go.uber.org/zap/zapcore"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -62,7 +63,7 @@ func main() {
 func run(ctx context.Context, f *flags) error {
 	log := logger(f.debug)
 	survivePanics()
-	limitMemory(log)
+	limitMemory(f, memlimit.FromCgroup, log)
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return errors.Wrap(err, "cannot get the configuration of the control plane")

@@ -3,19 +3,38 @@
 package main
 
 import (
+	"math"
+
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 )
 
-// memoryShare is the share of the container's memory limit that the Go runtime can use. The rest is for memory outside the
-// runtime.
-const memoryShare = 0.9
+// leastHeap is the divisor for the part of the container's memory that the Go runtime can use in any case: one quarter.
+const leastHeap = 4
 
-// limitMemory sets the memory limit of the Go runtime to memoryShare of the container's limit, so that garbage is collected
-// before the container is killed. GOMEMLIMIT takes precedence. The options are for tests.
-func limitMemory(log logging.Logger, options ...memlimit.Option) {
-	limit, err := memlimit.Set(append([]memlimit.Option{memlimit.WithRatio(memoryShare)}, options...)...)
+// heap returns the memory limit of the Go runtime in a container with a memory limit in bytes: 90 % of it, without the memory of the
+// rendering processes, which belong to the same container. All other limits are parts of the result, and their sum is less than it:
+// watched states, responses and inventories take at most a quarter each, and the other caches take at most 352/2048.
+func (b renderBudget) heap(limit int64) int64 {
+	rendering := limit
+	if n := int64(b.processes); n == 0 || b.memory <= limit/n {
+		rendering = n * b.memory
+	}
+	return max(limit/10*9-rendering, limit/leastHeap)
+}
+
+// limitMemory sets the memory limit of the Go runtime in a container whose memory limit the provider returns, so that garbage is
+// collected before the container is killed. GOMEMLIMIT takes precedence. Call it before caches are created.
+func limitMemory(f *flags, provider memlimit.Provider, log logging.Logger) {
+	limit, err := memlimit.Set(memlimit.WithRatio(1), memlimit.WithProvider(func() (uint64, error) {
+		n, err := provider()
+		if err != nil {
+			return 0, err
+		}
+		limit := int64(min(n, math.MaxInt64))                                              //nolint:gosec // See min.
+		return uint64(budgetOf(f.renderProcesses, f.renderMemory, limit).heap(limit)), nil //nolint:gosec // It is positive.
+	}))
 	if err != nil {
 		log.Debug("No memory limit is set", "error", err)
 		return

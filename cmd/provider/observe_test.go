@@ -108,10 +108,13 @@ func TestLimitMemory(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		env      map[string]string
+		flags    []string
 		provider memlimit.Provider
 		want     int64
 	}{
-		"Limited":   {reason: "The limit is 90 % of the memory limit of the container.", provider: memlimit.Limit(1000 * mib), want: 900 * mib},
+		"Limited":   {reason: "The limit is 90 % of the memory limit of the container, without the rendering processes.", provider: memlimit.Limit(1000 * mib), want: 525 * mib},
+		"InProcess": {reason: "There are no rendering processes.", flags: []string{"--render-processes=0"}, provider: memlimit.Limit(1000 * mib), want: 900 * mib},
+		"Huge":      {reason: "No machine has that much.", flags: []string{"--render-processes=0"}, provider: memlimit.Limit(1 << 63), want: math.MaxInt64 / 10 * 9},
 		"Unlimited": {reason: "Without a limit of the container, there is none.", provider: func() (uint64, error) { return 0, memlimit.ErrNoLimit }, want: math.MaxInt64},
 		"NoCgroup":  {reason: "Outside of a container, nothing changes.", provider: func() (uint64, error) { return 0, errors.New("boom") }, want: 77 * mib},
 		"Explicit":  {reason: "GOMEMLIMIT takes precedence.", env: map[string]string{"GOMEMLIMIT": "77MiB"}, provider: memlimit.Limit(1000 * mib), want: 77 * mib},
@@ -125,7 +128,11 @@ func TestLimitMemory(t *testing.T) {
 			for k, v := range tc.env {
 				t.Setenv(k, v)
 			}
-			limitMemory(logging.NewNopLogger(), memlimit.WithProvider(tc.provider))
+			f, err := parse(tc.flags)
+			if err != nil {
+				t.Fatal(err)
+			}
+			limitMemory(f, tc.provider, logging.NewNopLogger())
 			if got := debug.SetMemoryLimit(-1); got != tc.want {
 				t.Errorf("\n%s\nlimitMemory(...): want %d, got %d", tc.reason, tc.want, got)
 			}

@@ -25,9 +25,10 @@ const (
 	// Bounds of the values that are derived from the memory limit of the container.
 	fewestRenderers, mostRenderers       = 2, 4
 	leastRender, usualRender, mostRender = 64 << 20, 256 << 20, 512 << 20
-	// renderShare is the divisor for the part of the container's memory that all renderings together can use: one half.
-	renderShare = 2
 )
+
+// renderShare returns the part of a container's memory that all renderings together can use: three eighths.
+func renderShare(limit int64) int64 { return limit / 8 * 3 }
 
 // A renderBudget is the number of charts that are rendered concurrently, and the memory that each of them can use.
 type renderBudget struct {
@@ -36,12 +37,12 @@ type renderBudget struct {
 }
 
 // budgetOf returns the budget in a container with a memory limit in bytes, or 0 if there is no limit. It keeps values that are
-// set, and derives automatic values so that all renderings together take at most half of the memory.
+// set, and derives automatic values so that all renderings together take at most renderShare.
 func budgetOf(processes int, memory, limit int64) renderBudget {
 	if limit <= 0 {
 		limit = math.MaxInt64
 	}
-	share := limit / renderShare
+	share := renderShare(limit)
 	b := renderBudget{processes: processes, memory: memory}
 	if processes == automatic {
 		each := int64(usualRender)
@@ -58,10 +59,10 @@ func budgetOf(processes int, memory, limit int64) renderBudget {
 
 // excess returns the reason why the budget does not fit into a container with a memory limit in bytes, or "" if it fits.
 func (b renderBudget) excess(limit int64) string {
-	if limit <= 0 || b.processes == 0 || b.memory <= limit/renderShare/int64(b.processes) {
+	if limit <= 0 || b.processes == 0 || b.memory <= renderShare(limit)/int64(b.processes) {
 		return ""
 	}
-	return fmt.Sprintf("%d rendering processes with %d bytes each can use more than half of the memory limit of the "+
+	return fmt.Sprintf("%d rendering processes with %d bytes each can use more than three eighths of the memory limit of the "+
 		"container (%d bytes), and the provider can run out of memory; increase the limit, or decrease --render-processes or --render-memory",
 		b.processes, b.memory, limit)
 }

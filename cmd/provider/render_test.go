@@ -3,12 +3,16 @@
 package main
 
 import (
+	"math"
+	"runtime/debug"
 	"testing"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/bytelru"
 )
 
 func TestBudgetOf(t *testing.T) {
@@ -29,18 +33,18 @@ func TestBudgetOf(t *testing.T) {
 	}{
 		"NoLimit":      {reason: "Without a limit, the defaults are those of the documentation.", args: args{automatic, automatic, 0}, want: want{renderBudget{4, 512 * mib}, true}},
 		"Large":        {reason: "A large container changes nothing.", args: args{automatic, automatic, 64 * gib}, want: want{renderBudget{4, 512 * mib}, true}},
-		"4GiB":         {reason: "The defaults take half of 4 GiB.", args: args{automatic, automatic, 4 * gib}, want: want{renderBudget{4, 512 * mib}, true}},
-		"2GiB":         {reason: "First, each takes less.", args: args{automatic, automatic, 2 * gib}, want: want{renderBudget{4, 256 * mib}, true}},
-		"1GiB":         {reason: "Then there are fewer: this is the container of our manifests.", args: args{automatic, automatic, gib}, want: want{renderBudget{2, 256 * mib}, true}},
-		"512MiB":       {reason: "There are at least two, so that a tenant cannot occupy all.", args: args{automatic, automatic, 512 * mib}, want: want{renderBudget{2, 128 * mib}, true}},
+		"4GiB":         {reason: "First, each takes less.", args: args{automatic, automatic, 4 * gib}, want: want{renderBudget{4, 384 * mib}, true}},
+		"2GiB":         {reason: "Then there are fewer.", args: args{automatic, automatic, 2 * gib}, want: want{renderBudget{3, 256 * mib}, true}},
+		"1GiB":         {reason: "This is the container of our manifests.", args: args{automatic, automatic, gib}, want: want{renderBudget{2, 192 * mib}, true}},
+		"512MiB":       {reason: "There are at least two, so that a tenant cannot occupy all.", args: args{automatic, automatic, 512 * mib}, want: want{renderBudget{2, 96 * mib}, true}},
 		"128MiB":       {reason: "With less memory, few charts could be rendered.", args: args{automatic, automatic, 128 * mib}, want: want{renderBudget{2, 64 * mib}, false}},
-		"Processes":    {reason: "Memory is derived from the number of processes.", args: args{8, automatic, 4 * gib}, want: want{renderBudget{8, 256 * mib}, true}},
-		"Memory":       {reason: "The number of processes is derived from their memory.", args: args{automatic, gib, 6 * gib}, want: want{renderBudget{3, gib}, true}},
+		"Processes":    {reason: "Memory is derived from the number of processes.", args: args{8, automatic, 4 * gib}, want: want{renderBudget{8, 192 * mib}, true}},
+		"Memory":       {reason: "The number of processes is derived from their memory.", args: args{automatic, gib, 6 * gib}, want: want{renderBudget{2, gib}, true}},
 		"MemoryAlone":  {reason: "It stays a choice without a limit.", args: args{automatic, gib, 0}, want: want{renderBudget{4, gib}, true}},
-		"Both":         {reason: "What is set is kept, and fits.", args: args{2, gib, 4 * gib}, want: want{renderBudget{2, gib}, true}},
+		"Both":         {reason: "What is set is kept, and fits.", args: args{2, gib, 6 * gib}, want: want{renderBudget{2, gib}, true}},
 		"TooMany":      {reason: "What is set is kept, although it does not fit.", args: args{4, 512 * mib, gib}, want: want{renderBudget{4, 512 * mib}, false}},
 		"TooMuch":      {reason: "One process can be too much.", args: args{1, 2 * gib, gib}, want: want{renderBudget{1, 2 * gib}, false}},
-		"NoProcess":    {reason: "Without processes, there is nothing to bound.", args: args{0, automatic, gib}, want: want{renderBudget{0, 512 * mib}, true}},
+		"NoProcess":    {reason: "Without processes, there is nothing to bound.", args: args{0, automatic, gib}, want: want{renderBudget{0, 384 * mib}, true}},
 		"HugeProduct":  {reason: "A product that does not fit into 64 bits does not fit into the container.", args: args{1 << 30, 1 << 40, gib}, want: want{renderBudget{1 << 30, 1 << 40}, false}},
 		"NegativeZero": {reason: "A limit that is not known is none.", args: args{automatic, automatic, -1}, want: want{renderBudget{4, 512 * mib}, true}},
 	}
@@ -53,6 +57,51 @@ func TestBudgetOf(t *testing.T) {
 		})
 	}
 }
+
+// TestDivision checks that the limits of everything that tenants can make the provider keep add up to at most 90 % of the memory of the
+// container.
+func TestDivision(t *testing.T) {
+	const mib, gib = int64(1) << 20, int64(1) << 30
+	cases := map[string]struct {
+		reason    string
+		processes int
+		memory    int64
+		limit     int64
+		// most is the highest sum, in percent of the limit.
+		most int64
+	}{
+		"512MiB":     {reason: "This is the smallest container in which everything fits.", processes: automatic, memory: automatic, limit: 512 * mib, most: 90},
+		"1GiB":       {reason: "This is the container of our manifests.", processes: automatic, memory: automatic, limit: gib, most: 90},
+		"2GiB":       {reason: "Caches have their full size in a larger one only.", processes: automatic, memory: automatic, limit: 2 * gib, most: 90},
+		"64GiB":      {reason: "Renderings take a small part of a large one.", processes: automatic, memory: automatic, limit: 64 * gib, most: 90},
+		"InProcess":  {reason: "Without processes, the rest is larger.", processes: 0, memory: automatic, limit: gib, most: 90},
+		"Flags":      {reason: "What flags set is subtracted.", processes: 4, memory: 128 * mib, limit: gib, most: 90},
+		"TooLarge":   {reason: "What flags set is kept even if it does not fit, with a warning.", processes: 4, memory: 512 * mib, limit: 2 * gib, most: 125},
+		"MuchLarger": {reason: "A product that does not fit into 64 bits leaves a quarter.", processes: 1 << 30, memory: 1 << 40, limit: gib, most: math.MaxInt64},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := budgetOf(tc.processes, tc.memory, tc.limit)
+			heap := b.heap(tc.limit)
+			if heap < tc.limit/leastHeap {
+				t.Errorf("\n%s\nheap(...): want at least a quarter, got %d", tc.reason, heap)
+			}
+			before := debug.SetMemoryLimit(heap)
+			defer debug.SetMemoryLimit(before)
+			states, responses, inventories := heap/4, max(heap/4, 64*mib), heap/4
+			caches := bytelru.Scaled(cachesSize)
+			if parts := states + responses + inventories + caches; parts > heap {
+				t.Errorf("\n%s\nwant parts of the heap of %d bytes, got %d", tc.reason, heap, parts)
+			}
+			if tc.most < math.MaxInt64 && heap+int64(b.processes)*b.memory > tc.limit*tc.most/100 {
+				t.Errorf("\n%s\nwant at most %d %% of %d, got %d and %d processes with %d", tc.reason, tc.most, tc.limit, heap, b.processes, b.memory)
+			}
+		})
+	}
+}
+
+// cachesSize is the size of the in-memory caches that docs/operations.md lists.
+const cachesSize = (64 + 64 + 128 + 32 + 64) << 20
 
 func TestContainerMemory(t *testing.T) {
 	cases := map[string]struct {

@@ -20,7 +20,14 @@ func dialing() map[string][]string {
 		"net":        {"Dial", "DialTimeout", "DialTCP", "DialUDP", "DialIP", "DialUnix", "Dialer"},
 		"crypto/tls": {"Dial", "DialWithDialer", "Dialer"},
 		"net/http":   {"DefaultClient", "DefaultTransport", "Get", "Head", "Post", "PostForm"},
+		// These make a transport of their own, unless the config has one.
+		"k8s.io/client-go/rest": {"HTTPClientFor", "TransportFor", "RESTClientFor", "UnversionedRESTClientFor"},
 	}
+}
+
+// incomplete contains the types whose zero value dials without netguard, and the field that prevents it.
+func incomplete() map[string]string {
+	return map[string]string{"net/http.Client": "Transport", "net/http.Transport": "DialContext"}
 }
 
 // dialers returns the means by which a file connects to other machines without netguard, sorted: an identifier in dialing, an
@@ -42,13 +49,23 @@ func dialers(parsed *ast.File) []string {
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
-			p, member, _ := strings.Cut(name(n), ".")
-			if slices.Contains(dialing()[p], member) {
-				found = append(found, name(n))
+			if full := name(n); full != "" {
+				dot := strings.LastIndex(full, ".")
+				if slices.Contains(dialing()[full[:dot]], full[dot+1:]) {
+					found = append(found, full)
+				}
 			}
 		case *ast.CompositeLit:
-			if needs := map[string]string{"net/http.Client": "Transport", "net/http.Transport": "DialContext"}[name(n.Type)]; needs != "" && !sets(n, needs) {
+			if needs := incomplete()[name(n.Type)]; needs != "" && !sets(n, needs) {
 				found = append(found, name(n.Type)+" without "+needs)
+			}
+		case *ast.CallExpr:
+			if f, ok := n.Fun.(*ast.Ident); ok && f.Name == "new" && len(n.Args) == 1 && incomplete()[name(n.Args[0])] != "" {
+				found = append(found, name(n.Args[0])+" without "+incomplete()[name(n.Args[0])])
+			}
+		case *ast.ValueSpec:
+			if len(n.Values) == 0 && incomplete()[name(n.Type)] != "" {
+				found = append(found, name(n.Type)+" without "+incomplete()[name(n.Type)])
 			}
 		}
 		return true
@@ -78,6 +95,10 @@ func TestDialers(t *testing.T) {
 		}
 		for name, parsed := range sources(t, p) {
 			found := dialers(parsed)
+			if p.path() == "internal/render/templates" {
+				// The config of lookup contains the transport of a connection.
+				found = slices.DeleteFunc(found, func(s string) bool { return s == "k8s.io/client-go/rest.HTTPClientFor" })
+			}
 			if p.path() == "internal/netguard" {
 				used = used || len(found) > 0
 				continue
@@ -107,6 +128,10 @@ func TestFindDialers(t *testing.T) {
 		"Zero":      {reason: "So does this.", source: `import "net/http"; var c http.Client = http.Client{}`, want: []string{"net/http.Client without Transport"}},
 		"Transport": {reason: "A transport without a dialer makes one.", source: `import "net/http"; var c = &http.Transport{}`, want: []string{"net/http.Transport without DialContext"}},
 		"TLS":       {reason: "TLS can dial, too.", source: `import "crypto/tls"; var _, err = tls.Dial("tcp", "x:1", nil)`, want: []string{"crypto/tls.Dial"}},
+		"New":       {reason: "So does its zero value.", source: `import "net/http"; var c = new(http.Transport)`, want: []string{"net/http.Transport without DialContext"}},
+		"Declared":  {reason: "So does a declared client.", source: `import "net/http"; var c http.Client`, want: []string{"net/http.Client without Transport"}},
+		"Pointer":   {reason: "A nil pointer does not.", source: `import "net/http"; var c *http.Client`},
+		"REST":      {reason: "A client of Kubernetes makes a transport.", source: `import "k8s.io/client-go/rest"; var c, err = rest.HTTPClientFor(x)`, want: []string{"k8s.io/client-go/rest.HTTPClientFor"}},
 		"Good":      {reason: "The guard dials.", source: `import "net/http"; var c = &http.Client{Transport: &http.Transport{DialContext: d.DialContext}}`},
 		"Listen":    {reason: "A server does not dial.", source: `import "net"; var _, err = net.Listen("tcp", ":0")`},
 	}

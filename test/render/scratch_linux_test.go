@@ -145,7 +145,7 @@ func TestScratchImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(outside, inside); diff != "" {
+	if diff := cmp.Diff(outside, inside); diff != "" || !inside.Memory || !inside.CPU {
 		t.Errorf("how a child is confined: -elsewhere, +in the image:\n%s", diff)
 	}
 	none := strings.Repeat("0", 16)
@@ -188,6 +188,13 @@ func TestScratchImage(t *testing.T) {
 	_, err = p.Chart(t.Context(), "", mustLoad(t, "== templates/a.yaml\n{{ range until 10000000 }}{{ range until 10000000 }}{{ end }}{{ end }}\n"), o)
 	if e := (*sandbox.Error)(nil); !errors.As(err, &e) || e.Reason != sandbox.ReasonCPU && e.Reason != sandbox.ReasonMemory {
 		t.Errorf("a chart without end: want a limit, got %v", err)
+	}
+
+	// Without a limit of its memory, this chart would be rendered.
+	patient := newPool(t, sandbox.Options{Executable: launcher, Limits: sandbox.Limits{Memory: 64 << 20, CPU: 10 * time.Minute}})
+	_, err = patient.Chart(t.Context(), "", mustLoad(t, "== templates/a.yaml\n{{ $x := repeat 600000000 \"x\" }}\n"), o)
+	if e := (*sandbox.Error)(nil); !errors.As(err, &e) || e.Reason != sandbox.ReasonMemory {
+		t.Errorf("a chart that needs much memory: want reason %s, got %v", sandbox.ReasonMemory, err)
 	}
 }
 

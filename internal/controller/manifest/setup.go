@@ -5,6 +5,7 @@ package manifest
 import (
 	"context"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -68,7 +69,7 @@ type Options struct {
 // cluster, and when a cluster becomes usable.
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer, error) {
 	name := managed.ControllerName(v1alpha1.ManifestGroupKind)
-	requeuer, memory := requeue.New(ctx.Done(), requeue.WithReady(isReady(ctx, mgr.GetClient()))), &memory{}
+	requeuer, memory := requeue.New(ctx.Done(), requeue.WithReady(requeue.ReadyIn(ctx, mgr.GetClient()))), &memory{}
 	shares, sessions := share.New(o.MaxConcurrentReconciles, requeuer.Queue, share.ResponseTimes(o.Clusters.Last)), &access.Sessions{}
 	record := settings.Recorder(mgr, name)
 	if err := config.Index(ctx, mgr.GetFieldIndexer()); err != nil {
@@ -112,9 +113,15 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		WatchesMetadata(&corev1.ConfigMap{}, priority.LowHandler(w.ofConfigMap), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesRawSource(source.Channel(requeuer.Events(), w.own())).
 		WatchesRawSource(o.Shards.Queue(&v1alpha1.ManifestList{})).
-		Complete(o.Shards.Limit(priority.LowPolls(w.forgetting(r), latest), &v1alpha1.Manifest{}, w.forget))
+		Complete(o.Shards.Limit(pacing(o, w.forgetting(r)), &v1alpha1.Manifest{}, w.forget))
 	o.Shards.OnLoss(&v1alpha1.ManifestList{}, func(m client.Object) { w.forget(client.ObjectKeyFromObject(m)) })
 	return requeuer, errors.Wrapf(err, "cannot set up controller %s", name)
+}
+
+// pacing returns a reconciler that decides when a Manifest is reconciled again, and with which priority.
+func pacing(o Options, r reconcile.Reconciler) reconcile.Reconciler {
+	poll := func() time.Duration { return settings.Spread(o.PollInterval, o.PollJitter) }
+	return priority.LowPolls(requeue.Parking(r, poll), latest)
 }
 
 func reconcilerOptions(o Options, c *connector, shares *share.Shares, record event.Recorder, name string) []managed.ReconcilerOption {

@@ -287,11 +287,11 @@ func (i indexer) IndexField(_ context.Context, o client.Object, field string, f 
 	return nil
 }
 
-func schemeOf(t *testing.T) *runtime.Scheme {
-	t.Helper()
+func schemeOf(tb testing.TB) *runtime.Scheme {
+	tb.Helper()
 	s := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(s); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return s
 }

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -28,15 +26,6 @@ func checkReady(c cluster.Cluster) error {
 	return nil
 }
 
-// isReady returns a function that reports whether a Manifest is Ready, from the cache.
-func isReady(ctx context.Context, c client.Reader) func(types.NamespacedName) bool {
-	return func(nn types.NamespacedName) bool {
-		mr := &v1alpha1.Manifest{}
-		err := c.Get(ctx, nn, mr)
-		return err == nil && mr.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue
-	}
-}
-
 // A waitError reports that a connection failed because the cluster cannot be used at the moment.
 type waitError struct{ error }
 
@@ -49,8 +38,11 @@ type waiting struct {
 	err    error
 }
 
-// Observe reports why the Manifest waits.
-func (w *waiting) Observe(_ context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
+// Observe reports why the Manifest waits. The monitor of a connection queues the Manifest if its cluster was found to be unreachable.
+func (w *waiting) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
+	if n := (*transport.NotConnectedError)(nil); errors.As(w.err, &n) && n.State != transport.Unknown {
+		requeue.Park(ctx)
+	}
 	return managed.ExternalObservation{}, w.report.wait(mr, w.after, w.err)
 }
 

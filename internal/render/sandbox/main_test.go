@@ -5,6 +5,7 @@ package sandbox
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"maps"
 	"net"
 	"os"
@@ -28,6 +29,9 @@ func TestMain(m *testing.M) {
 		os.Exit(Serve())
 	case len(os.Args) == 2 && os.Args[1] == probeCommand:
 		probe()
+		os.Exit(0)
+	case len(os.Args) == 2 && (os.Args[1] == hogCommand || os.Args[1] == confinedHogCommand):
+		hog(os.Args[1] == confinedHogCommand)
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
@@ -63,6 +67,34 @@ func probe() {
 		os.Exit(1) //nolint:gocritic // The deferred call frees nothing that outlives the process.
 	}
 	_, _ = os.Stdout.Write(append(text, '\n'))
+}
+
+const (
+	// hogCommand makes the test binary use hogSize of memory, and then wait until its stdin is closed. With confinedHogCommand, it
+	// confines itself before that.
+	hogCommand         = "hog"
+	confinedHogCommand = "confined-hog"
+
+	hogSize  = 640 << 20
+	hogLimit = 64 << 20
+)
+
+// hog uses memory.
+func hog(confined bool) {
+	if confined {
+		confine.Process(confine.Limits{CPUSeconds: 600, Memory: hogLimit})
+	}
+	const chunk, page = 1 << 20, 4 << 10
+	var all [][]byte
+	for range hogSize / chunk {
+		b := make([]byte, chunk)
+		for i := 0; i < len(b); i += page {
+			b[i] = 1
+		}
+		all = append(all, b)
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	all[0][0]++
 }
 
 // A tree contains the files of a chart or kustomization by path.

@@ -3,15 +3,20 @@
 package requeue
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
@@ -65,6 +70,15 @@ type Option func(*Requeuer)
 // WithReady sets a function that reports whether a Manifest is Ready. Without it, no Manifest counts as Ready.
 func WithReady(f func(types.NamespacedName) bool) Option {
 	return func(r *Requeuer) { r.ready = f }
+}
+
+// ReadyIn returns a function for WithReady that reads Manifests with a client.
+func ReadyIn(ctx context.Context, c client.Reader) func(types.NamespacedName) bool {
+	return func(nn types.NamespacedName) bool {
+		mr := &v1alpha1.Manifest{}
+		err := c.Get(ctx, nn, mr)
+		return err == nil && mr.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue
+	}
 }
 
 // New returns a Requeuer without Manifests. done is closed when the controller stops.

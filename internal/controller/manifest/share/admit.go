@@ -12,11 +12,16 @@ type limits struct {
 	quarter int
 	// most is the number of workers that one namespace can use.
 	most int
+	// newcomers is the number of workers that passes of newcomers can use in addition to half.
+	newcomers int
 }
 
 func limitsOf(workers int) limits {
-	quarter := max(1, workers/4)
-	return limits{share: max(1, workers/8), half: max(1, workers/2), quarter: quarter, most: max(1, workers-quarter)}
+	half, quarter := max(1, workers/2), max(1, workers/4)
+	return limits{
+		share: max(1, workers/8), half: half, quarter: quarter, most: max(1, workers-quarter),
+		newcomers: max(0, min(quarter, workers-half-1)),
+	}
 }
 
 // A load contains the numbers of workers in use when a pass over a Manifest requests one.
@@ -28,15 +33,36 @@ type load struct {
 	// slow is the number of workers in use by slow passes, including passes that have already taken long, and slowOfNamespace is the
 	// number of those in the same namespace.
 	slow, slowOfNamespace int
+	// newcomers is the number of workers in use by passes of newcomers. They do not count as slow.
+	newcomers int
 	// contenders is the number of other namespaces with Manifests that wait for a worker.
 	contenders int
 }
 
-// admits reports whether a pass gets a worker. A slow pass is one of a ProviderConfig whose cluster responds slowly, whose previous passes
-// took long, or about which nothing is known. The limit for a namespace is for a tenant whose passes suddenly take long.
-func (l limits) admits(u load, slow bool) bool {
-	if u.ofConfig >= l.share && u.total >= l.half || u.ofNamespace >= l.most {
-		return false
+// An admission is the answer to a pass that requests a worker.
+type admission int
+
+const (
+	// refused means that the pass has to wait.
+	refused admission = iota
+	// admitted means that the pass gets a worker.
+	admitted
+	// newcomer means that the pass gets one of the workers that only newcomers can use.
+	newcomer
+)
+
+// admit decides whether a pass gets a worker. A pass about which nothing is known counts as slow. If slow passes use all workers that
+// they can use, it is a newcomer, provided that its namespace uses no worker. So the first passes of a tenant do not wait for the slow
+// passes of others. The limit for a namespace is for a tenant whose passes suddenly take long.
+func (l limits) admit(u load, e expectation) admission {
+	switch {
+	case u.ofConfig >= l.share && u.total >= l.half || u.ofNamespace >= l.most:
+		return refused
+	case e == quick || u.slow < l.half && u.slowOfNamespace < min(l.quarter, max(1, l.half/(u.contenders+1))):
+		return admitted
+	case e == unknown && u.ofNamespace == 0 && u.newcomers < l.newcomers:
+		return newcomer
+	default:
+		return refused
 	}
-	return !slow || u.slow < l.half && u.slowOfNamespace < min(l.quarter, max(1, l.half/(u.contenders+1)))
 }

@@ -57,18 +57,42 @@ func newPace() *pace {
 	return &pace{configs: bytelru.New[place, speed](paceLimit), namespaces: bytelru.New[string, float64](paceLimit)}
 }
 
-// isSlow reports whether a pass that begins now is expected to be slow. response is the average response time of the cluster, or 0 if
-// it is unknown. If nothing is known about the ProviderConfig either, it is slow if most passes of its namespace are, or if there were none.
-func (p *pace) isSlow(at place, response time.Duration, now time.Time) bool {
+// An expectation says how long a pass will take.
+type expectation int
+
+const (
+	// unknown is the expectation if there were no passes to conclude it from.
+	unknown expectation = iota
+	// quick is the expectation if the last passes were quick and the cluster responds quickly.
+	quick
+	// slow is the expectation if the cluster responds slowly, or if previous passes took long.
+	slow
+)
+
+func expect(isSlow bool) expectation {
+	if isSlow {
+		return slow
+	}
+	return quick
+}
+
+// expect returns the expectation for a pass that begins now. response is the average response time of the cluster, or 0 if it is
+// unknown. If nothing is known about the ProviderConfig either, or only that a pass took long some time ago, the passes of its namespace
+// decide.
+func (p *pace) expect(at place, response time.Duration, now time.Time) expectation {
 	s, ok := p.configs.Get(at)
 	if response > 0 {
 		s.response, ok = response, true
 	}
-	if ok {
-		return s.isSlow(now)
+	share, known := p.namespaces.Get(at.namespace)
+	switch {
+	case ok && (s.isSlow(now) || s.longest < slowPass): // Otherwise, each of many ProviderConfigs would be quick when its turn comes.
+		return expect(s.isSlow(now))
+	case !known:
+		return unknown
+	default:
+		return expect(share >= 0.5)
 	}
-	slow, ok := p.namespaces.Get(at.namespace)
-	return !ok || slow >= 0.5
 }
 
 // record adds a pass that ended now. It ignores quick passes before the first response of the cluster.
@@ -79,12 +103,12 @@ func (p *pace) record(at place, response, took time.Duration, now time.Time) {
 	s, _ := p.configs.Get(at)
 	s = speed{response: response, longest: max(took, s.longestAsOf(now)), at: now}
 	p.configs.AddSized(at, s, paceSize)
-	slow := 0.0
+	share := 0.0
 	if s.isSlow(now) {
-		slow = 1
+		share = 1
 	}
 	if average, ok := p.namespaces.Get(at.namespace); ok {
-		slow = average + (slow-average)/namespaceWeight
+		share = average + (share-average)/namespaceWeight
 	}
-	p.namespaces.AddSized(at.namespace, slow, paceSize)
+	p.namespaces.AddSized(at.namespace, share, paceSize)
 }

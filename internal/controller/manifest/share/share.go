@@ -23,7 +23,8 @@ var errTurn = errors.New("other Manifests are being reconciled")
 
 // Shares manages the workers of a controller. Each ProviderConfig can always use its share of one eighth of the workers, but at
 // least one. It can use more while half of the workers are free. Slow passes together use at most half of the workers, and those of
-// one namespace use at most a quarter. A namespace never uses the last quarter of the workers. It is safe for concurrent use.
+// one namespace use at most a quarter. The first passes of namespaces about which nothing is known use up to a quarter in addition. A
+// namespace never uses the last quarter of the workers. It is safe for concurrent use.
 type Shares struct {
 	limits   limits
 	wake     func(types.NamespacedName)
@@ -66,14 +67,18 @@ func New(workers int, wake func(types.NamespacedName), response func(types.Names
 type Worker struct {
 	nn types.NamespacedName
 	at place
-	// response is the average response time of the cluster when the pass began, and slow is true if the pass was expected to be slow.
+	// response is the average response time of the cluster when the pass began, expected is what was expected of the pass, and as is how
+	// it was admitted.
 	response time.Duration
-	slow     bool
+	expected expectation
+	as       admission
 	since    time.Time
 }
 
-// isSlow reports whether the pass was expected to be slow, or has already taken long.
-func (w *Worker) isSlow(now time.Time) bool { return w.slow || now.Sub(w.since) >= slowPass }
+// isSlow reports whether the pass was not expected to be quick, or has already taken long.
+func (w *Worker) isSlow(now time.Time) bool {
+	return w.expected != quick || now.Sub(w.since) >= slowPass
+}
 
 // Acquire reserves a worker for a pass over a Manifest with a ProviderConfig. If it returns false, wake is called for the Manifest when
 // a worker is free.
@@ -81,8 +86,8 @@ func (s *Shares) Acquire(config string, nn types.NamespacedName) (*Worker, bool)
 	w := &Worker{nn: nn, at: place{namespace: nn.Namespace, config: config}, response: s.response(nn), since: s.now()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w.slow = s.pace.isSlow(w.at, w.response, w.since)
-	if !s.limits.admits(s.load(w.at, w.since), w.slow) {
+	w.expected = s.pace.expect(w.at, w.response, w.since)
+	if w.as = s.limits.admit(s.load(w.at, w.since), w.expected); w.as == refused {
 		s.turns.add(nn, w.at)
 		return nil, false
 	}
@@ -108,7 +113,7 @@ func (s *Shares) Release(w *Worker) {
 	}
 	var woken []types.NamespacedName
 	for range most {
-		nn, ok := s.turns.next(func(at place) bool { return s.limits.admits(s.load(at, now), s.pace.isSlow(at, 0, now)) })
+		nn, ok := s.turns.next(func(at place) bool { return s.limits.admit(s.load(at, now), s.pace.expect(at, 0, now)) != refused })
 		if !ok {
 			break
 		}
@@ -124,15 +129,18 @@ func (s *Shares) Release(w *Worker) {
 func (s *Shares) load(at place, now time.Time) load {
 	l := load{total: len(s.running), ofConfig: s.used[at.config], contenders: s.turns.others(at.namespace)}
 	for w := range s.running {
-		same, slow := w.at.namespace == at.namespace, w.isSlow(now)
+		same := w.at.namespace == at.namespace
 		if same {
 			l.ofNamespace++
 		}
-		if slow {
+		switch {
+		case w.as == newcomer:
+			l.newcomers++
+		case w.isSlow(now):
 			l.slow++
-		}
-		if same && slow {
-			l.slowOfNamespace++
+			if same {
+				l.slowOfNamespace++
+			}
 		}
 	}
 	return l

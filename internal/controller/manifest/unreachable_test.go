@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	runtimefake "github.com/crossplane/crossplane-runtime/v2/pkg/resource/fake"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/share"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+)
+
+// reconcilerOf returns the reconciler of Manifests with a client, a cluster that returns an error from Ready, and a poll interval.
+func reconcilerOf(tb testing.TB, c client.Client, ready func() error, poll time.Duration) reconcile.Reconciler {
+	tb.Helper()
+	conn := &connector{
+		client: c,
+		usage:  tracker(func() error { return nil }),
+		clusters: &mockClusters{
+			get:  func() (cluster.Cluster, error) { return &unready{err: ready()}, nil },
+			last: func() (cluster.Cluster, bool) { return nil, false },
+		},
+		engine: &mockEngine{}, record: &recorded{}, requeuer: requeue.New(tb.Context().Done()), memory: &memory{},
+	}
+	o := Options{Options: settings.Options{Timeout: time.Minute}}
+	o.PollInterval, o.Logger, o.Features = poll, logging.NewNopLogger(), &feature.Flags{}
+	shares := share.New(1, func(nn client.ObjectKey) { tb.Errorf("%s waits for a worker", nn) }, func(client.ObjectKey) time.Duration { return 0 })
+	m := &runtimefake.Manager{Client: c, Scheme: c.Scheme()}
+	r := managed.NewReconciler(m, resource.ManagedKind(v1alpha1.ManifestGroupVersionKind), reconcilerOptions(o, conn, shares, conn.record, "test")...)
+	return pacing(o, r)
+}
+
+// runFor processes a queue for some time, as a controller does, and returns the number of passes.
+func runFor(d time.Duration, r reconcile.Reconciler, nn client.ObjectKey) int {
+	q := workqueue.NewTypedRateLimitingQueue(ratelimiter.NewController())
+	q.Add(reconcile.Request{NamespacedName: nn})
+	time.AfterFunc(d, q.ShutDown)
+	for n := 0; ; n++ {
+		req, done := q.Get()
+		if done {
+			return n
+		}
+		switch res, err := r.Reconcile(context.Background(), req); {
+		case err == nil && res.RequeueAfter > 0:
+			q.Forget(req)
+			q.AddAfter(req, res.RequeueAfter)
+		case err != nil || res.Requeue: //nolint:staticcheck // The managed reconciler returns it.
+			q.AddRateLimited(req)
+		}
+		q.Done(req)
+	}
+}
+
+// unreachableManifest returns a client with a Manifest and its config.
+func unreachableManifest(tb testing.TB) (client.Client, client.ObjectKey) {
+	tb.Helper()
+	mr := named("n", "m", uses("there"))
+	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "there"}}
+	c := fake.NewClientBuilder().WithScheme(schemeOf(tb)).WithObjects(mr, pc).WithStatusSubresource(mr).Build()
+	return c, client.ObjectKeyFromObject(mr)
+}
+
+// TestUnreachableRests checks that a Manifest whose cluster is not reachable is not retried before the next poll, because the connection
+// queues it, and that a Manifest that waits for the first probe is.
+func TestUnreachableRests(t *testing.T) {
+	const poll, hours = 10 * time.Minute, 10
+	cases := map[string]struct {
+		reason string
+		err    error
+		// least and most limit the number of passes.
+		least, most int
+	}{
+		"Unreachable":  {reason: "The connection probes the cluster.", err: &transport.NotConnectedError{State: transport.Unreachable, Message: "refused"}, least: 55, most: 65},
+		"Unauthorized": {reason: "The same applies to a cluster that rejects the credentials.", err: &transport.NotConnectedError{State: transport.Unauthorized, Message: "401"}, least: 55, most: 65},
+		"Connecting":   {reason: "If the first probe fails, nothing queues the Manifest, which must say so.", err: &transport.NotConnectedError{Message: "connecting"}, least: hours * 60},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, nn := unreachableManifest(t)
+				r := reconcilerOf(t, c, func() error { return tc.err }, poll)
+				if got := runFor(hours*time.Hour, r, nn); got < tc.least || tc.most > 0 && got > tc.most {
+					t.Errorf("\n%s\nwant %d to %d passes in %d hours, got %d", tc.reason, tc.least, tc.most, hours, got)
+				}
+				mr := &v1alpha1.Manifest{}
+				if err := c.Get(t.Context(), nn, mr); err != nil {
+					t.Fatal(err)
+				}
+				said := map[bool]string{true: tc.err.Error()}[tc.most > 0]
+				if diff := cmp.Diff(said, mr.Status.AtProvider.Message); diff != "" {
+					t.Errorf("\n%s\nmessage: -want, +got:\n%s", tc.reason, diff)
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkUnreachable measures a whole pass over a Manifest whose cluster is not reachable, with a client that reads from memory.
+func BenchmarkUnreachable(b *testing.B) {
+	away := &transport.NotConnectedError{State: transport.Unreachable, Message: "API server x: connection refused"}
+	c, nn := unreachableManifest(b)
+	r := reconcilerOf(b, c, func() error { return away }, time.Hour)
+	for b.Loop() {
+		if _, err := r.Reconcile(b.Context(), reconcile.Request{NamespacedName: nn}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
