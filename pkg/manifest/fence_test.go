@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -272,5 +273,32 @@ func TestRemoveFenceEverywhere(t *testing.T) {
 		if b.inventory(old) != nil {
 			t.Errorf("request %d: the bundle is not gone", n)
 		}
+	}
+}
+
+// TestStaleRemovalKeepsRecords checks that a removal with an outdated inventory doesn't delete the release records of the bundle. A chart with
+// random values can't be restored without them.
+func TestStaleRemovalKeepsRecords(t *testing.T) {
+	s := bundleOf(install("web", tmplConfig, "apiVersion: v1\nkind: Secret\nmetadata: {name: random}\ndata: {password: {{ randAlphaNum 12 | b64enc }}}\n"))
+	secret := key("Secret", "apps", "random")
+	b := newBench(t)
+	b.reconcile(s)
+	stale := b.another()
+	stale.c.watch = newFakeWatch(b.s)
+	stale.c.watch.lag("", 1000)
+	stale.observe(s)
+	more := bundleOf(append(s.Installs, install("extra", configMap("one")))...)
+	b.reconcile(more)
+	password := func() string {
+		out, _, _ := unstructured.NestedString(b.s.objects[secret].u().Object, "data", "password")
+		return out
+	}
+	before := password()
+	if r, err := stale.Remove(t.Context(), stale.c, s); !isChanged(err) || r.Gone {
+		t.Errorf("Remove(...): want a ChangedError, got %+v, %v", r, err)
+	}
+	b.reconcile(more)
+	if diff := cmp.Diff(before, password()); diff != "" {
+		t.Errorf("password: -want, +got:\n%s", diff)
 	}
 }

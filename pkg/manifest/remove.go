@@ -125,8 +125,14 @@ func (w *call) removalMode() teardown.Mode {
 	return teardown.Remove
 }
 
-// forgetAll deletes the release records and the inventory of a bundle that has no objects left.
+// forgetAll deletes the release records and the inventory of a bundle that has no objects left. It deletes no records if another process
+// changed the inventory: a chart with random values can't be restored without them.
 func (w *call) forgetAll(ctx context.Context, inv *inventory.Inventory) error {
+	if hasReleases(inv) {
+		if err := w.store.confirm(ctx); err != nil {
+			return err
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(inv.Parts)) {
 		rec := inv.Parts[name]
 		if err := w.history().DeleteOf(ctx, name, &rec, w.b.Adopt); err != nil {
@@ -139,4 +145,13 @@ func (w *call) forgetAll(ctx context.Context, inv *inventory.Inventory) error {
 	w.e.Forget(w.c, w.b)
 	w.e.memoryOf(w.c, w.b).removed = true
 	return nil
+}
+
+func hasReleases(inv *inventory.Inventory) bool {
+	for name, rec := range inv.Parts {
+		if !rec.ReleaseOf(name).IsZero() {
+			return true
+		}
+	}
+	return false
 }
