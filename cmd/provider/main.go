@@ -82,6 +82,9 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot create the controller manager")
 	}
+	if err := lead.manageShards(mgr, f, m, log); err != nil {
+		return err
+	}
 	stop, err := setup(ctx, mgr, local, m, f, lead, log)
 	if err != nil {
 		return err

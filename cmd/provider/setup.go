@@ -45,8 +45,7 @@ func setup(
 	if err != nil {
 		return nil, err
 	}
-	limits := archive.Limits{Compressed: f.maxArchive, Uncompressed: f.maxUnpacked, Files: f.maxFiles}
-	agent := "provider-kyma/" + version.Version
+	limits, agent := archive.Limits{Compressed: f.maxArchive, Uncompressed: f.maxUnpacked, Files: f.maxFiles}, "provider-kyma/"+version.Version
 	puller, err := newPuller(f, pull.WithLimits(limits), pull.WithUserAgent(agent), pull.WithGuard(guard), pull.WithObserver(m.StepSeconds.Of("pull")))
 	if err != nil {
 		return nil, err
@@ -60,18 +59,12 @@ func setup(
 		return nil, err
 	}
 	notify, attempts := &changes{}, config.NewAttempts()
-	pool := target.NewPool(manifest.Interpreter(), target.WithLocal(local), target.WithUserAgent(agent), target.WithMetrics(m),
-		target.WithLogger(log), target.WithGuard(guard), target.WithOnChange(notify.notify), target.WithOnRetry(notify.wake),
-		target.WithOnOutcome(func(c *target.Cluster) { attempts.Changed(c) }))
+	pool := newPool(notify, attempts, target.WithLocal(local), target.WithUserAgent(agent), target.WithMetrics(m), target.WithLogger(log), target.WithGuard(guard))
 	mgr = &countingManager{Manager: mgr, events: m.Events}
-	shards, err := manageShards(mgr, f, lead, m, log)
-	if err != nil {
-		return nil, err
-	}
 	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
 	c := &controllers{mgr: mgr, flags: f, metrics: m, notify: notify, attempts: attempts, manifests: manifestcontroller.Options{
 		Options: settings.Options{
-			Options: options, Timeout: f.timeout, MinPollInterval: f.minPoll, PollJitter: f.jitter(), Priorities: priority.NewTracker(), Shards: shards,
+			Options: options, Timeout: f.timeout, MinPollInterval: f.minPoll, PollJitter: f.jitter(), Priorities: priority.NewTracker(), Shards: lead.shards,
 		},
 		Namespaces: namespaces.NewReader(mgr.GetAPIReader()),
 		Secrets:    reader,
@@ -79,7 +72,7 @@ func setup(
 			Get: (&cloud.Identities{}).Identity, AllowTenants: f.allowTenantIdentity, PlainHTTP: f.plainHosts,
 		},
 		Values: reader,
-		Clusters: &clusters{shards: shards, pool: pool, attempts: attempts, resolver: target.NewResolver(reader, target.Policy{
+		Clusters: &clusters{shards: lead.shards, pool: pool, attempts: attempts, resolver: target.NewResolver(reader, target.Policy{
 			AllowExec: f.allowExec, AllowFiles: f.allowFiles, AllowTenantIdentity: f.allowTenantIdentity,
 		})},
 		Puller:   puller,
@@ -98,6 +91,12 @@ func setup(
 		puller.Close()
 		disconnect()
 	}, nil
+}
+
+// newPool returns the connections to target clusters, which report changes of objects and their own states.
+func newPool(notify *changes, attempts *config.Attempts, o ...target.Option) *target.Pool {
+	return target.NewPool(manifest.Interpreter(), append(o, target.WithOnChange(notify.notify), target.WithOnRetry(notify.wake),
+		target.WithOnOutcome(func(c *target.Cluster) { attempts.Changed(c) }))...)
 }
 
 // newPuller returns a client for registries with the cache that the flags set.

@@ -39,6 +39,8 @@ type leadership struct {
 
 	// owner knows the shards that this process holds. It is nil if all objects belong to the leader.
 	owner *shard.Owner
+	// shards decides which objects the controllers reconcile. It is nil like owner.
+	shards *sharding.Shards
 }
 
 // newLeadership returns the leadership of a process with these flags.
@@ -141,32 +143,31 @@ func shareLease(o *ctrl.Options, f *flags) error {
 	return nil
 }
 
-// manageShards makes this process take shards while the manager runs, and returns the shards for the controllers, or nil if there is only
-// one.
-func manageShards(mgr ctrl.Manager, f *flags, l *leadership, m *metrics.Metrics, log logging.Logger) (*sharding.Shards, error) {
+// manageShards makes this process take shards while the manager runs. It does nothing if there is only one.
+func (l *leadership) manageShards(mgr ctrl.Manager, f *flags, m *metrics.Metrics, log logging.Logger) error {
 	if l.owner == nil {
-		return nil, nil //nolint:nilnil // Without shards, the controllers reconcile everything.
+		return nil
 	}
 	selected, err := f.selectedShards()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	ns, err := f.currentLeaseNamespace()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// The requests of this client do not count as renewals of the lease that all replicas share.
 	c, err := coordinationv1.NewForConfig(rest.CopyConfig(mgr.GetConfig()))
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot create the client for leases")
+		return errors.Wrap(err, "cannot create the client for leases")
 	}
 	name, err := os.Hostname()
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot get the name of the host")
+		return errors.Wrap(err, "cannot get the name of the host")
 	}
 	o := shard.Options{Count: f.shards, Shards: selected, Name: name, Log: log}
 	log.Info("Dividing the work into shards", "shards", f.shards, "selected", slices.Sorted(maps.Keys(selected)))
-	shards := sharding.New(l.owner, mgr.GetCache(), f.shards, log)
-	shards.OnChange(func() { m.Shards.Set(float64(len(l.owner.Held()))) })
-	return shards, errors.Wrap(mgr.Add(shard.NewManager(c.Leases(ns), l.owner, o)), "cannot set up the shards")
+	l.shards = sharding.New(l.owner, mgr.GetCache(), f.shards, log)
+	l.shards.OnChange(func() { m.Shards.Set(float64(len(l.owner.Held()))) })
+	return errors.Wrap(mgr.Add(shard.NewManager(c.Leases(ns), l.owner, o)), "cannot set up the shards")
 }

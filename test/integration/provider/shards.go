@@ -31,8 +31,8 @@ const (
 	replaced = 25 * time.Second
 	// shards is the number of shards, and configs the number of ProviderConfigs and of Manifests, one for each.
 	shards, configs = 6, 12
-	// rolledOut is the number of ConfigMaps of a Manifest after the rollout.
-	rolledOut = 60
+	// rolledOut is the number of ConfigMaps of a Manifest after the rollout, and interrupted that of the one whose replica is killed.
+	rolledOut, interrupted = 20, 400
 	// sharding is a label of the Leases of replicas and shards. Its values are also parts of their names.
 	sharding = "kyma.m.crossplane.io/sharding"
 )
@@ -260,13 +260,14 @@ var _ = Describe("Replicas that divide the ProviderConfigs", func() {
 		dead := all[slices.IndexFunc(all, func(r *shardReplica) bool { return r.id == s.holder(ctx, changed[0]) })]
 		before := s.versions(ctx, kept...)
 		Expect(before).To(HaveLen(3 * len(kept)))
-		for _, i := range changed {
+		s.installIn(ctx, changed[0], "two", interrupted)
+		for _, i := range changed[1:] {
 			s.installIn(ctx, i, "two", rolledOut)
 		}
 		Eventually(s.target.texts).WithContext(ctx).WithPolling(5 * time.Millisecond).WithArguments(name(changed[0])).Should(HaveKey("two"))
 		dead.Stop()
 		begin := time.Now()
-		Expect(Must(s.target.texts(ctx, name(changed[0])))["two"]).To(BeNumerically("<", rolledOut), "the rollout was interrupted")
+		Expect(Must(s.target.texts(ctx, name(changed[0])))["two"]).To(BeNumerically("<", interrupted), "the rollout was interrupted")
 
 		By("taking its shards, and finishing the rollout")
 		alive := slices.DeleteFunc(slices.Clone(all), func(r *shardReplica) bool { return r == dead })
@@ -274,7 +275,8 @@ var _ = Describe("Replicas that divide the ProviderConfigs", func() {
 		GinkgoWriter.Printf("the shards of the dead replica moved after %s\n", time.Since(begin))
 		s.settle(ctx)
 		GinkgoWriter.Printf("the rollout ended after %s\n", time.Since(begin))
-		for _, i := range changed {
+		Expect(s.target.texts(ctx, name(changed[0]))).To(Equal(map[string]int{"two": interrupted}))
+		for _, i := range changed[1:] {
 			Expect(s.target.texts(ctx, name(i))).To(Equal(map[string]int{"two": rolledOut}))
 		}
 		Expect(s.versions(ctx, kept...)).To(Equal(before), "nothing else was written")
