@@ -76,7 +76,7 @@ func fault(percent int, f apiserver.Fault) func(ctx context.Context, r *Run, p *
 			return err
 		}
 		begin := time.Now()
-		err = r.World.AwaitMessage(names, change, r.Timeout)
+		err = r.World.AwaitMessage(ctx, names, change, r.Timeout)
 		p.Values = map[string]float64{
 			"failing": float64(failing), "requests_to_failing": float64(during - before), "recovery_s": time.Since(begin).Seconds(),
 		}
@@ -110,7 +110,7 @@ func rolloutWithBlackHoles(ctx context.Context, r *Run, p *report.Phase) error {
 	if err := r.World.Simulator.SetFault(names, apiserver.Fault{}); err != nil {
 		return err
 	}
-	return r.World.AwaitVersion(names, r.current(), r.Timeout)
+	return r.World.AwaitVersion(ctx, names, r.current(), r.Timeout)
 }
 
 // share returns the number of clusters in a percentage of the fleet. It is at least one, and not the whole fleet.

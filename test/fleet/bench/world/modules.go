@@ -72,12 +72,12 @@ func (w *World) AwaitModules(ctx context.Context) error {
 }
 
 // AwaitVersion waits until all modules have a version in some clusters.
-func (w *World) AwaitVersion(clusters []string, version string, timeout time.Duration) error {
+func (w *World) AwaitVersion(ctx context.Context, clusters []string, version string, timeout time.Duration) error {
 	f := configMaps(clusters, "version", version, timeout)
 	for i := range w.Modules {
 		f.Names = append(f.Names, moduleName(i))
 	}
-	_, err := w.Simulator.Await(f)
+	_, err := w.Simulator.Await(ctx, f)
 	return err
 }
 
@@ -87,7 +87,7 @@ func (w *World) Edit(ctx context.Context, i int, message string, timeout time.Du
 	if err := w.Change(ctx, i, message); err != nil {
 		return 0, err
 	}
-	err := w.AwaitMessage([]string{Cluster(i)}, message, timeout)
+	err := w.AwaitMessage(ctx, []string{Cluster(i)}, message, timeout)
 	return time.Since(begin), err
 }
 
@@ -102,10 +102,10 @@ func (w *World) Change(ctx context.Context, i int, message string) error {
 }
 
 // AwaitMessage waits until the first module has a value in some clusters.
-func (w *World) AwaitMessage(clusters []string, message string, timeout time.Duration) error {
+func (w *World) AwaitMessage(ctx context.Context, clusters []string, message string, timeout time.Duration) error {
 	f := configMaps(clusters, "message", message, timeout)
 	f.Names = []string{moduleName(0)}
-	_, err := w.Simulator.Await(f)
+	_, err := w.Simulator.Await(ctx, f)
 	return err
 }
 
