@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/crossplane-contrib/provider-kyma/test/bench/objects"
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/apiserver"
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/report"
 	"github.com/crossplane-contrib/provider-kyma/test/fleet/bench/world"
@@ -45,8 +46,8 @@ func faultSteps() []Step {
 	return append(out, Step{Name: "rollout-black-hole-10%", Do: rolloutWithBlackHoles})
 }
 
-// fault returns a phase in which a share of the clusters fail for a while, and users edit the Kymas of the others. It ends when all
-// clusters are connected again.
+// fault returns a phase in which a share of the clusters fail for a while. The Kymas of these clusters are changed at the beginning, so
+// that the provider has work for them, and users edit the Kymas of the others. It ends when the failing clusters have the change.
 func fault(percent int, f apiserver.Fault) func(ctx context.Context, r *Run, p *report.Phase) error {
 	return func(ctx context.Context, r *Run, p *report.Phase) error {
 		failing := r.share(percent)
@@ -58,18 +59,24 @@ func fault(percent int, f apiserver.Fault) func(ctx context.Context, r *Run, p *
 		if err := r.World.Simulator.SetFault(names, f); err != nil {
 			return err
 		}
-		// The fault ends also if the edits fail.
-		edits, err := r.editDuring(ctx, failing)
-		during, countErr := r.World.Simulator.CountOf(names)
-		if endErr := r.World.Simulator.SetFault(names, apiserver.Fault{}); err == nil && countErr == nil {
-			err = endErr
+		r.edits++
+		change := fmt.Sprintf("edit %d", r.edits)
+		err = objects.Parallel(ctx, failing, func(ctx context.Context, i int) error { return r.World.Change(ctx, i, change) })
+		if err == nil {
+			p.Edits, err = r.editDuring(ctx, failing)
 		}
 		if err != nil {
 			return err
 		}
-		p.Edits = edits
+		during, err := r.World.Simulator.CountOf(names)
+		if err != nil {
+			return err
+		}
+		if err := r.World.Simulator.SetFault(names, apiserver.Fault{}); err != nil {
+			return err
+		}
 		begin := time.Now()
-		err = r.connected(ctx, r.working())
+		err = r.World.AwaitMessage(ctx, names, change, r.Timeout)
 		p.Values = map[string]float64{
 			"failing": float64(failing), "requests_to_failing": float64(during - before), "recovery_s": time.Since(begin).Seconds(),
 		}
@@ -96,15 +103,14 @@ func rolloutWithBlackHoles(ctx context.Context, r *Run, p *report.Phase) error {
 		return err
 	}
 	begin := time.Now()
-	err := r.rollOut(ctx, failing)
-	p.Values = map[string]float64{"failing": float64(failing), "rollout_to_others_s": time.Since(begin).Seconds()}
-	if endErr := r.World.Simulator.SetFault(names, apiserver.Fault{}); err == nil {
-		err = endErr
-	}
-	if err != nil {
+	if err := r.rollOut(ctx, failing); err != nil {
 		return err
 	}
-	return r.World.AwaitVersion(names, r.current(), r.Timeout)
+	p.Values = map[string]float64{"failing": float64(failing), "rollout_to_others_s": time.Since(begin).Seconds()}
+	if err := r.World.Simulator.SetFault(names, apiserver.Fault{}); err != nil {
+		return err
+	}
+	return r.World.AwaitVersion(ctx, names, r.current(), r.Timeout)
 }
 
 // share returns the number of clusters in a percentage of the fleet. It is at least one, and not the whole fleet.

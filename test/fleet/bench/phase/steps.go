@@ -99,7 +99,7 @@ func (r *Run) rollOut(ctx context.Context, first int) error {
 	if err := r.World.Release(ctx, version); err != nil {
 		return err
 	}
-	return r.World.AwaitVersion(world.Clusters(first, r.working()), version, r.Timeout)
+	return r.World.AwaitVersion(ctx, world.Clusters(first, r.working()), version, r.Timeout)
 }
 
 // rolloutWithEdits releases a version, and lets users edit until all clusters have it.

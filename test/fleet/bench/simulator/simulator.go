@@ -89,10 +89,17 @@ func (s *Simulator) CountOf(clusters []string) (int, error) { return call[int](s
 // Unknown returns the calls that the simulator does not implement.
 func (s *Simulator) Unknown() ([]string, error) { return call[[]string](s, "Unknown", struct{}{}) }
 
-// Await waits until a field has its value in all objects. It returns the time of the wait, and ErrTimeout if an object does not get it in time.
-func (s *Simulator) Await(f Field) (time.Duration, error) {
-	begin := time.Now()
-	missing, err := call[int](s, "Await", f)
+// Await waits until a field has its value in all objects. It returns the time of the wait, and ErrTimeout if an object does not get it
+// in time. If ctx is done first, it returns the cause, but the simulator continues to wait.
+func (s *Simulator) Await(ctx context.Context, f Field) (time.Duration, error) {
+	begin, missing := time.Now(), 0
+	wait := s.client.Go(serviceName+".Await", f, &missing, make(chan *rpc.Call, 1))
+	select {
+	case <-wait.Done:
+	case <-ctx.Done():
+		return time.Since(begin), errors.Wrapf(context.Cause(ctx), "waiting for the value %q of %s", f.Value, f)
+	}
+	err := errors.Wrap(wait.Error, "simulator: Await")
 	if err == nil && missing > 0 {
 		err = errors.Wrapf(ErrTimeout, "%d objects do not have the value %q of %s within %s", missing, f.Value, f, f.Timeout)
 	}

@@ -73,12 +73,18 @@ func TestCalls(t *testing.T) {
 	}
 	namespaces := schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	f := Field{Clusters: []string{"c1"}, Resource: namespaces, Names: []string{"default"}, Path: []string{"metadata", "name"}, Value: "default"}
-	if _, err := s.Await(f); err != nil {
+	if _, err := s.Await(t.Context(), f); err != nil {
 		t.Errorf("the value is there: %v", err)
 	}
 	f.Value = "other"
-	if _, err := s.Await(f); !errors.Is(err, ErrTimeout) {
+	if _, err := s.Await(t.Context(), f); !errors.Is(err, ErrTimeout) {
 		t.Errorf("the value is not there: %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	f.Timeout = time.Second
+	if _, err := s.Await(ended, f); !errors.Is(err, context.Canceled) {
+		t.Errorf("the wait does not end with its context: %v", err)
 	}
 	if err := s.Remove("c1"); err != nil {
 		t.Error(err)

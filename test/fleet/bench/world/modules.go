@@ -72,30 +72,41 @@ func (w *World) AwaitModules(ctx context.Context) error {
 }
 
 // AwaitVersion waits until all modules have a version in some clusters.
-func (w *World) AwaitVersion(clusters []string, version string, timeout time.Duration) error {
+func (w *World) AwaitVersion(ctx context.Context, clusters []string, version string, timeout time.Duration) error {
 	f := configMaps(clusters, "version", version, timeout)
 	for i := range w.Modules {
 		f.Names = append(f.Names, moduleName(i))
 	}
-	_, err := w.Simulator.Await(f)
+	_, err := w.Simulator.Await(ctx, f)
 	return err
 }
 
 // Edit changes a value of the first module of a Kyma, as a user would, and returns the time until an object in the cluster shows it.
 func (w *World) Edit(ctx context.Context, i int, message string, timeout time.Duration) (time.Duration, error) {
 	begin := time.Now()
+	if err := w.Change(ctx, i, message); err != nil {
+		return 0, err
+	}
+	err := w.AwaitMessage(ctx, []string{Cluster(i)}, message, timeout)
+	return time.Since(begin), err
+}
+
+// Change changes a value of the first module of a Kyma.
+func (w *World) Change(ctx context.Context, i int, message string) error {
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"forProvider": map[string]any{"modules": w.modules(message)}}})
 	if err != nil {
-		return 0, errors.Wrap(err, "cannot encode the edit")
+		return errors.Wrap(err, "cannot encode the edit")
 	}
 	k := &v1alpha1.Kyma{ObjectMeta: meta(i)}
-	if err := w.Client.Patch(ctx, k, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return 0, errors.Wrapf(err, "cannot edit Kyma %q", k.Name)
-	}
-	f := configMaps([]string{k.Name}, "message", message, timeout)
+	return errors.Wrapf(w.Client.Patch(ctx, k, client.RawPatch(types.MergePatchType, patch)), "cannot edit Kyma %q", k.Name)
+}
+
+// AwaitMessage waits until the first module has a value in some clusters.
+func (w *World) AwaitMessage(ctx context.Context, clusters []string, message string, timeout time.Duration) error {
+	f := configMaps(clusters, "message", message, timeout)
 	f.Names = []string{moduleName(0)}
-	_, err = w.Simulator.Await(f)
-	return time.Since(begin), err
+	_, err := w.Simulator.Await(ctx, f)
+	return err
 }
 
 func configMaps(clusters []string, key, value string, timeout time.Duration) simulator.Field {
