@@ -53,7 +53,7 @@ func setup(mgr ctrl.Manager, o controller.Options, pc resource.ProviderConfig, g
 	name := providerconfig.ControllerName(groupKind)
 	r := providerconfig.NewReconciler(mgr, kinds,
 		providerconfig.WithLogger(o.Logger.WithValues("controller", name)),
-		providerconfig.WithRecorder(settings.Recorder(mgr, name)))
+		providerconfig.WithRecorder(settings.ForCrossplane(settings.Recorder(mgr, name))))
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		For(pc).
