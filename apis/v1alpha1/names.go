@@ -72,6 +72,11 @@ const (
 	// TypeStalled is True while an object cannot become Ready until someone changes something, because retries alone do not
 	// help. It has the reason and the message of Ready. Otherwise, the condition is not set.
 	TypeStalled xpv2.ConditionType = "Stalled"
+
+	// TypeLastAsyncOperation is False exactly while TypeStalled is True, with the same reason and message. Otherwise, the
+	// condition is not set. The rule of Argo CD for *.crossplane.io does not know Stalled, but reports an object with this
+	// condition, which is the one of providers that are based on Upjet, as Degraded.
+	TypeLastAsyncOperation xpv2.ConditionType = "LastAsyncOperation"
 )
 
 // Reasons of the condition Ready of a Kyma and a Manifest, besides Available, Creating, Deleting and Unavailable of

@@ -26,8 +26,10 @@ func relisting() wait.Backoff {
 // Objects holds the current objects of a Follower, keyed by namespace and name.
 type Objects map[types.NamespacedName]client.Object
 
-// A Follower lists and watches the objects of one kind. Unlike UntilWithSync and RetryWatcher of client-go, which log errors of
-// lists and watches and retry, it ends when the API server refuses a request, and reports other errors while it retries.
+// A Follower lists and watches the objects of one kind. It ends if the API server refuses a request, and reports other errors
+// while it retries. UntilWithSync of client-go v0.37 only logs errors, and never ends because of one. Its RetryWatcher ends if a
+// watch is forbidden or unauthorized, but also only logs the errors that it retries, and can't start a watch whose resource
+// version has expired.
 type Follower struct {
 	Client client.WithWatch
 	// List returns an empty list of the kind.

@@ -81,6 +81,7 @@ func TestFollow(t *testing.T) {
 		"Watched": {"A watch adds and deletes objects.", &scripted{lists: []any{[]string{"a"}}, watches: []any{[]watch.Event{{Type: watch.Added, Object: named("b")}, {Type: watch.Deleted, Object: named("a")}, {Type: watch.Deleted, Object: named("b")}}}}, 0, 0, want{seen: []int{1, 2, 1, 0}}},
 		"Ended":   {"A watch that ends is replaced without an error.", &scripted{lists: []any{[]string{"a"}, []string{"a", "b"}}, watches: []any{[]watch.Event{}}}, 2, 0, want{seen: []int{1, 2}}},
 		"Expired": {"After a watch has expired, objects are listed again.", &scripted{lists: []any{[]string{"a"}, []string{"a", "b"}}, watches: []any{[]watch.Event{{Type: watch.Error, Object: &expired}}}}, 2, 0, want{seen: []int{1, 2}, trouble: 1}},
+		"Gone":    {"If a watch cannot start because its version has expired, objects are listed again.", &scripted{lists: []any{[]string{"a"}, []string{"a", "b"}}, watches: []any{kerrors.NewResourceExpired("too old")}}, 2, 0, want{seen: []int{1, 2}, trouble: 1}},
 		"Away":    {"If the server is unavailable, lists and watches are retried.", &scripted{lists: []any{[]string{"a"}, boom, []string{"a", "b"}}, watches: []any{boom}}, 2, 0, want{seen: []int{1, 2}, trouble: 2}},
 		"Blind":   {"A temporary error of look after a list is retried.", &scripted{lists: []any{[]string{"a"}, []string{"a"}}}, 1, 1, want{seen: []int{1, 1}, trouble: 1}},
 		"BlindWatch": {

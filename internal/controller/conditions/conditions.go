@@ -48,8 +48,8 @@ func Mark(s *xpv2.ConditionedStatus, generation int64, conditions ...xpv2.Condit
 	slices.SortStableFunc(s.Conditions, func(a, b xpv2.Condition) int { return rank(a) - rank(b) })
 }
 
-// MarkReady sets the condition Ready in the same way as Mark. If stalled is true, it also sets the condition Stalled, with the
-// reason and the message of Ready. Otherwise, it removes Stalled.
+// MarkReady sets the condition Ready in the same way as Mark. If stalled is true, it also calls MarkStalled with the reason and
+// the message of Ready. Otherwise, it calls ClearStalled.
 func MarkReady(s *xpv2.ConditionedStatus, generation int64, ready xpv2.Condition, stalled bool) {
 	if stalled {
 		MarkStalled(s, generation, ready.Reason, ready.Message)
@@ -59,16 +59,21 @@ func MarkReady(s *xpv2.ConditionedStatus, generation int64, ready xpv2.Condition
 	Mark(s, generation, ready)
 }
 
-// MarkStalled sets the condition Stalled to True in the same way as Mark.
+// MarkStalled sets the condition Stalled to True and the condition LastAsyncOperation to False in the same way as Mark.
 func MarkStalled(s *xpv2.ConditionedStatus, generation int64, reason xpv2.ConditionReason, message string) {
-	Mark(s, generation, xpv2.Condition{
+	c := xpv2.Condition{
 		Type: v1alpha1.TypeStalled, Status: corev1.ConditionTrue, Reason: reason, Message: message, LastTransitionTime: metav1.Now(),
-	})
+	}
+	failed := c
+	failed.Type, failed.Status = v1alpha1.TypeLastAsyncOperation, corev1.ConditionFalse
+	Mark(s, generation, c, failed)
 }
 
-// ClearStalled removes the condition Stalled.
+// ClearStalled removes the conditions Stalled and LastAsyncOperation.
 func ClearStalled(s *xpv2.ConditionedStatus) {
-	s.Conditions = slices.DeleteFunc(s.Conditions, func(c xpv2.Condition) bool { return c.Type == v1alpha1.TypeStalled })
+	s.Conditions = slices.DeleteFunc(s.Conditions, func(c xpv2.Condition) bool {
+		return c.Type == v1alpha1.TypeStalled || c.Type == v1alpha1.TypeLastAsyncOperation
+	})
 }
 
 // rank returns the position of a condition in a list.

@@ -28,14 +28,17 @@ func TestTruncate(t *testing.T) {
 	}
 }
 
-// TestMarkReady checks the condition Stalled, and that its transition time stays the same while nothing changes.
+// TestMarkReady checks the conditions Stalled and LastAsyncOperation, and that their transition times stay the same while nothing
+// changes.
 func TestMarkReady(t *testing.T) {
 	long := metav1.Time{Time: time.Unix(1, 0)}
 	failed := xpv2.Condition{Type: xpv2.TypeReady, Status: "False", Reason: "ModuleFailed", Message: "no", LastTransitionTime: long}
 	of := func(c xpv2.ConditionType, s corev1.ConditionStatus, reason xpv2.ConditionReason, message string) xpv2.Condition {
 		return xpv2.Condition{Type: c, Status: s, Reason: reason, Message: message, LastTransitionTime: long, ObservedGeneration: 1}
 	}
-	before := []xpv2.Condition{of("Stalled", "True", "ModuleFailed", "no"), of("Ready", "False", "ModuleFailed", "no")}
+	before := []xpv2.Condition{
+		of("Stalled", "True", "ModuleFailed", "no"), of("LastAsyncOperation", "False", "ModuleFailed", "no"), of("Ready", "False", "ModuleFailed", "no"),
+	}
 	cases := map[string]struct {
 		reason  string
 		before  []xpv2.Condition
@@ -43,9 +46,9 @@ func TestMarkReady(t *testing.T) {
 		stalled bool
 		want    []xpv2.Condition
 	}{
-		"Waits":     {reason: "An object that waits is not stalled.", ready: failed, want: before[1:]},
+		"Waits":     {reason: "An object that waits is not stalled.", ready: failed, want: before[2:]},
 		"Stalled":   {reason: "Equal passes result in equal conditions, and Ready comes last.", before: before, ready: failed, stalled: true, want: before},
-		"Recovered": {reason: "An object that recovers has no condition Stalled.", before: before, ready: failed, want: before[1:]},
+		"Recovered": {reason: "An object that recovers has neither Stalled nor LastAsyncOperation.", before: before, ready: failed, want: before[2:]},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

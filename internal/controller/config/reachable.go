@@ -284,8 +284,9 @@ func conditionOf(at attempt) (xpv2.Condition, bool) {
 // without conditions as healthy; if a condition were Unknown, they would wait for a resource that uses the config.
 func clearReachable(s *v1alpha1.ProviderConfigStatus) {
 	s.Endpoint, s.KubernetesVersion, s.ClusterUID = "", "", ""
+	conditions.ClearStalled(&s.ConditionedStatus)
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c xpv2.Condition) bool {
-		return c.Type == v1alpha1.TypeReachable || c.Type == xpv2.TypeReady || c.Type == v1alpha1.TypeStalled
+		return c.Type == v1alpha1.TypeReachable || c.Type == xpv2.TypeReady
 	})
 }
 

@@ -95,7 +95,7 @@ func up(version string) reported {
 // stalled returns the conditions of a config that does not work until someone changes something.
 func stalled(reason, message string) []string {
 	c := conditionsOf(reason, message)
-	return slices.Insert(c, len(c)-1, fmt.Sprintf("Stalled True %s %s", reason, message))
+	return slices.Insert(c, len(c)-1, fmt.Sprintf("Stalled True %s %s", reason, message), fmt.Sprintf("LastAsyncOperation False %s %s", reason, message))
 }
 
 // conditionsOf returns the conditions Reachable and Ready, both False with the same reason.

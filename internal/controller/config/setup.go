@@ -66,7 +66,7 @@ func setup(mgr ctrl.Manager, o controller.Options, k kind, shards *sharding.Shar
 		UsageList: v1alpha1.ProviderConfigUsageListGroupVersionKind,
 	},
 		providerconfig.WithLogger(o.Logger.WithValues("controller", name)),
-		providerconfig.WithRecorder(settings.Recorder(mgr, name)))
+		providerconfig.WithRecorder(settings.ForCrossplane(settings.Recorder(mgr, name))))
 	object, _ := k.fresh()
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).

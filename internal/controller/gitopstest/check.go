@@ -28,9 +28,8 @@ var (
 	Works = Health{Kstatus: "Current", ArgoCD: healthy, Documented: healthy} //nolint:gochecknoglobals // Constant.
 	// Waits is the health of an object that does not work yet.
 	Waits = Health{Kstatus: "InProgress", ArgoCD: progressing, Documented: progressing} //nolint:gochecknoglobals // Constant.
-	// Failed is the health of an object that does not work until someone changes something. The built-in rule of Argo CD
-	// ignores the condition Stalled, and waits.
-	Failed = Health{Kstatus: "Failed", ArgoCD: progressing, Documented: degraded} //nolint:gochecknoglobals // Constant.
+	// Failed is the health of an object that does not work until someone changes something.
+	Failed = Health{Kstatus: "Failed", ArgoCD: degraded, Documented: degraded} //nolint:gochecknoglobals // Constant.
 	// Refused is the health of an object for which the provider could not do its work.
 	Refused = Health{Kstatus: "InProgress", ArgoCD: degraded, Documented: degraded} //nolint:gochecknoglobals // Constant.
 	// Removed is the health of an object that is being deleted.
@@ -50,8 +49,9 @@ type Case struct {
 }
 
 // Check checks the health of objects in each tool. It also fails if a tool is expected to treat a broken object as healthy,
-// or to wait for an object that works. Argo CD can report a working object as Degraded: its rule does so for all objects that
-// are paused or whose last pass failed. With the documented rule, Argo CD must report each failure that kstatus reports.
+// or to wait for an object that works or that only a change can fix. Argo CD can report a working object as Degraded: its rule
+// does so for all objects that are paused or whose last pass failed. With both of its rules, Argo CD must report each failure
+// that kstatus reports.
 func Check(t *testing.T, cases map[string]Case) {
 	t.Helper()
 	rule := documentedRule(t)
@@ -86,6 +86,9 @@ func Check(t *testing.T, cases map[string]Case) {
 func (c *Case) contradiction(h Health) string {
 	if (h.Kstatus == Works.Kstatus) != c.OK || !c.Stale && h.ArgoCD != degraded && (h.ArgoCD == healthy) != c.OK {
 		return "no tool may take it for the contrary"
+	}
+	if h.Kstatus == Failed.Kstatus && h.ArgoCD != degraded {
+		return "the built-in rule of Argo CD waits for it"
 	}
 	switch h.Documented {
 	case healthy:

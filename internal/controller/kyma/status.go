@@ -103,8 +103,8 @@ func report(k *v1alpha1.Kyma, steps []step) {
 	setReady(k, readyBy(first, meta.WasDeleted(k)).WithMessage(at.Message), steps)
 }
 
-// setReady sets the condition Ready of a Kyma. It also sets the condition Stalled if a module of the Kyma is stalled, with the
-// reason and the message of the first stalled module.
+// setReady sets the condition Ready of a Kyma. It also marks the Kyma as stalled if one of its modules is, with the reason and
+// the message of the first stalled module.
 func setReady(k *v1alpha1.Kyma, ready xpv2.Condition, steps []step) {
 	i := slices.IndexFunc(steps, func(s step) bool { return s.stalled && s.demand != unwanted })
 	if i < 0 || meta.WasDeleted(k) {

@@ -154,6 +154,7 @@ func affectsKyma(was, is *v1alpha1.Manifest) bool {
 		meta.WasDeleted(was) != meta.WasDeleted(is) ||
 		a.State != b.State || a.Message != b.Message ||
 		conditionChanged(was, is, xpv2.TypeReady) || conditionChanged(was, is, xpv2.TypeSynced) ||
+		conditionChanged(was, is, v1alpha1.TypeStalled) ||
 		!was.GetCondition(v1alpha1.TypeVerified).Equal(is.GetCondition(v1alpha1.TypeVerified)) ||
 		!slices.EqualFunc(was.OwnerReferences, is.OwnerReferences, func(x, y metav1.OwnerReference) bool { return x.UID == y.UID }) ||
 		meta.IsPaused(was) != meta.IsPaused(is) ||

@@ -23,6 +23,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/conditions"
 )
 
 func TestMatters(t *testing.T) {
@@ -43,6 +44,9 @@ func TestMatters(t *testing.T) {
 		"Generation": {"So does that Ready is of another generation.", func(m *v1alpha1.Manifest) { m.Status.Conditions[0].ObservedGeneration = 2 }, true},
 		"Synced": {"So does a failed observation.", func(m *v1alpha1.Manifest) {
 			m.SetConditions(xpv2.ReconcileError(errors.New("no")).WithObservedGeneration(1))
+		}, true},
+		"Stalled": {"So does that only a change can help, even if the message is the same.", func(m *v1alpha1.Manifest) {
+			conditions.MarkStalled(&m.Status.ConditionedStatus, 1, v1alpha1.ReasonModuleFailed, "x")
 		}, true},
 		"Verified": {"So do signatures.", func(m *v1alpha1.Manifest) {
 			m.SetConditions(verifiedCondition(corev1.ConditionFalse, v1alpha1.ReasonNotVerified, "x"))

@@ -46,7 +46,6 @@ func TestGitOps(t *testing.T) {
 		return func(mr *v1alpha1.Manifest) xpv2.Condition { return xpv2.ReconcileError(r.failure(mr, err)) }
 	}
 	away := fails(errors.New("no"))
-	stalled := gitopstest.Health{Kstatus: "Failed", ArgoCD: "Degraded", Documented: "Degraded"}
 	pauses := func(*v1alpha1.Manifest) xpv2.Condition { return xpv2.ReconcilePaused() }
 	rollsBack := func(mr *v1alpha1.Manifest) xpv2.Condition {
 		st := &v1alpha1.RollbackStatus{RolledBack: true, Message: "x"}
@@ -73,10 +72,10 @@ func TestGitOps(t *testing.T) {
 		"Failed":     {Reason: "An object has failed.", Object: after(ready, observes(in(engine.PhaseUnhealthy), ok)), Want: gitopstest.Failed},
 		"Refused": {
 			Reason: "The API server refuses an object.", Object: after(observes(in(engine.PhaseFailed), failed)),
-			Want: stalled,
+			Want: gitopstest.Failed,
 		},
-		"Unsigned":    {Reason: "A signature is missing.", Object: after(ready, fails(&ocm.VerificationError{Reason: "no"})), Want: stalled},
-		"Invalid":     {Reason: "A field is wrong.", Object: after(fails(readiness.Final(errors.New("no")))), Want: stalled},
+		"Unsigned":    {Reason: "A signature is missing.", Object: after(ready, fails(&ocm.VerificationError{Reason: "no"})), Want: gitopstest.Failed},
+		"Invalid":     {Reason: "A field is wrong.", Object: after(fails(readiness.Final(errors.New("no")))), Want: gitopstest.Failed},
 		"Unreachable": {Reason: "The cluster is away.", Object: after(ready, away), Want: gitopstest.Refused},
 		"NotApplied": {
 			// The condition Synced must be listed before Ready, or Argo CD would consider the Manifest Healthy.

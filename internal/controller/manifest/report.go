@@ -326,7 +326,7 @@ func mark(mr *v1alpha1.Manifest, c xpv2.Condition) {
 	conditions.Mark(&mr.Status.ConditionedStatus, mr.Generation, c)
 }
 
-// markReady sets the conditions Ready and Stalled for the generation of this pass.
+// markReady sets the condition Ready, and those of a stalled Manifest, for the generation of this pass.
 func markReady(mr *v1alpha1.Manifest, c xpv2.Condition, stalled bool) {
 	conditions.MarkReady(&mr.Status.ConditionedStatus, mr.Generation, c, stalled)
 	mr.Status.ObservedGeneration = mr.Generation

@@ -44,7 +44,7 @@ func (o *Options) Reconciler(name string, record event.Recorder) []managed.Recon
 		managed.WithPollInterval(o.PollInterval),
 		managed.WithMinPollInterval(o.MinPollInterval),
 		managed.WithLogger(o.Logger.WithValues("controller", name)),
-		managed.WithRecorder(record),
+		managed.WithRecorder(ForCrossplane(record)),
 	}
 	if o.Features.Enabled(feature.EnableBetaManagementPolicies) {
 		out = append(out, managed.WithManagementPolicies())
@@ -56,9 +56,9 @@ func (o *Options) Reconciler(name string, record event.Recorder) []managed.Recon
 }
 
 // Recorder returns the event recorder of a controller. It uses the older of two APIs, because the permissions that Crossplane
-// grants a provider cover only events of the core group.
+// grants a provider cover only events of the core group. The message of a warning ends with where its reason is explained.
 func Recorder(mgr ctrl.Manager, name string) event.Recorder {
-	return event.NewAPIRecorder(mgr.GetEventRecorderFor(name))
+	return &linkingRecorder{Recorder: event.NewAPIRecorder(mgr.GetEventRecorderFor(name))}
 }
 
 // Spread makes an interval longer or shorter by a random amount, at most by a share of it from 0 to 1.
