@@ -76,7 +76,11 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot create the controller manager")
 	}
-	stop, err := setup(ctx, mgr, local, m, f, held, log)
+	recording, err := newRecordingManager(mgr, m, log)
+	if err != nil {
+		return err
+	}
+	stop, err := setup(ctx, recording, local, m, f, held, log)
 	if err != nil {
 		return err
 	}

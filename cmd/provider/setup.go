@@ -63,7 +63,6 @@ func setup(
 	pool := target.NewPool(manifest.Interpreter(), target.WithLocal(local), target.WithUserAgent(agent), target.WithMetrics(m),
 		target.WithLogger(log), target.WithGuard(guard), target.WithOnChange(notify.notify), target.WithOnRetry(notify.wake),
 		target.WithOnOutcome(func(c *target.Cluster) { attempts.Changed(c) }))
-	mgr = &countingManager{Manager: mgr, events: m.Events}
 	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
 	c := &controllers{mgr: mgr, flags: f, metrics: m, notify: notify, attempts: attempts, manifests: manifestcontroller.Options{
 		Options: settings.Options{
