@@ -131,6 +131,21 @@ func finalizerRemoved() predicate.Predicate {
 	}
 }
 
+// firstWrite passes the update that adds the external name and the references to a Kyma and nothing else. The reconcile that writes
+// it continues with its result.
+func firstWrite() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(ctrlevent.CreateEvent) bool { return false },
+		DeleteFunc:  func(ctrlevent.DeleteEvent) bool { return false },
+		GenericFunc: func(ctrlevent.GenericEvent) bool { return false },
+		UpdateFunc: func(e ctrlevent.UpdateEvent) bool {
+			was, ok := e.ObjectOld.(*v1alpha1.Kyma)
+			is, isok := e.ObjectNew.(*v1alpha1.Kyma)
+			return ok && isok && meta.GetExternalName(was) == "" && meta.GetExternalName(is) != "" && !isEdit(was, is)
+		},
+	}
+}
+
 // isSettled reports whether a Manifest became Ready or stopped being Ready, failed, or is being deleted.
 func isSettled(was, is *v1alpha1.Manifest) bool {
 	a, b := was.Status.AtProvider.State, is.Status.AtProvider.State

@@ -61,6 +61,8 @@ type connector struct {
 	record   event.Recorder
 	requeuer *requeue.Requeuer
 	memory   *memory
+	// firstUpdate is set if Update can perform the first install; see settings.IsFirstUpdate.
+	firstUpdate bool
 }
 
 // Connect connects a Manifest to its target cluster. If this fails, it reports the reason, because Observe is not called.
@@ -130,7 +132,7 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 	}
 	origin := c.origin.Of(ctx, c.client, mr)
 	e := c.external(key, cluster, origin.Mark(bundle), secrets)
-	e.verdict = verdict
+	e.verdict, e.firstUpdate = verdict, c.firstUpdate
 	e.decider = &decider{
 		bundle: bundle, report: e.report, now: time.Now,
 		desired: sync.OnceValues(func() (*snapshot, error) { return snapshotOf(mr, bundle, secrets) }),

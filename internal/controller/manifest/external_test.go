@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -156,6 +157,69 @@ func TestObserve(t *testing.T) {
 			got := want{o: o, state: tc.mr.Status.AtProvider.State, err: err != nil}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("\n%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestFirstUpdate checks that the external name is set before Update performs the first install, if the policies allow it.
+func TestFirstUpdate(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		mr     *v1alpha1.Manifest
+		want   bool
+	}{
+		"All":     {reason: "Update installs.", mr: named("n", "m"), want: true},
+		"Create":  {reason: "Without the policy Update, Create does.", mr: named("n", "m", withPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionCreate))},
+		"Started": {reason: "What has a finalizer, but no name, would not be written before Update.", mr: named("n", "m", finalized)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			e := externalOf(&mockEngine{observe: func() (engine.Observation, error) {
+				return engine.Observation{State: engine.Processing}, nil
+			}}, &engine.Bundle{Name: "n.m"}, &recorded{})
+			e.firstUpdate = true
+			o, err := e.Observe(t.Context(), tc.mr)
+			if err != nil || o.ResourceExists != tc.want || o.ResourceUpToDate || (meta.GetExternalName(tc.mr) == "n.m") != tc.want {
+				t.Errorf("\n%s\nObserve(...): want exists %t, got %+v, %v, external name %q", tc.reason, tc.want, o, err, meta.GetExternalName(tc.mr))
+			}
+		})
+	}
+}
+
+// finalized gives a Manifest the finalizer of the managed reconciler.
+func finalized(mr *v1alpha1.Manifest) { mr.Finalizers = []string{managed.FinalizerName} }
+
+// TestFirstWrite checks that the first write of a pass causes no other pass, unless it contains a change by a user.
+func TestFirstWrite(t *testing.T) {
+	own := func(mr *v1alpha1.Manifest) {
+		finalized(mr)
+		meta.SetExternalName(mr, "n.m")
+	}
+	cases := map[string]struct {
+		reason string
+		change func(mr *v1alpha1.Manifest)
+		want   bool
+	}{
+		"Own":    {"The pass that wrote it continues.", own, true},
+		"Name":   {"A user set the name.", func(mr *v1alpha1.Manifest) { meta.SetExternalName(mr, "n.m") }, false},
+		"Status": {"A status is not a first write.", func(*v1alpha1.Manifest) {}, false},
+		"Edit": {"A user changed the spec before.", func(mr *v1alpha1.Manifest) {
+			own(mr)
+			mr.Generation++
+		}, false},
+		"Annotation": {"A user set an annotation before.", func(mr *v1alpha1.Manifest) {
+			own(mr)
+			meta.AddAnnotations(mr, map[string]string{v1alpha1.AnnotationTest: "x"})
+		}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			was := named("n", "m")
+			is := was.DeepCopy()
+			tc.change(is)
+			if got := firstWrite().Update(ctrlevent.UpdateEvent{ObjectOld: was, ObjectNew: is}); got != tc.want {
+				t.Errorf("\n%s\nUpdate(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"context"
+	"maps"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -95,6 +97,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		requeuer: requeuer,
 		memory:   memory,
 		sessions: sessions,
+		// A change log distinguishes creations from updates.
+		firstUpdate: o.ChangeLogOptions == nil,
 	}, shares, record, name)...)
 	w := &watches{
 		client: mgr.GetClient(), requeuer: requeuer, shares: shares, memory: memory, sessions: sessions, clusters: o.Clusters, priorities: o.Priorities,
@@ -105,7 +109,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 			MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 			RateLimiter:             ratelimiter.NewController(),
 		}).
-		Watches(&v1alpha1.Manifest{}, w.own(), builder.WithPredicates(resource.DesiredStateChanged())).
+		Watches(&v1alpha1.Manifest{}, w.own(), builder.WithPredicates(predicate.Not(firstWrite()), resource.DesiredStateChanged())).
 		Watches(&v1alpha1.ProviderConfig{}, priority.LowHandler(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.ClusterProviderConfig{}, priority.LowHandler(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesMetadata(&corev1.Secret{}, priority.LowHandler(w.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
@@ -159,6 +163,23 @@ func (w *watches) own() handler.EventHandler {
 			w.forget(nn)
 			w.gone.Store(nn, nil)
 			add(e.Object, q, false)
+		},
+	}
+}
+
+// firstWrite passes the update that adds the finalizer and the external name to a Manifest and nothing else. The pass that writes it
+// continues with its result.
+func firstWrite() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(ctrlevent.CreateEvent) bool { return false },
+		DeleteFunc:  func(ctrlevent.DeleteEvent) bool { return false },
+		GenericFunc: func(ctrlevent.GenericEvent) bool { return false },
+		UpdateFunc: func(e ctrlevent.UpdateEvent) bool {
+			was, is := e.ObjectOld, e.ObjectNew
+			return !meta.FinalizerExists(was, managed.FinalizerName) && meta.FinalizerExists(is, managed.FinalizerName) &&
+				meta.GetExternalName(was) == "" && meta.GetExternalName(is) != "" &&
+				was.GetUID() == is.GetUID() && was.GetGeneration() == is.GetGeneration() &&
+				maps.Equal(was.GetLabels(), is.GetLabels()) && !priority.IsEdit(was, is)
 		},
 	}
 }
