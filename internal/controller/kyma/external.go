@@ -39,11 +39,32 @@ type connector struct {
 // Connect tracks the usage of the ProviderConfig and returns an external client.
 func (c *connector) Connect(ctx context.Context, k *v1alpha1.Kyma) (managed.TypedExternalClient[*v1alpha1.Kyma], error) {
 	if !meta.WasDeleted(k) {
-		if err := c.usage.Track(ctx, k); err != nil {
+		if err := c.trackUsage(ctx, k); err != nil {
 			return nil, errors.Wrap(err, "cannot track usage of the ProviderConfig")
 		}
 	}
 	return &external{connector: c}, nil
+}
+
+// trackUsage tracks the usage of the ProviderConfig by a Kyma, which includes its Manifests. Manifests with another one have usages
+// of their own. If the reference of the Kyma has changed, these must exist before its usage changes, so that the previous config
+// stays until the Manifests in its cluster are removed.
+func (c *connector) trackUsage(ctx context.Context, k *v1alpha1.Kyma) error {
+	manifests, err := c.store.manifests(ctx, k)
+	if err != nil {
+		return err
+	}
+	for _, m := range manifests {
+		if ref := m.Spec.ProviderConfigReference; ref == nil || k.Spec.ProviderConfigReference == nil || *ref == *k.Spec.ProviderConfigReference {
+			continue
+		}
+		m = m.DeepCopy()
+		m.SetGroupVersionKind(v1alpha1.ManifestGroupVersionKind)
+		if err := c.usage.Track(ctx, m); err != nil {
+			return err //nolint:wrapcheck // The caller wraps it.
+		}
+	}
+	return c.usage.Track(ctx, k) //nolint:wrapcheck // The caller wraps it.
 }
 
 // policyOf returns a checker of the management policies of a Kyma.

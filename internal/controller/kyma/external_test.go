@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -290,6 +291,24 @@ func TestFirstUpdate(t *testing.T) {
 	}
 	if k.Status.AtProvider.State != v1alpha1.StateProcessing || !slices.Equal(*r.reasons, []event.Reason{reasonEnabled}) {
 		t.Errorf("Update(...): state %q, events %v", k.Status.AtProvider.State, *r.reasons)
+	}
+}
+
+// TestTrackUsage checks that Manifests in a previous cluster get a usage before that of the Kyma changes.
+func TestTrackUsage(t *testing.T) {
+	k := newKyma(v1alpha1.Module{Name: "a"}, v1alpha1.Module{Name: "b"})
+	moved := installed(k, newTemplate("b", "regular", "1.0.0"), func(m *v1alpha1.Manifest) {
+		m.Spec.ProviderConfigReference = m.Spec.ProviderConfigReference.DeepCopy()
+		m.Spec.ProviderConfigReference.Name = "previous"
+	})
+	var got []string
+	c := newConnector(&server{}, newRecorder(), nil, installed(k, newTemplate("a", "regular", "1.0.0")), moved)
+	c.usage = resource.ModernTrackerFn(func(_ context.Context, mg resource.ModernManaged) error {
+		got = append(got, mg.GetName())
+		return nil
+	})
+	if _, err := c.Connect(t.Context(), k); err != nil || !slices.Equal(got, []string{"k-b", "k"}) {
+		t.Errorf("Connect(...): %v, tracked %v", err, got)
 	}
 }
 

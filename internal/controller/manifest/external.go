@@ -62,6 +62,8 @@ type external struct {
 	observed engine.Observation
 	// firstUpdate is set if Update can perform the first install; see settings.IsFirstUpdate.
 	firstUpdate bool
+	// repaired records that a step repaired drift of objects. It is nil if no one needs to know.
+	repaired func(mr *v1alpha1.Manifest, objects int, took time.Duration)
 	// first is set by Observe if Update performs the first install.
 	first bool
 }
@@ -212,8 +214,12 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 		unmark(mr, v1alpha1.TypeVerified)
 		e.report.verification(mr, e.verdict)
 	}
+	begin := time.Now()
 	r, err := e.engine.Apply(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	report.recordApply(mr, r)
+	if n := len(r.Repaired); n > 0 && e.repaired != nil {
+		e.repaired(mr, n, time.Since(begin))
+	}
 	e.sharer.Changed(r.ChangedCRDs)
 	o, oerr := e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	if oerr != nil {

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -189,41 +188,6 @@ func TestFirstUpdate(t *testing.T) {
 
 // finalized gives a Manifest the finalizer of the managed reconciler.
 func finalized(mr *v1alpha1.Manifest) { mr.Finalizers = []string{managed.FinalizerName} }
-
-// TestFirstWrite checks that the first write of a pass causes no other pass, unless it contains a change by a user.
-func TestFirstWrite(t *testing.T) {
-	own := func(mr *v1alpha1.Manifest) {
-		finalized(mr)
-		meta.SetExternalName(mr, "n.m")
-	}
-	cases := map[string]struct {
-		reason string
-		change func(mr *v1alpha1.Manifest)
-		want   bool
-	}{
-		"Own":    {"The pass that wrote it continues.", own, true},
-		"Name":   {"A user set the name.", func(mr *v1alpha1.Manifest) { meta.SetExternalName(mr, "n.m") }, false},
-		"Status": {"A status is not a first write.", func(*v1alpha1.Manifest) {}, false},
-		"Edit": {"A user changed the spec before.", func(mr *v1alpha1.Manifest) {
-			own(mr)
-			mr.Generation++
-		}, false},
-		"Annotation": {"A user set an annotation before.", func(mr *v1alpha1.Manifest) {
-			own(mr)
-			meta.AddAnnotations(mr, map[string]string{v1alpha1.AnnotationTest: "x"})
-		}, false},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			was := named("n", "m")
-			is := was.DeepCopy()
-			tc.change(is)
-			if got := firstWrite().Update(ctrlevent.UpdateEvent{ObjectOld: was, ObjectNew: is}); got != tc.want {
-				t.Errorf("\n%s\nUpdate(...): want %t, got %t", tc.reason, tc.want, got)
-			}
-		})
-	}
-}
 
 func TestCreate(t *testing.T) {
 	again := 0

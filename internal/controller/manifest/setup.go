@@ -4,7 +4,6 @@ package manifest
 
 import (
 	"context"
-	"maps"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +20,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -29,6 +27,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/access"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/history"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/naming"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/requeue"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/share"
@@ -80,8 +79,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		return nil, err
 	}
 	r := managed.NewReconciler(mgr, resource.ManagedKind(v1alpha1.ManifestGroupVersionKind), reconcilerOptions(o, &connector{
-		client:   mgr.GetClient(),
-		usage:    resource.NewProviderConfigUsageTracker(mgr.GetClient(), &v1alpha1.ProviderConfigUsage{}),
+		client: mgr.GetClient(),
+		usage: &config.UsageTracker{
+			ModernTracker: resource.NewProviderConfigUsageTracker(mgr.GetClient(), &v1alpha1.ProviderConfigUsage{}), Client: mgr.GetClient(),
+		},
 		spaces:   o.Namespaces,
 		secrets:  o.Secrets,
 		clouds:   o.Access,
@@ -99,6 +100,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 		sessions: sessions,
 		// A change log distinguishes creations from updates.
 		firstUpdate: o.ChangeLogOptions == nil,
+		repaired:    history.RecordRepairs(o.Logger.WithValues("controller", "history")),
 	}, shares, record, name)...)
 	w := &watches{
 		client: mgr.GetClient(), requeuer: requeuer, shares: shares, memory: memory, sessions: sessions, clusters: o.Clusters, priorities: o.Priorities,
@@ -109,7 +111,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (*requeue.Requeuer,
 			MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 			RateLimiter:             ratelimiter.NewController(),
 		}).
-		Watches(&v1alpha1.Manifest{}, w.own(), builder.WithPredicates(predicate.Not(firstWrite()), resource.DesiredStateChanged())).
+		Watches(&v1alpha1.Manifest{}, w.own(), builder.WithPredicates(predicate.Not(priority.FirstWrite()), resource.DesiredStateChanged())).
 		Watches(&v1alpha1.ProviderConfig{}, priority.LowHandler(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.ClusterProviderConfig{}, priority.LowHandler(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesMetadata(&corev1.Secret{}, priority.LowHandler(w.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
@@ -163,23 +165,6 @@ func (w *watches) own() handler.EventHandler {
 			w.forget(nn)
 			w.gone.Store(nn, nil)
 			add(e.Object, q, false)
-		},
-	}
-}
-
-// firstWrite passes the update that adds the finalizer and the external name to a Manifest and nothing else. The pass that writes it
-// continues with its result.
-func firstWrite() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc:  func(ctrlevent.CreateEvent) bool { return false },
-		DeleteFunc:  func(ctrlevent.DeleteEvent) bool { return false },
-		GenericFunc: func(ctrlevent.GenericEvent) bool { return false },
-		UpdateFunc: func(e ctrlevent.UpdateEvent) bool {
-			was, is := e.ObjectOld, e.ObjectNew
-			return !meta.FinalizerExists(was, managed.FinalizerName) && meta.FinalizerExists(is, managed.FinalizerName) &&
-				meta.GetExternalName(was) == "" && meta.GetExternalName(is) != "" &&
-				was.GetUID() == is.GetUID() && was.GetGeneration() == is.GetGeneration() &&
-				maps.Equal(was.GetLabels(), is.GetLabels()) && !priority.IsEdit(was, is)
 		},
 	}
 }
