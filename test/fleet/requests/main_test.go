@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -34,6 +35,7 @@ const (
 
 // All tests share the servers, because starting them is slow.
 var (
+	config    *rest.Config
 	control   client.WithWatch
 	recorded  *proxy
 	simulator *apiserver.Server
@@ -53,7 +55,7 @@ func run(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	defer func() {
-		if installer != nil {
+		if installer != nil && installer.process != nil {
 			installer.process.Stop()
 		}
 	}()
@@ -70,10 +72,24 @@ func setUp(ctx context.Context, c *controlplane.Cluster, dir string) error {
 	if err := c.InstallCRDs(ctx, filepath.Join(root, "package", "crds")); err != nil {
 		return err
 	}
+	config = c.Config()
 	if control, err = c.Client(); err != nil {
 		return err
 	}
-	if recorded, err = newProxy(c.Config()); err != nil {
+	if err := control.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+		return errors.Wrap(err, "cannot create the namespace")
+	}
+	if recorded, err = newProxy(config); err != nil {
+		return err
+	}
+	installer = &provider{dir: dir, kubeconfig: filepath.Join(dir, "kubeconfig")}
+	return errors.Wrap(recorded.writeKubeconfig(installer.kubeconfig), "cannot write the kubeconfig")
+}
+
+// startProvider builds and starts the provider and what it needs: simulated clusters, a registry and modules.
+func startProvider(ctx context.Context) error {
+	root, err := tools.Root()
+	if err != nil {
 		return err
 	}
 	if simulator, err = apiserver.Start(ctx, apiserver.Options{}); err != nil {
@@ -82,16 +98,8 @@ func setUp(ctx context.Context, c *controlplane.Cluster, dir string) error {
 	if registry, err = controlplane.StartRegistry(controlplane.WebOptions{}); err != nil {
 		return err
 	}
-	kubeconfig := filepath.Join(dir, "kubeconfig")
-	if err := recorded.writeKubeconfig(kubeconfig); err != nil {
-		return errors.Wrap(err, "cannot write the kubeconfig")
-	}
-	installer = &provider{dir: dir, kubeconfig: kubeconfig}
-	if installer.binary, err = controlplane.BuildProvider(ctx, dir); err != nil {
+	if installer.binary, err = controlplane.BuildProvider(ctx, installer.dir); err != nil {
 		return err
-	}
-	if err := control.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
-		return errors.Wrap(err, "cannot create the namespace")
 	}
 	if err := installer.start(ctx); err != nil {
 		return err

@@ -35,7 +35,17 @@ func (p *provider) start(ctx context.Context) error {
 		Kubeconfig: p.kubeconfig, Dir: filepath.Join(p.dir, "provider-data"), Binary: p.binary,
 		Args: []string{"--metrics-bind-address=" + p.metrics, "--no-leader-election"},
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return p.awaitMetrics(ctx)
+}
+
+// awaitMetrics waits until the provider serves metrics, which can be later than it is ready.
+func (p *provider) awaitMetrics(ctx context.Context) error {
+	return p.process.Await(ctx, "serving metrics", func(ctx context.Context) error {
+		return process.CheckURL(ctx, http.DefaultClient, "http://"+p.metrics+"/metrics")
+	})
 }
 
 // reconciles returns the number of reconciles by controller.
