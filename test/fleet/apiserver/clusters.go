@@ -27,12 +27,16 @@ func (s *Server) AddCluster(name string) error {
 	}
 	e := &entry{name: name, total: &s.total}
 	e.state.Store(&state{cluster: c, token: token})
+	return s.add(e)
+}
+
+func (s *Server) add(e *entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.clusters[name] != nil {
-		return errors.Errorf("cluster %q exists", name)
+	if s.clusters[e.name] != nil {
+		return errors.Errorf("cluster %q exists", e.name)
 	}
-	s.clusters[name] = e
+	s.clusters[e.name] = e
 	return nil
 }
 
@@ -49,7 +53,8 @@ func (s *Server) RemoveCluster(name string) {
 	e.closeConns()
 }
 
-// Replace replaces a cluster by an empty one with the same address and token, but with other UIDs, and closes its connections.
+// Replace replaces a cluster by an empty one with the same address and token, but with other UIDs, and closes its connections. A view
+// can't be replaced.
 func (s *Server) Replace(name string) error {
 	c, err := cluster.New(s.options.Cluster)
 	if err != nil {
@@ -58,6 +63,9 @@ func (s *Server) Replace(name string) error {
 	e := s.entry(name)
 	if e == nil {
 		return errors.Errorf("there is no cluster %q", name)
+	}
+	if e.state.Load().view != nil {
+		return errors.Errorf("cluster %q is a view of a real one", name)
 	}
 	e.state.Store(&state{cluster: c, token: e.state.Load().token})
 	e.closeConns()
@@ -74,11 +82,12 @@ func (s *Server) RotateToken(name string) error {
 	if e == nil {
 		return errors.Errorf("there is no cluster %q", name)
 	}
-	e.state.Store(&state{cluster: e.state.Load().cluster, token: token})
+	was := e.state.Load()
+	e.state.Store(&state{cluster: was.cluster, view: was.view, token: token})
 	return nil
 }
 
-// Cluster returns the state of a cluster, or nil.
+// Cluster returns the state of a cluster, or nil if there is none or if it is a view.
 func (s *Server) Cluster(name string) *cluster.Cluster {
 	if e := s.entry(name); e != nil {
 		return e.state.Load().cluster

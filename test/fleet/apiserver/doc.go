@@ -4,6 +4,8 @@
 // real API servers could run beside the provider. A client selects a cluster by the server name of its TLS connection, and
 // authenticates with the token of the cluster.
 //
+// A cluster is either simulated in memory, or a view of a real API server; see Server.AddView.
+//
 // The packages below it have one task each: record stores objects in little memory, kinds knows kinds and their defaults, fields
 // merges objects and keeps managedFields, cluster implements the verbs and what controllers do, and wire encodes responses. The
 // conformance test of test/fleet/conformance compares all of this with a real API server.

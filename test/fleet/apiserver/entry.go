@@ -21,9 +21,10 @@ type entry struct {
 	fault atomic.Pointer[fault]
 }
 
-// A state is what a cluster has behind its address. It is replaced as a whole.
+// A state is what a cluster has behind its address: objects in memory, or a view of a real cluster. It is replaced as a whole.
 type state struct {
 	cluster *cluster.Cluster
+	view    *view
 	token   string
 }
 

@@ -44,7 +44,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	st := e.state.Load()
 	rec := &recorder{ResponseWriter: w}
 	defer e.add(func(c *Count) { c.Codes[rec.code]++ })
-	t, isResource := parse(r.URL.Path, st.cluster.Kinds())
+	t, isResource := parse(r.URL.Path, st.kinds())
 	call := Call{Verb: "get", Resource: r.URL.Path}
 	if isResource {
 		call = Call{Verb: verbOf(r, t), Resource: t.Kind.GroupResource().String()}
@@ -63,6 +63,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Header.Get("Authorization") != "Bearer "+st.token {
 		writeError(rec, kerrors.NewUnauthorized("Unauthorized"))
+		return
+	}
+	if st.view != nil {
+		st.view.serve(rec, r, e)
 		return
 	}
 	if !isResource {

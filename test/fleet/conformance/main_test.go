@@ -28,6 +28,7 @@ type side struct {
 var (
 	actual, simulated side
 	simulator         *apiserver.Server
+	backend           *apiserver.Backend
 )
 
 func TestMain(m *testing.M) {
@@ -38,6 +39,9 @@ func TestMain(m *testing.M) {
 			return err
 		}
 		if err := simulator.AddCluster("c1"); err != nil {
+			return err
+		}
+		if backend, err = apiserver.NewBackend(c.Config()); err != nil {
 			return err
 		}
 		if actual, err = sideOf(c.Config()); err != nil {
