@@ -55,6 +55,9 @@ provider_kyma_module_change_seconds_bucket{change="Installed",le="3600"} 1
 provider_kyma_module_change_seconds_bucket{change="Installed",le="+Inf"} 1
 provider_kyma_module_change_seconds_sum{change="Installed"} 20
 provider_kyma_module_change_seconds_count{change="Installed"} 1
+# HELP provider_kyma_shards Number of shards that this replica holds. Always 0 if there is only one shard.
+# TYPE provider_kyma_shards gauge
+provider_kyma_shards 0
 # HELP provider_kyma_step_seconds Duration of the steps of Manifest reconciles, by step (apply, pull or render), including steps that only read a cache.
 # TYPE provider_kyma_step_seconds histogram
 provider_kyma_step_seconds_bucket{step="apply",le="0.001"} 0
