@@ -13,6 +13,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
 const (
@@ -123,7 +125,7 @@ func (m *Manager) renew(ctx context.Context) error {
 		l, err = m.leases.Update(ctx, l, metav1.UpdateOptions{})
 	}
 	switch {
-	case kerrors.IsNotFound(err):
+	case notfound.Is(err):
 		m.fail("another replica declared this one dead")
 		return nil
 	case kerrors.IsConflict(err):
@@ -172,7 +174,7 @@ func (m *Manager) read(ctx context.Context) (*state, error) {
 		}
 		dead := s.leases[name]
 		err := m.leases.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &dead.UID, ResourceVersion: &dead.ResourceVersion}})
-		if err != nil && !kerrors.IsNotFound(err) {
+		if err != nil && !notfound.Is(err) {
 			m.options.Log.Info("Cannot delete the Lease of a replica that is not alive", "replica", name, "error", err)
 			continue
 		}
@@ -272,7 +274,7 @@ func (m *Manager) leave(ctx context.Context) {
 	}
 	m.owner.lose(m.owner.Held()...)
 	err := m.leases.Delete(ctx, m.self.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &m.self.UID}})
-	if err != nil && !kerrors.IsNotFound(err) {
+	if err != nil && !notfound.Is(err) {
 		m.options.Log.Info("Cannot delete the Lease of this replica", "error", err)
 	}
 }

@@ -262,3 +262,17 @@ func (w *call) owner() *ssa.Client {
 	c.Guard, c.CheckCluster = w.e.guard, w.checkCluster
 	return c
 }
+
+// checkCluster returns an error if the connection leads to a different cluster than at the beginning of the call. It sends a request only
+// if the connection has a reason to ask again. Usually, it does nothing: in a different cluster, saving the inventory fails, and the call
+// undoes its writes. Without an inventory, or if the bundle adopts what exists, there is nothing that fails.
+func (w *call) checkCluster(ctx context.Context) error {
+	if w.where.UID == "" || !w.b.Adopt && w.found {
+		return nil
+	}
+	uid, err := w.c.UID(ctx)
+	if err != nil {
+		return err
+	}
+	return inventory.Whereabouts{UID: uid, Expected: w.where.UID}.Check(w.e.messages)
+}
