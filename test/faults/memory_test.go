@@ -4,8 +4,6 @@ package faults
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -13,8 +11,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-
-	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
 const (
@@ -67,12 +63,7 @@ func withinMemory(ctx SpecContext, f func()) {
 // as much memory, and does not allow limiting the memory of rendering processes.
 func shipped(ctx SpecContext, args ...string) {
 	GinkgoHelper()
-	dir := filepath.Join(Env.Dir, "shipped")
-	binary := filepath.Join(dir, "provider")
-	if _, err := os.Stat(binary); err != nil {
-		binary = Must(controlplane.BuildProvider(ctx, dir))
-	}
-	WithProvider(ctx, func(p *Provider) { p.Binary, p.Args = binary, slices.Concat(p.Args, args) })
+	WithProvider(ctx, func(p *Provider) { p.Binary, p.Args = shippedBinary, slices.Concat(p.Args, args) })
 }
 
 // beside runs an attack of another tenant while the tenant installs a Manifest. It fails if a Manifest of the tenant is written in

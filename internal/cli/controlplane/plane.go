@@ -8,6 +8,7 @@ import (
 	kmeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -65,9 +66,15 @@ func (p *controlPlane) list(ctx context.Context, kind schema.GroupVersionKind, o
 }
 
 // unserved returns the error for a kind that was not found: a NoKindMatchError if the API server confirms that it does not serve
-// the kind. A 404 alone is not enough, because a proxy can respond with 404 too.
+// the kind. A 404 alone is not enough, because a proxy can respond with 404 too. While a CRD is being created or deleted, the responses
+// of an API server contradict each other for a moment.
 func (p *controlPlane) unserved(ctx context.Context, kind schema.GroupVersionKind) error {
-	served, err := notfound.Served(ctx, p.get, kind)
+	served := false
+	unsettled := func(err error) bool { return errors.As(err, new(*notfound.UnsettledError)) && ctx.Err() == nil }
+	err := retry.OnError(patience(), unsettled, func() (err error) {
+		served, err = notfound.Served(ctx, p.get, kind)
+		return err
+	})
 	switch {
 	case err != nil:
 		return errors.Wrapf(err, "cannot determine whether the control plane serves kind %s", kind.Kind)
