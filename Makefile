@@ -54,7 +54,7 @@ NAMED   = @case "$$IMG" in "" | *[!a-zA-Z0-9._:/@-]*) echo "make $@: error: set 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-check run install uninstall deploy undeploy build docker-build docker-push image xpkg \
-	test early-unit test-unit test-integration test-e2e test-faults faults fuzz model bench bench-fleet manifests generate lint reviewable check-diff tools clean
+	test early-unit test-unit test-cli test-integration test-e2e test-faults faults fuzz model bench bench-fleet manifests generate lint reviewable check-diff tools clean
 
 help: ## Print this list.
 	@echo "provider-kyma $(VERSION)"
@@ -129,7 +129,7 @@ xpkg: ## Build the Crossplane packages bin/provider-kyma.xpkg and bin/configurat
 	@echo "==> xpkg: usually takes 7 minutes the first time, then 30 seconds"
 	@go run ./cluster/images -version '$(VERSION)' -commit '$(COMMIT)' xpkg
 
-test: demo-check test-unit test-integration test-e2e test-faults ## Run all tests.
+test: demo-check test-unit test-cli test-integration test-e2e test-faults ## Run all tests.
 
 # For .ci/run, which compiles, and runs the unit tests that don't need servers, while the suites wait. Results of passing tests are
 # in the cache of go test. Failed tests, for example because of a lack of CPU time, run again in test-unit.
@@ -145,10 +145,14 @@ test-unit: ## Run the unit tests, and the tests of the repository layout and of 
 	$(GOTEST) $(UNIT)
 
 # The suites build the programs that they run, which the cache of go test does not consider: hence -count=1.
-test-integration: ## Test kymactl with real registries, the make targets, and the provider with two real API servers.
-	@echo "==> test-integration: usually takes 15 minutes"
+test-cli: ## Test kymactl with real registries, and the make targets.
+	@echo "==> test-cli: usually takes 6 minutes"
 	@$(TOOLS) build $(TESTED)
 	go test -count=1 -p 1 ./test/cosign ./test/interop ./test/kymactl ./test/makefile -timeout 30m
+
+test-integration: ## Test the provider with two real API servers.
+	@echo "==> test-integration: usually takes 16 minutes"
+	@$(TOOLS) build $(TESTED)
 	@# The specs mostly wait, so two processes take little more than half the time of one.
 	go tool ginkgo run -no-color -procs=3 -timeout=40m ./test/integration
 

@@ -31,7 +31,7 @@ var exported = regexp.MustCompile(`(?m)^demo:   export (\w+)=(\S+)$`)
 // other, and that nothing remains when it is terminated.
 func TestRunBare(t *testing.T) {
 	p := newClone(t).start(t, "run")
-	if err := p.Await(t.Context(), "ready", func(context.Context) error { return contains(p, "Ctrl-C stops everything") }); err != nil {
+	if err := p.Await(t.Context(), "ready", func(context.Context) error { return contains(p, "press Ctrl-C to stop everything") }); err != nil {
 		t.Fatal(err)
 	}
 	printed := variables(t, p)
