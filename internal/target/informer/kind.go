@@ -11,10 +11,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -29,7 +27,7 @@ const (
 	retryTooManyAfter = deniedPause
 )
 
-// A kind is the store of the objects of one kind, which are watched in one version. A watcher fills it.
+// A kind is the store of the objects of one kind, which are watched in one version. The reflector fills it.
 type kind struct {
 	cache *Cache
 	gk    schema.GroupKind
@@ -54,10 +52,8 @@ type kind struct {
 	waiting []func()
 	// listed releases the slot of the first list. It is nil if the kind has no slot.
 	listed func()
-	// resting is the current pause between two requests, or nil. requested is true if the next one must be skipped.
-	resting   *rest
-	requested bool
-	// stop ends the watch, and abort ends the current attempt.
+	// retryNow ends the pause between two attempts. stop ends the watch, and abort ends the current attempt.
+	retryNow    chan struct{}
 	stop, abort context.CancelFunc
 	// counted is the size of the objects as counted in the size of the cache.
 	counted atomic.Int64
@@ -66,7 +62,7 @@ type kind struct {
 func newKind(c *Cache, gk schema.GroupKind) *kind {
 	return &kind{
 		cache: c, gk: gk, objects: newObjects(), used: time.Now(),
-		changed: make(chan struct{}), stop: func() {}, abort: func() {},
+		changed: make(chan struct{}), retryNow: make(chan struct{}, 1), stop: func() {}, abort: func() {},
 	}
 }
 
@@ -93,9 +89,7 @@ func (k *kind) start(gvk schema.GroupVersionKind, r Resource) {
 	k.gvk, k.stop, k.err, k.synced = gvk, stop, nil, false
 	k.attempt++
 	k.tried = time.Now()
-	w := &watcher{kind: k, ctx: ctx, resource: r}
-	k.cache.running.Add(1) // The watcher subtracts it when it ends.
-	go w.run()
+	k.cache.running.Go(func() { k.run(ctx, r) })
 }
 
 // end ends the watch and returns true if the kind has no known objects and was not requested since the given time.
@@ -130,7 +124,10 @@ func (k *kind) retry() {
 	// Count the new attempt now, so that callers wait for it instead of returning the previous error.
 	k.attempt++
 	k.tried = time.Now()
-	k.endRest()
+	select {
+	case k.retryNow <- struct{}{}:
+	default:
+	}
 }
 
 // retrySoon ends the pause after a failed attempt. It reports whether another attempt follows or is in progress.
@@ -143,17 +140,12 @@ func (k *kind) retrySoon() bool {
 	if k.failed >= k.attempt {
 		k.attempt++
 		k.tried = time.Now()
-		k.endRest()
+		select {
+		case k.retryNow <- struct{}{}:
+		default:
+		}
 	}
 	return true
-}
-
-// endRest ends the current pause, or the next one if there is none. The caller holds the lock.
-func (k *kind) endRest() {
-	if k.requested = k.resting == nil; !k.requested {
-		go k.resting.end()
-		k.resting = nil
-	}
 }
 
 // wait waits until the kind is in sync, or until an attempt that began after this call has failed.
@@ -266,27 +258,28 @@ func (k *kind) forget(n name) {
 	k.count()
 }
 
-// event stores an event of a watch. It returns the version of the object, and false if it cannot be read.
-func (k *kind) event(e watch.Event) (version string, ok bool) {
-	m, err := meta.Accessor(e.Object)
-	if err != nil {
-		return "", false
+var _ cache.TransformingStore = &kind{}
+
+// Transformer returns a function that shrinks the objects of a streamed list before the reflector passes them to Replace. If
+// there are too many objects, it ends the attempt.
+func (k *kind) Transformer() cache.TransformFunc {
+	t := k.newTally()
+	return func(obj any) (any, error) {
+		s, err := t.shrink(obj)
+		if isTooMany(err) {
+			k.exceeded(err)
+			// If an error were returned, it would be logged for each further object.
+			return &summary{}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
 	}
-	switch e.Type {
-	case watch.Added, watch.Modified:
-		err = k.seen(e.Object)
-	case watch.Deleted:
-		err = k.deleted(e.Object)
-	case watch.Bookmark, watch.Error:
-	}
-	if err != nil {
-		k.cache.log.Debug("Cannot read an event of a watch", "kind", k.gk.String(), "error", err.Error())
-	}
-	return m.GetResourceVersion(), true
 }
 
-// seen stores an object of an event.
-func (k *kind) seen(obj runtime.Object) error {
+// Add stores an object of an event.
+func (k *kind) Add(obj any) error {
 	n, s, err := k.summarize(obj)
 	if err != nil {
 		return err
@@ -306,8 +299,11 @@ func (k *kind) seen(obj runtime.Object) error {
 	return nil
 }
 
-// deleted removes an object of a deletion event.
-func (k *kind) deleted(obj runtime.Object) error {
+// Update stores an object of an event.
+func (k *kind) Update(obj any) error { return k.Add(obj) }
+
+// Delete removes an object of a deletion event.
+func (k *kind) Delete(obj any) error {
 	n, s, err := k.summarize(obj)
 	if err != nil {
 		return err
@@ -322,8 +318,16 @@ func (k *kind) deleted(obj runtime.Object) error {
 	return nil
 }
 
-// replace replaces all objects with those of a list.
-func (k *kind) replace(list map[name]cluster.ObjectState, resourceVersion string) error {
+// Replace replaces all objects with those of a list.
+func (k *kind) Replace(items []any, resourceVersion string) error {
+	list := make(map[name]cluster.ObjectState, len(items))
+	for _, item := range items {
+		n, s, err := k.summarize(item)
+		if err != nil {
+			return err
+		}
+		list[n] = s
+	}
 	k.mu.Lock()
 	again := k.objects.newest != ""
 	k.mu.Unlock()
@@ -351,6 +355,9 @@ func (k *kind) replace(list map[name]cluster.ObjectState, resourceVersion string
 	k.notify(changes)
 	return nil
 }
+
+// Resync does nothing.
+func (k *kind) Resync() error { return nil }
 
 // notify reports changes, sorted by name. The caller holds no locks.
 func (k *kind) notify(changes []change) {
