@@ -111,6 +111,9 @@ func (c *controllers) kymas(ctx context.Context) error {
 
 // record registers the metrics of a kind of managed resource with the manager. changed records the changes of Manifests.
 func (c *controllers) record(o client.Object, kind schema.GroupVersionKind, changed *history.Recorder) error {
-	s := &states{cache: c.mgr.GetCache(), reader: c.mgr.GetCache(), shards: c.manifests.Shards, log: c.manifests.Logger, kind: o, objects: c.metrics.Objects(kind), history: changed}
+	s := &states{
+		cache: c.mgr.GetCache(), reader: c.mgr.GetCache(), shards: c.manifests.Shards, log: c.manifests.Logger, kind: o,
+		objects: c.metrics.Objects(kind), history: changed,
+	}
 	return errors.Wrap(c.mgr.Add(s), "cannot set up the metrics of managed resources")
 }

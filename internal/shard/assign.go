@@ -119,7 +119,9 @@ func (a *assignment) moveOne(count int) bool {
 	return false
 }
 
-func score(shard int, member string) uint64 { return mix(hash(member) ^ mix(uint64(shard)+1)) }
+func score(shard int, member string) uint64 {
+	return mix(hash(member) ^ mix(uint64(shard)+1)) //nolint:gosec // A shard is not negative.
+}
 
 // A Step contains the shards that a member gives away and takes.
 type Step struct{ Give, Take []int }

@@ -109,7 +109,7 @@ func TestNext(t *testing.T) {
 // TestAssignProperties checks random sequences of members that come and go: the shards are spread evenly, the order of the members does
 // not matter, and no more shards move than necessary.
 func TestAssignProperties(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // Not a secret.
+	r := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
 		count, held := 1+r.IntN(64), map[int]string{}
 		var members []Member

@@ -203,7 +203,7 @@ func (f *fleet) startWork(r *replica, s int) {
 	if !ok {
 		return
 	}
-	f.work[r][s] = ctx
+	f.work[r][s] = ctx //nolint:fatcontext // Each context is another one.
 	context.AfterFunc(ctx, leave)
 }
 

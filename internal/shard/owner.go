@@ -118,8 +118,8 @@ func Without(ctx context.Context) context.Context {
 	return context.WithValue(ctx, contextKey{}, work{})
 }
 
-// ShardOf returns the shard of the context of work, and whether there is one.
-func ShardOf(ctx context.Context) (int, bool) {
+// FromContext returns the shard of the context of work, and whether there is one.
+func FromContext(ctx context.Context) (int, bool) {
 	w, ok := ctx.Value(contextKey{}).(work)
 	return w.shard, ok && w.tenure != nil
 }

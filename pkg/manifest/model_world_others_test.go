@@ -151,8 +151,8 @@ func (m *model) otherClusterMeanwhile(a, b int) error {
 	defer func() { c.server = m.b.s }()
 	// A write that opens the network connection itself arrives in the other cluster. It fails there, unless the bundle adopts what it
 	// finds, or has no inventory yet.
-	any := !m.adopt && !m.b.c.blind["Secret"] && isShown(m.b.s.objects[parentSecret])
-	isMeant := func(r *http.Request) bool { return any || r.Method == http.MethodGet }
+	anyRequest := !m.adopt && !m.b.c.blind["Secret"] && isShown(m.b.s.objects[parentSecret])
+	isMeant := func(r *http.Request) bool { return anyRequest || r.Method == http.MethodGet }
 	err = m.calm(func() error {
 		return m.meanwhileAt(1+a%24, isMeant, func() error {
 			m.sayf("  from now on another cluster")

@@ -39,8 +39,9 @@ func New(owner *shard.Owner, reader client.Reader, count int, log logging.Logger
 
 // A configKey identifies a ProviderConfig or a ClusterProviderConfig.
 type configKey struct {
-	kind string
 	types.NamespacedName
+
+	kind string
 }
 
 // String returns the text from which the shard of a config is derived.
@@ -152,7 +153,7 @@ func (s *Shards) Limit(r reconcile.Reconciler, object client.Object, dropped fun
 		res, err := r.Reconcile(work, req)
 		if work.Err() != nil {
 			// The objects of a shard are queued again when it is gained again.
-			return reconcile.Result{}, nil //nolint:nilerr // The error is that of a context that ended.
+			return reconcile.Result{}, nil
 		}
 		return res, err
 	})
@@ -237,7 +238,7 @@ func (s *Shards) CheckConfig(ctx context.Context, kind, namespace, name string) 
 	if err != nil {
 		return err
 	}
-	if of, ok := shard.ShardOf(ctx); !ok || of != n {
+	if of, ok := shard.FromContext(ctx); !ok || of != n {
 		return shard.ErrNotHeld
 	}
 	return nil

@@ -63,7 +63,7 @@ func idle(ctx context.Context, r *Run, _ *report.Phase) error {
 }
 
 // profiles reads what the memory and the goroutines at rest belong to.
-func profiles(ctx context.Context, r *Run, p *report.Phase) error {
+func profiles(ctx context.Context, r *Run, _ *report.Phase) error {
 	text, err := r.World.Provider.Profile(ctx, "goroutine")
 	if err != nil {
 		return err

@@ -64,7 +64,7 @@ type Result struct {
 }
 
 // Summarize sets the figures that follow from the phases.
-func (r *Result) Summarize() { //nolint:gocyclo // A case for each phase.
+func (r *Result) Summarize() {
 	installs := r.Clusters * r.Modules
 	empty := r.phase(Empty)
 	for i := range r.Phases {

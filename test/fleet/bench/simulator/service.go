@@ -43,7 +43,7 @@ func Serve(ctx context.Context, path string) error {
 	for {
 		c, err := l.Accept()
 		if err != nil {
-			return nil //nolint:nilerr // The listener is closed when ctx is done.
+			return nil
 		}
 		go s.ServeConn(c)
 	}

@@ -123,7 +123,7 @@ func (w *World) modules(message string) []v1alpha1.Module {
 		out = append(out, v1alpha1.Module{Name: moduleName(i)})
 	}
 	if message != "" {
-		values, _ := json.Marshal(map[string]string{"message": message}) // Strings always have an encoding.
+		values := fmt.Appendf(nil, `{"message": %q}`, message)
 		out[0].Values = &runtime.RawExtension{Raw: values}
 	}
 	return out
