@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -59,6 +60,12 @@ type life struct {
 // live installs, upgrades and removes a module, and returns the calls.
 func live(t *testing.T, s *apiserver.Server, name, namespace string) life {
 	t.Helper()
+	// Views share the namespace of the inventories, so that only the first one would create it.
+	inventories := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: manifest.DefaultNamespace}}
+	if _, err := clientOf(t, s, name).CoreV1().Namespaces().Create(t.Context(), inventories, metav1.CreateOptions{}); err != nil && !kerrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	s.ResetCounts()
 	c, err := connect.New(s.Config(name))
 	if err != nil {
 		t.Fatal(err)
@@ -111,10 +118,7 @@ func TestView(t *testing.T) {
 	s := startViews(t, "v1", "v2")
 	uids := map[string]bool{}
 	for _, name := range []string{"v1", "v2"} {
-		k, err := kubernetes.NewForConfig(s.Config(name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := clientOf(t, s, name)
 		system, err := k.CoreV1().Namespaces().Get(t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -141,6 +145,18 @@ func TestView(t *testing.T) {
 	if _, err := k.CoreV1().ConfigMaps("").List(t.Context(), metav1.ListOptions{}); err == nil {
 		t.Error("the token of another cluster must be rejected")
 	}
+}
+
+// clientOf returns a client of a cluster that sends JSON, as the engine does.
+func clientOf(t *testing.T, s *apiserver.Server, name string) kubernetes.Interface {
+	t.Helper()
+	c := s.Config(name)
+	c.ContentType = "application/json"
+	k, err := kubernetes.NewForConfig(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
 }
 
 // startViews returns a server with views of the real cluster.
