@@ -11,7 +11,7 @@ const Recovery = 90 * time.Second
 
 const (
 	// Patience is the time limit for steps that usually take a few seconds. All servers share two cores.
-	Patience = 60 * time.Second
+	Patience = 2 * time.Minute
 	// Calm is how long specs check that something does not happen.
 	Calm = 3 * time.Second
 	// Interval is the time between two polls.
