@@ -87,12 +87,15 @@ func (s *states) recount(ctx context.Context) {
 	}
 	s.objects.Reset()
 	s.history.Reset()
-	_ = meta.EachListItem(all, func(o runtime.Object) error {
+	err := meta.EachListItem(all, func(o runtime.Object) error {
 		if mg, ok := o.(resource.Managed); ok && s.shards.Owns(ctx, mg) {
 			s.set(mg, true)
 		}
 		return nil
 	})
+	if err != nil {
+		s.log.Info("Cannot count the objects of a shard", "error", err)
+	}
 }
 
 // list returns an empty list of the kind.
