@@ -288,7 +288,8 @@ func TestOtherClusterDuringCall(t *testing.T) {
 	there := newFakeServer()
 	there.cluster, there.rv = "b", 1_000_000
 	writes := 0
-	b.Engine = New(WithGuard(func(context.Context) error {
+	// With one request at a time, no other one is under way when the cluster is replaced.
+	b.Engine = New(WithConcurrency(1), WithGuard(func(context.Context) error {
 		if writes++; writes == 4 {
 			b.c.server = there
 			b.c.reconnect()
