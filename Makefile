@@ -143,6 +143,8 @@ test-unit: ## Run the unit tests, and the tests of the repository layout and of 
 	$(if $(RACE),,@echo "no C compiler found: the race detector is off")
 	@$(TOOLS) build $(TESTED)
 	$(GOTEST) $(UNIT)
+	@# The race detector uses too much memory for this test.
+	$(if $(RACE),go test -vet=off -ldflags=-w -run TestMemoryOfStuckChild ./internal/render/sandbox)
 
 # The suites build the programs that they run, which the cache of go test does not consider: hence -count=1.
 test-cli: ## Test kymactl with real registries, and the make targets.

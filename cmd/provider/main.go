@@ -70,6 +70,9 @@ func run(ctx context.Context, f *flags) error {
 	}
 	// The API server limits requests itself, and a client-side limit would only mask slow requests.
 	cfg.QPS = -1
+	if err := limitClientMetrics(cfg); err != nil {
+		return err
+	}
 	local, m := rest.CopyConfig(cfg), metrics.New(registry.Registry, version.Get())
 	cfg.Wrap(countRequests(m.ControlPlaneRequests))
 	lead := newLeadership(f)

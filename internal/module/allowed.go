@@ -40,6 +40,8 @@ func checkAllowed(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) error {
 		return c.refuse("adoption: Adopt")
 	case central && m.Rollback != nil:
 		return c.refuse("rollback")
+	case central && m.ImmutableFields == v1alpha1.ImmutableFieldsPolicyRecreate:
+		return c.refuse("immutableFields: Recreate")
 	case !c.restricted:
 		return nil
 	}

@@ -42,6 +42,7 @@ func TestControlPlaneSettings(t *testing.T) {
 		"ValuesFrom":    {reason: "So is the content of a Secret.", module: v1alpha1.Module{ValuesFrom: secret}, want: "valuesFrom is not allowed"},
 		"InstallFrom":   {reason: "Also for one chart.", module: v1alpha1.Module{Installs: []v1alpha1.ModuleInstall{{Name: "web", ValuesFrom: secret}}}, want: `installs["web"].valuesFrom is not allowed`},
 		"Adopt":         {reason: "Adoption takes over what others installed.", module: v1alpha1.Module{Adoption: v1alpha1.AdoptionPolicyAdopt}, want: "adoption: Adopt is not allowed"},
+		"Recreate":      {reason: "Others use the objects that it would delete.", module: v1alpha1.Module{ImmutableFields: v1alpha1.ImmutableFieldsPolicyRecreate}, want: "immutableFields: Recreate is not allowed"},
 		"Rollback":      {reason: "A rollback installs what the cluster has stored.", module: v1alpha1.Module{Rollback: &v1alpha1.Rollback{}}, want: "rollback is not allowed"},
 	}
 	for name, tc := range cases {

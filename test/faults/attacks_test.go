@@ -3,9 +3,7 @@
 package faults
 
 import (
-	"context"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -84,15 +82,7 @@ var _ = Describe("A tenant with ten charts that never end or take all memory", f
 		before := t.fastest(ctx)
 		s := attackCharts(ctx)
 		Eventually(s.Get).WithContext(ctx).WithArguments("uniq").WithTimeout(2 * Patience).Should(NotReady("the CPU time exceeds the limit of 5s"))
-		names := slices.Sorted(slices.Values(Must(s.Manifests(ctx))))
-		repeatedly(func(ctx context.Context, i int) {
-			name, _, _ := strings.Cut(names[i%len(names)], ":")
-			if m, err := s.Get(ctx, name); err == nil {
-				// Without a change, the provider waits longer after each error.
-				SetValues(Values{"attempt": i})(m)
-				_ = Env.ControlClient.Update(ctx, m)
-			}
-		})
+		(&hostile{Space: s}).edit(ctx)
 		during := t.fastest(ctx)
 		GinkgoWriter.Printf("an install takes %s without and %s with a tenant whose charts never end\n", before, during)
 		Expect(during).To(BeNumerically("<=", before*12/10))

@@ -4,6 +4,7 @@ package faults
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	. "github.com/crossplane-contrib/provider-kyma/test/integration/harness"
@@ -94,14 +95,23 @@ var _ = Describe("Clusters that do not respond", func() {
 	})
 })
 
-// slowFleet creates a tenant with many ProviderConfigs for clusters that respond slowly, and waits until the provider works on them.
-func slowFleet(ctx SpecContext, clusters int) {
+// slowRequest is less than the limit of a probe.
+const slowRequest = 6500 * time.Millisecond
+
+// A slowFleet is a tenant with many ProviderConfigs for clusters that respond slowly.
+type slowFleet struct {
+	*Space
+
+	servers []*slowServer
+}
+
+// newSlowFleet creates a slowFleet, and waits until the provider works on all clusters. Each response takes the delay.
+func newSlowFleet(ctx SpecContext, clusters int, delay time.Duration) *slowFleet {
 	GinkgoHelper()
 	// The servers run until the Manifests are removed.
 	servers := make([]*slowServer, 0, clusters)
 	for range clusters {
-		// It is less than the limit of a probe.
-		servers = append(servers, slow(6500*time.Millisecond))
+		servers = append(servers, slow(delay))
 	}
 	s := NewSpace(ctx)
 	source := chart(ctx)
@@ -123,13 +133,39 @@ func slowFleet(ctx SpecContext, clusters int) {
 		m, err := Env.Provider.Scrape(ctx)
 		return m.Sum(states, `"Connected"`), err
 	}).WithContext(ctx).Should(BeNumerically(">", clusters), "the slow clusters are connected")
+	return &slowFleet{Space: s, servers: servers}
+}
+
+// delay sets how long each response takes.
+func (f *slowFleet) delay(d time.Duration) {
+	for _, s := range f.servers {
+		s.delay.Store(int64(d))
+	}
+}
+
+// edit changes all Manifests once.
+func (f *slowFleet) edit(ctx SpecContext, message string) {
+	GinkgoHelper()
+	for _, name := range Must(f.Manifests(ctx)) {
+		name, _, _ = strings.Cut(name, ":")
+		f.Update(ctx, name, SetValues(Values{"message": message}))
+	}
+}
+
+// awaitReady waits until the current content of all Manifests is installed.
+func (f *slowFleet) awaitReady(ctx SpecContext) {
+	GinkgoHelper()
+	for _, name := range Must(f.Manifests(ctx)) {
+		name, _, _ = strings.Cut(name, ":")
+		f.AwaitReady(ctx, name)
+	}
 }
 
 var _ = Describe("Clusters that respond slowly", func() {
 	It("do not delay the installs of another tenant", func(ctx SpecContext) {
 		t := newTenant(ctx)
 		before := t.fastest(ctx)
-		slowFleet(ctx, 20)
+		newSlowFleet(ctx, 20, slowRequest)
 		during := t.fastest(ctx)
 		GinkgoWriter.Printf("an install takes %s without and %s with 20 clusters that respond slowly\n", before, during)
 		// Unlike clusters that do not respond, these ones are worked on, which needs some of the CPU time.
@@ -138,11 +174,30 @@ var _ = Describe("Clusters that respond slowly", func() {
 
 	It("do not delay the first install of a new tenant", func(ctx SpecContext) {
 		newTenant(ctx)
-		slowFleet(ctx, 20)
+		newSlowFleet(ctx, 20, slowRequest)
 		start := time.Now()
 		newTenant(ctx)
 		took := time.Since(start)
 		GinkgoWriter.Printf("the first install of a new tenant takes %s with 20 clusters that respond slowly\n", took)
-		Expect(took).To(BeNumerically("<", 6500*time.Millisecond), "it waits for no slow request")
+		Expect(took).To(BeNumerically("<", slowRequest), "it waits for no slow request")
+	})
+})
+
+var _ = Describe("Clusters that stop responding after they were connected", func() {
+	It("do not delay the installs of another tenant", func(ctx SpecContext) {
+		t := newTenant(ctx)
+		before := t.fastest(ctx)
+		f := newSlowFleet(ctx, 20, 0)
+		during := time.Hour
+		for i := range tries {
+			f.delay(0)
+			f.awaitReady(ctx)
+			By("not responding to requests while the watches are open")
+			f.delay(time.Hour)
+			f.edit(ctx, fmt.Sprint(i))
+			during = min(during, t.median(ctx))
+		}
+		GinkgoWriter.Printf("an install takes %s without and %s with 20 clusters that stop responding\n", before, during)
+		Expect(during).To(BeNumerically("<=", before*12/10))
 	})
 })

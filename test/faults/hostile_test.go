@@ -5,6 +5,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	. "github.com/crossplane-contrib/provider-kyma/test/integration/harness"
@@ -56,6 +57,50 @@ func (h *hostile) await(ctx SpecContext) {
 	}
 }
 
+// edit changes the Manifests continuously, one after the other, until the end of the spec. Without a change, the provider waits longer
+// after each error.
+func (h *hostile) edit(ctx SpecContext) {
+	GinkgoHelper()
+	names := slices.Sorted(slices.Values(Must(h.Manifests(ctx))))
+	repeatedly(func(ctx context.Context, i int) {
+		name, _, _ := strings.Cut(names[i%len(names)], ":")
+		if m, err := h.Get(ctx, name); err == nil {
+			SetValues(Values{"attempt": i})(m)
+			_ = Env.ControlClient.Update(ctx, m)
+		}
+	})
+}
+
+// withBombs creates a hostile tenant with the kubeconfigs of bombs.
+func withBombs(ctx SpecContext) *hostile {
+	GinkgoHelper()
+	h := newHostile(ctx)
+	source := h.Inline("a", "message: hello")
+	aliases, values := bombs()
+	h.add(ctx, "aliases", aliases, source, "cannot read kubeconfig: YAML is larger than 1048576 bytes when its aliases are expanded")
+	h.add(ctx, "values", values, source, "cannot read kubeconfig: YAML contains too many values: more than 50000 commas, colons and line breaks")
+	return h
+}
+
+// withAPIs creates a hostile tenant with clusters that serve too many APIs.
+func withAPIs(ctx SpecContext) *hostile {
+	GinkgoHelper()
+	// The servers run until the Manifests are removed.
+	groups, kinds, version := discovering(5000, 1), discovering(1500, 20), discovering(1, 20_000)
+	h := newHostile(ctx)
+	asks := NewChart("asks", "1.0.0").With("templates/a.yaml", `
+{{- if .Capabilities.APIVersions.Has "example.org/v1" }}{{ fail "it is served" }}{{ end }}
+`).PushLayer(ctx)
+	const advice = "; delete CRDs and APIServices that are not needed"
+	h.add(ctx, "groups", At(groups)(), asks, "the cluster has too many APIs: more than 2000 groups"+advice)
+	h.add(ctx, "kinds", At(kinds)(), asks, "the cluster has too many APIs: more than 20000 kinds"+advice)
+	absent := h.Inline()
+	absent.Inline += "apiVersion: g0.example.org/v1\nkind: Absent\nmetadata: {name: a}\n"
+	h.add(ctx, "version", At(version)(), absent,
+		"the cluster serves too many kinds in this version (the maximum is 1 MiB of names); delete CRDs that are not needed")
+	return h
+}
+
 // bombs returns two kubeconfigs of 400 kB: one whose aliases expand to nine gigabytes, and one with 200,000 values.
 func bombs() (aliases, values []byte) {
 	valid := At("https://127.0.0.1:1")()
@@ -85,11 +130,7 @@ var _ = Describe("A tenant with kubeconfigs that take all memory when they are d
 		shipped(ctx)
 		t := newTenant(ctx)
 		t.beside(ctx, func() func() {
-			h := newHostile(ctx)
-			source := h.Inline("a", "message: hello")
-			aliases, values := bombs()
-			h.add(ctx, "aliases", aliases, source, "cannot read kubeconfig: YAML is larger than 1048576 bytes when its aliases are expanded")
-			h.add(ctx, "values", values, source, "cannot read kubeconfig: YAML contains too many values: more than 50000 commas, colons and line breaks")
+			h := withBombs(ctx)
 			return func() { h.await(ctx) }
 		})
 	})
@@ -100,19 +141,7 @@ var _ = Describe("A tenant with clusters that serve thousands of APIs", Label("s
 		shipped(ctx)
 		t := newTenant(ctx)
 		t.beside(ctx, func() func() {
-			// The servers run until the Manifests are removed.
-			groups, kinds, version := discovering(5000, 1), discovering(1500, 20), discovering(1, 20_000)
-			h := newHostile(ctx)
-			asks := NewChart("asks", "1.0.0").With("templates/a.yaml", `
-{{- if .Capabilities.APIVersions.Has "example.org/v1" }}{{ fail "it is served" }}{{ end }}
-`).PushLayer(ctx)
-			const advice = "; delete CRDs and APIServices that are not needed"
-			h.add(ctx, "groups", At(groups)(), asks, "the cluster has too many APIs: more than 2000 groups"+advice)
-			h.add(ctx, "kinds", At(kinds)(), asks, "the cluster has too many APIs: more than 20000 kinds"+advice)
-			absent := h.Inline()
-			absent.Inline += "apiVersion: g0.example.org/v1\nkind: Absent\nmetadata: {name: a}\n"
-			h.add(ctx, "version", At(version)(), absent,
-				"the cluster serves too many kinds in this version (the maximum is 1 MiB of names); delete CRDs that are not needed")
+			h := withAPIs(ctx)
 			return func() { h.await(ctx) }
 		})
 	})
@@ -138,5 +167,29 @@ var _ = Describe("A tenant with a cluster whose objects have too many labels", L
 		// A single response can use more memory than the limit of this suite, unless the container has little memory.
 		Entry("and gets an error if the objects are too large to read", &flood{size: 33 << 20, env: []string{"GOMEMLIMIT=256MiB"}}, v1alpha1.StateError,
 			"the response exceeds the size limit"),
+	)
+})
+
+var _ = Describe("A tenant whose input is too large", func() {
+	DescribeTable("hardly delays the installs of another tenant", func(ctx SpecContext, attack func(ctx SpecContext)) {
+		shipped(ctx)
+		t := newTenant(ctx)
+		before := t.fastest(ctx)
+		attack(ctx)
+		during := t.fastest(ctx)
+		GinkgoWriter.Printf("an install takes %s without and %s with the input\n", before, during)
+		Expect(during).To(BeNumerically("<=", before*12/10))
+	},
+		Entry("with kubeconfigs that take all memory when they are decoded", func(ctx SpecContext) {
+			h := withBombs(ctx)
+			h.await(ctx)
+			h.edit(ctx)
+		}),
+		Entry("with clusters that serve thousands of APIs", func(ctx SpecContext) {
+			h := withAPIs(ctx)
+			h.await(ctx)
+			h.edit(ctx)
+		}),
+		Entry("with a cluster whose objects have too many labels", func(ctx SpecContext) { flooded(ctx, &flood{size: 1 << 20}) }),
 	)
 })

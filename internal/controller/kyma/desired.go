@@ -38,9 +38,24 @@ type intent struct {
 	forceRemoval bool
 	// policies contains the management policies for all Manifests. If it is nil, the content decides.
 	policies xpv2.ManagementPolicies
+	// controlPlane is the name of the ClusterProviderConfig for modules of the control plane.
+	controlPlane string
 }
 
 // intentOf returns the intent of a Kyma.
+func (c *connector) intentOf(k *v1alpha1.Kyma) intent {
+	in := intentOf(k, c.policyOf(k))
+	in.controlPlane = c.controlPlane
+	return in
+}
+
+// isShared reports whether a Manifest is for the control plane, which other tenants use too, and not for the cluster of its Kyma.
+func (in intent) isShared(k *v1alpha1.Kyma, m *v1alpha1.Manifest) bool {
+	is, own := m.Spec.ProviderConfigReference, k.Spec.ProviderConfigReference
+	return is != nil && is.Kind == v1alpha1.ClusterProviderConfigKind && is.Name == in.controlPlane && (own == nil || *is != *own)
+}
+
+// intentOf returns the intent of a Kyma whose modules are all in its own cluster.
 func intentOf(k *v1alpha1.Kyma, policy managed.ManagementPoliciesChecker) intent {
 	in := intent{pause: meta.IsPaused(k) || policy.IsPaused(), plan: isPlanned(k)}
 	if isStopped(k, policy) {
@@ -138,13 +153,15 @@ func annotate(out *v1alpha1.Manifest, k *v1alpha1.Kyma, in intent, live *v1alpha
 	if in.abandon {
 		meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationAbandon: "true"})
 	}
-	if in.deleteAdopted {
+	// Users of a Kyma can't delete what other tenants have in the control plane.
+	shared := in.isShared(k, out)
+	if in.deleteAdopted && !shared {
 		meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationDeleteAdopted: "true"})
 	}
 	if in.newCluster != "" {
 		meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationClusterChanged: in.newCluster})
 	}
-	if in.forceRemoval {
+	if in.forceRemoval && !shared {
 		meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationForceRemoval: "true"})
 	}
 }

@@ -118,6 +118,14 @@ func TestDesiredManifest(t *testing.T) {
 			reason: "What the Manifests adopted goes if it is meant to.", intent: intent{deleteAdopted: true}, live: deleted,
 			want: decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationDeleteAdopted: "true"}, update: true},
 		},
+		"SharedRemoval": {
+			reason: "In the control plane, a forced removal could delete what other tenants have.",
+			intent: intent{abandon: true, forceRemoval: true, deleteAdopted: true, controlPlane: "control-plane"}, live: func(m *v1alpha1.Manifest) {
+				deleted(m)
+				m.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: v1alpha1.ClusterProviderConfigKind, Name: "control-plane"}
+			},
+			want: decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationAbandon: "true"}, update: true},
+		},
 		"NewCluster": {
 			reason: "Manifests may continue in the cluster in which their Kyma may.", intent: intent{newCluster: "b"}, live: planned,
 			want: decision{version: "1.0.0", mode: v1alpha1.ModePlan, controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationClusterChanged: "b"}, update: true},

@@ -104,7 +104,7 @@ func (e *external) observeDeletion(ctx context.Context, k *v1alpha1.Kyma, manife
 			return managed.ExternalObservation{}, err
 		}
 	}
-	e.steps = planRemoval(k, intentOf(k, e.connector.policyOf(k)), manifests)
+	e.steps = planRemoval(k, e.connector.intentOf(k), manifests)
 	report(k, e.steps)
 	return managed.ExternalObservation{ResourceExists: left, ResourceUpToDate: true}, nil
 }

@@ -80,7 +80,7 @@ type planner struct {
 // newPlanner returns a planner with all inputs: templates, Manifests and configs.
 func (c *connector) newPlanner(ctx context.Context, k *v1alpha1.Kyma, manifests []*v1alpha1.Manifest) (*planner, error) {
 	p := &planner{
-		kyma: k, intent: intentOf(k, c.policyOf(k)), manifests: manifests, foreign: map[string]*v1alpha1.Manifest{},
+		kyma: k, intent: c.intentOf(k), manifests: manifests, foreign: map[string]*v1alpha1.Manifest{},
 		templates: map[string][]v1alpha1.ModuleTemplate{}, verified: map[xpv2.ProviderConfigReference]bool{},
 		controlPlane: &xpv2.ProviderConfigReference{Kind: v1alpha1.ClusterProviderConfigKind, Name: c.controlPlane},
 	}

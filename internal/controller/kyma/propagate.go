@@ -78,7 +78,7 @@ func (p *propagator) reconcile(ctx context.Context, req reconcile.Request) (reco
 	case deletes && allBeingDeleted(manifests):
 		// The managed reconciler would delete them again in each reconcile, with an event, a longer delay each time and no
 		// message. It would also report nothing while there are other finalizers, as after a deletion in the foreground.
-		report(k, planRemoval(k, intentOf(k, policy), manifests))
+		report(k, planRemoval(k, p.connector.intentOf(k), manifests))
 		if err := p.updateStatus(ctx, k, err); err != nil {
 			return reconcile.Result{}, err
 		}
@@ -146,7 +146,7 @@ func (p *propagator) propagate(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alph
 	var abandoned []string
 	var failed []error
 	var conflict error
-	in := intentOf(k, p.connector.policyOf(k))
+	in := p.connector.intentOf(k)
 	for _, m := range manifests {
 		desired := desiredManifest(k, in, nil, m)
 		if !needsUpdate(m, desired) {

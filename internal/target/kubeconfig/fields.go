@@ -92,11 +92,17 @@ func refuseFile(field, path string, o Options) error {
 		"kubeconfig, or start the provider with --allow-kubeconfig-files", field)
 }
 
+// maxURL is the maximum length of an address, in bytes. Addresses are in messages and the keys of caches.
+const maxURL = 2048
+
 // serverURL parses the address of an HTTP server, and rejects all other URLs. Errors do not quote the address, because it
 // may contain a password.
 func serverURL(server string) (*url.URL, error) {
 	if server == "" {
 		return nil, errors.New("server is not set")
+	}
+	if len(server) > maxURL {
+		return nil, errors.Errorf("server is longer than %d bytes", maxURL)
 	}
 	u, err := url.Parse(server)
 	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "" {
@@ -112,6 +118,9 @@ func serverURL(server string) (*url.URL, error) {
 }
 
 func proxyURL(proxy string) (*url.URL, error) {
+	if len(proxy) > maxURL {
+		return nil, errors.Errorf("proxy-url is longer than %d bytes", maxURL)
+	}
 	u, err := url.Parse(proxy)
 	if err != nil || u.Hostname() == "" {
 		return nil, errors.New("proxy-url must be a URL with a host")

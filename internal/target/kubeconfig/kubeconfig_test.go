@@ -106,6 +106,7 @@ func TestParseRefuses(t *testing.T) {
 		"NoServer":     {reason: "An empty server would mean localhost.", data: config("", token), want: `cluster "c1" of the kubeconfig: server is not set`},
 		"UnixServer":   {reason: "Only HTTP is spoken.", data: config("server: 'unix:///run/docker.sock'", token), want: "server must be an http or https URL with a host"},
 		"NoScheme":     {reason: "A scheme is not guessed.", data: config("server: 'api.example.org:6443'", token), want: "server must be an http or https URL with a host"},
+		"LongServer":   {reason: "Addresses are in the keys of caches.", data: config("server: 'https://"+strings.Repeat("x", 2048)+"'", token), want: "server is longer than 2048 bytes"},
 		"NoHost":       {reason: "A path is not an address.", data: config("server: 'https:///x'", token), want: "server must be an http or https URL with a host"},
 		"UserInServer": {reason: "It would be shown in errors.", data: config("server: 'https://u:"+canary+"@h'", token), want: "server must not contain a user"},
 		"QueryInServer": {
@@ -113,6 +114,7 @@ func TestParseRefuses(t *testing.T) {
 			data:   config("server: 'https://h?x=y'", token), want: "server must not contain a query",
 		},
 		"BadProxy":       {reason: "The proxy may hold a password.", data: config(server+", proxy-url: 'http://u:"+canary+"@[::1'", token), want: "proxy-url must be a URL"},
+		"LongProxy":      {reason: "Addresses are in the keys of caches.", data: config(server+", proxy-url: 'http://"+strings.Repeat("x", 2048)+"'", token), want: "proxy-url is longer than 2048 bytes"},
 		"ProxyScheme":    {reason: "The scheme is checked early.", data: config(server+", proxy-url: 'ftp://p'", token), want: "proxy-url must be an http, https or socks5 URL"},
 		"BadCA":          {reason: "The field is named.", data: config(server+", certificate-authority-data: "+noPEM, token), want: "certificate-authority-data contains no PEM certificate"},
 		"InsecureWithCA": {reason: "One of them is a mistake.", data: config(server+", insecure-skip-tls-verify: true, certificate-authority-data: "+cert, token), want: "are mutually exclusive"},

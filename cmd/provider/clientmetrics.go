@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+
+	"k8s.io/client-go/rest"
+	clientmetrics "k8s.io/client-go/tools/metrics"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// limitClientMetrics makes rest_client_requests_total of controller-runtime, which has a label for the host, count only the requests to
+// the control plane.
+// Users choose the hosts of target clusters, and each of them would be a series that is never deleted. Call it before requests are sent.
+func limitClientMetrics(controlPlane *rest.Config) error {
+	u, _, err := rest.DefaultServerUrlFor(controlPlane)
+	if err != nil {
+		return errors.Wrap(err, "cannot parse the address of the control plane")
+	}
+	clientmetrics.RequestResult = resultsOf{host: u.Host, next: clientmetrics.RequestResult}
+	return nil
+}
+
+// resultsOf counts requests to one host.
+type resultsOf struct {
+	host string
+	next clientmetrics.ResultMetric
+}
+
+// Increment counts a request, unless it was sent to a different host.
+func (r resultsOf) Increment(ctx context.Context, code, method, host string) {
+	if host == r.host {
+		r.next.Increment(ctx, code, method, host)
+	}
+}
