@@ -44,6 +44,8 @@ type Options struct {
 	SkipCRDs   bool // leave out the objects of crds/
 	SkipSchema bool // do not check values against schemas
 
+	Private bool // the values can contain secrets: the result is not used for other tenants
+
 	Lookup templates.LookupFunc  // for lookup, instead of REST
 	Begin  func(template string) // called with the path of each template before it is executed; may be nil
 }

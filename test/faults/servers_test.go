@@ -64,10 +64,11 @@ func slow(delay time.Duration) *slowServer {
 	s.delay.Store(int64(delay))
 	proxy := targetProxy()
 	s.url = serve(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case <-time.After(time.Duration(s.delay.Load())):
-		case <-r.Context().Done():
-			return
+		// The context does not end with the connection if the body was not read, so the delay can also be shortened.
+		for begin := time.Now(); time.Since(begin) < time.Duration(s.delay.Load()); time.Sleep(20 * time.Millisecond) {
+			if r.Context().Err() != nil {
+				return
+			}
 		}
 		proxy.ServeHTTP(w, r)
 	})

@@ -151,7 +151,7 @@ func TestReceive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			x := &exchange{
 				subject: `chart "app"`, limits: Limits{Output: 10_000, Objects: 3, Values: 50},
-				process: &process{out: bufio.NewReader(strings.NewReader(tc.args))},
+				from: bufio.NewReader(strings.NewReader(tc.args)),
 			}
 			err := x.receive()
 			if tc.want == "" && err != nil || tc.want != "" && !strings.Contains(text(err), tc.want) {

@@ -37,6 +37,7 @@ type Options struct {
 // A Pool renders in child processes. It is safe for concurrent use.
 type Pool struct {
 	options Options
+	results *results
 
 	mu      sync.Mutex
 	closed  bool
@@ -64,7 +65,7 @@ func NewPool(o Options) (*Pool, error) {
 		}
 		o.Executable = path
 	}
-	p := &Pool{options: o, running: map[string]int{}, freed: make(chan struct{})}
+	p := &Pool{options: o, results: newResults(), running: map[string]int{}, freed: make(chan struct{})}
 	p.refill()
 	return p, nil
 }

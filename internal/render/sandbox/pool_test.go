@@ -150,18 +150,18 @@ func TestSpares(t *testing.T) {
 	first := awaitSpare(t, p)
 	first.kill("")
 	<-first.ended
-	if _, err := p.Chart(t.Context(), "", c, render.Options{ReleaseName: "rel"}); err != nil {
+	if _, err := p.Chart(t.Context(), "", c, render.Options{ReleaseName: "rel", Revision: 1}); err != nil {
 		t.Errorf("a spare child that died: %v", err)
 	}
 	second := awaitSpare(t, p)
-	if _, err := p.Chart(t.Context(), "", c, render.Options{ReleaseName: "rel"}); err != nil {
+	if _, err := p.Chart(t.Context(), "", c, render.Options{ReleaseName: "rel", Revision: 2}); err != nil {
 		t.Error(err)
 	}
 	<-second.ended // A child serves one request.
 	third := awaitSpare(t, p)
 	p.Close()
 	<-third.ended
-	if _, err := p.Chart(t.Context(), "", c, render.Options{ReleaseName: "rel"}); err == nil {
+	if _, err := p.Chart(t.Context(), "", c, render.Options{ReleaseName: "rel", Revision: 3}); err == nil {
 		t.Error("a closed Pool renders nothing")
 	}
 }

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"strings"
@@ -30,7 +31,8 @@ const (
 )
 
 // Chart renders a chart in a child, with the same result as c.Render. If the child does not respond, Chart returns an *Error.
-// Renderings with the same tenant, which can be empty, share processes.
+// Renderings with the same tenant, which can be empty, share processes. A result that is the same each time is cached, and is also used
+// for other tenants unless the options are private.
 func (p *Pool) Chart(ctx context.Context, tenant string, c *render.Chart, o render.Options) (*render.Rendered, error) {
 	x := &exchange{
 		subject: "chart " + quote(c.Name()), root: c.Name() + "/", limits: p.options.Limits,
@@ -41,8 +43,7 @@ func (p *Pool) Chart(ctx context.Context, tenant string, c *render.Chart, o rend
 			return templates.NewLookup(ctx, o.REST)
 		},
 	}
-	r := &request{Chart: newChartRequest(c, o)}
-	if err := p.exchange(ctx, tenant, x, r, c.Files()); err != nil {
+	if err := p.chart(ctx, tenant, x, c, o); err != nil {
 		return nil, err
 	}
 	out := c.Rendered(o, x.details)
@@ -117,7 +118,7 @@ func (p *Pool) exchange(ctx context.Context, tenant string, x *exchange, r *requ
 	}()
 	go p.watch(ctx, c, done)
 
-	x.process = c
+	x.process, x.from = c, c.out
 	written := r.write(c.in, files)
 	if written == nil {
 		written = panics.Do(x.subject, x.receive)
@@ -170,7 +171,10 @@ type exchange struct {
 	root    string // beginning of the paths of templates
 	limits  Limits
 	process *process
+	from    *bufio.Reader // messages of the child
 	lookup  func() templates.LookupFunc
+
+	recorder *recorder // records the messages of the result; may be nil
 
 	used     usage
 	template string
@@ -226,7 +230,7 @@ func (x *exchange) outcome(ctx context.Context, err error) error {
 // receive receives the messages of the child until the last one.
 func (x *exchange) receive() error {
 	for {
-		k, content, err := readFrame(x.process.out, max(x.limits.Output-x.used.bytes, maxReady))
+		k, content, err := readFrame(x.from, max(x.limits.Output-x.used.bytes, maxReady))
 		if err != nil {
 			return err
 		}
@@ -236,9 +240,9 @@ func (x *exchange) receive() error {
 		case kindLookup:
 			err = x.answer(content)
 		case kindCRD:
-			x.crds, err = x.object(x.crds, content)
+			x.crds, err = x.object(x.crds, k, content)
 		case kindObject:
-			x.objects, err = x.object(x.objects, content)
+			x.objects, err = x.object(x.objects, k, content)
 		case kindFile:
 			// This message marks the end of the objects of a file.
 			x.files, x.objects = append(x.files, x.objects), nil
@@ -258,8 +262,11 @@ func (x *exchange) receive() error {
 	}
 }
 
-func (x *exchange) object(to []*unstructured.Unstructured, content []byte) ([]*unstructured.Unstructured, error) {
+func (x *exchange) object(to []*unstructured.Unstructured, k kind, content []byte) ([]*unstructured.Unstructured, error) {
 	if err := x.used.add(x.limits, content, 1); err != nil {
+		return to, err
+	}
+	if err := x.recorder.add(k, content); err != nil {
 		return to, err
 	}
 	o, err := decodeMap(content)
@@ -271,6 +278,9 @@ func (x *exchange) object(to []*unstructured.Unstructured, content []byte) ([]*u
 
 func (x *exchange) decodeDetails(content []byte) error {
 	if err := x.used.add(x.limits, content, 0); err != nil {
+		return err
+	}
+	if err := x.recorder.add(kindDetails, content); err != nil {
 		return err
 	}
 	err := decodeNumbers(content, &x.details)

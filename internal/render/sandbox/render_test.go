@@ -85,6 +85,10 @@ func TestChart(t *testing.T) {
 			if wantErr != nil {
 				return
 			}
+			again, err := p.Chart(t.Context(), "team-a", c, tc.o)
+			if diff := cmp.Diff(got, again, cmpopts.IgnoreUnexported(render.Rendered{}), cmpopts.IgnoreTypes(&record.Draft{})); diff != "" || err != nil {
+				t.Errorf("\n%s\nChart(...), again: %v, -first, +second:\n%s", tc.reason, err, diff)
+			}
 			if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(render.Rendered{}), cmpopts.IgnoreTypes(&record.Draft{}), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("\n%s\nChart(...): -want, +got:\n%s", tc.reason, diff)
 			}

@@ -31,6 +31,9 @@ type Install struct {
 
 	// Values override the defaults of the chart. Plain objects and kustomizations must have none.
 	Values map[string]any
+
+	// Private is true if Values can contain secrets. What is rendered from them is then not used for bundles of other tenants.
+	Private bool
 }
 
 // A Form is the format of the content of an install.

@@ -18,7 +18,7 @@ import (
 
 const (
 	// cachedCharts and cachedBuilds limit the sizes of the cached charts and kustomizations, in bytes.
-	cachedCharts = 128 << 20
+	cachedCharts = 96 << 20
 	cachedBuilds = 32 << 20
 	// maxCachedBuild is the maximum size of the objects of a cached kustomization, in bytes.
 	maxCachedBuild = 1 << 20
