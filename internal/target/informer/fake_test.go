@@ -5,6 +5,7 @@ package informer
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -107,7 +108,7 @@ func (f *fake) serve(yes bool) {
 	f.fail(errPage)
 }
 
-func (f *fake) Watch(_ context.Context, r Resource, o metav1.ListOptions) (watch.Interface, error) {
+func (f *fake) Watch(ctx context.Context, r Resource, o metav1.ListOptions) (Stream, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if o.SendInitialEvents != nil {
@@ -128,7 +129,46 @@ func (f *fake) Watch(_ context.Context, r Resource, o metav1.ListOptions) (watch
 			w.Action(e.Type, u.DeepCopy())
 		}
 	}
-	return w, nil
+	return &fakeStream{Interface: w, ctx: ctx}, nil
+}
+
+// A fakeStream waits for events in a goroutine, and is idle before each of them.
+type fakeStream struct {
+	watch.Interface
+
+	ctx context.Context
+	// waited is true if next and err are the result of the next call of Next.
+	waited bool
+	next   watch.Event
+	err    error
+}
+
+func (s *fakeStream) Idle(wake func()) bool {
+	if s.waited {
+		return false
+	}
+	go func() {
+		s.next, s.err = s.Next()
+		s.waited = true
+		wake()
+	}()
+	return true
+}
+
+func (s *fakeStream) Next() (watch.Event, error) {
+	if s.waited {
+		s.waited = false
+		return s.next, s.err
+	}
+	select {
+	case e, ok := <-s.ResultChan():
+		if !ok {
+			return e, io.EOF
+		}
+		return e, nil
+	case <-s.ctx.Done():
+		return watch.Event{}, s.ctx.Err()
+	}
 }
 
 // fail makes all further requests fail, and ends the watches. If err is nil, requests succeed again.

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// RoundTrip sends a request, and returns its response when its headers have been received.
+func (c *conn) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
+	s, compression, err := c.open(req)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { s.cancel(ctx.Err()) })
+	c.mu.Lock()
+	if s.stop = stop; s.err != nil {
+		stop()
+	}
+	c.mu.Unlock()
+	// The response can begin before the request ends.
+	var sending sync.WaitGroup
+	if hasBody(req) {
+		sending.Go(func() { s.send(req) })
+	}
+	<-s.answered
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !s.begun {
+		err := s.err
+		c.mu.Unlock()
+		// The caller may send the body again.
+		sending.Wait()
+		c.mu.Lock()
+		return nil, err
+	}
+	resp := s.response
+	s.response = nil // Its headers and its request need not stay as long as a watch.
+	resp.Request = req
+	if compression && strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") && s.left != 0 {
+		resp.Header.Del("Content-Encoding")
+		resp.Header.Del("Content-Length")
+		resp.ContentLength, resp.Uncompressed, resp.Body = -1, true, &compressed{ReadCloser: s}
+	}
+	return resp, nil
+}
+
+// hasBody reports whether a request has a body.
+func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
+
+// open opens a stream for a request, and sends its headers. It also returns whether the response may be compressed without the knowledge
+// of the caller.
+func (c *conn) open(req *http.Request) (*stream, bool, error) {
+	c.wmu.Lock()
+	defer c.wmu.Unlock()
+	c.mu.Lock()
+	if !c.isAvailable() {
+		defer c.mu.Unlock()
+		return nil, false, c.unavailable()
+	}
+	reused := c.next > firstID
+	s := &stream{
+		conn: c, id: c.next, changed: sync.Cond{L: &c.mu}, answered: make(chan struct{}), left: -1,
+		sendable: c.window, window: streamWindow, sent: !hasBody(req),
+	}
+	c.next += 2
+	c.streams[s.id] = s
+	frame := c.mostFrame
+	c.mu.Unlock()
+	if t := httptrace.ContextClientTrace(req.Context()); t != nil && t.GotConn != nil {
+		t.GotConn(httptrace.GotConnInfo{Conn: c.net, Reused: reused})
+	}
+	compression := c.pool.compression && req.Method != http.MethodHead && req.Header.Get("Accept-Encoding") == "" && req.Header.Get("Range") == ""
+	err := c.writeLocked(func(w *http2.Framer) error { return c.writeHeaders(w, s, fieldsOf(req, compression), int(frame)) })
+	return s, compression, err
+}
+
+// writeHeaders writes the headers of a request. The caller holds wmu.
+func (c *conn) writeHeaders(w *http2.Framer, s *stream, fields []hpack.HeaderField, frame int) error {
+	c.block.Reset()
+	for _, f := range fields {
+		if err := c.encoder.WriteField(f); err != nil {
+			return err
+		}
+	}
+	first := c.block.Next(frame)
+	err := w.WriteHeaders(http2.HeadersFrameParam{StreamID: s.id, BlockFragment: first, EndStream: s.sent, EndHeaders: c.block.Len() == 0})
+	for err == nil && c.block.Len() > 0 {
+		next := c.block.Next(frame)
+		err = w.WriteContinuation(s.id, c.block.Len() == 0, next)
+	}
+	return err
+}
+
+// fieldsOf returns the headers of a request.
+func fieldsOf(req *http.Request, compression bool) []hpack.HeaderField {
+	host := req.Host
+	if host == "" {
+		host = req.URL.Host
+	}
+	method := req.Method
+	if method == "" {
+		method = http.MethodGet
+	}
+	out := []hpack.HeaderField{
+		{Name: ":authority", Value: host}, {Name: ":method", Value: method}, {Name: ":path", Value: req.URL.RequestURI()},
+		{Name: ":scheme", Value: "https"},
+	}
+	for name, values := range req.Header {
+		name = strings.ToLower(name)
+		switch name {
+		case "host", "connection", "proxy-connection", "transfer-encoding", "upgrade", "keep-alive", "content-length":
+			continue // HTTP/2 has no such headers, or they are added below.
+		}
+		for _, v := range values {
+			out = append(out, hpack.HeaderField{Name: name, Value: v})
+		}
+	}
+	if compression {
+		out = append(out, hpack.HeaderField{Name: "accept-encoding", Value: "gzip"})
+	}
+	if req.ContentLength > 0 || !hasBody(req) && (method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch) {
+		out = append(out, hpack.HeaderField{Name: "content-length", Value: strconv.FormatInt(max(req.ContentLength, 0), 10)})
+	}
+	return out
+}
+
+// send sends the body of a request, and closes it. It stops when the stream ends, which may be before the request is complete.
+func (s *stream) send(req *http.Request) {
+	defer req.Body.Close()
+	size := int64(maxFrame)
+	if req.ContentLength > 0 {
+		// One more byte shows the end of the body.
+		size = min(size, req.ContentLength+1)
+	}
+	chunk := make([]byte, size)
+	for sum := int64(0); ; {
+		n, err := io.ReadFull(req.Body, chunk)
+		sum += int64(n)
+		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		switch {
+		case err != nil && !last:
+			s.cancel(errors.Wrap(err, "cannot read the body of the request"))
+			return
+		case req.ContentLength > 0 && (sum > req.ContentLength || last && sum < req.ContentLength):
+			s.cancel(errors.New("the length of the body of the request is not the announced one"))
+			return
+		}
+		if !s.sendChunk(chunk[:n], last) {
+			s.abandon()
+			return
+		}
+		if last {
+			break
+		}
+	}
+	s.conn.mu.Lock()
+	defer s.conn.mu.Unlock()
+	s.sent = true
+	if s.err != nil {
+		s.conn.forget(s)
+	}
+}
+
+// abandon informs the server that the rest of a request is not sent, because the response is complete.
+func (s *stream) abandon() {
+	c := s.conn
+	c.mu.Lock()
+	open := c.streams[s.id] == s && c.err == nil
+	c.forget(s)
+	c.mu.Unlock()
+	if open {
+		// If it fails, the connection is closed.
+		_ = c.write(func(w *http2.Framer) error { return w.WriteRSTStream(s.id, http2.ErrCodeCancel) })
+	}
+}
+
+// sendChunk sends a part of the body of a request, as the windows permit. It returns false if the stream has ended.
+func (s *stream) sendChunk(chunk []byte, last bool) bool {
+	c := s.conn
+	for {
+		c.mu.Lock()
+		for s.err == nil && len(chunk) > 0 && min(s.sendable, c.sendable) <= 0 {
+			s.changed.Wait()
+		}
+		if s.err != nil {
+			c.mu.Unlock()
+			return false
+		}
+		n := int(max(min(int64(len(chunk)), s.sendable, c.sendable, int64(c.mostFrame)), 0))
+		s.sendable -= int64(n)
+		c.sendable -= int64(n)
+		end := last && n == len(chunk)
+		c.mu.Unlock()
+		if c.write(func(w *http2.Framer) error { return w.WriteData(s.id, end, chunk[:n]) }) != nil {
+			return false
+		}
+		if chunk = chunk[n:]; len(chunk) == 0 {
+			return true
+		}
+	}
+}
