@@ -91,8 +91,8 @@ func TestRest(t *testing.T) {
 	runtime.KeepAlive(all)
 }
 
-// TestEvents checks that events arrive in connections at rest, in both formats, and that the connections are at rest again afterwards.
-func TestEvents(t *testing.T) {
+// TestEventsAtRest checks that events arrive in connections at rest, in both formats, and that the connections are at rest again afterwards.
+func TestEventsAtRest(t *testing.T) {
 	targets := serveElsewhere(t, 2)
 	dialer := &countingDialer{}
 	before := sum(goroutines())
