@@ -189,6 +189,7 @@ func (w *watcher) streamList() error {
 	k, yes := w.kind, true
 	o := watchOptions()
 	o.SendInitialEvents, o.ResourceVersionMatch = &yes, metav1.ResourceVersionMatchNotOlderThan
+	w.started = time.Now()
 	stream, err := k.watch(w.attempt, w.resource, o)
 	if err != nil {
 		return err
@@ -204,7 +205,8 @@ func (w *watcher) streamList() error {
 			return apierrors.FromObject(e.Object)
 		}
 		if m, err := meta.Accessor(e.Object); err == nil && e.Type == watch.Bookmark && m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
-			w.listed, w.version, w.events, w.started = true, m.GetResourceVersion(), 0, time.Now()
+			// The end of the list counts as an event. A watch that ends here is resumed, and does not begin with another list.
+			w.listed, w.version, w.events = true, m.GetResourceVersion(), 1
 			return k.replace(counted.states, w.version)
 		}
 		if err := counted.event(e); isTooMany(err) {
