@@ -144,6 +144,29 @@ func TestTooManyOwn(t *testing.T) {
 	})
 }
 
+// TestTooManyInOutage checks that nothing is requested for a kind that exceeds the limit while its watch waits for its server.
+func TestTooManyInOutage(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {
+		c.limits = Limits{Objects: 2}.withDefaults()
+		if err := track(t, c, secrets); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		server.fail(errors.New("down"))
+		time.Sleep(10 * time.Second)
+		for _, name := range []string{"a", "b", "c"} {
+			c.Put(key(name), server.make(name, "one", name))
+		}
+		server.asked()
+		time.Sleep(time.Minute)
+		many := (*cluster.TooManyError)(nil)
+		if err := track(t, c, secrets); !errors.As(err, &many) {
+			t.Errorf("Track: got %v, want a TooManyError", err)
+		}
+		expect(t, "requests", []string(nil), server.asked())
+	})
+}
+
 // TestListInPages checks that lists are read in pages.
 func TestListInPages(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *Cache, server *fake, _ *news) {

@@ -156,6 +156,8 @@ func (w *watcher) endWatch() {
 // work does the next part of the current attempt.
 func (w *watcher) work() (progress, error) {
 	switch {
+	case w.attempt.Err() != nil:
+		return ended, nil
 	case !w.listed:
 		return working, w.list()
 	case w.stream == nil:
@@ -303,9 +305,12 @@ func (w *watcher) broken(err error) (progress, error) {
 	return working, nil
 }
 
-// rest parks the watcher for the duration of a pause, or until the kind is requested.
+// rest parks the watcher for the duration of a pause, or until the kind is requested or the current attempt ends.
 func (w *watcher) rest(pause time.Duration) progress {
-	k := w.kind
+	k, ctx := w.kind, w.ctx
+	if w.attempt != nil {
+		ctx = w.attempt
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.requested {
@@ -313,7 +318,7 @@ func (w *watcher) rest(pause time.Duration) progress {
 		return working
 	}
 	r := &rest{watcher: w}
-	r.timer, r.stop = time.AfterFunc(pause, r.end), context.AfterFunc(w.ctx, r.end)
+	r.timer, r.stop = time.AfterFunc(pause, r.end), context.AfterFunc(ctx, r.end)
 	k.resting = r
 	return parked
 }
