@@ -4,7 +4,9 @@ package h2
 
 import (
 	"crypto/tls"
+	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -31,23 +33,63 @@ func Configure(t *http.Transport) {
 	}
 	t.TLSClientConfig.NextProtos = []string{"h2", "http/1.1"}
 	t.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{
-		"h2": func(_ string, c *tls.Conn) http.RoundTripper { return p.add(c) },
+		"h2": func(address string, c *tls.Conn) http.RoundTripper { return p.add(address, c) },
 	}
+	t.RegisterProtocol("https", p)
+}
+
+// RoundTrip sends a request on an existing connection. If there is none, the http.Transport opens one. It would also find existing
+// connections, but not those that are older than its timeout for idle connections: it doesn't know that they have streams.
+func (p *pool) RoundTrip(req *http.Request) (*http.Response, error) {
+	c := p.find(addressOf(req.URL))
+	if c == nil {
+		return nil, http.ErrSkipAltProtocol
+	}
+	resp, err := c.RoundTrip(req)
+	if err == errUnused { //nolint:errorlint // It is not wrapped.
+		return nil, http.ErrSkipAltProtocol
+	}
+	return resp, err
+}
+
+// addressOf returns the address of a server as an http.Transport writes it.
+func addressOf(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = "443"
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// find returns a connection on which a stream can be opened, or nil.
+func (p *pool) find(address string) *conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.findLocked(address)
+}
+
+// findLocked is like find for a caller that holds mu.
+func (p *pool) findLocked(address string) *conn {
+	for _, c := range p.conns {
+		if c.address == address && c.available() {
+			return c
+		}
+	}
+	return nil
 }
 
 // add adds a connection. If there is another one that can be used, for example because several requests opened connections at the same
 // time, it closes the new one.
-func (p *pool) add(c *tls.Conn) http.RoundTripper {
+func (p *pool) add(address string, c *tls.Conn) http.RoundTripper {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, have := range p.conns {
-		if have.available() {
-			go c.Close() //nolint:errcheck // It can take a few seconds, and the connection is not used.
-			return have
-		}
+	if have := p.findLocked(address); have != nil {
+		go c.Close() //nolint:errcheck // It can take a few seconds, and the connection is not used.
+		return have
 	}
 	state := c.ConnectionState()
 	fresh := newConn(p, c, &state)
+	fresh.address = address
 	p.conns = append(p.conns, fresh)
 	go fresh.run()
 	return fresh

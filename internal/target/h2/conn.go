@@ -33,12 +33,15 @@ const (
 
 // A conn is a connection to a server. It is an http.RoundTripper.
 type conn struct {
-	pool  *pool
-	net   net.Conn
-	state *tls.ConnectionState
+	pool *pool
+	// address is the host and port of the server.
+	address string
+	net     net.Conn
+	state   *tls.ConnectionState
 
-	// wmu is held while frames are written. It guards the fields below, and is locked before mu.
-	wmu     sync.Mutex
+	// writing contains a value while frames are written. It guards the fields below, and is locked before mu. A write can take some time,
+	// so those who wait for it can stop when their context ends.
+	writing chan struct{}
 	out     bytes.Buffer
 	writer  *http2.Framer
 	encoder *hpack.Encoder
@@ -67,7 +70,7 @@ type conn struct {
 func newConn(p *pool, c net.Conn, state *tls.ConnectionState) *conn {
 	now := time.Now()
 	out := &conn{
-		pool: p, net: c, state: state, streams: map[uint32]*stream{}, next: firstID, mostStreams: 100, mostFrame: 16 << 10, window: 65535, sendable: 65535,
+		pool: p, net: c, state: state, writing: make(chan struct{}, 1), streams: map[uint32]*stream{}, next: firstID, mostStreams: 100, mostFrame: 16 << 10, window: 65535, sendable: 65535,
 		frame: now, unused: now,
 	}
 	out.writer = http2.NewFramer(&out.out, nil)
@@ -110,17 +113,19 @@ func (c *conn) unavailable() error {
 
 // write calls a function that writes frames, and sends them.
 func (c *conn) write(f func(w *http2.Framer) error) error {
-	c.wmu.Lock()
-	defer c.wmu.Unlock()
+	c.writing <- struct{}{}
+	defer func() { <-c.writing }()
 	return c.writeLocked(f)
 }
 
-// writeLocked is like write for a caller that holds wmu.
+// writeLocked is like write for a caller that has locked writing.
 func (c *conn) writeLocked(f func(w *http2.Framer) error) error {
 	err := f(c.writer)
 	if err == nil && c.out.Len() > 0 {
 		_ = c.net.SetWriteDeadline(time.Now().Add(writeTime)) // If it fails, so does the write.
 		_, err = c.net.Write(c.out.Bytes())
+		// TLS can write later, too.
+		_ = c.net.SetWriteDeadline(time.Time{})
 	}
 	// Connections are quiet most of the time, and must not keep buffers.
 	c.out, c.block = bytes.Buffer{}, bytes.Buffer{}

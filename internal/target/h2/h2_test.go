@@ -8,11 +8,13 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -152,6 +154,38 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// TestReuse checks that a connection with a stream is used for all requests, however old it is.
+func TestReuse(t *testing.T) {
+	url, c := start(t, func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).Flush()
+		if r.URL.Path == "/watch" {
+			<-r.Context().Done()
+		}
+	})
+	tr, opened := c.Transport.(*http.Transport), atomic.Int64{}
+	tr.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		opened.Add(1)
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}
+	get := func(path string) *http.Response {
+		resp, err := c.Get(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp
+	}
+	defer get("/watch").Body.Close()
+	for range 3 {
+		time.Sleep(2 * tr.IdleConnTimeout)
+		resp := get("/")
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+	}
+	if n := opened.Load(); n != 1 {
+		t.Errorf("want one connection, got %d", n)
+	}
 }
 
 // TestIdle checks that a body reports when there is something to read, and that a context ends it.

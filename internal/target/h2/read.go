@@ -173,7 +173,7 @@ func (c *conn) settings(f *http2.SettingsFrame) error {
 	})
 }
 
-// set applies a setting. The caller holds wmu.
+// set applies a setting. The caller has locked writing.
 func (c *conn) set(s http2.Setting) error {
 	if err := s.Valid(); err != nil {
 		return err

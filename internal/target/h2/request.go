@@ -21,6 +21,9 @@ func (c *conn) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	s, compression, err := c.open(req)
 	if err != nil {
+		if err != errUnused && hasBody(req) { //nolint:errorlint // It is not wrapped.
+			_ = req.Body.Close() // It was not read.
+		}
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { s.cancel(ctx.Err()) })
@@ -62,8 +65,12 @@ func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != htt
 // open opens a stream for a request, and sends its headers. It also returns whether the response may be compressed without the knowledge
 // of the caller.
 func (c *conn) open(req *http.Request) (*stream, bool, error) {
-	c.wmu.Lock()
-	defer c.wmu.Unlock()
+	select {
+	case c.writing <- struct{}{}:
+		defer func() { <-c.writing }()
+	case <-req.Context().Done():
+		return nil, false, req.Context().Err()
+	}
 	c.mu.Lock()
 	if !c.isAvailable() {
 		defer c.mu.Unlock()
@@ -82,11 +89,15 @@ func (c *conn) open(req *http.Request) (*stream, bool, error) {
 		t.GotConn(httptrace.GotConnInfo{Conn: c.net, Reused: reused})
 	}
 	compression := c.pool.compression && req.Method != http.MethodHead && req.Header.Get("Accept-Encoding") == "" && req.Header.Get("Range") == ""
-	err := c.writeLocked(func(w *http2.Framer) error { return c.writeHeaders(w, s, fieldsOf(req, compression), int(frame)) })
-	return s, compression, err
+	if c.writeLocked(func(w *http2.Framer) error { return c.writeHeaders(w, s, fieldsOf(req, compression), int(frame)) }) != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return nil, false, closedBy(c.err)
+	}
+	return s, compression, nil
 }
 
-// writeHeaders writes the headers of a request. The caller holds wmu.
+// writeHeaders writes the headers of a request. The caller has locked writing.
 func (c *conn) writeHeaders(w *http2.Framer, s *stream, fields []hpack.HeaderField, frame int) error {
 	c.block.Reset()
 	for _, f := range fields {
@@ -188,26 +199,48 @@ func (s *stream) abandon() {
 
 // sendChunk sends a part of the body of a request, as the windows permit. It returns false if the stream has ended.
 func (s *stream) sendChunk(chunk []byte, last bool) bool {
-	c := s.conn
 	for {
-		c.mu.Lock()
-		for s.err == nil && len(chunk) > 0 && min(s.sendable, c.sendable) <= 0 {
-			s.changed.Wait()
-		}
-		if s.err != nil {
-			c.mu.Unlock()
+		n, ended := 0, !s.waitForWindow(len(chunk))
+		if ended {
 			return false
 		}
-		n := int(max(min(int64(len(chunk)), s.sendable, c.sendable, int64(c.mostFrame)), 0))
-		s.sendable -= int64(n)
-		c.sendable -= int64(n)
-		end := last && n == len(chunk)
-		c.mu.Unlock()
-		if c.write(func(w *http2.Framer) error { return w.WriteData(s.id, end, chunk[:n]) }) != nil {
+		// The end of a stream is announced in a frame. No data may follow it.
+		err := s.conn.write(func(w *http2.Framer) error {
+			if n, ended = s.reserve(len(chunk)); ended || n == 0 && len(chunk) > 0 {
+				return nil
+			}
+			return w.WriteData(s.id, last && n == len(chunk), chunk[:n])
+		})
+		if ended || err != nil {
 			return false
 		}
 		if chunk = chunk[n:]; len(chunk) == 0 {
 			return true
 		}
 	}
+}
+
+// waitForWindow waits until a part of some bytes can be sent. It returns false if the stream has ended.
+func (s *stream) waitForWindow(size int) bool {
+	s.conn.mu.Lock()
+	defer s.conn.mu.Unlock()
+	for s.err == nil && size > 0 && min(s.sendable, s.conn.sendable) <= 0 {
+		s.changed.Wait()
+	}
+	return s.err == nil
+}
+
+// reserve returns the number of bytes that can be sent in a frame, and subtracts it from the windows. It also returns whether the stream
+// has ended.
+func (s *stream) reserve(size int) (n int, ended bool) {
+	c := s.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.err != nil {
+		return 0, true
+	}
+	most := max(min(int64(size), s.sendable, c.sendable, int64(c.mostFrame)), 0)
+	s.sendable -= most
+	c.sendable -= most
+	return int(most), false
 }
