@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 )
@@ -61,6 +62,8 @@ type conn struct {
 	// goAway is true if the server accepts no more streams. err is not nil if the connection is closed.
 	goAway bool
 	err    error
+	// reported is true after a request failed because the connection was closed before its first request.
+	reported bool
 	// frame is the time of the last frame, and pinged that of a ping after it, or zero. unused is the time since which there is no
 	// stream.
 	frame, pinged, unused time.Time
@@ -99,13 +102,14 @@ func (c *conn) isAvailable() bool {
 	return c.err == nil && !c.goAway && uint32(len(c.streams)) < c.mostStreams && c.next < mostID //nolint:gosec // There are not that many.
 }
 
-// unavailable returns the error of a request that needs another connection. It is not errUnused for a connection that was never used:
-// a server that closes each new connection would cause one after the other. The caller holds mu.
+// unavailable returns the error of a request that needs another connection. The server's closing of a connection that was never used is
+// the error of one request, because a server that closes each new connection would cause one after the other. The caller holds mu.
 func (c *conn) unavailable() error {
-	switch {
-	case c.next > firstID:
+	if c.next > firstID || c.reported || errors.Is(c.err, errIdle) {
 		return errUnused
-	case c.err != nil:
+	}
+	c.reported = true
+	if c.err != nil {
 		return closedBy(c.err)
 	}
 	return errGoAway

@@ -4,9 +4,12 @@ package h2
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net"
 	"net/http"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,6 +32,9 @@ type peer struct {
 	// opened receives the ID of each stream, and ends the last frame that ends something.
 	opened chan uint32
 	ends   chan http2.ErrCode
+	// received is the number of bytes of each request.
+	mu       sync.Mutex
+	received map[uint32]int
 }
 
 // newPeer returns a server and a connection to it. The server responds to pings if pings is true.
@@ -36,7 +42,7 @@ func newPeer(t *testing.T, p *pool, pings bool) (*peer, *conn) {
 	t.Helper()
 	near, far := net.Pipe()
 	t.Cleanup(func() { _ = near.Close(); _ = far.Close() })
-	s := &peer{Framer: http2.NewFramer(far, far), conn: far, pings: pings, opened: make(chan uint32, 10), ends: make(chan http2.ErrCode, 10)}
+	s := &peer{Framer: http2.NewFramer(far, far), conn: far, pings: pings, opened: make(chan uint32, 10), ends: make(chan http2.ErrCode, 10), received: map[uint32]int{}}
 	c := newConn(p, near, nil)
 	p.conns = append(p.conns, c)
 	go c.run()
@@ -55,6 +61,10 @@ func (s *peer) read() {
 		switch f := f.(type) {
 		case *http2.HeadersFrame:
 			s.opened <- f.StreamID
+		case *http2.DataFrame:
+			s.mu.Lock()
+			s.received[f.StreamID] += len(f.Data())
+			s.mu.Unlock()
 		case *http2.RSTStreamFrame:
 			s.ends <- f.ErrCode
 		case *http2.GoAwayFrame:
@@ -226,6 +236,134 @@ func TestWindow(t *testing.T) {
 	if e := (http2.StreamError{}); !errors.As(err, &e) || e.Code != http2.ErrCodeFlowControl {
 		t.Errorf("want %s, got %v", http2.ErrCodeFlowControl, err)
 	}
+}
+
+// TestUnavailable checks that a connection that the server closes before it was used fails one request, and no more: an http.Transport
+// tries the next one on another connection.
+func TestUnavailable(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		server func(s *peer) error
+		want   error
+	}{
+		"Closed": {reason: "The server closes each new connection.", server: func(s *peer) error { return s.conn.Close() }, want: io.ErrUnexpectedEOF},
+		"GoAway": {reason: "The server shuts down.", server: func(s *peer) error { return s.WriteGoAway(0, http2.ErrCodeNo, nil) }, want: errGoAway},
+		"Full": {reason: "The server accepts no requests.", want: errGoAway, server: func(s *peer) error {
+			return s.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 0})
+		}},
+		"Idle": {reason: "A connection that this end closed fails no request.", server: func(*peer) error { time.Sleep(time.Hour); return nil }, want: errUnused},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, c := newPeer(t, &pool{idle: time.Minute}, true)
+				synctest.Wait()
+				if err := tc.server(s); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				for i, want := range []error{tc.want, errUnused, errUnused} {
+					req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://example.org/", nil)
+					if _, err := c.RoundTrip(req); !errors.Is(err, want) {
+						t.Errorf("%s\nrequest %d: want %v, got %v", tc.reason, i, want, err)
+					}
+				}
+				c.fail(errClosed)
+			})
+		})
+	}
+}
+
+// TestStalled checks that a request ends with its context if the server doesn't read, and that its body is closed.
+func TestStalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer far.Close()
+		c := newConn(&pool{}, near, nil)
+		go c.run()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start, body := time.Now(), &closing{Reader: strings.NewReader("x")}
+		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "https://example.org/", body)
+		if _, err := c.RoundTrip(req); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > time.Second {
+			t.Errorf("want the request to end after a second, got %v after %s", err, time.Since(start))
+		}
+		if !body.closed {
+			t.Error("want the body to be closed")
+		}
+		c.fail(errClosed)
+	})
+}
+
+// A closing reader remembers that it was closed.
+type closing struct {
+	io.Reader
+
+	closed bool
+}
+
+func (c *closing) Close() error {
+	c.closed = true
+	return nil
+}
+
+// TestUpload checks that requests are sent as the windows permit, which the server can change at any time, and that a request that waits
+// does not delay others.
+func TestUpload(t *testing.T) {
+	const size = 100_000
+	synctest.Test(t, func(t *testing.T) {
+		s, c := newPeer(t, &pool{}, true)
+		ends := make(chan error, 2)
+		send := func() uint32 {
+			go func() {
+				req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://example.org/", strings.NewReader(strings.Repeat("x", size)))
+				resp, err := c.RoundTrip(req)
+				if err == nil {
+					_, err = io.Copy(io.Discard, resp.Body)
+				}
+				ends <- err
+			}()
+			return <-s.opened
+		}
+		received := func(id uint32, want int) {
+			t.Helper()
+			synctest.Wait()
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.received[id] != want {
+				t.Errorf("stream %d: want %d bytes, got %d", id, want, s.received[id])
+			}
+		}
+		do := func(errs ...error) {
+			t.Helper()
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// A stream that waits for its own window leaves that of the connection to others.
+		do(s.WriteWindowUpdate(0, 10*size), s.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10}))
+		synctest.Wait()
+		first, second := send(), send()
+		received(first, 10)
+		received(second, 10)
+		do(s.WriteWindowUpdate(second, size))
+		received(second, size)
+		do(s.respond(second, true, ":status", "200"), <-ends)
+		// The window can become negative.
+		do(s.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}), s.WriteWindowUpdate(first, 5))
+		received(first, 10)
+		do(s.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 20}))
+		received(first, 25)
+		// A server that leaves still accepts the rest.
+		do(s.WriteGoAway(second, http2.ErrCodeNo, nil), s.WriteWindowUpdate(first, size))
+		received(first, size)
+		do(s.respond(first, true, ":status", "200"), <-ends)
+		synctest.Wait()
+		if !errors.Is(c.err, errGoAway) {
+			t.Errorf("want the connection to be closed after its last stream, got %v", c.err)
+		}
+	})
 }
 
 // TestHealth checks when a quiet connection is closed.
