@@ -109,15 +109,21 @@ func (s *stream) Next() (watch.Event, error) {
 	return watch.Event{Type: kind, Object: obj}, err
 }
 
-// Idle returns false if the body of the response does not report when there is an event, or if there is one already. It drops the decoder
-// and its buffers: the body returns one event at a time, so the decoder has read no part of the next one.
+// Idle returns false if the body of the response does not report when there is an event, or if there is one already. While the watch is
+// idle, it has no decoder and no buffers: the body returns one event at a time, so the decoder has read no part of the next one.
 func (s *stream) Idle(wake func()) bool {
 	b, ok := s.body.(interface{ Idle(wake func()) bool })
 	if !ok {
 		return false
 	}
+	// The next event can arrive, and be decoded, before Idle returns.
+	current := s.current
 	s.current = nil
-	return b.Idle(wake)
+	if !b.Idle(wake) {
+		s.current = current
+		return false
+	}
+	return true
 }
 
 // Stop ends the watch.
