@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/http2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -145,6 +146,84 @@ func TestAddressOf(t *testing.T) {
 			if got := addressOf(u); got != tc.want {
 				t.Errorf("%s\naddressOf(%s): want %s, got %s", tc.reason, tc.url, tc.want, got)
 			}
+		})
+	}
+}
+
+// TestRetry checks that a request that a server did not process is sent again as a whole, on another connection, and that a request that
+// it may have processed is not.
+func TestRetry(t *testing.T) {
+	const size = 100_000
+	cases := map[string]struct {
+		reason string
+		end    func(s *peer, id uint32) error
+		want   int
+	}{
+		"GoAway":  {reason: "The server shuts down.", end: func(s *peer, _ uint32) error { return s.WriteGoAway(1, http2.ErrCodeNo, nil) }, want: size},
+		"Refused": {reason: "The server refuses it.", end: func(s *peer, id uint32) error { return s.WriteRSTStream(id, http2.ErrCodeRefusedStream) }, want: size},
+		"Closed":  {reason: "The server may have processed it.", end: func(s *peer, _ uint32) error { return s.conn.Close() }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			helper := httptest.NewTLSServer(nil)
+			defer helper.Close()
+			l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: helper.TLS.Certificates, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			next := make(chan *peer, 10)
+			go func() {
+				for {
+					c, err := l.Accept()
+					if err != nil {
+						return
+					}
+					s := peerOf(c)
+					_ = s.WriteSettings()
+					next <- s
+				}
+			}()
+			tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: helper.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, MinVersion: tls.VersionTLS12}}
+			Configure(tr)
+			defer tr.CloseIdleConnections()
+			post := func() chan error {
+				done := make(chan error, 1)
+				go func() {
+					resp, err := (&http.Client{Transport: tr}).Post("https://"+l.Addr().String(), "text/plain", strings.NewReader(strings.Repeat("x", size)))
+					if err == nil {
+						err = resp.Body.Close()
+					}
+					done <- err
+				}()
+				return done
+			}
+			do := func(errs ...error) {
+				t.Helper()
+				if err := errors.Join(errs...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			first := post()
+			s := <-next
+			defer s.conn.Close()
+			do(s.respond(<-s.opened, true, ":status", "200"), <-first)
+			second := post()
+			do(tc.end(s, <-s.opened))
+			if tc.want == 0 {
+				if err := <-second; err == nil {
+					t.Errorf("%s\nwant an error", tc.reason)
+				}
+				return
+			}
+			other := <-next
+			defer other.conn.Close()
+			id := <-other.opened
+			do(other.WriteWindowUpdate(0, size), other.WriteWindowUpdate(id, size))
+			if got := <-other.complete; got != tc.want {
+				t.Errorf("%s\nwant %d bytes, got %d", tc.reason, tc.want, got)
+			}
+			do(other.respond(id, true, ":status", "200"), <-second)
 		})
 	}
 }

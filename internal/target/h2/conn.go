@@ -73,8 +73,8 @@ type conn struct {
 func newConn(p *pool, c net.Conn, state *tls.ConnectionState) *conn {
 	now := time.Now()
 	out := &conn{
-		pool: p, net: c, state: state, writing: make(chan struct{}, 1), streams: map[uint32]*stream{}, next: firstID, mostStreams: 100, mostFrame: 16 << 10, window: 65535, sendable: 65535,
-		frame: now, unused: now,
+		pool: p, net: c, state: state, writing: make(chan struct{}, 1), streams: map[uint32]*stream{}, next: firstID, mostStreams: 100,
+		mostFrame: 16 << 10, window: 65535, sendable: 65535, frame: now, unused: now,
 	}
 	out.writer = http2.NewFramer(&out.out, nil)
 	out.encoder = hpack.NewEncoder(&out.block)

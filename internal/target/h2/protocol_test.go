@@ -4,15 +4,11 @@ package h2
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/http2"
@@ -32,7 +28,8 @@ type peer struct {
 	// opened receives the ID of each stream, and ends the last frame that ends something.
 	opened chan uint32
 	ends   chan http2.ErrCode
-	// received is the number of bytes of each request.
+	// received is the number of bytes of each request. complete receives it at the end of a request with a body.
+	complete chan int
 	mu       sync.Mutex
 	received map[uint32]int
 }
@@ -42,12 +39,22 @@ func newPeer(t *testing.T, p *pool, pings bool) (*peer, *conn) {
 	t.Helper()
 	near, far := net.Pipe()
 	t.Cleanup(func() { _ = near.Close(); _ = far.Close() })
-	s := &peer{Framer: http2.NewFramer(far, far), conn: far, pings: pings, opened: make(chan uint32, 10), ends: make(chan http2.ErrCode, 10), received: map[uint32]int{}}
+	s := peerOf(far)
+	s.pings = pings
 	c := newConn(p, near, nil)
 	p.conns = append(p.conns, c)
 	go c.run()
-	go s.read()
 	return s, c
+}
+
+// peerOf returns a server for a connection.
+func peerOf(c net.Conn) *peer {
+	s := &peer{
+		Framer: http2.NewFramer(c, c), conn: c, opened: make(chan uint32, 10), ends: make(chan http2.ErrCode, 10), complete: make(chan int, 10),
+		received: map[uint32]int{},
+	}
+	go s.read()
+	return s
 }
 
 func (s *peer) read() {
@@ -64,7 +71,11 @@ func (s *peer) read() {
 		case *http2.DataFrame:
 			s.mu.Lock()
 			s.received[f.StreamID] += len(f.Data())
+			n := s.received[f.StreamID]
 			s.mu.Unlock()
+			if f.StreamEnded() {
+				s.complete <- n
+			}
 		case *http2.RSTStreamFrame:
 			s.ends <- f.ErrCode
 		case *http2.GoAwayFrame:
@@ -149,6 +160,17 @@ func TestProtocol(t *testing.T) {
 			server: func(s *peer, id uint32) error {
 				return errors.Join(begun(s, id), s.WriteData(id+98, true, []byte("x")))
 			}},
+		"Headers": {reason: "Headers have a limit.", want: http2.ConnectionError(http2.ErrCodeCompression), end: http2.ErrCodeCompression,
+			server: func(s *peer, id uint32) error {
+				// A header without a value of some megabytes never ends.
+				err := s.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte{0x00, 0x7f, 0xff, 0xff, 0xff, 0x07}})
+				for range 4 * maxHeaders / maxFrame {
+					if err == nil && s.WriteContinuation(id, false, bytes.Repeat([]byte{'a'}, maxFrame)) != nil {
+						break // The client has closed the connection.
+					}
+				}
+				return err
+			}},
 		"Push": {reason: "Pushes are disabled.", want: http2.ConnectionError(http2.ErrCodeProtocol), end: http2.ErrCodeProtocol,
 			server: func(s *peer, id uint32) error {
 				return errors.Join(begun(s, id), s.WritePushPromise(http2.PushPromiseParam{StreamID: id, PromiseID: 2, EndHeaders: true}))
@@ -191,225 +213,6 @@ func TestProtocol(t *testing.T) {
 			if len(c.streams) != 0 {
 				t.Errorf("%s\nwant no stream to be left, got %d", tc.reason, len(c.streams))
 			}
-		})
-	}
-}
-
-// TestWindow checks that a server cannot send more than the window before it is read, and that other streams continue.
-func TestWindow(t *testing.T) {
-	s, c := newPeer(t, &pool{}, true)
-	send := func() *http.Response {
-		result := make(chan *http.Response, 1)
-		go func() {
-			req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://example.org/", nil)
-			resp, err := c.RoundTrip(req)
-			if err != nil {
-				t.Error(err)
-			}
-			result <- resp
-		}()
-		if err := s.respond(<-s.opened, false, ":status", "200"); err != nil {
-			t.Fatal(err)
-		}
-		return <-result
-	}
-	first, second := send(), send()
-	data := make([]byte, maxFrame)
-	for range streamWindow / maxFrame {
-		if err := s.WriteData(1, false, data); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := errors.Join(s.WriteData(3, true, []byte("x"))); err != nil {
-		t.Fatal(err)
-	}
-	if b, err := io.ReadAll(second.Body); string(b) != "x" || err != nil {
-		t.Errorf("the other stream: got %q and %v", b, err)
-	}
-	if err := s.WriteData(1, false, []byte("x")); err != nil {
-		t.Fatal(err)
-	}
-	if end := <-s.ends; end != http2.ErrCodeFlowControl {
-		t.Errorf("want the client to send %s, got %s", http2.ErrCodeFlowControl, end)
-	}
-	_, err := io.Copy(io.Discard, first.Body)
-	if e := (http2.StreamError{}); !errors.As(err, &e) || e.Code != http2.ErrCodeFlowControl {
-		t.Errorf("want %s, got %v", http2.ErrCodeFlowControl, err)
-	}
-}
-
-// TestUnavailable checks that a connection that the server closes before it was used fails one request, and no more: an http.Transport
-// tries the next one on another connection.
-func TestUnavailable(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		server func(s *peer) error
-		want   error
-	}{
-		"Closed": {reason: "The server closes each new connection.", server: func(s *peer) error { return s.conn.Close() }, want: io.ErrUnexpectedEOF},
-		"GoAway": {reason: "The server shuts down.", server: func(s *peer) error { return s.WriteGoAway(0, http2.ErrCodeNo, nil) }, want: errGoAway},
-		"Full": {reason: "The server accepts no requests.", want: errGoAway, server: func(s *peer) error {
-			return s.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 0})
-		}},
-		"Idle": {reason: "A connection that this end closed fails no request.", server: func(*peer) error { time.Sleep(time.Hour); return nil }, want: errUnused},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, c := newPeer(t, &pool{idle: time.Minute}, true)
-				synctest.Wait()
-				if err := tc.server(s); err != nil {
-					t.Fatal(err)
-				}
-				synctest.Wait()
-				for i, want := range []error{tc.want, errUnused, errUnused} {
-					req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://example.org/", nil)
-					if _, err := c.RoundTrip(req); !errors.Is(err, want) {
-						t.Errorf("%s\nrequest %d: want %v, got %v", tc.reason, i, want, err)
-					}
-				}
-				c.fail(errClosed)
-			})
-		})
-	}
-}
-
-// TestStalled checks that a request ends with its context if the server doesn't read, and that its body is closed.
-func TestStalled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		near, far := net.Pipe()
-		defer far.Close()
-		c := newConn(&pool{}, near, nil)
-		go c.run()
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		start, body := time.Now(), &closing{Reader: strings.NewReader("x")}
-		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "https://example.org/", body)
-		if _, err := c.RoundTrip(req); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > time.Second {
-			t.Errorf("want the request to end after a second, got %v after %s", err, time.Since(start))
-		}
-		if !body.closed {
-			t.Error("want the body to be closed")
-		}
-		c.fail(errClosed)
-	})
-}
-
-// A closing reader remembers that it was closed.
-type closing struct {
-	io.Reader
-
-	closed bool
-}
-
-func (c *closing) Close() error {
-	c.closed = true
-	return nil
-}
-
-// TestUpload checks that requests are sent as the windows permit, which the server can change at any time, and that a request that waits
-// does not delay others.
-func TestUpload(t *testing.T) {
-	const size = 100_000
-	synctest.Test(t, func(t *testing.T) {
-		s, c := newPeer(t, &pool{}, true)
-		ends := make(chan error, 2)
-		send := func() uint32 {
-			go func() {
-				req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://example.org/", strings.NewReader(strings.Repeat("x", size)))
-				resp, err := c.RoundTrip(req)
-				if err == nil {
-					_, err = io.Copy(io.Discard, resp.Body)
-				}
-				ends <- err
-			}()
-			return <-s.opened
-		}
-		received := func(id uint32, want int) {
-			t.Helper()
-			synctest.Wait()
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if s.received[id] != want {
-				t.Errorf("stream %d: want %d bytes, got %d", id, want, s.received[id])
-			}
-		}
-		do := func(errs ...error) {
-			t.Helper()
-			if err := errors.Join(errs...); err != nil {
-				t.Fatal(err)
-			}
-		}
-		// A stream that waits for its own window leaves that of the connection to others.
-		do(s.WriteWindowUpdate(0, 10*size), s.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10}))
-		synctest.Wait()
-		first, second := send(), send()
-		received(first, 10)
-		received(second, 10)
-		do(s.WriteWindowUpdate(second, size))
-		received(second, size)
-		do(s.respond(second, true, ":status", "200"), <-ends)
-		// The window can become negative.
-		do(s.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}), s.WriteWindowUpdate(first, 5))
-		received(first, 10)
-		do(s.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 20}))
-		received(first, 25)
-		// A server that leaves still accepts the rest.
-		do(s.WriteGoAway(second, http2.ErrCodeNo, nil), s.WriteWindowUpdate(first, size))
-		received(first, size)
-		do(s.respond(first, true, ":status", "200"), <-ends)
-		synctest.Wait()
-		if !errors.Is(c.err, errGoAway) {
-			t.Errorf("want the connection to be closed after its last stream, got %v", c.err)
-		}
-	})
-}
-
-// TestHealth checks when a quiet connection is closed.
-func TestHealth(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		pings  bool
-		stream bool
-		want   error
-		after  time.Duration
-	}{
-		"Answers": {reason: "A server that responds to pings keeps its connection.", pings: true, stream: true},
-		"Silent":  {reason: "A server that does not is gone.", stream: true, want: errLost, after: 45 * time.Second},
-		"Unused":  {reason: "A connection without streams is closed.", pings: true, want: errIdle, after: 90 * time.Second},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := &pool{idle: 90 * time.Second, ping: 30 * time.Second, lost: 15 * time.Second}
-				s, c := newPeer(t, p, tc.pings)
-				if tc.stream {
-					go func() {
-						req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://example.org/", nil)
-						_, _ = c.RoundTrip(req)
-					}()
-					<-s.opened
-				}
-				synctest.Wait()
-				if tc.want != nil {
-					time.Sleep(tc.after - time.Second)
-				} else {
-					time.Sleep(time.Hour)
-				}
-				if !c.available() {
-					t.Errorf("%s\nwant the connection to be open, got %v", tc.reason, c.err)
-				}
-				time.Sleep(2 * time.Second)
-				synctest.Wait()
-				c.mu.Lock()
-				err := c.err
-				c.mu.Unlock()
-				if !errors.Is(err, tc.want) {
-					t.Errorf("%s\nwant %v, got %v", tc.reason, tc.want, err)
-				}
-				c.fail(errClosed)
-			})
 		})
 	}
 }
