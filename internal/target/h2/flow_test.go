@@ -60,24 +60,35 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestStalled checks that a request ends with its context if the server doesn't read, and that its body is closed.
+// TestStalled checks that requests end with their contexts if the server doesn't read, and that the body of a request is closed.
 func TestStalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		defer far.Close()
 		c := newConn(&pool{}, near, nil)
 		go c.run()
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		start, body := time.Now(), &closing{Reader: strings.NewReader("x")}
-		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "https://example.org/", body)
-		if _, err := c.RoundTrip(req); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > time.Second {
-			t.Errorf("want the request to end after a second, got %v after %s", err, time.Since(start))
+		send := func(what string) *closing {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			start, body := time.Now(), &closing{Reader: strings.NewReader("x")}
+			req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "https://example.org/", body)
+			if _, err := c.RoundTrip(req); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > time.Second {
+				t.Errorf("%s: want the request to end after a second, got %v after %s", what, err, time.Since(start))
+			}
+			return body
 		}
-		if !body.closed {
+		synctest.Wait()
+		if body := send("nothing is read"); !body.closed {
 			t.Error("want the body to be closed")
 		}
+		go func() {
+			// The server reads one request without its body.
+			r := http2.NewFramer(nil, far)
+			_, _ = io.ReadFull(far, make([]byte, len(http2.ClientPreface)))
+			for f, err := r.ReadFrame(); err == nil && f.Header().Type != http2.FrameHeaders; f, err = r.ReadFrame() {
+			}
+		}()
+		send("the headers are read")
 		c.fail(errClosed)
 	})
 }

@@ -33,9 +33,8 @@ func (c *conn) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	c.mu.Unlock()
 	// The response can begin before the request ends.
-	var sending sync.WaitGroup
 	if hasBody(req) {
-		sending.Go(func() { s.send(req) })
+		go s.send(req)
 	}
 	<-s.answered
 	c.mu.Lock()
@@ -43,9 +42,10 @@ func (c *conn) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !s.begun {
 		err := s.err
 		c.mu.Unlock()
-		// The caller may send the body again.
-		sending.Wait()
+		// The caller may send the body again. It is not read after the end of the stream, but its last part may still be sent.
+		s.reading.Lock()
 		c.mu.Lock()
+		s.reading.Unlock()
 		return nil, err
 	}
 	resp := s.response
@@ -157,10 +157,13 @@ func (s *stream) send(req *http.Request) {
 	}
 	chunk := make([]byte, size)
 	for sum := int64(0); ; {
-		n, err := io.ReadFull(req.Body, chunk)
+		n, err := s.readPart(req.Body, chunk)
 		sum += int64(n)
 		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 		switch {
+		case errors.Is(err, errClosed):
+			s.abandon()
+			return
 		case err != nil && !last:
 			s.cancel(errors.Wrap(err, "cannot read the body of the request"))
 			return
@@ -182,6 +185,19 @@ func (s *stream) send(req *http.Request) {
 	if s.err != nil {
 		s.conn.forget(s)
 	}
+}
+
+// readPart reads a part of the body of a request. It returns errClosed if the stream has ended.
+func (s *stream) readPart(body io.Reader, part []byte) (int, error) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	s.conn.mu.Lock()
+	ended := s.err != nil
+	s.conn.mu.Unlock()
+	if ended {
+		return 0, errClosed
+	}
+	return io.ReadFull(body, part)
 }
 
 // abandon informs the server that the rest of a request is not sent, because the response is complete.

@@ -36,8 +36,9 @@ type stream struct {
 	// sendable is the number of bytes that can be sent. window is the number of bytes that the server can send. read is the number of
 	// bytes that were read since the server was last permitted to send more.
 	sendable, window, read int64
-	// sent is true if the request is complete.
-	sent bool
+	// sent is true if the request is complete. reading is held while its body is read. It is locked before the mutex of the connection.
+	sent    bool
+	reading sync.Mutex
 }
 
 // begin handles the headers or the trailers of a response. It returns the code of a violation of the protocol. The caller holds the mutex.
