@@ -99,8 +99,8 @@ func tunnel(n *int) http.Handler {
 	})
 }
 
-// TestAddresses checks that a connection is used only for the server to which it was opened.
-func TestAddresses(t *testing.T) {
+// TestAuthorities checks that a connection is used only for the server to which it was opened.
+func TestAuthorities(t *testing.T) {
 	serve := func(name string) (string, *x509.CertPool) {
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, name) }))
 		s.EnableHTTP2 = true
