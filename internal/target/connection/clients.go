@@ -22,10 +22,11 @@ import (
 
 // A watchClient lists and watches objects for the cache: metadata as protobuf, whole objects as JSON.
 type watchClient struct {
+	watches
+
 	objects  dynamic.Interface
 	metadata metadata.Interface
 	get      notfound.GetFunc
-	watches
 }
 
 var _ informer.Client = &watchClient{}

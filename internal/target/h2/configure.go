@@ -84,7 +84,7 @@ func (p *pool) add(address string, c *tls.Conn) http.RoundTripper {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if have := p.findLocked(address); have != nil {
-		go c.Close() //nolint:errcheck // It can take a few seconds, and the connection is not used.
+		go c.Close() // It can take a few seconds.
 		return have
 	}
 	state := c.ConnectionState()

@@ -62,7 +62,7 @@ func TestServers(t *testing.T) {
 				tr.Proxy = http.ProxyURL(u)
 			}
 			for range 3 {
-				resp, err := (&http.Client{Transport: tr}).Post(s.URL, "text/plain", strings.NewReader("hello"))
+				resp, err := post(t.Context(), &http.Client{Transport: tr}, s.URL, "hello")
 				if e := (x509.UnknownAuthorityError{}); errors.As(err, &e) {
 					got.Unknown = true
 					continue
@@ -85,7 +85,7 @@ func TestServers(t *testing.T) {
 func tunnel(n *int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		*n++
-		far, err := net.Dial("tcp", r.Host)
+		far, err := (&net.Dialer{}).DialContext(r.Context(), "tcp", r.Host)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
@@ -115,7 +115,7 @@ func TestAuthorities(t *testing.T) {
 	defer tr.CloseIdleConnections()
 	for _, want := range []string{"a", "b", "a"} {
 		server := map[string]string{"a": a, "b": b}[want]
-		resp, err := (&http.Client{Transport: tr}).Get(server)
+		resp, err := post(t.Context(), &http.Client{Transport: tr}, server, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,10 +187,10 @@ func TestRetry(t *testing.T) {
 			tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: helper.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, MinVersion: tls.VersionTLS12}}
 			Configure(tr)
 			defer tr.CloseIdleConnections()
-			post := func() chan error {
+			begin := func() chan error {
 				done := make(chan error, 1)
 				go func() {
-					resp, err := (&http.Client{Transport: tr}).Post("https://"+l.Addr().String(), "text/plain", strings.NewReader(strings.Repeat("x", size)))
+					resp, err := post(t.Context(), &http.Client{Transport: tr}, "https://"+l.Addr().String(), strings.Repeat("x", size))
 					if err == nil {
 						err = resp.Body.Close()
 					}
@@ -204,11 +204,11 @@ func TestRetry(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			first := post()
+			first := begin()
 			s := <-next
 			defer s.conn.Close()
 			do(s.respond(<-s.opened, true, ":status", "200"), <-first)
-			second := post()
+			second := begin()
 			do(tc.end(s, <-s.opened))
 			if tc.want == 0 {
 				if err := <-second; err == nil {

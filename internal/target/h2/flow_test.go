@@ -20,15 +20,15 @@ import (
 // TestWindow checks that a server cannot send more than the window before it is read, and that other streams continue.
 func TestWindow(t *testing.T) {
 	s, c := newPeer(t, &pool{}, true)
-	send := func() *http.Response {
-		result := make(chan *http.Response, 1)
+	send := func() io.ReadCloser {
+		result := make(chan io.ReadCloser, 1)
 		go func() {
 			req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://example.org/", nil)
-			resp, err := c.RoundTrip(req)
+			resp, err := c.RoundTrip(req) //nolint:bodyclose // It is closed below.
 			if err != nil {
 				t.Error(err)
 			}
-			result <- resp
+			result <- resp.Body
 		}()
 		if err := s.respond(<-s.opened, false, ":status", "200"); err != nil {
 			t.Fatal(err)
@@ -36,6 +36,8 @@ func TestWindow(t *testing.T) {
 		return <-result
 	}
 	first, second := send(), send()
+	defer first.Close()
+	defer second.Close()
 	data := make([]byte, maxFrame)
 	for range streamWindow / maxFrame {
 		if err := s.WriteData(1, false, data); err != nil {
@@ -45,7 +47,7 @@ func TestWindow(t *testing.T) {
 	if err := errors.Join(s.WriteData(3, true, []byte("x"))); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := io.ReadAll(second.Body); string(b) != "x" || err != nil {
+	if b, err := io.ReadAll(second); string(b) != "x" || err != nil {
 		t.Errorf("the other stream: got %q and %v", b, err)
 	}
 	if err := s.WriteData(1, false, []byte("x")); err != nil {
@@ -54,7 +56,7 @@ func TestWindow(t *testing.T) {
 	if end := <-s.ends; end != http2.ErrCodeFlowControl {
 		t.Errorf("want the client to send %s, got %s", http2.ErrCodeFlowControl, end)
 	}
-	_, err := io.Copy(io.Discard, first.Body)
+	_, err := io.Copy(io.Discard, first)
 	if e := (http2.StreamError{}); !errors.As(err, &e) || e.Code != http2.ErrCodeFlowControl {
 		t.Errorf("want %s, got %v", http2.ErrCodeFlowControl, err)
 	}
@@ -72,7 +74,11 @@ func TestStalled(t *testing.T) {
 			defer cancel()
 			start, body := time.Now(), &closing{Reader: strings.NewReader("x")}
 			req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "https://example.org/", body)
-			if _, err := c.RoundTrip(req); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > time.Second {
+			resp, err := c.RoundTrip(req)
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+			if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > time.Second {
 				t.Errorf("%s: want the request to end after a second, got %v after %s", what, err, time.Since(start))
 			}
 			return body

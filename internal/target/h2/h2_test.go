@@ -36,6 +36,15 @@ func start(t *testing.T, h http.HandlerFunc) (string, *http.Client) {
 	return s.URL, &http.Client{Transport: tr}
 }
 
+// post sends a request with a body.
+func post(ctx context.Context, c *http.Client, url, body string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	return c.Do(req)
+}
+
 // TestRequests compares responses with those of net/http.
 func TestRequests(t *testing.T) {
 	large := strings.Repeat("0123456789abcdef", 200_000)
@@ -142,7 +151,7 @@ func TestConcurrent(t *testing.T) {
 	for i := range 60 {
 		all.Go(func() {
 			body := strings.Repeat(strconv.Itoa(i)+" ", 1000*(i+1))
-			resp, err := c.Post(url, "text/plain", strings.NewReader(body))
+			resp, err := post(t.Context(), c, url, body)
 			if err != nil {
 				t.Error(err)
 				return
@@ -169,17 +178,17 @@ func TestReuse(t *testing.T) {
 		opened.Add(1)
 		return (&net.Dialer{}).DialContext(ctx, network, address)
 	}
-	get := func(path string) *http.Response {
-		resp, err := c.Get(url + path)
+	watch, err := post(t.Context(), c, url+"/watch", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Body.Close()
+	for range 3 {
+		time.Sleep(2 * tr.IdleConnTimeout)
+		resp, err := post(t.Context(), c, url, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		return resp
-	}
-	defer get("/watch").Body.Close()
-	for range 3 {
-		time.Sleep(2 * tr.IdleConnTimeout)
-		resp := get("/")
 		_, _ = io.Copy(io.Discard, resp.Body)
 		_ = resp.Body.Close()
 	}
@@ -192,7 +201,8 @@ func TestReuse(t *testing.T) {
 func TestIdle(t *testing.T) {
 	next := make(chan string)
 	url, c := start(t, func(w http.ResponseWriter, r *http.Request) {
-		for _ = http.NewResponseController(w).Flush(); ; _ = http.NewResponseController(w).Flush() {
+		for {
+			_ = http.NewResponseController(w).Flush()
 			select {
 			case s := <-next:
 				_, _ = io.WriteString(w, s)

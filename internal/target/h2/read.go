@@ -193,6 +193,8 @@ func (c *conn) set(s http2.Setting) error {
 			stream.changed.Broadcast()
 		}
 		c.window = int64(s.Val)
+	case http2.SettingEnablePush, http2.SettingMaxHeaderListSize, http2.SettingEnableConnectProtocol, http2.SettingNoRFC7540Priorities:
+		// These concern what this client does not do. A server rejects headers that are too large.
 	}
 	return nil
 }

@@ -155,28 +155,23 @@ func (s *stream) send(req *http.Request) {
 		// One more byte shows the end of the body.
 		size = min(size, req.ContentLength+1)
 	}
-	chunk := make([]byte, size)
-	for sum := int64(0); ; {
-		n, err := s.readPart(req.Body, chunk)
+	part := make([]byte, size)
+	sum, last := int64(0), false
+	for !last {
+		n, err := s.readPart(req.Body, part)
 		sum += int64(n)
-		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-		switch {
-		case errors.Is(err, errClosed):
-			s.abandon()
-			return
-		case err != nil && !last:
+		last = errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !last {
 			s.cancel(errors.Wrap(err, "cannot read the body of the request"))
 			return
-		case req.ContentLength > 0 && (sum > req.ContentLength || last && sum < req.ContentLength):
+		}
+		if req.ContentLength > 0 && (sum > req.ContentLength || last && sum < req.ContentLength) {
 			s.cancel(errors.New("the length of the body of the request is not the announced one"))
 			return
 		}
-		if !s.sendChunk(chunk[:n], last) {
+		if !s.sendChunk(part[:n], last) {
 			s.abandon()
 			return
-		}
-		if last {
-			break
 		}
 	}
 	s.conn.mu.Lock()
@@ -187,7 +182,7 @@ func (s *stream) send(req *http.Request) {
 	}
 }
 
-// readPart reads a part of the body of a request. It returns errClosed if the stream has ended.
+// readPart reads a part of the body of a request. It reads nothing after the end of the stream, after which nothing is sent.
 func (s *stream) readPart(body io.Reader, part []byte) (int, error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()

@@ -59,29 +59,31 @@ func (s *stream) begin(f *http2.MetaHeadersFrame) http2.ErrCode {
 		}
 		return http2.ErrCodeNo // The headers of the response follow.
 	}
+	s.begun, s.response = true, s.responseOf(code, f)
+	if s.left = s.response.ContentLength; !f.StreamEnded() {
+		s.answer()
+		return http2.ErrCodeNo
+	}
+	// A response without a body can have any Content-Length, for example that to HEAD.
+	s.left, s.response.ContentLength = 0, max(s.response.ContentLength, 0)
+	s.end(io.EOF)
+	return http2.ErrCodeNo
+}
+
+// responseOf returns a response with the code and the headers of a frame.
+func (s *stream) responseOf(code int, f *http2.MetaHeadersFrame) *http.Response {
 	r := &http.Response{
 		Status: strconv.Itoa(code) + " " + http.StatusText(code), StatusCode: code, Proto: "HTTP/2.0", ProtoMajor: 2, TLS: s.conn.state,
 		Header: http.Header{}, ContentLength: -1, Body: s,
 	}
 	for _, h := range f.RegularFields() {
-		r.Header.Add(http.CanonicalHeaderKey(h.Name), h.Value)
+		r.Header.Add(h.Name, h.Value)
 	}
 	r.Header.Del("Trailer") // Trailers are dropped.
 	if n, err := strconv.ParseInt(r.Header.Get("Content-Length"), 10, 64); err == nil && n >= 0 {
 		r.ContentLength = n
 	}
-	s.begun, s.response, s.left = true, r, r.ContentLength
-	if f.StreamEnded() {
-		// A response without a body can have any Content-Length, for example that to HEAD.
-		s.left = 0
-		if r.ContentLength < 0 {
-			r.ContentLength = 0
-		}
-		s.end(io.EOF)
-		return http2.ErrCodeNo
-	}
-	s.answer()
-	return http2.ErrCodeNo
+	return r
 }
 
 // add adds received data, and returns the code of a violation of the protocol. The size includes the padding. The caller holds the mutex.

@@ -162,7 +162,7 @@ func (c *Cache) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[s
 			continue
 		}
 		started[gvk] = k
-		k.retry()
+		k.retry() //nolint:contextcheck // The watcher that continues has a context of its own.
 	}
 	standing := func(k *kind) error { return k.wait(ctx) }
 	if c.impatient {

@@ -157,7 +157,7 @@ func (w *watcher) endWatch() {
 func (w *watcher) work() (progress, error) {
 	switch {
 	case w.attempt.Err() != nil:
-		return ended, nil
+		return ended, w.attempt.Err()
 	case !w.listed:
 		return working, w.list()
 	case w.stream == nil:
@@ -270,7 +270,7 @@ func (w *watcher) receive() (progress, error) {
 		}
 		e, err := w.stream.Next()
 		if w.attempt.Err() != nil {
-			return ended, nil
+			return ended, w.attempt.Err()
 		}
 		if err != nil {
 			return w.broken(err)
