@@ -124,6 +124,7 @@ func TestUpload(t *testing.T) {
 				resp, err := c.RoundTrip(req)
 				if err == nil {
 					_, err = io.Copy(io.Discard, resp.Body)
+					_ = resp.Body.Close()
 				}
 				ends <- err
 			}()

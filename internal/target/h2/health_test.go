@@ -40,7 +40,7 @@ func TestUnavailable(t *testing.T) {
 				synctest.Wait()
 				for i, want := range []error{tc.want, errUnused, errUnused} {
 					req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://example.org/", nil)
-					if _, err := c.RoundTrip(req); !errors.Is(err, want) {
+					if _, err := c.RoundTrip(req); !errors.Is(err, want) { //nolint:bodyclose // There is no response.
 						t.Errorf("%s\nrequest %d: want %v, got %v", tc.reason, i, want, err)
 					}
 				}

@@ -59,7 +59,7 @@ func (s *stream) begin(f *http2.MetaHeadersFrame) http2.ErrCode {
 		}
 		return http2.ErrCodeNo // The headers of the response follow.
 	}
-	s.begun, s.response = true, s.responseOf(code, f)
+	s.begun, s.response = true, s.responseOf(code, f) //nolint:bodyclose // The caller of RoundTrip closes it.
 	if s.left = s.response.ContentLength; !f.StreamEnded() {
 		s.answer()
 		return http2.ErrCodeNo

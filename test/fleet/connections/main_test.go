@@ -59,7 +59,9 @@ func serve(n int) error {
 		if err != nil {
 			return errors.Wrap(err, "cannot encode")
 		}
-		fmt.Println(string(b))
+		if _, err := fmt.Fprintln(os.Stdout, string(b)); err != nil {
+			return errors.Wrap(err, "cannot write")
+		}
 	}
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return errors.Wrap(err, "cannot wait for the end of the test")
