@@ -71,7 +71,7 @@ func TestHealth(t *testing.T) {
 				if tc.stream {
 					go func() {
 						req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://example.org/", nil)
-						_, _ = c.RoundTrip(req)
+						_, _ = c.RoundTrip(req) //nolint:bodyclose // It gets no response.
 					}()
 					<-s.opened
 				}

@@ -189,6 +189,7 @@ func TestProtocol(t *testing.T) {
 					var resp *http.Response
 					if resp, err = c.RoundTrip(req); err == nil {
 						_, err = io.ReadAll(resp.Body)
+						_ = resp.Body.Close()
 					}
 				}
 				result <- err
