@@ -18,8 +18,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/netguard"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -126,6 +128,50 @@ func TestEventsAtRest(t *testing.T) {
 		}
 	}
 	eventually(t, "the connections are at rest", func() bool { return sum(goroutines())-before <= mostGoroutines*int64(len(targets)) })
+}
+
+// TestLargeObject checks that the watch after a list with a large object begins at the version of the list. The transport ends the watch
+// that begins with such a list, and would end each further one.
+func TestLargeObject(t *testing.T) {
+	watched := []schema.GroupVersionKind{{Group: "apps", Version: "v1", Kind: "Deployment"}}
+	rc := serveElsewhere(t, 1)[0].config()
+	var watches atomic.Int64
+	c, err := connection.New(rc, manifest.Interpreter(), connection.Options{Transport: transport.Options{
+		Dialer: netguard.New(netguard.Options{}).Dialer(netguard.Platform),
+		Count: func(_ string, _ int, watch bool) {
+			if watch {
+				watches.Add(1)
+			}
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	name, value, _ := strings.Cut(manifest.Interpreter().Selector(), "=")
+	create := func(object, arg string) {
+		t.Helper()
+		body := fmt.Sprintf(`{"metadata": {"name": %q, "labels": {%q: %q}}, "spec": {"selector": {"matchLabels": {"a": "b"}},
+			"template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "a", "image": "b", "args": [%q]}]}}}}`, object, name, value, arg)
+		if err := c.REST().Post().AbsPath("/apis/apps/v1/namespaces/default/deployments").Body([]byte(body)).Do(t.Context()).Error(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create("large", strings.Repeat("x", 1<<20))
+	if failed := c.Cache().Track(t.Context(), watched); len(failed) > 0 {
+		t.Fatal(failed)
+	}
+	for i := range 5 {
+		object := fmt.Sprintf("o%d", i)
+		create(object, "b")
+		eventually(t, "the event arrives", func() bool {
+			_, ok := c.Cache().Get(cluster.ObjectRef{Group: "apps", Kind: "Deployment", Namespace: "default", Name: object})
+			return ok
+		})
+	}
+	if n := watches.Load(); n != 2 {
+		t.Errorf("want a list and a watch, got %d watches", n)
+	}
 }
 
 // TestNothingIsLeft checks that closed connections leave no goroutines, network connections and entries.
