@@ -102,8 +102,8 @@ func (c *conn) isAvailable() bool {
 	return c.err == nil && !c.goAway && uint32(len(c.streams)) < c.mostStreams && c.next < mostID //nolint:gosec // There are not that many.
 }
 
-// unavailable returns the error of a request that needs another connection. The server's closing of a connection that was never used is
-// the error of one request, because a server that closes each new connection would cause one after the other. The caller holds mu.
+// unavailable returns the error of a request that needs another connection. If the server closed a connection that was never used, one
+// request fails with the reason: otherwise, a server that closes each new connection would cause one after the other. The caller holds mu.
 func (c *conn) unavailable() error {
 	if c.next > firstID || c.reported || errors.Is(c.err, errIdle) {
 		return errUnused
